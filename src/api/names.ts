@@ -1,0 +1,46 @@
+/** The words that are the contract with other tools: finalizers, annotations, labels and class parameters, spelled once. */
+const snapshotDomain = "snapshot.storage.kubernetes.io";
+
+export const finalizers = {
+  snapshotAsSource: `${snapshotDomain}/volumesnapshot-as-source-protection`,
+  snapshotBound: `${snapshotDomain}/volumesnapshot-bound-protection`,
+  snapshotInGroup: `${snapshotDomain}/volumesnapshot-in-group-protection`,
+  contentBound: `${snapshotDomain}/volumesnapshotcontent-bound-protection`,
+  claimAsSource: `${snapshotDomain}/pvc-as-source-protection`,
+  snapshotRestoring: "provisioner.storage.kubernetes.io/volumesnapshot-as-source-protection",
+} as const;
+
+export const annotations = {
+  defaultClass: `${snapshotDomain}/is-default-class`,
+  beingCreated: `${snapshotDomain}/volumesnapshot-being-created`,
+  beingDeleted: `${snapshotDomain}/volumesnapshot-being-deleted`,
+  deletionSecretName: `${snapshotDomain}/deletion-secret-name`,
+  deletionSecretNamespace: `${snapshotDomain}/deletion-secret-namespace`,
+  allowVolumeModeChange: `${snapshotDomain}/allow-volume-mode-change`,
+  groupSnapshotHandle: "groupsnapshot.storage.k8s.io/volumeGroupSnapshotHandle",
+} as const;
+
+export const labels = {
+  managedBy: `${snapshotDomain}/managed-by`,
+  invalidSnapshot: `${snapshotDomain}/invalid-snapshot-resource`,
+  invalidContent: `${snapshotDomain}/invalid-snapshot-content-resource`,
+} as const;
+
+const parameterDomain = "csi.storage.k8s.io";
+
+export const parameters = {
+  prefix: `${parameterDomain}/`,
+  snapshotterSecretName: `${parameterDomain}/snapshotter-secret-name`,
+  snapshotterSecretNamespace: `${parameterDomain}/snapshotter-secret-namespace`,
+  snapshotterListSecretName: `${parameterDomain}/snapshotter-list-secret-name`,
+  snapshotterListSecretNamespace: `${parameterDomain}/snapshotter-list-secret-namespace`,
+  groupSnapshotterSecretName: `${parameterDomain}/group-snapshotter-secret-name`,
+  groupSnapshotterSecretNamespace: `${parameterDomain}/group-snapshotter-secret-namespace`,
+  groupSnapshotterGetSecretName: `${parameterDomain}/group-snapshotter-get-secret-name`,
+  groupSnapshotterGetSecretNamespace: `${parameterDomain}/group-snapshotter-get-secret-namespace`,
+  metadataSnapshotName: `${parameterDomain}/volumesnapshot/name`,
+  metadataSnapshotNamespace: `${parameterDomain}/volumesnapshot/namespace`,
+  metadataContentName: `${parameterDomain}/volumesnapshotcontent/name`,
+} as const;
+
+export const snapshotContentNameFor = (snapshotUid: string): string => `snapcontent-${snapshotUid}`;

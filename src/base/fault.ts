@@ -1,0 +1,176 @@
+/**
+ * Every way an operation can fail, in one table: how it travels over HTTP, over gRPC, and whether it is final.
+ * Final means: the other side has answered that it did nothing and is doing nothing. Only then may a caller stop asking;
+ * after anything else the effect may still arrive.
+ */
+interface FaultRow {
+  readonly http: number;
+  readonly grpc: number;
+  readonly final: boolean;
+  /** Kubernetes' Status.reason, where there is one. */
+  readonly reason: string;
+  readonly meaning: string;
+}
+
+export const faults = {
+  InvalidArgument: { http: 400, grpc: 3, final: true, reason: "BadRequest", meaning: "The request itself is wrong." },
+  Unauthenticated: {
+    http: 401,
+    grpc: 16,
+    final: true,
+    reason: "Unauthorized",
+    meaning: "The caller is not known: no token, or an expired one.",
+  },
+  PermissionDenied: {
+    http: 403,
+    grpc: 7,
+    final: true,
+    reason: "Forbidden",
+    meaning: "The caller is known and may not do this.",
+  },
+  NotFound: { http: 404, grpc: 5, final: true, reason: "NotFound", meaning: "The object or the route does not exist." },
+  MethodNotAllowed: {
+    http: 405,
+    grpc: 12,
+    final: true,
+    reason: "MethodNotAllowed",
+    meaning: "The resource does not know this verb.",
+  },
+  NotAcceptable: {
+    http: 406,
+    grpc: 3,
+    final: true,
+    reason: "NotAcceptable",
+    meaning: "None of the accepted media types can be served.",
+  },
+  AlreadyExists: {
+    http: 409,
+    grpc: 6,
+    final: true,
+    reason: "AlreadyExists",
+    meaning: "Something of this name exists and differs.",
+  },
+  Conflict: { http: 409, grpc: 10, final: true, reason: "Conflict", meaning: "The object changed since it was read." },
+  Aborted: {
+    http: 409,
+    grpc: 10,
+    final: false,
+    reason: "Conflict",
+    meaning: "Another operation on the same thing is pending.",
+  },
+  Expired: {
+    http: 410,
+    grpc: 11,
+    final: true,
+    reason: "Expired",
+    meaning: "The version asked for is no longer kept: list again.",
+  },
+  TooLarge: {
+    http: 413,
+    grpc: 8,
+    final: true,
+    reason: "RequestEntityTooLarge",
+    meaning: "The request is larger than the server takes.",
+  },
+  UnsupportedMediaType: {
+    http: 415,
+    grpc: 3,
+    final: true,
+    reason: "UnsupportedMediaType",
+    meaning: "The body is of a type the server does not read.",
+  },
+  Invalid: { http: 422, grpc: 3, final: true, reason: "Invalid", meaning: "The object breaks a rule of its kind." },
+  FailedPrecondition: {
+    http: 422,
+    grpc: 9,
+    final: true,
+    reason: "Invalid",
+    meaning: "The system is not in a state for this; repeating alone will not help.",
+  },
+  OutOfRange: {
+    http: 400,
+    grpc: 11,
+    final: true,
+    reason: "BadRequest",
+    meaning: "A number or size lies outside of what is possible.",
+  },
+  ResourceExhausted: {
+    http: 429,
+    grpc: 8,
+    final: false,
+    reason: "TooManyRequests",
+    meaning: "Too much at once, or no room left: later.",
+  },
+  Unimplemented: {
+    http: 501,
+    grpc: 12,
+    final: true,
+    reason: "NotImplemented",
+    meaning: "The other side does not have this.",
+  },
+  Internal: {
+    http: 500,
+    grpc: 13,
+    final: true,
+    reason: "InternalError",
+    meaning: "The other side failed and says so.",
+  },
+  DataLoss: { http: 500, grpc: 15, final: true, reason: "InternalError", meaning: "Stored data is damaged." },
+  Unavailable: {
+    http: 503,
+    grpc: 14,
+    final: false,
+    reason: "ServiceUnavailable",
+    meaning: "The other side cannot be reached or is not ready.",
+  },
+  DeadlineExceeded: {
+    http: 504,
+    grpc: 4,
+    final: false,
+    reason: "Timeout",
+    meaning: "No answer in time; the effect may still come.",
+  },
+  Cancelled: { http: 499, grpc: 1, final: false, reason: "ClientClosedRequest", meaning: "We stopped waiting." },
+  Lost: {
+    http: 500,
+    grpc: 2,
+    final: false,
+    reason: "UnexpectedServerError",
+    meaning: "No answer, or none we understand: the call may have had its effect.",
+  },
+} as const satisfies Record<string, FaultRow>;
+
+export type FaultCode = keyof typeof faults;
+
+export interface FaultOptions extends ErrorOptions {
+  /** What the server asked us to wait before trying again. */
+  readonly retryAfterMs?: number | undefined;
+  /** Kubernetes' Status.details of the answer, as received. */
+  readonly details?: unknown;
+}
+
+export class Fault extends Error {
+  readonly code: FaultCode;
+  readonly retryAfterMs: number | undefined;
+  readonly details: unknown;
+
+  constructor(code: FaultCode, message: string, options: FaultOptions = {}) {
+    super(message, options);
+    this.name = "Fault";
+    this.code = code;
+    this.retryAfterMs = options.retryAfterMs;
+    this.details = options.details;
+  }
+
+  /** The funnel: whatever was thrown, a Fault comes out; what we do not recognise is "Lost", never final. */
+  static from(reason: unknown): Fault {
+    if (reason instanceof Fault) return reason;
+    if (reason instanceof Error && reason.name === "AbortError")
+      return new Fault("Cancelled", reason.message, { cause: reason });
+    return new Fault("Lost", reason instanceof Error ? reason.message : String(reason), { cause: reason });
+  }
+}
+
+export const isFinal = (fault: Fault): boolean => faults[fault.code].final;
+export const isFault = (reason: unknown, ...codes: readonly FaultCode[]): reason is Fault =>
+  reason instanceof Fault && (codes.length === 0 || codes.includes(reason.code));

@@ -1,0 +1,93 @@
+/**
+ * JSON without loss. Integers beyond 2^53 (VolumeSnapshotContent.status.creationTime counts nanoseconds) become BigInt
+ * when parsed and come out digit for digit; everything else is the platform's JSON.
+ */
+export type JsonValue = null | boolean | number | bigint | string | JsonValue[] | JsonObject;
+export interface JsonObject {
+  [key: string]: JsonValue | undefined;
+}
+
+/** Only a run of sixteen digits can exceed 2^53: without one the platform's parser is exact, and several times faster. */
+const maybeLarge = /\d{16}/;
+
+type Reviver = (this: unknown, key: string, value: unknown, context: { source?: string }) => unknown;
+
+const keepLargeIntegers: Reviver = (_key, value, context) =>
+  typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(context.source ?? "")
+    ? BigInt(context.source ?? "")
+    : value;
+
+export function parse(text: string): JsonValue {
+  return maybeLarge.test(text)
+    ? JSON.parse(text, keepLargeIntegers as (key: string, value: unknown) => unknown)
+    : JSON.parse(text);
+}
+
+declare global {
+  interface JSON {
+    rawJSON(text: string): object;
+  }
+}
+
+const rawBigInt = (_key: string, value: unknown): unknown =>
+  typeof value === "bigint" ? JSON.rawJSON(String(value)) : value;
+
+export function print(value: unknown, indent?: number): string {
+  try {
+    return JSON.stringify(value, undefined, indent);
+  } catch (reason) {
+    if (!(reason instanceof TypeError && reason.message.includes("BigInt"))) throw reason;
+    return JSON.stringify(value, rawBigInt, indent);
+  }
+}
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Deep equality; a key that holds `undefined` counts as absent, and a BigInt equals the number of the same value. */
+export function equal(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (Array.isArray(a))
+    return Array.isArray(b) && a.length === b.length && a.every((item, index) => equal(item, b[index]));
+  if (isObject(a) && isObject(b)) {
+    for (const key of Object.keys(a)) if (!equal(a[key], ownValue(b, key))) return false;
+    for (const key of Object.keys(b)) if (b[key] !== undefined && ownValue(a, key) === undefined) return false;
+    return true;
+  }
+  // biome-ignore lint/suspicious/noDoubleEquals: 1n == 1 is the comparison wanted; both sides are known to be numeric.
+  return isNumeric(a) && isNumeric(b) && a == b;
+}
+
+const isNumeric = (value: unknown): value is number | bigint => typeof value === "number" || typeof value === "bigint";
+const ownValue = (object: JsonObject, key: string): JsonValue | undefined =>
+  Object.hasOwn(object, key) ? object[key] : undefined;
+
+/** The smallest JSON merge patch that turns `from` into `to`, or undefined when there is nothing to change. */
+export function difference(from: JsonObject, to: JsonObject): JsonObject | undefined {
+  const patch: JsonObject = {};
+  for (const key of new Set([...Object.keys(from), ...Object.keys(to)])) {
+    const [old, wanted] = [ownValue(from, key), ownValue(to, key)];
+    const change =
+      isObject(old) && isObject(wanted) ? difference(old, wanted) : equal(old, wanted) ? undefined : (wanted ?? null);
+    if (change !== undefined) define(patch, key, change);
+  }
+  return Object.keys(patch).length === 0 ? undefined : patch;
+}
+
+/** RFC 7386. Returns a new value; neither argument is changed. */
+export function applyMergePatch(target: JsonValue | undefined, patch: JsonValue): JsonValue {
+  if (!isObject(patch)) return patch;
+  const result: JsonObject = isObject(target) ? { ...target } : {};
+  for (const [key, change] of Object.entries(patch)) {
+    if (change === null) delete result[key];
+    else if (change !== undefined) define(result, key, applyMergePatch(ownValue(result, key), change));
+  }
+  return result;
+}
+
+/** Plain assignment would call the setter of "__proto__"; a key of that name is data like any other. */
+function define(object: JsonObject, key: string, value: JsonValue): void {
+  if (key === "__proto__")
+    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
+  else object[key] = value;
+}

@@ -1,0 +1,61 @@
+/** One API server as a client sees it. Every method throws a `Fault` and nothing else. */
+import type { KindName } from "../api/kinds.ts";
+import type { Patch, Ref } from "../api/plan.ts";
+import type { Draft, ObjectOf } from "../api/types.ts";
+
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface ListQuery extends CallOptions {
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+  /** "0": any version will do, a cache may answer. Absent: the newest. */
+  readonly resourceVersion?: string | undefined;
+}
+
+export interface Listed<K extends KindName> {
+  readonly objects: readonly ObjectOf<K>[];
+  readonly resourceVersion: string;
+}
+
+export interface WatchQuery extends CallOptions {
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+  readonly resourceVersion: string;
+  readonly timeoutSeconds?: number | undefined;
+}
+
+export type WatchEvent<K extends KindName> =
+  | { readonly kind: "put"; readonly object: ObjectOf<K> }
+  | { readonly kind: "gone"; readonly object: ObjectOf<K> }
+  | { readonly kind: "bookmark"; readonly resourceVersion: string };
+
+export interface WriteOptions extends CallOptions {
+  readonly subresource?: "status" | undefined;
+  readonly dryRun?: boolean | undefined;
+}
+
+export interface DeleteOptions extends CallOptions {
+  /** Delete this incarnation and no other. */
+  readonly uid?: string | undefined;
+  readonly resourceVersion?: string | undefined;
+  readonly gracePeriodSeconds?: number | undefined;
+  readonly propagationPolicy?: "Orphan" | "Background" | "Foreground" | undefined;
+}
+
+export interface KubeApi {
+  get<K extends KindName>(ref: Ref<K>, options?: CallOptions): Promise<ObjectOf<K>>;
+  /** All pages. */
+  list<K extends KindName>(kind: K, query?: ListQuery): Promise<Listed<K>>;
+  create<K extends KindName>(kind: K, object: Draft, options?: WriteOptions): Promise<ObjectOf<K>>;
+  /** PUT; the object carries the resourceVersion it was read at. */
+  replace<K extends KindName>(kind: K, object: ObjectOf<K>, options?: WriteOptions): Promise<ObjectOf<K>>;
+  patch<K extends KindName>(ref: Ref<K>, patch: Patch, options?: WriteOptions): Promise<ObjectOf<K>>;
+  /** Returns the object as the server left it when finalizers hold it, else undefined. NotFound is a Fault. */
+  delete<K extends KindName>(ref: Ref<K>, options?: DeleteOptions): Promise<ObjectOf<K> | undefined>;
+  /** One watch request: ends when the server ends it, throws a Fault when it breaks ("Expired" for 410). */
+  watch<K extends KindName>(kind: K, query: WatchQuery): AsyncIterable<WatchEvent<K>>;
+}

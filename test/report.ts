@@ -1,0 +1,66 @@
+/** Prints what failed and why, how far a long run has come, and one closing line with the counts. */
+import { inspect } from "node:util";
+
+export interface Counts {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+interface TestData {
+  readonly name: string;
+  readonly nesting: number;
+  readonly file?: string;
+  readonly skip?: string | boolean;
+  readonly todo?: string | boolean;
+  readonly details: {
+    readonly type?: string;
+    readonly duration_ms: number;
+    readonly error?: Error & { failureType?: string };
+  };
+}
+
+interface Sink {
+  write(text: string): unknown;
+}
+
+/** node:test wraps the thrown error; the cause is what the author wants to read. */
+const reasonOf = (data: TestData): string => {
+  const error = data.details.error;
+  return inspect(error?.cause ?? error, { depth: 6 });
+};
+
+/** A suite fails because a test in it did: only that test is worth a line. */
+const isEcho = (data: TestData): boolean =>
+  data.details.type === "suite" || data.details.error?.failureType === "subtestsFailed";
+
+export async function report(events: AsyncIterable<{ type: string; data: unknown }>, out: Sink): Promise<Counts> {
+  const counts: Counts = { passed: 0, failed: 0, skipped: 0 };
+  for await (const { type, data } of events) {
+    if (type === "test:pass") countPass(data as TestData, counts, out);
+    if (type === "test:fail") countFailure(data as TestData, counts, out);
+    if (type === "test:stdout" || type === "test:stderr") out.write((data as { message: string }).message);
+  }
+  out.write(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`);
+  return counts;
+}
+
+const slowMs = 2_000;
+
+function countPass(data: TestData, counts: Counts, out: Sink): void {
+  if (data.details.type === "suite") return;
+  if (data.skip !== undefined || data.todo !== undefined) {
+    counts.skipped += 1;
+    out.write(`skipped: ${data.name}\n`);
+    return;
+  }
+  counts.passed += 1;
+  const ms = data.details.duration_ms;
+  if (ms >= slowMs) out.write(`passed in ${(ms / 1000).toFixed(1)} s: ${data.name}\n`);
+}
+
+function countFailure(data: TestData, counts: Counts, out: Sink): void {
+  if (isEcho(data)) return;
+  counts.failed += 1;
+  out.write(`FAILED: ${data.name}${data.file === undefined ? "" : ` (${data.file})`}\n${reasonOf(data)}\n`);
+}
