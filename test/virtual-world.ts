@@ -1,0 +1,142 @@
+/**
+ * A world whose clock moves only when a test says so. An hour passes in microseconds, a seed fixes every draw, and two
+ * runs with one seed are the same run. Between two timers everything that can run without waiting does run.
+ */
+import type { Millis } from "../src/base/brand.ts";
+import type { World } from "../src/base/world.ts";
+
+export interface VirtualWorld extends World {
+  /** Lets `ms` pass, waking sleepers at their exact times and in order. */
+  advance(ms: Millis): Promise<void>;
+  /** Lets time pass until the promise settles; fails when everybody waits for something other than time, or after `msMax`. */
+  run<T>(work: Promise<T>, msMax?: Millis): Promise<T>;
+  /** Lets time pass until nobody sleeps (true) or `msMax` has passed (false). */
+  runUntilIdle(msMax: Millis): Promise<boolean>;
+  /** Moves the wall clock only, as an administrator or a time server does. */
+  jump(ms: Millis): void;
+  /** Time goes by while nothing runs, as when a process is stopped and continued; overdue sleepers wake at the next advance. */
+  freeze(ms: Millis): void;
+  sleepers(): number;
+}
+
+interface Sleeper {
+  readonly at: Millis;
+  readonly order: number;
+  wake(): void;
+}
+
+const bootedAt = 1_750_000_000_000;
+const hourMs = 3_600_000;
+
+export function createVirtualWorld(seed = 1): VirtualWorld {
+  const random = diceFrom(seed);
+  const sleeping: Sleeper[] = [];
+  let elapsed = 0;
+  let wallAhead = bootedAt;
+  let order = 0;
+
+  const sleep = (ms: Millis, signal?: AbortSignal): Promise<void> =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const cancel = (): void => {
+        sleeping.splice(sleeping.indexOf(sleeper), 1);
+        reject(signal?.reason);
+      };
+      const sleeper: Sleeper = {
+        at: elapsed + Math.max(ms, 0),
+        order: order++,
+        wake: () => {
+          signal?.removeEventListener("abort", cancel);
+          resolve();
+        },
+      };
+      signal?.addEventListener("abort", cancel, { once: true });
+      sleeping.splice(placeFor(sleeping, sleeper), 0, sleeper);
+    });
+
+  /** One step: the next sleeper wakes, unless it would sleep past `until`. */
+  const step = async (until: Millis): Promise<boolean> => {
+    await settle();
+    const next = sleeping[0];
+    if (next === undefined || next.at > until) return false;
+    sleeping.shift();
+    elapsed = Math.max(elapsed, next.at);
+    next.wake();
+    return true;
+  };
+
+  const advance = async (ms: Millis): Promise<void> => {
+    const until = elapsed + ms;
+    while (await step(until));
+    elapsed = Math.max(elapsed, until);
+    await settle();
+  };
+
+  const run = async <T>(work: Promise<T>, msMax: Millis = hourMs): Promise<T> => {
+    const until = elapsed + msMax;
+    let settled = false;
+    const done = (): void => {
+      settled = true;
+    };
+    work.then(done, done);
+    await settle();
+    while (!settled) {
+      if (await step(until)) await settle();
+      else if (!settled) throw new Error(stuckAt(elapsed, sleeping.length, msMax));
+    }
+    return work;
+  };
+
+  return {
+    now: () => wallAhead + elapsed,
+    elapsed: () => elapsed,
+    random,
+    sleep,
+    advance,
+    run,
+    runUntilIdle: async (msMax) => {
+      const until = elapsed + msMax;
+      while (await step(until));
+      return sleeping.length === 0;
+    },
+    jump: (ms) => {
+      wallAhead += ms;
+    },
+    freeze: (ms) => {
+      elapsed += ms;
+    },
+    sleepers: () => sleeping.length,
+  };
+}
+
+const stuckAt = (elapsed: Millis, sleepers: number, msMax: Millis): string =>
+  sleepers === 0
+    ? `at ${elapsed} ms nobody sleeps and the work is not done: it waits for something that will not come`
+    : `the work is not done after ${msMax} virtual ms; ${sleepers} still sleep`;
+
+/** Sleepers stand in the order in which they wake; who lay down first wakes first. */
+function placeFor(sleeping: readonly Sleeper[], sleeper: Sleeper): number {
+  let [low, high] = [0, sleeping.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const other = sleeping[middle];
+    if (other !== undefined && (other.at < sleeper.at || (other.at === sleeper.at && other.order < sleeper.order)))
+      low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The event loop comes back here only after every promise that could go on has gone on. */
+const settle = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+
+/** A 32-bit xorshift generator: its period is all that a test needs. Seeds are spread, as 1 and 2 should not look alike. */
+export function diceFrom(seed: number): () => number {
+  let state = Math.imul(seed + 1, 0x9e3779b1) >>> 0 || 1;
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state = (state ^ (state << 5)) >>> 0;
+    return state / 2 ** 32;
+  };
+}
