@@ -1,0 +1,68 @@
+/**
+ * How the Go programs print values. Clients compare messages, so a quoted string, a float and a JSON value inside of
+ * one must look the way Go's strconv and encoding/json make them look.
+ */
+
+const shortEscapes: Readonly<Record<string, string>> = {
+  "\x07": "\\a",
+  "\b": "\\b",
+  "\f": "\\f",
+  "\n": "\\n",
+  "\r": "\\r",
+  "\t": "\\t",
+  "\v": "\\v",
+  "\\": "\\\\",
+  '"': '\\"',
+};
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is being escaped.
+const needsCare = /[\x00-\x1f"\\\x7f-\uffff]/;
+const printable = /^[\p{L}\p{M}\p{N}\p{P}\p{S}]$/u;
+
+/** strconv.Quote: "text" with Go's escapes. */
+export function goQuote(text: string): string {
+  if (!needsCare.test(text)) return `"${text}"`;
+  let quoted = '"';
+  for (const character of text) quoted += shortEscapes[character] ?? escapedRune(character);
+  return `${quoted}"`;
+}
+
+function escapedRune(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  if (code >= 0x20 && code < 0x7f) return character;
+  if (code < 0x20 || code === 0x7f) return `\\x${code.toString(16).padStart(2, "0")}`;
+  if (printable.test(character)) return character;
+  return code > 0xffff ? `\\U${code.toString(16).padStart(8, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`;
+}
+
+/** fmt's %v of a float64: shortest digits, an exponent below 1e-4 and from 1e21 on, exponents of two digits at least. */
+export function goNumber(value: number): string {
+  const size = Math.abs(value);
+  if (size === Number.POSITIVE_INFINITY) return value > 0 ? "+Inf" : "-Inf";
+  if (size === 0 || (size >= 1e-4 && size < 1e21)) return Object.is(value, -0) ? "-0" : String(value);
+  const [digits = "", exponent = "+0"] = value.toExponential().split("e");
+  return `${digits}e${exponent.slice(0, 1)}${exponent.slice(1).padStart(2, "0")}`;
+}
+
+const htmlEscapes: Readonly<Record<string, string>> = {
+  "<": "\\u003c",
+  ">": "\\u003e",
+  "&": "\\u0026",
+  "\u2028": "\\u2028",
+  "\u2029": "\\u2029",
+};
+
+/** encoding/json's Marshal: keys sorted, and what could end a script element escaped. */
+export function goJson(value: unknown): string {
+  return goJsonPlain(value).replace(/[<>&\u2028\u2029]/g, (character) => htmlEscapes[character] ?? character);
+}
+
+function goJsonPlain(value: unknown): string {
+  if (value === undefined || value === null) return "null";
+  if (typeof value === "bigint") return String(value);
+  if (Array.isArray(value)) return `[${value.map(goJsonPlain).join(",")}]`;
+  if (typeof value !== "object") return JSON.stringify(value);
+  const entries = Object.entries(value).filter(([, item]) => item !== undefined);
+  entries.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${goJsonPlain(item)}`).join(",")}}`;
+}
