@@ -1,0 +1,185 @@
+/**
+ * The snapshot kinds field by field, in two strengths. "strict" is what v1 asks: exactly one source, immutable once set.
+ * "loose" is v1beta1 as it was first released: the same fields without those rules, so that what was stored then can still be read.
+ */
+import type { JsonObject } from "../../base/json.ts";
+import {
+  type CelRule,
+  exactlyOne,
+  fields,
+  flag,
+  immutable,
+  int64,
+  oneOf,
+  quantity,
+  requiredOnceSet,
+  text,
+  texts,
+  time,
+} from "./schema.ts";
+
+export type Strength = "strict" | "loose";
+
+const only = (strength: Strength, ...rules: readonly CelRule[]): { rules?: readonly CelRule[] } =>
+  strength === "strict" ? { rules } : {};
+const onlyStrict = (strength: Strength, properties: JsonObject): JsonObject =>
+  strength === "strict" ? properties : {};
+
+const typeMeta: JsonObject = {
+  apiVersion: text("The group and version this object is written in."),
+  kind: text("The kind of this object."),
+};
+const withMetadata: JsonObject = { ...typeMeta, metadata: { type: "object" } };
+
+const lastError = fields("The last failure, until a later attempt succeeds.", {
+  message: text("What went wrong and what mends it. Never holds a secret."),
+  time: time("When it happened."),
+});
+
+const deletionPolicy = oneOf(
+  "Whether the snapshot on the storage system goes or stays when the VolumeSnapshot is deleted.",
+  "Delete",
+  "Retain",
+);
+
+export const volumeSnapshotSchema = (strength: Strength): JsonObject =>
+  fields(
+    "A user's wish for a snapshot: a new one of a claim's volume, or one that already exists on the storage system.",
+    {
+      ...withMetadata,
+      spec: fields(
+        "What the user asks for.",
+        {
+          source: fields(
+            "Where the snapshot comes from: exactly one of the two.",
+            {
+              persistentVolumeClaimName: text(
+                "The claim, in the same namespace, whose volume is to be snapshotted.",
+                only(strength, immutable("persistentVolumeClaimName")),
+              ),
+              volumeSnapshotContentName: text(
+                "The VolumeSnapshotContent that stands for an existing snapshot.",
+                only(strength, immutable("volumeSnapshotContentName")),
+              ),
+            },
+            only(
+              strength,
+              requiredOnceSet("persistentVolumeClaimName"),
+              requiredOnceSet("volumeSnapshotContentName"),
+              exactlyOne("volumeSnapshotContentName", "persistentVolumeClaimName"),
+            ),
+          ),
+          volumeSnapshotClassName: text(
+            "The VolumeSnapshotClass to use. Absent: the default class of the volume's driver.",
+            only(strength, {
+              rule: "size(self) > 0",
+              message: "volumeSnapshotClassName must not be the empty string when set",
+            }),
+          ),
+        },
+        { required: ["source"] },
+      ),
+      status: fields("What has become of it.", {
+        boundVolumeSnapshotContentName: text(
+          "The content this snapshot is bound to; trust it only when the content points back.",
+        ),
+        creationTime: time("The moment the data was frozen, by the storage system's clock."),
+        readyToUse: flag("True once a volume can be restored from the snapshot."),
+        restoreSize: quantity("The smallest volume the snapshot fits in."),
+        error: lastError,
+        ...onlyStrict(strength, { volumeGroupSnapshotName: text("The group snapshot that this one was taken with.") }),
+      }),
+    },
+    { required: ["spec"] },
+  );
+
+/** The shape of core/v1 ObjectReference, an atomic map: it is replaced whole or not at all. */
+const snapshotReference = (strength: Strength): JsonObject =>
+  fields(
+    "The VolumeSnapshot this content belongs to; bound when the uid is filled in.",
+    {
+      apiVersion: text("Group and version of the referent."),
+      fieldPath: text("A part of the referent; unused here."),
+      kind: text("Kind of the referent."),
+      name: text("Name of the referent."),
+      namespace: text("Namespace of the referent."),
+      resourceVersion: text("Version of the referent that was meant, if any."),
+      uid: text("The one incarnation of the referent that is meant."),
+    },
+    {
+      "x-kubernetes-map-type": "atomic",
+      ...only(strength, {
+        rule: "has(self.name) && has(self.__namespace__)",
+        message: "both spec.volumeSnapshotRef.name and spec.volumeSnapshotRef.namespace must be set",
+      }),
+    },
+  );
+
+export const volumeSnapshotContentSchema = (strength: Strength): JsonObject =>
+  fields(
+    "A snapshot on a storage system, as the cluster knows it: taken for a VolumeSnapshot, or written down by an administrator.",
+    {
+      ...withMetadata,
+      spec: fields(
+        "What is asked of the storage system.",
+        {
+          deletionPolicy,
+          driver: text("The CSI driver that took the snapshot or shall take it; must be its GetPluginInfo name."),
+          source: fields(
+            "Where the snapshot comes from: exactly one of the two.",
+            {
+              snapshotHandle: text(
+                "The storage system's id of a snapshot that already exists.",
+                only(strength, immutable("snapshotHandle")),
+              ),
+              volumeHandle: text(
+                "The storage system's id of the volume to be snapshotted.",
+                only(strength, immutable("volumeHandle")),
+              ),
+            },
+            only(
+              strength,
+              requiredOnceSet("volumeHandle"),
+              requiredOnceSet("snapshotHandle"),
+              exactlyOne("volumeHandle", "snapshotHandle"),
+            ),
+          ),
+          ...onlyStrict(strength, {
+            sourceVolumeMode: text(
+              "The mode, Filesystem or Block, of the volume that was snapshotted.",
+              only(strength, immutable("sourceVolumeMode")),
+            ),
+          }),
+          volumeSnapshotClassName: text("The class the snapshot was taken with."),
+          volumeSnapshotRef: snapshotReference(strength),
+        },
+        {
+          required: ["deletionPolicy", "driver", "source", "volumeSnapshotRef"],
+          ...only(strength, requiredOnceSet("sourceVolumeMode")),
+        },
+      ),
+      status: fields("What the storage system answered.", {
+        creationTime: int64("The moment the data was frozen, in nanoseconds since 1970."),
+        error: lastError,
+        readyToUse: flag("True once a volume can be restored from the snapshot."),
+        restoreSize: int64("The smallest volume the snapshot fits in, in bytes.", { minimum: 0 }),
+        snapshotHandle: text("The storage system's id of the snapshot."),
+        ...onlyStrict(strength, {
+          volumeGroupSnapshotHandle: text("The storage system's id of the group the snapshot was taken with."),
+        }),
+      }),
+    },
+    { required: ["spec"] },
+  );
+
+export const volumeSnapshotClassSchema = (): JsonObject =>
+  fields(
+    'How snapshots of one driver are taken. The annotation snapshot.storage.kubernetes.io/is-default-class: "true" makes it the driver\'s default.',
+    {
+      ...withMetadata,
+      deletionPolicy,
+      driver: text("The CSI driver this class is for."),
+      parameters: texts("Passed to the driver as they are, but for the csi.storage.k8s.io/ keys, which name secrets."),
+    },
+    { required: ["deletionPolicy", "driver"] },
+  );
