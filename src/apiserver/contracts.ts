@@ -1,0 +1,359 @@
+/**
+ * The words the parts of the embedded API server share. Types only.
+ *
+ *   HTTP ─▶ handler ─▶ request ─▶ verbs ─▶ registry ─▶ store ─▶ observers (watch hub, background work, journal)
+ *                                  │          │
+ *                                  │          ├─ schemas, strategies, patcher     (what an object may look like)
+ *                                  │          └─ admission                        (who else has a say)
+ *                                  └─ authorizer                                  (who may ask)
+ *
+ * Two rules carry the design. Every write goes through `Store.commit`, synchronously. And an object that has been stored
+ * is never changed: hooks that say "changes its argument" are given a copy of their own.
+ */
+import type { Millis } from "../base/brand.ts";
+import type { HttpRequest, HttpResponse } from "../base/http.ts";
+import type { JsonObject, JsonValue } from "../base/json.ts";
+import type { Log } from "../base/log.ts";
+import type { World } from "../base/world.ts";
+import type { ApiObject, StoreEvent } from "./contracts-store.ts";
+
+export type { ApiObject, Change, Metadata, OwnerReference, Store, Stored, StoreEvent } from "./contracts-store.ts";
+
+/** Resources: one row per group, version and kind */
+
+export type Verb = "create" | "delete" | "deletecollection" | "get" | "list" | "patch" | "update" | "watch";
+
+export interface Subresource {
+  readonly verbs: readonly Verb[];
+  /** When it is not the kind of the resource itself: Scale, Binding, Eviction. */
+  readonly kind?: { readonly group: string; readonly version: string; readonly kind: string };
+}
+
+export interface Column {
+  readonly name: string;
+  readonly type: string;
+  readonly format?: string;
+  readonly description?: string;
+  /** 0 is always shown, above that only with `-o wide`. */
+  readonly priority?: number;
+  cell(object: ApiObject, now: Millis): JsonValue;
+}
+
+/** Where a /scale subresource finds its numbers: ".spec.replicas". */
+export interface ScalePaths {
+  readonly specReplicas: string;
+  readonly statusReplicas: string;
+  readonly labelSelector?: string;
+}
+
+export interface Resource {
+  /** "" for the core group. */
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly listKind: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly scope: "namespace" | "cluster";
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly verbs: readonly Verb[];
+  /** "status", "scale", … by name. */
+  readonly subresources: Readonly<Record<string, Subresource>>;
+  readonly scale?: ScalePaths;
+  /** Which map of the store holds the objects: "snapshot.storage.k8s.io/volumesnapshots". All versions of a kind share one. */
+  readonly collection: string;
+  /** "snapshot.storage.k8s.io/v1": what apiVersion stored objects carry. */
+  readonly storedAs: string;
+  /** Between the stored form and this version's; absent where rewriting apiVersion is all there is to do. */
+  readonly conversion?: { fromStored(object: ApiObject): ApiObject; toStored(object: ApiObject): ApiObject };
+  /** Absent: the kind is not checked, defaulted or pruned by a schema. Built once, on first use. */
+  readonly shape?: () => Shape;
+  readonly columns: readonly Column[];
+  readonly strategy: Strategy;
+  /** The CustomResourceDefinition this row was made from. */
+  readonly definition?: ApiObject;
+  /** A warning for every request ("… is deprecated"), from the definition. */
+  readonly deprecation?: string;
+}
+
+/** Field errors become `details.causes` and the message of a 422; status.ts words them. */
+
+export type FieldErrorType =
+  | "FieldValueNotFound"
+  | "FieldValueRequired"
+  | "FieldValueDuplicate"
+  | "FieldValueInvalid"
+  | "FieldValueNotSupported"
+  | "FieldValueForbidden"
+  | "FieldValueTooLong"
+  | "FieldValueTooMany"
+  | "FieldValueTooFew"
+  | "FieldValueTooShort"
+  | "FieldValueTypeInvalid"
+  | "InternalError";
+
+export interface FieldError {
+  readonly type: FieldErrorType;
+  /** "spec.accessModes[0]", or "<nil>" where Kubernetes has no path. */
+  readonly field: string;
+  readonly detail: string;
+  /** Shown between the type and the detail; absent (not undefined) means it is not shown. */
+  readonly badValue?: JsonValue;
+}
+
+/** Strategies: what is particular to one kind */
+
+export interface User {
+  readonly name: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+export interface FeatureGates {
+  enabled(name: string): boolean;
+}
+
+/** What hooks may look at besides the object. Reading the store is synchronous and sees the newest state. */
+export interface Context {
+  readonly world: World;
+  readonly gates: FeatureGates;
+  readonly user: User;
+  readonly reader: Reader;
+  readonly dryRun: boolean;
+  /** "status" when only that part is being written. */
+  readonly subresource: string;
+}
+
+export type NameRule = "subdomain" | "label" | "label1035" | "pathSegment";
+
+/** All hooks are optional and synchronous. Those named prepare… and default… change their first argument. */
+export interface Strategy {
+  readonly nameRule?: NameRule;
+  /** PUT on a name that does not exist creates it (Lease, Event, …). */
+  readonly createOnUpdate?: boolean;
+  /** PUT without a resourceVersion overwrites whatever is there (most built-in kinds; custom resources do not). */
+  readonly unconditionalUpdate?: boolean;
+  /** Custom resources and workloads count spec changes in metadata.generation; many built-in kinds have none. */
+  readonly generation?: "none" | "spec" | "allButMetadataAndStatus";
+  /** Versioned defaults, given to every decoded object: request bodies, patch results. */
+  defaults?(object: ApiObject, gates: FeatureGates): void;
+  prepareForCreate?(object: ApiObject, context: Context): void;
+  validateCreate?(object: ApiObject, context: Context): readonly FieldError[];
+  /** With `context.subresource` "status" the core has already put back everything but the status and metadata. */
+  prepareForUpdate?(object: ApiObject, old: ApiObject, context: Context): void;
+  validateUpdate?(object: ApiObject, old: ApiObject, context: Context): readonly FieldError[];
+  /** Shown to the client as Warning headers. */
+  warnings?(object: ApiObject, old: ApiObject | undefined, context: Context): readonly string[];
+  /** Seconds between the request to delete and the end (pods); 0 or absent deletes at once. */
+  graceSeconds?(object: ApiObject, asked: number | undefined): number;
+  /** Field selectors beyond metadata.name and metadata.namespace. */
+  fields?(object: ApiObject): Readonly<Record<string, string>>;
+  /** A kind that answers and stores nothing (SubjectAccessReview): takes the request, gives the object answered. */
+  answer?(object: ApiObject, context: Context): Promise<ApiObject>;
+  /** The kind's own action for a POST to a subresource (pods/binding, pods/eviction); returns what is answered. */
+  connect?(subresource: string, name: string, namespace: string, body: ApiObject, context: Context): Promise<ApiObject>;
+}
+
+/** Schemas: what "schema" builds */
+
+/** One schema of one resource version, compiled. */
+export interface Shape {
+  /**
+   * Fits a decoded object to the schema: removes unknown fields (changes its argument) and names them as Kubernetes does
+   * ("spec.foo"). For built-in kinds a value of the wrong JSON type throws a BadRequest refusal, as decoding into a Go type would.
+   */
+  prune(object: ApiObject): readonly string[];
+  /** Changes its argument. */
+  defaults(object: ApiObject): void;
+  /** Types, formats, bounds, and x-kubernetes-validations; with `old`, transition rules and ratcheting. */
+  validate(object: ApiObject, old: ApiObject | undefined): readonly FieldError[];
+}
+
+export interface Schemas {
+  /** Kinds Kubernetes itself defines; undefined for one without a schema. Cheap to call, cached across servers. */
+  builtIn(group: string, version: string, kind: string): Shape | undefined;
+  /** One version of a CustomResourceDefinition. */
+  custom(definition: ApiObject, version: string): Shape;
+  /** How a CustomResourceDefinition object itself is defaulted and judged. */
+  readonly definitions: Pick<
+    Strategy,
+    "defaults" | "prepareForCreate" | "validateCreate" | "validateUpdate" | "prepareForUpdate"
+  >;
+}
+
+export interface ApplyRequest {
+  readonly resource: Resource;
+  /** In the version of `resource`; undefined when the object is created by this apply. */
+  readonly current: ApiObject | undefined;
+  readonly applied: ApiObject;
+  readonly manager: string;
+  readonly force: boolean;
+  readonly subresource: string;
+  /** RFC 3339, seconds. */
+  readonly time: string;
+}
+
+export interface TrackRequest {
+  readonly resource: Resource;
+  readonly before: ApiObject | undefined;
+  readonly after: ApiObject;
+  readonly manager: string;
+  readonly subresource: string;
+  readonly time: string;
+}
+
+export interface Patcher {
+  /** Returns a new object; refuses a patch that does not fit (400, 422). */
+  strategic(resource: Resource, current: ApiObject, patch: JsonObject): ApiObject;
+  /** Server-side apply. Returns a new object with its managedFields; conflicts are refused with 409 and causes. */
+  apply(request: ApplyRequest): ApiObject;
+  /** managedFields after an ordinary write (operation Update): the list to be stored, or undefined for none. */
+  track(request: TrackRequest): JsonValue[] | undefined;
+}
+
+export interface OpenApi {
+  /** /openapi/v2, /openapi/v3, /openapi/v3/… ; undefined for a path it does not have. */
+  respond(request: HttpRequest, path: string, resources: readonly Resource[]): HttpResponse | undefined;
+}
+
+/** Admission, authorization, decoding: what "around" builds */
+
+export type Operation = "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
+
+export interface Review {
+  readonly operation: Operation;
+  readonly resource: Resource;
+  readonly subresource: string;
+  readonly namespace: string;
+  /** "" when it will be generated. */
+  readonly name: string;
+  /** In the version of `resource`. Absent on DELETE. */
+  readonly object: ApiObject | undefined;
+  readonly oldObject: ApiObject | undefined;
+  /** CreateOptions, UpdateOptions, PatchOptions or DeleteOptions, with apiVersion and kind. */
+  readonly options: JsonObject;
+  readonly context: Context;
+  /** Sent to the client as a Warning header. */
+  warn(text: string): void;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Both throw a Refusal to deny. Built-in admission (namespace lifecycle, protection finalizers) and webhooks are both in here. */
+export interface Admission {
+  /** Returns the object to go on with: the review's own when nothing changed. */
+  mutate(review: Review): Promise<ApiObject | undefined>;
+  validate(review: Review): Promise<void>;
+}
+
+export type Attributes =
+  | {
+      readonly kind: "resource";
+      readonly verb: string;
+      readonly group: string;
+      readonly version: string;
+      readonly resource: string;
+      readonly subresource: string;
+      readonly namespace: string;
+      readonly name: string;
+    }
+  | { readonly kind: "path"; readonly verb: string; readonly path: string };
+
+export interface Decision {
+  readonly allowed: boolean;
+  /** Kubernetes' words for why: 'RBAC: allowed by ClusterRoleBinding "…" of ClusterRole "…" to User "…"'. */
+  readonly reason: string;
+}
+
+export interface Authorizer {
+  authorize(user: User, attributes: Attributes): Decision;
+}
+
+/** The `k8s\0` envelope → the object as JSON, apiVersion and kind from the envelope. Refuses with 415 what it does not know. */
+export type DecodeProtobuf = (bytes: Uint8Array) => JsonObject;
+
+/** Registry: reading and writing objects by the rules, without HTTP */
+
+export interface Reader {
+  get(collection: string, namespace: string, name: string): ApiObject | undefined;
+  list(collection: string, namespace?: string): readonly ApiObject[];
+}
+
+export interface WriteOptions {
+  readonly user?: User;
+  readonly subresource?: string;
+  readonly dryRun?: boolean;
+  readonly fieldManager?: string;
+  readonly signal?: AbortSignal;
+  readonly warn?: (text: string) => void;
+}
+
+export interface DeleteRequest extends WriteOptions {
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly graceSeconds?: number;
+  readonly propagation?: "Orphan" | "Background" | "Foreground";
+}
+
+/**
+ * What background work writes through; the HTTP verbs use the same functions. Objects are in the version of the resource
+ * given. Everything throws a Refusal, as a client would be answered.
+ */
+export interface Registry extends Reader {
+  /** Every resource served now, built-in and custom. */
+  resources(): readonly Resource[];
+  resource(group: string, version: string, plural: string): Resource | undefined;
+  /** By kind, any version served: for owner references and data sources. */
+  byKind(group: string, kind: string): Resource | undefined;
+  /** The row whose version is the stored one. */
+  ofCollection(collection: string): Resource | undefined;
+  create(resource: Resource, object: ApiObject, options?: WriteOptions): Promise<ApiObject>;
+  /**
+   * Reads, lets `change` return a changed copy (or undefined for "leave it"), writes guarded by version, and tries again
+   * when somebody else was faster. Returns the object as it stands afterwards; undefined when it does not exist.
+   */
+  modify(
+    resource: Resource,
+    namespace: string,
+    name: string,
+    change: (current: ApiObject) => ApiObject | undefined,
+    options?: WriteOptions,
+  ): Promise<ApiObject | undefined>;
+  delete(resource: Resource, namespace: string, name: string, options?: DeleteRequest): Promise<void>;
+}
+
+/** Background work: what kube-controller-manager does for a real server */
+
+/**
+ * A key queue with one worker, run by the core: `wakes` names keys for every committed event (synchronously, cheaply);
+ * `reconcile` is then called once per key, never twice at the same time for one key. A number returned means "look again after
+ * so many milliseconds"; a throw means "again, with backoff".
+ */
+export interface Background {
+  readonly name: string;
+  wakes(event: StoreEvent): readonly string[];
+  reconcile(key: string, signal: AbortSignal): Promise<Millis | undefined>;
+}
+
+export interface BackgroundContext {
+  readonly registry: Registry;
+  readonly world: World;
+  readonly gates: FeatureGates;
+  readonly log: Log;
+}
+
+export type CreateBackground = (context: BackgroundContext) => Background;
+
+/** What an API server is put together from; every part has a do-nothing stand-in, so that each can be tested alone. */
+export interface Parts {
+  readonly schemas: Schemas;
+  readonly patcher: Patcher;
+  readonly openApi: OpenApi;
+  readonly decodeProtobuf: DecodeProtobuf;
+  /** "group/Kind" → what is particular to it; "" group: "/Pod". */
+  readonly strategies: Readonly<Record<string, Strategy>>;
+  readonly createAdmission: (context: BackgroundContext) => Admission;
+  readonly createAuthorizer: (reader: Reader) => Authorizer;
+  readonly background: readonly CreateBackground[];
+}
