@@ -16,8 +16,10 @@ import type { JsonObject, JsonValue } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import type { ApiObject, StoreEvent } from "./contracts-store.ts";
+import type { FieldError } from "./field-error.ts";
 
 export type { ApiObject, Change, Metadata, OwnerReference, Store, Stored, StoreEvent } from "./contracts-store.ts";
+export type { FieldError } from "./field-error.ts";
 
 /** Resources: one row per group, version and kind */
 
@@ -75,31 +77,6 @@ export interface Resource {
   readonly definition?: ApiObject;
   /** A warning for every request ("… is deprecated"), from the definition. */
   readonly deprecation?: string;
-}
-
-/** Field errors become `details.causes` and the message of a 422; status.ts words them. */
-
-export type FieldErrorType =
-  | "FieldValueNotFound"
-  | "FieldValueRequired"
-  | "FieldValueDuplicate"
-  | "FieldValueInvalid"
-  | "FieldValueNotSupported"
-  | "FieldValueForbidden"
-  | "FieldValueTooLong"
-  | "FieldValueTooMany"
-  | "FieldValueTooFew"
-  | "FieldValueTooShort"
-  | "FieldValueTypeInvalid"
-  | "InternalError";
-
-export interface FieldError {
-  readonly type: FieldErrorType;
-  /** "spec.accessModes[0]", or "<nil>" where Kubernetes has no path. */
-  readonly field: string;
-  readonly detail: string;
-  /** Shown between the type and the detail; absent (not undefined) means it is not shown. */
-  readonly badValue?: JsonValue;
 }
 
 /** Strategies: what is particular to one kind */

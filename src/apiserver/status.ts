@@ -1,7 +1,7 @@
 /** Refusals in Kubernetes' words: every error answer of the server is a Status, and most of them are worded here. */
-import type { JsonValue } from "../base/json.ts";
-import { print } from "../base/json.ts";
-import type { FieldError, FieldErrorType, Resource } from "./contracts.ts";
+import type { FieldError, Resource } from "./contracts.ts";
+import { aggregate, causesOf } from "./field-error.ts";
+import { goQuote } from "./go-text.ts";
 
 export interface StatusCause {
   readonly reason?: string;
@@ -63,7 +63,7 @@ const detailsOf = (resource: Named, name: string): StatusDetails => ({
   kind: resource.plural,
 });
 const quoted = (resource: Named, name: string): string =>
-  `${qualified(resource.plural, resource.group)} ${print(name)}`;
+  `${qualified(resource.plural, resource.group)} ${goQuote(name)}`;
 
 export const badRequest = (message: string): Refusal => new Refusal(400, "BadRequest", message);
 
@@ -114,90 +114,12 @@ export const unsupportedMediaType = (message: string): Refusal => new Refusal(41
 export const internal = (message: string): Refusal =>
   new Refusal(500, "InternalError", `Internal error occurred: ${message}`, { causes: [{ message }] });
 
-const typeWords: Readonly<Record<FieldErrorType, string>> = {
-  FieldValueNotFound: "Not found",
-  FieldValueRequired: "Required value",
-  FieldValueDuplicate: "Duplicate value",
-  FieldValueInvalid: "Invalid value",
-  FieldValueNotSupported: "Unsupported value",
-  FieldValueForbidden: "Forbidden",
-  FieldValueTooLong: "Too long",
-  FieldValueTooMany: "Too many",
-  FieldValueTooFew: "Too few",
-  FieldValueTooShort: "Too short",
-  FieldValueTypeInvalid: "Invalid value",
-  InternalError: "Internal error",
-};
-
-/** These never show the value: it is absent, secret or too long. */
-const silentTypes: ReadonlySet<FieldErrorType> = new Set([
-  "FieldValueRequired",
-  "FieldValueForbidden",
-  "FieldValueTooLong",
-  "FieldValueTooShort",
-  "InternalError",
-]);
-
-/** The message without its field: 'Invalid value: "x": must be …'. */
-export function fieldErrorText({ type, detail, badValue }: FieldError): string {
-  const shown = badValue === undefined || silentTypes.has(type) ? "" : `: ${print(badValue)}`;
-  return `${typeWords[type]}${shown}${detail === "" ? "" : `: ${detail}`}`;
-}
-
-/** Several errors read "[first, second]", with repeated ones said once. */
-export function aggregated(messages: readonly string[]): string {
-  const distinct = [...new Set(messages)];
-  return distinct.length === 1 ? (distinct[0] ?? "") : `[${distinct.join(", ")}]`;
-}
-
 export function invalid(of: Pick<Resource, "group" | "kind">, name: string, errors: readonly FieldError[]): Refusal {
-  const causes = errors.map((error) => ({ reason: error.type, message: fieldErrorText(error), field: error.field }));
-  const why = aggregated(errors.map((error) => `${error.field}: ${fieldErrorText(error)}`));
-  return new Refusal(422, "Invalid", `${qualified(of.kind, of.group)} ${print(name)} is invalid: ${why}`, {
+  const message = `${qualified(of.kind, of.group)} ${goQuote(name)} is invalid: ${aggregate(errors)}`;
+  return new Refusal(422, "Invalid", message, {
     ...(name === "" ? {} : { name }),
     ...(of.group === "" ? {} : { group: of.group }),
     kind: of.kind,
-    causes,
+    causes: causesOf(errors),
   });
 }
-
-/** Short ways to say the usual field errors. */
-export const fieldErrors = {
-  required: (field: string, detail = ""): FieldError => ({ type: "FieldValueRequired", field, detail }),
-  invalid: (field: string, badValue: JsonValue, detail: string): FieldError => ({
-    type: "FieldValueInvalid",
-    field,
-    badValue,
-    detail,
-  }),
-  forbidden: (field: string, detail: string): FieldError => ({ type: "FieldValueForbidden", field, detail }),
-  duplicate: (field: string, badValue: JsonValue): FieldError => ({
-    type: "FieldValueDuplicate",
-    field,
-    badValue,
-    detail: "",
-  }),
-  notFound: (field: string, badValue: JsonValue): FieldError => ({
-    type: "FieldValueNotFound",
-    field,
-    badValue,
-    detail: "",
-  }),
-  notSupported: (field: string, badValue: JsonValue, supported: readonly string[]): FieldError => ({
-    type: "FieldValueNotSupported",
-    field,
-    badValue,
-    detail: supported.length === 0 ? "" : `supported values: ${supported.map((value) => print(value)).join(", ")}`,
-  }),
-  tooLong: (field: string, max: number): FieldError => ({
-    type: "FieldValueTooLong",
-    field,
-    detail: `may not be more than ${max} bytes`,
-  }),
-  tooMany: (field: string, count: number, max: number): FieldError => ({
-    type: "FieldValueTooMany",
-    field,
-    badValue: count,
-    detail: `must have at most ${max} items`,
-  }),
-} as const;
