@@ -1,0 +1,27 @@
+/** `npm run build`: bundles the whole program into dist/snapkeep.js, the file that npm publishes, and prints its size. */
+import { chmodSync, readFileSync, statSync } from "node:fs";
+import { resolve } from "node:path";
+import { build } from "esbuild";
+
+const root = resolve(import.meta.dirname, "..");
+const outfile = resolve(root, "dist/snapkeep.js");
+const { version } = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8")) as { version: string };
+
+await build({
+  entryPoints: [resolve(root, "src/main.ts")],
+  outfile,
+  bundle: true,
+  platform: "node",
+  target: "node24",
+  format: "esm",
+  minifySyntax: true,
+  minifyWhitespace: true,
+  legalComments: "linked",
+  // Some packages are CommonJS inside and ask for Node's own modules with require.
+  banner: {
+    js: '#!/usr/bin/env node\nimport { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
+  },
+  logLevel: "warning",
+});
+chmodSync(outfile, 0o755);
+console.log(`snapkeep ${version}: dist/snapkeep.js, ${(statSync(outfile).size / 1024).toFixed(0)} KiB`);
