@@ -1,0 +1,125 @@
+/** The pages of docs/reference, printed from the tables that the program itself runs on. */
+import { kindRows } from "../api/kinds.ts";
+import { faults } from "../base/fault.ts";
+import type { CommandModule, CommandRow } from "../runtime/command.ts";
+import { dashed } from "../runtime/flags.ts";
+import { defaultText, flagGroups } from "../runtime/help.ts";
+import type { MetricTable } from "../runtime/metrics.ts";
+import { leaderMetrics, queueMetrics, requestMetrics } from "../runtime/metrics.ts";
+import { usageLine } from "./run.ts";
+
+interface Loaded {
+  readonly row: CommandRow;
+  readonly command: CommandModule;
+}
+
+/** File name → text. */
+export async function referencePages(commands: readonly CommandRow[]): Promise<Readonly<Record<string, string>>> {
+  const loaded = await Promise.all(commands.map(async (row) => ({ row, command: (await row.load()).command })));
+  return {
+    "flags.md": flagsPage(loaded),
+    "faults.md": faultsPage(),
+    "kinds.md": kindsPage(),
+    "metrics.md": metricsPage(loaded),
+  };
+}
+
+const generated = "<!-- Written by `npm run docs` from the tables in src; change those. -->";
+const cell = (value: string): string => value.replaceAll("|", "\\|").replaceAll("\n", " ");
+const code = (value: string): string => (value === "" ? "" : `\`${value}\``);
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.map(cell).join(" | ")} |`;
+  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+}
+
+const page = (title: string, ...parts: readonly string[]): string =>
+  `${[`# ${title}`, generated, ...parts].join("\n\n")}\n`;
+
+const flagsPage = (loaded: readonly Loaded[]): string =>
+  page(
+    "Commands and flags",
+    "Flags are written `--flag=value` or `--flag value`; a switch is `--flag` or `--flag=false`. One dash is as good as two.",
+    ...loaded.map(({ row, command }) => commandSection(row, command)),
+  );
+
+function commandSection(row: CommandRow, command: CommandModule): string {
+  const examples = command.examples.map(({ does, line }) => `# ${does}\n${line}`).join("\n\n");
+  const groups = [...flagGroups(command.flags)].map(([group, rows]) =>
+    [
+      `**${group}**`,
+      table(
+        ["flag", "type", "default", "meaning"],
+        rows.map(([name, flag]) => [
+          code(dashed(name)),
+          flag.type,
+          code(defaultText(flag)),
+          flag.environment === undefined ? flag.help : `${flag.help} Also \`$${flag.environment}\`.`,
+        ]),
+      ),
+    ].join("\n\n"),
+  );
+  return [`## ${usageLine(row, command)}`, row.summary, `\`\`\`sh\n${examples}\n\`\`\``, ...groups].join("\n\n");
+}
+
+const faultsPage = (): string =>
+  page(
+    "Faults",
+    "Every failure is one of these. Final means: the other side says that it did nothing and is doing nothing; after any other fault the effect may still arrive, so we ask again.",
+    table(
+      ["fault", "HTTP", "gRPC", "Kubernetes reason", "final", "meaning"],
+      Object.entries(faults).map(([name, row]) => [
+        code(name),
+        String(row.http),
+        String(row.grpc),
+        row.reason,
+        row.final ? "yes" : "no",
+        row.meaning,
+      ]),
+    ),
+  );
+
+const kindsPage = (): string =>
+  page(
+    "Kinds",
+    "The kinds of objects that snapkeep reads or writes.",
+    table(
+      ["kind", "group", "versions", "resource", "scope", "short names", "status", "definition"],
+      Object.entries(kindRows).map(([name, row]) => [
+        name,
+        row.group === "" ? "core" : row.group,
+        row.versions.join(", "),
+        row.plural,
+        row.scope,
+        row.shortNames?.join(", ") ?? "",
+        row.status === true ? "subresource" : "",
+        row.custom === true ? "custom resource" : "Kubernetes",
+      ]),
+    ),
+  );
+
+const metricsTable = (metrics: MetricTable): string =>
+  table(
+    ["metric", "type", "labels", "buckets", "meaning"],
+    Object.values(metrics).map((row) => [
+      code(row.name),
+      row.type,
+      row.labels.join(", "),
+      row.buckets?.join(" ") ?? "",
+      row.help,
+    ]),
+  );
+
+const metricsPage = (loaded: readonly Loaded[]): string =>
+  page(
+    "Metrics",
+    "Served at `--http-endpoint` under `--metrics-path`, beside `process_*` and `nodejs_*`.",
+    "## Every component",
+    metricsTable({ ...prefixed("queue", queueMetrics), ...prefixed("request", requestMetrics), ...leaderMetrics }),
+    ...loaded.flatMap(({ row, command }) =>
+      command.metrics === undefined ? [] : [`## ${row.name}`, metricsTable(command.metrics)],
+    ),
+  );
+
+const prefixed = (prefix: string, metrics: MetricTable): MetricTable =>
+  Object.fromEntries(Object.entries(metrics).map(([key, row]) => [`${prefix}.${key}`, row]));

@@ -1,0 +1,54 @@
+/** A command of the program: one small file that says what it takes, how it is used and what it does. */
+import type { World } from "../base/world.ts";
+import type { FlagTable, Options } from "./flag-kinds.ts";
+import type { Environment, Parsed } from "./flags.ts";
+import type { Example } from "./help.ts";
+import type { MetricTable } from "./metrics.ts";
+
+export interface Writer {
+  write(text: string): unknown;
+}
+
+/** Everything a command may touch of the process it runs in. */
+export interface CommandContext {
+  readonly environment: Environment;
+  /** Aborts on SIGINT and SIGTERM. */
+  readonly signal: AbortSignal;
+  readonly world: World;
+  readonly out: Writer;
+  readonly error: Writer;
+  readonly version: string;
+}
+
+export interface CommandInput<T extends FlagTable> extends CommandContext {
+  readonly options: Options<T>;
+  readonly given: Parsed<T>["given"];
+  readonly positionals: readonly string[];
+}
+
+export interface CommandModule<T extends FlagTable = FlagTable> {
+  readonly flags: T;
+  readonly examples: readonly Example[];
+  /** Shown in the usage line, for example "FILE…". Absent: a positional argument is a mistake. */
+  readonly takes?: string;
+  readonly metrics?: MetricTable;
+  /** What two flags together may not say: one line with the remedy, or undefined. */
+  check?(options: Options<T>): string | undefined;
+  /** The exit code; throwing prints one line and exits as the command's kind does. */
+  run(input: CommandInput<T>): Promise<number>;
+}
+
+/** Checks the types of a command where it is written, and forgets them where all commands meet. */
+export const defineCommand = <const T extends FlagTable>(command: CommandModule<T>): CommandModule =>
+  command as unknown as CommandModule;
+
+/** A row of the command table: what is known without loading the command's module. */
+export interface CommandRow {
+  readonly name: string;
+  readonly summary: string;
+  /** A tool that fails exits with 2; a component with 1, as the programs it replaces do. */
+  readonly kind: "tool" | "component";
+  load(): Promise<{ readonly command: CommandModule }>;
+}
+
+export const failureCode = (row: Pick<CommandRow, "kind">): number => (row.kind === "tool" ? 2 : 1);

@@ -1,0 +1,175 @@
+/**
+ * Flags that several components share. Names, defaults and meanings are those of the programs we replace, except where
+ * a default hurts people: it is said at the row.
+ */
+import { bool, decimal, duration, integer, mapping, oneOf, text } from "./flag-kinds.ts";
+
+const apiGroup = { group: "Kubernetes API" } as const;
+
+export const kubeFlags = {
+  kubeconfig: text({
+    ...apiGroup,
+    default: "",
+    example: "$HOME/.kube/config",
+    environment: "KUBECONFIG",
+    help: "Path of a kubeconfig file. Empty: the service account of the pod this runs in.",
+  }),
+  context: text({
+    ...apiGroup,
+    default: "",
+    example: "kind-dev",
+    help: "Context of the kubeconfig to use. Empty: its current one.",
+  }),
+  kubeApiQps: decimal({
+    ...apiGroup,
+    default: 0,
+    min: 0,
+    example: "50",
+    help: "Requests per second to the API server; 0 means no limit. The server's own priority and fairness paces clients better than a fixed number in each of them.",
+  }),
+  kubeApiBurst: integer({
+    ...apiGroup,
+    default: 0,
+    min: 0,
+    example: "100",
+    help: "Requests that may exceed --kube-api-qps at once; used only when that is set.",
+  }),
+} as const;
+
+const loggingGroup = { group: "Logging" } as const;
+const ignored = { ...loggingGroup, hidden: true, help: "Accepted for compatibility; has no effect." } as const;
+
+export const loggingFlags = {
+  verbosity: integer({
+    ...loggingGroup,
+    name: "v",
+    default: 0,
+    min: 0,
+    max: 10,
+    help: "Detail of the log: 0 is what an operator needs, 4 adds each decision, 5 each CSI call.",
+  }),
+  loggingFormat: oneOf(["text", "json"], {
+    ...loggingGroup,
+    default: "text",
+    help: "How a line of the log is written.",
+  }),
+  vmodule: text({ ...ignored, default: "" }),
+  logFlushFrequency: duration({ ...ignored, default: 5_000 }),
+  logTextSplitStream: bool({ ...ignored, default: false }),
+  logTextInfoBufferSize: text({ ...ignored, default: "0" }),
+  logJsonSplitStream: bool({ ...ignored, default: false }),
+  logJsonInfoBufferSize: text({ ...ignored, default: "0" }),
+  logtostderr: bool({ ...ignored, default: true }),
+  alsologtostderr: bool({ ...ignored, default: false }),
+  stderrthreshold: text({ ...ignored, default: "2" }),
+  logDir: text({ ...ignored, default: "" }),
+  logFile: text({ ...ignored, default: "" }),
+  logFileMaxSize: text({ ...ignored, default: "1800" }),
+  logBacktraceAt: text({ ...ignored, default: "" }),
+  oneOutput: bool({ ...ignored, default: false }),
+  addDirHeader: bool({ ...ignored, default: false }),
+  skipHeaders: bool({ ...ignored, default: false }),
+  skipLogHeaders: bool({ ...ignored, default: false }),
+  automaxprocs: bool({ ...ignored, default: false }),
+} as const;
+
+const leaderGroup = { group: "Leader election" } as const;
+
+export const leaderFlags = {
+  leaderElection: bool({
+    ...leaderGroup,
+    default: false,
+    help: "Act only while holding the lease, so that replicas can stand by.",
+  }),
+  leaderElectionNamespace: text({
+    ...leaderGroup,
+    default: "",
+    example: "kube-system",
+    environment: "POD_NAMESPACE",
+    help: "Namespace of the lease. Empty: that of the pod's service account, else default.",
+  }),
+  leaderElectionLeaseDuration: duration({
+    ...leaderGroup,
+    default: 15_000,
+    min: 1_000,
+    help: "How long others wait after the last renewal they saw before they take over.",
+  }),
+  leaderElectionRenewDeadline: duration({
+    ...leaderGroup,
+    default: 10_000,
+    min: 1,
+    help: "How long a leader keeps trying to renew before it steps down; shorter than the lease.",
+  }),
+  leaderElectionRetryPeriod: duration({
+    ...leaderGroup,
+    default: 5_000,
+    min: 1,
+    help: "Pause between two tries to renew or to take over.",
+  }),
+  leaderElectionLabels: mapping({
+    ...leaderGroup,
+    default: {},
+    example: "team:storage",
+    help: "Labels to put on the lease.",
+  }),
+} as const;
+
+const servingGroup = { group: "Metrics and health" } as const;
+
+export const servingFlags = {
+  httpEndpoint: text({
+    ...servingGroup,
+    default: "",
+    example: ":8080",
+    deprecated: { "metrics-address": "use --http-endpoint" },
+    help: "Address of the HTTP server for metrics and health, like :8080 or localhost:8080. Empty: none.",
+  }),
+  metricsPath: text({ ...servingGroup, default: "/metrics", help: "Path under which metrics are served." }),
+} as const;
+
+const workGroup = { group: "Work" } as const;
+
+export const workFlags = {
+  workerThreads: integer({
+    ...workGroup,
+    default: 10,
+    min: 1,
+    max: 10_000,
+    help: "Objects worked on at once, per queue.",
+  }),
+  retryIntervalStart: duration({
+    ...workGroup,
+    default: 1_000,
+    min: 1,
+    help: "First delay after a failure; doubles with each further one, with jitter.",
+  }),
+  retryIntervalMax: duration({ ...workGroup, default: 300_000, min: 1, help: "Longest delay between two tries." }),
+  resyncPeriod: duration({
+    ...workGroup,
+    default: 900_000,
+    min: 0,
+    help: "Every object is looked at again after this long, whatever happened. 0: never.",
+  }),
+} as const;
+
+/** Flag tables may contradict themselves in only a few ways; each component's `check` asks for those it has. */
+export function checkLeaderTimes(options: {
+  readonly leaderElectionLeaseDuration: number;
+  readonly leaderElectionRenewDeadline: number;
+  readonly leaderElectionRetryPeriod: number;
+}): string | undefined {
+  const { leaderElectionLeaseDuration: lease, leaderElectionRenewDeadline: renew } = options;
+  if (lease <= renew)
+    return "--leader-election-lease-duration must be longer than --leader-election-renew-deadline, else two replicas could act at once; for example 15s and 10s";
+  if (renew <= options.leaderElectionRetryPeriod * 1.2)
+    return "--leader-election-renew-deadline must be longer than 1.2 times --leader-election-retry-period, so that one failed try does not lose the lease; for example 10s and 5s";
+  return undefined;
+}
+
+export const checkRetryTimes = (options: {
+  readonly retryIntervalStart: number;
+  readonly retryIntervalMax: number;
+}): string | undefined =>
+  options.retryIntervalStart > options.retryIntervalMax
+    ? "--retry-interval-start must not be longer than --retry-interval-max; for example 1s and 5m"
+    : undefined;

@@ -1,0 +1,162 @@
+/**
+ * Prometheus metrics. Each component declares a table, `createMetrics` turns tables into instruments on a registry of
+ * its own: two components in one process, or two tests, never share a count. Instruments only do arithmetic: nothing
+ * that measures can wait, fail a reconcile, or be held up by a scrape.
+ */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+
+export interface MetricRow {
+  readonly type: "counter" | "gauge" | "histogram";
+  readonly name: string;
+  readonly help: string;
+  readonly labels: readonly string[];
+  /** Upper bounds, for a histogram. */
+  readonly buckets?: readonly number[];
+}
+
+export type MetricTable = Readonly<Record<string, MetricRow>>;
+
+type Labels<Row extends MetricRow> = Readonly<Record<Row["labels"][number], string>>;
+
+interface InstrumentTypes<Row extends MetricRow> {
+  counter: { add(labels: Labels<Row>, amount?: number): void };
+  gauge: { set(labels: Labels<Row>, value: number): void; add(labels: Labels<Row>, amount: number): void };
+  histogram: { observe(labels: Labels<Row>, value: number): void };
+}
+
+export type Instruments<T extends MetricTable> = { readonly [K in keyof T]: InstrumentTypes<T[K]>[T[K]["type"]] };
+
+export interface Metrics {
+  /** Instruments for the rows of a table; a table asked for twice gives the same instruments. */
+  instruments<const T extends MetricTable>(table: T): Instruments<T>;
+  /** The text Prometheus reads, and its content type. `refresh` functions run first. */
+  scrape(): Promise<{ readonly type: string; readonly text: string }>;
+  /** Called at each scrape, for gauges that are cheaper to look up than to keep. */
+  refresh(update: () => void): void;
+}
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const made = new Map<MetricTable, Instruments<MetricTable>>();
+  const updates: (() => void)[] = [];
+  collectDefaultMetrics({ register: registry });
+  return {
+    instruments<const T extends MetricTable>(table: T): Instruments<T> {
+      const instruments = made.get(table) ?? instrumentsOf(table, registry);
+      made.set(table, instruments);
+      return instruments as Instruments<T>;
+    },
+    async scrape() {
+      for (const update of updates) attempt(update);
+      return { type: registry.contentType, text: await registry.metrics() };
+    },
+    refresh: (update) => void updates.push(update),
+  };
+}
+
+const instrumentsOf = (table: MetricTable, registry: Registry): Instruments<MetricTable> =>
+  Object.fromEntries(
+    Object.entries(table).map(([key, row]) => [key, makers[row.type](row, registry)]),
+  ) as Instruments<MetricTable>;
+
+const options = ({ name, help, labels }: MetricRow, registry: Registry) => ({
+  name,
+  help,
+  labelNames: [...labels],
+  registers: [registry],
+});
+
+const makers = {
+  counter: (row: MetricRow, registry: Registry) => {
+    const counter = new Counter(options(row, registry));
+    return { add: (labels: Labels<MetricRow>, amount = 1) => attempt(() => counter.inc(labels, amount)) };
+  },
+  gauge: (row: MetricRow, registry: Registry) => {
+    const gauge = new Gauge(options(row, registry));
+    return {
+      set: (labels: Labels<MetricRow>, value: number) => attempt(() => gauge.set(labels, value)),
+      add: (labels: Labels<MetricRow>, amount: number) => attempt(() => gauge.inc(labels, amount)),
+    };
+  },
+  histogram: (row: MetricRow, registry: Registry) => {
+    const buckets = row.buckets === undefined ? {} : { buckets: [...row.buckets] };
+    const histogram = new Histogram({ ...options(row, registry), ...buckets });
+    return { observe: (labels: Labels<MetricRow>, value: number) => attempt(() => histogram.observe(labels, value)) };
+  },
+} as const;
+
+/** A wrong label or a negative count is our mistake, but never a reason to fail the work that was being measured. */
+function attempt(measure: () => void): void {
+  try {
+    measure();
+  } catch {
+    // Nothing to do: the sample is lost, the work goes on.
+  }
+}
+
+const exponential = (start: number, factor: number, count: number): readonly number[] =>
+  Array.from({ length: count }, (_, index) => Number((start * factor ** index).toPrecision(12)));
+
+/** Names, labels and buckets are those of client-go's workqueue, so that existing dashboards and alerts go on working. */
+export const queueMetrics = {
+  depth: { type: "gauge", name: "workqueue_depth", help: "Keys waiting to be worked on.", labels: ["name"] },
+  adds: { type: "counter", name: "workqueue_adds_total", help: "Keys added to the queue.", labels: ["name"] },
+  waited: {
+    type: "histogram",
+    name: "workqueue_queue_duration_seconds",
+    help: "How long a key was due before its run began.",
+    labels: ["name"],
+    buckets: exponential(1e-8, 10, 10),
+  },
+  worked: {
+    type: "histogram",
+    name: "workqueue_work_duration_seconds",
+    help: "How long one run of a key took.",
+    labels: ["name"],
+    buckets: exponential(1e-8, 10, 10),
+  },
+  unfinished: {
+    type: "gauge",
+    name: "workqueue_unfinished_work_seconds",
+    help: "The sum of the ages of all runs under way; a steady rise means a stuck run.",
+    labels: ["name"],
+  },
+  longest: {
+    type: "gauge",
+    name: "workqueue_longest_running_processor_seconds",
+    help: "The age of the oldest run under way.",
+    labels: ["name"],
+  },
+  retries: {
+    type: "counter",
+    name: "workqueue_retries_total",
+    help: "Runs that failed and were put back with a delay.",
+    labels: ["name"],
+  },
+} as const satisfies MetricTable;
+
+/** As client-go's rest client names them. */
+export const requestMetrics = {
+  requests: {
+    type: "counter",
+    name: "rest_client_requests_total",
+    help: "Requests to the API server, by status code, method and host.",
+    labels: ["code", "method", "host"],
+  },
+  seconds: {
+    type: "histogram",
+    name: "rest_client_request_duration_seconds",
+    help: "How long requests to the API server took, by verb and host.",
+    labels: ["verb", "host"],
+    buckets: [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60],
+  },
+} as const satisfies MetricTable;
+
+export const leaderMetrics = {
+  status: {
+    type: "gauge",
+    name: "leader_election_master_status",
+    help: "1 while this process holds the lease, else 0.",
+    labels: ["name"],
+  },
+} as const satisfies MetricTable;
