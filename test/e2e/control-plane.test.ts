@@ -1,0 +1,96 @@
+/** The control plane the other suites stand on: it starts, keeps its data, counts its requests and leaves nothing behind. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts";
+import { createKubectl } from "./harness/kubectl.ts";
+import { newNamespace, useControlPlane } from "./harness/shared.ts";
+import { until } from "./harness/until.ts";
+
+const configMaps = (namespace: string): string => `/api/v1/namespaces/${namespace}/configmaps`;
+
+test("the control plane is ready within 15 seconds once its programs are built", async () => {
+  await useControlPlane();
+  const startedAt = performance.now();
+  const plane = await startControlPlane();
+  try {
+    assert.ok(performance.now() - startedAt < 15_000);
+    assert.equal((await plane.request("GET", "/readyz")).text, "ok");
+  } finally {
+    plane.stop();
+  }
+});
+
+test("a client that does not know the authority refuses the API server", async () => {
+  const { url } = await useControlPlane();
+  await assert.rejects(
+    fetch(`${url}/readyz`),
+    (reason: Error) => (reason.cause as { code?: string }).code === "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  );
+});
+
+test("kubectl works with the kubeconfig", async () => {
+  const { kubeconfig } = await useControlPlane();
+  const { code, stdout, stderr } = await createKubectl(kubeconfig)(["get", "namespace", "default", "-o", "name"]);
+  assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: "namespace/default\n", stderr: "" });
+});
+
+test("a user may do nothing until a role is bound to them", async () => {
+  const plane = await startControlPlane({ tokens: [{ token: "of-reader", user: "reader" }] });
+  try {
+    const read = () => plane.request("GET", "/api/v1/nodes", undefined, "of-reader");
+    assert.equal((await read()).status, 403);
+    const rbac = "/apis/rbac.authorization.k8s.io/v1";
+    const rules = [{ apiGroups: [""], resources: ["nodes"], verbs: ["list"] }];
+    await plane.request("POST", `${rbac}/clusterroles`, { metadata: { name: "node-reader" }, rules });
+    await plane.request("POST", `${rbac}/clusterrolebindings`, {
+      metadata: { name: "reader" },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "node-reader" },
+      subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "reader" }],
+    });
+    await until({ what: "the binding is seen" }, async () => ((await read()).status === 200 ? true : undefined));
+    const { code } = await createKubectl(plane.kubeconfigFor("reader", "of-reader"))(["get", "pods"]);
+    assert.equal(code, 1);
+  } finally {
+    plane.stop();
+  }
+});
+
+test("the audit log counts every request once", async () => {
+  const plane = await useControlPlane();
+  const namespace = await newNamespace(plane, "audited");
+  const from = plane.auditMark();
+  for (let index = 0; index < 10; index += 1)
+    await plane.request("POST", configMaps(namespace), { metadata: { name: `map-${index}` } });
+  const creations = () =>
+    plane
+      .auditLog(from)
+      .filter(({ verb, objectRef }) => verb === "create" && objectRef?.namespace === namespace)
+      .filter(({ objectRef }) => objectRef?.resource === "configmaps");
+  await until({ what: "ten creations are logged" }, () => (creations().length >= 10 ? true : undefined));
+  assert.equal(creations().length, 10);
+});
+
+const disasters: Readonly<Record<string, (plane: ControlPlane) => Promise<void>>> = {
+  "a restart of the API server": (plane) => plane.restartApiServer(),
+  "a kill of the API server": async (plane) => {
+    await plane.killApiServer();
+    await assert.rejects(plane.request("GET", "/readyz"));
+    await plane.startApiServer();
+  },
+  "a restart of etcd": (plane) => plane.restartEtcd(),
+};
+
+test("what was written is still there after a restart of any part", async () => {
+  const plane = await startControlPlane();
+  try {
+    const write = { metadata: { name: "kept" }, data: { key: "value" } };
+    assert.equal((await plane.request("POST", configMaps("default"), write)).status, 201);
+    for (const [what, strike] of Object.entries(disasters)) {
+      await strike(plane);
+      const { status, text } = await plane.request("GET", `${configMaps("default")}/kept`);
+      assert.deepEqual([status, JSON.parse(text).data], [200, { key: "value" }], `after ${what}`);
+    }
+  } finally {
+    plane.stop();
+  }
+});

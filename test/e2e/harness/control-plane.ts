@@ -1,0 +1,287 @@
+/**
+ * A real Kubernetes control plane on loopback: etcd, kube-apiserver, kube-controller-manager. Any user can run it; it has
+ * an authority of its own, so that clients verify what they talk to.
+ */
+import { randomBytes } from "node:crypto";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type AuditEntry, auditPolicy, readAudit } from "./audit.ts";
+import { type Authority, createAuthority, newKeys } from "./certificates.ts";
+import { createInstance, type Daemon, type Instance } from "./instance.ts";
+import { freePort } from "./ports.ts";
+import { withProgress } from "./progress.ts";
+import { type Answer, request } from "./request.ts";
+import { tools } from "./tools.ts";
+import { until } from "./until.ts";
+
+export interface Token {
+  readonly token: string;
+  readonly user: string;
+  readonly groups?: readonly string[];
+}
+
+export interface ControlPlaneOptions {
+  readonly featureGates?: Readonly<Record<string, boolean>>;
+  /** More users than the administrator. They may do nothing until a role is bound to them. */
+  readonly tokens?: readonly Token[];
+  /** "storage": what volumes and namespaces need, and pods without service accounts. "all": what ordinary pods need. */
+  readonly controllers?: "storage" | "all";
+  readonly apiServerFlags?: readonly string[];
+}
+
+export interface ControlPlane {
+  readonly folder: string;
+  /** Path of a kubeconfig for the administrator. */
+  readonly kubeconfig: string;
+  readonly url: string;
+  readonly token: string;
+  readonly caFile: string;
+  /** Signs certificates that the API server accepts from clients (commonName is the user, organizations the groups). */
+  readonly authority: Authority;
+  readonly instance: Instance;
+  /** A plain request as the administrator, or with another token. */
+  request(method: string, path: string, body?: unknown, token?: string): Promise<Answer>;
+  /** A kubeconfig for another token; returns its path. */
+  kubeconfigFor(user: string, token: string): string;
+  /** Where the audit log ends now: hand it to `auditLog` to see only what came later. */
+  auditMark(): number;
+  auditLog(from?: number): readonly AuditEntry[];
+  /** Pulls the plug. `startApiServer` brings it back on the same port with the same data. */
+  killApiServer(): Promise<void>;
+  startApiServer(): Promise<void>;
+  /** In good order: stop, then start. */
+  restartApiServer(): Promise<void>;
+  restartEtcd(): Promise<void>;
+  stop(): void;
+}
+
+const storageControllers = [
+  "persistentvolume-binder-controller",
+  "persistentvolumeclaim-protection-controller",
+  "persistentvolume-protection-controller",
+  "namespace-controller",
+  "garbage-collector-controller",
+];
+/** Without those that ask for a cloud. */
+const allControllers = [
+  "*",
+  "-node-ipam-controller",
+  "-node-route-controller",
+  "-cloud-node-lifecycle-controller",
+  "-service-lb-controller",
+];
+
+const startTriesMax = 5;
+
+export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
+  const programs = await tools("etcd", "kube-apiserver", "kube-controller-manager");
+  return withProgress("etcd, kube-apiserver and kube-controller-manager are starting", async () => {
+    for (let attempt = 1; ; attempt += 1) {
+      const instance = createInstance();
+      try {
+        return await startIn(instance, programs, options);
+      } catch (reason) {
+        instance.stop();
+        // Somebody took a port between our look and the program's bind: try others.
+        if (attempt === startTriesMax || !/address already in use/.test(String(reason))) throw reason;
+      }
+    }
+  });
+}
+
+type Programs = Readonly<Record<"etcd" | "kube-apiserver" | "kube-controller-manager", string>>;
+
+async function startIn(instance: Instance, programs: Programs, options: ControlPlaneOptions): Promise<ControlPlane> {
+  const { folder } = instance;
+  const [etcdPort, apiPort] = [await freePort(), await freePort()];
+  const url = `https://127.0.0.1:${apiPort}`;
+  const token = randomBytes(16).toString("hex");
+  const authority = createAuthority("snapkeep-test-authority");
+  writeFiles(folder, authority, token, options);
+  const caFile = join(folder, "ca.crt");
+  const kubeconfigFor = (user: string, userToken: string): string => {
+    const path = join(folder, `${user}.kubeconfig`);
+    writeFileSync(path, kubeconfigText({ url, caFile, user, token: userToken }), { mode: 0o600 });
+    return path;
+  };
+  const ask: ControlPlane["request"] = (method, path, body, userToken = token) =>
+    request({ url, authority: authority.certificate }, method, path, { token: userToken, body });
+  const startEtcd = () => instance.start("etcd", programs.etcd, etcdFlags(folder, etcdPort));
+  const startApi = () =>
+    instance.start("kube-apiserver", programs["kube-apiserver"], apiServerFlags(folder, etcdPort, apiPort, options));
+
+  let etcd = startEtcd();
+  let api = startApi();
+  const ready = () => isReady({ "kube-apiserver": api, etcd }, ask);
+  const kubeconfig = kubeconfigFor("admin", token);
+  await ready();
+  const manager = instance.start(
+    "kube-controller-manager",
+    programs["kube-controller-manager"],
+    controllerManagerFlags(folder, kubeconfig, options),
+  );
+  await defaultNamespace({ "kube-controller-manager": manager }, ask);
+
+  const audit = join(folder, "audit.log");
+  const startApiServer = async () => {
+    api = startApi();
+    await ready();
+  };
+  return {
+    folder,
+    kubeconfig,
+    url,
+    token,
+    caFile,
+    authority,
+    instance,
+    request: ask,
+    kubeconfigFor,
+    auditMark: () => statSync(audit).size,
+    auditLog: (from = 0) => readAudit(audit, from),
+    killApiServer: () => api.stop("SIGKILL"),
+    startApiServer,
+    restartApiServer: async () => {
+      await api.stop();
+      await startApiServer();
+    },
+    restartEtcd: async () => {
+      // Asked politely, it waits for its clients to hang up first, which they never do.
+      await etcd.stop("SIGKILL");
+      etcd = startEtcd();
+      // The API server's own look at etcd is a cached one: ask etcd first.
+      await isHealthy(etcd, etcdPort);
+      await ready();
+    },
+    stop: () => instance.stop(),
+  };
+}
+
+function writeFiles(folder: string, authority: Authority, token: string, { tokens = [] }: ControlPlaneOptions): void {
+  const secret = (name: string, text: string) => writeFileSync(join(folder, name), text, { mode: 0o600 });
+  const serving = authority.issue({
+    commonName: "kube-apiserver",
+    dnsNames: ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"],
+    ipv4: ["127.0.0.1", serviceAddress],
+  });
+  const serviceAccounts = newKeys();
+  secret("ca.crt", authority.certificate);
+  secret("serving.crt", serving.certificate);
+  secret("serving.key", serving.key);
+  secret("accounts.key", serviceAccounts.privateKey.export({ type: "sec1", format: "pem" }).toString());
+  secret("accounts.pub", serviceAccounts.publicKey.export({ type: "spki", format: "pem" }).toString());
+  secret("audit.json", JSON.stringify(auditPolicy));
+  const users: readonly Token[] = [{ token, user: "admin", groups: ["system:masters"] }, ...tokens];
+  const line = (row: Token, index: number) => `${row.token},${row.user},${index},"${(row.groups ?? []).join(",")}"\n`;
+  secret("tokens.csv", users.map(line).join(""));
+  mkdirSync(join(folder, "etcd"), { mode: 0o700 });
+}
+
+/** The first address of the range for services: the API server gives it to itself. */
+const serviceAddress = "10.96.0.1";
+const serviceRange = "10.96.0.0/16";
+
+const flags = (table: Readonly<Record<string, string>>): string[] =>
+  Object.entries(table).map(([name, value]) => `--${name}=${value}`);
+
+const etcdFlags = (folder: string, port: number): string[] => [
+  "--unsafe-no-fsync",
+  ...flags({
+    "data-dir": join(folder, "etcd"),
+    "listen-client-urls": `http://127.0.0.1:${port}`,
+    "advertise-client-urls": `http://127.0.0.1:${port}`,
+    // The only member: nobody ever calls this one, any port will do.
+    "listen-peer-urls": "http://127.0.0.1:0",
+    "log-level": "warn",
+  }),
+];
+
+function apiServerFlags(folder: string, etcdPort: number, apiPort: number, options: ControlPlaneOptions): string[] {
+  const gates = { CrossNamespaceVolumeDataSource: true, ...options.featureGates };
+  return [
+    ...flags({
+      "etcd-servers": `http://127.0.0.1:${etcdPort}`,
+      "secure-port": String(apiPort),
+      "bind-address": "127.0.0.1",
+      "advertise-address": "127.0.0.1",
+      "tls-cert-file": join(folder, "serving.crt"),
+      "tls-private-key-file": join(folder, "serving.key"),
+      "client-ca-file": join(folder, "ca.crt"),
+      "token-auth-file": join(folder, "tokens.csv"),
+      "service-account-issuer": "https://kubernetes.default",
+      "service-account-key-file": join(folder, "accounts.pub"),
+      "service-account-signing-key-file": join(folder, "accounts.key"),
+      "authorization-mode": "RBAC",
+      "service-cluster-ip-range": serviceRange,
+      "audit-policy-file": join(folder, "audit.json"),
+      "audit-log-path": join(folder, "audit.log"),
+      "audit-log-maxsize": "2000",
+      "feature-gates": Object.entries(gates)
+        .map(([gate, on]) => `${gate}=${on}`)
+        .join(","),
+    }),
+    ...(options.controllers === "all" ? [] : ["--disable-admission-plugins=ServiceAccount"]),
+    ...(options.apiServerFlags ?? []),
+  ];
+}
+
+const controllerManagerFlags = (folder: string, kubeconfig: string, { controllers }: ControlPlaneOptions): string[] =>
+  flags({
+    kubeconfig,
+    "leader-elect": "false",
+    controllers: (controllers === "all" ? allControllers : storageControllers).join(","),
+    "service-account-private-key-file": join(folder, "accounts.key"),
+    "root-ca-file": join(folder, "ca.crt"),
+    "use-service-account-credentials": "false",
+    "kube-api-qps": "500",
+    "kube-api-burst": "1000",
+    // No port at all: nobody asks it for its health.
+    "secure-port": "0",
+  });
+
+const readyMsMax = 60_000;
+type Ask = ControlPlane["request"];
+
+const isReady = (daemons: Readonly<Record<string, Daemon>>, ask: Ask): Promise<boolean> =>
+  until({ what: "kube-apiserver is ready", msMax: readyMsMax }, async () => {
+    mustRun(daemons);
+    const answer = await ask("GET", "/readyz").catch(() => undefined);
+    return answer?.status === 200 ? true : undefined;
+  });
+
+const isHealthy = (etcd: Daemon, port: number): Promise<boolean> =>
+  until({ what: "etcd is healthy", msMax: readyMsMax }, async () => {
+    mustRun({ etcd });
+    return (await fetch(`http://127.0.0.1:${port}/health`).catch(() => undefined))?.ok ? true : undefined;
+  });
+
+/** The server is ready a moment before it has made its own namespaces. */
+const defaultNamespace = (daemons: Readonly<Record<string, Daemon>>, ask: Ask): Promise<boolean> =>
+  until({ what: "the namespace default exists", msMax: readyMsMax }, async () => {
+    mustRun(daemons);
+    return (await ask("GET", "/api/v1/namespaces/default")).status === 200 ? true : undefined;
+  });
+
+function mustRun(daemons: Readonly<Record<string, Daemon>>): void {
+  for (const [name, daemon] of Object.entries(daemons))
+    if (!daemon.running()) throw new Error(`${name} ended while starting:\n${daemon.lastWords()}`);
+}
+
+const kubeconfigText = (a: { url: string; caFile: string; user: string; token: string }): string =>
+  JSON.stringify(
+    {
+      apiVersion: "v1",
+      kind: "Config",
+      clusters: [
+        {
+          name: "local",
+          cluster: { server: a.url, "certificate-authority-data": readFileSync(a.caFile).toString("base64") },
+        },
+      ],
+      users: [{ name: a.user, user: { token: a.token } }],
+      contexts: [{ name: "local", context: { cluster: "local", user: a.user } }],
+      "current-context": "local",
+    },
+    undefined,
+    2,
+  );
