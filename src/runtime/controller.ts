@@ -149,8 +149,11 @@ function subscribe<Stores extends AnyStores>(
   return wakeRows(stores, wakes).map(({ store, keysFor }) =>
     store.onChange((before, after) => {
       // Both states matter: an object that no longer points somewhere wakes whom it used to wake.
-      for (const key of before === undefined ? [] : keysFor(before)) add(key);
-      for (const key of after === undefined ? [] : keysFor(after)) add(key);
+      const woken = new Set([
+        ...(before === undefined ? [] : keysFor(before)),
+        ...(after === undefined ? [] : keysFor(after)),
+      ]);
+      for (const key of woken) add(key);
     }),
   );
 }
