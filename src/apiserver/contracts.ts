@@ -63,14 +63,17 @@ export interface Resource {
   /** "status", "scale", … by name. */
   readonly subresources: Readonly<Record<string, Subresource>>;
   readonly scale?: ScalePaths;
-  /** Which map of the store holds the objects: "snapshot.storage.k8s.io/volumesnapshots". All versions of a kind share one. */
+  /**
+   * Which map of the store holds the objects: "pods" in the core group, else "snapshot.storage.k8s.io/volumesnapshots"
+   * (`collectionOf` in rows.ts). All versions of a kind share one, and so do the two kinds of Event.
+   */
   readonly collection: string;
   /** "snapshot.storage.k8s.io/v1": what apiVersion stored objects carry. */
   readonly storedAs: string;
   /** Between the stored form and this version's; absent where rewriting apiVersion is all there is to do. */
   readonly conversion?: { fromStored(object: ApiObject): ApiObject; toStored(object: ApiObject): ApiObject };
-  /** Absent: the kind is not checked, defaulted or pruned by a schema. Built once, on first use. */
-  readonly shape?: () => Shape;
+  /** Undefined: the kind is not checked, defaulted or pruned by a schema. Built once, on first use. */
+  readonly shape: () => Shape | undefined;
   readonly columns: readonly Column[];
   readonly strategy: Strategy;
   /** The CustomResourceDefinition this row was made from. */
@@ -123,10 +126,20 @@ export interface Strategy {
   validateUpdate?(object: ApiObject, old: ApiObject, context: Context): readonly FieldError[];
   /** Shown to the client as Warning headers. */
   warnings?(object: ApiObject, old: ApiObject | undefined, context: Context): readonly string[];
+  /** DELETE answers with the object as it was, instead of a Status (most storage kinds, pods). */
+  readonly returnsDeleted?: boolean;
+  /** What becomes of dependents when a DELETE does not say; "none" for kinds that never own anything (events). */
+  readonly dependents?: "delete" | "orphan" | "none";
+  /** A status sent with a create is kept (nodes); everywhere else the status subresource alone writes it. */
+  readonly statusOnCreate?: boolean;
   /** Seconds between the request to delete and the end (pods); 0 or absent deletes at once. */
   graceSeconds?(object: ApiObject, asked: number | undefined): number;
-  /** Field selectors beyond metadata.name and metadata.namespace. */
-  fields?(object: ApiObject): Readonly<Record<string, string>>;
+  /** Something besides metadata.finalizers keeps an object that is being deleted (a namespace's spec.finalizers). */
+  holdsDeletion?(object: ApiObject): boolean;
+  /** Called when the deletionTimestamp is set (a namespace becomes Terminating). Changes its argument. */
+  prepareForDelete?(object: ApiObject, context: Context): void;
+  /** Field selectors beyond metadata.name and metadata.namespace, and where each finds its value: "spec.nodeName" → itself. */
+  readonly fields?: Readonly<Record<string, string>>;
   /** A kind that answers and stores nothing (SubjectAccessReview): takes the request, gives the object answered. */
   answer?(object: ApiObject, context: Context): Promise<ApiObject>;
   /** The kind's own action for a POST to a subresource (pods/binding, pods/eviction); returns what is answered. */

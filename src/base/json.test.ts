@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { applyMergePatch, difference, equal, type JsonObject, type JsonValue, parse, print } from "./json.ts";
+import { applyMergePatch, clone, difference, equal, parse, print, type JsonObject, type JsonValue } from "./json.ts";
 
 test("an integer beyond 2^53 survives parse and print, digit for digit", () => {
   for (const number of ["1763200000123456789", "-9223372036854775808", "18446744073709551615", "9007199254740993"]) {
@@ -61,4 +61,13 @@ test("undefined members count as absent, and a BigInt equals the same number", (
   assert.equal(equal({ a: 5n }, { a: 5 }), true);
   assert.equal(equal({ a: null }, {}), false);
   assert.equal(equal([], {}), false);
+});
+
+test("a clone is deep, keeps BigInts, and a __proto__ member stays data", () => {
+  const original = parse('{"a":[{"b":12345678901234567890}],"__proto__":{"x":1}}') as { a: [{ b: unknown }] };
+  const copy = clone(original);
+  assert.equal(print(copy), print(original));
+  copy.a[0].b = 1;
+  assert.equal(original.a[0].b, 12345678901234567890n);
+  assert.equal(Object.getPrototypeOf(copy), Object.prototype);
 });

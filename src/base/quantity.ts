@@ -83,8 +83,12 @@ function nanosOf(digits: bigint, fractionLength: number, { powerOfTen, powerOf10
 
 const divideUp = (dividend: bigint, divisor: bigint): bigint => (dividend + divisor - 1n) / divisor;
 
-const clamped = (nanos: bigint, format: QuantityFormat): bigint =>
-  format === "binary" && nanos > binaryNanosMax ? binaryNanosMax : nanos;
+/** Binary quantities lie between one unit and the largest int64, or are zero. */
+function clamped(nanos: bigint, format: QuantityFormat): bigint {
+  if (format !== "binary" || nanos === 0n) return nanos;
+  if (nanos > binaryNanosMax) return binaryNanosMax;
+  return nanos < nanosPerUnit ? nanosPerUnit : nanos;
+}
 
 /** The one spelling Kubernetes itself would print for this value. */
 export function printQuantity({ nanos, format }: Quantity): string {

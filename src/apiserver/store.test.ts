@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { keyIn } from "../base/brand.ts";
+import type { ApiObject, StoreEvent } from "./contracts.ts";
+import { createStore } from "./store.ts";
+
+const pod = (namespace: string, name: string): ApiObject => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name, namespace },
+});
+const put = (namespace: string, name: string, expect: number | "absent" | "any" = "any") =>
+  ({ kind: "put", collection: "pods", key: keyIn(namespace, name), object: pod(namespace, name), expect }) as const;
+
+test("every write gets the next version, written into the object", () => {
+  const store = createStore();
+  const written = store.commit([put("a", "x"), put("a", "y")]);
+  assert.notEqual(written, "conflict");
+  assert.deepEqual(
+    store.list("pods").map(({ object }) => object.metadata.resourceVersion),
+    ["2", "3"],
+  );
+  assert.equal(store.version(), 3);
+});
+
+test("a commit whose expectation fails changes nothing at all", () => {
+  const store = createStore();
+  store.commit([put("a", "x", "absent")]);
+  assert.equal(store.commit([put("a", "y"), put("a", "x", "absent")]), "conflict");
+  assert.equal(store.commit([put("a", "x", 1)]), "conflict");
+  assert.equal(store.commit([{ kind: "remove", collection: "pods", key: keyIn("a", "z"), expect: "any" }]), "conflict");
+  assert.equal(store.count("pods"), 1);
+  assert.equal(store.version(), 2);
+});
+
+test("a list is in the order of keys, and of one namespace when asked", () => {
+  const store = createStore();
+  store.commit([put("b", "1"), put("a", "2"), put("a-b", "1"), put("a", "1"), put("a0", "1")]);
+  const names = (namespace?: string) =>
+    store.list("pods", namespace).map(({ object }) => `${object.metadata.namespace}/${object.metadata.name}`);
+  assert.deepEqual(names(), ["a-b/1", "a/1", "a/2", "a0/1", "b/1"]);
+  assert.deepEqual(names("a"), ["a/1", "a/2"]);
+  assert.deepEqual(names("c"), []);
+});
+
+test("a removal is an event of its own version that carries the last state", () => {
+  const store = createStore();
+  const seen: StoreEvent[] = [];
+  store.onCommit((events) => void seen.push(...events));
+  store.commit([put("a", "x")]);
+  store.commit([{ kind: "remove", collection: "pods", key: keyIn("a", "x"), expect: 2 }]);
+  assert.deepEqual(
+    seen.map(({ type, now }) => [type, now.object.metadata.name, now.object.metadata.resourceVersion]),
+    [
+      ["ADDED", "x", "2"],
+      ["DELETED", "x", "3"],
+    ],
+  );
+  assert.equal(store.get("pods", keyIn("a", "x")), undefined);
+});
+
+test("history answers from any version it still knows, and says so when it does not", () => {
+  const store = createStore({ historyMax: 4 });
+  for (let index = 0; index < 10; index += 1) store.commit([put("a", String(index))]);
+  const versions = (after: number) => {
+    const events = store.eventsAfter("pods", after);
+    return events === "expired" ? events : events.map(({ now }) => now.version);
+  };
+  assert.deepEqual(versions(9), [10, 11]);
+  assert.deepEqual(versions(11), []);
+  assert.equal(versions(2), "expired");
+  assert.deepEqual(store.eventsAfter("never written", 1), []);
+});

@@ -1,0 +1,145 @@
+/**
+ * The objects, in memory. One counter gives out versions; every collection keeps its objects, their order and a bounded
+ * history, from which watches start. A commit is synchronous: nothing can come between its check and its effect.
+ */
+import type { Key } from "../base/brand.ts";
+import { print } from "../base/json.ts";
+import type { ApiObject, Change, Store, Stored, StoreEvent } from "./contracts.ts";
+
+interface Collection {
+  readonly objects: Map<Key, Stored>;
+  /** Ring of the newest events; `history[0]` is the oldest once it is full. */
+  history: StoreEvent[];
+  /** Events after this version are all in the history. */
+  knownAfter: number;
+  /** Keys in order, or undefined since one was added or removed. */
+  sorted: readonly Key[] | undefined;
+}
+
+export interface StoreOptions {
+  /** Events kept per collection; a watch that starts further back is told to list again. */
+  readonly historyMax?: number;
+}
+
+const historyEventsMax = 1_000;
+/** The history is cut only when it has grown this much too long: cutting moves all of it. */
+const historySlack = 0.25;
+
+function storedAt(object: ApiObject, version: number): Stored {
+  const metadata = { ...object.metadata, resourceVersion: String(version) };
+  const stamped: ApiObject = { ...object, metadata };
+  let text: string | undefined;
+  return {
+    object: stamped,
+    version,
+    text: () => {
+      text ??= print(stamped);
+      return text;
+    },
+  };
+}
+
+export function createStore({ historyMax = historyEventsMax }: StoreOptions = {}): Store {
+  const collections = new Map<string, Collection>();
+  const observers = new Set<(events: readonly StoreEvent[]) => void>();
+  // As with etcd, the first write of all gets version 2: a watch may start before it.
+  let newest = 1;
+
+  function collectionOf(name: string): Collection {
+    const known = collections.get(name);
+    if (known !== undefined) return known;
+    const fresh: Collection = { objects: new Map(), history: [], knownAfter: 0, sorted: [] };
+    collections.set(name, fresh);
+    return fresh;
+  }
+
+  const holds = (change: Change): boolean => {
+    const current = collections.get(change.collection)?.objects.get(change.key);
+    if (change.expect === "absent") return current === undefined;
+    if (change.expect === "any") return change.kind === "put" || current !== undefined;
+    return current?.version === change.expect;
+  };
+
+  function perform(change: Change): StoreEvent {
+    const collection = collectionOf(change.collection);
+    const { objects } = collection;
+    const before = objects.get(change.key);
+    newest += 1;
+    const last = change.object ?? before?.object;
+    if (last === undefined) throw new Error(`${change.collection} ${change.key} is to be removed and does not exist`);
+    const now = storedAt(last, newest);
+    if (change.kind === "put") objects.set(change.key, now);
+    else objects.delete(change.key);
+    if (change.kind === "remove" || before === undefined) collection.sorted = undefined;
+    const type = change.kind === "remove" ? "DELETED" : before === undefined ? "ADDED" : "MODIFIED";
+    const event: StoreEvent = { type, collection: change.collection, key: change.key, now, before };
+    remember(collection, event);
+    return event;
+  }
+
+  function remember(collection: Collection, event: StoreEvent): void {
+    collection.history.push(event);
+    const excess = collection.history.length - historyMax;
+    if (excess <= historyMax * historySlack) return;
+    collection.knownAfter = collection.history[excess - 1]?.now.version ?? newest;
+    collection.history = collection.history.slice(excess);
+  }
+
+  function sortedKeys(collection: Collection): readonly Key[] {
+    collection.sorted ??= [...collection.objects.keys()].sort(byCode);
+    return collection.sorted;
+  }
+
+  return {
+    version: () => newest,
+    get: (collection, key) => collections.get(collection)?.objects.get(key),
+    count: (collection) => collections.get(collection)?.objects.size ?? 0,
+    list(name, namespace) {
+      const collection = collections.get(name);
+      if (collection === undefined) return [];
+      const keys = sortedKeys(collection);
+      const [from, to] = namespace === undefined ? [0, keys.length] : rangeOf(keys, `${namespace}/`);
+      const found: Stored[] = [];
+      for (let index = from; index < to; index += 1) {
+        const stored = collection.objects.get(keys[index] as Key);
+        if (stored !== undefined) found.push(stored);
+      }
+      return found;
+    },
+    commit(changes) {
+      if (!changes.every(holds)) return "conflict";
+      const events = changes.map(perform);
+      for (const observer of observers) observer(events);
+      return events.map(({ now }) => now);
+    },
+    eventsAfter(name, version) {
+      const collection = collectionOf(name);
+      if (version < collection.knownAfter) return "expired";
+      const first = collection.history.findIndex(({ now }) => now.version > version);
+      return first === -1 ? [] : collection.history.slice(first);
+    },
+    onCommit(observer) {
+      observers.add(observer);
+      return () => void observers.delete(observer);
+    },
+  };
+}
+
+const byCode = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** Where the keys with this prefix stand in a sorted list: [first, one past the last]. */
+function rangeOf(keys: readonly string[], prefix: string): readonly [number, number] {
+  const from = firstAtLeast(keys, prefix);
+  // "0" follows "/" in the alphabet, so this is the first key after all that begin with "namespace/".
+  return [from, firstAtLeast(keys, `${prefix.slice(0, -1)}0`)];
+}
+
+function firstAtLeast(keys: readonly string[], wanted: string): number {
+  let [low, high] = [0, keys.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((keys[middle] ?? "") < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
