@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { applyMergePatch, clone, difference, equal, parse, print, type JsonObject, type JsonValue } from "./json.ts";
+import { applyMergePatch, clone, difference, equal, type JsonObject, type JsonValue, parse, print } from "./json.ts";
 
 test("an integer beyond 2^53 survives parse and print, digit for digit", () => {
   for (const number of ["1763200000123456789", "-9223372036854775808", "18446744073709551615", "9007199254740993"]) {

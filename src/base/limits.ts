@@ -5,11 +5,26 @@ export const limits = {
   responseBytesMax: 256 * 2 ** 20,
   requestMsMax: 30_000,
   listPageObjects: 500,
+  listRestartsMax: 2,
   socketsPerHostMax: 32,
   socketIdleMsMax: 60_000,
+  credentialFileMsMax: 10_000,
+  execPluginMsMax: 60_000,
+  execPluginBytesMax: 2 ** 20,
+  retryAfterMsMax: 30_000,
+  retryAfterAttemptsMax: 5,
   watchMsMin: 240_000,
   watchMsMax: 540_000,
+  /** kube-apiserver sends a bookmark about once a minute; one may be late, two are not. */
   watchSilenceMsMax: 90_000,
+  /** All pages of a list; each request has its own, shorter, bound. */
+  listMsMax: 300_000,
+  watchRetryMsMin: 100,
+  watchRetryMsMax: 30_000,
+  /** A watch that stayed open so long worked, even if nothing happened meanwhile. */
+  watchLivelyMsMin: 1_000,
+  /** Fruitless attempts to resume a watch before everything is listed anew. */
+  watchResumesMax: 5,
   csiCallMsMax: 60_000,
   shutdownMsMax: 25_000,
 } as const;

@@ -42,7 +42,7 @@ test("odd spellings become the canonical one", () => {
     ["1.", "1"],
     ["0.0000000001", "1n"],
     ["8Ei", "9223372036854775807"],
-    ["0.0001Ki", "1"],
+    ["0.0001Ki", "102400u"],
   ];
   for (const [text, wanted] of cases) assert.equal(canonical(text), wanted, text);
 });

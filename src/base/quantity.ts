@@ -83,12 +83,8 @@ function nanosOf(digits: bigint, fractionLength: number, { powerOfTen, powerOf10
 
 const divideUp = (dividend: bigint, divisor: bigint): bigint => (dividend + divisor - 1n) / divisor;
 
-/** Binary quantities lie between one unit and the largest int64, or are zero. */
-function clamped(nanos: bigint, format: QuantityFormat): bigint {
-  if (format !== "binary" || nanos === 0n) return nanos;
-  if (nanos > binaryNanosMax) return binaryNanosMax;
-  return nanos < nanosPerUnit ? nanosPerUnit : nanos;
-}
+const clamped = (nanos: bigint, format: QuantityFormat): bigint =>
+  format === "binary" && nanos > binaryNanosMax ? binaryNanosMax : nanos;
 
 /** The one spelling Kubernetes itself would print for this value. */
 export function printQuantity({ nanos, format }: Quantity): string {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { realWorld, uuid } from "./world.ts";
+import { Fault } from "./fault.ts";
+import { realWorld, uuid, withDeadline } from "./world.ts";
 
 test("a sleep ends with the signal's reason as soon as it aborts", async () => {
   const stop = new AbortController();
@@ -27,4 +28,18 @@ test("a uuid is version 4 and fixed by the dice", () => {
   };
   assert.match(uuid(dice()), /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   assert.equal(uuid(dice()), uuid(dice()));
+});
+
+test("work past its deadline is told so by its signal; work in time leaves no timer behind", async () => {
+  const waiting = (signal: AbortSignal): Promise<never> =>
+    new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  await assert.rejects(
+    withDeadline(realWorld, undefined, 1, waiting),
+    (reason) => reason instanceof Fault && reason.code === "DeadlineExceeded",
+  );
+  const stop = new AbortController();
+  const stopped = withDeadline(realWorld, stop.signal, 60_000, waiting);
+  stop.abort(new Error("enough"));
+  await assert.rejects(stopped, /enough/);
+  assert.equal(await withDeadline(realWorld, undefined, 60_000, async () => "done"), "done");
 });

@@ -3,6 +3,7 @@
  * both; the platform's clock, timers and dice are used in this file and nowhere else (test/tidy.test.ts checks it).
  */
 import type { Millis } from "./brand.ts";
+import { Fault } from "./fault.ts";
 
 export interface World {
   /** Wall clock, milliseconds since 1970. May jump: never subtract two readings to measure a duration. */
@@ -44,4 +45,22 @@ export function uuid(world: Pick<World, "random">): string {
   hex[16] = ((Number.parseInt(hex[16] ?? "0", 16) & 3) | 8).toString(16);
   const text = hex.join("");
   return `${text.slice(0, 8)}-${text.slice(8, 12)}-${text.slice(12, 16)}-${text.slice(16, 20)}-${text.slice(20)}`;
+}
+
+/** Aborts the work's signal with DeadlineExceeded after `ms`, or as soon as the parent aborts. The timer dies with the work. */
+export async function withDeadline<T>(
+  world: Pick<World, "sleep">,
+  parent: AbortSignal | undefined,
+  ms: Millis,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const own = new AbortController();
+  const signal = parent === undefined ? own.signal : AbortSignal.any([parent, own.signal]);
+  const expire = (): void => own.abort(new Fault("DeadlineExceeded", `not done within ${ms} ms`));
+  world.sleep(ms, signal).then(expire, () => undefined);
+  try {
+    return await work(signal);
+  } finally {
+    own.abort();
+  }
 }

@@ -2,6 +2,7 @@
 import type { KindName } from "../api/kinds.ts";
 import type { Patch, Ref } from "../api/plan.ts";
 import type { Draft, ObjectOf } from "../api/types.ts";
+import type { JsonValue } from "../base/json.ts";
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
@@ -48,7 +49,7 @@ export interface DeleteOptions extends CallOptions {
 
 export interface KubeApi {
   get<K extends KindName>(ref: Ref<K>, options?: CallOptions): Promise<ObjectOf<K>>;
-  /** All pages. */
+  /** All pages, as of one version. */
   list<K extends KindName>(kind: K, query?: ListQuery): Promise<Listed<K>>;
   create<K extends KindName>(kind: K, object: Draft, options?: WriteOptions): Promise<ObjectOf<K>>;
   /** PUT; the object carries the resourceVersion it was read at. */
@@ -58,4 +59,10 @@ export interface KubeApi {
   delete<K extends KindName>(ref: Ref<K>, options?: DeleteOptions): Promise<ObjectOf<K> | undefined>;
   /** One watch request: ends when the server ends it, throws a Fault when it breaks ("Expired" for 410). */
   watch<K extends KindName>(kind: K, query: WatchQuery): AsyncIterable<WatchEvent<K>>;
+}
+
+/** What has no kind of its own in the table: discovery, health, version. */
+export interface PathReader {
+  /** The decoded JSON answer to a GET of "/apis/…". */
+  getPath(path: string, options?: CallOptions): Promise<JsonValue>;
 }

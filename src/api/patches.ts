@@ -1,0 +1,95 @@
+/**
+ * The writes planners ask for, as data. Two rules keep concurrent writers from undoing each other:
+ *
+ * - What we decided by reading an object carries the version we read (`edit`, `patchStatus`): if somebody was faster the
+ *   server refuses, and the next pass decides anew. At most one such write per object and plan, and it goes first: its
+ *   own success changes the version.
+ * - A list that others also write is never rewritten without that guard: removing our finalizer tests the place and
+ *   removes it (`removeFinalizer`), which stays right whatever else has changed.
+ */
+import type { JsonObject } from "../base/json.ts";
+import { difference, equal } from "../base/json.ts";
+import { refOf } from "./builders.ts";
+import type { KindName } from "./kinds.ts";
+import type { ClusterAction } from "./plan.ts";
+import type { KubeObject, ObjectMeta } from "./types.ts";
+
+/** What is to become of the metadata. Undefined as a value removes the annotation or label. */
+export interface Edits {
+  readonly addFinalizers?: readonly string[];
+  readonly removeFinalizers?: readonly string[];
+  readonly annotations?: Readonly<Record<string, string | undefined>>;
+  readonly labels?: Readonly<Record<string, string | undefined>>;
+}
+
+/** All edits of one object in one merge patch, guarded by its version; nothing when it already is as wanted. */
+export function edit(kind: KindName, object: KubeObject, edits: Edits): readonly ClusterAction[] {
+  const wanted = edited(object.metadata, edits);
+  const change = difference(editable(object.metadata), editable(wanted));
+  if (change === undefined) return [];
+  const metadata = { resourceVersion: object.metadata.resourceVersion, ...change };
+  return [{ kind: "patch", ref: refOf(kind, object), patch: { type: "merge", body: { metadata } } }];
+}
+
+/** The same as `edit` for kinds whose customary RBAC grants update but not patch: the object as read, plus the edits. */
+export function editByReplacing(kind: KindName, object: KubeObject, edits: Edits): readonly ClusterAction[] {
+  const metadata = edited(object.metadata, edits);
+  if (equal(metadata, object.metadata)) return [];
+  return [{ kind: "replace", ref: refOf(kind, object), object: { ...object, metadata } }];
+}
+
+const editable = ({ finalizers = [], annotations = {}, labels = {} }: ObjectMeta): JsonObject => ({
+  finalizers: [...finalizers],
+  annotations,
+  labels,
+});
+
+function edited(metadata: ObjectMeta, edits: Edits): ObjectMeta {
+  const { addFinalizers = [], removeFinalizers = [] } = edits;
+  const kept = (metadata.finalizers ?? []).filter((name) => !removeFinalizers.includes(name));
+  const finalizers = [...kept, ...addFinalizers.filter((name) => !kept.includes(name))];
+  return {
+    ...metadata,
+    ...(finalizers.length === 0 && metadata.finalizers === undefined ? {} : { finalizers }),
+    ...merged("annotations", metadata.annotations, edits.annotations),
+    ...merged("labels", metadata.labels, edits.labels),
+  };
+}
+
+function merged(
+  field: "annotations" | "labels",
+  before: Readonly<Record<string, string>> | undefined,
+  changes: Readonly<Record<string, string | undefined>> | undefined,
+): Partial<ObjectMeta> {
+  if (changes === undefined) return {};
+  const after = Object.entries({ ...before, ...changes }).filter(
+    (pair): pair is [string, string] => pair[1] !== undefined,
+  );
+  return after.length === 0 && before === undefined ? {} : { [field]: Object.fromEntries(after) };
+}
+
+export const addFinalizer = (kind: KindName, object: KubeObject, name: string): readonly ClusterAction[] =>
+  edit(kind, object, { addFinalizers: [name] });
+
+/** Needs no version: the test makes it right or refused, so a status write in between does not cost another round. */
+export function removeFinalizer(kind: KindName, object: KubeObject, name: string): readonly ClusterAction[] {
+  const index = object.metadata.finalizers?.indexOf(name) ?? -1;
+  if (index === -1) return [];
+  const path = `/metadata/finalizers/${index}`;
+  const body = [{ op: "test", path, value: name } as const, { op: "remove", path } as const];
+  return [{ kind: "patch", ref: refOf(kind, object), patch: { type: "json", body } }];
+}
+
+/** The smallest merge patch of the status subresource that turns `from` into `to`; an absent field is cleared. */
+export function patchStatus(
+  kind: KindName,
+  object: KubeObject,
+  from: JsonObject | undefined,
+  to: JsonObject,
+): readonly ClusterAction[] {
+  const status = difference(from ?? {}, to);
+  if (status === undefined) return [];
+  const metadata = { resourceVersion: object.metadata.resourceVersion };
+  const patch = { type: "merge", body: { metadata, status } } as const;
+  return [{ kind: "patch", ref: refOf(kind, object), patch, subresource: "status" }];
+}

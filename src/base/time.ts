@@ -1,0 +1,8 @@
+/** Times as the API server writes them. Pure conversions: the clock itself is in world.ts. */
+import type { Millis } from "./brand.ts";
+
+/** RFC 3339 at whole seconds, as metav1.Time: "2026-01-02T03:04:05Z". */
+export const rfc3339 = (ms: Millis): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+
+/** RFC 3339 with exactly six fraction digits, as metav1.MicroTime. */
+export const microTime = (ms: Millis): string => `${new Date(ms).toISOString().slice(0, 23)}000Z`;

@@ -1,0 +1,46 @@
+/** The content that is made for a snapshot of a claim. */
+import { draftOf } from "../../api/builders.ts";
+import { apiVersionOf } from "../../api/kinds.ts";
+import { annotations, finalizers, labels, snapshotContentNameFor } from "../../api/names.ts";
+import type { Draft, VolumeSnapshotContent } from "../../api/types.ts";
+import type { SnapshotView } from "./observe.ts";
+import { classOf, deletionSecretOf } from "./rules.ts";
+
+/** Its name comes from the snapshot's uid, so making it twice is harmless and a namesake never inherits it. */
+export function contentFor(view: SnapshotView): Draft<VolumeSnapshotContent> | undefined {
+  const { snapshot, volume, node } = view;
+  const chosen = classOf(view);
+  const csi = volume?.spec?.csi;
+  if (chosen === undefined || csi === undefined) return undefined;
+  const secret = deletionSecretOf(view, chosen);
+  const secretNotes =
+    secret.kind === "secret"
+      ? {
+          [annotations.deletionSecretName]: secret.secret.name,
+          [annotations.deletionSecretNamespace]: secret.secret.namespace,
+        }
+      : undefined;
+  const metadata = {
+    name: snapshotContentNameFor(snapshot.metadata.uid),
+    finalizers: [finalizers.contentBound],
+    ...(secretNotes === undefined ? {} : { annotations: secretNotes }),
+    ...(node === undefined ? {} : { labels: { [labels.managedBy]: node } }),
+  };
+  return draftOf("VolumeSnapshotContent", metadata, {
+    spec: {
+      volumeSnapshotRef: {
+        apiVersion: apiVersionOf("VolumeSnapshot"),
+        kind: "VolumeSnapshot",
+        namespace: snapshot.metadata.namespace ?? "",
+        name: snapshot.metadata.name,
+        uid: snapshot.metadata.uid,
+        resourceVersion: snapshot.metadata.resourceVersion,
+      },
+      source: { volumeHandle: csi.volumeHandle },
+      volumeSnapshotClassName: chosen.metadata.name,
+      deletionPolicy: chosen.deletionPolicy,
+      driver: chosen.driver,
+      ...(volume?.spec?.volumeMode === undefined ? {} : { sourceVolumeMode: volume.spec.volumeMode }),
+    },
+  });
+}

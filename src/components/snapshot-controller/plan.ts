@@ -1,0 +1,165 @@
+/**
+ * One snapshot: what to write next. The phases are drawn in phase.ts.
+ *
+ * The order is the safety: finalizers on the snapshot and on its claim come before the content, because once a driver may be
+ * cutting, neither may disappear. The content is born with its own finalizer. When a snapshot goes, its content is marked before
+ * it is deleted, so that no sidecar ever sees a deletion it may not act on.
+ */
+import { changeObject, changeStatus } from "../../api/changes.ts";
+import { annotations, finalizers } from "../../api/names.ts";
+import { type ClusterAction, type EventText, nothing, type Plan, type Planner, settled } from "../../api/plan.ts";
+import type { VolumeSnapshot, VolumeSnapshotContent } from "../../api/types.ts";
+import { keyOf } from "../../api/types.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { rfc3339 } from "../../base/time.ts";
+import type { SnapshotView } from "./observe.ts";
+import { phaseOf, type SnapshotPhase, violationOf } from "./phase.ts";
+import { contentFor } from "./plan-draft.ts";
+import { statusFrom } from "./plan-status.ts";
+import { classOf, pointsAt } from "./rules.ts";
+
+/** A driver usually answers at once, and one status write then does for two; a slower one is given this long. */
+export const bindingWriteDelayMs = 2_000;
+
+const kind = "VolumeSnapshot";
+const doing = (...actions: readonly (readonly ClusterAction[])[]): Plan => ({ actions: actions.flat(), next: settled });
+const tell = (about: VolumeSnapshot, type: EventText["type"], reason: string, message: string): ClusterAction => ({
+  kind: "event",
+  about,
+  event: { type, reason, message },
+});
+
+const byPhase: Record<SnapshotPhase, Planner<SnapshotView>> = {
+  deleting: planDeletion,
+  invalid: planError,
+  unprotected: (view) => doing(protect(view)),
+  unbound: (view) => (view.source.kind === "content" ? planBinding(view) : planCreation(view)),
+  waiting: planStatus,
+  ready: planStatus,
+};
+
+export const planSnapshot: Planner<SnapshotView> = (view) => byPhase[phaseOf(view)](view);
+
+function planError(view: SnapshotView): Plan {
+  const { snapshot, nowMs } = view;
+  const found = violationOf(view);
+  if (found === undefined || found.message === snapshot.status?.error?.message) return nothing;
+  const error = { message: found.message, time: rfc3339(nowMs) };
+  const status = { ...snapshot.status, error, ...(found.readiness === "false" ? { readyToUse: false } : {}) };
+  return doing(changeStatus(kind, snapshot, status as JsonObject), [
+    tell(snapshot, "Warning", found.reason, found.message),
+  ]);
+}
+
+/** Both finalizers and a defaulted class in one patch: the policy is known from the class before the content exists. */
+function protect(view: SnapshotView): readonly ClusterAction[] {
+  const { snapshot, content } = view;
+  const policy = content?.spec.deletionPolicy ?? classOf(view)?.deletionPolicy;
+  const addFinalizers = [finalizers.snapshotAsSource, ...(policy === "Delete" ? [finalizers.snapshotBound] : [])];
+  const defaulted =
+    view.source.kind === "claim" && snapshot.spec.volumeSnapshotClassName === undefined
+      ? view.defaultClasses[0]
+      : undefined;
+  return changeObject(kind, snapshot, {
+    addFinalizers,
+    ...(defaulted === undefined ? {} : { spec: { volumeSnapshotClassName: defaulted.metadata.name } }),
+  });
+}
+
+function planCreation(view: SnapshotView): Plan {
+  const object = contentFor(view);
+  if (object === undefined) return nothing;
+  const create: ClusterAction = {
+    kind: "create",
+    ref: { kind: "VolumeSnapshotContent", name: object.metadata.name ?? "" },
+    object,
+  };
+  return doing(protect(view), [
+    create,
+    tell(
+      view.snapshot,
+      "Normal",
+      "CreatingSnapshot",
+      `Waiting for a snapshot ${keyOf(view.snapshot)} to be created by the CSI driver.`,
+    ),
+  ]);
+}
+
+/** A pre-provisioned content learns which snapshot it belongs to; nothing else of its spec is touched. */
+function planBinding(view: SnapshotView): Plan {
+  const { snapshot, content } = view;
+  if (content === undefined) return nothing;
+  const volumeSnapshotRef = { ...content.spec.volumeSnapshotRef, uid: snapshot.metadata.uid };
+  const className = content.spec.volumeSnapshotClassName ?? snapshot.spec.volumeSnapshotClassName;
+  const spec = { volumeSnapshotRef, ...(className === undefined ? {} : { volumeSnapshotClassName: className }) };
+  const addFinalizers = content.metadata.deletionTimestamp === undefined ? [finalizers.contentBound] : [];
+  return doing(
+    protect(view),
+    changeObject("VolumeSnapshotContent", content, { addFinalizers, spec: spec as unknown as JsonObject }),
+  );
+}
+
+function planStatus(view: SnapshotView): Plan {
+  const { snapshot, content, nowMs } = view;
+  if (content === undefined) return nothing;
+  const protection = protect(view);
+  const wanted = statusFrom(snapshot, content, rfc3339(nowMs));
+  const waitMs =
+    snapshot.status?.boundVolumeSnapshotContentName === undefined && isSilent(content) ? ageLeftMs(content, nowMs) : 0;
+  if (waitMs > 0) return { actions: protection, next: { kind: "after", ms: waitMs } };
+  // The finalizer patch changes the version the status patch is guarded by: one write now, the other on the next pass.
+  if (protection.length > 0) return doing(protection);
+  const write = changeStatus(kind, snapshot, wanted as JsonObject);
+  return write.length === 0 ? nothing : doing(write, milestones(snapshot, wanted));
+}
+
+/** The sidecar has not said anything about the content that a user should hear of. */
+const isSilent = ({ status }: VolumeSnapshotContent): boolean =>
+  status?.readyToUse !== true && status?.creationTime === undefined && status?.error === undefined;
+const ageLeftMs = ({ metadata }: VolumeSnapshotContent, nowMs: number): number =>
+  Date.parse(metadata.creationTimestamp ?? "") + bindingWriteDelayMs - nowMs;
+
+function milestones(snapshot: VolumeSnapshot, wanted: NonNullable<VolumeSnapshot["status"]>): readonly ClusterAction[] {
+  const events: ClusterAction[] = [];
+  if (snapshot.status?.creationTime === undefined && wanted.creationTime !== undefined)
+    events.push(
+      tell(
+        snapshot,
+        "Normal",
+        "SnapshotCreated",
+        `Snapshot ${keyOf(snapshot)} was successfully created by the CSI driver.`,
+      ),
+    );
+  if (snapshot.status?.readyToUse !== true && wanted.readyToUse === true)
+    events.push(tell(snapshot, "Normal", "SnapshotReady", `Snapshot ${keyOf(snapshot)} is ready to use.`));
+  return events;
+}
+
+const ownFinalizers = [finalizers.snapshotAsSource, finalizers.snapshotBound];
+/** Our finalizers go together and last: as long as one is on, the content is either there or known to be gone. */
+const release = (snapshot: VolumeSnapshot): readonly ClusterAction[] =>
+  changeObject(kind, snapshot, { removeFinalizers: ownFinalizers });
+
+function planDeletion(view: SnapshotView): Plan {
+  const { snapshot, content, restoring } = view;
+  if (!ownFinalizers.some((name) => snapshot.metadata.finalizers?.includes(name))) return nothing;
+  if (content === undefined || !pointsAt(content, snapshot)) return doing(release(snapshot));
+  // Only a ready snapshot can be read from; waiting for a claim that waits for readiness would be waiting in a circle.
+  const reader = content.status?.readyToUse === true ? restoring[0] : undefined;
+  if (reader !== undefined)
+    return doing([
+      tell(snapshot, "Warning", "SnapshotDeletePending", `Snapshot is being used to restore a PVC: ${keyOf(reader)}`),
+    ]);
+  const mark = changeObject("VolumeSnapshotContent", content, { annotations: { [annotations.beingDeleted]: "yes" } });
+  return content.spec.deletionPolicy === "Retain" ? doing(mark, release(snapshot)) : doing(mark, deletionOf(content));
+}
+
+const deletionOf = (content: VolumeSnapshotContent): readonly ClusterAction[] =>
+  content.metadata.deletionTimestamp === undefined
+    ? [
+        {
+          kind: "delete",
+          ref: { kind: "VolumeSnapshotContent", name: content.metadata.name, uid: content.metadata.uid },
+        },
+      ]
+    : [];

@@ -1,0 +1,205 @@
+/**
+ * Why a snapshot cannot go on. Rules run in order and the first that speaks is what the user reads, so that mending one thing
+ * shows the next. A rule never looks at what a later step has made unnecessary: once the content exists, the class may go.
+ */
+
+import { finalizers } from "../../api/names.ts";
+import type { VolumeSnapshot, VolumeSnapshotClass, VolumeSnapshotContent } from "../../api/types.ts";
+import { keyOf } from "../../api/types.ts";
+import { secretFor, snapshotterSecretKeys } from "../../rules/secret-template.ts";
+import type { Violation } from "../../rules/violation.ts";
+import type { SnapshotView } from "./observe.ts";
+
+export interface SnapshotViolation extends Violation {
+  /** A wrong object is not ready; trouble with a class leaves readiness as it was. */
+  readonly readiness: "false" | "kept";
+}
+type SnapshotRule = (view: SnapshotView) => SnapshotViolation | undefined;
+
+const violation = (
+  reason: string,
+  message: string,
+  readiness: SnapshotViolation["readiness"] = "false",
+): SnapshotViolation => ({ reason, message, readiness });
+
+/** Both name the same incarnation of the same snapshot. */
+export const pointsAt = (content: VolumeSnapshotContent, snapshot: VolumeSnapshot): boolean =>
+  namesIt(content, snapshot) && content.spec.volumeSnapshotRef.uid === snapshot.metadata.uid;
+
+const namesIt = ({ spec }: VolumeSnapshotContent, { metadata }: VolumeSnapshot): boolean =>
+  spec.volumeSnapshotRef.name === metadata.name && spec.volumeSnapshotRef.namespace === metadata.namespace;
+
+const hasOneSource: SnapshotRule = ({ source }) =>
+  source.kind === "unclear"
+    ? violation(
+        "SnapshotValidationError",
+        "Exactly one of PersistentVolumeClaimName and VolumeSnapshotContentName should be specified",
+      )
+    : undefined;
+
+/** What was promised to the user once must not be quietly taken again: the data may have changed since. */
+const contentIsNotLost: SnapshotRule = ({ snapshot, content, source }) => {
+  const promised =
+    snapshot.status?.readyToUse === true ||
+    snapshot.status?.creationTime !== undefined ||
+    (snapshot.status?.error?.message ?? "").startsWith(lostMessage);
+  return source.kind === "claim" && content === undefined && promised
+    ? violation(
+        "SnapshotContentMissing",
+        `${lostMessage}: ${snapshot.status?.boundVolumeSnapshotContentName ?? "its content"} was removed although the snapshot still needs it; delete this VolumeSnapshot and take a new one`,
+      )
+    : undefined;
+};
+const lostMessage = "VolumeSnapshotContent is missing";
+
+const contentExists: SnapshotRule = ({ source, content }) =>
+  source.kind === "content" && content === undefined
+    ? violation(
+        "SnapshotContentMissing",
+        `VolumeSnapshotContent is missing: create ${source.name}, or name another in spec.source.volumeSnapshotContentName`,
+      )
+    : undefined;
+
+const contentIsOfTheRightSort: SnapshotRule = ({ source, content }) => {
+  if (content === undefined) return undefined;
+  const isDynamic = content.spec.source.volumeHandle !== undefined;
+  if (source.kind === "content" && isDynamic)
+    return violation(
+      "SnapshotContentMismatch",
+      `VolumeSnapshotContent ${content.metadata.name} is dynamically provisioned while expecting a pre-provisioned one`,
+    );
+  if (source.kind === "claim" && !isDynamic)
+    return violation(
+      "SnapshotContentMismatch",
+      `VolumeSnapshotContent ${content.metadata.name} is pre-provisioned while expecting a dynamically provisioned one`,
+    );
+  return undefined;
+};
+
+const contentIsOurs: SnapshotRule = ({ snapshot, content, source }) => {
+  if (content === undefined) return undefined;
+  const mayBind = source.kind === "content" && !content.spec.volumeSnapshotRef.uid && namesIt(content, snapshot);
+  if (mayBind || pointsAt(content, snapshot)) return undefined;
+  const { namespace, name, uid } = content.spec.volumeSnapshotRef;
+  return violation(
+    "SnapshotContentMisbound",
+    `VolumeSnapshotContent [${content.metadata.name}] is bound to a different snapshot: its spec.volumeSnapshotRef names ${namespace}/${name}${uid ? ` (uid ${uid})` : ""}, this is ${keyOf(snapshot)} (uid ${snapshot.metadata.uid})`,
+  );
+};
+
+/** Trouble on the way to a class is worded as upstream words it, by whether the user named one. */
+const creationFailure = ({ snapshot }: SnapshotView, detail: string): SnapshotViolation =>
+  snapshot.spec.volumeSnapshotClassName === undefined
+    ? violation("SetDefaultSnapshotClassFailed", `Failed to set default snapshot class with error ${detail}`, "kept")
+    : violation("SnapshotContentCreationFailed", `Failed to create snapshot content with error ${detail}`);
+
+const namedClassExists: SnapshotRule = ({ snapshot, snapshotClass }) => {
+  const name = snapshot.spec.volumeSnapshotClassName;
+  return name !== undefined && snapshotClass === undefined
+    ? violation(
+        "GetSnapshotClassFailed",
+        `Failed to get snapshot class with error volumesnapshotclass "${name}" not found: create it, or name another in spec.volumeSnapshotClassName`,
+        "kept",
+      )
+    : undefined;
+};
+
+const claimIsUsable: SnapshotRule = (view) => {
+  const { snapshot, source, claim } = view;
+  const name = source.kind === "claim" ? `${snapshot.metadata.namespace}/${source.name}` : "";
+  if (claim === undefined)
+    return creationFailure(
+      view,
+      `claim ${name} not found: create it, or name another in spec.source.persistentVolumeClaimName`,
+    );
+  if (claim.status?.phase !== "Bound" || !claim.spec?.volumeName)
+    return creationFailure(
+      view,
+      `claim ${name} is not bound to a volume (it is ${claim.status?.phase ?? "Pending"}): a snapshot is taken once it is`,
+    );
+  const protectedAlready = claim.metadata.finalizers?.includes(finalizers.claimAsSource) === true;
+  return claim.metadata.deletionTimestamp !== undefined && !protectedAlready
+    ? creationFailure(view, `claim ${name} is being deleted: no new snapshot can be taken of it`)
+    : undefined;
+};
+
+const volumeIsTheClaims: SnapshotRule = (view) => {
+  const { claim, volume } = view;
+  const name = claim?.spec?.volumeName ?? "";
+  if (volume === undefined) return creationFailure(view, `volume ${name} of the claim not found`);
+  const ref = volume.spec?.claimRef;
+  const matches =
+    ref?.name === claim?.metadata.name &&
+    ref?.namespace === claim?.metadata.namespace &&
+    (!ref?.uid || ref.uid === claim?.metadata.uid);
+  if (!matches)
+    return creationFailure(
+      view,
+      `volume ${name} does not point back at the claim (spec.claimRef names ${ref?.namespace}/${ref?.name}): it is bound to another`,
+    );
+  return volume.spec?.csi === undefined
+    ? creationFailure(view, `snapshotting non-CSI volumes is not supported: volume ${name} has no spec.csi`)
+    : undefined;
+};
+
+const oneDefaultClass: SnapshotRule = (view) => {
+  if (view.snapshot.spec.volumeSnapshotClassName !== undefined || view.defaultClasses.length === 1) return undefined;
+  const driver = view.volume?.spec?.csi?.driver;
+  const remedy =
+    'annotate one class with snapshot.storage.kubernetes.io/is-default-class: "true", or name one in spec.volumeSnapshotClassName';
+  if (view.defaultClasses.length === 0)
+    return creationFailure(view, `cannot find default snapshot class for driver ${driver}: ${remedy}`);
+  const names = view.defaultClasses.map(({ metadata }) => metadata.name).sort();
+  return creationFailure(
+    view,
+    `${names.length} default snapshot classes were found for driver ${driver} (${names.join(", ")}): leave one, or name one in spec.volumeSnapshotClassName`,
+  );
+};
+
+const classServesDriver: SnapshotRule = (view) => {
+  const driver = view.volume?.spec?.csi?.driver;
+  return view.snapshotClass !== undefined && view.snapshotClass.driver !== driver
+    ? creationFailure(
+        view,
+        `class ${view.snapshotClass.metadata.name} is for driver ${view.snapshotClass.driver}, but the volume belongs to driver ${driver}: name a class of that driver`,
+      )
+    : undefined;
+};
+
+const secretIsClear: SnapshotRule = (view) => {
+  const chosen = classOf(view);
+  if (chosen === undefined) return undefined;
+  const secret = deletionSecretOf(view, chosen);
+  return secret.kind === "wrong"
+    ? creationFailure(view, `${secret.message} (class ${chosen.metadata.name})`)
+    : undefined;
+};
+
+/** The class that is named, or the one default. */
+export const classOf = ({ snapshotClass, defaultClasses }: SnapshotView): VolumeSnapshotClass | undefined =>
+  snapshotClass ?? defaultClasses[0];
+
+export const deletionSecretOf = ({ snapshot }: SnapshotView, { parameters = {} }: VolumeSnapshotClass) =>
+  secretFor(snapshotterSecretKeys, parameters, {
+    contentName: `snapcontent-${snapshot.metadata.uid}`,
+    snapshotName: snapshot.metadata.name,
+    snapshotNamespace: snapshot.metadata.namespace,
+  });
+
+/** Hold for a snapshot at any time. */
+export const bindingRules: readonly SnapshotRule[] = [
+  hasOneSource,
+  contentIsNotLost,
+  contentExists,
+  contentIsOfTheRightSort,
+  contentIsOurs,
+];
+/** Must hold for a content to be made. */
+export const creationRules: readonly SnapshotRule[] = [
+  namedClassExists,
+  claimIsUsable,
+  volumeIsTheClaims,
+  oneDefaultClass,
+  classServesDriver,
+  secretIsClear,
+];

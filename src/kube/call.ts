@@ -1,0 +1,132 @@
+/**
+ * One request to the API server, with everything that every request has: a deadline, the rate limit, the server's wish to
+ * be asked again later, a measurement, and Faults instead of error answers.
+ */
+import type { Millis } from "../base/brand.ts";
+import { Fault } from "../base/fault.ts";
+import type { Body, Handler, HttpRequest, HttpResponse } from "../base/http.ts";
+import { isStream, readAll } from "../base/http.ts";
+import { limits } from "../base/limits.ts";
+import type { World } from "../base/world.ts";
+import { cancelledBy, createGuard, type Guard } from "./guard.ts";
+import type { Limiter } from "./limiter.ts";
+import { faultOfResponse } from "./status.ts";
+
+/** A request with what the transport should know about it. A handler without a socket may ignore both. */
+export interface Outgoing extends HttpRequest {
+  /** Hand over the body as it comes: it has no end known in advance. */
+  readonly stream?: boolean | undefined;
+  /** Sending it twice does no more than sending it once. */
+  readonly replayable?: boolean | undefined;
+}
+
+/** One attempt on the wire, for rest_client_requests_total and rest_client_request_duration_seconds. */
+export interface Measurement {
+  readonly method: string;
+  /** The HTTP status, or "<error>" when there was no answer. */
+  readonly code: string;
+  readonly ms: Millis;
+}
+export type Measure = (measurement: Measurement) => void;
+
+export interface CallDeps {
+  readonly handler: Handler;
+  readonly world: World;
+  readonly limiter?: Limiter | undefined;
+  readonly measure?: Measure | undefined;
+}
+
+export interface Caller {
+  /** The whole body of a successful answer. */
+  text(request: Outgoing): Promise<string>;
+  /** The body of a successful answer as it comes. */
+  stream(request: Outgoing): AsyncGenerator<Body>;
+}
+
+export function createCaller({ handler, world, limiter, measure }: CallDeps): Caller {
+  const attempt = async (request: Outgoing, guard: Guard): Promise<HttpResponse> => {
+    const startedAt = world.elapsed();
+    let code = "<error>";
+    try {
+      const response = await guard.race(handler({ ...request, signal: guard.signal }));
+      code = String(response.status);
+      return response;
+    } finally {
+      measure?.({ method: request.method, code, ms: world.elapsed() - startedAt });
+    }
+  };
+
+  /** Asks until the answer is a success, a refusal, or "later" once too often; `use` reads the answer under the guard. */
+  const ask = async <T>(request: Outgoing, use: (response: HttpResponse, guard: Guard) => Promise<T>): Promise<T> => {
+    for (let attempts = 1; ; attempts++) {
+      await limiter?.(request.signal).catch(giveUp);
+      const guard = createGuard(world, request.signal, limits.requestMsMax, () => `${what(request)} got no answer`);
+      try {
+        const response = await attempt(request, guard);
+        if (response.status < 300) return await use(response, guard);
+        const body = await guard.race(readAll(response.body));
+        const fault = faultOfResponse(response, body, what(request), world.now());
+        const waitMs = laterMs(response.status, fault);
+        if (waitMs === undefined || attempts >= limits.retryAfterAttemptsMax) throw fault;
+        guard.close();
+        await world.sleep(waitMs, request.signal).catch(giveUp);
+      } catch (reason) {
+        guard.close();
+        throw Fault.from(reason);
+      }
+    }
+  };
+
+  return {
+    text: (request) =>
+      ask(request, async (response, guard) => {
+        const body = response.body;
+        const text = isStream(body) ? await guard.race(readAll(body)) : await readAll(body);
+        guard.close();
+        return text;
+      }),
+    async *stream(request) {
+      const [response, guard] = await ask({ ...request, stream: true }, async (...opened) => opened);
+      guard.lift();
+      try {
+        if (isStream(response.body)) yield* guarded(response.body, guard);
+        else yield response.body;
+      } catch (reason) {
+        throw Fault.from(reason);
+      } finally {
+        guard.stop(new Fault("Cancelled", `${what(request)} is not read any more`));
+      }
+    },
+  };
+}
+
+const what = ({ method, path }: HttpRequest): string => `${method} ${path.split("?", 1)[0]}`;
+
+/** 429 and 503 with a date say that nothing was done yet. A date too far away is for the caller's own patience. */
+function laterMs(status: number, fault: Fault): Millis | undefined {
+  if (status !== 429 && status !== 503) return undefined;
+  const askedMs = fault.retryAfterMs ?? (status === 429 ? defaultRetryMs : undefined);
+  return askedMs !== undefined && askedMs <= limits.retryAfterMsMax ? askedMs : undefined;
+}
+const defaultRetryMs = 1_000;
+
+const giveUp = (reason: unknown): never => {
+  throw cancelledBy(reason);
+};
+
+/** Ends when the guard does, also when the stream itself would stay silent for ever. */
+async function* guarded(body: AsyncIterable<Body>, guard: Guard): AsyncGenerator<Body> {
+  const iterator = body[Symbol.asyncIterator]();
+  let finished = false;
+  try {
+    while (true) {
+      const next = await guard.race(iterator.next());
+      if (next.done === true) break;
+      yield next.value;
+    }
+    finished = true;
+  } finally {
+    // Not awaited: the return of a generator that waits for data is answered only when data comes.
+    if (!finished) void Promise.resolve(iterator.return?.()).catch(() => undefined);
+  }
+}

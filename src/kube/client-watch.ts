@@ -1,0 +1,64 @@
+/** One watch request: bytes to frames to events. What to do when it ends is the caller's business. */
+import type { KindName } from "../api/kinds.ts";
+import { Fault } from "../base/fault.ts";
+import type { Body } from "../base/http.ts";
+import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
+import type { WatchEvent, WatchQuery } from "./api.ts";
+import { createFrameDecoder } from "./frames.ts";
+import { type Adoption, adopt, parseAnswer } from "./objects.ts";
+import { faultOfStatus } from "./status.ts";
+
+type Parameters = Readonly<Record<string, string | number | undefined>>;
+
+export async function* watchOnce<K extends KindName>(
+  adoption: Adoption<K>,
+  query: WatchQuery,
+  open: (parameters: Parameters) => AsyncIterable<Body>,
+): AsyncGenerator<WatchEvent<K>> {
+  const { labelSelector, fieldSelector, resourceVersion, timeoutSeconds } = query;
+  const asked = {
+    watch: 1,
+    allowWatchBookmarks: "true",
+    labelSelector,
+    fieldSelector,
+    resourceVersion,
+    timeoutSeconds,
+  };
+  const decoder = createFrameDecoder();
+  for await (const chunk of open(asked))
+    for (const frame of decoder.push(chunk)) {
+      const event = eventIn(adoption, frame);
+      if (event !== undefined) yield event;
+    }
+  decoder.end();
+}
+
+/** Types that later versions may add are passed over, as every client of Kubernetes must. */
+function eventIn<K extends KindName>(adoption: Adoption<K>, frame: string): WatchEvent<K> | undefined {
+  const { type, object } = envelopeIn(adoption, frame);
+  switch (type) {
+    case "ADDED":
+    case "MODIFIED":
+      return { kind: "put", object: adopt(adoption, object) };
+    case "DELETED":
+      return { kind: "gone", object: adopt(adoption, object) };
+    case "BOOKMARK":
+      return { kind: "bookmark", resourceVersion: adopt(adoption, object).metadata.resourceVersion };
+    case "ERROR":
+      throw faultOfError(object);
+    default:
+      return undefined;
+  }
+}
+
+function envelopeIn(adoption: Adoption<KindName>, frame: string): { type: JsonValue; object: JsonObject } {
+  const value = parseAnswer(frame, `the watch of ${adoption.kind} objects`);
+  if (!isObject(value) || !isObject(value.object))
+    throw new Fault("Lost", `the watch of ${adoption.kind} objects sent something that is no event`);
+  return { type: value.type ?? null, object: value.object };
+}
+
+function faultOfError(status: JsonObject): Fault {
+  const code = typeof status.code === "number" ? status.code : 500;
+  return faultOfStatus(status, code);
+}

@@ -1,0 +1,167 @@
+/**
+ * The typed client of one API server, over any `Handler`: a socket (transport.ts) or the embedded server itself.
+ * It never guesses: what the server does not confirm is a Fault, and objects come back field for field as stored,
+ * except for `managedFields`.
+ */
+import { apiVersionOf, type KindName, kindRows, pathOf } from "../api/kinds.ts";
+import type { Patch, Ref } from "../api/plan.ts";
+import type { KubeObject, ObjectOf } from "../api/types.ts";
+import { Fault } from "../base/fault.ts";
+import type { Handler } from "../base/http.ts";
+import { isObject, type JsonObject, type JsonValue, print } from "../base/json.ts";
+import type { World } from "../base/world.ts";
+import type { CallOptions, DeleteOptions, KubeApi, PathReader, WriteOptions } from "./api.ts";
+import { createCaller, type Measure, type Outgoing } from "./call.ts";
+import { listAll } from "./client-list.ts";
+import { watchOnce } from "./client-watch.ts";
+import { createLimiter, type RateLimit } from "./limiter.ts";
+import { type Adoption, adopt, parseAnswer } from "./objects.ts";
+import { bodyOfPatch, queryOfPatch, typeOfPatch } from "./patches.ts";
+import { withQuery } from "./query.ts";
+
+export interface ClientOptions {
+  readonly handler: Handler;
+  readonly world: World;
+  /** Which version of a group to speak, where the preferred one is not served: see discovery.ts. */
+  readonly versions?: Readonly<Record<string, string>> | undefined;
+  /** Up to the first slash it also is the default field manager. */
+  readonly userAgent?: string | undefined;
+  /** None unless asked for: the server has priority and fairness of its own. */
+  readonly rateLimit?: RateLimit | undefined;
+  readonly measure?: Measure | undefined;
+  readonly managedFields?: "keep" | "strip" | undefined;
+}
+
+export function createClient(options: ClientOptions): KubeApi & PathReader {
+  const { handler, world, versions = {}, userAgent = "snapkeep", managedFields = "strip" } = options;
+  const limiter = options.rateLimit === undefined ? undefined : createLimiter(options.rateLimit, world);
+  const caller = createCaller({ handler, world, limiter, measure: options.measure });
+
+  const versionOf = (kind: KindName): string => versions[kindRows[kind].group] ?? kindRows[kind].versions[0];
+  const adoptionOf = <K extends KindName>(kind: K): Adoption<K> => ({
+    kind,
+    apiVersion: apiVersionOf(kind, versionOf(kind)),
+    managedFields,
+  });
+  const headers = { accept: "application/json", "user-agent": userAgent };
+  const pathTo = (ref: Ref, subresource?: string): string =>
+    pathOf(ref.kind, { ...placeOf(ref), subresource, version: versionOf(ref.kind) });
+  const send = (request: Omit<Outgoing, "headers">, type = "application/json"): Promise<string> =>
+    caller.text({ ...request, headers: request.body === undefined ? headers : { ...headers, "content-type": type } });
+  const answered = async <K extends KindName>(kind: K, request: Omit<Outgoing, "headers">, type?: string) =>
+    adopt(adoptionOf(kind), parseAnswer(await send(request, type), `${request.method} ${request.path}`));
+  /** The version in use, not the one the object was drafted for. */
+  const bodyOf = (kind: KindName, object: object): string =>
+    print({ ...object, apiVersion: adoptionOf(kind).apiVersion, kind });
+
+  return {
+    async get(ref, { signal } = {}) {
+      const object = await answered(ref.kind, { method: "GET", path: pathTo(ref), signal });
+      if (ref.uid !== undefined && ref.uid !== object.metadata.uid)
+        throw new Fault("NotFound", `${describe(ref)} of uid ${ref.uid} is gone; another of its name exists`);
+      return object;
+    },
+
+    list: (kind, query = {}) =>
+      listAll(adoptionOf(kind), query, async (parameters) => {
+        const path = pathOf(kind, { namespace: query.namespace, version: versionOf(kind) });
+        const request = { method: "GET", path: withQuery(path, parameters), signal: query.signal };
+        return caller.text({ ...request, headers: { ...headers, "accept-encoding": "gzip" } });
+      }),
+
+    async create(kind, object, write = {}) {
+      const namespace = namespaceOf(kind, object);
+      const path = pathOf(kind, { namespace, subresource: write.subresource, version: versionOf(kind) });
+      return answered(kind, {
+        method: "POST",
+        path: written(path, write),
+        body: bodyOf(kind, object),
+        ...signalOf(write),
+      });
+    },
+
+    async replace(kind, object, write = {}) {
+      const { name, namespace, resourceVersion } = (object as KubeObject).metadata;
+      const path = written(pathTo({ kind, name, namespace }, write.subresource), write);
+      const replayable = resourceVersion !== undefined && resourceVersion !== "";
+      return answered(kind, { method: "PUT", path, body: bodyOf(kind, object), replayable, ...signalOf(write) });
+    },
+
+    async patch(ref, patch, write = {}) {
+      const path = written(pathTo(ref, write.subresource), write, queryOfPatch(patch));
+      const body = bodyOfPatch(ref, patch, adoptionOf(ref.kind).apiVersion);
+      const request = { method: "PATCH", path, body: print(body), replayable: isReplayable(patch), ...signalOf(write) };
+      return answered(ref.kind, request, typeOfPatch(patch));
+    },
+
+    async delete(ref, wanted = {}) {
+      const body = deletionOf(ref, wanted);
+      const replayable = body.preconditions !== undefined;
+      const request = { method: "DELETE", path: pathTo(ref), body: print(body), replayable, ...signalOf(wanted) };
+      return heldObject(adoptionOf(ref.kind), parseAnswer(await send(request), `DELETE ${request.path}`));
+    },
+
+    watch: (kind, query) =>
+      watchOnce(adoptionOf(kind), query, (parameters) => {
+        const path = pathOf(kind, { namespace: query.namespace, version: versionOf(kind) });
+        return caller.stream({ method: "GET", path: withQuery(path, parameters), headers, ...signalOf(query) });
+      }),
+
+    getPath: async (path, { signal } = {}) => parseAnswer(await send({ method: "GET", path, signal }), `GET ${path}`),
+  };
+}
+
+const signalOf = ({ signal }: CallOptions): CallOptions => ({ signal });
+
+const written = (path: string, { dryRun }: WriteOptions, more: Readonly<Record<string, string>> = {}): string =>
+  withQuery(path, { ...more, dryRun: dryRun === true ? "All" : undefined });
+
+const describe = ({ kind, namespace, name }: Ref): string =>
+  namespace === undefined ? `${kind} ${name}` : `${kind} ${namespace}/${name}`;
+
+/** An empty name would address the whole collection, and a missing namespace all namespaces: refused before they are sent. */
+function placeOf(ref: Ref): { namespace?: string | undefined; name: string } {
+  if (ref.name === "" || ref.name === "." || ref.name === "..")
+    throw new Fault("InvalidArgument", `${ref.kind}: "${ref.name}" is no name; give the object's metadata.name`);
+  return { name: ref.name, namespace: namespaceOf(ref.kind, { metadata: ref }) };
+}
+
+function namespaceOf(
+  kind: KindName,
+  object: { readonly metadata: { readonly name?: string | undefined; readonly namespace?: string | undefined } },
+): string | undefined {
+  const { name = "", namespace } = object.metadata;
+  if (kindRows[kind].scope === "cluster") return undefined;
+  if (namespace === undefined || namespace === "")
+    throw new Fault(
+      "InvalidArgument",
+      `${kind} ${name}: metadata.namespace is missing; objects of this kind live in one`,
+    );
+  return namespace;
+}
+
+/** Twice is as good as once for what applies, and for what only one version of the object lets through. */
+const isReplayable = (patch: Patch): boolean =>
+  patch.type === "apply" ||
+  (patch.type === "merge" && isObject(patch.body.metadata) && patch.body.metadata.resourceVersion !== undefined);
+
+function deletionOf(ref: Ref, wanted: DeleteOptions): JsonObject {
+  const { uid = ref.uid, resourceVersion, gracePeriodSeconds, propagationPolicy } = wanted;
+  const isGuarded = uid !== undefined || resourceVersion !== undefined;
+  return {
+    apiVersion: "v1",
+    kind: "DeleteOptions",
+    preconditions: isGuarded ? { uid, resourceVersion } : undefined,
+    gracePeriodSeconds,
+    propagationPolicy,
+  };
+}
+
+/** Some kinds are answered with the object even when it is gone for good: only a mark and a reason to wait mean it stays. */
+function heldObject<K extends KindName>(adoption: Adoption<K>, value: JsonValue): ObjectOf<K> | undefined {
+  if (isObject(value) && value.kind === "Status") return undefined;
+  const object = adopt(adoption, value);
+  const { deletionTimestamp, finalizers = [], deletionGracePeriodSeconds = 0 } = object.metadata;
+  const isHeld = deletionTimestamp !== undefined && (finalizers.length > 0 || deletionGracePeriodSeconds > 0);
+  return isHeld ? object : undefined;
+}

@@ -1,0 +1,70 @@
+/** One call's right to run: it ends with the caller's signal or when its time is up, whichever comes first. */
+import type { Millis } from "../base/brand.ts";
+import { Fault } from "../base/fault.ts";
+import type { World } from "../base/world.ts";
+
+export interface Guard {
+  /** Aborts, with a Fault as reason, when the call must stop. */
+  readonly signal: AbortSignal;
+  /** The work's outcome, or the Fault as soon as the call must stop: also when the work does not listen. One at a time. */
+  race<T>(work: Promise<T>): Promise<T>;
+  /** No time limit any more; the caller's signal still counts. */
+  lift(): void;
+  /** Forgets timer and caller; what is done stays done. */
+  close(): void;
+  /** Ends the call with this fault. */
+  stop(fault: Fault): void;
+}
+
+const ignore = (): void => undefined;
+
+export function createGuard(
+  world: Pick<World, "sleep">,
+  caller: AbortSignal | undefined,
+  msMax: Millis,
+  late: () => string,
+): Guard {
+  const call = new AbortController();
+  const timer = new AbortController();
+  // A field instead of Promise.race: racing a long-lived promise once per chunk would pile up its reactions.
+  let refuse: (fault: Fault) => void = ignore;
+
+  const lift = (): void => timer.abort();
+  const close = (): void => {
+    lift();
+    caller?.removeEventListener("abort", leave);
+  };
+  const stop = (fault: Fault): void => {
+    close();
+    call.abort(fault);
+    refuse(fault);
+  };
+  const leave = (): void => stop(cancelledBy(caller?.reason));
+
+  if (caller?.aborted) leave();
+  else {
+    caller?.addEventListener("abort", leave, { once: true });
+    const expire = (): void => stop(new Fault("DeadlineExceeded", `${late()} within ${msMax / 1_000} s`));
+    world.sleep(msMax, timer.signal).then(expire, ignore);
+  }
+
+  return {
+    signal: call.signal,
+    race: (work) =>
+      new Promise((resolve, reject) => {
+        if (call.signal.aborted) {
+          work.catch(ignore);
+          return reject(call.signal.reason);
+        }
+        refuse = reject;
+        work.then(resolve, reject);
+      }),
+    lift,
+    close,
+    stop,
+  };
+}
+
+/** Whoever aborts with a Fault has said what happened; anything else means that we stopped waiting. */
+export const cancelledBy = (reason: unknown): Fault =>
+  reason instanceof Fault ? reason : new Fault("Cancelled", "the caller stopped waiting", { cause: reason });

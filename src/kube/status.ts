@@ -1,0 +1,62 @@
+/** What the API server said no with, as a Fault: its reason decides, then the HTTP code. */
+import { Fault, type FaultCode, faults } from "../base/fault.ts";
+import type { HttpResponse } from "../base/http.ts";
+import { isObject, type JsonObject, type JsonValue, parse } from "../base/json.ts";
+
+const rows = Object.entries(faults) as [FaultCode, (typeof faults)[FaultCode]][];
+
+/** Where two rows share a reason or a code, the first is the one Kubernetes means. */
+const byReason = new Map<string, FaultCode>([...rows].reverse().map(([code, { reason }]) => [reason, code]));
+const byHttpCode = new Map<number, FaultCode>([...rows].reverse().map(([code, { http }]) => [http, code]));
+byReason.set("Gone", "Expired");
+byReason.set("ServerTimeout", "DeadlineExceeded");
+byHttpCode.set(409, "Conflict");
+// A 500 is often etcd out of breath in the middle of a write: unlike a driver's INTERNAL it proves nothing.
+byReason.set("InternalError", "Lost");
+byHttpCode.set(500, "Lost");
+
+const codeOf = (reason: JsonValue | undefined, httpCode: number): FaultCode =>
+  byReason.get(String(reason)) ??
+  byHttpCode.get(httpCode) ??
+  (httpCode >= 400 && httpCode < 500 ? "InvalidArgument" : "Lost");
+
+/** A metav1.Status, from the body of an answer or from an ERROR event of a watch. */
+export function faultOfStatus(status: JsonObject, httpCode: number, retryAfterMs?: number): Fault {
+  const details = isObject(status.details) ? status.details : undefined;
+  const seconds = details?.retryAfterSeconds;
+  return new Fault(codeOf(status.reason, httpCode), String(status.message ?? `HTTP ${httpCode}`), {
+    retryAfterMs: retryAfterMs ?? (typeof seconds === "number" && seconds > 0 ? seconds * 1_000 : undefined),
+    details,
+  });
+}
+
+export function faultOfResponse(response: HttpResponse, body: string, what: string, nowMs: number): Fault {
+  const retryAfterMs = retryAfterMsOf(response.headers["retry-after"], nowMs);
+  const status = statusIn(body);
+  if (status !== undefined) return faultOfStatus(status, response.status, retryAfterMs);
+  const text = response.headers["content-type"]?.startsWith("text/plain") ? `: ${firstLine(body)}` : "";
+  return new Fault(codeOf(undefined, response.status), `${what} was answered with HTTP ${response.status}${text}`, {
+    retryAfterMs,
+  });
+}
+
+function statusIn(body: string): JsonObject | undefined {
+  if (!body.startsWith("{")) return undefined;
+  try {
+    const value = parse(body);
+    return isObject(value) && value.kind === "Status" ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const lineLengthMax = 200;
+const firstLine = (text: string): string => (text.split("\n", 1)[0] ?? "").trim().slice(0, lineLengthMax);
+
+/** Seconds, or a date. */
+export function retryAfterMsOf(header: string | undefined, nowMs: number): number | undefined {
+  if (header === undefined) return undefined;
+  if (/^\s*\d+\s*$/.test(header)) return Number(header) * 1_000;
+  const date = Date.parse(header);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
+}

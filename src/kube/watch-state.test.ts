@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { FaultCode } from "../base/fault.ts";
+import { Fault } from "../base/fault.ts";
+import { limits } from "../base/limits.ts";
+import { backoffMs } from "./backoff.ts";
+import type { WatchEnd, WatchPosition } from "./watch-state.ts";
+import { positionAfter } from "./watch-state.ts";
+
+const at = (kind: "listing" | "watching", failures = 0): WatchPosition => ({
+  state: kind === "listing" ? { kind } : { kind, version: "5" },
+  failures,
+  wait: false,
+});
+const broken = (code: FaultCode, lively = false): WatchEnd => ({
+  kind: "broken",
+  version: "7",
+  lively,
+  fault: new Fault(code, "broken"),
+});
+
+const cases: readonly { given: string; from: WatchPosition; end: WatchEnd; next: string }[] = [
+  { given: "a list", from: at("listing"), end: { kind: "listed", version: "7" }, next: "watching 7, 0 failures" },
+  {
+    given: "a list after failures",
+    from: at("listing", 3),
+    end: { kind: "listed", version: "7" },
+    next: "watching 7, 3 failures",
+  },
+  {
+    given: "a list that failed",
+    from: at("listing", 3),
+    end: { kind: "unlisted", fault: new Fault("NotFound", "no such kind") },
+    next: "wait, listing, 4 failures",
+  },
+  {
+    given: "a watch that the server ended in time",
+    from: at("watching", 2),
+    end: { kind: "closed", version: "7", lively: true },
+    next: "watching 7, 0 failures",
+  },
+  {
+    given: "a watch that the server ended at once",
+    from: at("watching", 2),
+    end: { kind: "closed", version: "7", lively: false },
+    next: "wait, watching 7, 3 failures",
+  },
+  {
+    given: "a break after news",
+    from: at("watching", 2),
+    end: broken("Lost", true),
+    next: "wait, watching 7, 0 failures",
+  },
+  { given: "a break before any", from: at("watching", 2), end: broken("Lost"), next: "wait, watching 7, 3 failures" },
+  { given: "410 Gone", from: at("watching"), end: broken("Expired", true), next: "wait, listing, 0 failures" },
+  { given: "410 Gone at once", from: at("watching"), end: broken("Expired"), next: "wait, listing, 1 failures" },
+  { given: "a kind that is no more", from: at("watching"), end: broken("NotFound"), next: "wait, listing, 1 failures" },
+  {
+    given: "a version not understood",
+    from: at("watching"),
+    end: broken("InvalidArgument"),
+    next: "wait, listing, 1 failures",
+  },
+  {
+    given: "the fifth break in a row",
+    from: at("watching", 4),
+    end: broken("Lost"),
+    next: "wait, listing, 5 failures",
+  },
+  {
+    given: "a server that is away for long",
+    from: at("watching", 40),
+    end: broken("Unavailable"),
+    next: "wait, watching 7, 41 failures",
+  },
+  {
+    given: "an expired token",
+    from: at("watching", 40),
+    end: broken("Unauthenticated"),
+    next: "wait, watching 7, 41 failures",
+  },
+];
+
+for (const { given, from, end, next } of cases)
+  test(`given ${given}, then ${next}`, () => {
+    const { state, failures, wait } = positionAfter(from, end);
+    const where = state.kind === "listing" ? state.kind : `${state.kind} ${state.version}`;
+    assert.equal(`${wait ? "wait, " : ""}${where}, ${failures} failures`, next);
+  });
+
+test("the wait doubles from a tenth of a second to half a minute, and lots decide half of it", () => {
+  const bounds = { msMin: limits.watchRetryMsMin, msMax: limits.watchRetryMsMax };
+  const ranges = [0, 1, 2, 8, 9, 1_000].map((failures) => [
+    backoffMs(failures, 0, bounds),
+    backoffMs(failures, 1, bounds),
+  ]);
+  assert.deepEqual(ranges, [
+    [50, 100],
+    [100, 200],
+    [200, 400],
+    [12_800, 25_600],
+    [15_000, 30_000],
+    [15_000, 30_000],
+  ]);
+});

@@ -1,0 +1,60 @@
+/**
+ *              list taken                  server ends it · connection breaks · silence: resume at the last version
+ *  listing ───────────────────▶ watching ◀──────────────────────────────────────────────────────────┐
+ *     ▲                            │  └─────────────────────────────────────────────────────────────┘
+ *     └────────────────────────────┘  410 Gone · versions run backwards · resuming fails again and again
+ *
+ * There is no state for giving up. Pure: the loop in watch.ts makes the requests and does the waiting.
+ */
+import type { Fault, FaultCode } from "../base/fault.ts";
+import { limits } from "../base/limits.ts";
+
+export type WatchState = { readonly kind: "listing" } | { readonly kind: "watching"; readonly version: string };
+
+export interface WatchPosition {
+  readonly state: WatchState;
+  /** Requests in a row that brought nothing. */
+  readonly failures: number;
+  /** Wait, as long as the failures command, before the next request. */
+  readonly wait: boolean;
+}
+
+/** How a request ended. Lively: it brought news, or at least stayed open for a while and ended in another way than by silence. */
+export type WatchEnd =
+  | { readonly kind: "listed"; readonly version: string }
+  | { readonly kind: "unlisted"; readonly fault: Fault }
+  | { readonly kind: "closed"; readonly version: string; readonly lively: boolean }
+  | { readonly kind: "broken"; readonly version: string; readonly lively: boolean; readonly fault: Fault };
+
+export const atFirst: WatchPosition = { state: { kind: "listing" }, failures: 0, wait: false };
+
+/** Answers after which resuming is pointless: the version is no longer kept, or the server does not understand the question. */
+const relistAfter: readonly FaultCode[] = ["Expired", "InvalidArgument", "NotFound", "MethodNotAllowed"];
+/** Nobody was there to answer: that says nothing against the version we hold, and a list would be no better off. */
+const nobodyThere: readonly FaultCode[] = ["Unavailable", "ResourceExhausted", "Unauthenticated", "PermissionDenied"];
+
+export function positionAfter({ failures }: WatchPosition, end: WatchEnd): WatchPosition {
+  switch (end.kind) {
+    case "listed": // No reason to forget failures yet: a server that lists but refuses every watch must not be listed in a circle.
+      return { state: { kind: "watching", version: end.version }, failures, wait: false };
+    case "unlisted":
+      return { state: { kind: "listing" }, failures: failures + 1, wait: true };
+    case "closed":
+      return {
+        state: { kind: "watching", version: end.version },
+        failures: end.lively ? 0 : failures + 1,
+        wait: !end.lively,
+      };
+    case "broken": {
+      const count = end.lively ? 0 : failures + 1;
+      const state: WatchState = mustRelist(end.fault.code, count)
+        ? { kind: "listing" }
+        : { kind: "watching", version: end.version };
+      return { state, failures: count, wait: true };
+    }
+  }
+}
+
+const mustRelist = (code: FaultCode, failures: number): boolean =>
+  relistAfter.includes(code) ||
+  (failures > 0 && failures % limits.watchResumesMax === 0 && !nobodyThere.includes(code));

@@ -1,0 +1,157 @@
+/** List-and-watch: everything there is, then every change, for ever. Ends only when its signal aborts, and never throws. */
+import type { KindName } from "../api/kinds.ts";
+import type { Millis } from "../base/brand.ts";
+import { Fault } from "../base/fault.ts";
+import { limits } from "../base/limits.ts";
+import type { Log } from "../base/log.ts";
+import { type World, withDeadline } from "../base/world.ts";
+import type { KubeApi, WatchEvent } from "./api.ts";
+import { backoffMs } from "./backoff.ts";
+import type { Seen } from "./store.ts";
+import { isNewer } from "./version.ts";
+import type { WatchEnd, WatchPosition } from "./watch-state.ts";
+import { atFirst, positionAfter } from "./watch-state.ts";
+
+/** Which part of the cluster. */
+export interface WatchScope {
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+}
+
+export interface WatchOptions {
+  readonly world: World;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  readonly scope?: WatchScope | undefined;
+  /** A stream that brings neither an event nor a bookmark for so long is dead, whatever TCP believes. */
+  readonly silenceMsMax?: Millis | undefined;
+}
+
+const retry = { msMin: limits.watchRetryMsMin, msMax: limits.watchRetryMsMax };
+
+export async function* listAndWatch<K extends KindName>(
+  api: KubeApi,
+  kind: K,
+  options: WatchOptions,
+): AsyncGenerator<Seen<K>, void> {
+  const { world, signal } = options;
+  const log = options.log.with({ kind });
+  let position = atFirst;
+  let newest = "";
+  while (!signal.aborted) {
+    const end: WatchEnd =
+      position.state.kind === "listing"
+        ? yield* listOnce(api, kind, options, newest)
+        : yield* watchOnce(api, kind, options, position.state.version);
+    if (signal.aborted) return;
+    position = positionAfter(position, end);
+    if (end.kind !== "unlisted") newest = end.version;
+    const delayMs = delayOf(position, end, world);
+    report(log, end, position, delayMs);
+    if (delayMs > 0) await world.sleep(delayMs, signal).catch(() => undefined);
+  }
+}
+
+function delayOf({ wait, failures }: WatchPosition, end: WatchEnd, world: World): Millis {
+  if (!wait) return 0;
+  const asked = "fault" in end ? (end.fault.retryAfterMs ?? 0) : 0;
+  return Math.max(asked, backoffMs(failures, world.random(), retry));
+}
+
+function report(log: Log, end: WatchEnd, { failures, state }: WatchPosition, delayMs: Millis): void {
+  const fields = { end: end.kind, failures, next: state.kind, delayMs };
+  if (!("fault" in end)) log.debug("watch request ended", fields);
+  else if (failures === 0)
+    log.debug("watch interrupted", { ...fields, code: end.fault.code, reason: end.fault.message });
+  else log.warn("watch failed, trying again", { ...fields, code: end.fault.code, reason: end.fault.message });
+}
+
+/** The newest list, never a cached one: after a reconnect to a lagging API server a cache could lead us back in time. */
+async function* listOnce<K extends KindName>(
+  api: KubeApi,
+  kind: K,
+  { world, signal, scope }: WatchOptions,
+  newest: string,
+): AsyncGenerator<Seen<K>, WatchEnd> {
+  try {
+    const { objects, resourceVersion } = await withDeadline(world, signal, limits.listMsMax, (signal) =>
+      api.list(kind, { ...scope, signal }),
+    );
+    const rewound = isNewer(newest, resourceVersion) ? { rewound: true as const } : {};
+    yield { kind: "all", objects, resourceVersion, ...rewound };
+    return { kind: "listed", version: resourceVersion };
+  } catch (reason) {
+    return { kind: "unlisted", fault: Fault.from(reason) };
+  }
+}
+
+async function* watchOnce<K extends KindName>(
+  api: KubeApi,
+  kind: K,
+  { world, signal, scope, silenceMsMax = limits.watchSilenceMsMax }: WatchOptions,
+  since: string,
+): AsyncGenerator<Seen<K>, WatchEnd> {
+  const watchdog = createWatchdog(world, silenceMsMax, signal);
+  const startedAt = world.elapsed();
+  let version = since;
+  let heard = false;
+  const lively = (): boolean =>
+    heard || (watchdog.fault() === undefined && world.elapsed() - startedAt >= limits.watchLivelyMsMin);
+  try {
+    const query = { ...scope, resourceVersion: since, timeoutSeconds: drawTimeoutSeconds(world) };
+    for await (const event of api.watch(kind, { ...query, signal: watchdog.signal })) {
+      const came = versionOf(event);
+      if (isNewer(version, came)) throw wentBack(kind, version, came);
+      [version, heard] = [came, true];
+      watchdog.hold();
+      if (event.kind !== "bookmark") yield event;
+      watchdog.rearm();
+    }
+    return { kind: "closed", version, lively: lively() };
+  } catch (reason) {
+    return { kind: "broken", version, lively: lively(), fault: watchdog.fault() ?? Fault.from(reason) };
+  } finally {
+    watchdog.end();
+  }
+}
+
+const versionOf = (event: WatchEvent<KindName>): string =>
+  event.kind === "bookmark" ? event.resourceVersion : event.object.metadata.resourceVersion;
+
+/** A cluster restored from a backup counts from an earlier version on; what we hold is then no past of it. */
+const wentBack = (kind: KindName, from: string, to: string): Fault =>
+  new Fault("Expired", `the watch of ${kind} objects went back from version ${from} to ${to}`);
+
+/** Drawn by lot, so that the watches of many clients do not end and begin together. */
+const drawTimeoutSeconds = (world: World): number =>
+  Math.floor((limits.watchMsMin + world.random() * (limits.watchMsMax - limits.watchMsMin)) / 1_000);
+
+/** Aborts the request when nothing was heard for `silenceMsMax`; while we ourselves are busy with news, silence does not count. */
+function createWatchdog(world: World, silenceMsMax: Millis, parent: AbortSignal) {
+  const own = new AbortController();
+  const signal = AbortSignal.any([parent, own.signal]);
+  let heardAt: Millis | "busy" = world.elapsed();
+  let silence: Fault | undefined;
+  const guard = async (): Promise<void> => {
+    for (;;) {
+      const silentMs = heardAt === "busy" ? 0 : world.elapsed() - heardAt;
+      if (silentMs >= silenceMsMax) break;
+      await world.sleep(silenceMsMax - silentMs, signal);
+    }
+    silence = new Fault("DeadlineExceeded", `neither event nor bookmark for ${silenceMsMax} ms`);
+    own.abort(silence);
+  };
+  guard().catch(() => undefined); // The sleep is cut short when the watch ends.
+  return {
+    signal,
+    fault: () => silence,
+    hold: () => {
+      heardAt = "busy";
+    },
+    rearm: () => {
+      heardAt = world.elapsed();
+    },
+    end: () => own.abort(),
+  };
+}

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parameters } from "../api/names.ts";
+import { driverParameters, secretFor, snapshotterSecretKeys } from "./secret-template.ts";
+
+const names = { contentName: "snapcontent-1", snapshotName: "monday", snapshotNamespace: "team" };
+const lookup = (name: string | undefined, namespace: string | undefined) =>
+  secretFor(
+    snapshotterSecretKeys,
+    {
+      ...(name === undefined ? {} : { [parameters.snapshotterSecretName]: name }),
+      ...(namespace === undefined ? {} : { [parameters.snapshotterSecretNamespace]: namespace }),
+    },
+    names,
+  );
+
+test("templates are filled in, in both spellings of a token", () => {
+  assert.deepEqual(lookup("${volumesnapshot.name}-${volumesnapshotcontent.name}", "${volumesnapshot.namespace}"), {
+    kind: "secret",
+    secret: { name: "monday-snapcontent-1", namespace: "team" },
+  });
+});
+
+test("no parameter means no secret", () => {
+  assert.deepEqual(lookup(undefined, undefined), { kind: "none" });
+});
+
+const wrongs: readonly { given: string; name: string | undefined; namespace: string | undefined; says: RegExp }[] = [
+  { given: "only a name", name: "a", namespace: undefined, says: /snapshotter-secret-namespace is missing or empty/ },
+  { given: "only a namespace", name: undefined, namespace: "a", says: /snapshotter-secret-name is missing or empty/ },
+  { given: "an empty name", name: "", namespace: "a", says: /snapshotter-secret-name is missing or empty/ },
+  { given: "an unknown token", name: "${pvc.name}", namespace: "a", says: /invalid tokens: "pvc.name"/ },
+  {
+    given: "the snapshot's name used for a namespace",
+    name: "a",
+    namespace: "${volumesnapshot.name}",
+    says: /invalid tokens: "volumesnapshot.name"/,
+  },
+  {
+    given: "a bare token that stops at the dot",
+    name: "$volumesnapshot.name",
+    namespace: "a",
+    says: /invalid tokens: "volumesnapshot"/,
+  },
+  {
+    given: "a namespace of bad shape",
+    name: "a",
+    namespace: "Team_A",
+    says: /becomes "Team_A", which is not a namespace/,
+  },
+  { given: "a prototype member as a token", name: "${constructor}", namespace: "a", says: /invalid tokens/ },
+];
+for (const { given, name, namespace, says } of wrongs)
+  test(`given ${given}, the class is wrong and the message names the parameter`, () => {
+    const found = lookup(name, namespace);
+    assert.equal(found.kind, "wrong");
+    assert.match(found.kind === "wrong" ? found.message : "", says);
+  });
+
+test("the driver sees neither secret keys nor unknown keys of our prefix", () => {
+  const { passed, unknown } = driverParameters({
+    [parameters.snapshotterSecretName]: "s",
+    "csi.storage.k8s.io/odd": "x",
+    tier: "gold",
+  });
+  assert.deepEqual({ passed, unknown }, { passed: { tier: "gold" }, unknown: ["csi.storage.k8s.io/odd"] });
+});

@@ -1,0 +1,202 @@
+/**
+ * The loop of every component: a key is due → observe → plan → act → when to look again.
+ *
+ * Whatever one object does to us (a fault, a mistake in its plan, an action that takes minutes) stays with its key: that
+ * key backs off, all others go on. Nothing runs before all stores are complete, because until then absence means nothing.
+ */
+import type { KindName } from "../api/kinds.ts";
+import type { Next, Planner } from "../api/plan.ts";
+import type { KubeObject, ObjectOf } from "../api/types.ts";
+import type { Key, Millis } from "../base/brand.ts";
+import { Fault, isFault } from "../base/fault.ts";
+import { limits } from "../base/limits.ts";
+import type { Log } from "../base/log.ts";
+import type { World } from "../base/world.ts";
+import type { AnyStores } from "../kube/stores.ts";
+import type { Hands } from "./hands.ts";
+import type { Backoff, QueueObserver, QueueStats } from "./queue.ts";
+import { createQueue } from "./queue.ts";
+import { createSweep } from "./sweep.ts";
+
+/** Which keys want attention when an object of this kind comes, changes or goes. Read it and you know every trigger. */
+export type Wakes<Stores extends AnyStores> = {
+  readonly [K in keyof Stores & KindName]?: (object: ObjectOf<K>, stores: Stores) => readonly Key[];
+};
+
+export interface ControllerOptions<Stores extends AnyStores, View, Action extends { readonly kind: string }> {
+  readonly name: string;
+  readonly stores: Stores;
+  readonly wakes: Wakes<Stores>;
+  /** One synchronous look at all stores; undefined when the object is gone. */
+  observe(stores: Stores, key: Key): View | undefined;
+  readonly plan: Planner<View, Action>;
+  readonly hands: Hands<Action>;
+  /** Keys worked on at once. */
+  readonly workers: number;
+  readonly world: World;
+  readonly log: Log;
+  readonly backoff: Backoff;
+  readonly observer?: QueueObserver | undefined;
+  /** Every object is looked at again after this long, whatever happened; 0 or absent: never. */
+  readonly resyncMs?: Millis | undefined;
+  /** No run starts while this is false. */
+  readonly leading?: (() => boolean) | undefined;
+  readonly queueKeysMax?: number | undefined;
+}
+
+export interface Controller {
+  readonly name: string;
+  /** Works until the signal aborts, then lets running work end, within a bound. */
+  run(signal: AbortSignal): Promise<void>;
+  /** For what no store shows: a reply has come, a file has changed. */
+  wake(key: Key, afterMs?: Millis): void;
+  stats(): QueueStats;
+}
+
+/** After a conflict the newer version is usually already on its way to us. */
+const conflictStartMs = 10;
+
+export function createController<Stores extends AnyStores, View, Action extends { readonly kind: string }>(
+  options: ControllerOptions<Stores, View, Action>,
+): Controller {
+  const { name, stores, world, hands } = options;
+  const log = options.log.with({ controller: name });
+  const leading = options.leading ?? (() => true);
+  const queue = createQueue({
+    world,
+    backoff: options.backoff,
+    observer: options.observer,
+    keysMax: options.queueKeysMax,
+    onRoom: () => sweep.goOn(),
+  });
+  const sweep = createSweep(() => keysOfAll(stores, options.wakes), queue.add);
+  const addOrSweep = (key: Key): void => {
+    if (!queue.add(key)) sweep.start();
+  };
+
+  const act = async (key: Key, signal: AbortSignal): Promise<Next | undefined> => {
+    const view = options.observe(stores, key);
+    if (view === undefined) return undefined;
+    const plan = options.plan(view);
+    for (const action of plan.actions) await hands[action.kind as Action["kind"]](action as never, signal);
+    return plan.next;
+  };
+
+  const runOnce = async (key: Key, signal: AbortSignal): Promise<void> => {
+    try {
+      const next = await act(key, signal);
+      queue.forget(key);
+      if (next?.kind === "after") queue.add(key, next.ms);
+    } catch (reason) {
+      if (signal.aborted) return;
+      putBack(key, reason);
+    }
+  };
+
+  const putBack = (key: Key, reason: unknown): void => {
+    const isConflict = isFault(reason, "Conflict");
+    const retryMs = queue.retry(key, {
+      startMs: isConflict ? Math.min(conflictStartMs, options.backoff.startMs) : undefined,
+      atLeastMs: isFault(reason) ? reason.retryAfterMs : undefined,
+    });
+    const fields = { key, retryMs: Math.round(retryMs) };
+    if (isConflict) log.debug("object changed meanwhile, looking again", { ...fields, reason: reason.message });
+    else if (isFault(reason)) log.warn("run failed", { ...fields, fault: reason.code, reason: reason.message });
+    else log.error("run failed by a mistake in the program", { ...fields, reason: stackOf(reason) });
+  };
+
+  const worker = async (signal: AbortSignal, work: AbortSignal): Promise<void> => {
+    for (let key = await queue.next(signal); key !== undefined; key = await queue.next(signal)) {
+      // A process that was stopped past its lease must not start anything when it wakes, even before it is told.
+      if (leading()) await runOnce(key, work);
+      else queue.retry(key);
+      queue.done(key);
+    }
+  };
+
+  return {
+    name,
+    async run(signal) {
+      const work = new AbortController();
+      const ends = subscribe(stores, options.wakes, addOrSweep);
+      try {
+        if (!(await untilSynced(stores, signal))) return;
+        log.debug("controller started", { workers: options.workers });
+        sweep.start();
+        const working = Array.from({ length: options.workers }, () => worker(signal, work.signal));
+        void everySoOften(options.resyncMs ?? 0, world, signal, sweep.start);
+        const late = afterAbort(signal, world, work.signal).then(() => queue.stats().runningMs.length);
+        const unfinished = await Promise.race([Promise.all(working).then(() => 0), late]);
+        if (unfinished > 0) log.warn("work did not end in time, leaving it", { unfinished });
+      } finally {
+        for (const end of ends) end();
+        work.abort(new Fault("Cancelled", "shutting down"));
+      }
+    },
+    wake: (key, afterMs) => void queue.add(key, afterMs),
+    stats: queue.stats,
+  };
+}
+
+const stackOf = (reason: unknown): string =>
+  reason instanceof Error ? (reason.stack ?? reason.message) : String(reason);
+
+function subscribe<Stores extends AnyStores>(
+  stores: Stores,
+  wakes: Wakes<Stores>,
+  add: (key: Key) => void,
+): readonly (() => void)[] {
+  return wakeRows(stores, wakes).map(({ store, keysFor }) =>
+    store.onChange((before, after) => {
+      // Both states matter: an object that no longer points somewhere wakes whom it used to wake.
+      const woken = new Set([
+        ...(before === undefined ? [] : keysFor(before)),
+        ...(after === undefined ? [] : keysFor(after)),
+      ]);
+      for (const key of woken) add(key);
+    }),
+  );
+}
+
+interface AnyStore {
+  readonly whenSynced: Promise<void>;
+  all(): IterableIterator<KubeObject>;
+  onChange(listener: (before: KubeObject | undefined, after: KubeObject | undefined) => void): () => void;
+}
+
+/** The table with its kinds forgotten: from here on an object is an object. */
+const wakeRows = <Stores extends AnyStores>(stores: Stores, wakes: Wakes<Stores>) =>
+  (Object.keys(wakes) as (keyof Stores & KindName)[]).flatMap((kind) => {
+    const store = stores[kind] as unknown as AnyStore | undefined;
+    const wake = wakes[kind] as ((object: KubeObject, stores: Stores) => readonly Key[]) | undefined;
+    return store === undefined || wake === undefined ? [] : [{ store, keysFor: (o: KubeObject) => wake(o, stores) }];
+  });
+
+function* keysOfAll<Stores extends AnyStores>(stores: Stores, wakes: Wakes<Stores>): Generator<Key> {
+  for (const { store, keysFor } of wakeRows(stores, wakes)) for (const object of store.all()) yield* keysFor(object);
+}
+
+async function untilSynced(stores: AnyStores, signal: AbortSignal): Promise<boolean> {
+  const aborted = whenAborted(signal);
+  const synced = Promise.all(Object.values(stores).map((store) => store.whenSynced));
+  await Promise.race([synced, aborted]);
+  return !signal.aborted;
+}
+
+const whenAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+
+/** Resolves when the time for running work to end, counted from the abort, is over. */
+async function afterAbort(signal: AbortSignal, world: World, ended: AbortSignal): Promise<void> {
+  await whenAborted(signal);
+  await world.sleep(limits.shutdownMsMax, ended).catch(() => undefined);
+}
+
+async function everySoOften(ms: Millis, world: World, signal: AbortSignal, work: () => void): Promise<void> {
+  while (ms > 0 && !signal.aborted) {
+    await world.sleep(ms, signal).then(work, () => undefined);
+  }
+}

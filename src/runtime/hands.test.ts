@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ClusterAction } from "../api/plan.ts";
+import type { KubeObject, ObjectMeta } from "../api/types.ts";
+import { keyIn } from "../base/brand.ts";
+import { Fault } from "../base/fault.ts";
+import type { KubeApi } from "../kube/api.ts";
+import { createStores } from "../kube/stores.ts";
+import type { Hands } from "./hands.ts";
+import { createHands } from "./hands.ts";
+
+const aConfig = (metadata: Partial<ObjectMeta> = {}): KubeObject => ({
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name: "c", namespace: "team", uid: "u1", resourceVersion: "5", ...metadata },
+});
+const ref = { kind: "ConfigMap", namespace: "team", name: "c", uid: "u1" } as const;
+const signal = new AbortController().signal;
+
+/** An API of scripted answers that writes down what it was asked. */
+function setUp(answers: Partial<Record<keyof KubeApi, () => unknown>>, leading: () => boolean = () => true) {
+  const asked: unknown[] = [];
+  const answer =
+    (verb: keyof KubeApi) =>
+    async (...given: readonly unknown[]) => {
+      asked.push([verb, ...given]);
+      return answers[verb]?.();
+    };
+  const verbs = ["get", "list", "create", "replace", "patch", "delete"] as const;
+  const api = Object.fromEntries(verbs.map((verb) => [verb, answer(verb)])) as unknown as KubeApi;
+  const stores = createStores({ ConfigMap: {} });
+  const events: string[] = [];
+  const record = (about: KubeObject, { reason }: { reason: string }) =>
+    void events.push(`${about.metadata.name} ${reason}`);
+  const hands = createHands({ api, stores, leading, record });
+  const stored = () => stores.ConfigMap.get(keyIn("team", "c"));
+  const act = (action: ClusterAction) => (hands as Hands<ClusterAction>)[action.kind](action as never, signal);
+  return { stores, asked, events, stored, act };
+}
+const failWith = (code: ConstructorParameters<typeof Fault>[0]) => () => {
+  throw new Fault(code, "said the server");
+};
+const merge = { type: "merge", body: { data: { k: "v" } } } as const;
+
+test("the reply to a write is in the store before the next action", async () => {
+  const created = aConfig();
+  const { act, stored } = setUp({ create: () => created });
+  await act({ kind: "create", ref, object: created });
+  assert.equal(stored(), created);
+});
+
+test("a patch carries the incarnation, the patch and the subresource, and its reply enters the store", async () => {
+  const patched = aConfig({ resourceVersion: "6" });
+  const { act, asked, stored } = setUp({ patch: () => patched });
+  await act({ kind: "patch", ref, patch: merge, subresource: "status" });
+  assert.deepEqual(asked, [["patch", ref, merge, { signal, subresource: "status" }]]);
+  assert.equal(stored(), patched);
+});
+
+test("creating what exists reads it into the store and ends the run as a conflict, for the next plan to judge", async () => {
+  const existing = aConfig({ uid: "somebody-else" });
+  const { act, asked, stored } = setUp({ create: failWith("AlreadyExists"), get: () => existing });
+  await assert.rejects(act({ kind: "create", ref, object: aConfig() }), {
+    code: "Conflict",
+    message: "ConfigMap team/c exists already",
+  });
+  assert.equal(stored(), existing);
+  assert.deepEqual(asked.at(-1), ["get", { kind: "ConfigMap", namespace: "team", name: "c" }, { signal }]);
+});
+
+test("creating what exists in a kind nobody caches stays the fault it is", async () => {
+  const { act } = setUp({ create: failWith("AlreadyExists") });
+  await assert.rejects(act({ kind: "create", ref: { kind: "Secret", name: "s" }, object: aConfig() }), {
+    code: "AlreadyExists",
+  });
+});
+
+test("deleting what is gone is a success, and the store knows it", async () => {
+  const { act, stores, stored } = setUp({ delete: failWith("NotFound") });
+  stores.ConfigMap.see(aConfig() as never);
+  await act({ kind: "delete", ref });
+  assert.equal(stored(), undefined);
+});
+
+test("a delete names the incarnation and the version", async () => {
+  const { act, asked } = setUp({});
+  await act({ kind: "delete", ref, resourceVersion: "5" });
+  assert.deepEqual(asked, [["delete", ref, { signal, uid: "u1", resourceVersion: "5" }]]);
+});
+
+test("an object that finalizers hold stays in the store, marked as leaving", async () => {
+  const leaving = aConfig({ resourceVersion: "9", deletionTimestamp: "2026-01-01T00:00:00Z" });
+  const { act, stored } = setUp({ delete: () => leaving });
+  await act({ kind: "delete", ref });
+  assert.equal(stored(), leaving);
+});
+
+test("patching or replacing what is gone tells the store and fails", async () => {
+  for (const action of [
+    { kind: "patch", ref, patch: merge },
+    { kind: "replace", ref, object: aConfig() },
+  ] as const) {
+    const { act, stores, stored } = setUp({ patch: failWith("NotFound"), replace: failWith("NotFound") });
+    stores.ConfigMap.see(aConfig() as never);
+    await assert.rejects(act(action), { code: "NotFound" });
+    assert.equal(stored(), undefined);
+  }
+});
+
+test("a JSON patch whose test fails is a conflict; an invalid merge patch stays invalid", async () => {
+  const { act } = setUp({ patch: failWith("Invalid") });
+  const remove = [{ op: "test", path: "/a", value: "b" } as const, { op: "remove", path: "/a" } as const];
+  await assert.rejects(act({ kind: "patch", ref, patch: { type: "json", body: remove } }), { code: "Conflict" });
+  await assert.rejects(act({ kind: "patch", ref, patch: merge }), { code: "Invalid" });
+});
+
+test("without the lease nothing is sent, not even an event", async () => {
+  const { act, asked, events } = setUp({}, () => false);
+  const writes: readonly ClusterAction[] = [
+    { kind: "create", ref, object: aConfig() },
+    { kind: "patch", ref, patch: merge },
+    { kind: "replace", ref, object: aConfig() },
+    { kind: "delete", ref },
+  ];
+  for (const write of writes) await assert.rejects(act(write), { code: "Aborted" });
+  await act({ kind: "event", about: aConfig(), event: { type: "Normal", reason: "Ready", message: "" } });
+  assert.deepEqual([asked, events], [[], []]);
+});
+
+test("an event goes to the recorder", async () => {
+  const { act, events } = setUp({});
+  await act({ kind: "event", about: aConfig(), event: { type: "Normal", reason: "Ready", message: "" } });
+  assert.deepEqual(events, ["c Ready"]);
+});

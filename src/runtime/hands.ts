@@ -1,0 +1,109 @@
+/**
+ * The only place where components write to the cluster. Actions come from plans; here they are sent, and every reply goes
+ * back into the stores at once, so that the next plan sees what this one did.
+ *
+ * - Nothing is sent by a process that no longer leads.
+ * - A write names the incarnation it was decided for (`ref.uid`, which the client turns into a precondition of patch and
+ *   delete): an object of the same name that came later is left alone.
+ * - Create finds something of that name: the plan was made without seeing it. It is read into the store and the run ends
+ *   as a conflict; whether that object is ours (names are computed, so a lost reply leaves exactly this) is the next
+ *   plan's decision, made by looking at it.
+ * - Delete finds nothing: that is what was wanted.
+ */
+import type { KindName } from "../api/kinds.ts";
+import type { ClusterAction, EventText, Patch, Ref } from "../api/plan.ts";
+import type { KubeObject, ObjectOf } from "../api/types.ts";
+import { keyIn } from "../base/brand.ts";
+import { Fault, isFault } from "../base/fault.ts";
+import type { KubeApi } from "../kube/api.ts";
+import type { AnyStores } from "../kube/stores.ts";
+
+export type Hand<Action> = (action: Action, signal: AbortSignal) => Promise<void>;
+
+/** One hand per kind of action. A component adds its own to those of `createHands`. */
+export type Hands<Action extends { readonly kind: string }> = {
+  readonly [K in Action["kind"]]: Hand<Extract<Action, { readonly kind: K }>>;
+};
+
+export interface HandsOptions {
+  readonly api: KubeApi;
+  readonly stores: AnyStores;
+  /** False as soon as the lease may be somebody else's; absent where there is no election. */
+  readonly leading?: (() => boolean) | undefined;
+  /** Must return at once and never throw: an event is a courtesy. */
+  readonly record: (about: KubeObject, event: EventText) => void;
+}
+
+/** Thrown instead of writing when the lease is gone. */
+export const notLeading = (): Fault =>
+  new Fault("Aborted", "this replica no longer holds the lease, so it writes nothing more");
+
+type ActionOf<K extends ClusterAction["kind"]> = Extract<ClusterAction, { readonly kind: K }>;
+
+export function createHands({ api, stores, leading = () => true, record }: HandsOptions): Hands<ClusterAction> {
+  const see = (kind: KindName, object: KubeObject | undefined): void => {
+    if (object !== undefined) stores[kind]?.see(object as ObjectOf<never>);
+  };
+  const seeGone = ({ kind, namespace, name, uid }: Ref): void => {
+    if (uid !== undefined) stores[kind]?.seeGone(keyIn(namespace, name), uid);
+  };
+  const mustLead = (): void => {
+    if (!leading()) throw notLeading();
+  };
+
+  const create: Hand<ActionOf<"create">> = async ({ ref, object }, signal) => {
+    mustLead();
+    try {
+      see(ref.kind, await api.create(ref.kind, object, { signal }));
+    } catch (reason) {
+      if (!isFault(reason, "AlreadyExists") || stores[ref.kind] === undefined) throw reason;
+      const { uid: _, ...named } = ref;
+      see(ref.kind, await api.get(named, { signal }));
+      throw new Fault("Conflict", `${ref.kind} ${keyIn(ref.namespace, ref.name)} exists already`, { cause: reason });
+    }
+  };
+
+  const patch: Hand<ActionOf<"patch">> = async (action, signal) => {
+    mustLead();
+    try {
+      see(action.ref.kind, await api.patch(action.ref, action.patch, { signal, subresource: action.subresource }));
+    } catch (reason) {
+      if (isFault(reason, "NotFound")) seeGone(action.ref);
+      throw isFailedTest(reason, action.patch) ? conflictFrom(action.ref, reason) : reason;
+    }
+  };
+
+  const replace: Hand<ActionOf<"replace">> = async ({ ref, object, subresource }, signal) => {
+    mustLead();
+    try {
+      see(ref.kind, await api.replace(ref.kind, object as ObjectOf<never>, { signal, subresource }));
+    } catch (reason) {
+      if (isFault(reason, "NotFound")) seeGone(ref);
+      throw reason;
+    }
+  };
+
+  const remove: Hand<ActionOf<"delete">> = async ({ ref, resourceVersion }, signal) => {
+    mustLead();
+    try {
+      const left = await api.delete(ref, { signal, uid: ref.uid, resourceVersion });
+      if (left === undefined) seeGone(ref);
+      else see(ref.kind, left);
+    } catch (reason) {
+      if (!isFault(reason, "NotFound")) throw reason;
+      seeGone(ref);
+    }
+  };
+
+  const event: Hand<ActionOf<"event">> = async ({ about, event: text }) => {
+    if (leading()) record(about, text);
+  };
+
+  return { create, patch, replace, delete: remove, event };
+}
+
+/** A JSON patch whose test fails comes back as "Invalid"; what it means is that the object changed since it was read. */
+const isFailedTest = (reason: unknown, patch: Patch): boolean => isFault(reason, "Invalid") && patch.type === "json";
+
+const conflictFrom = (ref: Ref, reason: unknown): Fault =>
+  new Fault("Conflict", `${ref.kind} ${keyIn(ref.namespace, ref.name)} is no longer as it was read`, { cause: reason });

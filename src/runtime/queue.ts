@@ -1,0 +1,174 @@
+/**
+ * A queue of keys, never of events: it remembers *that* an object wants attention, not why. From that follows:
+ *
+ * - a key waits once, however often it is added; the earliest date asked for wins;
+ * - one run per key: a key added while it runs waits for that run to end;
+ * - a key that fails comes back after a delay that doubles each time, with jitter, until it is forgotten;
+ * - nobody polls: whoever waits is woken by an add, by the end of a run, or by one sleep until the next date.
+ *
+ * The number of keys is bounded. A full queue refuses new ones and says so; whoever owns it sweeps its stores again when
+ * `onRoom` tells that there is room, so that a refused key is late, never lost.
+ */
+import type { Key, Millis } from "../base/brand.ts";
+import { limits } from "../base/limits.ts";
+import type { World } from "../base/world.ts";
+import { createHeap } from "./heap.ts";
+
+export interface Backoff {
+  readonly startMs: Millis;
+  readonly maxMs: Millis;
+}
+
+/** Between a half and the whole of the doubled delay: replicas and objects that failed together do not return together. */
+export const backoffMs = ({ startMs, maxMs }: Backoff, failures: number, random: number): Millis =>
+  Math.min(maxMs, startMs * 2 ** Math.min(failures, 40)) * (0.5 + random / 2);
+
+/** What the queue tells whoever measures it. */
+export interface QueueObserver {
+  added(): void;
+  /** How long the key had been due. */
+  started(waitedMs: Millis): void;
+  finished(tookMs: Millis): void;
+  retried(): void;
+}
+
+export interface QueueOptions {
+  readonly world: Pick<World, "elapsed" | "random" | "sleep">;
+  readonly backoff: Backoff;
+  readonly observer?: QueueObserver | undefined;
+  readonly keysMax?: number | undefined;
+  /** After a refusal: half of the queue is free again. */
+  readonly onRoom?: (() => void) | undefined;
+}
+
+export interface Queue {
+  /** False when the queue is full and the key was not taken. */
+  add(key: Key, afterMs?: Millis): boolean;
+  /** Puts a failed key back, each time later than the last; returns the delay. Never before `atLeastMs`. */
+  retry(key: Key, options?: { readonly startMs?: Millis | undefined; readonly atLeastMs?: Millis | undefined }): Millis;
+  /** The key did well, or is gone: its next failure is a first failure again. */
+  forget(key: Key): void;
+  /** The next key that is due and not running; undefined once the signal aborts. Call `done` when its run has ended. */
+  next(signal: AbortSignal): Promise<Key | undefined>;
+  done(key: Key): void;
+  stats(): QueueStats;
+}
+
+export interface QueueStats {
+  readonly due: number;
+  readonly waiting: number;
+  /** For how long each run has been under way. */
+  readonly runningMs: readonly Millis[];
+}
+
+export function createQueue({ world, backoff, observer, keysMax = limits.queueKeysMax, onRoom }: QueueOptions): Queue {
+  const waiting = createHeap();
+  /** Since when each key runs. */
+  const running = new Map<Key, Millis>();
+  /** Keys that were added while they ran, and for when. */
+  const again = new Map<Key, Millis>();
+  const failures = new Map<Key, number>();
+  const takers = new Set<(key: Key) => void>();
+  let alarm: { readonly at: Millis; readonly cancel: AbortController } | undefined;
+  let refused = false;
+
+  const put = (key: Key, at: Millis): boolean => {
+    if (running.has(key)) {
+      again.set(key, Math.min(at, again.get(key) ?? Number.POSITIVE_INFINITY));
+      return true;
+    }
+    if (waiting.size + running.size >= keysMax && !waiting.has(key)) {
+      refused = true;
+      return false;
+    }
+    if (waiting.put(key, at)) observer?.added();
+    return true;
+  };
+
+  /** Hands due keys to those who wait for one, then sets the alarm for the next date. */
+  const dispatch = (): void => {
+    const now = world.elapsed();
+    for (const taker of takers) {
+      const first = waiting.first();
+      if (first === undefined || first.at > now) break;
+      waiting.shift();
+      running.set(first.key, now);
+      observer?.started(now - first.at);
+      takers.delete(taker);
+      taker(first.key);
+    }
+    setAlarm();
+    if (refused && waiting.size + running.size <= keysMax / 2) {
+      refused = false;
+      onRoom?.();
+    }
+  };
+
+  const setAlarm = (): void => {
+    const at = takers.size === 0 ? undefined : waiting.first()?.at;
+    if (at === alarm?.at) return;
+    alarm?.cancel.abort();
+    alarm = undefined;
+    if (at === undefined) return;
+    const own = { at, cancel: new AbortController() };
+    alarm = own;
+    const ring = (): void => {
+      if (alarm !== own) return;
+      alarm = undefined;
+      dispatch();
+    };
+    world.sleep(at - world.elapsed(), own.cancel.signal).then(ring, () => undefined);
+  };
+
+  return {
+    add(key, afterMs = 0) {
+      const taken = put(key, world.elapsed() + afterMs);
+      dispatch();
+      return taken;
+    },
+    retry(key, { startMs = backoff.startMs, atLeastMs = 0 } = {}) {
+      const count = failures.get(key) ?? 0;
+      failures.set(key, count + 1);
+      const ms = Math.max(atLeastMs, backoffMs({ ...backoff, startMs }, count, world.random()));
+      observer?.retried();
+      put(key, world.elapsed() + ms);
+      dispatch();
+      return ms;
+    },
+    forget: (key) => void failures.delete(key),
+    next: (signal) =>
+      new Promise((resolve) => {
+        if (signal.aborted) return resolve(undefined);
+        const leave = (): void => {
+          takers.delete(taker);
+          setAlarm();
+          resolve(undefined);
+        };
+        const taker = (key: Key): void => {
+          signal.removeEventListener("abort", leave);
+          resolve(key);
+        };
+        signal.addEventListener("abort", leave, { once: true });
+        takers.add(taker);
+        dispatch();
+      }),
+    done(key) {
+      const startedAt = running.get(key);
+      if (startedAt === undefined) return;
+      running.delete(key);
+      observer?.finished(world.elapsed() - startedAt);
+      const at = again.get(key);
+      again.delete(key);
+      if (at !== undefined) put(key, at);
+      dispatch();
+    },
+    stats() {
+      const now = world.elapsed();
+      return {
+        due: waiting.countUntil(now),
+        waiting: waiting.size,
+        runningMs: [...running.values()].map((startedAt) => now - startedAt),
+      };
+    },
+  };
+}
