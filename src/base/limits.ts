@@ -26,5 +26,14 @@ export const limits = {
   /** Fruitless attempts to resume a watch before everything is listed anew. */
   watchResumesMax: 5,
   csiCallMsMax: 60_000,
+  csiProbeMsMax: 5_000,
+  csiProbeEveryMs: 1_000,
+  csiReconnectMsMax: 1_000,
+  csiCutOffMs: 1_000,
+  registrationDrainMs: 1_000,
+  csiMessageBytesMax: 64 * 2 ** 20,
+  csiErrorCharsMax: 4_096,
+  /** sockaddr_un has 108 bytes, the last of them zero. */
+  socketPathBytesMax: 107,
   shutdownMsMax: 25_000,
 } as const;

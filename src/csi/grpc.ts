@@ -1,0 +1,109 @@
+/** The client's end of the socket: one grpc-js channel to one Unix socket. */
+
+import type { Message } from "@bufbuild/protobuf";
+import {
+  Client,
+  connectivityState,
+  credentials,
+  logVerbosity,
+  Metadata,
+  type ServiceError,
+  setLogVerbosity,
+} from "@grpc/grpc-js";
+import { Fault, isFault } from "../base/fault.ts";
+import { limits } from "../base/limits.ts";
+import { socketPathOf } from "./address.ts";
+import { faultCodeOf } from "./status.ts";
+import { bytesOf, type CsiCall, messageOf, pathOf, type Unary } from "./wire.ts";
+
+// grpc-js would write to stderr by itself; all it has to say reaches us as an error of the call or of the bind.
+setLogVerbosity(logVerbosity.NONE);
+
+const channelOptions = {
+  // A socket has no host name, and Go's server refuses the path that would be sent in its place.
+  "grpc.default_authority": "localhost",
+  "grpc.enable_channelz": 0,
+  "grpc.service_config_disable_resolution": 1,
+  // grpc-js would share connections between clients of the same path; close() must close ours and nobody else's.
+  "grpc.use_local_subchannel_pool": 1,
+  "grpc.initial_reconnect_backoff_ms": 50,
+  "grpc.max_reconnect_backoff_ms": limits.csiReconnectMsMax,
+  // An idle connection costs nothing on one machine, and closing it would look like a driver that went away.
+  "grpc.client_idle_timeout_ms": 2 ** 31 - 1,
+  "grpc.max_receive_message_length": limits.csiMessageBytesMax,
+};
+
+type Channel = ReturnType<Client["getChannel"]>;
+
+export interface GrpcCore {
+  readonly call: Unary;
+  close(): void;
+}
+
+export function createGrpcCore(address: string, onConnectionLoss?: () => void): GrpcCore {
+  const path = socketPathOf(address);
+  const client = new Client(`unix:${path}`, credentials.createInsecure(), channelOptions);
+  const channel = client.getChannel();
+  if (onConnectionLoss !== undefined) watchForLoss(channel, onConnectionLoss);
+  return {
+    call: (call, signal) => send(client, call, signal, path),
+    close: () => client.close(),
+  };
+}
+
+function send(client: Client, call: CsiCall, signal: AbortSignal, path: string): Promise<Message> {
+  const { method, request, timeoutMs } = call;
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(Fault.from(signal.reason));
+    const metadata = new Metadata({ waitForReady: true });
+    // The driver learns how long we wait; the clock that ends the wait is the World's, not one inside grpc-js.
+    metadata.set("grpc-timeout", timeoutOf(timeoutMs));
+    const finish = (error: ServiceError | null, reply?: Message): void => {
+      signal.removeEventListener("abort", cancel);
+      if (error === null && reply !== undefined) resolve(reply);
+      else reject(signal.aborted ? whyStopped(signal, client.getChannel(), path) : answerOf(call, error));
+    };
+    const sent = client.makeUnaryRequest(
+      pathOf(method),
+      bytesOf(method.input),
+      messageOf(method.output),
+      request,
+      metadata,
+      finish,
+    );
+    const cancel = (): void => sent.cancel();
+    signal.addEventListener("abort", cancel, { once: true });
+  });
+}
+
+/** The header takes eight digits: milliseconds reach to a day, then seconds. */
+const timeoutOf = (ms: number): string =>
+  ms < 1e8 ? `${Math.max(1, Math.ceil(ms))}m` : `${Math.min(Math.ceil(ms / 1000), 99_999_999)}S`;
+
+function answerOf({ method }: CsiCall, error: ServiceError | null): Fault {
+  const { code, details } = error ?? { code: 0, details: "No message received" };
+  const fault = faultCodeOf({ code, details });
+  const words =
+    fault === "Lost" ? "the connection broke or the answer could not be read, the outcome is unknown: " : "";
+  return new Fault(fault, `${method.name}: ${words}${details === "" ? "no reason given" : details}`);
+}
+
+function whyStopped(signal: AbortSignal, channel: Channel, path: string): Fault {
+  const fault = Fault.from(signal.reason);
+  const connected = channel.getConnectivityState(false) === connectivityState.READY;
+  if (connected || !isFault(fault, "DeadlineExceeded")) return fault;
+  return new Fault(fault.code, `${fault.message}; nothing answers at ${path}: is the driver running?`);
+}
+
+/** grpc-js reports a state once per watch, and does not keep the process alive for it. */
+function watchForLoss(channel: Channel, onConnectionLoss: () => void): void {
+  const watch = (last: connectivityState): void => {
+    if (last === connectivityState.SHUTDOWN) return;
+    channel.watchConnectivityState(last, Number.POSITIVE_INFINITY, () => {
+      const state = channel.getConnectivityState(false);
+      if (last === connectivityState.READY && state !== connectivityState.SHUTDOWN) onConnectionLoss();
+      watch(state);
+    });
+  };
+  watch(channel.getConnectivityState(false));
+}

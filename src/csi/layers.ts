@@ -1,0 +1,119 @@
+/** What every call needs, whichever end we are: one small layer each, wound around the call that does the work. */
+import type { Message } from "@bufbuild/protobuf";
+import type { Millis } from "../base/brand.ts";
+import { Fault } from "../base/fault.ts";
+import type { Log } from "../base/log.ts";
+import type { World } from "../base/world.ts";
+import { lockNameOf } from "./lock-names.ts";
+import { redact, scrub, secretsOf } from "./redact.ts";
+import { grpcNameOf } from "./status.ts";
+import { type CsiCall, pathOf, type Unary } from "./wire.ts";
+
+export type Layer = (next: Unary) => Unary;
+
+/** The first layer named is the outermost. */
+export const layered = (core: Unary, ...layers: readonly Layer[]): Unary =>
+  layers.reduceRight((next, layer) => layer(next), core);
+
+/** The shape of `csi_sidecar_operations_seconds`: method and status in the spelling that dashboards know. */
+export interface Sample {
+  readonly method: string;
+  readonly status: string;
+  readonly tookMs: Millis;
+}
+
+export const measured =
+  (measure: (sample: Sample) => void, world: Pick<World, "elapsed">): Layer =>
+  (next) =>
+  async (call, signal) => {
+    const startedAt = world.elapsed();
+    const report = (fault?: Fault): void =>
+      measure({ method: pathOf(call.method), status: grpcNameOf(fault?.code), tookMs: world.elapsed() - startedAt });
+    try {
+      const reply = await next(call, signal);
+      report();
+      return reply;
+    } catch (reason) {
+      report(Fault.from(reason));
+      throw reason;
+    }
+  };
+
+/**
+ * Everything that leaves this layer, as a log line or as an error, is free of the call's secrets. The original error is
+ * not kept as a cause: it would carry them out through the back door.
+ */
+export const logged =
+  (log: Log, world: Pick<World, "elapsed">): Layer =>
+  (next) =>
+  async (call, signal) => {
+    const startedAt = world.elapsed();
+    const fields = (): Record<string, unknown> => ({
+      method: pathOf(call.method),
+      tookMs: Math.round(world.elapsed() - startedAt),
+    });
+    try {
+      const reply = await next(call, signal);
+      log.debug("csi call finished", { ...fields(), ...exchange(call, reply) });
+      return reply;
+    } catch (reason) {
+      const fault = scrubbed(call, reason);
+      log.warn("csi call failed", { ...fields(), ...exchange(call), code: fault.code, error: fault.message });
+      throw fault;
+    }
+  };
+
+const exchange = (call: CsiCall, reply?: Message): Record<string, unknown> => ({
+  request: redact(call.method.input, call.request),
+  ...(reply === undefined ? {} : { reply: redact(call.method.output, reply) }),
+});
+
+function scrubbed(call: CsiCall, reason: unknown): Fault {
+  const fault = Fault.from(reason);
+  const message = scrub(fault.message, secretsOf(call.method.input, call.request));
+  return new Fault(fault.code, message, { retryAfterMs: fault.retryAfterMs });
+}
+
+/** Ends the wait, not necessarily the work: the other side is told, and the outcome counts as unknown. */
+export const deadlined =
+  (world: Pick<World, "sleep">): Layer =>
+  (next) =>
+  async (call, parent) => {
+    const own = new AbortController();
+    const signal = AbortSignal.any([parent, own.signal]);
+    const expire = (): void =>
+      own.abort(new Fault("DeadlineExceeded", `${call.method.name}: no answer within ${call.timeoutMs} ms`));
+    world.sleep(call.timeoutMs, signal).then(expire, () => undefined);
+    try {
+      return await next(call, signal);
+    } finally {
+      own.abort(); // The timer dies with the call.
+    }
+  };
+
+export type Locks = ReturnType<typeof createLocks>;
+
+export function createLocks() {
+  const held = new Set<string>();
+  return async <T>(name: string, work: () => Promise<T>): Promise<T> => {
+    if (held.has(name)) throw new Fault("Aborted", `an operation is pending for ${name}: try again later`);
+    held.add(name);
+    try {
+      return await work();
+    } finally {
+      held.delete(name);
+    }
+  };
+}
+
+/**
+ * CSI asks a driver to answer ABORTED to a second call on a volume or snapshot while the first is under way. The lock
+ * opens when the work has ended, not when the caller stops waiting for it.
+ */
+export const locked =
+  (locks: Locks): Layer =>
+  (next) =>
+  (call, signal) => {
+    const name = lockNameOf(call);
+    return name === undefined ? next(call, signal) : locks(name, () => next(call, signal));
+  };

@@ -1,0 +1,43 @@
+/** The file of a Unix socket outlives the process that made it: what stands there before we listen, and may it go? */
+import { lstat, stat, unlink } from "node:fs/promises";
+import { connect } from "node:net";
+import { dirname } from "node:path";
+import { Fault } from "../base/fault.ts";
+
+/** Makes room for a new socket. Removes only what is certainly a leftover: a socket at which nobody answers. */
+export async function makeRoomForSocket(path: string): Promise<void> {
+  // libuv reports a missing folder as "permission denied"; look for it ourselves.
+  await stat(dirname(path)).catch((reason: unknown) => {
+    const remedy = codeOf(reason) === "ENOENT" ? "its folder does not exist, create it first" : messageOf(reason);
+    throw new Fault("FailedPrecondition", `socket ${path} cannot be made: ${remedy}`);
+  });
+  const found = await lstat(path).catch((reason: unknown) => {
+    if (codeOf(reason) === "ENOENT") return undefined;
+    throw new Fault("FailedPrecondition", `socket ${path} cannot be made: ${messageOf(reason)}`);
+  });
+  if (found === undefined) return;
+  if (!found.isSocket())
+    throw new Fault("AlreadyExists", `${path} exists and is not a socket: move it away, or choose another address`);
+  if (await answers(path))
+    throw new Fault("AlreadyExists", `another process answers at ${path}: stop it, or choose another address`);
+  await unlink(path).catch((reason: unknown) => {
+    if (codeOf(reason) !== "ENOENT")
+      throw new Fault("FailedPrecondition", `leftover socket ${path} cannot be removed: ${messageOf(reason)}`);
+  });
+}
+
+/** Only a refusal proves that nobody is there; a full queue or a missing permission means somebody may be. */
+const answers = (path: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once("error", (reason) => resolve(!["ECONNREFUSED", "ENOENT"].includes(codeOf(reason))));
+  });
+
+const codeOf = (reason: unknown): string =>
+  reason instanceof Error && "code" in reason && typeof reason.code === "string" ? reason.code : "";
+
+const messageOf = (reason: unknown): string => (reason instanceof Error ? reason.message : String(reason));

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Fault, type FaultCode, faults, isFinal } from "../base/fault.ts";
+import { limits } from "../base/limits.ts";
+import { faultCodeOf, grpcNameOf, statusOf } from "./status.ts";
+
+/** The same classes as Kubernetes' own sidecars: these codes leave the outcome open, every other one ends it. */
+const open: ReadonlySet<number> = new Set([1, 4, 8, 10, 14]);
+for (let code = 1; code <= 16; code++)
+  test(`gRPC code ${code} from a driver is ${open.has(code) ? "not final" : "final"}`, () => {
+    const fault = new Fault(faultCodeOf({ code, details: "said the driver" }), "");
+    assert.equal(isFinal(fault), !open.has(code));
+  });
+
+const notAnswers: readonly (readonly [number, string])[] = [
+  [13, "Received RST_STREAM with code 2 (Internal server error)"],
+  [13, "Received RST_STREAM with code 0 (Call ended without gRPC status)"],
+  [13, "Received RST_STREAM with code 2 triggered by internal client error: read EPIPE"],
+  [13, "Response message parsing error: invalid wire type 7"],
+  [12, "Received HTTP status code 404"],
+  [12, "No message received"],
+  [7, "Protocol not secure enough"],
+  [0, "whatever"],
+  [99, "a code that does not exist"],
+];
+for (const [code, details] of notAnswers)
+  test(`"${details}" is not an answer of the driver: the outcome is unknown`, () =>
+    assert.equal(faultCodeOf({ code, details }), "Lost"));
+
+test("every fault leaves a server under the number of the fault table, and comes back as one of that number", () => {
+  for (const code of Object.keys(faults) as FaultCode[]) {
+    const status = statusOf(new Fault(code, "text"));
+    assert.equal(status.code, faults[code].grpc);
+    if (status.code !== 2) assert.equal(faults[faultCodeOf(status)].grpc, status.code);
+  }
+});
+
+test("an endless error text is cut to what a header carries", () =>
+  assert.equal(statusOf(new Fault("Internal", "x".repeat(1e6))).details.length, limits.csiErrorCharsMax));
+
+test("metrics name the status as Go does", () => {
+  const names = [undefined, "Cancelled", "Lost", "Conflict", "DeadlineExceeded"] as const;
+  assert.deepEqual(names.map(grpcNameOf), ["OK", "Canceled", "Unknown", "Aborted", "DeadlineExceeded"]);
+});

@@ -1,0 +1,113 @@
+/** For tests of CSI over real sockets: a short temporary folder, a log that remembers, a wait for what I/O brings. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { connect, createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { Fault } from "../src/base/fault.ts";
+import type { Fields, Log } from "../src/base/log.ts";
+import { realWorld } from "../src/base/world.ts";
+import { type CsiSocketOptions, createCsiClient } from "../src/csi/client.ts";
+import type { Served } from "../src/csi/serve.ts";
+import { type CsiServerOptions, createCsiServer } from "../src/csi/server.ts";
+
+export interface Line extends Fields {
+  readonly level: string;
+  readonly message: string;
+}
+
+export interface MemoryLog extends Log {
+  readonly lines: readonly Line[];
+}
+
+export function createMemoryLog(lines: Line[] = [], always: Fields = {}): MemoryLog {
+  const write =
+    (level: string) =>
+    (message: string, fields: Fields = {}): void =>
+      void lines.push({ level, message, ...always, ...fields });
+  return {
+    lines,
+    debug: write("debug"),
+    info: write("info"),
+    warn: write("warn"),
+    error: write("error"),
+    with: (fields) => createMemoryLog(lines, { ...always, ...fields }),
+  };
+}
+
+/** A folder with a short path, for a socket's path has 107 bytes; gone after the test. */
+export function temporaryFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), "sk-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Looks again after each turn of the event loop until `condition` holds; the runner's own time limit ends a hopeless wait. */
+export async function eventually(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1));
+}
+
+export async function startDriver(
+  t: TestContext,
+  services: readonly Served[],
+  options: Partial<CsiServerOptions> & { readonly address: string },
+) {
+  const stop = new AbortController();
+  const log = createMemoryLog();
+  const server = await createCsiServer({ services, log, world: realWorld, signal: stop.signal, ...options });
+  const close = (): Promise<void> => {
+    stop.abort();
+    return server.closed;
+  };
+  t.after(close);
+  return { ...server, log, stop: close };
+}
+
+export interface Restartable {
+  /** As by SIGKILL: the connections break off, nothing more is said. */
+  kill(): Promise<void>;
+  /** As by SIGTERM. */
+  stop(): Promise<void>;
+}
+
+/** A driver behind a relay that can be cut, which is all that a client sees of a killed process. */
+export async function startRestartable(
+  t: TestContext,
+  services: readonly Served[],
+  options: Partial<CsiServerOptions> & { readonly address: string },
+): Promise<Restartable> {
+  const driver = await startDriver(t, services, { ...options, address: `${options.address}.driver` });
+  const ends = new Set<Socket>();
+  const relay = createServer((front) => {
+    const back = connect(driver.path);
+    for (const end of [front, back]) ends.add(end.on("error", () => undefined).on("close", () => ends.delete(end)));
+    front.pipe(back).pipe(front);
+  });
+  await new Promise<void>((resolve) => relay.listen(options.address, resolve));
+  const kill = async (): Promise<void> => {
+    for (const end of ends) end.destroy();
+    if (relay.listening) await new Promise((resolve) => relay.close(resolve));
+  };
+  t.after(kill);
+  return {
+    kill,
+    stop: async () => {
+      await driver.stop();
+      await kill();
+    },
+  };
+}
+
+export const faultOf = (work: Promise<unknown>): Promise<Fault> =>
+  work.then(
+    () => assert.fail("this should have failed"),
+    (reason: unknown) => (reason instanceof Fault ? reason : assert.fail(`not a Fault: ${reason}`)),
+  );
+
+export function connectTo(t: TestContext, address: string, options: Partial<CsiSocketOptions> = {}) {
+  const log = createMemoryLog();
+  const client = createCsiClient({ address, log, world: realWorld, ...options });
+  t.after(() => client.close());
+  return { ...client, log };
+}
