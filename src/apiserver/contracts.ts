@@ -157,8 +157,8 @@ export interface Shape {
   prune(object: ApiObject): readonly string[];
   /** Changes its argument. */
   defaults(object: ApiObject): void;
-  /** Types, formats, bounds, and x-kubernetes-validations; with `old`, transition rules and ratcheting. */
-  validate(object: ApiObject, old: ApiObject | undefined): readonly FieldError[];
+  /** Types, formats, bounds, and x-kubernetes-validations; with `old`, transition rules and ratcheting. On "status" only that part. */
+  validate(object: ApiObject, old: ApiObject | undefined, subresource?: string): readonly FieldError[];
 }
 
 export interface Schemas {

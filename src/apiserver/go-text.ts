@@ -57,7 +57,19 @@ export function goJson(value: unknown): string {
   return goJsonPlain(value).replace(/[<>&\u2028\u2029]/g, (character) => htmlEscapes[character] ?? character);
 }
 
+/** A value that is already text: Go prints the fields of a struct in the order of their declaration, not sorted. */
+export interface Verbatim {
+  readonly verbatim: string;
+}
+export const verbatim = (text: string): Verbatim => Object.freeze({ [isVerbatim]: true, verbatim: text });
+const isVerbatim = Symbol("verbatim");
+
+/** JSON with keys as they stand: for objects built in the order of a Go struct. */
+export const goStructJson = (value: unknown): Verbatim => verbatim(JSON.stringify(value));
+
 function goJsonPlain(value: unknown): string {
+  if (typeof value === "object" && value !== null && isVerbatim in value)
+    return (value as unknown as Verbatim).verbatim;
   if (value === undefined || value === null) return "null";
   if (typeof value === "bigint") return String(value);
   if (Array.isArray(value)) return `[${value.map(goJsonPlain).join(",")}]`;

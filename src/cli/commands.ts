@@ -4,11 +4,4 @@
  */
 import type { CommandRow } from "../runtime/command.ts";
 
-export const commands: readonly CommandRow[] = [
-  {
-    name: "crds",
-    summary: "Print the snapshot CustomResourceDefinitions.",
-    kind: "tool",
-    load: () => import("./commands/crds.ts"),
-  },
-];
+export const commands: readonly CommandRow[] = [];

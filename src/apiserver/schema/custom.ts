@@ -1,0 +1,80 @@
+/** The shape of one version of a custom resource: what its definition's schema says, in the order Kubernetes asks it. */
+import type { JsonObject } from "../../base/json.ts";
+import type { ApiObject, FieldError, Shape } from "../contracts.ts";
+import { invalid, wholeObject } from "../field-error.ts";
+import { correlate } from "./correlate.ts";
+import { versionsOf } from "./definition/spec.ts";
+import { object, text } from "./definition/view.ts";
+import { coerceEmbedded, embeddedErrors, fitMetadata } from "./embedded.ts";
+import { duplicatesIn } from "./list-types.ts";
+import { readSchema, type SchemaNode } from "./node.ts";
+import { applyDefaults, dropNulls, prune } from "./prune.ts";
+import { validateValue } from "./validate.ts";
+
+export function schemaOf(definition: JsonObject, version: string): SchemaNode {
+  const found = versionsOf(definition).find((candidate) => text(candidate.name) === version);
+  return readSchema(object(found?.schema).openAPIV3Schema);
+}
+
+export function createCustomShape(definition: ApiObject, version: string): Shape {
+  const root = schemaOf(definition, version);
+  const kind = {
+    group: text(object(definition.spec).group),
+    version,
+    kind: text(object(object(definition.spec).names).kind),
+  };
+  return {
+    prune: (candidate) => {
+      const unknown = fitMetadata(candidate, kind);
+      const pruned = prune(root, candidate);
+      dropNulls(root, candidate);
+      return [...unknown, ...pruned, ...coerceEmbedded(root, candidate)];
+    },
+    defaults: (candidate) => applyDefaults(root, candidate),
+    validate: (candidate, old, subresource = "") => {
+      const errors = [...schemaErrors(root, candidate, old, subresource), ...duplicates(root, candidate, old)];
+      return errors.some(isBlocking) && hasRules(root) ? [...errors, notAllChecked] : errors;
+    },
+  };
+}
+
+/** On status, only the status is held against its part of the schema, and messages name fields from there. */
+function schemaErrors(
+  root: SchemaNode,
+  candidate: ApiObject,
+  old: ApiObject | undefined,
+  subresource: string,
+): readonly FieldError[] {
+  const relation = old === undefined ? undefined : correlate(root, candidate, old);
+  if (subresource !== "status")
+    return [...validateValue(root, candidate, relation), ...embeddedErrors(root, candidate)];
+  const status = root.properties.get("status");
+  return candidate.status === undefined || status === undefined
+    ? []
+    : validateValue(status, candidate.status, relation?.key("status"), "status");
+}
+
+/** Duplicates that were there before are tolerated, all of them. */
+const duplicates = (root: SchemaNode, candidate: ApiObject, old: ApiObject | undefined): readonly FieldError[] =>
+  old !== undefined && duplicatesIn(root, old).length > 0 ? [] : duplicatesIn(root, candidate);
+
+const blocking: ReadonlySet<FieldError["type"]> = new Set([
+  "FieldValueNotSupported",
+  "FieldValueRequired",
+  "FieldValueTooLong",
+  "FieldValueTooMany",
+  "FieldValueTypeInvalid",
+]);
+const isBlocking = (error: FieldError): boolean => blocking.has(error.type);
+const notAllChecked = invalid(
+  wholeObject,
+  null,
+  "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation",
+);
+
+function hasRules(schema: SchemaNode): boolean {
+  if (schema.rules.length > 0 || (schema.items !== undefined && hasRules(schema.items))) return true;
+  if (typeof schema.additional === "object" && hasRules(schema.additional)) return true;
+  for (const property of schema.properties.values()) if (hasRules(property)) return true;
+  return false;
+}

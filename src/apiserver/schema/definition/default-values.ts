@@ -1,0 +1,29 @@
+/** A default must itself be valid: typed as the schema says, and without fields that would be pruned. */
+import { equal, isObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
+import { child, type FieldError, indexed, invalid } from "../../field-error.ts";
+import { readSchema } from "../node.ts";
+import { pruneAny } from "../prune.ts";
+import { validateValue } from "../validate.ts";
+import { object } from "./view.ts";
+
+export function defaultErrors(schema: JsonObject, path: string): readonly FieldError[] {
+  const errors: FieldError[] = [];
+  visit(schema, path, errors);
+  return errors;
+}
+
+function visit(schema: JsonObject, path: string, errors: FieldError[]): void {
+  if (schema.default !== undefined && schema.default !== null) errors.push(...errorsOf(schema, schema.default, path));
+  if (isObject(schema.items)) visit(schema.items, child(path, "items"), errors);
+  for (const [name, property] of Object.entries(object(schema.properties)))
+    visit(object(property), indexed(child(path, "properties"), name), errors);
+}
+
+function errorsOf(schema: JsonObject, value: JsonValue, path: string): readonly FieldError[] {
+  const node = readSchema(schema);
+  const at = child(path, "default");
+  const pruned = structuredClone(value);
+  pruneAny(node, pruned);
+  const unknown = equal(pruned, value) ? [] : [invalid(at, value, "must not have unknown fields")];
+  return [...unknown, ...validateValue(node, value, undefined, at)];
+}

@@ -1,0 +1,136 @@
+/** How a CustomResourceDefinition object is defaulted, prepared and judged: `Schemas.definitions`. */
+import { equal, isObject, type JsonObject } from "../../../base/json.ts";
+import type { ApiObject, Context, FieldError, Schemas } from "../../contracts.ts";
+import { invalid, required } from "../../field-error.ts";
+import { goQuote } from "../../go-text.ts";
+import { nameErrors, type RuleJudgeFor, specErrors } from "./spec.ts";
+import { namesTaken, settledStatus } from "./status.ts";
+import { object, objects, readNames, text, texts, viewOf } from "./view.ts";
+
+export const definitionsCollection = "apiextensions.k8s.io/customresourcedefinitions";
+const approvalAnnotation = "api-approved.kubernetes.io";
+const immutable = "field is immutable";
+
+export function createDefinitionStrategy(judgeFor: RuleJudgeFor): Schemas["definitions"] {
+  return {
+    defaults: giveDefaults,
+    prepareForCreate: (definition, context) => {
+      const metadata = definition.metadata as { generation?: number };
+      metadata.generation = 1;
+      definition.status = {};
+      settle(definition, context);
+    },
+    prepareForUpdate: (definition, old, context) => {
+      if (context.subresource === "status") return;
+      definition.status = structuredClone(old.status ?? {});
+      if (!equal(definition.spec, old.spec)) definition.metadata.generation = (old.metadata.generation ?? 0) + 1;
+      settle(definition, context);
+    },
+    validateCreate: (definition) => [
+      ...requiredNameErrors(definition),
+      ...specErrors(viewOf(definition), judgeFor),
+      ...storedVersionErrors(definition),
+      ...approvalErrors(definition, undefined),
+    ],
+    validateUpdate: (definition, old, context) =>
+      context.subresource === "status"
+        ? nameErrors(readNames(object(definition.status).acceptedNames), "status.acceptedNames")
+        : [
+            ...specErrors(viewOf(definition), judgeFor),
+            ...immutableErrors(definition, old),
+            ...storedVersionErrors(definition),
+            ...approvalErrors(definition, old),
+          ],
+  };
+}
+
+function giveDefaults(definition: ApiObject): void {
+  if (!isObject(definition.spec)) return;
+  const { spec } = definition;
+  if (isObject(spec.names)) {
+    const kind = text(spec.names.kind);
+    if (text(spec.names.singular) === "" && kind !== "") spec.names.singular = kind.toLowerCase();
+    if (text(spec.names.listKind) === "" && kind !== "") spec.names.listKind = `${kind}List`;
+  }
+  if (!isObject(spec.conversion)) spec.conversion = { strategy: "None" };
+  const service = object(object(object(spec.conversion).webhook).clientConfig).service;
+  if (isObject(service) && service.port === undefined) service.port = 443;
+}
+
+const rfc3339 = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+
+function settle(definition: ApiObject, context: Context): void {
+  const others = context.reader.list(definitionsCollection);
+  definition.status = settledStatus(definition, namesTaken(definition, others), rfc3339(context.world.now()));
+}
+
+function requiredNameErrors(definition: ApiObject): readonly FieldError[] {
+  const { names, group } = viewOf(definition);
+  const name = definition.metadata.name ?? "";
+  return name === "" || name === `${names.plural}.${group}`
+    ? []
+    : [invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group')];
+}
+
+function immutableErrors(definition: ApiObject, old: ApiObject): readonly FieldError[] {
+  const [now, before] = [viewOf(definition), viewOf(old)];
+  const established = objects(object(old.status).conditions).some(
+    (condition) => condition.type === "Established" && condition.status === "True",
+  );
+  const held: readonly (readonly [field: string, now: string, before: string])[] = [
+    ...(established
+      ? ([
+          ["spec.scope", now.scope, before.scope],
+          ["spec.names.kind", now.names.kind, before.names.kind],
+        ] as const)
+      : []),
+    ["spec.group", now.group, before.group],
+    ["spec.names.plural", now.names.plural, before.names.plural],
+  ];
+  return held.filter(([, a, b]) => a !== b).map(([field, value]) => invalid(field, value, immutable));
+}
+
+function storedVersionErrors(definition: ApiObject): readonly FieldError[] {
+  const stored = texts(object(definition.status).storedVersions);
+  const { versions } = viewOf(definition);
+  const field = "status.storedVersions";
+  if (stored.length === 0) return [invalid(field, null, "must have at least one stored version")];
+  const unstored = versions.filter(({ name, storage }) => storage && !stored.includes(name));
+  const gone = stored.flatMap((version, index) =>
+    versions.some(({ name }) => name === version) ? [] : [{ version, index }],
+  );
+  return [
+    ...unstored.map(({ name }) => invalid(field, stored, `must have the storage version ${name}`)),
+    ...gone.map(({ version, index }) =>
+      invalid(
+        `${field}[${index}]`,
+        version,
+        `missing from spec.versions; ${version} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${version} and removes ${version} from status.storedVersions`,
+      ),
+    ),
+  ];
+}
+
+type Approval = "missing" | "bypassed" | "approved" | "invalid";
+
+function approvalOf(definition: JsonObject): Approval {
+  const value = text(object(object(definition.metadata).annotations)[approvalAnnotation]);
+  if (value === "") return "missing";
+  if (value.startsWith("unapproved")) return "bypassed";
+  return /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^/\s]+/.test(value) ? "approved" : "invalid";
+}
+
+/** Groups of the Kubernetes community may only be used with its approval. */
+function approvalErrors(definition: ApiObject, old: ApiObject | undefined): readonly FieldError[] {
+  const { group } = viewOf(definition);
+  if (!/(^|\.)(k8s|kubernetes)\.io$/.test(group)) return [];
+  const approval = approvalOf(definition);
+  if (old !== undefined && approvalOf(old) === approval) return [];
+  const field = `metadata.annotations[${approvalAnnotation}]`;
+  const see = "see https://github.com/kubernetes/enhancements/pull/1111";
+  const must = `protected groups must have approval annotation ${goQuote(approvalAnnotation)}`;
+  if (approval === "missing") return [required(field, `${must}, ${see}`)];
+  if (approval !== "invalid") return [];
+  const value = definition.metadata.annotations?.[approvalAnnotation];
+  return [invalid(field, value, `${must} with either a URL or a reason starting with "unapproved", ${see}`)];
+}

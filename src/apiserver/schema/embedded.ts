@@ -1,0 +1,144 @@
+/**
+ * apiVersion, kind and metadata have a type of their own, at the root of an object and wherever a schema embeds a whole
+ * resource: the schema does not describe them, Go's ObjectMeta does.
+ */
+import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { fitToGo } from "../builtin/go/fit.ts";
+import { GoValueError } from "../builtin/go/opaque.ts";
+import { type GoStruct, goStruct } from "../builtin/go/types.ts";
+import { child, type FieldError, indexed, invalid, required, wholeObject } from "../field-error.ts";
+import { label1035Problems } from "../names.ts";
+import { badRequest } from "../status.ts";
+import type { SchemaNode } from "./node.ts";
+
+let objectMeta: GoStruct | undefined;
+
+function metaStruct(): GoStruct {
+  const type = goStruct("v1", "ConfigMap")?.byName.get("metadata")?.type;
+  if (type?.kind !== "struct") throw new Error("ConfigMap has no metadata: the table of Go types is damaged");
+  objectMeta ??= type.fields();
+  return objectMeta;
+}
+
+/** Fits the root's metadata; returns the unknown fields in it. */
+export function fitMetadata(
+  object: JsonObject,
+  of: { group: string; version: string; kind: string },
+): readonly string[] {
+  if (object.metadata === undefined) return [];
+  try {
+    return fitInto(object, "metadata");
+  } catch (reason) {
+    if (!(reason instanceof GoValueError)) throw reason;
+    throw badRequest(`${of.kind} in version "${of.version}" cannot be handled as a ${of.kind}: ${reason.message}`);
+  }
+}
+
+function fitInto(object: JsonObject, path: string): readonly string[] {
+  const given = object.metadata;
+  if (given === null) {
+    object.metadata = {};
+    return [];
+  }
+  if (!isObject(given))
+    throw new GoValueError(`json: cannot unmarshal ${jsonWord(given)} into Go value of type v1.ObjectMeta`);
+  const { object: fitted, unknown } = fitToGo(metaStruct(), given);
+  object.metadata = fitted;
+  return unknown.map((name) => `${path}.${name}`);
+}
+
+const jsonWord = (value: JsonValue | undefined): string =>
+  Array.isArray(value)
+    ? "array"
+    : typeof value === "boolean"
+      ? "bool"
+      : typeof value === "bigint"
+        ? "number"
+        : typeof value;
+
+/** Fits what is embedded below the root, in place; returns the unknown fields of its metadata. */
+export function coerceEmbedded(
+  schema: SchemaNode,
+  value: JsonValue | undefined,
+  path: string = wholeObject,
+): readonly string[] {
+  if (!embeds(schema)) return [];
+  if (Array.isArray(value)) {
+    const { items } = schema;
+    return items === undefined ? [] : value.flatMap((item, index) => coerceEmbedded(items, item, indexed(path, index)));
+  }
+  if (!isObject(value)) return [];
+  const unknown: string[] = [];
+  if (schema.embeddedResource && value.metadata !== undefined && isObject(value.metadata))
+    unknown.push(...fitQuietly(value, child(path, "metadata")));
+  for (const [name, item] of Object.entries(value)) {
+    const property = schema.properties.get(name);
+    if (property !== undefined) unknown.push(...coerceEmbedded(property, item, child(path, name)));
+    else if (typeof schema.additional === "object")
+      unknown.push(...coerceEmbedded(schema.additional, item, indexed(path, name)));
+  }
+  return unknown;
+}
+
+function fitQuietly(value: JsonObject, path: string): readonly string[] {
+  try {
+    return fitInto(value, path);
+  } catch (reason) {
+    if (!(reason instanceof GoValueError)) throw reason;
+    throw badRequest(`${path}: Invalid value: ${reason.message}`);
+  }
+}
+
+const known = new WeakMap<SchemaNode, boolean>();
+
+/** Whether anything at or below this node embeds a resource: almost never, so the walk is saved. */
+function embeds(schema: SchemaNode): boolean {
+  const remembered = known.get(schema);
+  if (remembered !== undefined) return remembered;
+  const found =
+    schema.embeddedResource ||
+    (schema.items !== undefined && embeds(schema.items)) ||
+    (typeof schema.additional === "object" && embeds(schema.additional)) ||
+    [...schema.properties.values()].some(embeds);
+  known.set(schema, found);
+  return found;
+}
+
+export function embeddedErrors(
+  schema: SchemaNode,
+  value: JsonValue | undefined,
+  path: string = wholeObject,
+): readonly FieldError[] {
+  if (!embeds(schema)) return [];
+  if (Array.isArray(value)) {
+    const { items } = schema;
+    return items === undefined ? [] : value.flatMap((item, index) => embeddedErrors(items, item, indexed(path, index)));
+  }
+  if (!isObject(value)) return [];
+  const errors = schema.embeddedResource ? [...typeMetaErrors(value, path)] : [];
+  for (const [name, item] of Object.entries(value)) {
+    const property = schema.properties.get(name);
+    if (property !== undefined) errors.push(...embeddedErrors(property, item, child(path, name)));
+    else if (typeof schema.additional === "object")
+      errors.push(...embeddedErrors(schema.additional, item, indexed(path, name)));
+  }
+  return errors;
+}
+
+function typeMetaErrors(value: JsonObject, path: string): readonly FieldError[] {
+  const errors: FieldError[] = [];
+  for (const name of ["apiVersion", "kind"] as const) {
+    const field = child(path, name);
+    const given = value[name];
+    if (given === undefined) errors.push(required(field));
+    else if (typeof given !== "string") errors.push(invalid(field, given, "must be a string"));
+    else if (given === "") errors.push(invalid(field, given, "must not be empty"));
+    else if (name === "apiVersion" && given.split("/").length > 2)
+      errors.push(invalid(field, given, `unexpected GroupVersion string: ${given}`));
+    else if (name === "kind" && label1035Problems(given.toLowerCase()).length > 0) {
+      const words = label1035Problems(given.toLowerCase()).join(",");
+      errors.push(invalid(field, given, `may have mixed case, but should otherwise match: ${words}`));
+    }
+  }
+  return errors;
+}

@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fitsFormat } from "./formats.ts";
+import { goRegExp } from "./go-regexp.ts";
+
+const rows: readonly { pattern: string; yes: readonly string[]; no: readonly string[] }[] = [
+  { pattern: "^[a-z]+$", yes: ["abc"], no: ["ABC", "abc\n"] },
+  { pattern: "(?i)^abc$", yes: ["ABC"], no: ["abd"] },
+  { pattern: "^a(?i)b$", yes: ["aB"], no: ["AB"] },
+  { pattern: "^(?P<x>a)b$", yes: ["ab"], no: ["b"] },
+  { pattern: "^[[:alpha:]_]+$", yes: ["a_"], no: ["1"] },
+  { pattern: "\\Aab\\z", yes: ["ab"], no: ["ab\n", "xab"] },
+  { pattern: "^[\\w-.]+$", yes: ["a-b.c"], no: ["a b"] },
+  { pattern: "^a{,2}$", yes: ["a{,2}"], no: ["aa"] },
+  { pattern: "^\\pL+$", yes: ["é"], no: ["1"] },
+  { pattern: "^[^\\s/]+$", yes: ["ab"], no: ["a b", "a/b"] },
+  { pattern: "^\\Qa.b\\E$", yes: ["a.b"], no: ["axb"] },
+  { pattern: "^[]a]$", yes: ["]"], no: ["b"] },
+  { pattern: "^\\x41\\-$", yes: ["A-"], no: ["A"] },
+  { pattern: "^(s3|gs)://[^/]+$", yes: ["s3://x"], no: ["s3://x/"] },
+];
+
+for (const { pattern, yes, no } of rows)
+  test(`the Go pattern ${pattern} matches ${yes.join(", ")} and not ${JSON.stringify(no)}`, () => {
+    const compiled = goRegExp(pattern);
+    assert.equal(compiled.problem, undefined);
+    for (const text of yes) assert.equal(compiled.test(text), true, text);
+    for (const text of no) assert.equal(compiled.test(text), false, text);
+  });
+
+for (const pattern of ["a(", "[a", "a(?=b)", "\\8", "a\\"])
+  test(`the pattern ${pattern} is none, and says why`, () => assert.notEqual(goRegExp(pattern).problem, undefined));
+
+const formats: readonly (readonly [format: string, yes: readonly string[], no: readonly string[]])[] = [
+  ["date-time", ["2024-02-29T10:00:00Z", "2024-01-01t10:00:00.123+02:00"], ["2023-02-29T10:00:00Z", "2024-01-01"]],
+  ["date", ["2024-02-29"], ["2024-2-29", "2024-13-01"]],
+  ["uuid", ["123e4567-e89b-12d3-a456-426614174000", "123E4567E89B12D3A456426614174000"], ["123"]],
+  ["ipv4", ["10.0.0.1", "010.0.0.1"], ["10.0.0", "::1", "10.0.0.256"]],
+  ["ipv6", ["::1", "fe80::1:2", "::ffff:10.0.0.1"], ["10.0.0.1", "1:2", "1::2::3"]],
+  ["cidr", ["10.0.0.0/8", "::/0"], ["10.0.0.0", "10.0.0.0/33"]],
+  ["byte", ["YWJj", "YQ=="], ["YQ=", ""]],
+  ["duration", ["1h30m", "22 ns", "3 days"], ["x", "1y"]],
+  ["hostname", ["a.example.com", "1a"], ["-a", "a_b"]],
+  ["uri", ["http://a/b", "/x"], ["x", "http://a b"]],
+  ["email", ["a@b.c", "A <a@b.c>"], ["a", "a@"]],
+  ["mac", ["00:1b:44:11:3a:b7"], ["00:1b"]],
+  ["k8s-short-name", ["a-b"], ["A", "a.b"]],
+  ["k8s-long-name", ["a.b"], ["a..b"]],
+  ["nobody-knows-this", ["anything"], []],
+];
+
+for (const [format, yes, no] of formats)
+  test(`the format ${format} takes ${yes.join(", ")} and not ${no.join(", ")}`, () => {
+    for (const text of yes) assert.equal(fitsFormat(format, text), true, text);
+    for (const text of no) assert.equal(fitsFormat(format, text), false, text);
+  });

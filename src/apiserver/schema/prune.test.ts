@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { JsonObject } from "../../base/json.ts";
+import { messageOf } from "../field-error.ts";
+import { duplicatesIn } from "./list-types.ts";
+import { readSchema } from "./node.ts";
+import { applyDefaults, dropNulls, prune } from "./prune.ts";
+
+const schema = readSchema({
+  type: "object",
+  properties: {
+    spec: {
+      type: "object",
+      properties: {
+        known: { type: "string" },
+        open: {
+          type: "object",
+          "x-kubernetes-preserve-unknown-fields": true,
+          properties: { shut: { type: "object" } },
+        },
+        items: { type: "array", items: { type: "object", properties: { a: { type: "string" } } } },
+        map: { type: "object", additionalProperties: { type: "object", properties: { a: { type: "string" } } } },
+        nullable: { type: "string", nullable: true },
+        mode: { type: "string", default: "fast" },
+        nested: { type: "object", default: {}, properties: { deep: { type: "integer", default: 3 } } },
+      },
+    },
+  },
+});
+
+test("unknown fields go, wherever they are, and are named in order", () => {
+  const object: JsonObject = {
+    apiVersion: "a/v1",
+    kind: "A",
+    metadata: { anything: 1 },
+    extra: 1,
+    spec: {
+      known: "x",
+      foo: 1,
+      open: { kept: { deep: 1 }, shut: { gone: 1 } },
+      items: [{ a: "x", b: 1 }],
+      map: { k: { a: "x", b: 1 } },
+    },
+  };
+  assert.deepEqual(prune(schema, object), [
+    "extra",
+    "spec.foo",
+    "spec.items[0].b",
+    "spec.map.k.b",
+    "spec.open.shut.gone",
+  ]);
+  assert.deepEqual(object, {
+    apiVersion: "a/v1",
+    kind: "A",
+    metadata: { anything: 1 },
+    spec: { known: "x", open: { kept: { deep: 1 }, shut: {} }, items: [{ a: "x" }], map: { k: { a: "x" } } },
+  });
+});
+
+test("a null is dropped unless it is allowed or has a default to become", () => {
+  const object: JsonObject = { spec: { known: null, nullable: null, mode: null } };
+  dropNulls(schema, object);
+  assert.deepEqual(object, { spec: { nullable: null, mode: null } });
+  applyDefaults(schema, object);
+  assert.deepEqual(object, { spec: { nullable: null, mode: "fast", nested: { deep: 3 } } });
+});
+
+test("defaults fill in from the outside, never over what is there, and share nothing", () => {
+  const one: { spec: JsonObject } = { spec: { mode: "slow" } };
+  const two: { spec: JsonObject } = { spec: {} };
+  applyDefaults(schema, one as unknown as JsonObject);
+  applyDefaults(schema, two as unknown as JsonObject);
+  assert.deepEqual(one, { spec: { mode: "slow", nested: { deep: 3 } } });
+  assert.notEqual(one.spec.nested, two.spec.nested);
+  const bare: JsonObject = {};
+  applyDefaults(schema, bare);
+  assert.deepEqual(bare, {});
+});
+
+test("pruning a second time finds nothing", () => {
+  fc.assert(
+    fc.property(fc.object({ maxDepth: 4, values: [fc.string(), fc.integer(), fc.constant(null)] }), (generated) => {
+      const object = { spec: generated } as JsonObject;
+      prune(schema, object);
+      assert.deepEqual(prune(schema, object), []);
+    }),
+  );
+});
+
+const lists = readSchema({
+  type: "object",
+  properties: {
+    set: { type: "array", "x-kubernetes-list-type": "set", items: { type: "string" } },
+    map: {
+      type: "array",
+      "x-kubernetes-list-type": "map",
+      "x-kubernetes-list-map-keys": ["a", "b"],
+      items: { type: "object", properties: { a: { type: "string" }, b: { type: "integer" } } },
+    },
+  },
+});
+
+test("an entry that is there twice is named once, at its second place", () => {
+  assert.deepEqual(duplicatesIn(lists, { set: ["x", "y", "x", "x"] }).map(messageOf), ['set[2]: Duplicate value: "x"']);
+  const map = [{ a: "x", b: 1, c: 1 }, { a: "x" }, { a: "x", b: 1, c: 2 }];
+  assert.deepEqual(duplicatesIn(lists, { map }).map(messageOf), ['map[2]: Duplicate value: {"a":"x","b":1}']);
+});
