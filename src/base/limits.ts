@@ -36,4 +36,10 @@ export const limits = {
   /** sockaddr_un has 108 bytes, the last of them zero. */
   socketPathBytesMax: 107,
   shutdownMsMax: 25_000,
+  serveHeadersMsMax: 10_000,
+  serveRequestMsMax: 60_000,
+  /** Longer than the 90 s after which Go's clients drop an idle connection, so that it is never us who cut one in use. */
+  serveIdleMsMax: 120_000,
+  serveHeaderBytesMax: 64 * 2 ** 10,
+  serveConnectionsMax: 4_096,
 } as const;

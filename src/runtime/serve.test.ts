@@ -1,0 +1,294 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { Agent, request as httpRequest, type IncomingMessage } from "node:http";
+import { request as httpsRequest, Agent as TlsAgent } from "node:https";
+import { connect } from "node:net";
+import { after, test } from "node:test";
+import { createAuthority } from "../../test/e2e/harness/certificates.ts";
+import { Fault } from "../base/fault.ts";
+import type { Handler } from "../base/http.ts";
+import { silent } from "../base/log.ts";
+import { realWorld } from "../base/world.ts";
+import type { ServeOptions, Server } from "./serve.ts";
+import { overHttp, overHttps } from "./serve.ts";
+
+const agent = new Agent({ keepAlive: true });
+after(() => agent.destroy());
+
+const options: ServeOptions = { address: { host: "127.0.0.1", port: 0 }, log: silent, world: realWorld };
+
+async function served(
+  handler: Handler,
+  use: (server: Server) => Promise<void>,
+  more: Partial<ServeOptions> = {},
+): Promise<void> {
+  const server = await overHttp(handler, { ...options, ...more });
+  try {
+    await use(server);
+  } finally {
+    await server.close(0);
+  }
+}
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: string;
+}
+
+async function ask(
+  server: Server,
+  path: string,
+  { method = "GET", body = "" }: { method?: string; body?: string } = {},
+): Promise<Answer> {
+  const call = httpRequest(`${server.url}${path}`, { method, agent });
+  call.end(body);
+  return answerOf(call);
+}
+
+async function answerOf(call: ReturnType<typeof httpRequest>): Promise<Answer> {
+  const [answer] = (await once(call, "response")) as [IncomingMessage];
+  let text = "";
+  for await (const chunk of answer.setEncoding("utf8")) text += chunk;
+  return { status: answer.statusCode, headers: answer.headers, body: text };
+}
+
+test("a handler sees method, path, headers in lower case and the whole body, and its answer arrives", () =>
+  served(
+    async ({ method, path, headers, body }) => ({
+      status: 201,
+      headers: { "content-type": "text/plain", "x-got": headers.host ?? "" },
+      body: `${method} ${path} ${String(body)}`,
+    }),
+    async (server) => {
+      const large = "é".repeat(200_000);
+      const answer = await ask(server, "/a?b=%20c", { method: "POST", body: large });
+      assert.equal(answer.status, 201);
+      assert.equal(answer.headers["content-length"], String(Buffer.byteLength(answer.body)));
+      assert.equal(answer.body, `POST /a?b=%20c ${large}`);
+    },
+  ));
+
+test("connections are kept alive between requests", () =>
+  served(
+    async () => ({ status: 200, headers: {}, body: "ok" }),
+    async (server) => {
+      const sockets = new Set<unknown>();
+      for (let count = 0; count < 3; count++) {
+        const call = httpRequest(server.url, { agent }).on("socket", (socket) => sockets.add(socket));
+        call.end();
+        await answerOf(call);
+      }
+      assert.equal(sockets.size, 1);
+    },
+  ));
+
+test("a body over the bound is refused with 413, and the handler does not see it", () => {
+  let seen = 0;
+  const count: Handler = async () => {
+    seen += 1;
+    return { status: 200, headers: {}, body: "" };
+  };
+  return served(
+    count,
+    async (server) => {
+      const answer = await ask(server, "/", { method: "PUT", body: "x".repeat(1_001) });
+      assert.equal(answer.status, 413);
+      assert.equal(JSON.parse(answer.body).message, "the body is larger than 1000 bytes");
+      assert.equal(seen, 0);
+      assert.equal((await ask(server, "/", { method: "PUT", body: "x".repeat(1_000) })).status, 200);
+    },
+    { requestBytesMax: 1_000 },
+  );
+});
+
+test("a fault becomes its own status; a mistake becomes 500, is logged, and the server goes on", () => {
+  const logged: string[] = [];
+  const log = { ...silent, error: (message: string) => void logged.push(message) };
+  const handler: Handler = async ({ path }) => {
+    if (path === "/missing") throw new Fault("NotFound", "no such thing");
+    throw new TypeError("oops");
+  };
+  return served(
+    handler,
+    async (server) => {
+      const missing = await ask(server, "/missing");
+      assert.equal(missing.status, 404);
+      assert.deepEqual(JSON.parse(missing.body), {
+        kind: "Status",
+        apiVersion: "v1",
+        status: "Failure",
+        message: "no such thing",
+        reason: "NotFound",
+        code: 404,
+      });
+      assert.equal((await ask(server, "/mistake")).status, 500);
+      assert.deepEqual(logged, ["request failed"]);
+    },
+    { log },
+  );
+});
+
+test("HEAD gets the headers without the body", () =>
+  served(
+    async () => ({ status: 200, headers: {}, body: "four" }),
+    async (server) => {
+      const answer = await ask(server, "/", { method: "HEAD" });
+      assert.deepEqual([answer.headers["content-length"], answer.body], ["4", ""]);
+    },
+  ));
+
+test("a stream's head arrives before its first chunk, and its chunks as they come", async () => {
+  const gate = Promise.withResolvers<void>();
+  async function* chunks() {
+    await gate.promise;
+    yield "one\n";
+    yield Buffer.from("two\n");
+  }
+  await served(
+    async () => ({ status: 200, headers: { "content-type": "application/json" }, body: chunks() }),
+    async (server) => {
+      const call = httpRequest(server.url, { agent });
+      call.end();
+      const [answer] = (await once(call, "response")) as [IncomingMessage];
+      gate.resolve();
+      let text = "";
+      for await (const chunk of answer.setEncoding("utf8")) text += chunk;
+      assert.equal(text, "one\ntwo\n");
+    },
+  );
+});
+
+test("a stream is read only as fast as its client reads", async () => {
+  let made = 0;
+  const chunk = "x".repeat(64 * 1024);
+  async function* endless() {
+    for (;;) {
+      made += 1;
+      yield chunk;
+    }
+  }
+  await served(
+    async () => ({ status: 200, headers: {}, body: endless() }),
+    async (server) => {
+      const socket = connect(server.address.port, "127.0.0.1");
+      socket.pause();
+      socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+      let before = -1;
+      while (made === 0 || made !== before) {
+        before = made;
+        await realWorld.sleep(30);
+      }
+      assert.ok(made < 500, `${made} chunks were made for a client that reads none`);
+      socket.destroy();
+    },
+  );
+});
+
+test("when the client goes, the signal aborts and the stream is closed, even one that waits", async () => {
+  const aborted = Promise.withResolvers<unknown>();
+  const closed = Promise.withResolvers<void>();
+  const waiting: AsyncIterable<string> = {
+    [Symbol.asyncIterator]: () => ({
+      next: () => new Promise(() => undefined),
+      return: async () => {
+        closed.resolve();
+        return { done: true, value: undefined };
+      },
+    }),
+  };
+  const handler: Handler = async ({ signal }) => {
+    signal?.addEventListener("abort", () => aborted.resolve(signal.reason));
+    return { status: 200, headers: {}, body: waiting };
+  };
+  await served(handler, async (server) => {
+    const call = httpRequest(server.url, { agent: false });
+    call.end();
+    await once(call, "response");
+    call.destroy();
+    const reason = await aborted.promise;
+    assert.ok(reason instanceof Fault && reason.code === "Cancelled");
+    await closed.promise;
+  });
+});
+
+test("an answered request does not abort its signal", async () => {
+  let signal: AbortSignal | undefined;
+  const handler: Handler = async (request) => {
+    signal = request.signal;
+    return { status: 200, headers: {}, body: "ok" };
+  };
+  await served(handler, async (server) => void (await ask(server, "/")));
+  assert.equal(signal?.aborted, false);
+});
+
+test("closing lets a running request end, ends streams, and takes no more", async () => {
+  const gate = Promise.withResolvers<void>();
+  async function* untilAborted(signal: AbortSignal | undefined) {
+    yield "begun\n";
+    if (signal !== undefined) await once(signal, "abort");
+  }
+  const server = await overHttp(async ({ path, signal }) => {
+    if (path === "/watch") return { status: 200, headers: {}, body: untilAborted(signal) };
+    await gate.promise;
+    return { status: 200, headers: {}, body: "finished" };
+  }, options);
+  const watch = ask(server, "/watch");
+  const slow = ask(server, "/slow");
+  await realWorld.sleep(20);
+  const closing = server.close();
+  assert.equal((await watch).body, "begun\n");
+  gate.resolve();
+  const answer = await slow;
+  assert.deepEqual([answer.body, answer.headers.connection], ["finished", "close"]);
+  await closing;
+  const late = httpRequest(server.url, { agent: false });
+  late.end();
+  await assert.rejects(answerOf(late), { code: "ECONNREFUSED" });
+});
+
+test("a request that never ends is cut when the grace is over", async () => {
+  const server = await overHttp(() => new Promise(() => undefined), options);
+  const stuck = assert.rejects(ask(server, "/"), { code: "ECONNRESET" });
+  await realWorld.sleep(20);
+  await server.close(10);
+  await stuck;
+});
+
+test("an address in use is one clear line", async () => {
+  const first = await overHttp(async () => ({ status: 200, headers: {}, body: "" }), options);
+  const { port } = first.address;
+  await assert.rejects(
+    overHttp(async () => ({ status: 200, headers: {}, body: "" }), { ...options, address: first.address }),
+    {
+      message: `cannot listen on 127.0.0.1:${port}: another program listens there; choose another port or stop it`,
+    },
+  );
+  await first.close(0);
+});
+
+test("over TLS, a renewed certificate serves new connections and running ones go on", async () => {
+  const authority = createAuthority("test");
+  const identity = (name: string) => {
+    const { certificate: cert, key } = authority.issue({ commonName: name, dnsNames: [name] });
+    return { cert, key };
+  };
+  const [old, renewed] = [identity("old.test"), identity("new.test")];
+  const server = await overHttps(async () => ({ status: 200, headers: {}, body: "ok" }), old, options);
+  const keep = new TlsAgent({ keepAlive: true, maxSockets: 1 });
+  const bodyFrom = async (servername: string, through: TlsAgent | false): Promise<string> => {
+    const call = httpsRequest(server.url, { ca: authority.certificate, servername, agent: through });
+    call.end();
+    return (await answerOf(call)).body;
+  };
+  try {
+    assert.equal(await bodyFrom("old.test", keep), "ok");
+    server.renew(renewed);
+    assert.equal(await bodyFrom("old.test", keep), "ok");
+    assert.equal(await bodyFrom("new.test", false), "ok");
+    await assert.rejects(bodyFrom("old.test", false));
+  } finally {
+    keep.destroy();
+    await server.close(0);
+  }
+});

@@ -1,0 +1,254 @@
+/**
+ * A `Handler` over sockets: `overHttp` and `overHttps` are the only places that know server sockets. What a handler may
+ * take for granted: the body has arrived whole and within the bound, the signal aborts when the client is gone or the
+ * server closes, a streamed answer is read only as fast as the client reads, and a mistake in it becomes a 500 of its own
+ * request and nothing else.
+ */
+import type { Server as HttpServer, IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { createServer as createHttpServer } from "node:http";
+import type { Server as HttpsServer, ServerOptions } from "node:https";
+import { createServer as createHttpsServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { Fault, faults } from "../base/fault.ts";
+import type { Body, Handler, HttpRequest, HttpResponse } from "../base/http.ts";
+import { isStream } from "../base/http.ts";
+import { limits } from "../base/limits.ts";
+import type { Log } from "../base/log.ts";
+import type { World } from "../base/world.ts";
+import type { Address } from "./address.ts";
+import { printAddress } from "./address.ts";
+
+export interface ServeOptions {
+  readonly address: Address;
+  readonly log: Log;
+  readonly world: Pick<World, "sleep">;
+  readonly requestBytesMax?: number | undefined;
+}
+
+export interface Server {
+  readonly address: Address;
+  /** "http://127.0.0.1:40123" */
+  readonly url: string;
+  /** Takes no more requests, lets running ones end (streams are told to), cuts what remains after `graceMs`. */
+  close(graceMs?: number): Promise<void>;
+}
+
+/** As PEM. */
+export interface TlsIdentity {
+  readonly cert: string | Buffer;
+  readonly key: string | Buffer;
+  /** Authorities of client certificates; one that is sent and not signed by them is refused. */
+  readonly clientCa?: string | Buffer | undefined;
+}
+
+export interface TlsServer extends Server {
+  /** New connections use this one; those that exist go on. */
+  renew(identity: TlsIdentity): void;
+}
+
+const socketOptions = {
+  headersTimeout: limits.serveHeadersMsMax,
+  requestTimeout: limits.serveRequestMsMax,
+  keepAliveTimeout: limits.serveIdleMsMax,
+  maxHeaderSize: limits.serveHeaderBytesMax,
+  noDelay: true,
+} as const;
+
+const closeMsMax = 5_000;
+
+export const overHttp = (handler: Handler, options: ServeOptions): Promise<Server> => {
+  const requests = createRequests(handler, options);
+  return listening(createHttpServer(socketOptions, requests.listener), "http", requests, options);
+};
+
+export async function overHttps(handler: Handler, identity: TlsIdentity, options: ServeOptions): Promise<TlsServer> {
+  const requests = createRequests(handler, options);
+  const server = createHttpsServer({ ...socketOptions, ...contextOf(identity) }, requests.listener);
+  return {
+    ...(await listening(server, "https", requests, options)),
+    renew: (next) => server.setSecureContext(contextOf(next)),
+  };
+}
+
+const contextOf = ({ cert, key, clientCa }: TlsIdentity): ServerOptions => ({
+  cert,
+  key,
+  minVersion: "TLSv1.2",
+  ...(clientCa === undefined ? {} : { ca: clientCa, requestCert: true, rejectUnauthorized: true }),
+});
+
+async function listening(
+  server: HttpServer | HttpsServer,
+  scheme: "http" | "https",
+  requests: Requests,
+  { address, world, log }: ServeOptions,
+): Promise<Server> {
+  server.maxConnections = limits.serveConnectionsMax;
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (reason: NodeJS.ErrnoException) => reject(cannotListen(address, reason)));
+    server.listen(address.port, address.host, resolve);
+  });
+  server.on("error", (reason) => log.warn("server socket failed", { address: printAddress(address), reason }));
+  const { address: host, port } = server.address() as AddressInfo;
+  const bound: Address = { host, port };
+  const reachable = host === "::" || host === "0.0.0.0" ? { host: "127.0.0.1", port } : bound;
+  return {
+    address: bound,
+    url: `${scheme}://${printAddress(reachable)}`,
+    async close(graceMs = closeMsMax) {
+      const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
+      requests.stop();
+      const timer = new AbortController();
+      const cut = (): void => server.closeAllConnections();
+      world.sleep(graceMs, timer.signal).then(cut, () => undefined);
+      await closed;
+      timer.abort();
+    },
+  };
+}
+
+const listenProblems: Readonly<Record<string, string>> = {
+  EADDRINUSE: "another program listens there; choose another port or stop it",
+  EACCES: "ports below 1024 need a privileged user; choose a higher one",
+  EADDRNOTAVAIL: "this machine does not have that address; use one of its own, or none for all",
+  ENOTFOUND: "the host is not known; use an address of this machine, or none for all",
+};
+
+const cannotListen = (address: Address, reason: NodeJS.ErrnoException): Fault =>
+  new Fault(
+    "FailedPrecondition",
+    `cannot listen on ${printAddress(address)}: ${listenProblems[reason.code ?? ""] ?? reason.message}`,
+    { cause: reason },
+  );
+
+interface Requests {
+  readonly listener: RequestListener;
+  /** From now on every answer closes its connection, and streams are told to end. */
+  stop(): void;
+}
+
+function createRequests(
+  handler: Handler,
+  { log, requestBytesMax = limits.requestBytesMax }: Pick<ServeOptions, "log" | "requestBytesMax">,
+): Requests {
+  /** Answers without an end of their own: the server's end is theirs. */
+  const streaming = new Set<AbortController>();
+  let stopping = false;
+
+  const respond = async (incoming: IncomingMessage, outgoing: ServerResponse, body: Body): Promise<void> => {
+    const gone = new AbortController();
+    outgoing.once("close", () => {
+      streaming.delete(gone);
+      if (!outgoing.writableFinished) gone.abort(new Fault("Cancelled", "the client is gone"));
+    });
+    const headers = incoming.headers as HttpRequest["headers"];
+    let response: HttpResponse;
+    try {
+      response = await handler({
+        method: incoming.method ?? "GET",
+        path: incoming.url ?? "/",
+        headers,
+        body,
+        signal: gone.signal,
+      });
+    } catch (reason) {
+      if (outgoing.destroyed) return;
+      if (!(reason instanceof Fault)) log.error("request failed", { path: incoming.url, reason });
+      response = refusal(Fault.from(reason));
+    }
+    if (stopping) outgoing.shouldKeepAlive = false;
+    if (!isStream(response.body)) return sendWhole(incoming, outgoing, response, response.body);
+    streaming.add(gone);
+    if (stopping) gone.abort(shuttingDown());
+    await sendStream(incoming, outgoing, response, response.body);
+  };
+
+  const listener: RequestListener = (incoming, outgoing) => {
+    const finish = (body: Body): void => {
+      respond(incoming, outgoing, body).catch((reason) => {
+        log.warn("answer was cut short", { path: incoming.url, reason });
+        outgoing.destroy();
+      });
+    };
+    receive(incoming, requestBytesMax, finish, () => tooLarge(incoming, outgoing, requestBytesMax));
+  };
+
+  return {
+    listener,
+    stop() {
+      stopping = true;
+      for (const stream of streaming) stream.abort(shuttingDown());
+    },
+  };
+}
+
+/** Nearly every body comes in one chunk, and then it is not copied. */
+function receive(incoming: IncomingMessage, bytesMax: number, whole: (body: Body) => void, excess: () => void): void {
+  let first: Buffer | undefined;
+  const more: Buffer[] = [];
+  let bytes = 0;
+  incoming.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > bytesMax) return;
+    if (first === undefined) first = chunk;
+    else more.push(chunk);
+  });
+  incoming.on("end", () => {
+    if (bytes > bytesMax) excess();
+    else whole(first === undefined || more.length === 0 ? (first ?? "") : Buffer.concat([first, ...more]));
+  });
+}
+
+const shuttingDown = (): Fault => new Fault("Unavailable", "the server is shutting down");
+
+type Head = Pick<HttpResponse, "status" | "headers">;
+
+function sendWhole({ method }: IncomingMessage, outgoing: ServerResponse, { status, headers }: Head, body: Body): void {
+  const bytes = typeof body === "string" ? Buffer.byteLength(body) : body.byteLength;
+  outgoing.writeHead(status, { ...headers, "content-length": bytes });
+  outgoing.end(method === "HEAD" ? undefined : body);
+}
+
+async function sendStream(
+  { method }: IncomingMessage,
+  outgoing: ServerResponse,
+  { status, headers }: Head,
+  body: AsyncIterable<Body>,
+): Promise<void> {
+  outgoing.writeHead(status, headers);
+  // A watch may stay silent for minutes; its reader must know at once that it has begun.
+  outgoing.flushHeaders();
+  const chunks = body[Symbol.asyncIterator]();
+  // Whoever waits in the stream when the client goes must be let out, even if it does not look at the signal.
+  outgoing.once("close", () => void chunks.return?.().catch(() => undefined));
+  if (method !== "HEAD")
+    for (let step = await chunks.next(); step.done !== true && !outgoing.destroyed; step = await chunks.next())
+      if (!outgoing.write(step.value)) await drained(outgoing);
+  outgoing.end();
+}
+
+/** Resolves as well when the client is gone: then nothing drains any more. */
+const drained = (outgoing: ServerResponse): Promise<void> =>
+  new Promise((resolve) => {
+    const go = (): void => {
+      outgoing.off("drain", go);
+      outgoing.off("close", go);
+      resolve();
+    };
+    if (outgoing.destroyed) return resolve();
+    outgoing.once("drain", go);
+    outgoing.once("close", go);
+  });
+
+function tooLarge(incoming: IncomingMessage, outgoing: ServerResponse, bytesMax: number): void {
+  outgoing.shouldKeepAlive = false;
+  const response = refusal(new Fault("TooLarge", `the body is larger than ${bytesMax} bytes`));
+  sendWhole(incoming, outgoing, response, response.body);
+}
+
+/** In the form Kubernetes' clients read; anybody else reads it as well. */
+function refusal(fault: Fault): HttpResponse & { readonly body: Body } {
+  const { http, reason } = faults[fault.code];
+  const status = { kind: "Status", apiVersion: "v1", status: "Failure", message: fault.message, reason, code: http };
+  return { status: http, headers: { "content-type": "application/json" }, body: `${JSON.stringify(status)}\n` };
+}
