@@ -1,5 +1,6 @@
 /** Prints what failed and why, how far a long run has come, and one closing line with the counts. */
 import { inspect } from "node:util";
+import { createRunning, type Event } from "./running.ts";
 
 export interface Counts {
   passed: number;
@@ -34,16 +35,23 @@ const reasonOf = (data: TestData): string => {
 const isEcho = (data: TestData): boolean =>
   data.details.type === "suite" || data.details.error?.failureType === "subtestsFailed";
 
-export async function report(events: AsyncIterable<{ type: string; data: unknown }>, out: Sink): Promise<Counts> {
-  const counts: Counts = { passed: 0, failed: 0, skipped: 0 };
-  for await (const { type, data } of events) {
+/** `counts` may already hold what was decided before the first test. */
+export async function report(events: AsyncIterable<Event>, out: Sink, counts: Counts = noneYet()): Promise<Counts> {
+  const running = createRunning((line) => out.write(`${line}\n`));
+  for await (const { type, data } of running.follow(events)) {
     if (type === "test:pass") countPass(data as TestData, counts, out);
     if (type === "test:fail") countFailure(data as TestData, counts, out);
     if (type === "test:stdout" || type === "test:stderr") out.write((data as { message: string }).message);
   }
+  if (running.leaked()) {
+    counts.failed += 1;
+    out.write(`FAILED: a test left something open: ${process.getActiveResourcesInfo().join(", ")}\n`);
+  }
   out.write(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`);
   return counts;
 }
+
+const noneYet = (): Counts => ({ passed: 0, failed: 0, skipped: 0 });
 
 const slowMs = 2_000;
 

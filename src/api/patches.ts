@@ -14,25 +14,34 @@ import type { KindName } from "./kinds.ts";
 import type { ClusterAction } from "./plan.ts";
 import type { KubeObject, ObjectMeta } from "./types.ts";
 
-/** What is to become of the metadata. Undefined as a value removes the annotation or label. */
+/** What is to become of metadata and spec. Undefined as a value removes the annotation or label. */
 export interface Edits {
   readonly addFinalizers?: readonly string[];
   readonly removeFinalizers?: readonly string[];
   readonly annotations?: Readonly<Record<string, string | undefined>>;
   readonly labels?: Readonly<Record<string, string | undefined>>;
+  /** Members of the spec to set; the others stay. */
+  readonly spec?: JsonObject;
 }
 
 /** All edits of one object in one merge patch, guarded by its version; nothing when it already is as wanted. */
 export function edit(kind: KindName, object: KubeObject, edits: Edits): readonly ClusterAction[] {
   const wanted = edited(object.metadata, edits);
   const change = difference(editable(object.metadata), editable(wanted));
-  if (change === undefined) return [];
+  const seenSpec = (object as { spec?: JsonObject }).spec ?? {};
+  const spec = difference(seenSpec, { ...seenSpec, ...edits.spec });
+  if (change === undefined && spec === undefined) return [];
   const metadata = { resourceVersion: object.metadata.resourceVersion, ...change };
-  return [{ kind: "patch", ref: refOf(kind, object), patch: { type: "merge", body: { metadata } } }];
+  const body = spec === undefined ? { metadata } : { metadata, spec };
+  return [{ kind: "patch", ref: refOf(kind, object), patch: { type: "merge", body } }];
 }
 
 /** The same as `edit` for kinds whose customary RBAC grants update but not patch: the object as read, plus the edits. */
-export function editByReplacing(kind: KindName, object: KubeObject, edits: Edits): readonly ClusterAction[] {
+export function editByReplacing(
+  kind: KindName,
+  object: KubeObject,
+  edits: Omit<Edits, "spec">,
+): readonly ClusterAction[] {
   const metadata = edited(object.metadata, edits);
   if (equal(metadata, object.metadata)) return [];
   return [{ kind: "replace", ref: refOf(kind, object), object: { ...object, metadata } }];

@@ -4,4 +4,11 @@
  */
 import type { CommandRow } from "../runtime/command.ts";
 
-export const commands: readonly CommandRow[] = [];
+export const commands: readonly CommandRow[] = [
+  {
+    name: "crds",
+    summary: "Print the snapshot CustomResourceDefinitions.",
+    kind: "tool",
+    load: () => import("./commands/crds.ts"),
+  },
+];

@@ -18,6 +18,8 @@ export interface Flag<T> {
   readonly alone?: T;
   /** The flag's name where it is not the row's key in kebab case. */
   readonly name?: string | undefined;
+  /** One letter for people who type it often: "o" for -o. */
+  readonly short?: string | undefined;
   readonly group?: string | undefined;
   /** A value that works, for error messages; the default where absent. */
   readonly example?: string | undefined;
@@ -34,7 +36,7 @@ export type Options<T extends FlagTable> = { readonly [K in keyof T]: T[K] exten
 
 /** What every row may say, whatever its kind. */
 interface Row<T>
-  extends Pick<Flag<T>, "help" | "name" | "group" | "example" | "environment" | "deprecated" | "hidden"> {
+  extends Pick<Flag<T>, "help" | "name" | "short" | "group" | "example" | "environment" | "deprecated" | "hidden"> {
   readonly default: T;
 }
 

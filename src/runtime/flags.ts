@@ -38,6 +38,7 @@ function knownNames(table: FlagTable): ReadonlyMap<string, Known> {
   for (const [key, flag] of Object.entries(table)) {
     const name = flagName(key, flag);
     known.set(sameName(name), { key, flag, name });
+    if (flag.short !== undefined) known.set(flag.short, { key, flag, name });
     for (const [old, deprecation] of Object.entries(flag.deprecated ?? {}))
       known.set(sameName(old), { key, flag, name: old, deprecation });
   }

@@ -25,7 +25,7 @@ export function flagGroups(table: FlagTable): ReadonlyMap<string, readonly (read
 
 /** Kubernetes users know this from kubectl: the flag and its type on the left, the sentence on the right. */
 const left = (name: string, flag: Flag<unknown>): string =>
-  `  ${dashed(name)}${flag.alone === undefined ? ` ${flag.type}` : ""}`;
+  `  ${flag.short === undefined ? "" : `-${flag.short}, `}${dashed(name)}${flag.alone === undefined ? ` ${flag.type}` : ""}`;
 
 function sentence(flag: Flag<unknown>): string {
   const value = defaultText(flag);

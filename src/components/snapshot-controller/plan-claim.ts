@@ -2,8 +2,9 @@
  * One claim: whether it carries the finalizer that keeps it while snapshots are cut from it. Decided from all its snapshots at
  * once, never from the last event, so that any number of them share one finalizer and a failed one does not pin the claim.
  */
-import { replaceFinalizers } from "../../api/changes.ts";
+
 import { annotations, finalizers } from "../../api/names.ts";
+import { editByReplacing } from "../../api/patches.ts";
 import { nothing, type Plan, settled } from "../../api/plan.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
 import type { ClaimView, SnapshotView } from "./observe.ts";
@@ -20,7 +21,7 @@ export function planClaim({ claim, snapshots }: ClaimView): Plan {
   const change = isNeeded
     ? { addFinalizers: [finalizers.claimAsSource] }
     : { removeFinalizers: [finalizers.claimAsSource] };
-  return { actions: replaceFinalizers(kind, claim, change), next: settled };
+  return { actions: editByReplacing(kind, claim, change), next: settled };
 }
 
 /** A cut is about to be asked for, or may be under way. */

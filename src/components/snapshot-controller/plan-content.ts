@@ -1,6 +1,7 @@
 /** One content, for what its snapshot's own plan does not see: a wrong source, and a finalizer that went missing. */
-import { changeObject } from "../../api/changes.ts";
+
 import { finalizers } from "../../api/names.ts";
+import { edit } from "../../api/patches.ts";
 import { nothing, type Plan, settled } from "../../api/plan.ts";
 import type { ContentView } from "./observe.ts";
 
@@ -18,7 +19,7 @@ export function planContent({ content, snapshot }: ContentView): Plan {
   const isBound = snapshot !== undefined && content.spec.volumeSnapshotRef.uid === snapshot.metadata.uid;
   if (!isBound || content.metadata.deletionTimestamp !== undefined) return nothing;
   return {
-    actions: changeObject("VolumeSnapshotContent", content, { addFinalizers: [finalizers.contentBound] }),
+    actions: edit("VolumeSnapshotContent", content, { addFinalizers: [finalizers.contentBound] }),
     next: settled,
   };
 }

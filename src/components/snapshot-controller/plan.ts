@@ -5,8 +5,9 @@
  * cutting, neither may disappear. The content is born with its own finalizer. When a snapshot goes, its content is marked before
  * it is deleted, so that no sidecar ever sees a deletion it may not act on.
  */
-import { changeObject, changeStatus } from "../../api/changes.ts";
+
 import { annotations, finalizers } from "../../api/names.ts";
+import { edit, patchStatus } from "../../api/patches.ts";
 import { type ClusterAction, type EventText, nothing, type Plan, type Planner, settled } from "../../api/plan.ts";
 import type { VolumeSnapshot, VolumeSnapshotContent } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
@@ -46,7 +47,7 @@ function planError(view: SnapshotView): Plan {
   if (found === undefined || found.message === snapshot.status?.error?.message) return nothing;
   const error = { message: found.message, time: rfc3339(nowMs) };
   const status = { ...snapshot.status, error, ...(found.readiness === "false" ? { readyToUse: false } : {}) };
-  return doing(changeStatus(kind, snapshot, status as JsonObject), [
+  return doing(patchStatus(kind, snapshot, snapshot.status as JsonObject | undefined, status as JsonObject), [
     tell(snapshot, "Warning", found.reason, found.message),
   ]);
 }
@@ -60,7 +61,7 @@ function protect(view: SnapshotView): readonly ClusterAction[] {
     view.source.kind === "claim" && snapshot.spec.volumeSnapshotClassName === undefined
       ? view.defaultClasses[0]
       : undefined;
-  return changeObject(kind, snapshot, {
+  return edit(kind, snapshot, {
     addFinalizers,
     ...(defaulted === undefined ? {} : { spec: { volumeSnapshotClassName: defaulted.metadata.name } }),
   });
@@ -95,7 +96,7 @@ function planBinding(view: SnapshotView): Plan {
   const addFinalizers = content.metadata.deletionTimestamp === undefined ? [finalizers.contentBound] : [];
   return doing(
     protect(view),
-    changeObject("VolumeSnapshotContent", content, { addFinalizers, spec: spec as unknown as JsonObject }),
+    edit("VolumeSnapshotContent", content, { addFinalizers, spec: spec as unknown as JsonObject }),
   );
 }
 
@@ -109,7 +110,7 @@ function planStatus(view: SnapshotView): Plan {
   if (waitMs > 0) return { actions: protection, next: { kind: "after", ms: waitMs } };
   // The finalizer patch changes the version the status patch is guarded by: one write now, the other on the next pass.
   if (protection.length > 0) return doing(protection);
-  const write = changeStatus(kind, snapshot, wanted as JsonObject);
+  const write = patchStatus(kind, snapshot, snapshot.status as JsonObject | undefined, wanted as JsonObject);
   return write.length === 0 ? nothing : doing(write, milestones(snapshot, wanted));
 }
 
@@ -138,7 +139,7 @@ function milestones(snapshot: VolumeSnapshot, wanted: NonNullable<VolumeSnapshot
 const ownFinalizers = [finalizers.snapshotAsSource, finalizers.snapshotBound];
 /** Our finalizers go together and last: as long as one is on, the content is either there or known to be gone. */
 const release = (snapshot: VolumeSnapshot): readonly ClusterAction[] =>
-  changeObject(kind, snapshot, { removeFinalizers: ownFinalizers });
+  edit(kind, snapshot, { removeFinalizers: ownFinalizers });
 
 function planDeletion(view: SnapshotView): Plan {
   const { snapshot, content, restoring } = view;
@@ -150,7 +151,7 @@ function planDeletion(view: SnapshotView): Plan {
     return doing([
       tell(snapshot, "Warning", "SnapshotDeletePending", `Snapshot is being used to restore a PVC: ${keyOf(reader)}`),
     ]);
-  const mark = changeObject("VolumeSnapshotContent", content, { annotations: { [annotations.beingDeleted]: "yes" } });
+  const mark = edit("VolumeSnapshotContent", content, { annotations: { [annotations.beingDeleted]: "yes" } });
   return content.spec.deletionPolicy === "Retain" ? doing(mark, release(snapshot)) : doing(mark, deletionOf(content));
 }
 

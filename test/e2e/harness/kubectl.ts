@@ -1,36 +1,11 @@
-/** The real kubectl. Its exit code and both outputs come back; nothing is thrown for a command that fails. */
-import { spawn } from "node:child_process";
+/** The real kubectl, with the kubeconfig of a control plane. */
+import { type Ran, type RunOptions, run } from "./run.ts";
 import { tool } from "./tools.ts";
 
-export interface Ran {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-export interface KubectlOptions {
-  /** For `-f -`. */
-  readonly input?: string;
-  readonly env?: Readonly<Record<string, string>>;
-  readonly msMax?: number;
-}
+/** At import, so that a build counts against no test's time. */
+const program = await tool("kubectl");
 
 export const createKubectl =
   (kubeconfig: string) =>
-  async (args: readonly string[], options: KubectlOptions = {}): Promise<Ran> =>
-    run(await tool("kubectl"), args, { ...options, env: { ...options.env, KUBECONFIG: kubeconfig } });
-
-/** Any program, run to its end. */
-export async function run(program: string, args: readonly string[], options: KubectlOptions = {}): Promise<Ran> {
-  const { input, env = {}, msMax = 60_000 } = options;
-  const child = spawn(program, args, { env: { ...process.env, ...env }, timeout: msMax, killSignal: "SIGKILL" });
-  const texts = { stdout: "", stderr: "" };
-  for (const name of ["stdout", "stderr"] as const)
-    child[name].setEncoding("utf8").on("data", (text: string) => {
-      texts[name] += text;
-    });
-  child.stdin.on("error", () => undefined); // It may end without reading what it is given.
-  child.stdin.end(input ?? "");
-  const code = await new Promise<number | null>((done, fail) => child.once("error", fail).once("close", done));
-  return { code: code ?? -1, ...texts };
-}
+  (args: readonly string[], options: RunOptions = {}): Promise<Ran> =>
+    run(program, args, { ...options, env: { ...options.env, KUBECONFIG: kubeconfig } });

@@ -123,7 +123,7 @@ async function built(name: ModuleName, module: Module, programs: readonly string
   if (missing().length === 0) return folder;
   mkdirSync(folder, { recursive: true });
   // The lock spares a second process the work; whoever waited finds the programs there.
-  await withLock(join(folder, ".lock"), `${name} is being built by another process`, async () => {
+  await withLock(join(folder, ".lock"), `another build of ${name} is under way`, async () => {
     if (missing().length > 0) await buildInto(folder, name, module, missing());
   });
   return folder;

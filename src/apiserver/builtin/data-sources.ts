@@ -1,0 +1,117 @@
+/**
+ * What becomes of spec.dataSource and spec.dataSourceRef of a claim. Kubernetes 1.36 drops some sources silently, copies
+ * one field to the other, and refuses the rest; other tables for the same two fields are possible, so the claim's
+ * strategy takes one as an argument.
+ *
+ *   supported   a claim of the core group, or a VolumeSnapshot of snapshot.storage.k8s.io
+ *   core        anything else without a group
+ *   generic     anything else
+ */
+import type { PersistentVolumeClaimSpec } from "kubernetes-types/core/v1.js";
+import type { FieldError } from "../contracts.ts";
+import { child, invalid, required } from "../field-error.ts";
+import { labelNameErrors, subdomainErrors } from "./check.ts";
+
+/** Fields of a claim's spec that tables may change; everything else of it is read only. */
+export interface SourceFields {
+  dataSource?: Source;
+  dataSourceRef?: Source;
+}
+
+export interface Source {
+  /** Go writes an absent group as null. */
+  apiGroup?: string | null;
+  kind: string;
+  name: string;
+  namespace?: string;
+}
+
+export interface SourceContext {
+  /** The spec being replaced; absent on create. */
+  readonly old: SourceFields | undefined;
+  readonly crossNamespace: boolean;
+}
+
+export interface DataSourceTable {
+  /** Before validation: drops and copies. Changes its first argument. */
+  prepare(spec: SourceFields, context: SourceContext): void;
+  errors(spec: SourceFields, context: SourceContext): readonly FieldError[];
+}
+
+type SourceClass = "supported" | "core" | "generic";
+
+export function classOf({ apiGroup: group, kind }: Source): SourceClass {
+  const apiGroup = group ?? "";
+  if (apiGroup === "") return kind === "PersistentVolumeClaim" ? "supported" : "core";
+  return apiGroup === "snapshot.storage.k8s.io" && kind === "VolumeSnapshot" ? "supported" : "generic";
+}
+
+const isElsewhere = (source: Source | undefined): boolean => (source?.namespace ?? "") !== "";
+
+/** Kubernetes 1.36, where any kind of source is allowed and cross-namespace ones are behind a gate. */
+export const kubernetesDataSources: DataSourceTable = {
+  prepare: (spec, { old, crossNamespace }) => {
+    if (!crossNamespace && isElsewhere(spec.dataSourceRef) && old?.dataSourceRef === undefined)
+      delete spec.dataSourceRef;
+    const hadSource = old?.dataSource !== undefined || old?.dataSourceRef !== undefined;
+    if (!hadSource && spec.dataSourceRef === undefined && spec.dataSource !== undefined)
+      if (classOf(spec.dataSource) !== "supported") delete spec.dataSource;
+    mirror(spec);
+  },
+  errors: (spec, { old }) => {
+    const { dataSource, dataSourceRef } = spec;
+    // A group that is already stored is not judged again.
+    const judgesGroup = (old?.dataSource?.apiGroup ?? old?.dataSourceRef?.apiGroup ?? undefined) === undefined;
+    return [
+      ...(dataSource === undefined ? [] : sourceErrors(dataSource, "spec.dataSource", judgesGroup)),
+      ...(dataSourceRef === undefined ? [] : sourceErrors(dataSourceRef, "spec.dataSourceRef", judgesGroup)),
+      ...namespaceErrors(dataSourceRef),
+      ...pairErrors(dataSource, dataSourceRef),
+    ];
+  },
+};
+
+/** What is said in one of the two fields is said in both, except across namespaces, which the older field cannot say. */
+function mirror(spec: SourceFields): void {
+  const { dataSource, dataSourceRef } = spec;
+  if (dataSource !== undefined && dataSourceRef === undefined) spec.dataSourceRef = withoutNamespace(dataSource);
+  else if (dataSource === undefined && dataSourceRef !== undefined && !isElsewhere(dataSourceRef))
+    spec.dataSource = withoutNamespace(dataSourceRef);
+}
+
+const withoutNamespace = ({ apiGroup, kind, name }: Source): Source => ({
+  apiGroup: apiGroup ?? null,
+  kind,
+  name,
+});
+
+function sourceErrors(source: Source, field: string, judgesGroup: boolean): readonly FieldError[] {
+  const { kind, name } = source;
+  const apiGroup = source.apiGroup ?? "";
+  const errors: FieldError[] = [];
+  if (name === "") errors.push(required(child(field, "name")));
+  if (kind === "") errors.push(required(child(field, "kind")));
+  if (classOf(source) === "core")
+    errors.push(invalid(field, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"));
+  if (apiGroup !== "" && judgesGroup) errors.push(...subdomainErrors(child(field, "apiGroup"), apiGroup));
+  return errors;
+}
+
+const namespaceErrors = (source: Source | undefined): readonly FieldError[] =>
+  source === undefined || !isElsewhere(source)
+    ? []
+    : labelNameErrors("spec.dataSourceRef.namespace", source.namespace ?? "");
+
+function pairErrors(dataSource: Source | undefined, dataSourceRef: Source | undefined): readonly FieldError[] {
+  if (dataSource === undefined || dataSourceRef === undefined) return [];
+  // Kubernetes shows an internal value here, which prints as {}.
+  if (isElsewhere(dataSourceRef))
+    return [invalid("spec", {}, "may not be specified when dataSourceRef.namespace is specified")];
+  const same =
+    (dataSource.apiGroup ?? null) === (dataSourceRef.apiGroup ?? null) &&
+    dataSource.kind === dataSourceRef.kind &&
+    dataSource.name === dataSourceRef.name;
+  return same ? [] : [invalid("spec", {}, "must match dataSourceRef")];
+}
+
+export const sourcesOf = (spec: PersistentVolumeClaimSpec): SourceFields => spec as unknown as SourceFields;

@@ -1,0 +1,88 @@
+/**
+ * Reads what a decision about one content needs: the content, its class, and what has been answered so far. A CSI reply is an
+ * observation like any other: it lands in a slot, wakes the content, and the planner looks again. After a crash the slots are empty,
+ * and asking again is safe because the name asked for never changes.
+ */
+import type { VolumeSnapshotClass, VolumeSnapshotContent } from "../../api/types.ts";
+import { type Key, keyIn, type Millis } from "../../base/brand.ts";
+import type { Fault } from "../../base/fault.ts";
+
+/** What the driver said of a snapshot, already checked to make sense. */
+export interface Taken {
+  readonly handle: string;
+  readonly ready: boolean;
+  readonly creationTimeNs: bigint;
+  readonly sizeBytes: bigint;
+}
+
+export type Reply =
+  | { readonly kind: "none" }
+  | { readonly kind: "taken"; readonly snapshot: Taken }
+  | { readonly kind: "deleted" }
+  /** The secret a call needs could not be read: the call was not made. */
+  | { readonly kind: "unsent"; readonly fault: Fault }
+  | { readonly kind: "failed"; readonly fault: Fault };
+
+export interface Slot {
+  readonly reply: Reply;
+  /** When the reply stops counting and the question is asked again. */
+  readonly expiresAtMs: Millis;
+}
+
+export interface DriverFacts {
+  readonly driver: string;
+  readonly canListSnapshots: boolean;
+}
+
+export interface SidecarOptions {
+  readonly snapshotNamePrefix: string;
+  /** -1: the whole uid. */
+  readonly snapshotNameUuidLength: number;
+  readonly extraCreateMetadata: boolean;
+  /** How often a snapshot that is not ready is asked about. */
+  readonly pollMs: Millis;
+}
+
+export interface ContentView {
+  readonly content: VolumeSnapshotContent;
+  readonly snapshotClass: VolumeSnapshotClass | undefined;
+  readonly reply: Reply;
+  /** Until when the reply holds; the content is looked at again then. */
+  readonly replyLeftMs: Millis;
+  readonly facts: DriverFacts;
+  readonly options: SidecarOptions;
+  readonly nowMs: Millis;
+}
+
+interface Caches {
+  readonly VolumeSnapshotContent: { get(key: Key): VolumeSnapshotContent | undefined };
+  readonly VolumeSnapshotClass: { get(key: Key): VolumeSnapshotClass | undefined };
+}
+
+export interface Surroundings {
+  readonly stores: Caches;
+  readonly slots: ReadonlyMap<string, Slot>;
+  readonly facts: DriverFacts;
+  readonly options: SidecarOptions;
+}
+
+export function observe(
+  { stores, slots, facts, options }: Surroundings,
+  key: Key,
+  nowMs: Millis,
+): ContentView | undefined {
+  const content = stores.VolumeSnapshotContent.get(key);
+  if (content === undefined) return undefined;
+  const className = content.spec.volumeSnapshotClassName;
+  const slot = slots.get(content.metadata.uid);
+  const replyLeftMs = (slot?.expiresAtMs ?? 0) - nowMs;
+  return {
+    content,
+    snapshotClass: className ? stores.VolumeSnapshotClass.get(keyIn(undefined, className)) : undefined,
+    reply: slot !== undefined && replyLeftMs > 0 ? slot.reply : { kind: "none" },
+    replyLeftMs: Math.max(replyLeftMs, 0),
+    facts,
+    options,
+    nowMs,
+  };
+}

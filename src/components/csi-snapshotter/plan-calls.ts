@@ -1,0 +1,86 @@
+/** The calls a driver gets, worked out from a content alone: the same content always asks the same. */
+import { annotations, parameters } from "../../api/names.ts";
+import type { VolumeSnapshotContent } from "../../api/types.ts";
+import { driverParameters, listSecretKeys, type SecretRef, secretFor } from "../../rules/secret-template.ts";
+import type { ContentView, SidecarOptions } from "./observe.ts";
+
+interface WithSecret {
+  /** Read right before the call and passed to the driver; never kept. */
+  readonly secret: SecretRef | undefined;
+}
+export type CsiCall =
+  | (WithSecret & {
+      readonly method: "create";
+      readonly name: string;
+      readonly volumeHandle: string;
+      readonly parameters: Readonly<Record<string, string>>;
+    })
+  | (WithSecret & { readonly method: "delete"; readonly handle: string })
+  | (WithSecret & { readonly method: "list"; readonly handle: string });
+
+export type PreparedCall =
+  | { readonly kind: "call"; readonly call: CsiCall }
+  | { readonly kind: "wrong"; readonly message: string };
+const wrong = (message: string): PreparedCall => ({ kind: "wrong", message });
+
+export function createCall(view: ContentView): PreparedCall {
+  const { content, snapshotClass, options } = view;
+  const { volumeSnapshotClassName: className, volumeSnapshotRef: ref, source } = content.spec;
+  if (!ref.uid)
+    return wrong(
+      "spec.volumeSnapshotRef.uid is not set: the snapshot's name is made from it; the snapshot-controller fills it in",
+    );
+  if (className && snapshotClass === undefined)
+    return wrong(`volumesnapshotclass "${className}" not found: its parameters are needed to take the snapshot`);
+  const { passed, unknown } = driverParameters(snapshotClass?.parameters ?? {});
+  if (unknown.length > 0)
+    return wrong(
+      `found unknown parameter key ${unknown.map((key) => `"${key}"`).join(", ")} with reserved namespace ${parameters.prefix} in class ${className}: remove it`,
+    );
+  const extra = options.extraCreateMetadata ? metadataParameters(content) : {};
+  return {
+    kind: "call",
+    call: {
+      method: "create",
+      name: snapshotName(options, ref.uid),
+      volumeHandle: source.volumeHandle ?? "",
+      parameters: { ...passed, ...extra },
+      secret: notedSecret(content),
+    },
+  };
+}
+
+/** A pure function of the snapshot's uid: whoever asks, and however often, asks for the same snapshot. */
+export const snapshotName = (
+  { snapshotNamePrefix: prefix, snapshotNameUuidLength: length }: SidecarOptions,
+  uid: string,
+): string => `${prefix}-${length < 0 ? uid : uid.replaceAll("-", "").slice(0, length)}`;
+
+const metadataParameters = ({ metadata, spec }: VolumeSnapshotContent): Record<string, string> => ({
+  [parameters.metadataSnapshotName]: spec.volumeSnapshotRef.name ?? "",
+  [parameters.metadataSnapshotNamespace]: spec.volumeSnapshotRef.namespace ?? "",
+  [parameters.metadataContentName]: metadata.name,
+});
+
+/** The snapshot-controller noted the secret on the content, so that deleting needs neither class nor snapshot. */
+function notedSecret({ metadata }: VolumeSnapshotContent): SecretRef | undefined {
+  const name = metadata.annotations?.[annotations.deletionSecretName];
+  const namespace = metadata.annotations?.[annotations.deletionSecretNamespace];
+  return name && namespace ? { name, namespace } : undefined;
+}
+
+export function listCall({ content, snapshotClass }: ContentView): PreparedCall {
+  const found = secretFor(listSecretKeys, snapshotClass?.parameters ?? {}, { contentName: content.metadata.name });
+  if (found.kind === "wrong") return wrong(`${found.message} (class ${snapshotClass?.metadata.name})`);
+  const secret = found.kind === "secret" ? found.secret : undefined;
+  return { kind: "call", call: { method: "list", handle: content.spec.source.snapshotHandle ?? "", secret } };
+}
+
+/** Nothing is asked of the driver when the policy keeps the snapshot, when none was taken, or when a group owns it. */
+export function deleteCall(content: VolumeSnapshotContent): Extract<PreparedCall, { kind: "call" }> | undefined {
+  const handle = content.status?.snapshotHandle ?? content.spec.source.snapshotHandle;
+  const isKept = content.spec.deletionPolicy !== "Delete" || content.status?.volumeGroupSnapshotHandle !== undefined;
+  return handle && !isKept
+    ? { kind: "call", call: { method: "delete", handle, secret: notedSecret(content) } }
+    : undefined;
+}

@@ -1,0 +1,339 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aClass, aContent, driver } from "../../../test/builders.ts";
+import { annotations, finalizers } from "../../api/names.ts";
+import { Fault, type FaultCode } from "../../base/fault.ts";
+import { print } from "../../base/json.ts";
+import type { ContentView, Taken } from "./observe.ts";
+import { phaseOf } from "./phase.ts";
+import { planContent, type SidecarAction } from "./plan.ts";
+import { snapshotName } from "./plan-calls.ts";
+
+const deletionTimestamp = "2026-01-01T01:00:00Z";
+const marked = { annotations: { [annotations.beingCreated]: "yes" } };
+const going = { deletionTimestamp, annotations: { [annotations.beingDeleted]: "yes" } };
+const options = {
+  snapshotNamePrefix: "snapshot",
+  snapshotNameUuidLength: -1,
+  extraCreateMetadata: false,
+  pollMs: 1_000,
+};
+const cut: Taken = { handle: "s-1", ready: true, creationTimeNs: 1_767_225_601_123_456_789n, sizeBytes: 5n };
+const ready = { snapshotHandle: "s-1", readyToUse: true, creationTime: cut.creationTimeNs, restoreSize: 5n };
+const failure = (code: FaultCode): ContentView["reply"] => ({
+  kind: "failed",
+  fault: new Fault(code, `rpc error: code = ${code}`),
+});
+
+const aView = (change: Partial<ContentView> = {}): ContentView => ({
+  content: aContent(),
+  snapshotClass: aClass(),
+  reply: { kind: "none" },
+  replyLeftMs: change.reply === undefined ? 0 : 1_000,
+  facts: { driver, canListSnapshots: true },
+  options,
+  nowMs: Date.parse("2026-01-01T00:00:05Z"),
+  ...change,
+});
+
+const brief = (action: SidecarAction): string => {
+  switch (action.kind) {
+    case "csi":
+      return `${action.intent.length > 0 ? "mark, " : ""}${action.call.method}`;
+    case "event":
+      return `event ${action.event.reason}`;
+    case "patch":
+      return `patch${action.subresource === undefined ? "" : "/status"} ${print(action.patch.body).includes(annotations.beingCreated) ? "mark" : "rest"}`;
+    default:
+      return action.kind;
+  }
+};
+
+const preProvisioned = { source: { snapshotHandle: "s-9" } };
+const cases: readonly { given: string; view: ContentView; phase: string; expect: readonly string[] }[] = [
+  { given: "a new content", view: aView(), phase: "uncut", expect: ["mark, create"] },
+  {
+    given: "a content marked by a predecessor",
+    view: aView({ content: aContent({ metadata: marked }) }),
+    phase: "uncut",
+    expect: ["create"],
+  },
+  {
+    given: "a cut that succeeded",
+    view: aView({ content: aContent({ metadata: marked }), reply: { kind: "taken", snapshot: cut } }),
+    phase: "uncut",
+    expect: ["patch/status rest"],
+  },
+  {
+    given: "a ready content with the mark still on",
+    view: aView({ content: aContent({ metadata: marked, status: ready }) }),
+    phase: "ready",
+    expect: ["patch mark"],
+  },
+  { given: "a ready content", view: aView({ content: aContent({ status: ready }) }), phase: "ready", expect: [] },
+  {
+    given: "a cut that is not ready yet",
+    view: aView({
+      content: aContent({ status: { ...ready, readyToUse: false } }),
+      reply: { kind: "taken", snapshot: { ...cut, ready: false } },
+    }),
+    phase: "pending",
+    expect: [],
+  },
+  {
+    given: "a cut whose time to be asked about has come",
+    view: aView({ content: aContent({ status: { ...ready, readyToUse: false } }) }),
+    phase: "pending",
+    expect: ["create"],
+  },
+  {
+    given: "a final refusal",
+    view: aView({ content: aContent({ metadata: marked }), reply: failure("InvalidArgument") }),
+    phase: "uncut",
+    expect: ["patch/status rest", "event SnapshotCreationFailed"],
+  },
+  {
+    given: "a final refusal that was told already",
+    view: aView({
+      content: aContent({
+        metadata: marked,
+        status: {
+          readyToUse: false,
+          error: {
+            message:
+              'Failed to create snapshot: failed to take snapshot of the volume vol-1: "rpc error: code = InvalidArgument"',
+          },
+        },
+      }),
+      reply: failure("InvalidArgument"),
+    }),
+    phase: "uncut",
+    expect: ["patch mark"],
+  },
+  {
+    given: "no answer in time",
+    view: aView({ content: aContent({ metadata: marked }), reply: failure("DeadlineExceeded") }),
+    phase: "uncut",
+    expect: ["event SnapshotCreationFailed"],
+  },
+  {
+    given: "a driver out of reach",
+    view: aView({ content: aContent({ metadata: marked }), reply: failure("Unavailable") }),
+    phase: "uncut",
+    expect: ["patch/status rest", "event SnapshotCreationFailed"],
+  },
+  {
+    given: "another driver's content",
+    view: aView({ content: aContent({ spec: { driver: "tape" } }) }),
+    phase: "foreign",
+    expect: [],
+  },
+  {
+    given: "a content whose class is another driver's",
+    view: aView({ snapshotClass: aClass({ driver: "tape" }) }),
+    phase: "foreign",
+    expect: [],
+  },
+  {
+    given: "a group's member without a handle",
+    view: aView({ content: aContent({ metadata: { annotations: { [annotations.groupSnapshotHandle]: "g" } } }) }),
+    phase: "foreign",
+    expect: [],
+  },
+  {
+    given: "a pre-provisioned content",
+    view: aView({ content: aContent({ spec: preProvisioned }) }),
+    phase: "unverified",
+    expect: ["list"],
+  },
+  {
+    given: "a pre-provisioned content of a driver that cannot list",
+    view: aView({ content: aContent({ spec: preProvisioned }), facts: { driver, canListSnapshots: false } }),
+    phase: "unverified",
+    expect: ["patch/status rest"],
+  },
+  {
+    given: "a pre-provisioned handle that the driver does not know",
+    view: aView({ content: aContent({ spec: preProvisioned }), reply: failure("NotFound") }),
+    phase: "unverified",
+    expect: ["patch/status rest", "event SnapshotContentCheckandUpdateFailed"],
+  },
+  {
+    given: "a deletion the controller has confirmed",
+    view: aView({ content: aContent({ metadata: going, status: ready }) }),
+    phase: "removable",
+    expect: ["delete"],
+  },
+  {
+    given: "a deletion the driver has carried out",
+    view: aView({ content: aContent({ metadata: going, status: ready }), reply: { kind: "deleted" } }),
+    phase: "removable",
+    expect: ["patch rest"],
+  },
+  {
+    given: "a deletion the driver refuses",
+    view: aView({ content: aContent({ metadata: going, status: ready }), reply: failure("FailedPrecondition") }),
+    phase: "removable",
+    expect: ["patch/status rest", "event SnapshotDeleteError"],
+  },
+  {
+    given: "a deletion with Retain",
+    view: aView({ content: aContent({ metadata: going, status: ready, spec: { deletionPolicy: "Retain" } }) }),
+    phase: "removable",
+    expect: ["patch rest"],
+  },
+  {
+    given: "a deletion before anything was cut",
+    view: aView({ content: aContent({ metadata: going }) }),
+    phase: "removable",
+    expect: ["patch rest"],
+  },
+  {
+    given: "a deletion of a group's member",
+    view: aView({ content: aContent({ metadata: going, status: { ...ready, volumeGroupSnapshotHandle: "g" } }) }),
+    phase: "removable",
+    expect: ["patch rest"],
+  },
+  {
+    given: "a content deleted while its snapshot lives",
+    view: aView({ content: aContent({ metadata: { deletionTimestamp }, status: ready }) }),
+    phase: "ready",
+    expect: [],
+  },
+  {
+    given: "a deletion while a cut may be under way",
+    view: aView({
+      content: aContent({
+        metadata: { deletionTimestamp, annotations: { ...going.annotations, ...marked.annotations } },
+      }),
+    }),
+    phase: "uncut",
+    expect: ["create"],
+  },
+  {
+    given: "a deletion of a pre-provisioned content that never had a snapshot",
+    view: aView({
+      content: aContent({
+        metadata: { deletionTimestamp },
+        spec: { ...preProvisioned, volumeSnapshotRef: { name: "monday", namespace: "team" } },
+      }),
+    }),
+    phase: "removable",
+    expect: ["delete"],
+  },
+];
+for (const { given, view, phase, expect } of cases)
+  test(`given ${given}, it is ${phase} and the plan is: ${expect.join(", ") || "nothing"}`, () => {
+    assert.equal(phaseOf(view), phase);
+    assert.deepEqual(planContent(view).actions.map(brief), expect);
+  });
+
+test("the mark and a missing finalizer are one patch, written before the call", () => {
+  const [action] = planContent(aView({ content: aContent({ metadata: { finalizers: [] } }) })).actions;
+  assert.ok(action?.kind === "csi");
+  assert.deepEqual(
+    action.intent.map((write) => (write.kind === "patch" ? write.patch.body : write)),
+    [
+      {
+        metadata: {
+          resourceVersion: "1",
+          finalizers: [finalizers.contentBound],
+          annotations: { [annotations.beingCreated]: "yes" },
+        },
+      },
+    ],
+  );
+});
+
+test("handle and creation time are written once, digit for digit", () => {
+  const [write] = planContent(
+    aView({ content: aContent({ metadata: marked }), reply: { kind: "taken", snapshot: cut } }),
+  ).actions;
+  assert.ok(write?.kind === "patch");
+  assert.deepEqual((write.patch.body as unknown as { status: unknown }).status, {
+    snapshotHandle: "s-1",
+    creationTime: 1_767_225_601_123_456_789n,
+    readyToUse: true,
+    restoreSize: 5n,
+  });
+});
+
+test("a driver that answers another handle for the same name is reported, and the first handle stays", () => {
+  const content = aContent({ status: { ...ready, readyToUse: false } });
+  const [write, event] = planContent(
+    aView({ content, reply: { kind: "taken", snapshot: { ...cut, handle: "s-2" } } }),
+  ).actions;
+  assert.ok(write?.kind === "patch" && event?.kind === "event");
+  assert.match(event.event.message, /answered handle "s-2" for a snapshot it called "s-1"/);
+  assert.ok(!print(write.patch.body).includes("snapshotHandle"));
+});
+
+test("texts that differ only in request ids are told once", () => {
+  const told = {
+    readyToUse: false,
+    error: {
+      message: 'Failed to create snapshot: failed to take snapshot of the volume vol-1: "busy, request 7f3a-11"',
+    },
+  };
+  const reply = { kind: "failed", fault: new Fault("ResourceExhausted", "busy, request 9c01-42") } as const;
+  assert.deepEqual(planContent(aView({ content: aContent({ metadata: marked, status: told }), reply })).actions, []);
+});
+
+const wrongs: readonly { given: string; view: Partial<ContentView>; says: RegExp }[] = [
+  { given: "a class that is gone", view: { snapshotClass: undefined }, says: /volumesnapshotclass "fast" not found/ },
+  {
+    given: "an unknown reserved parameter",
+    view: { snapshotClass: aClass({ parameters: { "csi.storage.k8s.io/odd": "x" } }) },
+    says: /unknown parameter key "csi.storage.k8s.io\/odd"/,
+  },
+  {
+    given: "a reference without uid",
+    view: { content: aContent({ spec: { volumeSnapshotRef: { namespace: "team", name: "monday" } } }) },
+    says: /volumeSnapshotRef.uid is not set/,
+  },
+  {
+    given: "a secret that cannot be read",
+    view: { reply: { kind: "unsent", fault: new Fault("NotFound", 'secrets "s" not found') } },
+    says: /secrets "s" not found/,
+  },
+];
+for (const { given, view, says } of wrongs)
+  test(`given ${given}, nothing is asked of the driver and the user reads why`, () => {
+    const { actions } = planContent(aView(view));
+    assert.deepEqual(actions.map(brief), ["patch/status rest", "event SnapshotCreationFailed"]);
+    assert.match(actions[1]?.kind === "event" ? actions[1].event.message : "", says);
+  });
+
+test("the name asked for is a function of the uid alone", () => {
+  const uid = "1234abcd-0000-4000-8000-123456789abc";
+  assert.equal(snapshotName(options, uid), `snapshot-${uid}`);
+  assert.equal(snapshotName({ ...options, snapshotNamePrefix: "s", snapshotNameUuidLength: 6 }, uid), "s-1234ab");
+});
+
+test("parameters reach the driver without reserved keys, and with the object's names where asked for", () => {
+  const snapshotClass = aClass({
+    parameters: {
+      tier: "gold",
+      "csi.storage.k8s.io/snapshotter-secret-name": "s",
+      "csi.storage.k8s.io/snapshotter-secret-namespace": "n",
+    },
+  });
+  const content = aContent({
+    metadata: { annotations: { [annotations.deletionSecretName]: "s", [annotations.deletionSecretNamespace]: "n" } },
+  });
+  const [action] = planContent(
+    aView({ snapshotClass, content, options: { ...options, extraCreateMetadata: true } }),
+  ).actions;
+  assert.deepEqual(action?.kind === "csi" ? action.call : action, {
+    method: "create",
+    name: "snapshot-uid-snap",
+    volumeHandle: "vol-1",
+    parameters: {
+      tier: "gold",
+      "csi.storage.k8s.io/volumesnapshot/name": "monday",
+      "csi.storage.k8s.io/volumesnapshot/namespace": "team",
+      "csi.storage.k8s.io/volumesnapshotcontent/name": "snapcontent-uid-snap",
+    },
+    secret: { name: "s", namespace: "n" },
+  });
+});

@@ -1,0 +1,210 @@
+/**
+ * One content: what to write, or to ask of the driver, next. The phases are drawn in phase.ts.
+ *
+ * Intent comes before effect: a content is marked, and has its finalizer, before the first CreateSnapshot leaves. The mark stays
+ * until the driver gives a final answer, because a call without one may still cut. So whoever takes over, be it another release or
+ * the upstream sidecar, knows that there may be something to delete.
+ */
+
+import { annotations, finalizers } from "../../api/names.ts";
+import { edit, patchStatus } from "../../api/patches.ts";
+import { type ClusterAction, type EventText, type Next, type Plan, settled } from "../../api/plan.ts";
+import type { VolumeSnapshotContent } from "../../api/types.ts";
+import { unreachable } from "../../base/brand.ts";
+import { type Fault, isFinal } from "../../base/fault.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { rfc3339 } from "../../base/time.ts";
+import type { ContentView, Taken } from "./observe.ts";
+import { phaseOf } from "./phase.ts";
+import { type CsiCall, createCall, deleteCall, listCall, type PreparedCall } from "./plan-calls.ts";
+
+/**
+ * A call to the driver. The hand reads the secret, then writes the intent, then calls: a secret that cannot be read must not
+ * leave a mark behind, or the content could never be deleted.
+ */
+export interface CsiAction {
+  readonly kind: "csi";
+  readonly about: VolumeSnapshotContent;
+  readonly call: CsiCall;
+  readonly intent: readonly ClusterAction[];
+}
+export type SidecarAction = ClusterAction | CsiAction;
+type SidecarPlan = Plan<SidecarAction>;
+
+const kind = "VolumeSnapshotContent";
+const doing = (next: Next, ...actions: readonly (readonly SidecarAction[])[]): SidecarPlan => ({
+  actions: actions.flat(),
+  next,
+});
+const nothing = doing(settled);
+
+export function planContent(view: ContentView): SidecarPlan {
+  const phase = phaseOf(view);
+  switch (phase) {
+    case "foreign":
+      return nothing;
+    case "ready": // A crash between the status and the mark leaves the mark behind.
+      return doing(settled, unmark(view.content));
+    case "removable":
+      return planRemoval(view);
+    case "unverified":
+      return planVerification(view);
+    case "pending":
+    case "uncut":
+      return planCut(view);
+    default:
+      return unreachable(phase);
+  }
+}
+
+const unmark = (content: VolumeSnapshotContent): readonly ClusterAction[] =>
+  edit(kind, content, { annotations: { [annotations.beingCreated]: undefined } });
+
+function planCut(view: ContentView): SidecarPlan {
+  const { content, reply } = view;
+  const prepared = createCall(view);
+  if (prepared.kind === "wrong")
+    return planTrouble(view, "SnapshotCreationFailed", `Failed to create snapshot: ${prepared.message}`, []);
+  switch (reply.kind) {
+    case "taken":
+      return planTaken(view, reply.snapshot);
+    case "failed": // Only a final answer proves that nothing is being cut; the mark goes with it and not before.
+      return planFailure(
+        view,
+        "SnapshotCreationFailed",
+        `Failed to create snapshot: failed to take snapshot of the volume ${content.spec.source.volumeHandle}: ${quoted(reply.fault)}`,
+        reply.fault,
+      );
+    case "unsent":
+      return planTrouble(view, "SnapshotCreationFailed", `Failed to create snapshot: ${reply.fault.message}`, []);
+    default:
+      return doing(settled, ask(content, prepared, intent(content)));
+  }
+}
+
+/** Once a handle is known there is something to delete for certain, and the mark has nothing left to say. */
+function intent(content: VolumeSnapshotContent): readonly ClusterAction[] {
+  if (content.status?.snapshotHandle) return [];
+  const addFinalizers = content.metadata.deletionTimestamp === undefined ? [finalizers.contentBound] : [];
+  return edit(kind, content, { addFinalizers, annotations: { [annotations.beingCreated]: "yes" } });
+}
+
+const ask = (
+  content: VolumeSnapshotContent,
+  { call }: Extract<PreparedCall, { kind: "call" }>,
+  intent: readonly ClusterAction[] = [],
+): readonly SidecarAction[] => [{ kind: "csi", about: content, call, intent }];
+
+function planTaken(view: ContentView, taken: Taken): SidecarPlan {
+  const { content, replyLeftMs } = view;
+  const known = content.status?.snapshotHandle;
+  if (known && known !== taken.handle)
+    return planTrouble(
+      view,
+      "SnapshotCreationFailed",
+      `Failed to create snapshot: the driver answered handle "${taken.handle}" for a snapshot it called "${known}" before; the first one is kept, and the driver must answer the same for the same name`,
+      [],
+    );
+  const next: Next = taken.ready ? settled : { kind: "after", ms: replyLeftMs };
+  const status = patchStatus(kind, content, content.status as JsonObject | undefined, statusWith(content, taken));
+  // The status is written first: a crash between the two leaves a mark too many, never a handle too few.
+  return status.length > 0 ? doing({ kind: "after", ms: 0 }, status) : doing(next, unmark(content));
+}
+
+/** Handle and creation time are facts about the data and are written once. */
+function statusWith(content: VolumeSnapshotContent, taken: Taken): JsonObject {
+  const { error: _cleared, ...old } = content.status ?? {};
+  const size = taken.sizeBytes > 0n ? taken.sizeBytes : old.restoreSize;
+  return {
+    ...(old as JsonObject),
+    snapshotHandle: old.snapshotHandle ?? taken.handle,
+    creationTime: old.creationTime ?? taken.creationTimeNs,
+    readyToUse: taken.ready,
+    ...(size === undefined ? {} : { restoreSize: size }),
+  };
+}
+
+function planVerification(view: ContentView): SidecarPlan {
+  const { content, reply, facts, nowMs } = view;
+  const handle = content.spec.source.snapshotHandle ?? "";
+  if (!facts.canListSnapshots)
+    return planTaken(view, { handle, ready: true, creationTimeNs: BigInt(nowMs) * 1_000_000n, sizeBytes: 0n });
+  const prepared = listCall(view);
+  const trouble = (text: string): SidecarPlan =>
+    planTrouble(
+      view,
+      "SnapshotContentCheckandUpdateFailed",
+      `Failed to check and update snapshot content: ${text}`,
+      [],
+    );
+  if (prepared.kind === "wrong") return trouble(prepared.message);
+  if (reply.kind === "taken") return planTaken(view, reply.snapshot);
+  if (reply.kind === "unsent") return trouble(reply.fault.message);
+  if (reply.kind === "failed") return trouble(quoted(reply.fault));
+  return doing(settled, ask(content, prepared));
+}
+
+function planRemoval(view: ContentView): SidecarPlan {
+  const { content, reply } = view;
+  const release = edit(kind, content, {
+    removeFinalizers: [finalizers.contentBound],
+    annotations: { [annotations.beingCreated]: undefined },
+  });
+  const prepared = deleteCall(content);
+  if (prepared === undefined || reply.kind === "deleted") return doing(settled, release);
+  const trouble = (text: string): SidecarPlan => planTrouble(view, "SnapshotDeleteError", text, []);
+  if (reply.kind === "failed") return trouble(`Failed to delete snapshot: ${quoted(reply.fault)}`);
+  if (reply.kind === "unsent") return trouble(`Failed to get snapshot credentials: ${reply.fault.message}`);
+  return doing(settled, ask(content, prepared));
+}
+
+function planFailure(view: ContentView, reason: string, message: string, fault: Fault): SidecarPlan {
+  // No answer in time is no failure: the cut may be going on, so only an event tells of it and the question is repeated.
+  if (isSilence(fault))
+    return doing(
+      later(view),
+      toldBefore(view.content, message)
+        ? []
+        : [tell(view.content, reason, `${message}; the outcome is not known and the same snapshot is asked for again`)],
+    );
+  return planTrouble(view, reason, message, isFinal(fault) ? unmark(view.content) : []);
+}
+
+const isSilence = ({ code }: Fault): boolean => code === "DeadlineExceeded" || code === "Cancelled" || code === "Lost";
+
+/** Tells the user once per kind of trouble, and looks again when the reply has run out. */
+function planTrouble(
+  view: ContentView,
+  reason: string,
+  message: string,
+  alsoOnMetadata: readonly ClusterAction[],
+): SidecarPlan {
+  const { content, nowMs } = view;
+  if (toldBefore(content, message)) return doing(later(view), alsoOnMetadata);
+  const readyToUse = content.status?.readyToUse === true;
+  const status = patchStatus(kind, content, content.status as JsonObject | undefined, {
+    ...(content.status as JsonObject | undefined),
+    readyToUse,
+    error: { message, time: rfc3339(nowMs) },
+  });
+  // The unmarking waits for the next pass: both writes are guarded by the version the content has now.
+  return {
+    actions: [...status, tell(content, reason, message)],
+    next: alsoOnMetadata.length > 0 ? { kind: "after", ms: 0 } : later(view),
+  };
+}
+
+const later = ({ replyLeftMs }: ContentView): Next => (replyLeftMs > 0 ? { kind: "after", ms: replyLeftMs } : settled);
+
+/** Drivers put request ids and times into their texts; a text that differs only in those is the same trouble. */
+const toldBefore = ({ status }: VolumeSnapshotContent, message: string): boolean =>
+  essence(status?.error?.message ?? "") === essence(message);
+const essence = (message: string): string => message.replace(/[0-9a-f]*\d[0-9a-f-]*/gi, "#");
+
+const tell = (
+  about: VolumeSnapshotContent,
+  reason: string,
+  message: string,
+  type: EventText["type"] = "Warning",
+): ClusterAction => ({ kind: "event", about, event: { type, reason, message } });
+const quoted = (fault: Fault): string => JSON.stringify(fault.message);

@@ -1,0 +1,38 @@
+/** Which API server, whom it must prove to be, and what proves who we are. */
+/** What proves who we are. Never printed, never logged. */
+export interface Credential {
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  /** PEM; both or neither. */
+  readonly certificate?: string | undefined;
+  readonly key?: string | undefined;
+}
+
+/** The header names whom to act as, the key follows its certificate: these two tell credentials apart. */
+export const isSameCredential = (a: Credential, b: Credential): boolean =>
+  a.headers.authorization === b.headers.authorization && a.certificate === b.certificate;
+
+export interface Credentials {
+  current(): Promise<Credential>;
+  /** The server did not accept this one: the next `current` gets a new one where there is a way to. */
+  refused(credential: Credential): void;
+  /** Where they are written down, for messages: `users[0].user.token in /home/me/.kube/config`. */
+  readonly origin: string;
+}
+
+export interface Target {
+  readonly server: URL;
+  /** The namespace of the context or of the pod. */
+  readonly namespace: string;
+  /** The name the server's certificate must carry, when it is not the host of the URL. */
+  readonly serverName?: string | undefined;
+  /** Accept any certificate. */
+  readonly insecure: boolean;
+  /** The authorities to trust, as PEM; undefined: those Node trusts. */
+  authority(): Promise<string | undefined>;
+  readonly credentials: Credentials;
+  readonly origin: { readonly server: string; readonly authority: string };
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export const bearerHeader = (token: string): Credential["headers"] => ({ authorization: `Bearer ${token.trim()}` });

@@ -1,0 +1,94 @@
+/** One request on one connection. */
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from "node:http";
+import type { Socket } from "node:net";
+import type { HttpResponse } from "../base/http.ts";
+import type { Outgoing } from "./call.ts";
+import { cancelledBy } from "./guard.ts";
+import type { Target } from "./target.ts";
+import { streamedBody, wholeBody } from "./transport-body.ts";
+import { faultOfFailure, type Reach } from "./transport-fault.ts";
+import type { Pool } from "./transport-pool.ts";
+
+export interface Wire {
+  readonly target: Target;
+  readonly pool: Pool;
+  readonly responseBytesMax: number;
+}
+
+export type Outcome =
+  | { readonly kind: "answer"; readonly response: HttpResponse }
+  | { readonly kind: "failure"; readonly reason: unknown; readonly reached: Reach; readonly onReusedSocket: boolean };
+
+export const attempt = (wire: Wire, request: Outgoing, identity: OutgoingHttpHeaders): Promise<Outcome> =>
+  new Promise((resolve) => {
+    const { signal, body } = request;
+    if (signal?.aborted) return resolve(failure(cancelledBy(signal.reason), "unsent"));
+    const call = wire.pool.open(
+      {
+        method: request.method,
+        path: `${prefixOf(wire.target.server)}${request.path}`,
+        headers: { ...request.headers, ...identity, ...lengthOf(body) },
+      },
+      request.stream === true ? "stream" : "request",
+    );
+    let reached: Reach = "unsent";
+    const cancel = (): void => void call.destroy(cancelledBy(signal?.reason));
+    const fail = (reason: unknown): void => resolve(failure(reason, reached, call.reusedSocket));
+
+    signal?.addEventListener("abort", cancel, { once: true });
+    call.once("close", () => signal?.removeEventListener("abort", cancel));
+    call.once("socket", (socket) => onceConnected(socket, call, () => (reached = "sent")));
+    call.on("error", fail);
+    call.once("response", (message) => {
+      // Remembered by the stream for its reader; without a listener it would be lost, or end the process.
+      message.on("error", () => undefined);
+      const answer = (content: HttpResponse["body"]): void =>
+        resolve({ kind: "answer", response: responseOf(message, content) });
+      if (request.stream === true && isSuccess(message))
+        answer(streamedBody(message, (reason) => faultOfFailure(reason, wire.target, "sent")));
+      else wholeBody(message, wire.responseBytesMax).then(answer, (reason) => resolve(failure(reason, "sent")));
+    });
+    call.end(body);
+  });
+
+const failure = (reason: unknown, reached: Reach, onReusedSocket = false): Outcome => ({
+  kind: "failure",
+  reason,
+  reached,
+  onReusedSocket,
+});
+
+const prefixOf = ({ pathname }: URL): string => pathname.replace(/\/$/, "");
+
+const lengthOf = (body: Outgoing["body"]): OutgoingHttpHeaders =>
+  body === undefined ? {} : { "content-length": Buffer.byteLength(body) };
+
+const isSuccess = ({ statusCode = 0 }: IncomingMessage): boolean => statusCode < 300;
+
+/** Until then no byte of the request has left. */
+function onceConnected(socket: Socket, call: ClientRequest, then: () => void): void {
+  if (call.reusedSocket) then();
+  else socket.once("encrypted" in socket ? "secureConnect" : "connect", then);
+}
+
+const responseOf = (message: IncomingMessage, body: HttpResponse["body"]): HttpResponse => ({
+  status: message.statusCode ?? 0,
+  headers: plain(message.headers),
+  body,
+});
+
+const plain = (headers: IncomingHttpHeaders): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+
+/**
+ * A kept-alive connection may have been closed by the server just as it was taken: that is no failure of the request. It
+ * may be sent again when nothing of it was read (the write itself failed) or when reading it twice does no harm.
+ */
+export const mayReplay = (request: Outgoing, failed: Extract<Outcome, { kind: "failure" }>): boolean => {
+  if (!failed.onReusedSocket || request.signal?.aborted === true) return false;
+  const code = (failed.reason as NodeJS.ErrnoException).code;
+  if (code === "EPIPE") return true;
+  return (
+    code === "ECONNRESET" && (request.replayable === true || request.method === "GET" || request.method === "HEAD")
+  );
+};

@@ -1,0 +1,72 @@
+/**
+ * The wire to one API server: HTTP/1.1 over kept-alive connections, TLS as the target says, credentials as they are now.
+ * It keeps no deadlines: the caller's signal does.
+ */
+import type { OutgoingHttpHeaders } from "node:http";
+import type { Handler, HttpResponse } from "../base/http.ts";
+import { limits } from "../base/limits.ts";
+import type { Outgoing } from "./call.ts";
+import { type Credential, isSameCredential, type Target } from "./target.ts";
+import { faultOfFailure, unauthenticated } from "./transport-fault.ts";
+import { createPool, isSameTrust, type Pool, type Trust } from "./transport-pool.ts";
+import { attempt, mayReplay, type Wire } from "./transport-send.ts";
+
+export interface Transport {
+  readonly handler: Handler;
+  /** Closes every connection, also those in use. */
+  close(): void;
+}
+
+export interface TransportOptions {
+  readonly socketIdleMsMax?: number | undefined;
+  readonly responseBytesMax?: number | undefined;
+}
+
+export function createTransport(target: Target, options: TransportOptions = {}): Transport {
+  const { socketIdleMsMax = limits.socketIdleMsMax, responseBytesMax = limits.responseBytesMax } = options;
+  let pools: readonly Pool[] = [];
+
+  /** The connections for what is trusted and shown now. After a rotation the old ones finish what they do, and close. */
+  const poolFor = async (credential: Credential): Promise<Pool> => {
+    const { certificate, key } = credential;
+    const trust: Trust = { authority: await target.authority(), certificate, key };
+    const newest = pools[0];
+    if (newest !== undefined && isSameTrust(newest.trust, trust)) return newest;
+    newest?.retire();
+    const pool = createPool(target, trust, socketIdleMsMax);
+    pools = [pool, ...pools.filter((older) => !older.isEmpty())];
+    return pool;
+  };
+
+  const exchange = async (request: Outgoing, credential: Credential): Promise<HttpResponse> => {
+    const wire: Wire = { target, pool: await poolFor(credential), responseBytesMax };
+    const identity = credential.headers as OutgoingHttpHeaders;
+    const first = await attempt(wire, request, identity);
+    if (first.kind === "answer") return first.response;
+    if (!mayReplay(request, first)) throw faultOfFailure(first.reason, target, first.reached);
+    // The other idle connections are as old and most likely dead too: the second attempt gets a new one.
+    wire.pool.dropIdle();
+    const second = await attempt(wire, request, identity);
+    if (second.kind === "answer") return second.response;
+    throw faultOfFailure(second.reason, target, second.reached);
+  };
+
+  return {
+    handler: async (request) => {
+      const credential = await target.credentials.current();
+      const response = await exchange(request, credential);
+      if (response.status !== 401) return response;
+      // A refused request has done nothing and may be repeated whatever it is: once, and only as somebody else.
+      target.credentials.refused(credential);
+      const renewed = await target.credentials.current();
+      if (isSameCredential(renewed, credential)) throw unauthenticated(target);
+      const again = await exchange(request, renewed);
+      if (again.status === 401) throw unauthenticated(target);
+      return again;
+    },
+    close: () => {
+      for (const pool of pools) pool.destroy();
+      pools = [];
+    },
+  };
+}

@@ -1,0 +1,107 @@
+/** Whatever way a run ends, nothing of it stays: no process, no mount, no folder; and nothing of anybody else is touched. */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { test } from "node:test";
+import { type Identity, identify, isAlive, processNamespace } from "./harness/identity.ts";
+import { createInstance } from "./harness/instance.ts";
+import { runFolder, type State, sweep, takeDown, writeState } from "./harness/leftovers.ts";
+import { mountsUnder } from "./harness/mounts.ts";
+import { until } from "./harness/until.ts";
+
+const script = resolve(import.meta.dirname, "control-plane.ts");
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly ended: Promise<number | null>;
+  readonly folder: string;
+  readonly processes: readonly Identity[];
+}
+
+/** What a person sees after `npm run control-plane`. */
+async function startByHand(...args: readonly string[]): Promise<Running> {
+  const child = spawn(process.execPath, [script, ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  const ended = new Promise<number | null>((done) => child.once("exit", done));
+  let text = "";
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+    text += chunk;
+  });
+  const kubeconfig = await until({ what: "a kubeconfig is printed", msMax: 60_000 }, () =>
+    child.exitCode === null ? (/KUBECONFIG=(\S+)\n/.exec(text)?.[1] ?? undefined) : assert.fail("it ended"),
+  );
+  const folder = dirname(kubeconfig);
+  const { processes } = JSON.parse(readFileSync(join(folder, "state.json"), "utf8")) as State;
+  return { child, ended, folder, processes };
+}
+
+const remains = ({ folder, processes }: Running) => ({
+  processes: processes.filter(isAlive),
+  mounts: mountsUnder(folder),
+  folder: existsSync(folder),
+});
+const nothing = { processes: [], mounts: [], folder: false };
+
+for (const [signal, code] of [
+  ["SIGINT", 130],
+  ["SIGTERM", 143],
+  ["SIGHUP", 129],
+] as const)
+  test(`npm run control-plane leaves nothing behind when it gets ${signal}`, async () => {
+    const running = await startByHand();
+    assert.equal(running.processes.length, 3);
+    running.child.kill(signal);
+    assert.equal(await running.ended, code);
+    assert.deepEqual(remains(running), nothing);
+  });
+
+test("the next start takes down what a killed run has left", async () => {
+  const killed = await startByHand();
+  killed.child.kill("SIGKILL");
+  await killed.ended;
+  assert.equal(killed.processes.filter(isAlive).length, 3, "its programs outlive a kill -9");
+  const next = await startByHand();
+  try {
+    assert.deepEqual(remains(killed), nothing);
+    assert.equal(next.processes.filter(isAlive).length, 3);
+  } finally {
+    next.child.kill("SIGINT");
+    await next.ended;
+  }
+});
+
+test("a sweep leaves alone whoever is still running", async () => {
+  const running = await startByHand();
+  assert.ok(!sweep().includes(running.folder));
+  assert.equal(running.processes.filter(isAlive).length, 3);
+  running.child.kill("SIGINT");
+  await running.ended;
+});
+
+test("a process that got the number of one of ours is not killed", async () => {
+  const stranger = spawn("sleep", ["60"], { stdio: "ignore" });
+  const gone: Identity = { pid: 2 ** 22 + 1, startedAt: "never" };
+  const folder = join(runFolder(), "stranger");
+  mkdirSync(folder);
+  writeState(folder, {
+    owner: gone,
+    namespace: processNamespace(),
+    processes: [{ pid: stranger.pid ?? 0, startedAt: "another boot/1" }],
+    links: [],
+  });
+  assert.ok(sweep().includes(folder));
+  assert.ok(!existsSync(folder));
+  assert.notEqual(identify(stranger.pid ?? 0), undefined);
+  stranger.kill();
+});
+
+test("a program that was started a moment before the kill, and never recorded, is found by its mark", async () => {
+  const instance = createInstance();
+  const { pid, ended } = instance.start("shell", "sh", ["-c", "sleep 60 & wait"]);
+  const child = await until({ what: "the shell has a child" }, () =>
+    /\d+/.exec(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8"))?.at(0),
+  );
+  takeDown(instance.folder);
+  await ended;
+  assert.equal(identify(Number(child)), undefined);
+});
