@@ -183,6 +183,23 @@ for (const { patch, uid, type, query, body } of patches)
     assert.deepEqual(bodyOf(asked[0]), body);
   });
 
+test("a patch that came too late is a Conflict, one that breaks a rule is Invalid", async () => {
+  const uidCause = { details: { causes: [{ field: "metadata.uid", message: "field is immutable" }] } };
+  const ruleCause = { details: { causes: [{ field: "data", message: "too long" }, { field: "metadata.uid" }] } };
+  const json: Patch = { type: "json", body: [{ op: "test", path: "/a", value: 1 }] };
+  const merge: Patch = { type: "merge", body: {} };
+  for (const [patch, uid, more, code] of [
+    [json, undefined, { details: {} }, "Conflict"],
+    [json, undefined, ruleCause, "Invalid"],
+    [merge, "u", uidCause, "Conflict"],
+    [merge, "u", ruleCause, "Invalid"],
+    [merge, undefined, { details: {} }, "Invalid"],
+  ] as const) {
+    const { client } = scripted([refusal(422, "Invalid", more)]);
+    await assert.rejects(client.patch({ ...ref, uid }, patch), (reason) => isFault(reason) && reason.code === code);
+  }
+});
+
 test("create, replace and status writes go to their paths, with BigInts as numbers and the version in use", async () => {
   const snapshot = {
     apiVersion: "snapshot.storage.k8s.io/v1beta1",

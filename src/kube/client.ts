@@ -16,7 +16,7 @@ import { listAll } from "./client-list.ts";
 import { watchOnce } from "./client-watch.ts";
 import { createLimiter, type RateLimit } from "./limiter.ts";
 import { type Adoption, adopt, parseAnswer } from "./objects.ts";
-import { bodyOfPatch, queryOfPatch, typeOfPatch } from "./patches.ts";
+import { bodyOfPatch, faultOfPatch, queryOfPatch, typeOfPatch } from "./patches.ts";
 import { withQuery } from "./query.ts";
 
 export interface ClientOptions {
@@ -91,7 +91,9 @@ export function createClient(options: ClientOptions): KubeApi & PathReader {
       const path = written(pathTo(ref, write.subresource), write, queryOfPatch(patch));
       const body = bodyOfPatch(ref, patch, adoptionOf(ref.kind).apiVersion);
       const request = { method: "PATCH", path, body: print(body), replayable: isReplayable(patch), ...signalOf(write) };
-      return answered(ref.kind, request, typeOfPatch(patch));
+      return answered(ref.kind, request, typeOfPatch(patch)).catch((reason: unknown) => {
+        throw faultOfPatch(ref, patch, reason);
+      });
     },
 
     async delete(ref, wanted = {}) {

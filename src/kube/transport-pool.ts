@@ -1,6 +1,7 @@
 /** Kept-alive connections to one server, for one set of certificates. */
 import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type RequestOptions } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import type { Socket } from "node:net";
 import { limits } from "../base/limits.ts";
 import type { Credential, Target } from "./target.ts";
 
@@ -16,6 +17,8 @@ export interface Pool {
   readonly trust: Trust;
   /** Watches hold their connection for minutes: they have their own, or a dozen of them would starve the requests. */
   open(options: RequestOptions, use: "request" | "stream"): ClientRequest;
+  /** Whether it has carried a request before; from now on it has. Node's own mark misses requests that waited for a socket. */
+  isUsed(socket: Socket): boolean;
   /** Closes what nobody uses. */
   dropIdle(): void;
   /** Closes what nobody uses, now and from now on. */
@@ -51,6 +54,7 @@ export function createPool(target: Target, trust: Trust, socketIdleMsMax: number
   const all = [agents.request, agents.stream];
   const send = isTls ? httpsRequest : httpRequest;
   const place = { host: hostOf(target.server), port: target.server.port || (isTls ? 443 : 80) };
+  const used = new WeakSet<Socket>();
   const dropIdle = (): void => {
     for (const { freeSockets } of all)
       for (const sockets of Object.values(freeSockets)) for (const socket of [...(sockets ?? [])]) socket.destroy();
@@ -59,6 +63,11 @@ export function createPool(target: Target, trust: Trust, socketIdleMsMax: number
   return {
     trust,
     open: (options, use) => send({ ...options, ...place, agent: agents[use] }),
+    isUsed: (socket) => {
+      const before = used.has(socket);
+      used.add(socket);
+      return before;
+    },
     dropIdle,
     retire: () => {
       for (const agent of all) agent.maxFreeSockets = 0;

@@ -1,6 +1,5 @@
 /** One request on one connection. */
-import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from "node:http";
-import type { Socket } from "node:net";
+import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import type { HttpResponse } from "../base/http.ts";
 import type { Outgoing } from "./call.ts";
 import { cancelledBy } from "./guard.ts";
@@ -32,12 +31,17 @@ export const attempt = (wire: Wire, request: Outgoing, identity: OutgoingHttpHea
       request.stream === true ? "stream" : "request",
     );
     let reached: Reach = "unsent";
+    let isReused = false;
     const cancel = (): void => void call.destroy(cancelledBy(signal?.reason));
-    const fail = (reason: unknown): void => resolve(failure(reason, reached, call.reusedSocket));
+    const fail = (reason: unknown): void => resolve(failure(reason, reached, isReused));
 
     signal?.addEventListener("abort", cancel, { once: true });
     call.once("close", () => signal?.removeEventListener("abort", cancel));
-    call.once("socket", (socket) => onceConnected(socket, call, () => (reached = "sent")));
+    call.once("socket", (socket) => {
+      isReused = wire.pool.isUsed(socket);
+      if (isReused) reached = "sent";
+      else socket.once("encrypted" in socket ? "secureConnect" : "connect", () => (reached = "sent"));
+    });
     call.on("error", fail);
     call.once("response", (message) => {
       // Remembered by the stream for its reader; without a listener it would be lost, or end the process.
@@ -64,12 +68,6 @@ const lengthOf = (body: Outgoing["body"]): OutgoingHttpHeaders =>
   body === undefined ? {} : { "content-length": Buffer.byteLength(body) };
 
 const isSuccess = ({ statusCode = 0 }: IncomingMessage): boolean => statusCode < 300;
-
-/** Until then no byte of the request has left. */
-function onceConnected(socket: Socket, call: ClientRequest, then: () => void): void {
-  if (call.reusedSocket) then();
-  else socket.once("encrypted" in socket ? "secureConnect" : "connect", then);
-}
 
 const responseOf = (message: IncomingMessage, body: HttpResponse["body"]): HttpResponse => ({
   status: message.statusCode ?? 0,

@@ -92,7 +92,7 @@ function certificateBody({ issuer, subject, key, days, extensions }: Body): Buff
   const from = now + Math.min(days - 1, 0) * dayMs - dayMs / 24;
   return sequence(
     der(0xa0, integer(Buffer.from([2]))),
-    integer(randomBytes(16)),
+    integer(serialNumber()),
     sequence(objectId(oids.ecdsaWithSha256)),
     issuer,
     sequence(time(from), time(now + days * dayMs)),
@@ -103,6 +103,9 @@ function certificateBody({ issuer, subject, key, days, extensions }: Body): Buff
 }
 
 const dayMs = 86_400_000;
+
+/** DER wants the shortest form: a number that begins with a zero byte would be refused, once in some hundred certificates. */
+const serialNumber = (): Buffer => Buffer.concat([Buffer.of(1), randomBytes(15)]);
 
 const signed = (key: KeyObject, body: Buffer): Buffer =>
   sequence(body, sequence(objectId(oids.ecdsaWithSha256)), bits(sign("sha256", body, key), 0));
