@@ -30,8 +30,10 @@ export interface SnapshotView {
   readonly defaultClasses: readonly VolumeSnapshotClass[];
   /** Claims, in any namespace, that wait for a volume made from this snapshot. */
   readonly restoring: readonly PersistentVolumeClaim[];
-  /** Nodes the volume can be reached from; undefined unless snapshots are taken node by node. */
+  /** The node the volume is reached from; undefined unless snapshots are taken node by node. */
   readonly node: string | undefined;
+  /** Whether the volume's mode is written into the content, so that a restore cannot change it. */
+  readonly keepsVolumeMode: boolean;
   readonly nowMs: Millis;
 }
 
@@ -47,37 +49,48 @@ export interface ContentView {
   readonly snapshot: VolumeSnapshot | undefined;
 }
 
-/** What is read of one kind's cache. */
-export interface ReadStore<K extends KindName> {
+/** What is read of one kind's cache; kube/store.ts has it all. */
+interface Cache<K extends KindName, Index extends string = never> {
   get(key: Key): ObjectOf<K> | undefined;
-  keysBy(index: string, value: string): Iterable<Key>;
-  list(): Iterable<ObjectOf<K>>;
+  all(): Iterable<ObjectOf<K>>;
+  keysBy(index: Index, value: string): readonly Key[];
+  by(index: Index, value: string): readonly ObjectOf<K>[];
 }
-export interface SnapshotStores {
-  readonly VolumeSnapshot: ReadStore<"VolumeSnapshot">;
-  readonly VolumeSnapshotContent: ReadStore<"VolumeSnapshotContent">;
-  readonly VolumeSnapshotClass: ReadStore<"VolumeSnapshotClass">;
-  readonly PersistentVolumeClaim: ReadStore<"PersistentVolumeClaim">;
-  readonly PersistentVolume: ReadStore<"PersistentVolume">;
+export interface SnapshotCaches {
+  readonly VolumeSnapshot: Cache<"VolumeSnapshot", keyof typeof indexes.VolumeSnapshot>;
+  readonly VolumeSnapshotContent: Cache<"VolumeSnapshotContent">;
+  readonly VolumeSnapshotClass: Cache<"VolumeSnapshotClass">;
+  readonly PersistentVolumeClaim: Cache<"PersistentVolumeClaim", keyof typeof indexes.PersistentVolumeClaim>;
+  readonly PersistentVolume: Cache<"PersistentVolume">;
+}
+
+/** What the flags say that a decision depends on. */
+export interface SnapshotOptions {
+  readonly preventVolumeModeConversion: boolean;
+  /** The node a volume is reached from, where snapshots are taken node by node. */
+  nodeOf(volume: PersistentVolume): string | undefined;
 }
 
 /** The secondary indexes observe looks things up by; index.ts hands them to the stores. */
 export const indexes = {
   VolumeSnapshot: {
     claim: ({ metadata, spec }: VolumeSnapshot) =>
-      spec.source.persistentVolumeClaimName ? [keyIn(metadata.namespace, spec.source.persistentVolumeClaimName)] : [],
-    class: ({ spec }: VolumeSnapshot) => [spec.volumeSnapshotClassName ?? ""],
+      spec.source.persistentVolumeClaimName
+        ? keyIn(metadata.namespace, spec.source.persistentVolumeClaimName)
+        : undefined,
+    /** Snapshots without a class stand under "". */
+    class: ({ spec }: VolumeSnapshot) => spec.volumeSnapshotClassName ?? "",
+    content: (snapshot: VolumeSnapshot) => contentNameOf(snapshot),
   },
   PersistentVolumeClaim: {
     restoresFrom: (claim: PersistentVolumeClaim) => restoredSnapshotKeys(claim),
-    volume: ({ spec }: PersistentVolumeClaim) => (spec?.volumeName ? [spec.volumeName] : []),
   },
 } as const;
 
 const snapshotGroup = "snapshot.storage.k8s.io";
 
 /** dataSourceRef may name a snapshot of another namespace; dataSource never does. */
-function restoredSnapshotKeys({ metadata, spec }: PersistentVolumeClaim): Key[] {
+export function restoredSnapshotKeys({ metadata, spec }: PersistentVolumeClaim): Key[] {
   const found = [spec?.dataSourceRef, spec?.dataSource].filter(
     (source) => source?.kind === "VolumeSnapshot" && source.apiGroup === snapshotGroup,
   );
@@ -101,10 +114,10 @@ export const contentNameOf = (snapshot: VolumeSnapshot): string => {
 };
 
 export function observeSnapshot(
-  stores: SnapshotStores,
+  stores: SnapshotCaches,
+  options: SnapshotOptions,
   key: Key,
   nowMs: Millis,
-  nodeOf: (volume: PersistentVolume) => string | undefined = () => undefined,
 ): SnapshotView | undefined {
   const snapshot = stores.VolumeSnapshot.get(key);
   if (snapshot === undefined) return undefined;
@@ -126,38 +139,39 @@ export function observeSnapshot(
     snapshotClass: className ? stores.VolumeSnapshotClass.get(keyIn(undefined, className)) : undefined,
     defaultClasses: className ? [] : defaultClassesOf(stores, volume?.spec?.csi?.driver),
     restoring: restoringFrom(stores, key),
-    node: volume === undefined ? undefined : nodeOf(volume),
+    node: volume === undefined ? undefined : options.nodeOf(volume),
+    keepsVolumeMode: options.preventVolumeModeConversion,
     nowMs,
   };
 }
 
-function defaultClassesOf(stores: SnapshotStores, driver: string | undefined): readonly VolumeSnapshotClass[] {
+function defaultClassesOf(stores: SnapshotCaches, driver: string | undefined): readonly VolumeSnapshotClass[] {
   if (driver === undefined) return [];
-  return [...stores.VolumeSnapshotClass.list()].filter(
+  return [...stores.VolumeSnapshotClass.all()].filter(
     (item) => item.driver === driver && item.metadata.annotations?.[annotations.defaultClass] === "true",
   );
 }
 
-function restoringFrom(stores: SnapshotStores, key: Key): readonly PersistentVolumeClaim[] {
-  const claims = [...stores.PersistentVolumeClaim.keysBy("restoresFrom", key)].map((claimKey) =>
-    stores.PersistentVolumeClaim.get(claimKey),
+const restoringFrom = (stores: SnapshotCaches, key: Key): readonly PersistentVolumeClaim[] =>
+  stores.PersistentVolumeClaim.by("restoresFrom", key).filter(
+    ({ metadata, status }) => status?.phase === "Pending" && metadata.deletionTimestamp === undefined,
   );
-  return claims.filter(
-    (claim): claim is PersistentVolumeClaim =>
-      claim?.status?.phase === "Pending" && claim.metadata.deletionTimestamp === undefined,
-  );
-}
 
-export function observeClaim(stores: SnapshotStores, key: Key, nowMs: Millis): ClaimView | undefined {
+export function observeClaim(
+  stores: SnapshotCaches,
+  options: SnapshotOptions,
+  key: Key,
+  nowMs: Millis,
+): ClaimView | undefined {
   const claim = stores.PersistentVolumeClaim.get(key);
   if (claim === undefined) return undefined;
-  const snapshots = [...stores.VolumeSnapshot.keysBy("claim", keyOf(claim))].map((snapshotKey) =>
-    observeSnapshot(stores, snapshotKey, nowMs),
+  const snapshots = stores.VolumeSnapshot.keysBy("claim", keyOf(claim)).map((snapshotKey) =>
+    observeSnapshot(stores, options, snapshotKey, nowMs),
   );
   return { claim, snapshots: snapshots.filter((view): view is SnapshotView => view !== undefined) };
 }
 
-export function observeContent(stores: SnapshotStores, key: Key): ContentView | undefined {
+export function observeContent(stores: SnapshotCaches, key: Key): ContentView | undefined {
   const content = stores.VolumeSnapshotContent.get(key);
   if (content === undefined) return undefined;
   const { namespace, name } = content.spec.volumeSnapshotRef ?? {};

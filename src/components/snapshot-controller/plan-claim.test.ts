@@ -20,6 +20,7 @@ const of = (seen: PersistentVolumeClaim, change: Partial<SnapshotView> = {}): Sn
     defaultClasses: [],
     restoring: [],
     node: undefined,
+    keepsVolumeMode: true,
     nowMs: 0,
   };
   return { ...base, snapshot, source: sourceOf(snapshot), ...change };

@@ -40,7 +40,9 @@ export function contentFor(view: SnapshotView): Draft<VolumeSnapshotContent> | u
       volumeSnapshotClassName: chosen.metadata.name,
       deletionPolicy: chosen.deletionPolicy,
       driver: chosen.driver,
-      ...(volume?.spec?.volumeMode === undefined ? {} : { sourceVolumeMode: volume.spec.volumeMode }),
+      ...(volume?.spec?.volumeMode === undefined || !view.keepsVolumeMode
+        ? {}
+        : { sourceVolumeMode: volume.spec.volumeMode }),
     },
   });
 }

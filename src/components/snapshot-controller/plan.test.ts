@@ -38,6 +38,7 @@ const aView = (change: Partial<SnapshotView> = {}): SnapshotView => {
     defaultClasses: [],
     restoring: [],
     node: undefined,
+    keepsVolumeMode: true,
     nowMs: bornMs + 500,
     ...change,
   };

@@ -1,0 +1,80 @@
+/** The snapshot-controller: three controllers over the same caches. This file only wires; the decisions are in plan*.ts. */
+import type { EventText } from "../../api/plan.ts";
+import type { KubeObject } from "../../api/types.ts";
+import type { Millis } from "../../base/brand.ts";
+import type { Log } from "../../base/log.ts";
+import type { World } from "../../base/world.ts";
+import type { KubeApi } from "../../kube/api.ts";
+import { createStores, watchStores } from "../../kube/stores.ts";
+import { createController } from "../../runtime/controller.ts";
+import { createHands } from "../../runtime/hands.ts";
+import type { Backoff, QueueObserver } from "../../runtime/queue.ts";
+import { observeClaim, observeContent, observeSnapshot, type SnapshotOptions } from "./observe.ts";
+import { planSnapshot } from "./plan.ts";
+import { planClaim } from "./plan-claim.ts";
+import { planContent } from "./plan-content.ts";
+import { claimWakes, contentWakes, type SnapshotStores, snapshotWakes, storeTable } from "./wakes.ts";
+
+export interface SnapshotControllerDeps {
+  readonly api: KubeApi;
+  readonly world: World;
+  readonly log: Log;
+  readonly options: SnapshotOptions;
+  readonly workers: number;
+  readonly backoff: Backoff;
+  readonly resyncMs?: Millis | undefined;
+  readonly leading?: (() => boolean) | undefined;
+  record(about: KubeObject, event: EventText): void;
+  observer?(queue: string): QueueObserver;
+}
+
+export interface SnapshotController {
+  readonly stores: SnapshotStores;
+  /** Works until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+export function createSnapshotController(deps: SnapshotControllerDeps): SnapshotController {
+  const { api, world, log, options, leading } = deps;
+  const stores = createStores(storeTable, log);
+  const hands = createHands({ api, stores, leading, record: deps.record });
+  const shared = (name: string) => ({
+    name,
+    stores,
+    hands,
+    workers: deps.workers,
+    world,
+    log,
+    backoff: deps.backoff,
+    resyncMs: deps.resyncMs,
+    leading,
+    observer: deps.observer?.(name),
+  });
+  const controllers = [
+    createController({
+      ...shared("snapshot-controller-snapshot"),
+      wakes: snapshotWakes,
+      observe: (seen, key) => observeSnapshot(seen, options, key, world.now()),
+      plan: planSnapshot,
+    }),
+    createController({
+      ...shared("snapshot-controller-claim"),
+      wakes: claimWakes,
+      observe: (seen, key) => observeClaim(seen, options, key, world.now()),
+      plan: planClaim,
+    }),
+    createController({
+      ...shared("snapshot-controller-content"),
+      wakes: contentWakes,
+      observe: (seen, key) => observeContent(seen, key),
+      plan: planContent,
+    }),
+  ];
+  return {
+    stores,
+    async run(signal) {
+      const watching = watchStores(api, storeTable, stores, { world, log, signal });
+      await Promise.all([watching, ...controllers.map((controller) => controller.run(signal))]);
+    },
+  };
+}
