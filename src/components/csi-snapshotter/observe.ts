@@ -25,7 +25,7 @@ export type Reply =
 
 export interface Slot {
   readonly reply: Reply;
-  /** When the reply stops counting and the question is asked again. */
+  /** When, by the monotonic clock, the reply stops counting and the question is asked again. */
   readonly expiresAtMs: Millis;
 }
 
@@ -39,8 +39,6 @@ export interface SidecarOptions {
   /** -1: the whole uid. */
   readonly snapshotNameUuidLength: number;
   readonly extraCreateMetadata: boolean;
-  /** How often a snapshot that is not ready is asked about. */
-  readonly pollMs: Millis;
 }
 
 export interface ContentView {
@@ -53,6 +51,11 @@ export interface ContentView {
   readonly options: SidecarOptions;
   readonly nowMs: Millis;
 }
+
+/** The secondary indexes; index.ts hands them to the stores. */
+export const indexes = {
+  VolumeSnapshotContent: { class: ({ spec }: VolumeSnapshotContent) => spec.volumeSnapshotClassName },
+} as const;
 
 interface Caches {
   readonly VolumeSnapshotContent: { get(key: Key): VolumeSnapshotContent | undefined };
@@ -69,13 +72,13 @@ export interface Surroundings {
 export function observe(
   { stores, slots, facts, options }: Surroundings,
   key: Key,
-  nowMs: Millis,
+  { nowMs, elapsedMs }: { readonly nowMs: Millis; readonly elapsedMs: Millis },
 ): ContentView | undefined {
   const content = stores.VolumeSnapshotContent.get(key);
   if (content === undefined) return undefined;
   const className = content.spec.volumeSnapshotClassName;
   const slot = slots.get(content.metadata.uid);
-  const replyLeftMs = (slot?.expiresAtMs ?? 0) - nowMs;
+  const replyLeftMs = (slot?.expiresAtMs ?? 0) - elapsedMs;
   return {
     content,
     snapshotClass: className ? stores.VolumeSnapshotClass.get(keyIn(undefined, className)) : undefined,

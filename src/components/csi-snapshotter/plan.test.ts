@@ -16,7 +16,6 @@ const options = {
   snapshotNamePrefix: "snapshot",
   snapshotNameUuidLength: -1,
   extraCreateMetadata: false,
-  pollMs: 1_000,
 };
 const cut: Taken = { handle: "s-1", ready: true, creationTimeNs: 1_767_225_601_123_456_789n, sizeBytes: 5n };
 const ready = { snapshotHandle: "s-1", readyToUse: true, creationTime: cut.creationTimeNs, restoreSize: 5n };

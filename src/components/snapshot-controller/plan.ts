@@ -117,8 +117,9 @@ function planStatus(view: SnapshotView): Plan {
 /** The sidecar has not said anything about the content that a user should hear of. */
 const isSilent = ({ status }: VolumeSnapshotContent): boolean =>
   status?.readyToUse !== true && status?.creationTime === undefined && status?.error === undefined;
+/** Never longer than the delay itself, however far our clock is from the server's. */
 const ageLeftMs = ({ metadata }: VolumeSnapshotContent, nowMs: number): number =>
-  Date.parse(metadata.creationTimestamp ?? "") + bindingWriteDelayMs - nowMs;
+  Math.min(bindingWriteDelayMs, Date.parse(metadata.creationTimestamp ?? "") + bindingWriteDelayMs - nowMs);
 
 function milestones(snapshot: VolumeSnapshot, wanted: NonNullable<VolumeSnapshot["status"]>): readonly ClusterAction[] {
   const events: ClusterAction[] = [];

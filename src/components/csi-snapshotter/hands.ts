@@ -1,0 +1,144 @@
+/**
+ * The hand that speaks with the driver. Whatever comes of a call, a reply or a fault, lands in the content's slot and wakes the
+ * content; the planner decides what it means. Secrets are read right before the call and not kept.
+ */
+
+import type { ClusterAction } from "../../api/plan.ts";
+import { keyOf, type VolumeSnapshotContent } from "../../api/types.ts";
+import type { Key, Millis } from "../../base/brand.ts";
+import { Fault } from "../../base/fault.ts";
+import type { World } from "../../base/world.ts";
+import type { CsiClient } from "../../csi/client.ts";
+import type { KubeApi } from "../../kube/api.ts";
+import type { Gate } from "../../runtime/gate.ts";
+import { type Hand, type Hands, notLeading } from "../../runtime/hands.ts";
+import { type Backoff, backoffMs } from "../../runtime/queue.ts";
+import type { Reply, Slot } from "./observe.ts";
+import type { CsiAction } from "./plan.ts";
+import type { CsiCall } from "./plan-calls.ts";
+import { takenFrom } from "./reply.ts";
+
+export interface CsiHandOptions {
+  readonly api: KubeApi;
+  readonly csi: CsiClient;
+  readonly cluster: Hands<ClusterAction>;
+  readonly slots: Slots;
+  readonly gate: Gate;
+  readonly world: World;
+  leading(): boolean;
+  wake(key: Key): void;
+}
+
+/** Replies by the content's uid. Each knows how long it holds: until the next try, the next poll, or for good. */
+export interface Slots extends ReadonlyMap<string, Slot> {
+  put(uid: string, reply: Reply): void;
+  forget(uid: string): void;
+}
+
+interface Timing {
+  readonly backoff: Backoff;
+  /** First and longest pause between two questions whether a snapshot is ready. */
+  readonly poll: Backoff;
+}
+
+export function createSlots(world: World, { backoff, poll }: Timing): Slots {
+  const slots = new Map<string, Slot & { readonly tries: number }>();
+  const holdsMs = (reply: Reply, tries: number): Millis => {
+    if (reply.kind === "failed" || reply.kind === "unsent") return backoffMs(backoff, tries, world.random());
+    return reply.kind === "taken" && !reply.snapshot.ready
+      ? backoffMs(poll, tries, world.random())
+      : Number.POSITIVE_INFINITY;
+  };
+  return Object.assign(slots, {
+    put(uid: string, reply: Reply): void {
+      const before = slots.get(uid);
+      const tries = before?.reply.kind === reply.kind ? before.tries + 1 : 0;
+      slots.set(uid, { reply, tries, expiresAtMs: world.elapsed() + holdsMs(reply, tries) });
+    },
+    forget: (uid: string): void => void slots.delete(uid),
+  });
+}
+
+export function createCsiHand({
+  api,
+  csi,
+  cluster,
+  slots,
+  gate,
+  world,
+  leading,
+  wake,
+}: CsiHandOptions): Hand<CsiAction> {
+  const readSecret = async (call: CsiCall, signal: AbortSignal): Promise<Record<string, string>> => {
+    if (call.secret === undefined) return {};
+    const { namespace, name } = call.secret;
+    const secret = await api.get({ kind: "Secret", namespace, name }, { signal });
+    return Object.fromEntries(
+      Object.entries(secret.data ?? {}).map(([key, value]) => [key, Buffer.from(value, "base64").toString("utf8")]),
+    );
+  };
+
+  const answer = (about: VolumeSnapshotContent, reply: Reply): void => {
+    slots.put(about.metadata.uid, reply);
+    wake(keyOf(about));
+  };
+
+  return async ({ about, call, intent }, signal) => {
+    let secrets: Record<string, string>;
+    try {
+      secrets = await readSecret(call, signal);
+    } catch (reason) {
+      if (signal.aborted) throw reason;
+      return answer(about, { kind: "unsent", fault: unreadable(call, Fault.from(reason)) });
+    }
+    for (const write of intent) await cluster[write.kind](write as never, signal);
+    const reply = await gate(async () => {
+      if (!leading()) throw notLeading();
+      return ask(csi, call, secrets, BigInt(world.now()) * 1_000_000n, signal);
+    });
+    answer(about, reply);
+  };
+}
+
+const unreadable = ({ secret }: CsiCall, { code, message }: Fault): Fault =>
+  new Fault(
+    code,
+    `secret ${secret?.namespace}/${secret?.name} cannot be read: ${message}; create it, or let the sidecar's role read it`,
+  );
+
+async function ask(
+  csi: CsiClient,
+  call: CsiCall,
+  secrets: Record<string, string>,
+  nowNs: bigint,
+  signal: AbortSignal,
+): Promise<Reply> {
+  try {
+    switch (call.method) {
+      case "create": {
+        const { name, volumeHandle: sourceVolumeId, parameters } = call;
+        const { snapshot } = await csi.controller.createSnapshot(
+          { name, sourceVolumeId, parameters: { ...parameters }, secrets },
+          { signal },
+        );
+        return { kind: "taken", snapshot: takenFrom(snapshot, nowNs) };
+      }
+      case "list": {
+        const { entries } = await csi.controller.listSnapshots({ snapshotId: call.handle, secrets }, { signal });
+        const found = entries.find(({ snapshot }) => snapshot?.snapshotId === call.handle);
+        if (found === undefined)
+          throw new Fault(
+            "NotFound",
+            `can not find snapshot for snapshotID ${call.handle}: correct spec.source.snapshotHandle, or bring the snapshot back`,
+          );
+        return { kind: "taken", snapshot: takenFrom(found.snapshot, nowNs) };
+      }
+      case "delete":
+        await csi.controller.deleteSnapshot({ snapshotId: call.handle, secrets }, { signal });
+        return { kind: "deleted" };
+    }
+  } catch (reason) {
+    if (signal.aborted) throw reason;
+    return { kind: "failed", fault: Fault.from(reason) };
+  }
+}

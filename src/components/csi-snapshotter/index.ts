@@ -1,0 +1,102 @@
+/** The csi-snapshotter sidecar: one controller over the contents of one driver. This file only wires. */
+import type { EventText } from "../../api/plan.ts";
+import { type KubeObject, keyOf } from "../../api/types.ts";
+import type { Millis } from "../../base/brand.ts";
+import type { Log } from "../../base/log.ts";
+import type { World } from "../../base/world.ts";
+import type { CsiClient } from "../../csi/client.ts";
+import type { KubeApi } from "../../kube/api.ts";
+import { createStores, type StoresOf, type StoreTable, watchStores } from "../../kube/stores.ts";
+import { createController, type Wakes } from "../../runtime/controller.ts";
+import { createGate } from "../../runtime/gate.ts";
+import { createHands } from "../../runtime/hands.ts";
+import type { Backoff, QueueObserver } from "../../runtime/queue.ts";
+import { createCsiHand, createSlots } from "./hands.ts";
+import { type DriverFacts, indexes, observe, type SidecarOptions } from "./observe.ts";
+import { planContent } from "./plan.ts";
+
+const storeTable = {
+  VolumeSnapshotContent: { indexes: indexes.VolumeSnapshotContent },
+  VolumeSnapshotClass: {},
+} as const satisfies StoreTable;
+type SidecarStores = StoresOf<typeof storeTable>;
+
+/** A class concerns the contents that name it: its parameters may have been all that was missing. */
+const wakes: Wakes<SidecarStores> = {
+  VolumeSnapshotContent: (content) => [keyOf(content)],
+  VolumeSnapshotClass: ({ metadata }, stores) => stores.VolumeSnapshotContent.keysBy("class", metadata.name),
+};
+
+export interface CsiSnapshotterDeps {
+  readonly api: KubeApi;
+  readonly csi: CsiClient;
+  readonly facts: DriverFacts;
+  readonly options: SidecarOptions;
+  readonly world: World;
+  readonly log: Log;
+  /** CSI calls under way at once. */
+  readonly callsAtOnce: number;
+  readonly backoff: Backoff;
+  readonly poll: Backoff;
+  readonly resyncMs?: Millis | undefined;
+  /** Where snapshots are taken node by node: contents labelled with this node only. */
+  readonly labelSelector?: string | undefined;
+  readonly leading?: (() => boolean) | undefined;
+  record(about: KubeObject, event: EventText): void;
+  observer?(queue: string): QueueObserver;
+}
+
+/** Contents looked at while others wait for the driver: waiting costs nothing, so there may be many. */
+const contentsAtOnce = 1_000;
+
+export function createCsiSnapshotter(deps: CsiSnapshotterDeps): {
+  readonly stores: SidecarStores;
+  run(signal: AbortSignal): Promise<void>;
+} {
+  const { api, csi, facts, options, world, log, leading = () => true } = deps;
+  const table = {
+    ...storeTable,
+    VolumeSnapshotContent: { ...storeTable.VolumeSnapshotContent, labelSelector: deps.labelSelector },
+  };
+  const stores = createStores(table, log);
+  const slots = createSlots(world, { backoff: deps.backoff, poll: deps.poll });
+  const cluster = createHands({ api, stores, leading, record: deps.record });
+  const name = "csi-snapshotter-content";
+  const controller = createController({
+    name,
+    stores,
+    wakes,
+    observe: (seen, key) =>
+      observe({ stores: seen, slots, facts, options }, key, { nowMs: world.now(), elapsedMs: world.elapsed() }),
+    plan: planContent,
+    hands: {
+      ...cluster,
+      csi: createCsiHand({
+        api,
+        csi,
+        cluster,
+        slots,
+        gate: createGate(deps.callsAtOnce),
+        world,
+        leading,
+        wake: (key) => controller.wake(key),
+      }),
+    },
+    workers: contentsAtOnce,
+    world,
+    log,
+    backoff: deps.backoff,
+    resyncMs: deps.resyncMs,
+    leading,
+    observer: deps.observer?.(name),
+  });
+  stores.VolumeSnapshotContent.onChange((before, after) => {
+    if (before !== undefined && after === undefined) slots.forget(before.metadata.uid);
+  });
+  return {
+    stores,
+    async run(signal) {
+      await Promise.all([watchStores(api, table, stores, { world, log, signal }), controller.run(signal)]);
+    },
+  };
+}
