@@ -1,5 +1,7 @@
 /** What is particular to each built-in kind, by "group/Kind". */
 import type { Parts } from "../contracts.ts";
+import { rbacStrategies } from "../rbac/objects.ts";
+import { reviewStrategies } from "../rbac/reviews.ts";
 import { createClaimStrategy } from "./claims.ts";
 import { namespaceStrategy, nodeStrategy } from "./cluster.ts";
 import { configMapStrategy, secretStrategy } from "./configs.ts";
@@ -29,6 +31,8 @@ export const createStrategies = ({
   "/PersistentVolume": volumeStrategy,
   "/PersistentVolumeClaim": createClaimStrategy(dataSources),
   "/Secret": secretStrategy,
+  ...rbacStrategies,
+  ...reviewStrategies,
   "coordination.k8s.io/Lease": leaseStrategy,
   "events.k8s.io/Event": modernEventStrategy,
   "storage.k8s.io/CSIDriver": csiDriverStrategy,

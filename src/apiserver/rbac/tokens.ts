@@ -1,0 +1,47 @@
+/** Who is asking: a static token file, one line per token: `token,user,uid,"group1,group2"`. */
+import { Fault } from "../../base/fault.ts";
+import type { User } from "../contracts.ts";
+
+export type Authenticate = (headers: Readonly<Record<string, string>>) => User | undefined;
+
+const everyone = "system:authenticated";
+
+/** Fields may be quoted; a quote inside of quotes is doubled. Empty lines and lines beginning with # are skipped. */
+export function parseTokens(text: string): ReadonlyMap<string, User> {
+  const users = new Map<string, User>();
+  for (const [index, line] of text.split(/\r?\n/).entries()) {
+    if (line.trim() === "" || line.startsWith("#")) continue;
+    const [token = "", name = "", uid = "", groups = ""] = fieldsOf(line);
+    if (token === "" || name === "")
+      throw new Fault(
+        "InvalidArgument",
+        `line ${index + 1} of the token file needs a token and a user name: write token,user,uid,"group1,group2"`,
+      );
+    const listed = groups.split(",").map((group) => group.trim());
+    users.set(token, {
+      name,
+      ...(uid === "" ? {} : { uid }),
+      groups: [...listed.filter((group) => group !== ""), everyone],
+    });
+  }
+  return users;
+}
+
+function fieldsOf(line: string): readonly string[] {
+  const fields = line.matchAll(/(?:^|,)\s*(?:"((?:[^"]|"")*)"|([^,]*))\s*/g);
+  return [...fields].map(([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain?.trim() ?? "");
+}
+
+/** Undefined: nobody we know, and nobody unnamed is let in. */
+export const createAuthenticator =
+  (users: ReadonlyMap<string, User>): Authenticate =>
+  (headers) => {
+    const [, token] = /^bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? "") ?? [];
+    return token === undefined ? undefined : users.get(token);
+  };
+
+/** A service account is a user of this name, and of three groups. */
+export const serviceAccountUser = (namespace: string, name: string): User => ({
+  name: `system:serviceaccount:${namespace}:${name}`,
+  groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, everyone],
+});
