@@ -25,6 +25,10 @@ export const limits = {
   watchLivelyMsMin: 1_000,
   /** Fruitless attempts to resume a watch before everything is listed anew. */
   watchResumesMax: 5,
+  /** How seldom a candidate may look at the lease of another. */
+  leaseLookMsMax: 1_000,
+  leaseAttemptMsMin: 1_000,
+  leaseReleaseMsMax: 5_000,
   csiCallMsMax: 60_000,
   csiProbeMsMax: 5_000,
   csiProbeEveryMs: 1_000,

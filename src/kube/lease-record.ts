@@ -1,0 +1,92 @@
+/**
+ * Who may lead: the deciding part of the election, as pure functions of what was read and when.
+ *
+ * The record's own dates come from another machine's clock and are never compared with ours. What counts is how long *we*
+ * have been looking at an unchanged record: after the duration it states, its holder has failed to renew it.
+ */
+import type { Draft, Lease } from "../api/types.ts";
+import type { Millis } from "../base/brand.ts";
+import { equal } from "../base/json.ts";
+
+type LeaseSpec = NonNullable<Lease["spec"]>;
+
+/** The record as last read, and since when, by our monotonic clock, it has read like that. */
+export interface Observation {
+  /** The last one there was, if any was ever there. */
+  readonly lease: Lease | undefined;
+  readonly since: Millis;
+  /** It was there and has been deleted. Its holder may not know yet. */
+  readonly missing: boolean;
+}
+
+export function observe(previous: Observation | undefined, read: Lease | undefined, at: Millis): Observation {
+  if (read === undefined) {
+    // The holder may have renewed it just before it was deleted: count from now.
+    return { lease: previous?.lease, since: previous?.missing ? previous.since : at, missing: true };
+  }
+  const unchanged = previous?.lease !== undefined && !previous.missing && equal(previous.lease.spec, read.spec);
+  return { lease: read, since: unchanged ? previous.since : at, missing: false };
+}
+
+export type LeaseStep =
+  | { readonly kind: "create" }
+  | { readonly kind: "take"; readonly lease: Lease }
+  | { readonly kind: "renew"; readonly lease: Lease }
+  /** Another one leads, at least until then. */
+  | { readonly kind: "wait"; readonly holder: string; readonly until: Millis };
+
+export function decide(
+  { lease, since, missing }: Observation,
+  identity: string,
+  now: Millis,
+  durationMs: Millis,
+): LeaseStep {
+  const holder = lease?.spec?.holderIdentity ?? "";
+  const seconds = lease?.spec?.leaseDurationSeconds;
+  const until = since + (seconds === undefined || seconds <= 0 ? durationMs : seconds * 1_000);
+  const isFree = holder === "" || holder === identity || now >= until;
+  if (!isFree) return { kind: "wait", holder, until };
+  if (lease === undefined || missing) return { kind: "create" };
+  return holder === identity ? { kind: "renew", lease } : { kind: "take", lease };
+}
+
+/** Kubernetes' MicroTime wants exactly six fraction digits. */
+export const microTime = (now: Millis): string => new Date(now).toISOString().replace("Z", "000Z");
+
+export interface Claim {
+  readonly identity: string;
+  readonly durationMs: Millis;
+  readonly labels: Readonly<Record<string, string>>;
+  /** By the wall clock: for people to read, and for nothing else. */
+  readonly now: Millis;
+}
+
+const heldBy = ({ identity, durationMs, now }: Claim) => ({
+  holderIdentity: identity,
+  leaseDurationSeconds: Math.ceil(durationMs / 1_000),
+  renewTime: microTime(now),
+});
+
+export const createdLease = (namespace: string, name: string, claim: Claim): Draft<Lease> => ({
+  apiVersion: "coordination.k8s.io/v1",
+  kind: "Lease",
+  metadata: { namespace, name, ...(Object.keys(claim.labels).length > 0 ? { labels: claim.labels } : {}) },
+  spec: { ...heldBy(claim), acquireTime: microTime(claim.now), leaseTransitions: 0 },
+});
+
+/** The lease exactly as read, plus our claim: fields that we do not know stay what they are. */
+export function claimedLease(lease: Lease, claim: Claim): Lease {
+  const held = { ...lease.spec, ...heldBy(claim) };
+  const spec: LeaseSpec =
+    lease.spec?.holderIdentity === claim.identity
+      ? held
+      : { ...held, acquireTime: microTime(claim.now), leaseTransitions: (lease.spec?.leaseTransitions ?? 0) + 1 };
+  const labels = { ...lease.metadata.labels, ...claim.labels };
+  return { ...lease, metadata: Object.keys(labels).length > 0 ? { ...lease.metadata, labels } : lease.metadata, spec };
+}
+
+/** Nobody's: whoever sees it may take it at once. */
+export function releasedLease(lease: Lease, now: Millis): Lease {
+  const freed = { holderIdentity: "", leaseDurationSeconds: 1, renewTime: microTime(now), acquireTime: microTime(now) };
+  return { ...lease, spec: { ...lease.spec, ...freed } };
+}

@@ -1,0 +1,237 @@
+/**
+ * Leader election by a Lease, compatible with client-go's.
+ *
+ *  candidate ──── lease free, released or run out ────▶ leader ──── work done or told to stop ────▶ released
+ *                                                          └── renew deadline passed, or another holds it ──▶ lost
+ *
+ * Why there are never two leaders: a leader counts its renew deadline from *before* it sent the last renewal that succeeded;
+ * a candidate counts the (longer) lease duration from *after* it first read that renewal. Both use their own monotonic
+ * clock. Losing is final: a renewal that succeeds too late changes nothing.
+ */
+import type { Lease } from "../api/types.ts";
+import type { Millis } from "../base/brand.ts";
+import { Fault, isFault } from "../base/fault.ts";
+import { limits } from "../base/limits.ts";
+import type { Log } from "../base/log.ts";
+import { type World, withDeadline } from "../base/world.ts";
+import type { KubeApi } from "./api.ts";
+import type { LeaseStep, Observation } from "./lease-record.ts";
+import { claimedLease, createdLease, decide, observe, releasedLease } from "./lease-record.ts";
+
+export interface ElectionOptions {
+  readonly api: KubeApi;
+  readonly world: World;
+  readonly log: Log;
+  readonly namespace: string;
+  readonly name: string;
+  /** Two processes with one identity are two leaders: make it unique per process. */
+  readonly identity: string;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  readonly leaseDurationMs: Millis;
+  readonly renewDeadlineMs: Millis;
+  readonly retryPeriodMs: Millis;
+  /** Aborts to stop: the work is told, then the lease released. */
+  readonly signal: AbortSignal;
+}
+
+export interface Leadership {
+  /** Aborts when leadership is lost, and when the process is told to stop. */
+  readonly signal: AbortSignal;
+  /**
+   * To be asked, synchronously, before every write: a process that was stopped and continued has not yet had a chance to
+   * run the timer that aborts the signal.
+   */
+  stillLeading(): boolean;
+}
+
+/** finished: the work ended by itself. stopped: the signal aborted. lost: another one leads, or might. */
+export type ElectionEnd = "finished" | "stopped" | "lost";
+
+/** Waits until we lead, then works as long as we do. Rejects with what the work rejects with. */
+export async function lead(
+  options: ElectionOptions,
+  work: (leadership: Leadership) => Promise<void>,
+): Promise<ElectionEnd> {
+  checkTimes(options);
+  const lock = createLock(options);
+  const wonAt = await campaign(options, lock);
+  return wonAt === undefined ? "stopped" : reign(options, lock, wonAt, work);
+}
+
+/** client-go refuses the same settings. */
+function checkTimes({ leaseDurationMs, renewDeadlineMs, retryPeriodMs }: ElectionOptions): void {
+  const wrong =
+    leaseDurationMs <= renewDeadlineMs
+      ? `the lease duration (${leaseDurationMs} ms) must exceed the renew deadline (${renewDeadlineMs} ms)`
+      : renewDeadlineMs <= retryPeriodMs * 1.2
+        ? `the renew deadline (${renewDeadlineMs} ms) must exceed 1.2 times the retry period (${retryPeriodMs} ms)`
+        : retryPeriodMs <= 0
+          ? `the retry period (${retryPeriodMs} ms) must be positive`
+          : undefined;
+  if (wrong !== undefined) throw new Fault("InvalidArgument", `leader election: ${wrong}`);
+}
+
+type Lock = ReturnType<typeof createLock>;
+
+/** The lease on the server, seen and written by us. Remembers what it read, so that a renewal is one request. */
+function createLock({ api, world, namespace, name, identity, labels = {}, leaseDurationMs }: ElectionOptions) {
+  let observation: Observation | undefined;
+  let isFresh = false;
+
+  const read = async (signal: AbortSignal): Promise<void> => {
+    const lease = await api.get({ kind: "Lease", namespace, name }, { signal }).catch((reason: unknown) => {
+      if (isFault(reason, "NotFound")) return undefined;
+      throw reason;
+    });
+    observation = observe(observation, lease, world.elapsed());
+    isFresh = true;
+  };
+
+  /** Any write that fails may still have had its effect: before the next one, look. */
+  const write = async (writing: () => Promise<Lease>): Promise<void> => {
+    isFresh = false;
+    observation = observe(observation, await writing(), world.elapsed());
+    isFresh = true;
+  };
+
+  const step = (): LeaseStep =>
+    decide(observation ?? observe(undefined, undefined, world.elapsed()), identity, world.elapsed(), leaseDurationMs);
+
+  return {
+    /** Does the next step, which is reported; "wait" means that another one leads. */
+    attempt: async (signal: AbortSignal): Promise<LeaseStep> => {
+      if (!isFresh || step().kind === "wait") await read(signal);
+      const next = step();
+      const claim = { identity, labels, durationMs: leaseDurationMs, now: world.now() };
+      if (next.kind === "create")
+        await write(() => api.create("Lease", createdLease(namespace, name, claim), { signal }));
+      else if (next.kind !== "wait")
+        await write(() => api.replace("Lease", claimedLease(next.lease, claim), { signal }));
+      return next;
+    },
+    release: async (signal: AbortSignal): Promise<void> => {
+      if (!isFresh) await read(signal);
+      const next = step();
+      if (next.kind === "renew")
+        await write(() => api.replace("Lease", releasedLease(next.lease, world.now()), { signal }));
+    },
+  };
+}
+
+/** Returns when, by our clock, we began to lead; undefined when told to stop before. */
+async function campaign(options: ElectionOptions, lock: Lock): Promise<Millis | undefined> {
+  const { world, signal, renewDeadlineMs } = options;
+  const log = options.log.with({ lease: `${options.namespace}/${options.name}`, identity: options.identity });
+  let holder: string | undefined;
+  while (!signal.aborted) {
+    const askedAt = world.elapsed();
+    let sleepMs = options.retryPeriodMs * (1 + 1.2 * world.random());
+    try {
+      const step = await withDeadline(world, signal, renewDeadlineMs, lock.attempt);
+      if (step.kind !== "wait") {
+        log.info("became leader", { how: step.kind });
+        return askedAt;
+      }
+      if (holder !== step.holder) log.info("another one leads", { holder: step.holder });
+      holder = step.holder;
+      sleepMs = Math.min(lookAgainMs(options), Math.max(0, step.until - world.elapsed()));
+    } catch (reason) {
+      // Losing the race for a free lease is no trouble: look at once who won it.
+      const isRace = isFault(reason, "Conflict", "AlreadyExists", "NotFound");
+      if (isRace) sleepMs = lookAgainMs(options) / 10;
+      else if (!signal.aborted) log.warn("lease cannot be read or written", { reason: Fault.from(reason).message });
+    }
+    await world.sleep(sleepMs, signal).catch(() => undefined);
+  }
+  return undefined;
+}
+
+/**
+ * A candidate learns of a renewal when it looks, and counts from then. So its looking adds to the time until it takes over
+ * from a dead leader: it looks often enough to keep that near one second, whatever the retry period.
+ */
+const lookAgainMs = ({ world, retryPeriodMs }: ElectionOptions): Millis =>
+  Math.min(retryPeriodMs, limits.leaseLookMsMax) * (1 + 0.2 * world.random());
+
+async function reign(
+  options: ElectionOptions,
+  lock: Lock,
+  wonAt: Millis,
+  work: (leadership: Leadership) => Promise<void>,
+): Promise<ElectionEnd> {
+  const { world, log, signal } = options;
+  const lost = new AbortController();
+  const done = new AbortController();
+  const tenure = createTenure(options, wonAt, (fault) => {
+    log.error("lost leadership", { identity: options.identity, reason: fault.message });
+    lost.abort(fault);
+  });
+  const upkeep = Promise.all([tenure.guard(done.signal), tenure.renewals(lock, done.signal)]);
+  try {
+    await work({ signal: AbortSignal.any([signal, lost.signal]), stillLeading: tenure.holds });
+  } catch (reason) {
+    if (!signal.aborted && !lost.signal.aborted) throw reason;
+  } finally {
+    done.abort();
+    await upkeep;
+    // Only now: as long as the work runs, nobody else may begin. Whatever goes wrong, the lease runs out by itself.
+    if (tenure.resign())
+      await withDeadline(world, undefined, limits.leaseReleaseMsMax, lock.release).catch(() => undefined);
+  }
+  return lost.signal.aborted ? "lost" : signal.aborted ? "stopped" : "finished";
+}
+
+/** One stretch of leading: until when it is certain, and what keeps it so. */
+function createTenure(options: ElectionOptions, wonAt: Millis, onLost: (fault: Fault) => void) {
+  const { world, log, identity, renewDeadlineMs, retryPeriodMs } = options;
+  let renewedAt = wonAt;
+  let over = false;
+
+  const lose = (message: string): void => {
+    if (over) return;
+    over = true;
+    onLost(new Fault("Aborted", message));
+  };
+  const remainingMs = (): Millis => renewedAt + renewDeadlineMs - world.elapsed();
+  const holds = (): boolean => !over && remainingMs() > 0;
+
+  const renewOnce = async (lock: Lock, signal: AbortSignal): Promise<Millis> => {
+    const askedAt = world.elapsed();
+    // Half of what is left, so that one stalled connection does not use up the whole deadline.
+    const attemptMs = Math.min(remainingMs(), Math.max(limits.leaseAttemptMsMin, remainingMs() / 2));
+    try {
+      const step = await withDeadline(world, signal, attemptMs, lock.attempt);
+      if (step.kind === "wait") lose(`the lease is held by ${step.holder}`);
+      else if (holds()) renewedAt = askedAt;
+      return retryPeriodMs;
+    } catch (reason) {
+      if (!signal.aborted) log.warn("lease not renewed", { identity, reason: Fault.from(reason).message });
+      return (retryPeriodMs / 5) * (0.5 + world.random());
+    }
+  };
+
+  return {
+    holds,
+    /** From now on nothing may be written; true when it was still certain that we lead. */
+    resign: (): boolean => {
+      const held = holds();
+      over = true;
+      return held;
+    },
+    /** Ends the tenure the moment that the deadline passes. */
+    guard: async (signal: AbortSignal): Promise<void> => {
+      while (!over && !signal.aborted) {
+        if (!holds()) lose(`the lease was not renewed within ${renewDeadlineMs} ms`);
+        else await world.sleep(remainingMs(), signal).catch(() => undefined);
+      }
+    },
+    renewals: async (lock: Lock, signal: AbortSignal): Promise<void> => {
+      let sleepMs = retryPeriodMs;
+      while (!signal.aborted) {
+        await world.sleep(sleepMs, signal).catch(() => undefined);
+        if (signal.aborted || !holds()) return;
+        sleepMs = await renewOnce(lock, signal);
+      }
+    },
+  };
+}
