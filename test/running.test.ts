@@ -24,7 +24,7 @@ test("a test that takes long is named while it runs, again and again", async () 
     })(),
     lines,
   );
-  assert.equal(lines[0], "… 0 s: a test");
+  assert.match(lines[0] ?? "", /^… \d+ s: a test$/);
   assert.equal(leaked, false);
 });
 

@@ -1,5 +1,7 @@
 /** `npm run control-plane`: a real Kubernetes for a person to try things on, until Ctrl-C. */
 import { parseArgs } from "node:util";
+import { boxImage } from "./harness/image.ts";
+import { podTrouble } from "./harness/packages.ts";
 import { seconds } from "./harness/progress.ts";
 import { tool, toolTrouble } from "./harness/tools.ts";
 
@@ -10,7 +12,7 @@ Ctrl-C, which stops and removes everything. The programs are built once from pin
 or taken from KUBEBUILDER_ASSETS.
 
   --node   also a kubelet with containerd and a scheduler, so that pods run (root on Linux, and the Debian packages
-           containerd runc containernetworking-plugins busybox-static); pods use the image docker.io/library/box:1
+           containerd runc containernetworking-plugins busybox-static); pods use the image ${boxImage}
   --help   this text
 `;
 
@@ -32,23 +34,27 @@ if (help) {
   process.stdout.write(usage);
   process.exit(0);
 }
-const trouble = await toolTrouble();
+const trouble = (await toolTrouble()) ?? (node ? await podTrouble() : undefined);
 if (trouble !== undefined) fail(trouble, 1);
 
-const startedAt = performance.now();
+const buildingAt = performance.now();
 const { startControlPlane } = await import("./harness/control-plane.ts");
-const builtAt = performance.now();
-const plane = await startControlPlane({ controllers: node ? "all" : "storage" }).catch((reason: Error) =>
-  fail(reason.message, 1),
-);
+const startNode = node ? (await import("./harness/node.ts")).startNode : undefined;
 const kubectl = await tool("kubectl");
-process.stdout.write(`Kubernetes is ready on ${plane.url} (in ${seconds(performance.now() - builtAt)}${
-  builtAt - startedAt > 1_000 ? `, after ${seconds(builtAt - startedAt)} of building` : ""
-}).
+
+const startingAt = performance.now();
+const orFail = (reason: Error): never => fail(reason.message, 1);
+const plane = await startControlPlane({ controllers: node ? "all" : "storage" }).catch(orFail);
+const kubelet = (await startNode?.(plane, { scheduler: true }).catch(orFail))?.rootDir;
+const buildMs = startingAt - buildingAt;
+process.stdout.write(`Kubernetes is ready on ${plane.url} in ${seconds(performance.now() - startingAt)}${
+  buildMs > 1_000 ? `, after ${seconds(buildMs)} of building` : ""
+}.
 
   export KUBECONFIG=${plane.kubeconfig}
   ${kubectl} get namespaces
-
-Logs and the audit log are in ${plane.folder}. Ctrl-C stops and removes everything.
+${kubelet === undefined ? "" : `  ${kubectl} run hello --image=${boxImage} --image-pull-policy=Never -- sleep 1000\n`}
+Logs and the audit log are in ${plane.folder}${kubelet === undefined ? "" : `, the kubelet's folder is ${kubelet}`}.
+Ctrl-C stops and removes everything.
 `);
 setInterval(() => undefined, 2 ** 30); // Its programs alone do not keep it alive.

@@ -1,41 +1,17 @@
 /** Whatever way a run ends, nothing of it stays: no process, no mount, no folder; and nothing of anybody else is touched. */
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { join } from "node:path";
 import { test } from "node:test";
+import { type ByHand, startByHand } from "./harness/by-hand.ts";
 import { type Identity, identify, isAlive, processNamespace } from "./harness/identity.ts";
 import { createInstance } from "./harness/instance.ts";
-import { runFolder, type State, sweep, takeDown, writeState } from "./harness/leftovers.ts";
+import { runFolder, sweep, takeDown, writeState } from "./harness/leftovers.ts";
 import { mountsUnder } from "./harness/mounts.ts";
 import { until } from "./harness/until.ts";
 
-const script = resolve(import.meta.dirname, "control-plane.ts");
-
-interface Running {
-  readonly child: ChildProcess;
-  readonly ended: Promise<number | null>;
-  readonly folder: string;
-  readonly processes: readonly Identity[];
-}
-
-/** What a person sees after `npm run control-plane`. */
-async function startByHand(...args: readonly string[]): Promise<Running> {
-  const child = spawn(process.execPath, [script, ...args], { stdio: ["ignore", "pipe", "inherit"] });
-  const ended = new Promise<number | null>((done) => child.once("exit", done));
-  let text = "";
-  child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
-    text += chunk;
-  });
-  const kubeconfig = await until({ what: "a kubeconfig is printed", msMax: 60_000 }, () =>
-    child.exitCode === null ? (/KUBECONFIG=(\S+)\n/.exec(text)?.[1] ?? undefined) : assert.fail("it ended"),
-  );
-  const folder = dirname(kubeconfig);
-  const { processes } = JSON.parse(readFileSync(join(folder, "state.json"), "utf8")) as State;
-  return { child, ended, folder, processes };
-}
-
-const remains = ({ folder, processes }: Running) => ({
+const remains = ({ folder, processes }: ByHand) => ({
   processes: processes.filter(isAlive),
   mounts: mountsUnder(folder),
   folder: existsSync(folder),

@@ -212,6 +212,9 @@ function apiServerFlags(folder: string, etcdPort: number, apiPort: number, optio
       "service-account-signing-key-file": join(folder, "accounts.key"),
       "authorization-mode": "RBAC",
       "service-cluster-ip-range": serviceRange,
+      "allow-privileged": "true",
+      // The kubelet of the harness calls itself localhost, and is found there (kubectl logs, exec).
+      "kubelet-preferred-address-types": "Hostname",
       "audit-policy-file": join(folder, "audit.json"),
       "audit-log-path": join(folder, "audit.log"),
       "audit-log-maxsize": "2000",

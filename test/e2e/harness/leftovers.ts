@@ -4,23 +4,13 @@
  * ours when its pid and start time were recorded, when it carries our mark in its environment, or when it lives in a
  * container whose root lies in the instance's folder.
  */
-import { spawnSync } from "node:child_process";
-import {
-  globSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { globSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { type Identity, identify, isAlive, processNamespace, readOrEmpty } from "./identity.ts";
 import { mountsUnder, unmountAllUnder } from "./mounts.ts";
 import { say } from "./progress.ts";
+import { removeStrays } from "./strays.ts";
 
 export interface State {
   readonly owner: Identity;
@@ -78,9 +68,8 @@ const isOrphan = (state: State | undefined): boolean =>
 export function takeDown(folder: string): void {
   const state = readState(folder);
   killAll(() => processesOf(folder, state?.processes ?? []));
-  removeStrays(folder);
   unmountAllUnder(folder);
-  for (const link of state?.links ?? []) spawnSync("ip", ["link", "delete", link], { stdio: "ignore" });
+  removeStrays(folder, state?.links ?? []);
   const left = mountsUnder(folder);
   // Deleting through a mount would delete somebody's data.
   if (left.length > 0) throw new Error(`${folder} stays, because these could not be unmounted: ${left.join(", ")}`);
@@ -127,19 +116,3 @@ const isContained = (pid: number, folder: string): boolean =>
   readOrEmpty(`/proc/${pid}/mountinfo`)
     .split("\n")
     .some((line) => line.split(" ")[4] === "/" && line.includes(`upperdir=${folder}/`));
-
-/** What containerd and the kubelet keep outside of their folders, however they are configured. */
-function removeStrays(folder: string): void {
-  for (const file of globSync(join(folder, "containerd/state/io.containerd.runtime.v2.task/*/*/address")))
-    rmSync(readOrEmpty(file).trim().replace("unix://", ""), { force: true });
-  for (const link of globSync("/var/log/containers/*.log"))
-    if (linkTarget(link).startsWith(`${folder}/`)) rmSync(link, { force: true });
-}
-
-function linkTarget(path: string): string {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return "";
-  }
-}

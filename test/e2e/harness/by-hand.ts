@@ -1,0 +1,44 @@
+/** `npm run control-plane` as a person runs it, in a process of its own that may be stopped or killed. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import type { Identity } from "./identity.ts";
+import type { State } from "./leftovers.ts";
+import { until } from "./until.ts";
+
+export interface ByHand {
+  readonly child: ChildProcess;
+  /** Its exit code. */
+  readonly ended: Promise<number | null>;
+  readonly kubeconfig: string;
+  readonly folder: string;
+  /** The kubelet's folder, with --node. */
+  readonly kubelet: string;
+  readonly processes: readonly Identity[];
+}
+
+const script = resolve(import.meta.dirname, "../control-plane.ts");
+
+export async function startByHand(...args: readonly string[]): Promise<ByHand> {
+  const child = spawn(process.execPath, [script, ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  const ended = new Promise<number | null>((done) => child.once("exit", done));
+  let text = "";
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+    text += chunk;
+  });
+  await until({ what: "the control plane says how to use it", msMax: 120_000 }, () => {
+    if (child.exitCode !== null) throw new Error(`npm run control-plane ended with ${child.exitCode}: ${text}`);
+    return text.includes("Ctrl-C") ? true : undefined;
+  });
+  const kubeconfig = /KUBECONFIG=(\S+)\n/.exec(text)?.[1] ?? "";
+  const folder = dirname(kubeconfig);
+  const { processes } = JSON.parse(readFileSync(join(folder, "state.json"), "utf8")) as State;
+  return {
+    child,
+    ended,
+    kubeconfig,
+    folder,
+    kubelet: /kubelet's folder is (\S+)\.\n/.exec(text)?.[1] ?? "",
+    processes,
+  };
+}

@@ -1,0 +1,182 @@
+/**
+ * A real node: containerd and a kubelet that serve one control plane, so that pods run with real mounts. Root on Linux.
+ * Everything they keep lies in one folder, as far as they let themselves be told.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import type { ControlPlane } from "./control-plane.ts";
+import { boxImage, makeImage } from "./image.ts";
+import { createInstance, type Daemon, type Instance } from "./instance.ts";
+import { freePort } from "./ports.ts";
+import { withProgress } from "./progress.ts";
+import { run } from "./run.ts";
+import { tools } from "./tools.ts";
+import { until } from "./until.ts";
+
+export interface NodeOptions {
+  /** Off by default: pods then name their node themselves. */
+  readonly scheduler?: boolean;
+}
+
+export interface Node {
+  readonly name: string;
+  readonly folder: string;
+  /** The kubelet's folder: drivers register in `plugins_registry` below it. */
+  readonly rootDir: string;
+  readonly plane: ControlPlane;
+  restartKubelet(): Promise<void>;
+  stop(): void;
+}
+
+/** At import, so that a build counts against no test's time. */
+const programs = await tools("kubelet", "kube-scheduler");
+
+const pauseImage = "docker.io/library/pause:1";
+const nodeName = "localhost";
+
+export function startNode(plane: ControlPlane, options: NodeOptions = {}): Promise<Node> {
+  return withProgress("containerd and kubelet are starting", async () => {
+    const instance = createInstance();
+    try {
+      return await startIn(instance, plane, options);
+    } catch (reason) {
+      instance.stop();
+      throw reason;
+    }
+  });
+}
+
+async function startIn(instance: Instance, plane: ControlPlane, { scheduler = false }: NodeOptions): Promise<Node> {
+  const { folder } = instance;
+  const rootDir = join(folder, "kubelet");
+  writeFiles(instance, await freePort());
+  const containerd = instance.start("containerd", "containerd", ["--config", join(folder, "containerd.toml")]);
+  if (scheduler) instance.start("kube-scheduler", programs["kube-scheduler"], schedulerFlags(plane));
+  await importImage(folder, containerd);
+  const startKubelet = () => instance.start("kubelet", programs.kubelet, kubeletFlags(folder, rootDir, plane));
+  let kubelet = startKubelet();
+  await isReady(plane, { containerd, kubelet });
+  return {
+    name: nodeName,
+    folder,
+    rootDir,
+    plane,
+    restartKubelet: async () => {
+      await kubelet.stop();
+      kubelet = startKubelet();
+      await isReady(plane, { containerd, kubelet });
+    },
+    stop: () => instance.stop(),
+  };
+}
+
+const socketOf = (folder: string): string => join(folder, "containerd", "socket");
+
+function writeFiles(instance: Instance, kubeletPort: number): void {
+  const { folder } = instance;
+  const bridge = nameOf(folder);
+  instance.own(bridge);
+  mkdirSync(join(folder, "network"));
+  writeFileSync(join(folder, "network", "10-bridge.conflist"), JSON.stringify(networkConfig(folder, bridge)));
+  writeFileSync(join(folder, "containerd.toml"), containerdConfig(folder));
+  writeFileSync(join(folder, "kubelet.json"), JSON.stringify(kubeletConfig(folder, kubeletPort)));
+}
+
+/** Named after the instance: two nodes at once do not meet, and a sweep knows whose network it is. */
+const nameOf = (folder: string): string => `sk${basename(folder)}`;
+
+function networkConfig(folder: string, bridge: string) {
+  const third = Number.parseInt(basename(folder).slice(0, 2), 16);
+  const ipam = { type: "host-local", subnet: `10.244.${third}.0/24`, dataDir: join(folder, "addresses") };
+  const plugin = { type: "bridge", bridge, isGateway: true, ipMasq: false, ipam };
+  return { cniVersion: "0.4.0", name: bridge, plugins: [plugin] };
+}
+
+const containerdConfig = (folder: string): string => `version = 2
+root = "${folder}/containerd/root"
+state = "${folder}/containerd/state"
+[grpc]
+  address = "${socketOf(folder)}"
+[plugins."io.containerd.grpc.v1.cri"]
+  # Else runc may not start what it is told to, in a container that may not lower the score itself.
+  restrict_oom_score_adj = true
+  netns_mounts_under_state_dir = true
+  sandbox_image = "${pauseImage}"
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = "/usr/lib/cni"
+    conf_dir = "${folder}/network"
+  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+    runtime_type = "io.containerd.runc.v2"
+    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+      Root = "${folder}/containerd/runc"
+[plugins."io.containerd.internal.v1.opt"]
+  path = "${folder}/containerd/opt"
+`;
+
+const kubeletConfig = (folder: string, port: number) => ({
+  apiVersion: "kubelet.config.k8s.io/v1beta1",
+  kind: "KubeletConfiguration",
+  containerRuntimeEndpoint: `unix://${socketOf(folder)}`,
+  address: "127.0.0.1",
+  port,
+  healthzPort: 0,
+  readOnlyPort: 0,
+  authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
+  authorization: { mode: "AlwaysAllow" },
+  podLogsDir: join(folder, "logs"),
+  volumePluginDir: join(folder, "flex"),
+  resolvConf: "",
+  syncFrequency: "5s",
+  // Machines that run tests are containers themselves as often as not: no own control groups, no judging of the disk.
+  failCgroupV1: false,
+  cgroupDriver: "cgroupfs",
+  cgroupsPerQOS: false,
+  enforceNodeAllocatable: [],
+  failSwapOn: false,
+  evictionHard: {
+    "memory.available": "1Mi",
+    "nodefs.available": "0%",
+    "imagefs.available": "0%",
+    "nodefs.inodesFree": "0%",
+  },
+  imageGCHighThresholdPercent: 100,
+  // No driver here needs its volumes attached by a controller.
+  enableControllerAttachDetach: false,
+});
+
+const kubeletFlags = (folder: string, rootDir: string, { kubeconfig }: ControlPlane): string[] => [
+  `--config=${join(folder, "kubelet.json")}`,
+  `--kubeconfig=${kubeconfig}`,
+  `--root-dir=${rootDir}`,
+  `--cert-dir=${join(folder, "kubelet-certificates")}`,
+  `--hostname-override=${nodeName}`,
+];
+
+const schedulerFlags = ({ kubeconfig }: ControlPlane): string[] => [
+  `--kubeconfig=${kubeconfig}`,
+  "--leader-elect=false",
+  "--secure-port=0",
+];
+
+/** There is no registry: what pods run is brought in by hand. */
+async function importImage(folder: string, containerd: Daemon): Promise<void> {
+  const archive = makeImage(folder, [pauseImage, boxImage]);
+  const importing = ["--address", socketOf(folder), "--namespace", "k8s.io", "images", "import", archive];
+  await until({ what: "containerd takes an image" }, async () => {
+    if (!containerd.running()) throw new Error(`containerd ended while starting:\n${containerd.lastWords()}`);
+    return (await run("ctr", importing)).code === 0 ? true : undefined;
+  });
+}
+
+interface NodeObject {
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+}
+
+const isReady = ({ request }: ControlPlane, daemons: Readonly<Record<string, Daemon>>): Promise<boolean> =>
+  until({ what: "the node is ready", msMax: 60_000, everyMs: 100 }, async () => {
+    for (const [name, daemon] of Object.entries(daemons))
+      if (!daemon.running()) throw new Error(`${name} ended while starting:\n${daemon.lastWords()}`);
+    const { status, text } = await request("GET", `/api/v1/nodes/${nodeName}`);
+    const conditions = status === 200 ? ((JSON.parse(text) as NodeObject).status?.conditions ?? []) : [];
+    return conditions.some(({ type, status: is }) => type === "Ready" && is === "True") ? true : undefined;
+  });

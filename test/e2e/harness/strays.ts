@@ -1,0 +1,37 @@
+/** What containerd, the kubelet and the kernel keep of a node outside of its folder, however they are configured. */
+import { spawnSync } from "node:child_process";
+import { globSync, readlinkSync, rmdirSync, rmSync } from "node:fs";
+import { basename, join } from "node:path";
+import { readOrEmpty } from "./identity.ts";
+
+/** `links` are the network links it has made. */
+export function removeStrays(folder: string, links: readonly string[]): void {
+  for (const container of globSync(join(folder, "containerd/state/io.containerd.runtime.v2.task/k8s.io/*"))) {
+    // Its helper listens on a socket in a folder that is not configurable; a file says on which.
+    const socket = readOrEmpty(join(container, "address")).trim().replace("unix://", "");
+    if (socket !== "") rmSync(socket, { force: true });
+    for (const file of globSync(`/var/lib/cni/results/*-${basename(container)}-*`)) rmSync(file, { force: true });
+    removeControlGroups(basename(container));
+  }
+  for (const link of globSync("/var/log/containers/*.log"))
+    if (targetOf(link).startsWith(`${folder}/`)) rmSync(link, { force: true });
+  for (const link of links) spawnSync("ip", ["link", "delete", link], { stdio: "ignore" });
+}
+
+function targetOf(link: string): string {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return "";
+  }
+}
+
+/** One tree of groups, or one per controller, depending on the kernel. */
+function removeControlGroups(container: string): void {
+  for (const group of globSync([`/sys/fs/cgroup/k8s.io/${container}`, `/sys/fs/cgroup/*/k8s.io/${container}`]))
+    try {
+      rmdirSync(group);
+    } catch {
+      // Not empty yet, or gone already: an empty group costs nothing.
+    }
+}
