@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createServer, type IncomingHttpHeaders } from "node:http2";
 import { join } from "node:path";
 import { test } from "node:test";
 import {
@@ -162,7 +163,7 @@ test("a call made while the driver is away waits for it", async (t) => {
   assert.equal(await waiting, "late.example.com");
 });
 
-test("the driver learns the deadline, and a call that runs into it is stopped at both ends", async (t) => {
+test("a call that runs into its deadline is stopped at both ends", async (t) => {
   const address = join(temporaryFolder(t), "csi.sock");
   const world = createVirtualWorld();
   let state = "not called";
@@ -185,6 +186,20 @@ test("the driver learns the deadline, and a call that runs into it is stopped at
     assert.rejects(call, { code: "DeadlineExceeded", message: "CreateSnapshot: no answer within 30000 ms" }),
   ]);
   await eventually(() => state === "stopped");
+});
+
+test("the driver is told how long we wait, under a host name that Go's server accepts", async (t) => {
+  const address = join(temporaryFolder(t), "csi.sock");
+  const headers = Promise.withResolvers<IncomingHttpHeaders>();
+  const server = createServer().on("stream", (_stream, received) => headers.resolve(received));
+  await new Promise<void>((resolve) => server.listen(address, resolve));
+  t.after(() => server.close());
+  const stop = new AbortController();
+  const call = faultOf(connectTo(t, address).identity.probe({}, { signal: stop.signal, timeoutMs: 30_000 }));
+  const { "grpc-timeout": timeout, ":authority": authority, ":path": path } = await headers.promise;
+  stop.abort();
+  await call;
+  assert.deepEqual([timeout, authority, path], ["30000m", "localhost", "/csi.v1.Identity/Probe"]);
 });
 
 test("an aborted call is cancelled with the caller's reason", async (t) => {

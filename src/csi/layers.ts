@@ -74,20 +74,26 @@ function scrubbed(call: CsiCall, reason: unknown): Fault {
   return new Fault(fault.code, message, { retryAfterMs: fault.retryAfterMs });
 }
 
+/** A reason of our own: without one, the platform makes an exception with a stack for each call. */
+const callEnded = new Fault("Cancelled", "the call has ended");
+
 /** Ends the wait, not necessarily the work: the other side is told, and the outcome counts as unknown. */
 export const deadlined =
   (world: Pick<World, "sleep">): Layer =>
   (next) =>
   async (call, parent) => {
-    const own = new AbortController();
-    const signal = AbortSignal.any([parent, own.signal]);
+    const [own, timer] = [new AbortController(), new AbortController()];
+    const give = (): void => own.abort(parent.reason);
+    if (parent.aborted) give();
+    parent.addEventListener("abort", give, { once: true });
     const expire = (): void =>
       own.abort(new Fault("DeadlineExceeded", `${call.method.name}: no answer within ${call.timeoutMs} ms`));
-    world.sleep(call.timeoutMs, signal).then(expire, () => undefined);
+    world.sleep(call.timeoutMs, timer.signal).then(expire, () => undefined);
     try {
-      return await next(call, signal);
+      return await next(call, own.signal);
     } finally {
-      own.abort(); // The timer dies with the call.
+      timer.abort(callEnded);
+      parent.removeEventListener("abort", give);
     }
   };
 

@@ -3,8 +3,7 @@
  * covered without a change here. Two ways out are closed: messages printed to a log, and error texts in which the other
  * side echoes what we sent it.
  */
-import { type DescField, type DescMessage, getOption, type Message } from "@bufbuild/protobuf";
-import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
+import { type DescField, type DescMessage, getOption, isMessage, type Message } from "@bufbuild/protobuf";
 import { parse } from "../base/json.ts";
 import { csi_secret } from "./gen/csi_pb.js";
 
@@ -13,41 +12,54 @@ export const redacted = "[redacted]";
 /** Map keys that carry secrets in fields which are not marked: the kubelet puts tokens into a volume's context. */
 const secretKeys: ReadonlySet<string> = new Set(["csi.storage.k8s.io/serviceAccount.tokens"]);
 
-const isSecret = (field: DescField): boolean => field.proto.options !== undefined && getOption(field, csi_secret);
+/** Looking an option up means decoding it; the answer never changes. */
+const secretFields = new WeakMap<DescMessage, ReadonlySet<DescField>>();
+
+function secretFieldsOf(schema: DescMessage): ReadonlySet<DescField> {
+  const known = secretFields.get(schema);
+  if (known !== undefined) return known;
+  const marked = schema.fields.filter((field) => field.proto.options !== undefined && getOption(field, csi_secret));
+  const found = new Set(marked);
+  secretFields.set(schema, found);
+  return found;
+}
+
+/** What a message holds under a field, and undefined for what is not set. Generated messages are plain objects. */
+function valueIn(message: Message, field: DescField): unknown {
+  const own = message as unknown as Readonly<Record<string, unknown>>;
+  if (field.oneof === undefined) return isEmpty(own[field.localName]) ? undefined : own[field.localName];
+  const chosen = own[field.oneof.localName] as { readonly case?: string; readonly value?: unknown };
+  return chosen.case === field.localName ? chosen.value : undefined;
+}
+
+function isEmpty(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return !value;
+  return (Array.isArray(value) || !("$typeName" in value)) && Object.keys(value).length === 0;
+}
 
 /** The message as a plain object for a log line: only fields that are set, secrets replaced, BigInt as text. */
 export function redact(schema: DescMessage, message: Message): Record<string, unknown> {
-  return plainOf(reflect(schema, message, false));
-}
-
-function plainOf(message: ReflectMessage): Record<string, unknown> {
+  const secret = secretFieldsOf(schema);
   const plain: Record<string, unknown> = {};
-  for (const field of message.fields) {
-    if (!message.isSet(field)) continue;
-    plain[field.localName] = isSecret(field) ? redacted : plainField(message, field);
+  for (const field of schema.fields) {
+    const value = valueIn(message, field);
+    if (value !== undefined) plain[field.localName] = secret.has(field) ? redacted : plainField(field, value);
   }
   return plain;
 }
 
-function plainField(message: ReflectMessage, field: DescField): unknown {
-  switch (field.fieldKind) {
-    case "list":
-      return [...message.get(field)].map((item) => plainItem(field, item));
-    case "map":
-      return Object.fromEntries(
-        [...message.get(field)].map(([key, item]) => [
-          String(key),
-          secretKeys.has(String(key)) ? redacted : plainItem(field, item),
-        ]),
-      );
-    default:
-      return plainItem(field, message.get(field));
-  }
+function plainField(field: DescField, value: unknown): unknown {
+  if (field.fieldKind === "list") return (value as readonly unknown[]).map((item) => plainItem(field, item));
+  if (field.fieldKind !== "map") return plainItem(field, value);
+  const entries = Object.entries(value as Record<string, unknown>);
+  return Object.fromEntries(
+    entries.map(([key, item]) => [key, secretKeys.has(key) ? redacted : plainItem(field, item)]),
+  );
 }
 
 function plainItem(field: DescField, value: unknown): unknown {
   if (field.enum !== undefined) return field.enum.value[value as number]?.name ?? value;
-  if (field.message !== undefined) return plainOf(value as ReflectMessage);
+  if (isMessage(value) && field.message !== undefined) return redact(field.message, value);
   if (value instanceof Uint8Array) return `${value.length} bytes`;
   return typeof value === "bigint" ? String(value) : value;
 }
@@ -55,30 +67,25 @@ function plainItem(field: DescField, value: unknown): unknown {
 /** Every secret text that the message carries. */
 export function secretsOf(schema: DescMessage, message: Message): ReadonlySet<string> {
   const found = new Set<string>();
-  collect(reflect(schema, message, false), found);
+  collect(schema, message, found);
   return found;
 }
 
-function collect(message: ReflectMessage, found: Set<string>): void {
-  for (const field of message.fields) {
-    if (!message.isSet(field)) continue;
-    for (const [key, item] of itemsOf(message, field)) {
-      if (isSecret(field) || secretKeys.has(key)) addSpellings(String(item), found);
-      else if (field.message !== undefined) collect(item as ReflectMessage, found);
+function collect(schema: DescMessage, message: Message, found: Set<string>): void {
+  const secret = secretFieldsOf(schema);
+  for (const field of schema.fields) {
+    const value = valueIn(message, field);
+    if (value === undefined) continue;
+    for (const [key, item] of itemsOf(field, value)) {
+      if (secret.has(field) || secretKeys.has(key)) addSpellings(String(item), found);
+      else if (isMessage(item) && field.message !== undefined) collect(field.message, item, found);
     }
   }
 }
 
-function itemsOf(message: ReflectMessage, field: DescField): readonly (readonly [string, unknown])[] {
-  switch (field.fieldKind) {
-    case "list":
-      return [...message.get(field)].map((item) => ["", item]);
-    case "map":
-      return [...message.get(field)].map(([key, item]) => [String(key), item]);
-    default:
-      return [["", message.get(field)]];
-  }
-}
+/** Maps and lists alike as keys and items; a single value is an item without a key. */
+const itemsOf = (field: DescField, value: unknown): readonly (readonly [string, unknown])[] =>
+  field.fieldKind === "map" || field.fieldKind === "list" ? Object.entries(value as object) : [["", value]];
 
 /** Shorter parts of a secret are ordinary words; a secret as a whole is hidden at any length. */
 const partCharsMin = 8;

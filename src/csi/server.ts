@@ -87,15 +87,15 @@ const grpcMethod = (method: DescMethodUnary) => ({
  */
 function grpcHandler(method: DescMethodUnary, work: Unary, stopping: AbortSignal) {
   return (call: ServerUnaryCall<Message, Message>, reply: sendUnaryData<Message>): void => {
-    const gone = new AbortController();
-    call.on("cancelled", () => gone.abort(new Fault("Cancelled", `${method.name}: the caller has gone`)));
+    const own = new AbortController();
+    call.on("cancelled", () => own.abort(new Fault("Cancelled", `${method.name}: the caller has gone`)));
     const refuse = (reason: unknown): void => reply(statusOf(Fault.from(reason)));
-    const cutOff = (): void => refuse(stopping.reason);
+    const cutOff = (): void => {
+      own.abort(stopping.reason);
+      refuse(stopping.reason);
+    };
     stopping.addEventListener("abort", cutOff, { once: true });
-    work(
-      { method, request: call.request, timeoutMs: Number.POSITIVE_INFINITY },
-      AbortSignal.any([gone.signal, stopping]),
-    )
+    work({ method, request: call.request, timeoutMs: Number.POSITIVE_INFINITY }, own.signal)
       .finally(() => stopping.removeEventListener("abort", cutOff))
       .then((message) => reply(null, message), refuse);
   };

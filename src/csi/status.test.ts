@@ -27,13 +27,14 @@ for (const [code, details] of notAnswers)
   test(`"${details}" is not an answer of the driver: the outcome is unknown`, () =>
     assert.equal(faultCodeOf({ code, details }), "Lost"));
 
-test("every fault leaves a server under the number of the fault table, and comes back as one of that number", () => {
-  for (const code of Object.keys(faults) as FaultCode[]) {
+for (const code of Object.keys(faults) as FaultCode[])
+  test(`${code} travels under a number of the fault table, and never becomes more final on the way`, () => {
     const status = statusOf(new Fault(code, "text"));
-    assert.equal(status.code, faults[code].grpc);
-    if (status.code !== 2) assert.equal(faults[faultCodeOf(status)].grpc, status.code);
-  }
-});
+    const arrived = faultCodeOf(status);
+    assert.equal(faults[arrived].grpc, status.code);
+    if (faults[code].grpc !== 2) assert.equal(status.code, faults[code].grpc);
+    if (!faults[code].final) assert.equal(faults[arrived].final, false);
+  });
 
 test("an endless error text is cut to what a header carries", () =>
   assert.equal(statusOf(new Fault("Internal", "x".repeat(1e6))).details.length, limits.csiErrorCharsMax));

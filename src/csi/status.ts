@@ -44,8 +44,12 @@ export function faultCodeOf({ code, details }: GrpcStatus): FaultCode {
 export const grpcNameOf = (code: FaultCode | undefined): string =>
   code === undefined ? "OK" : (codes[faults[code].grpc]?.name ?? "Unknown");
 
-/** What a server sends for a fault: the reader's header limits bound the text. */
-export const statusOf = (fault: Fault): GrpcStatus => ({
-  code: faults[fault.code].grpc,
-  details: fault.message.slice(0, limits.csiErrorCharsMax),
-});
+/**
+ * What a server sends for a fault; the reader's header limits bound the text. UNKNOWN would be read as final: whoever has
+ * lost track of an outcome sends UNAVAILABLE instead, so that the question is asked again.
+ */
+export function statusOf(fault: Fault): GrpcStatus {
+  const { grpc } = faults[fault.code];
+  const code = codes[grpc]?.name === "Unknown" ? faults.Unavailable.grpc : grpc;
+  return { code, details: fault.message.slice(0, limits.csiErrorCharsMax) };
+}
