@@ -78,3 +78,13 @@ function goJsonPlain(value: unknown): string {
   entries.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${goJsonPlain(item)}`).join(",")}}`;
 }
+
+/** fmt's %v of decoded JSON: map[a:1 b:[x y]]. */
+export function goValue(value: unknown): string {
+  if (value === null || value === undefined) return "<nil>";
+  if (typeof value === "number") return goNumber(value);
+  if (Array.isArray(value)) return `[${value.map(goValue).join(" ")}]`;
+  if (typeof value !== "object") return String(value);
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `map[${entries.map(([key, item]) => `${key}:${goValue(item)}`).join(" ")}]`;
+}
