@@ -83,7 +83,7 @@ const scalars: Readonly<Record<string, Partial<SchemaNode>>> = {
   m: { types: ["string"], format: "date-time" },
   y: { types: ["string"], format: "byte" },
   x: { types: ["integer", "string"], intOrString: true },
-  j: { preserveUnknown: true },
+  j: { preserveUnknown: true, mapType: "atomic" },
 };
 
 const schemaProps = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps";
