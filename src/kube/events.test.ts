@@ -1,0 +1,244 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Hook } from "../../test/fake-kube.ts";
+import { createFakeKube } from "../../test/fake-kube.ts";
+import { createVirtualWorld } from "../../test/virtual-world.ts";
+import type { EventText } from "../api/plan.ts";
+import type { KubeObject } from "../api/types.ts";
+import { Fault } from "../base/fault.ts";
+import { limits } from "../base/limits.ts";
+import { silent } from "../base/log.ts";
+import { createEventRecorder } from "./events.ts";
+
+const anObject = (name = "db", metadata: Partial<KubeObject["metadata"]> = { namespace: "apps" }): KubeObject => ({
+  apiVersion: "snapshot.storage.k8s.io/v1",
+  kind: "VolumeSnapshot",
+  metadata: { name, uid: `uid-${name}`, resourceVersion: "7", ...metadata },
+});
+const anEvent = (message = "Waiting.", reason = "CreatingSnapshot"): EventText => ({ type: "Normal", reason, message });
+
+const setUp = (hook?: Hook, seed = 1) => {
+  const world = createVirtualWorld(seed);
+  const kube = createFakeKube(hook);
+  const recorder = createEventRecorder({ api: kube, world, log: silent, component: "snapshot-controller", host: "n1" });
+  const counts = (): readonly string[] => kube.stored("Event").map(({ count, message }) => `${count} × ${message}`);
+  const settle = (): Promise<void> => world.advance(limits.eventLingerMs);
+  return { world, kube, counts, settle, ...recorder, recorder };
+};
+
+test("an event says what happened to which object, when and by whom", async () => {
+  const { kube, record, settle } = setUp();
+  record(anObject(), anEvent());
+  await settle();
+  const [event] = kube.stored("Event");
+  const { name = "", namespace } = event?.metadata ?? {};
+  assert.equal(namespace, "apps");
+  assert.match(name, /^db\.[0-9a-f]{16}$/);
+  const { metadata: _, ...rest } = event ?? {};
+  assert.deepEqual(rest, {
+    apiVersion: "v1",
+    kind: "Event",
+    involvedObject: {
+      apiVersion: "snapshot.storage.k8s.io/v1",
+      kind: "VolumeSnapshot",
+      namespace: "apps",
+      name: "db",
+      uid: "uid-db",
+      resourceVersion: "7",
+    },
+    type: "Normal",
+    reason: "CreatingSnapshot",
+    message: "Waiting.",
+    firstTimestamp: "2025-06-15T15:06:40Z",
+    lastTimestamp: "2025-06-15T15:06:40Z",
+    count: 1,
+    source: { component: "snapshot-controller", host: "n1" },
+    reportingComponent: "snapshot-controller",
+    reportingInstance: "n1",
+  });
+});
+
+test("events of objects without a namespace are kept in default", async () => {
+  const { kube, record, settle } = setUp();
+  record(anObject("content", {}), anEvent());
+  await settle();
+  assert.equal(kube.stored("Event")[0]?.metadata.namespace, "default");
+  assert.equal("namespace" in (kube.stored("Event")[0]?.involvedObject ?? {}), false);
+});
+
+test("names stay valid for objects whose name is as long as names may be", async () => {
+  const { kube, record, settle } = setUp();
+  record(anObject(`${"a".repeat(235)}-${"b".repeat(17)}`), anEvent());
+  await settle();
+  const name = kube.stored("Event")[0]?.metadata.name ?? "";
+  assert.ok(name.length <= 253);
+  assert.match(name, /^a+\.[0-9a-f]{16}$/);
+});
+
+test("what happens again at once is one request, what happens again later raises the count", async () => {
+  const { world, kube, record, settle, counts } = setUp();
+  for (let repeat = 0; repeat < 5; repeat++) record(anObject(), anEvent());
+  await settle();
+  assert.deepEqual(counts(), ["5 × Waiting."]);
+  assert.equal(kube.calls.length, 1);
+  await world.advance(60_000);
+  record(anObject(), anEvent());
+  await settle();
+  assert.deepEqual(counts(), ["6 × Waiting."]);
+  assert.deepEqual(
+    kube.calls.map(({ verb }) => verb),
+    ["create", "patch"],
+  );
+  const [event] = kube.stored("Event");
+  assert.deepEqual([event?.firstTimestamp, event?.lastTimestamp], ["2025-06-15T15:06:40Z", "2025-06-15T15:07:40Z"]);
+});
+
+test("a different object, reason, message or incarnation is a different event", async () => {
+  const { kube, record, settle } = setUp();
+  record(anObject(), anEvent());
+  record(anObject("web"), anEvent());
+  record(anObject("db", { namespace: "apps", uid: "uid-2" }), anEvent());
+  record(anObject(), anEvent("Done."));
+  record(anObject(), anEvent("Waiting.", "SnapshotReady"));
+  await settle();
+  assert.equal(kube.stored("Event").length, 5);
+});
+
+test("an event that the server has dropped since is written anew", async () => {
+  const { kube, record, settle, counts } = setUp();
+  record(anObject(), anEvent());
+  await settle();
+  const { namespace, name = "" } = kube.stored("Event")[0]?.metadata ?? {};
+  await kube.delete({ kind: "Event", namespace, name });
+  record(anObject(), anEvent());
+  await settle();
+  assert.deepEqual(counts(), ["1 × Waiting."]);
+});
+
+test("more than ten different messages for one reason are combined, until ten minutes have passed", async () => {
+  const { world, record, settle, counts } = setUp();
+  for (let attempt = 1; attempt <= 14; attempt++) {
+    record(anObject(), anEvent(`request ${attempt} failed`));
+    await settle();
+  }
+  assert.equal(counts().length, 11);
+  assert.equal(counts().at(-1), "4 × (combined from similar events): request 14 failed");
+  await world.advance(limits.eventAlikeMs);
+  record(anObject(), anEvent("request 15 failed"));
+  await settle();
+  assert.equal(counts().at(-1), "1 × request 15 failed");
+});
+
+test("an object may cause 25 requests, then one in five minutes; others are not affected", async () => {
+  const { world, kube, record, settle } = setUp();
+  const spam = async (): Promise<void> => {
+    for (let attempt = 0; attempt < 40; attempt++) {
+      record(anObject("noisy"), anEvent("again", `Reason${attempt}`));
+      await settle();
+    }
+  };
+  await spam();
+  assert.equal(kube.calls.length, 25);
+  record(anObject("quiet"), anEvent());
+  await settle();
+  assert.equal(kube.calls.length, 26);
+  await world.advance(limits.eventRefillMs);
+  await spam();
+  assert.equal(kube.calls.length, 27);
+});
+
+test("an API server that is away neither blocks nor fails the recording; the events follow", async () => {
+  let away = true;
+  const { world, record, counts } = setUp(() => {
+    if (away) throw new Fault("Unavailable", "connection refused");
+  });
+  for (let index = 0; index < 5; index++) record(anObject(`o${index}`), anEvent());
+  await world.advance(20_000);
+  away = false;
+  await world.advance(20_000);
+  assert.equal(counts().length, 5);
+  assert.equal(world.sleepers(), 0, "nothing runs when nothing waits");
+});
+
+test("a bounded number waits, and the oldest give way", async () => {
+  let away = true;
+  const { world, kube, record, recorder } = setUp(() => {
+    if (away) throw new Fault("Unavailable", "connection refused");
+  });
+  const count = limits.eventsWaitingMax + 100;
+  for (let index = 0; index < count; index++) record(anObject(`o${index}`), anEvent());
+  assert.equal(recorder.waiting, limits.eventsWaitingMax);
+  away = false;
+  await world.advance(60_000);
+  const names = kube.stored("Event").map(({ involvedObject }) => involvedObject.name);
+  assert.equal(names.length, limits.eventsWaitingMax);
+  assert.equal(names.at(-1), `o${count - 1}`);
+});
+
+test("an event that is refused is dropped, and the next one sent", async () => {
+  const { kube, record, settle, counts } = setUp(({ body }) => {
+    if ((body as { reason?: string }).reason === "Bad") throw new Fault("PermissionDenied", "namespace is terminating");
+  });
+  record(anObject(), anEvent("refused", "Bad"));
+  record(anObject(), anEvent("accepted"));
+  await settle();
+  assert.deepEqual(counts(), ["1 × accepted"]);
+  assert.equal(kube.calls.length, 2);
+});
+
+test("an event that fails again and again is given up", async () => {
+  const { world, kube, record } = setUp(() => {
+    throw new Fault("Lost", "connection reset");
+  });
+  record(anObject(), anEvent());
+  await world.advance(3_600_000);
+  assert.equal(kube.calls.length, limits.eventTriesMax);
+});
+
+test("an event whose reply was lost is not written twice", async () => {
+  let lost = 0;
+  const { world, record, counts } = setUp((_call, when) => {
+    if (when === "after" && lost++ === 0) throw new Fault("Lost", "connection reset");
+  });
+  record(anObject(), anEvent());
+  await world.advance(60_000);
+  assert.deepEqual(counts(), ["1 × Waiting."]);
+});
+
+test("closing sends what waits at once, and takes nothing more", async () => {
+  const { world, record, close, counts } = setUp();
+  record(anObject(), anEvent("last words"));
+  await world.run(close(5_000), 0);
+  assert.deepEqual(counts(), ["1 × last words"]);
+  record(anObject(), anEvent("too late"));
+  await world.advance(60_000);
+  assert.equal(counts().length, 1);
+  await world.run(close(5_000), 0);
+});
+
+test("closing waits no longer than it may, even for a server that stalls", async () => {
+  const { world, kube, record, close } = setUp(
+    ({ signal }) => new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason))),
+  );
+  for (let index = 0; index < 5; index++) record(anObject(`o${index}`), anEvent());
+  const startedAt = world.elapsed();
+  await world.run(close(5_000));
+  assert.equal(world.elapsed() - startedAt, 5_000);
+  await world.advance(60_000);
+  assert.equal(kube.calls.length, 1);
+  assert.equal(world.sleepers(), 0);
+});
+
+test("nothing that is handed to the recorder makes it throw", () => {
+  const { record } = setUp();
+  record({} as KubeObject, anEvent());
+  record(anObject(), undefined as unknown as EventText);
+  record(null as unknown as KubeObject, anEvent());
+});
+
+test("a long message is cut", async () => {
+  const { kube, record, settle } = setUp();
+  record(anObject(), anEvent("m".repeat(5_000)));
+  await settle();
+  assert.equal(kube.stored("Event")[0]?.message?.length, 1_024);
+});
