@@ -15,7 +15,7 @@ import { limits } from "../base/limits.ts";
 import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import { socketPathOf } from "./address.ts";
-import { createLocks, layered, locked, logged, measured, type Sample } from "./layers.ts";
+import { createLocks, type Layer, layered, locked, logged, measured, type Sample } from "./layers.ts";
 import { type Served, unaryOf } from "./serve.ts";
 import { makeRoomForSocket } from "./socket-file.ts";
 import { statusOf } from "./status.ts";
@@ -36,6 +36,8 @@ export interface CsiServerOptions {
   /** Who may connect. Whoever may can mount as root, so by default it is the owner alone. */
   readonly mode?: number | undefined;
   readonly measure?: ((sample: Sample) => void) | undefined;
+  /** Next to the work itself, inside of log and locks. */
+  readonly innermost?: Layer | undefined;
 }
 
 export interface CsiServer {
@@ -53,6 +55,7 @@ export async function createCsiServer(options: CsiServerOptions): Promise<CsiSer
     logged(log, world),
     ...(measure === undefined ? [] : [measured(measure, world)]),
     locked(createLocks()),
+    ...(options.innermost === undefined ? [] : [options.innermost]),
   );
   const server = new Server({
     "grpc.enable_channelz": 0,

@@ -1,0 +1,129 @@
+/** The CSI controller service over the storage. */
+
+import { Fault } from "../../base/fault.ts";
+import type { World } from "../../base/world.ts";
+import {
+  ControllerServiceCapability_RPC_Type as Capability,
+  Controller,
+  type ControllerServiceCapability_RPC_Type,
+} from "../../csi/gen/csi_pb.js";
+import { serve } from "../../csi/serve.ts";
+import { required } from "./ids.ts";
+import { bytesOf, modeOf, pageOf, unservable, wishOf } from "./requests.ts";
+import type { Snapshot, Storage, Volume } from "./storage.ts";
+
+const capabilities: readonly ControllerServiceCapability_RPC_Type[] = [
+  Capability.CREATE_DELETE_VOLUME,
+  Capability.LIST_VOLUMES,
+  Capability.GET_CAPACITY,
+  Capability.CREATE_DELETE_SNAPSHOT,
+  Capability.LIST_SNAPSHOTS,
+  Capability.CLONE_VOLUME,
+  Capability.EXPAND_VOLUME,
+  Capability.SINGLE_NODE_MULTI_WRITER,
+];
+
+export interface ControllerOptions {
+  readonly storage: Storage;
+  readonly world: World;
+  /** A snapshot is ready this long after it was cut, as on storage that uploads. */
+  readonly snapshotDelayMs: number;
+  /** When set, snapshots are cut and deleted only for callers who bring this value in the secret's key "token". */
+  readonly snapshotSecret: string;
+}
+
+export function controllerService({ storage, world, snapshotDelayMs, snapshotSecret }: ControllerOptions) {
+  const snapshotMessage = ({ id, volumeId, bytes, takenAtMs }: Snapshot) => ({
+    snapshotId: id,
+    sourceVolumeId: volumeId,
+    sizeBytes: BigInt(bytes),
+    creationTime: timestamp(takenAtMs),
+    readyToUse: world.now() >= takenAtMs + snapshotDelayMs,
+  });
+  const mustKnow = (secrets: Readonly<Record<string, string>>): void => {
+    if (snapshotSecret !== "" && secrets.token !== snapshotSecret)
+      throw new Fault(
+        "Unauthenticated",
+        "this driver takes and deletes snapshots only with its secret under the key token: name one in the class's csi.storage.k8s.io/snapshotter-secret-name",
+      );
+  };
+
+  return serve(Controller, {
+    controllerGetCapabilities: () => ({
+      capabilities: capabilities.map((type) => ({ type: { case: "rpc" as const, value: { type } } })),
+    }),
+    async createVolume(request, signal) {
+      const wish = wishOf(request);
+      const refusal = unservable(request.volumeCapabilities);
+      if (refusal !== undefined) throw new Fault("InvalidArgument", refusal);
+      return { volume: volumeMessage(await storage.createVolume(wish, signal)) };
+    },
+    async deleteVolume({ volumeId }) {
+      await storage.deleteVolume(required(volumeId, "volume_id"));
+      return {};
+    },
+    validateVolumeCapabilities({ volumeId, volumeCapabilities, volumeContext, parameters }) {
+      const volume = known(storage, required(volumeId, "volume_id"));
+      const mode = modeOf(volumeCapabilities);
+      if (mode !== volume.mode) return { message: `volume ${volumeId} is a ${volume.mode} volume` };
+      const refusal = unservable(volumeCapabilities);
+      return refusal === undefined
+        ? { confirmed: { volumeCapabilities, volumeContext, parameters } }
+        : { message: refusal };
+    },
+    listVolumes({ maxEntries, startingToken }) {
+      const { items, nextToken } = pageOf(storage.volumes.all(), maxEntries, startingToken);
+      return { entries: items.map((volume) => ({ volume: volumeMessage(volume) })), nextToken };
+    },
+    getCapacity: async () => ({ availableCapacity: await storage.freeBytes() }),
+    async createSnapshot({ name, sourceVolumeId, secrets }, signal) {
+      mustKnow(secrets);
+      const volumeId = required(sourceVolumeId, "source_volume_id");
+      return { snapshot: snapshotMessage(await storage.takeSnapshot(required(name, "name"), volumeId, signal)) };
+    },
+    async deleteSnapshot({ snapshotId, secrets }) {
+      const id = required(snapshotId, "snapshot_id");
+      mustKnow(secrets);
+      await storage.deleteSnapshot(id);
+      return {};
+    },
+    listSnapshots({ maxEntries, startingToken, sourceVolumeId, snapshotId }) {
+      const wanted = storage.snapshots
+        .all()
+        .filter(
+          ({ id, volumeId }) =>
+            (snapshotId === "" || id === snapshotId) && (sourceVolumeId === "" || volumeId === sourceVolumeId),
+        );
+      const { items, nextToken } = pageOf(wanted, maxEntries, startingToken);
+      return { entries: items.map((snapshot) => ({ snapshot: snapshotMessage(snapshot) })), nextToken };
+    },
+    async controllerExpandVolume({ volumeId, capacityRange }) {
+      const { id, mode } = known(storage, required(volumeId, "volume_id"));
+      if (capacityRange === undefined) throw new Fault("InvalidArgument", "capacity_range is required");
+      const bytes = bytesOf(capacityRange.requiredBytes, "capacity_range.required_bytes");
+      if (capacityRange.limitBytes > 0n && capacityRange.requiredBytes > capacityRange.limitBytes)
+        throw new Fault("OutOfRange", `required_bytes ${bytes} is more than limit_bytes ${capacityRange.limitBytes}`);
+      const grown = await storage.expandVolume(id, bytes);
+      return { capacityBytes: BigInt(grown.bytes), nodeExpansionRequired: mode === "block" };
+    },
+  });
+}
+
+export function known({ volumes }: Storage, id: string): Volume {
+  const volume = volumes.get(id);
+  if (volume === undefined) throw new Fault("NotFound", `volume ${id} does not exist`);
+  return volume;
+}
+
+const timestamp = (ms: number) => ({ seconds: BigInt(Math.floor(ms / 1000)), nanos: (ms % 1000) * 1_000_000 });
+
+const volumeMessage = ({ id, bytes, origin }: Volume) => ({
+  volumeId: id,
+  capacityBytes: BigInt(bytes),
+  ...(origin.kind === "empty" ? {} : { contentSource: { type: contentSource(origin) } }),
+});
+
+const contentSource = (origin: { readonly kind: "snapshot" | "volume"; readonly id: string }) =>
+  origin.kind === "snapshot"
+    ? { case: "snapshot" as const, value: { snapshotId: origin.id } }
+    : { case: "volume" as const, value: { volumeId: origin.id } };

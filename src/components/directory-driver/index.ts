@@ -1,0 +1,66 @@
+/** A CSI driver over plain directories, for laptops and tests. It copies; it keeps no quotas; it serves one node. */
+import type { Log } from "../../base/log.ts";
+import type { World } from "../../base/world.ts";
+import {
+  PluginCapability_VolumeExpansion_Type as Expansion,
+  Identity,
+  PluginCapability_Service_Type as Service,
+} from "../../csi/gen/csi_pb.js";
+import { type Served, serve } from "../../csi/serve.ts";
+import { type CsiServer, createCsiServer } from "../../csi/server.ts";
+import { controllerService } from "./controller.ts";
+import { type Mishap, mishapLayer } from "./mishaps.ts";
+import { nodeService } from "./node.ts";
+import { openStorage, type Storage } from "./storage.ts";
+
+export interface DirectoryDriverOptions {
+  /** Where volumes and snapshots lie. */
+  readonly root: string;
+  readonly name: string;
+  readonly nodeId: string;
+  readonly version: string;
+  readonly snapshotDelayMs: number;
+  readonly snapshotSecret: string;
+  readonly world: World;
+  readonly log: Log;
+}
+
+export interface DirectoryDriver {
+  readonly storage: Storage;
+  readonly services: readonly Served[];
+}
+
+export async function createDirectoryDriver(options: DirectoryDriverOptions): Promise<DirectoryDriver> {
+  const storage = await openStorage(options.root, options.world, options.log);
+  const services = [
+    identityService(options),
+    controllerService({ ...options, storage }),
+    nodeService({ ...options, storage }),
+  ];
+  return { storage, services };
+}
+
+const identityService = ({ name, version }: DirectoryDriverOptions): Served =>
+  serve(Identity, {
+    getPluginInfo: () => ({ name, vendorVersion: version }),
+    getPluginCapabilities: () => ({
+      capabilities: [
+        { type: { case: "service", value: { type: Service.CONTROLLER_SERVICE } } },
+        { type: { case: "volumeExpansion", value: { type: Expansion.ONLINE } } },
+      ],
+    }),
+    probe: () => ({ ready: true }),
+  });
+
+export interface ServeOptions {
+  readonly address: string;
+  readonly mishaps?: readonly Mishap[];
+  readonly world: World;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+export const serveDirectoryDriver = (
+  { services }: DirectoryDriver,
+  { mishaps = [], ...options }: ServeOptions,
+): Promise<CsiServer> => createCsiServer({ ...options, services, innermost: mishapLayer(mishaps) });

@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import {
+  chmod,
+  link,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { silent } from "../../base/log.ts";
+import { realWorld } from "../../base/world.ts";
+import { openStorage, type Storage, type VolumeWish } from "./storage.ts";
+
+async function aStorage(t: TestContext): Promise<{ storage: Storage; root: string; reopen(): Promise<Storage> }> {
+  const root = await mkdtemp(join(tmpdir(), "dir-"));
+  t.after(() => rm(root, { recursive: true, force: true }));
+  const reopen = (): Promise<Storage> => openStorage(root, realWorld, silent);
+  return { storage: await reopen(), root, reopen };
+}
+const wish = (name: string, change: Partial<VolumeWish> = {}): VolumeWish => ({
+  name,
+  mode: "mount",
+  origin: { kind: "empty" },
+  bytesMin: 0,
+  bytesMax: 0,
+  ...change,
+});
+
+test("a snapshot keeps the bytes it was cut with, whatever becomes of the volume", async (t) => {
+  const { storage } = await aStorage(t);
+  const volume = await storage.createVolume(wish("v"));
+  await writeFile(join(storage.dataOf(volume), "note"), "first");
+  const snapshot = await storage.takeSnapshot("s", "v");
+  await writeFile(join(storage.dataOf(volume), "note"), "spoiled");
+  assert.equal(await readFile(join(storage.snapshotDataOf(snapshot), "note"), "utf8"), "first");
+  const restored = await storage.createVolume(wish("r", { origin: { kind: "snapshot", id: "s" } }));
+  assert.equal(await readFile(join(storage.dataOf(restored), "note"), "utf8"), "first");
+});
+
+test("links, modes, times and holes survive a snapshot", async (t) => {
+  const { storage } = await aStorage(t);
+  const data = storage.dataOf(await storage.createVolume(wish("v")));
+  await mkdir(join(data, "deep"));
+  await writeFile(join(data, "deep/file"), "x");
+  await chmod(join(data, "deep/file"), 0o640);
+  await utimes(join(data, "deep/file"), 1_000_000_000, 1_000_000_000);
+  await symlink("deep/file", join(data, "soft"));
+  await link(join(data, "deep/file"), join(data, "hard"));
+  const sparse = await open(join(data, "sparse"), "w");
+  await sparse.truncate(64 * 2 ** 20);
+  await sparse.close();
+  const copy = storage.snapshotDataOf(await storage.takeSnapshot("s", "v"));
+  const file = await stat(join(copy, "deep/file"));
+  assert.equal(file.mode & 0o777, 0o640);
+  assert.equal(file.mtimeMs, 1_000_000_000_000);
+  assert.equal(await readlink(join(copy, "soft")), "deep/file");
+  assert.equal((await stat(join(copy, "hard"))).ino, file.ino);
+  const hole = await stat(join(copy, "sparse"));
+  assert.equal(hole.size, 64 * 2 ** 20);
+  assert.ok(hole.blocks * 512 < 2 ** 20, `the hole takes ${hole.blocks * 512} bytes`);
+});
+
+test("asking again for the same volume or snapshot gives the same one", async (t) => {
+  const { storage } = await aStorage(t);
+  const volume = await storage.createVolume(wish("v", { bytesMin: 5 }));
+  assert.deepEqual(await storage.createVolume(wish("v", { bytesMin: 5 })), volume);
+  const snapshot = await storage.takeSnapshot("s", "v");
+  assert.deepEqual(await storage.takeSnapshot("s", "v"), snapshot);
+});
+
+const refusals: readonly { given: string; code: string; ask(storage: Storage): Promise<unknown> }[] = [
+  {
+    given: "the same name with another size",
+    code: "AlreadyExists",
+    ask: (s) => s.createVolume(wish("v", { bytesMin: 2 ** 40 })),
+  },
+  {
+    given: "the same name with another mode",
+    code: "AlreadyExists",
+    ask: (s) => s.createVolume(wish("v", { mode: "block" })),
+  },
+  {
+    given: "a source that does not exist",
+    code: "NotFound",
+    ask: (s) => s.createVolume(wish("w", { origin: { kind: "snapshot", id: "none" } })),
+  },
+  {
+    given: "a source of another mode",
+    code: "InvalidArgument",
+    ask: (s) => s.createVolume(wish("w", { mode: "block", origin: { kind: "volume", id: "v" } })),
+  },
+  {
+    given: "a limit below the source's size",
+    code: "OutOfRange",
+    ask: (s) => s.createVolume(wish("w", { bytesMax: 1, origin: { kind: "volume", id: "v" } })),
+  },
+  { given: "a snapshot of no volume", code: "NotFound", ask: (s) => s.takeSnapshot("s", "none") },
+  {
+    given: "the same snapshot name of another volume",
+    code: "AlreadyExists",
+    ask: async (s) => {
+      await s.createVolume(wish("other"));
+      await s.takeSnapshot("s", "v");
+      await s.takeSnapshot("s", "other");
+    },
+  },
+];
+for (const { given, code, ask } of refusals)
+  test(`given ${given}, the answer is ${code}`, async (t) => {
+    const { storage } = await aStorage(t);
+    await storage.createVolume(wish("v"));
+    await assert.rejects(ask(storage), { code });
+  });
+
+test("everything is there again after a restart, and what was half made is not", async (t) => {
+  const { storage, root, reopen } = await aStorage(t);
+  const volume = await storage.createVolume(wish("v"));
+  const snapshot = await storage.takeSnapshot("s", "v");
+  await mkdir(join(root, ".making-snapshots", "half-1"), { recursive: true });
+  const again = await reopen();
+  assert.deepEqual(again.volumes.all(), [volume]);
+  assert.deepEqual(again.snapshots.all(), [snapshot]);
+  assert.deepEqual(await readdir(join(root, ".making-snapshots")), []);
+});
+
+test("a copy that fails leaves nothing behind", async (t) => {
+  const { storage, root } = await aStorage(t);
+  const volume = await storage.createVolume(wish("v"));
+  await rm(storage.dataOf(volume), { recursive: true });
+  await assert.rejects(storage.takeSnapshot("s", "v"), { code: "Internal" });
+  assert.deepEqual(await readdir(join(root, ".making-snapshots")), []);
+  assert.deepEqual(storage.snapshots.all(), []);
+});
+
+test("no name climbs out of the root, and no id that was never given out deletes anything", async (t) => {
+  const { storage, root } = await aStorage(t);
+  await writeFile(join(root, "precious"), "kept");
+  for (const name of ["../precious", "..", "/etc/passwd", "a/b", "", "ünïcödé", "x".repeat(300)]) {
+    const volume = await storage.createVolume(wish(name));
+    assert.match(volume.id, /^x-[0-9a-f]{40}$/);
+    await storage.deleteVolume(name);
+    await storage.deleteSnapshot(name);
+  }
+  assert.equal(await readFile(join(root, "precious"), "utf8"), "kept");
+});
+
+test("a block volume is an image as long as the volume, and grows", async (t) => {
+  const { storage } = await aStorage(t);
+  const volume = await storage.createVolume(wish("b", { mode: "block", bytesMin: 2 ** 20 }));
+  assert.equal((await stat(storage.dataOf(volume))).size, 2 ** 20);
+  const grown = await storage.expandVolume("b", 2 ** 21);
+  assert.equal(grown.bytes, 2 ** 21);
+  assert.equal((await stat(storage.dataOf(volume))).size, 2 ** 21);
+});
+
+test("what is deleted is gone from the disk, and deleting again is no mistake", async (t) => {
+  const { storage, root } = await aStorage(t);
+  await storage.createVolume(wish("v"));
+  await storage.takeSnapshot("s", "v");
+  for (const _ of [1, 2]) {
+    await storage.deleteSnapshot("s");
+    await storage.deleteVolume("v");
+  }
+  assert.deepEqual([await readdir(join(root, "volumes")), await readdir(join(root, "snapshots"))], [[], []]);
+});
