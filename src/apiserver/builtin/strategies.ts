@@ -1,4 +1,5 @@
 /** What is particular to each built-in kind, by "group/Kind". */
+import { webhookConfigurationStrategies } from "../admission/configurations.ts";
 import type { Parts } from "../contracts.ts";
 import { rbacStrategies } from "../rbac/objects.ts";
 import { reviewStrategies } from "../rbac/reviews.ts";
@@ -33,6 +34,7 @@ export const createStrategies = ({
   "/Secret": secretStrategy,
   ...rbacStrategies,
   ...reviewStrategies,
+  ...webhookConfigurationStrategies,
   "coordination.k8s.io/Lease": leaseStrategy,
   "events.k8s.io/Event": modernEventStrategy,
   "storage.k8s.io/CSIDriver": csiDriverStrategy,
