@@ -67,6 +67,10 @@ for (const [file, kindNames] of Object.entries(wanted)) {
   }
 }
 
+/** Bodies that are no kinds of their own. */
+for (const name of ["ListMeta", "Status", "DeleteOptions"])
+  include(`io.k8s.apimachinery.pkg.apis.meta.v1.${name}`, coreSchemas);
+
 function include(name: string, schemas: Record<string, OpenApiSchema>): void {
   if (names.includes(name)) return;
   names.push(name);

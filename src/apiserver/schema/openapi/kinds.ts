@@ -1,0 +1,80 @@
+/** The schemas of served kinds and their lists, built-in and custom, under the names OpenAPI gives them. */
+import { isObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
+import type { Resource } from "../../contracts.ts";
+import { definitionOf } from "../builtin.ts";
+import { versionsOf } from "../definition/spec.ts";
+import { object, text } from "../definition/view.ts";
+import { closure, commonNames, type Dialect, listMetaName, objectMetaName } from "./definitions.ts";
+
+/** "snapshot.storage.k8s.io", "v1", "VolumeSnapshot" → "io.k8s.storage.snapshot.v1.VolumeSnapshot". */
+export const schemaName = ({ group, version, kind }: Pick<Resource, "group" | "version" | "kind">): string =>
+  definitionOf(group, version, kind) ??
+  [...group.split(".").reverse(), version, kind].filter((part) => part !== "").join(".");
+
+export const listName = (resource: Resource): string => {
+  const name = schemaName(resource);
+  return `${name.slice(0, name.lastIndexOf(".") + 1)}${resource.listKind}`;
+};
+
+const typeMeta: JsonObject = {
+  apiVersion: { type: "string", description: "The version of the API this object is written in." },
+  kind: { type: "string", description: "What this object is; set by the server's answer and never changed." },
+};
+
+const gvk = (group: string, version: string, kind: string): JsonValue => [{ group, version, kind }];
+
+function referTo(name: string, dialect: Dialect, description: string): JsonObject {
+  const reference = { $ref: dialect.refer(name) };
+  return dialect.wraps ? { description, allOf: [reference], default: {} } : { description, ...reference };
+}
+
+function customSchema(resource: Resource, dialect: Dialect): JsonObject {
+  const version = versionsOf(resource.definition ?? {}).find((candidate) => text(candidate.name) === resource.version);
+  const raw = object(object(version?.schema).openAPIV3Schema);
+  const { apiVersion: _apiVersion, kind: _kind, metadata: _metadata, ...own } = object(raw.properties);
+  const properties: JsonObject = {
+    ...typeMeta,
+    metadata: referTo(objectMetaName, dialect, "Name, labels, owners and the server's own records of the object."),
+    ...own,
+  };
+  return {
+    ...(dialect.wraps ? raw : asV2(raw)),
+    properties: dialect.wraps ? properties : asV2(properties),
+    "x-kubernetes-group-version-kind": gvk(resource.group, resource.version, resource.kind),
+  };
+}
+
+/** What v2 has no word for is left out there, as Kubernetes does. */
+const notInV2: ReadonlySet<string> = new Set(["oneOf", "anyOf", "not", "nullable"]);
+
+function asV2(value: JsonObject): JsonObject {
+  const entries = Object.entries(value).filter(([name]) => !notInV2.has(name));
+  return Object.fromEntries(entries.map(([name, item]) => [name, isObject(item) ? asV2(item) : item]));
+}
+
+const listSchema = (resource: Resource, dialect: Dialect): JsonObject => {
+  const entry = { $ref: dialect.refer(schemaName(resource)) };
+  return {
+    type: "object",
+    required: ["items"],
+    properties: {
+      ...typeMeta,
+      items: { type: "array", items: dialect.wraps ? { allOf: [entry], default: {} } : entry },
+      metadata: referTo(listMetaName, dialect, "The version of the list, and where its next page begins."),
+    },
+    "x-kubernetes-group-version-kind": gvk(resource.group, resource.version, resource.listKind),
+  };
+};
+
+/** All schemas that documents about these resources need. */
+export function schemasOf(resources: readonly Resource[], dialect: Dialect): JsonObject {
+  const builtIn = resources.flatMap((resource) =>
+    resource.definition === undefined ? [definitionOf(resource.group, resource.version, resource.kind)] : [],
+  );
+  const schemas = closure([...commonNames, ...builtIn.filter((name) => name !== undefined)], dialect);
+  for (const resource of resources) {
+    if (resource.definition !== undefined) schemas[schemaName(resource)] = customSchema(resource, dialect);
+    schemas[listName(resource)] = listSchema(resource, dialect);
+  }
+  return Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
