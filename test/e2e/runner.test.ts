@@ -1,11 +1,14 @@
-/** What `npm run test:e2e` says on machines that lack something. */
+/** How `npm run test:e2e` behaves on machines that lack something, and when things go wrong. */
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, test } from "node:test";
 import { podSupport } from "./harness/packages.ts";
+import { leftOut } from "./harness/prepare.ts";
 import { run } from "./harness/run.ts";
+import { until } from "./harness/until.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "runner-"));
@@ -35,23 +38,6 @@ test("with a Go that is too old it says which one it found", async () => {
   assert.match(stderr, /^[^\n]*"go" in PATH is go1\.25\.9: install Go 1\.26 or newer[^\n]*\n$/);
 });
 
-test("with KUBEBUILDER_ASSETS that hold every program, Go is not asked for", async () => {
-  const { modules } = await import("./harness/tools.ts");
-  const assets = join(folder, "assets");
-  mkdirSync(assets);
-  for (const program of Object.values(modules).flatMap((module) => Object.keys(module.programs)))
-    writeFileSync(join(assets, program), "#!/bin/sh\necho from the assets\n", { mode: 0o755 });
-  const answer = await run(
-    process.execPath,
-    [
-      "-e",
-      'import("./test/e2e/harness/tools.ts").then(async (m) => console.log(await m.tool("etcd"), await m.toolTrouble()))',
-    ],
-    { cwd: root, env: { PATH: folder, KUBEBUILDER_ASSETS: assets } },
-  );
-  assert.equal(answer.stdout, `${join(assets, "etcd")} undefined\n`);
-});
-
 const machine = { platform: "linux", root: true, ci: false, debian: true, missing: ["runc"] };
 const cases = [
   { given: "everything is there", on: { missing: [] }, answer: /^ready$/ },
@@ -68,3 +54,46 @@ for (const { given, on, answer } of cases)
     const text = { ready: "ready", install: `install ${machine.missing}`, none: "" }[support.kind];
     assert.match(support.kind === "none" ? support.why : text, answer);
   });
+
+test("without what pods need, their suites are left out and counted as skipped, in a pipeline as failed", () => {
+  const files = ["test/e2e/a.test.ts", "test/e2e/pods/b.test.ts", "test/e2e/pods/c.test.ts"];
+  assert.deepEqual(leftOut(files, "no root", false), {
+    files: ["test/e2e/a.test.ts"],
+    skipped: 2,
+    failed: 0,
+    notice: "2 pod suites not run: no root",
+  });
+  const { failed, skipped, notice } = leftOut(files, "no root", true);
+  assert.deepEqual([failed, skipped, notice], [2, 0, "2 pod suites not run: no root (with CI set this is a failure)"]);
+  assert.deepEqual(leftOut(files, undefined, true), { files, skipped: 0, failed: 0, notice: undefined });
+});
+
+test("a run whose test fails ends with the counts and leaves no control plane", async () => {
+  const { code, stdout } = await endToEnd("test/e2e/fixtures/failing.ts", {});
+  assert.equal(code, 1);
+  assert.match(stdout, /FAILED: fails[\s\S]*on purpose[\s\S]*\n0 passed, 1 failed, 0 skipped\n$/);
+  const folder = /folder (\S+)/.exec(stdout)?.[1] ?? assert.fail(stdout);
+  await hasNothingLeft(folder);
+});
+
+test("Ctrl-C in the middle of a test leaves no control plane", async () => {
+  const child = spawn(process.execPath, ["test/run.ts", "test/e2e/fixtures/hanging.ts"], {
+    cwd: root,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const ended = new Promise((done) => child.once("exit", done));
+  let text = "";
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+    text += chunk;
+  });
+  const folder = await until({ what: "the test hangs" }, () => /folder (\S+)\n/.exec(text)?.[1]);
+  assert.ok(existsSync(folder));
+  child.kill("SIGINT");
+  assert.equal(await ended, 130);
+  await hasNothingLeft(folder);
+});
+
+async function hasNothingLeft(folder: string): Promise<void> {
+  const { stdout } = await run("ps", ["-e", "-o", "args"]);
+  assert.deepEqual([existsSync(folder), stdout.includes(folder)], [false, false]);
+}

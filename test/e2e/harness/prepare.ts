@@ -18,12 +18,16 @@ export async function prepare(files: readonly string[]): Promise<Prepared> {
   const trouble = await toolTrouble();
   if (trouble !== undefined) return { files: [], skipped: 0, failed: files.length, notice: trouble };
   sweep();
+  return leftOut(files, files.some(isPodSuite) ? await podTrouble() : undefined, isPipeline());
+}
+
+/** Which suites run when pods cannot, for the reason given. */
+export function leftOut(files: readonly string[], podsWhy: string | undefined, pipeline: boolean): Prepared {
   const pods = files.filter(isPodSuite).length;
-  const podsWhy = pods === 0 ? undefined : await podTrouble();
-  if (podsWhy === undefined) return { files, skipped: 0, failed: 0, notice: undefined };
+  if (podsWhy === undefined || pods === 0) return { files, skipped: 0, failed: 0, notice: undefined };
   const notice = `${pods} pod ${pods === 1 ? "suite" : "suites"} not run: ${podsWhy}`;
   const rest = files.filter((file) => !isPodSuite(file));
-  return isPipeline()
+  return pipeline
     ? { files: rest, skipped: 0, failed: pods, notice: `${notice} (with CI set this is a failure)` }
     : { files: rest, skipped: pods, failed: 0, notice };
 }

@@ -1,0 +1,91 @@
+/** Where the real programs come from. */
+import assert from "node:assert/strict";
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { after, test } from "node:test";
+import { isNewEnough } from "./harness/go.ts";
+import { identify } from "./harness/identity.ts";
+import { withLock } from "./harness/lock.ts";
+import { run } from "./harness/run.ts";
+import { moduleFolder, modules, pinnedVersion } from "./harness/tools.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+const folder = mkdtempSync(join(tmpdir(), "tools-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+/** In a process of its own, because programs are looked up by its environment. */
+const ask = (expression: string, env: Readonly<Record<string, string>>) =>
+  run(
+    process.execPath,
+    ["-e", `import("./test/e2e/harness/tools.ts").then(async (m) => console.log(await ${expression}))`],
+    {
+      cwd: root,
+      env: { KUBEBUILDER_ASSETS: "", ...env },
+      msMax: 240_000,
+    },
+  );
+
+test("every module folder pins the version that is stamped, and imports exactly the programs of the table", () => {
+  for (const [name, module] of Object.entries(modules)) {
+    assert.match(pinnedVersion(name, module.pinned), /^v\d+\.\d+\.\d+$/);
+    const source = globSync("*.go", { cwd: moduleFolder(name) }).map((file) =>
+      readFileSync(join(moduleFolder(name), file), "utf8"),
+    );
+    const imported = [...source.join("").matchAll(/_ "(.+)"/g)].map(([, path]) => path);
+    const others = Object.values(module.programs).filter((path) => path !== ".");
+    assert.deepEqual(imported.sort(), others.sort(), name);
+  }
+  assert.equal(globSync("*/go.mod", { cwd: moduleFolder(".") }).length, Object.keys(modules).length);
+});
+
+test("KUBEBUILDER_ASSETS comes first, and Go is not asked for what it holds", async () => {
+  const assets = join(folder, "assets");
+  mkdirSync(assets);
+  for (const program of Object.values(modules).flatMap((module) => Object.keys(module.programs)))
+    writeFileSync(join(assets, program), "#!/bin/sh\n", { mode: 0o755 });
+  const env = { PATH: folder, KUBEBUILDER_ASSETS: assets };
+  assert.equal((await ask('m.tool("etcd")', env)).stdout, `${join(assets, "etcd")}\n`);
+  assert.equal((await ask("m.toolTrouble()", env)).stdout, "undefined\n");
+  rmSync(join(assets, "etcd"));
+  assert.match((await ask('m.tool("etcd")', env)).stderr, /there is no "go" in PATH/);
+});
+
+test("what is built is kept in the cache folder, and two processes that want it build it once", async () => {
+  // Go's own cache would move along and be cold.
+  const goCache = (await run("go", ["env", "GOCACHE"])).stdout.trim();
+  const env = { XDG_CACHE_HOME: join(folder, "cache"), GOCACHE: goCache };
+  const both = await Promise.all([ask('m.tool("etcd")', env), ask('m.tool("etcd")', env)]);
+  const [path = ""] = both.map(({ stdout }) => stdout.trim());
+  assert.deepEqual(
+    both.map(({ code, stdout }) => [code, stdout.trim()]),
+    [
+      [0, path],
+      [0, path],
+    ],
+  );
+  assert.ok(path.startsWith(join(folder, "cache/snapkeep/tools/etcd-")));
+  assert.equal(both.filter(({ stderr }) => stderr.includes("built etcd in")).length, 1);
+  assert.deepEqual(globSync("cache/snapkeep/tools/*/{.*,*}", { cwd: folder }).length, 1, "no lock, no half-built file");
+  const again = await ask('m.tool("etcd")', env);
+  assert.deepEqual([again.stdout.trim(), again.stderr], [path, ""]);
+});
+
+test("a lock whose holder died is passed over", async () => {
+  const path = join(folder, "lock");
+  writeFileSync(path, JSON.stringify({ ...identify(process.pid), startedAt: "another boot/1" }));
+  assert.equal(await withLock(path, "waiting", async () => "mine"), "mine");
+});
+
+test("only Go 1.26 and newer will do", () => {
+  const versions = {
+    "go1.26": true,
+    "go1.26.8": true,
+    "go1.27rc1": true,
+    "go2.0": true,
+    "go1.25.9": false,
+    "go1.3": false,
+    "": false,
+  };
+  for (const [version, enough] of Object.entries(versions)) assert.equal(isNewEnough(version), enough, version);
+});
