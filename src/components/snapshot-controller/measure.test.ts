@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aContent, aSnapshot, driver } from "../../../test/builders.ts";
+import { createVirtualWorld } from "../../../test/virtual-world.ts";
+import { createStores } from "../../kube/stores.ts";
+import { createMetrics } from "../../runtime/metrics.ts";
+import { measureOperations, measureStates } from "./measure.ts";
+import { snapshotMetrics } from "./metrics.ts";
+import { storeTable } from "./wakes.ts";
+
+function setUp() {
+  const world = createVirtualWorld(1);
+  const stores = createStores(storeTable);
+  const metrics = createMetrics();
+  const instruments = metrics.instruments(snapshotMetrics);
+  const measuring = { stores, instruments, world };
+  measureOperations(measuring);
+  const lines = async (name: string): Promise<string[]> =>
+    (await metrics.scrape()).text.split("\n").filter((line) => line.startsWith(name));
+  return { world, stores, measuring, lines };
+}
+const version = (resourceVersion: string) => ({ metadata: { resourceVersion } });
+const ready = { readyToUse: true, creationTime: "2026-01-01T00:00:01Z" };
+
+test("a snapshot is measured from when it is seen until it is cut, and until it is ready", async () => {
+  const { world, stores, lines } = setUp();
+  stores.VolumeSnapshotContent.see(aContent());
+  stores.VolumeSnapshot.see(aSnapshot(version("1")));
+  assert.deepEqual(await lines("snapshot_controller_operations_in_flight"), [
+    "snapshot_controller_operations_in_flight 2",
+  ]);
+  await world.advance(2_000);
+  stores.VolumeSnapshot.see(aSnapshot({ ...version("2"), status: ready }));
+  const sums = await lines("snapshot_controller_operation_total_seconds_sum");
+  const labels = (operation: string) =>
+    `driver_name="${driver}",operation_name="${operation}",snapshot_type="dynamic",operation_status="success"`;
+  assert.deepEqual(
+    sums,
+    ["CreateSnapshot", "CreateSnapshotAndReady"].map(
+      (operation) => `snapshot_controller_operation_total_seconds_sum{${labels(operation)}} 2`,
+    ),
+  );
+  assert.deepEqual(await lines("snapshot_controller_operations_in_flight"), [
+    "snapshot_controller_operations_in_flight 0",
+  ]);
+});
+
+test("a snapshot that goes before it is ready is a deletion done and two creations cancelled", async () => {
+  const { stores, lines } = setUp();
+  stores.VolumeSnapshot.see(aSnapshot(version("1")));
+  stores.VolumeSnapshot.see(
+    aSnapshot({ metadata: { resourceVersion: "2", deletionTimestamp: "2026-01-01T00:00:01Z" } }),
+  );
+  stores.VolumeSnapshot.seeGone("team/monday" as never, "uid-snap");
+  const counts = await lines("snapshot_controller_operation_total_seconds_count");
+  assert.equal(counts.filter((line) => line.includes('operation_status="cancel"')).length, 2);
+  assert.equal(
+    counts.filter(
+      (line) => line.includes('operation_name="DeleteSnapshot"') && line.includes('operation_status="success"'),
+    ).length,
+    1,
+  );
+});
+
+test("what was ready before we came is not measured", async () => {
+  const { stores, lines } = setUp();
+  stores.VolumeSnapshot.see(aSnapshot({ ...version("1"), status: ready }));
+  assert.deepEqual(await lines("snapshot_controller_operation_total_seconds_count"), []);
+});
+
+test("each failed attempt that is reported counts once", async () => {
+  const { stores, lines } = setUp();
+  const failed = (time: string) => ({ status: { error: { message: "no", time } } });
+  stores.VolumeSnapshotContent.see(aContent());
+  stores.VolumeSnapshot.see(aSnapshot({ ...version("1"), ...failed("a") }));
+  stores.VolumeSnapshot.see(aSnapshot({ ...version("2"), ...failed("a") }));
+  stores.VolumeSnapshot.see(aSnapshot({ ...version("3"), ...failed("b") }));
+  assert.deepEqual(await lines("snapshot_controller_operation_errors_total"), [
+    `snapshot_controller_operation_errors_total{driver_name="${driver}",operation_name="CreateSnapshot"} 2`,
+  ]);
+});
+
+test("snapshots are counted by phase, with the age of the oldest that is not ready and the deletions that hang", async () => {
+  const { world, stores, measuring, lines } = setUp();
+  const at = (ms: number): string => new Date(world.now() + ms).toISOString();
+  stores.VolumeSnapshot.see(aSnapshot({ metadata: { name: "a", creationTimestamp: at(-60_000) } }));
+  stores.VolumeSnapshot.see(aSnapshot({ metadata: { name: "b", deletionTimestamp: at(-700_000) } }));
+  measureStates(measuring, { preventVolumeModeConversion: true, nodeOf: () => undefined });
+  assert.ok(
+    (await lines("snapshot_controller_snapshots")).includes('snapshot_controller_snapshots{phase="invalid"} 1'),
+  );
+  assert.deepEqual(await lines("snapshot_controller_oldest_unready"), [
+    "snapshot_controller_oldest_unready_snapshot_seconds 60",
+  ]);
+  assert.deepEqual(await lines("snapshot_controller_stuck"), ["snapshot_controller_stuck_deletions 1"]);
+});

@@ -1,0 +1,114 @@
+/**
+ * Operations measured by what changes in the caches, so that measuring cannot get in the way of the work: an operation begins when
+ * a snapshot is first seen to want it and ends when the snapshot shows that it is done. What began before this process did is not
+ * measured, because its beginning is not known.
+ */
+import type { VolumeSnapshot } from "../../api/types.ts";
+import { keyOf } from "../../api/types.ts";
+import type { Millis } from "../../base/brand.ts";
+import { keyIn } from "../../base/brand.ts";
+import type { World } from "../../base/world.ts";
+import type { Instruments } from "../../runtime/metrics.ts";
+import type { snapshotMetrics } from "./metrics.ts";
+import { contentNameOf, observeSnapshot, type SnapshotOptions, sourceOf } from "./observe.ts";
+import { phaseOf, type SnapshotPhase, snapshotPhases } from "./phase.ts";
+import type { SnapshotStores } from "./wakes.ts";
+
+type Operation = "CreateSnapshot" | "CreateSnapshotAndReady" | "DeleteSnapshot";
+type Status = "success" | "cancel";
+
+interface Measuring {
+  readonly stores: SnapshotStores;
+  readonly instruments: Instruments<typeof snapshotMetrics>;
+  readonly world: World;
+}
+
+const creations = ["CreateSnapshot", "CreateSnapshotAndReady"] as const;
+
+export function measureOperations({ stores, instruments, world }: Measuring): void {
+  const startedAt = new Map<string, Millis>();
+  const slot = (operation: Operation, uid: string): string => `${operation} ${uid}`;
+  const begin = (operation: Operation, { metadata }: VolumeSnapshot): void => {
+    const key = slot(operation, metadata.uid);
+    if (!startedAt.has(key)) startedAt.set(key, world.elapsed());
+    instruments.inFlight.set({}, startedAt.size);
+  };
+  const end = (operation: Operation, snapshot: VolumeSnapshot, operation_status: Status): void => {
+    const key = slot(operation, snapshot.metadata.uid);
+    const since = startedAt.get(key);
+    if (since === undefined) return;
+    startedAt.delete(key);
+    instruments.inFlight.set({}, startedAt.size);
+    const labels = {
+      driver_name: driverOf(stores, snapshot),
+      operation_name: operation,
+      snapshot_type: typeOf(snapshot),
+      operation_status,
+    };
+    instruments.operations.observe(labels, (world.elapsed() - since) / 1000);
+  };
+
+  const gone = (snapshot: VolumeSnapshot): void => {
+    end("DeleteSnapshot", snapshot, "success");
+    for (const operation of creations) end(operation, snapshot, "cancel");
+  };
+  const seen = (before: VolumeSnapshot | undefined, after: VolumeSnapshot): void => {
+    const { status, metadata } = after;
+    if (metadata.deletionTimestamp !== undefined) begin("DeleteSnapshot", after);
+    else if (before === undefined && status?.readyToUse !== true) for (const name of creations) begin(name, after);
+    if (status?.creationTime !== undefined) end("CreateSnapshot", after, "success");
+    if (status?.readyToUse === true) end("CreateSnapshotAndReady", after, "success");
+    if (isNewTrouble(before, after))
+      instruments.errors.add({ driver_name: driverOf(stores, after), operation_name: "CreateSnapshot" });
+  };
+
+  stores.VolumeSnapshot.onChange((before, after) => {
+    if (after !== undefined) seen(before, after);
+    else if (before !== undefined) gone(before);
+  });
+  stores.VolumeSnapshotContent.onChange((before, after) => {
+    if (after?.metadata.deletionTimestamp !== undefined && isNewTrouble(before, after))
+      instruments.errors.add({ driver_name: after.spec.driver, operation_name: "DeleteSnapshot" });
+  });
+}
+
+interface WithError {
+  readonly status?: { readonly error?: { readonly message?: string; readonly time?: string } };
+}
+const isNewTrouble = (before: WithError | undefined, after: WithError): boolean => {
+  const [old, now] = [before?.status?.error, after.status?.error];
+  return now !== undefined && (old?.message !== now.message || old?.time !== now.time);
+};
+
+const typeOf = (snapshot: VolumeSnapshot): string =>
+  sourceOf(snapshot).kind === "content" ? "pre-provisioned" : "dynamic";
+
+function driverOf(stores: SnapshotStores, snapshot: VolumeSnapshot): string {
+  const content = stores.VolumeSnapshotContent.get(keyIn(undefined, contentNameOf(snapshot)));
+  const named = stores.VolumeSnapshotClass.get(keyIn(undefined, snapshot.spec.volumeSnapshotClassName ?? ""));
+  return content?.spec.driver ?? named?.driver ?? "unknown";
+}
+
+const stuckAfterMs = 600_000;
+
+/** Counted when somebody asks: looking once a minute is cheaper than keeping count of every change. */
+export function measureStates({ stores, instruments, world }: Measuring, options: SnapshotOptions): void {
+  const nowMs = world.now();
+  const counts = new Map<SnapshotPhase, number>(snapshotPhases.map((phase) => [phase, 0]));
+  let oldestMs = 0;
+  let stuck = 0;
+  for (const snapshot of stores.VolumeSnapshot.all()) {
+    const view = observeSnapshot(stores, options, keyOf(snapshot), nowMs);
+    if (view === undefined) continue;
+    const phase = phaseOf(view);
+    counts.set(phase, (counts.get(phase) ?? 0) + 1);
+    if (phase === "deleting") stuck += ageMs(snapshot.metadata.deletionTimestamp, nowMs) > stuckAfterMs ? 1 : 0;
+    else if (phase !== "ready") oldestMs = Math.max(oldestMs, ageMs(snapshot.metadata.creationTimestamp, nowMs));
+  }
+  for (const [phase, count] of counts) instruments.phases.set({ phase }, count);
+  instruments.oldestUnready.set({}, oldestMs / 1000);
+  instruments.stuckDeletions.set({}, stuck);
+}
+
+const ageMs = (since: string | undefined, nowMs: Millis): Millis =>
+  since === undefined ? 0 : Math.max(0, nowMs - Date.parse(since));

@@ -1,0 +1,42 @@
+/** What the snapshot-controller measures. The first two names, their labels and buckets are those dashboards know. */
+import type { MetricTable } from "../../runtime/metrics.ts";
+
+export const snapshotMetrics = {
+  operations: {
+    type: "histogram",
+    name: "snapshot_controller_operation_total_seconds",
+    help: "From the moment an operation was seen to be wanted until it was done.",
+    labels: ["driver_name", "operation_name", "snapshot_type", "operation_status"],
+    buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 120, 300, 600],
+  },
+  inFlight: {
+    type: "gauge",
+    name: "snapshot_controller_operations_in_flight",
+    help: "Operations that have begun and are not done.",
+    labels: [],
+  },
+  errors: {
+    type: "counter",
+    name: "snapshot_controller_operation_errors_total",
+    help: "Attempts that failed, as seen by the controller or reported to it by a sidecar.",
+    labels: ["driver_name", "operation_name"],
+  },
+  phases: {
+    type: "gauge",
+    name: "snapshot_controller_snapshots",
+    help: "Snapshots by where they are in their life.",
+    labels: ["phase"],
+  },
+  oldestUnready: {
+    type: "gauge",
+    name: "snapshot_controller_oldest_unready_snapshot_seconds",
+    help: "Age of the oldest snapshot that is neither ready nor being deleted; 0 when there is none.",
+    labels: [],
+  },
+  stuckDeletions: {
+    type: "gauge",
+    name: "snapshot_controller_stuck_deletions",
+    help: "Snapshots whose deletion was asked for more than ten minutes ago.",
+    labels: [],
+  },
+} as const satisfies MetricTable;
