@@ -49,10 +49,15 @@ export interface CsiSnapshotterDeps {
 /** Contents looked at while others wait for the driver: waiting costs nothing, so there may be many. */
 const contentsAtOnce = 1_000;
 
-export function createCsiSnapshotter(deps: CsiSnapshotterDeps): {
+export interface CsiSnapshotter {
   readonly stores: SidecarStores;
+  /** Keeps the caches current until the signal aborts. */
+  watch(signal: AbortSignal): Promise<void>;
+  /** Works until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
-} {
+}
+
+export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
   const { api, csi, facts, options, world, log, leading = () => true } = deps;
   const table = {
     ...storeTable,
@@ -95,8 +100,7 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): {
   });
   return {
     stores,
-    async run(signal) {
-      await Promise.all([watchStores(api, table, stores, { world, log, signal }), controller.run(signal)]);
-    },
+    watch: (signal) => watchStores(api, table, stores, { world, log, signal }),
+    run: (signal) => controller.run(signal),
   };
 }

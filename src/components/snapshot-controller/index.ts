@@ -30,6 +30,8 @@ export interface SnapshotControllerDeps {
 
 export interface SnapshotController {
   readonly stores: SnapshotStores;
+  /** Keeps the caches current until the signal aborts. */
+  watch(signal: AbortSignal): Promise<void>;
   /** Works until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -72,9 +74,9 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
   ];
   return {
     stores,
-    async run(signal) {
-      const watching = watchStores(api, storeTable, stores, { world, log, signal });
-      await Promise.all([watching, ...controllers.map((controller) => controller.run(signal))]);
+    watch: (signal) => watchStores(api, storeTable, stores, { world, log, signal }),
+    run: async (signal) => {
+      await Promise.all(controllers.map((controller) => controller.run(signal)));
     },
   };
 }
