@@ -115,8 +115,11 @@ export interface Strategy {
   readonly createOnUpdate?: boolean;
   /** PUT without a resourceVersion overwrites whatever is there (most built-in kinds; custom resources do not). */
   readonly unconditionalUpdate?: boolean;
-  /** Custom resources and workloads count spec changes in metadata.generation; many built-in kinds have none. */
-  readonly generation?: "none" | "spec" | "allButMetadataAndStatus";
+  /**
+   * What metadata.generation counts: nothing (most built-in kinds), changes of the spec (workloads), or changes of anything but
+   * metadata (custom resources; a status with a subresource of its own has been put back by then).
+   */
+  readonly generation?: "none" | "spec" | "allButMetadata";
   /** Versioned defaults, given to every decoded object: request bodies, patch results. */
   defaults?(object: ApiObject, gates: FeatureGates): void;
   prepareForCreate?(object: ApiObject, context: Context): void;

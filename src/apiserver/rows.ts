@@ -221,7 +221,7 @@ const answering = (kind: string, plural: string): Row => ({ kind, plural, cluste
 const webhooks = {
   cluster: true,
   ...extensions,
-  traits: { ...guarded, generation: "allButMetadataAndStatus" },
+  traits: { ...guarded, generation: "allButMetadata" },
 } as const;
 
 /** In the order the real server lists its groups. */

@@ -109,7 +109,8 @@ export const expired = (message: string): Refusal => new Refusal(410, "Expired",
 export const tooLarge = (message: string): Refusal =>
   new Refusal(413, "RequestEntityTooLarge", `Request entity too large: ${message}`);
 
-export const unsupportedMediaType = (message: string): Refusal => new Refusal(415, "UnsupportedMediaType", message);
+export const unsupportedMediaType = (message: string, details?: StatusDetails): Refusal =>
+  new Refusal(415, "UnsupportedMediaType", message, details);
 
 export const internal = (message: string): Refusal =>
   new Refusal(500, "InternalError", `Internal error occurred: ${message}`, { causes: [{ message }] });

@@ -71,3 +71,14 @@ test("history answers from any version it still knows, and says so when it does 
   assert.equal(versions(2), "expired");
   assert.deepEqual(store.eventsAfter("never written", 1), []);
 });
+
+test("what an observer commits is announced after what it heard", () => {
+  const store = createStore();
+  const heard: number[] = [];
+  store.onCommit(([event]) => {
+    if (event?.key === keyIn("a", "x")) store.commit([put("a", "y")]);
+  });
+  store.onCommit((events) => void heard.push(...events.map(({ now }) => now.version)));
+  store.commit([put("a", "x")]);
+  assert.deepEqual(heard, [2, 3]);
+});

@@ -26,8 +26,9 @@ const historyEventsMax = 1_000;
 const historySlack = 0.25;
 
 function storedAt(object: ApiObject, version: number): Stored {
-  const metadata = { ...object.metadata, resourceVersion: String(version) };
-  const stamped: ApiObject = { ...object, metadata };
+  // These three come first, so that a list can leave out the first two by cutting the text.
+  const { kind, apiVersion, metadata, ...rest } = object;
+  const stamped: ApiObject = { kind, apiVersion, metadata: { ...metadata, resourceVersion: String(version) }, ...rest };
   let text: string | undefined;
   return {
     object: stamped,
@@ -42,6 +43,7 @@ function storedAt(object: ApiObject, version: number): Stored {
 export function createStore({ historyMax = historyEventsMax }: StoreOptions = {}): Store {
   const collections = new Map<string, Collection>();
   const observers = new Set<(events: readonly StoreEvent[]) => void>();
+  const unheard: (readonly StoreEvent[])[] = [];
   // As with etcd, the first write of all gets version 2: a watch may start before it.
   let newest = 1;
 
@@ -85,6 +87,16 @@ export function createStore({ historyMax = historyEventsMax }: StoreOptions = {}
     collection.history = collection.history.slice(excess);
   }
 
+  /** An observer may commit, too: what it did is announced after what it heard, so that all hear everything in order. */
+  function announce(events: readonly StoreEvent[]): void {
+    unheard.push(events);
+    if (unheard.length > 1) return;
+    while (unheard[0] !== undefined) {
+      for (const observer of observers) observer(unheard[0]);
+      unheard.shift();
+    }
+  }
+
   function sortedKeys(collection: Collection): readonly Key[] {
     collection.sorted ??= [...collection.objects.keys()].sort(byCode);
     return collection.sorted;
@@ -109,7 +121,7 @@ export function createStore({ historyMax = historyEventsMax }: StoreOptions = {}
     commit(changes) {
       if (!changes.every(holds)) return "conflict";
       const events = changes.map(perform);
-      for (const observer of observers) observer(events);
+      announce(events);
       return events.map(({ now }) => now);
     },
     eventsAfter(name, version) {

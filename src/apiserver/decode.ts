@@ -1,0 +1,238 @@
+/** Request bodies: read within bounds, parsed, recognised as the kind the path is about, and fitted to its schema. */
+import { type HttpRequest, textOf } from "../base/http.ts";
+import { isObject, type JsonObject, type JsonValue, parse } from "../base/json.ts";
+import { limits } from "../base/limits.ts";
+import type { ApiObject, DecodeProtobuf, FeatureGates, Resource } from "./contracts.ts";
+import { duplicateFields } from "./duplicates.ts";
+import { goQuote } from "./go-text.ts";
+import type { FieldValidation } from "./query.ts";
+import { apiVersionOf } from "./rows.ts";
+import { badRequest, Refusal, tooLarge, unsupportedMediaType } from "./status.ts";
+
+const acceptedTypes = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+const nestingMax = 10_000;
+const summaryLength = 30;
+
+export interface Body {
+  readonly value: JsonValue;
+  /** The text of a JSON body, for messages and the search for duplicate fields. */
+  readonly text: string;
+}
+
+export type Media = "json" | "yaml" | "protobuf";
+
+export function mediaOf(request: HttpRequest): Media {
+  const type = (request.headers["content-type"] ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
+  if (type === "" || type === "application/json") return "json";
+  if (type === "application/yaml") return "yaml";
+  if (type === "application/vnd.kubernetes.protobuf") return "protobuf";
+  throw unsupportedMediaType(
+    `the body of the request was in an unknown format - accepted media types include: ${acceptedTypes}`,
+  );
+}
+
+export function bodyBytes({ body = "" }: HttpRequest): number {
+  const bytes = typeof body === "string" ? Buffer.byteLength(body) : body.length;
+  if (bytes > limits.requestBytesMax) throw tooLarge(`limit is ${limits.requestBytesMax}`);
+  return bytes;
+}
+
+/** A parser failure is worded by `refuse`, which knows what was expected. */
+export async function readBody(
+  request: HttpRequest,
+  decodeProtobuf: DecodeProtobuf,
+  refuse: (why: string, text: string) => Refusal,
+): Promise<Body> {
+  const media = mediaOf(request);
+  bodyBytes(request);
+  const { body = "" } = request;
+  if (media === "protobuf")
+    return { value: decodeProtobuf(typeof body === "string" ? Buffer.from(body) : body), text: "" };
+  const text = textOf(body);
+  const value = media === "yaml" ? await parseYaml(text, refuse) : parseJson(text, refuse);
+  return { value, text };
+}
+
+export function parseJson(text: string, refuse: (why: string, text: string) => Refusal): JsonValue {
+  try {
+    refuseDeep(text);
+    return parse(text);
+  } catch (reason) {
+    if (reason instanceof Refusal) throw reason;
+    throw refuse(`json parse error: ${jsonProblem(text, reason)}`, text);
+  }
+}
+
+/** Loaded on first use: kubectl sends apply bodies as YAML, nobody else does. */
+export async function parseYaml(text: string, refuse: (why: string, text: string) => Refusal): Promise<JsonValue> {
+  // JSON is YAML, and most of what calls itself YAML here is JSON.
+  if (/^\s*\{/.test(text)) {
+    const value = jsonOrNothing(text);
+    if (value !== undefined) return value;
+  }
+  refuseDeep(text);
+  const yaml = await import("yaml");
+  try {
+    return yaml.parse(text, { intAsBigInt: false, maxAliasCount: 100 }) as JsonValue;
+  } catch (reason) {
+    throw refuse(`yaml: ${reason instanceof Error ? (reason.message.split("\n")[0] ?? "") : "unreadable"}`, text);
+  }
+}
+
+function jsonOrNothing(text: string): JsonValue | undefined {
+  try {
+    refuseDeep(text);
+    return parse(text);
+  } catch (reason) {
+    if (reason instanceof Refusal) throw reason;
+    return undefined;
+  }
+}
+
+/** Deep nesting overflows every recursive walk after the parser; Go's parser stops at the same depth. */
+function refuseDeep(text: string): void {
+  if (text.length < nestingMax) return;
+  let depth = 0;
+  let quoted = false;
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    if (quoted) {
+      if (code === 92) index += 1;
+      else if (code === 34) quoted = false;
+    } else if (code === 34) quoted = true;
+    else if (code === 123 || code === 91) depth += 1;
+    else if (code === 125 || code === 93) depth -= 1;
+    if (depth > nestingMax) throw badRequest("couldn't get version/kind; json parse error: exceeded max depth");
+  }
+}
+
+/** Go's words for what is wrong with a JSON text, as far as they can be told from the position of the failure. */
+function jsonProblem(text: string, reason: unknown): string {
+  const message = reason instanceof Error ? reason.message : "";
+  if (/Unexpected end|Unterminated|after property|Expected/.test(message) && endsEarly(text, message))
+    return "unexpected end of JSON input";
+  const at = Number(/position (\d+)/.exec(message)?.[1] ?? "0");
+  const character = text[at] ?? text[0] ?? "";
+  return `invalid character ${character === "'" ? `'\\''` : `'${character}'`} looking for beginning of value`;
+}
+
+const endsEarly = (text: string, message: string): boolean => {
+  const at = /position (\d+)/.exec(message)?.[1];
+  return /Unexpected end/.test(message) || (at !== undefined && Number(at) >= text.trimEnd().length);
+};
+
+/** What the body was, short: as text when it starts like JSON, else in hexadecimal. */
+function summary(text: string): string {
+  if (text === "") return "<empty>";
+  if (text.startsWith("{")) return text.length > summaryLength ? `${text.slice(0, summaryLength)} ...` : text;
+  const bytes = Buffer.from(text);
+  return bytes.length > summaryLength
+    ? `${bytes.subarray(0, summaryLength).toString("hex")} ...`
+    : bytes.toString("hex");
+}
+
+export interface Fitted {
+  readonly object: ApiObject;
+  /** What strict decoding objects to. */
+  readonly complaints: readonly string[];
+}
+
+export interface Decoding {
+  readonly gates: FeatureGates;
+  readonly decodeProtobuf: DecodeProtobuf;
+  warn(text: string): void;
+}
+
+/** Reads the body of a create or an update of `resource`. */
+export async function decodeObject(
+  request: HttpRequest,
+  resource: Resource,
+  strictness: FieldValidation,
+  decoding: Decoding,
+): Promise<ApiObject> {
+  const unrecognized = (why: string, text: string): Refusal =>
+    badRequest(
+      `the object provided is unrecognized (must be of type ${resource.kind}): couldn't get version/kind; ${why} (${summary(text)})`,
+    );
+  const { value, text } = await readBody(request, decoding.decodeProtobuf, unrecognized);
+  if (!isObject(value))
+    throw unrecognized(
+      `json parse error: json: cannot unmarshal ${goTypeOf(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
+      text,
+    );
+  const object = recognized(value, resource);
+  const complaints = [
+    ...(strictness === "Ignore" ? [] : duplicateFields(text)),
+    ...fit(object, resource, decoding.gates).map((field) => `unknown field ${goQuote(field)}`),
+  ];
+  judgeComplaints(complaints, strictness, decoding.warn, (all) =>
+    badRequest(
+      `${resource.kind} in version ${goQuote(resource.version)} cannot be handled as a ${resource.kind}: strict decoding error: ${all}`,
+    ),
+  );
+  return object;
+}
+
+export function judgeComplaints(
+  complaints: readonly string[],
+  strictness: FieldValidation,
+  warn: (text: string) => void,
+  refuse: (all: string) => Refusal,
+): void {
+  if (strictness === "Ignore" || complaints.length === 0) return;
+  if (strictness === "Strict") throw refuse(complaints.join(", "));
+  for (const complaint of complaints) warn(complaint);
+}
+
+/** Prunes and defaults in place; returns the fields nobody knows. */
+export function fit(object: ApiObject, resource: Resource, gates: FeatureGates): readonly string[] {
+  const shape = resource.shape();
+  const unknown = shape?.prune(object) ?? [];
+  shape?.defaults(object);
+  resource.strategy.defaults?.(object, gates);
+  return unknown;
+}
+
+const goTypeOf = (value: JsonValue): string =>
+  Array.isArray(value) ? "array" : value === null ? "null" : typeof value === "boolean" ? "bool" : typeof value;
+
+/** A body may leave out what the path already says; what it does say must agree. */
+function recognized(value: JsonObject, resource: Resource): ApiObject {
+  const expected = apiVersionOf(resource.group, resource.version);
+  const { apiVersion, kind } = value;
+  const claimed = {
+    apiVersion: typeof apiVersion === "string" && apiVersion !== "" ? apiVersion : expected,
+    kind: typeof kind === "string" && kind !== "" ? kind : resource.kind,
+  };
+  if (claimed.kind !== resource.kind || claimed.apiVersion !== expected) throw otherKind(claimed, resource, expected);
+  const metadata = value.metadata ?? {};
+  if (!isObject(metadata)) throw wrongMetadata(resource, metadata);
+  return { ...value, ...claimed, metadata };
+}
+
+function wrongMetadata({ kind, version }: Resource, metadata: JsonValue): Refusal {
+  return badRequest(
+    `${kind} in version ${goQuote(version)} cannot be handled as a ${kind}: json: cannot unmarshal ${goTypeOf(metadata)} into Go struct field ${kind}.metadata of type v1.ObjectMeta`,
+  );
+}
+
+interface Claimed {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+function otherKind({ apiVersion, kind }: Claimed, resource: Resource, expected: string): Refusal {
+  const version = apiVersion.split("/").at(-1) ?? "";
+  if (resource.definition !== undefined) {
+    if (kind === resource.kind)
+      return badRequest(
+        `the API version in the data (${apiVersion}) does not match the expected API version (${expected})`,
+      );
+    return badRequest(`no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)}`);
+  }
+  const why =
+    apiVersion === expected
+      ? `converting (${version}.${kind}) to (${resource.group === "" ? "core" : resource.group.split(".")[0]}.${resource.kind}): unknown conversion`
+      : `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`;
+  return badRequest(`${kind} in version ${goQuote(version)} cannot be handled as a ${resource.kind}: ${why}`);
+}

@@ -1,0 +1,18 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { duplicateFields } from "./duplicates.ts";
+
+const cases: readonly (readonly [text: string, fields: readonly string[]])[] = [
+  ['{"a":1,"b":{"a":2}}', []],
+  ['{"a":1,"a":2}', ["a"]],
+  ['{"spec":{"x":1,"y":[{"z":1,"z":2}],"x":3}}', ["spec.y[0].z", "spec.x"]],
+  ['{"a":"\\"a\\":{","a":1}', ["a"]],
+  ['{"a":["a","a"],"b":{}}', []],
+];
+for (const [text, fields] of cases)
+  test(`${text} says ${fields.length === 0 ? "nothing" : fields.join(" and ")} twice`, () => {
+    assert.deepEqual(
+      duplicateFields(text),
+      fields.map((field) => `duplicate field "${field}"`),
+    );
+  });

@@ -1,0 +1,206 @@
+/** Request → response: who asks, whether they may, which verb, and the answer; whatever goes wrong is a Status. */
+import type { Handler, HttpRequest, HttpResponse } from "../base/http.ts";
+import type { World } from "../base/world.ts";
+import { includeOf, notFoundPage, objectAnswer, refusalOf, statusAnswer, warningHeader } from "./answer.ts";
+import type { Call, Serving } from "./call.ts";
+import type { Attributes, Authorizer, Resource, User } from "./contracts.ts";
+import { fromStored } from "./convert.ts";
+import { type Listing, listAnswer } from "./list.ts";
+import { negotiate } from "./negotiate.ts";
+import { listQuery } from "./query.ts";
+import { attributesOf, type Parsed, parseRequest, type ResourcePath } from "./request.ts";
+import { scaleFrom } from "./scale.ts";
+import { forbidden, notFound, Refusal, unauthorized } from "./status.ts";
+import { keyFor } from "./target.ts";
+import { deleteCollection, deleteOne } from "./verb-delete.ts";
+import { connect, create, patch, update } from "./verb-write.ts";
+import type { WatchHub } from "./watch.ts";
+
+export interface HandlerParts extends Serving {
+  readonly world: World;
+  readonly watches: WatchHub;
+  readonly authorizer: Authorizer;
+  /** Undefined: nobody we know. */
+  authenticate(request: HttpRequest): User | undefined;
+  /** Discovery, OpenAPI, health, version; undefined for a page we do not have. */
+  page(request: HttpRequest, parsed: Parsed): HttpResponse | undefined;
+}
+
+export function createHandler(parts: HandlerParts): Handler {
+  return async (request) => {
+    try {
+      const parsed = parseRequest(request);
+      const user = parts.authenticate(request);
+      if (user === undefined) throw unauthorized();
+      const attributes = attributesOf(request.method, parsed);
+      authorize(parts.authorizer, user, attributes);
+      if (parsed.target.kind === "page") return parts.page(request, parsed) ?? notFoundPage();
+      return await onResource(parts, request, parsed, parsed.target, user);
+    } catch (reason) {
+      return statusAnswer(refusalOf(reason).status);
+    }
+  };
+}
+
+function authorize(authorizer: Authorizer, user: User, attributes: Attributes): void {
+  const { allowed, reason } = authorizer.authorize(user, attributes);
+  if (!allowed) throw forbiddenFor(user, attributes, reason);
+}
+
+/** 'pods is forbidden: User "x" cannot list resource "pods" in API group "" in the namespace "n"' */
+function forbiddenFor({ name: user }: User, attributes: Attributes, reason: string): Refusal {
+  const because = reason === "" ? "" : `: ${reason}`;
+  if (attributes.kind === "path")
+    return new Refusal(
+      403,
+      "Forbidden",
+      `forbidden: User "${user}" cannot ${attributes.verb} path "${attributes.path}"${because}`,
+      {},
+    );
+  const { verb, group, resource, subresource, namespace, name } = attributes;
+  const what = subresource === "" ? resource : `${resource}/${subresource}`;
+  const where = namespace === "" ? "at the cluster scope" : `in the namespace "${namespace}"`;
+  return forbidden(
+    { group, plural: resource },
+    name,
+    `User "${user}" cannot ${verb} resource "${what}" in API group "${group}" ${where}${because}`,
+  );
+}
+
+const noSuchResource = (): Refusal =>
+  new Refusal(404, "NotFound", "the server could not find the requested resource", {});
+const methodNotAllowed = (): Refusal =>
+  new Refusal(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {});
+
+async function onResource(
+  parts: HandlerParts,
+  request: HttpRequest,
+  parsed: Parsed,
+  target: ResourcePath,
+  user: User,
+): Promise<HttpResponse> {
+  const { registry } = parts;
+  const resource = registry.resource(target.group, target.version, target.plural);
+  if (resource === undefined) {
+    const groupServed = registry
+      .resources()
+      .some(({ group, version }) => group === target.group && version === target.version);
+    if (groupServed && isBuiltInGroup(registry.resources(), target)) throw noSuchResource();
+    return notFoundPage();
+  }
+  const { name, namespace, subresource } = target;
+  if (target.surplus || (resource.scope === "cluster" && namespace !== "" && resource.kind !== "Namespace"))
+    throw noSuchResource();
+  const warnings: string[] = [];
+  if (resource.deprecation !== undefined) warnings.push(resource.deprecation);
+  const call: Call = {
+    request,
+    query: parsed.query,
+    resource,
+    namespace: resource.scope === "namespace" ? namespace : "",
+    name,
+    subresource,
+    user,
+    answer: negotiate(request, parsed.query),
+    table: { include: includeOf(parsed.query), now: parts.world.now() },
+    warn: (text) => void warnings.push(text),
+    mayCreate: () =>
+      authorize(parts.authorizer, user, { ...attributesOf(request.method, parsed), verb: "create" } as Attributes),
+  };
+  try {
+    return await perform(parts, call, () => warningHeader(warnings));
+  } catch (reason) {
+    const answer = statusAnswer(refusalOf(reason).status, call.answer.pretty);
+    return { ...answer, headers: { ...answer.headers, ...warningHeader(warnings) } };
+  }
+}
+
+const isBuiltInGroup = (resources: readonly Resource[], { group }: ResourcePath): boolean =>
+  resources.some((row) => row.group === group && row.definition === undefined);
+
+type Headers = () => Readonly<Record<string, string>>;
+
+function perform(parts: HandlerParts, call: Call, headers: Headers): Promise<HttpResponse> {
+  if (call.subresource !== "") return onSubresource(parts, call, headers);
+  return call.name === "" ? onCollection(parts, call, headers) : onObject(parts, call, headers);
+}
+
+async function onCollection(parts: HandlerParts, call: Call, headers: Headers): Promise<HttpResponse> {
+  const { resource, request } = call;
+  const allows = (verb: string): boolean => resource.verbs.some((known) => known === verb);
+  switch (request.method) {
+    case "GET":
+    case "HEAD":
+      if (!allows("list")) throw methodNotAllowed();
+      return listOrWatch(parts, call, headers);
+    case "POST":
+      if (resource.scope === "namespace" && call.namespace === "" && allows("create")) throw methodNotAllowed();
+      return objectAnswer(201, resource, await create(call, parts), call.answer, call.table, headers());
+    case "DELETE":
+      if (!allows("deletecollection") || (resource.scope === "namespace" && call.namespace === ""))
+        throw methodNotAllowed();
+      return deleteCollection(call, parts);
+    default:
+      throw methodNotAllowed();
+  }
+}
+
+function listOrWatch(parts: HandlerParts, call: Call, headers: Headers): HttpResponse {
+  const { resource, namespace, answer, table } = call;
+  const query = listQuery(call.query);
+  const listing: Listing = {
+    store: parts.registry.store,
+    resource,
+    namespace: namespace === "" ? undefined : namespace,
+    query,
+  };
+  if (query.watch) {
+    const form = { form: answer.form, include: table.include, now: () => parts.world.now() };
+    return parts.watches.watch(listing, form, call.request.signal);
+  }
+  const response = listAnswer(listing, answer, table);
+  return { ...response, headers: { ...response.headers, ...headers() } };
+}
+
+async function onObject(parts: HandlerParts, call: Call, headers: Headers): Promise<HttpResponse> {
+  const { resource, request } = call;
+  if (!resource.verbs.includes("get")) throw methodNotAllowed();
+  switch (request.method) {
+    case "GET":
+    case "HEAD":
+      return objectAnswer(200, resource, read(parts, call), call.answer, call.table, headers());
+    case "PUT":
+    case "PATCH":
+      return writtenAnswer(parts, call, headers);
+    case "DELETE":
+      return deleteOne(call, parts, headers);
+    default:
+      throw methodNotAllowed();
+  }
+}
+
+async function writtenAnswer(parts: HandlerParts, call: Call, headers: Headers): Promise<HttpResponse> {
+  const { object, created } = await (call.request.method === "PUT" ? update(call, parts) : patch(call, parts));
+  return objectAnswer(created ? 201 : 200, call.resource, object, call.answer, call.table, headers());
+}
+
+function read({ registry }: HandlerParts, call: Call) {
+  const { resource, name } = call;
+  const stored = registry.store.get(resource.collection, keyFor(call, name));
+  if (stored === undefined) throw notFound(resource, name);
+  return fromStored(resource, stored.object);
+}
+
+async function onSubresource(parts: HandlerParts, call: Call, headers: Headers): Promise<HttpResponse> {
+  const { resource, subresource, request } = call;
+  const known = resource.subresources[subresource];
+  if (known === undefined) throw noSuchResource();
+  const verb = { GET: "get", HEAD: "get", PUT: "update", PATCH: "patch", POST: "create" }[request.method];
+  if (verb === undefined || !known.verbs.some((allowed) => allowed === verb)) throw methodNotAllowed();
+  if (verb === "create")
+    return objectAnswer(201, resource, await connect(call, parts), call.answer, call.table, headers());
+  if (verb !== "get") return writtenAnswer(parts, call, headers);
+  const object = read(parts, call);
+  const shown = subresource === "scale" ? scaleFrom(resource, object) : object;
+  return objectAnswer(200, resource, shown, call.answer, call.table, headers());
+}

@@ -1,0 +1,225 @@
+/** Lists: selected, paged, as of a version, in the form asked for. */
+import type { HttpResponse } from "../base/http.ts";
+import { isObject, type JsonObject, type JsonValue, parse, print } from "../base/json.ts";
+import { json, partialMetadata, printed, type TableOptions, tableOf, wrongForm } from "./answer.ts";
+import type { ApiObject, Resource, Store, Stored } from "./contracts.ts";
+import { fromStored } from "./convert.ts";
+import type { Answer } from "./negotiate.ts";
+import type { ListQuery } from "./query.ts";
+import { apiVersionOf } from "./rows.ts";
+import { badRequest, expired, Refusal } from "./status.ts";
+
+export interface Listing {
+  readonly store: Store;
+  readonly resource: Resource;
+  /** Undefined: all namespaces. */
+  readonly namespace: string | undefined;
+  readonly query: ListQuery;
+}
+
+interface Page {
+  readonly items: readonly Stored[];
+  readonly version: number;
+  readonly continue: string;
+  readonly remaining: number | undefined;
+}
+
+interface Position {
+  /** 0: whatever is newest. */
+  readonly version: number;
+  readonly after: string;
+}
+
+/** Field selectors of this resource: what each term reads from a stored object. */
+export function selects({ resource, query }: Pick<Listing, "resource" | "query">): (stored: Stored) => boolean {
+  const { labels, fields } = query;
+  const readers = new Map(fields.terms.map(({ field }) => [field, readerOf(resource, field)]));
+  if (labels.empty && fields.terms.length === 0) return () => true;
+  return ({ object }) =>
+    labels.matches(object.metadata.labels) && fields.matches((name) => readers.get(name)?.(object) ?? "");
+}
+
+function readerOf(resource: Resource, field: string): (object: ApiObject) => string {
+  if (field === "metadata.name") return ({ metadata }) => metadata.name ?? "";
+  if (field === "metadata.namespace" && resource.kind !== "Namespace")
+    return ({ metadata }) => metadata.namespace ?? "";
+  const path = resource.strategy.fields?.[field];
+  if (path !== undefined) return (object) => textAt(object, path.split("."));
+  const onlyUsual = resource.strategy.fields === undefined;
+  throw badRequest(
+    onlyUsual
+      ? `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`
+      : `field label not supported: ${field}`,
+  );
+}
+
+function textAt(object: JsonObject, path: readonly string[]): string {
+  let value: JsonValue | undefined = object;
+  for (const part of path) value = isObject(value) ? value[part] : undefined;
+  if (value === undefined || value === null) return path.at(-1) === "hostNetwork" ? "false" : "";
+  return typeof value === "object" ? print(value) : String(value);
+}
+
+/** Exactly that version where asked, else the newest, which is never older than anything asked for. */
+export function pageOf({ store, resource, namespace, query }: Listing): Page {
+  const position = query.continue === "" ? startOf(store, query) : readContinue(query);
+  const passes = selects({ resource, query });
+  const version = position.version === 0 ? store.version() : position.version;
+  const all =
+    position.version === 0 ? store.list(resource.collection, namespace) : listAt(store, resource, namespace, version);
+  const rest = position.after === "" ? all : all.filter((stored) => keyText(stored) > position.after);
+  const matching = rest.filter(passes);
+  if (query.limit <= 0 || matching.length <= query.limit)
+    return { items: matching, version, continue: "", remaining: undefined };
+  const items = matching.slice(0, query.limit);
+  const last = items.at(-1);
+  const selected = !query.labels.empty || query.fields.terms.length > 0;
+  return {
+    items,
+    version,
+    continue: last === undefined ? "" : printContinue(version, keyText(last)),
+    remaining: selected ? undefined : matching.length - query.limit,
+  };
+}
+
+const keyText = ({ object: { metadata } }: Stored): string => `${metadata.namespace ?? ""}/${metadata.name ?? ""}`;
+
+function startOf(store: Store, { resourceVersion, match, limit }: ListQuery): Position {
+  if (resourceVersion === "" || resourceVersion === "0") return { version: 0, after: "" };
+  const version = versionOf(resourceVersion, (why) => badRequest(`invalid resource version: ${why}`));
+  if (version > store.version()) throw tooNew(version, store.version());
+  // Before there was resourceVersionMatch, a limited list at a version meant exactly that version.
+  const exact = match === "Exact" || (match === "" && limit > 0);
+  return { version: exact ? version : 0, after: "" };
+}
+
+export function versionOf(text: string, refuse: (why: string) => Error): number {
+  if (!/^\d{1,19}$/.test(text))
+    throw refuse(
+      `resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
+    );
+  return Number(text);
+}
+
+export const tooNew = (wanted: number, current: number): Refusal =>
+  new Refusal(504, "Timeout", `Timeout: Too large resource version: ${wanted}, current: ${current}`, {
+    causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
+    retryAfterSeconds: 1,
+  });
+
+/** The collection as it stood at a version: today's, with everything since undone. */
+function listAt(store: Store, resource: Resource, namespace: string | undefined, version: number): readonly Stored[] {
+  const since = store.eventsAfter(resource.collection, version);
+  if (since === "expired")
+    throw expired(
+      "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.",
+    );
+  const items = store.list(resource.collection, namespace);
+  if (since.length === 0) return items;
+  const byKey = new Map(items.map((stored) => [keyText(stored), stored]));
+  for (const { now, before } of since.toReversed()) {
+    const key = keyText(now);
+    if (namespace !== undefined && now.object.metadata.namespace !== namespace) continue;
+    if (before === undefined) byKey.delete(key);
+    else byKey.set(key, before);
+  }
+  return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, stored]) => stored);
+}
+
+const tokenVersion = "meta.k8s.io/v1";
+
+const printContinue = (version: number, after: string): string =>
+  Buffer.from(print({ v: tokenVersion, rv: version, start: `${after}\u0000` })).toString("base64url");
+
+function readContinue({ continue: token, resourceVersion }: ListQuery): Position {
+  if (resourceVersion !== "" && resourceVersion !== "0")
+    throw badRequest("specifying resource version is not allowed when using continue");
+  try {
+    const value = parse(Buffer.from(token, "base64url").toString("utf8"));
+    if (isObject(value) && value.v === tokenVersion && typeof value.start === "string" && typeof value.rv === "number")
+      return { version: value.rv, after: value.start.replace(/\0$/, "") };
+  } catch {
+    // Refused below, as everything that is not one of our tokens.
+  }
+  throw badRequest("invalid continue token: continue key is not valid");
+}
+
+export function listAnswer(listing: Listing, answer: Answer, table: Omit<TableOptions, "headers">): HttpResponse {
+  return pageAnswer(listing.resource, pageOf(listing), answer, table);
+}
+
+export function pageAnswer(
+  resource: Resource,
+  page: Page,
+  answer: Answer,
+  table: Omit<TableOptions, "headers">,
+): HttpResponse {
+  const metadata = {
+    resourceVersion: String(page.version),
+    ...(page.continue === "" ? {} : { continue: page.continue }),
+    ...(page.remaining === undefined ? {} : { remainingItemCount: page.remaining }),
+  };
+  const { form, pretty } = answer;
+  const objects = (): readonly ApiObject[] => page.items.map(({ object }) => fromStored(resource, object));
+  switch (form.kind) {
+    case "object":
+      return json(
+        200,
+        pretty ? printed(listObject(resource, metadata, objects()), true) : listText(resource, metadata, page.items),
+      );
+    case "Table":
+      return json(
+        200,
+        printed(tableOf(resource, objects(), metadata, form.version, { ...table, headers: true }), pretty),
+      );
+    case "PartialObjectMetadataList":
+      return json(
+        200,
+        printed(
+          {
+            kind: "PartialObjectMetadataList",
+            apiVersion: `meta.k8s.io/${form.version}`,
+            metadata,
+            items: objects().map((object) => partialMetadata(object, form.version)),
+          },
+          pretty,
+        ),
+      );
+    case "PartialObjectMetadata":
+      throw wrongForm(
+        "PartialObjectMetadata, but the requested object is a list",
+        `*${resource.group === "" ? "core" : "unstructured"}.${resource.listKind}`,
+      );
+    default:
+      return form satisfies never;
+  }
+}
+
+const listHead = (resource: Resource): JsonObject => ({
+  kind: resource.listKind,
+  apiVersion: apiVersionOf(resource.group, resource.version),
+});
+
+/** Items of built-in kinds do not repeat what the list already says. */
+const listObject = (resource: Resource, metadata: JsonObject, objects: readonly ApiObject[]): JsonObject => ({
+  ...listHead(resource),
+  metadata,
+  items: objects.map(({ kind, apiVersion, ...rest }) =>
+    resource.definition === undefined ? rest : { kind, apiVersion, ...rest },
+  ),
+});
+
+/** The texts of stored objects are kept; a list is their concatenation. */
+function listText(resource: Resource, metadata: JsonObject, items: readonly Stored[]): string {
+  const head = print({ ...listHead(resource), metadata }).slice(0, -1);
+  const texts = items.map((stored) => itemText(resource, stored));
+  return `${head},"items":[${texts.join(",")}]}\n`;
+}
+
+function itemText(resource: Resource, stored: Stored): string {
+  const object = fromStored(resource, stored.object);
+  const text = object === stored.object ? stored.text() : print(object);
+  if (resource.definition !== undefined) return text;
+  const prefix = `{"kind":${print(object.kind)},"apiVersion":${print(object.apiVersion)},`;
+  return text.startsWith(prefix) ? `{${text.slice(prefix.length)}` : text;
+}

@@ -1,0 +1,14 @@
+/** Which object a request is about. */
+import { type Key, keyIn } from "../base/brand.ts";
+import type { Resource } from "./contracts.ts";
+
+export interface Target {
+  readonly resource: Resource;
+  /** "" for cluster-scoped kinds, and for all namespaces. */
+  readonly namespace: string;
+  /** "" for a whole collection, or when it will be generated. */
+  readonly name: string;
+}
+
+export const keyFor = ({ resource, namespace }: Omit<Target, "name">, name: string): Key =>
+  keyIn(resource.scope === "namespace" ? namespace : undefined, name);

@@ -1,0 +1,282 @@
+/** create, update and patch. */
+
+import { textOf } from "../base/http.ts";
+import { applyMergePatch, clone, isObject, type JsonObject, type JsonValue } from "../base/json.ts";
+import { rfc3339 } from "../base/time.ts";
+import type { Call, Serving } from "./call.ts";
+import { managerOf } from "./call.ts";
+import type { ApiObject, Resource, WriteOptions } from "./contracts.ts";
+import { bodyBytes, decodeObject, fit, judgeComplaints, parseJson, parseYaml } from "./decode.ts";
+import { duplicateFields } from "./duplicates.ts";
+import { invalid as invalidField } from "./field-error.ts";
+import { goQuote } from "./go-text.ts";
+import { applyJsonPatch } from "./json-patch.ts";
+import { patchQuery, type WriteQuery, writeQuery } from "./query.ts";
+import type { Written } from "./registry.ts";
+import { apiVersionOf } from "./rows.ts";
+import { objectFromScale, scaleFrom, scaleResource } from "./scale.ts";
+import { badRequest, invalid, Refusal, unsupportedMediaType } from "./status.ts";
+
+function writeOptions(call: Call, { dryRun, fieldManager }: WriteQuery): WriteOptions {
+  return {
+    user: call.user,
+    subresource: call.subresource,
+    dryRun,
+    fieldManager: managerOf(fieldManager, call.request),
+    warn: call.warn,
+    ...(call.request.signal === undefined ? {} : { signal: call.request.signal }),
+  };
+}
+
+const decodingFor = (call: Call, { gates, decodeProtobuf }: Serving) => ({ gates, decodeProtobuf, warn: call.warn });
+
+export async function create(call: Call, serving: Serving): Promise<ApiObject> {
+  const query = writeQuery(call.query, "CreateOptions");
+  const { resource } = call;
+  const object = await decodeObject(call.request, resource, query.fieldValidation, decodingFor(call, serving));
+  const options = writeOptions(call, query);
+  if (resource.strategy.answer !== undefined)
+    return resource.strategy.answer(object, serving.registry.contextFor(options));
+  return serving.registry.createIn(call, object, options);
+}
+
+/** POST to a subresource: the kind's own action. */
+export async function connect(call: Call, serving: Serving): Promise<ApiObject> {
+  const query = writeQuery(call.query, "CreateOptions");
+  const { resource, subresource, name, namespace } = call;
+  const action = resource.strategy.connect;
+  const kind = resource.subresources[subresource]?.kind;
+  if (action === undefined || kind === undefined)
+    throw new Refusal(
+      501,
+      "NotImplemented",
+      `${resource.plural}/${subresource} is not served by the embedded API server`,
+    );
+  const asResource: Resource = { ...resource, ...kind, shape: () => undefined, strategy: {} };
+  const body = await decodeObject(call.request, asResource, "Ignore", decodingFor(call, serving));
+  const context = serving.registry.contextFor(writeOptions(call, query));
+  return action(subresource, name, namespace, body, context);
+}
+
+export async function update(call: Call, serving: Serving): Promise<Written> {
+  const query = writeQuery(call.query, "UpdateOptions");
+  const { resource, name, namespace } = call;
+  const options = writeOptions(call, query);
+  if (call.subresource === "scale") return updateScale(call, serving, query, options);
+  const object = await decodeObject(call.request, resource, query.fieldValidation, decodingFor(call, serving));
+  checkName(object, name);
+  checkNamespace(object, resource, namespace);
+  const { uid = "" } = object.metadata;
+  return serving.registry.update({
+    ...placeOf(call),
+    options,
+    createIfAbsent: resource.strategy.createOnUpdate === true && call.subresource === "",
+    ...(uid === "" ? {} : { uid }),
+    build: () => clone(object),
+    mayCreate: call.mayCreate,
+  });
+}
+
+const placeOf = ({ resource, namespace, name }: Call) => ({ resource, namespace, name });
+
+async function updateScale(call: Call, serving: Serving, query: WriteQuery, options: WriteOptions): Promise<Written> {
+  const scale = await decodeObject(call.request, scaleResource, query.fieldValidation, decodingFor(call, serving));
+  checkName(scale, call.name);
+  const written = await serving.registry.update({
+    ...placeOf(call),
+    options,
+    createIfAbsent: false,
+    build: (old) => objectFromScale(call.resource, presentState(old), scale),
+  });
+  return { ...written, object: scaleFrom(call.resource, written.object) };
+}
+
+function presentState(old: ApiObject | undefined): ApiObject {
+  if (old === undefined) throw new Error("an object that exists has a present state");
+  return old;
+}
+
+function checkName(object: ApiObject, name: string): void {
+  const own = object.metadata.name ?? "";
+  if (own === "")
+    throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
+  if (own !== name) throw badRequest(`the name of the object (${own}) does not match the name on the URL (${name})`);
+}
+
+function checkNamespace({ metadata }: ApiObject, { scope }: Resource, namespace: string): void {
+  if (scope === "cluster" || (metadata.namespace ?? "") === "" || metadata.namespace === namespace) return;
+  throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
+}
+
+type PatchKind = "json" | "merge" | "strategic" | "apply";
+const patchTypes: Readonly<Record<string, PatchKind>> = {
+  "application/json-patch+json": "json",
+  "application/merge-patch+json": "merge",
+  "application/strategic-merge-patch+json": "strategic",
+  "application/apply-patch+yaml": "apply",
+};
+
+function patchKind({ request, resource }: Call): PatchKind {
+  const type = (request.headers["content-type"] ?? "").split(";")[0]?.trim() ?? "";
+  const kind = patchTypes[type];
+  if (kind === undefined) throw unsupportedMediaType("415: Unsupported Media Type", {});
+  if (kind === "strategic" && resource.definition !== undefined) {
+    const accepted = Object.keys(patchTypes).filter((name) => patchTypes[name] !== "strategic");
+    throw unsupportedMediaType(
+      `the body of the request was in an unknown format - accepted media types include: ${accepted.join(", ")}`,
+    );
+  }
+  return kind;
+}
+
+export async function patch(call: Call, serving: Serving): Promise<Written> {
+  const kind = patchKind(call);
+  bodyBytes(call.request);
+  const query = patchQuery(call.query, kind === "apply");
+  const text = textOf(call.request.body ?? "");
+  const value = await patchBody(kind, text);
+  const { resource } = call;
+  const options = writeOptions(call, query);
+  const scaled = call.subresource === "scale";
+  const written = await serving.registry.update({
+    ...placeOf(call),
+    options,
+    createIfAbsent: kind === "apply" && call.subresource === "",
+    tracked: kind === "apply",
+    mayCreate: call.mayCreate,
+    build: (old) => {
+      if (kind === "apply") return applied(call, serving, query, old, value);
+      const current = presentState(old);
+      const shown = scaled ? scaleFrom(resource, current) : current;
+      const result = patched(call, serving, query, { kind, value, text }, shown);
+      return scaled ? objectFromScale(resource, current, result) : result;
+    },
+  });
+  return scaled ? { ...written, object: scaleFrom(resource, written.object) } : written;
+}
+
+async function patchBody(kind: PatchKind, text: string): Promise<JsonValue> {
+  if (kind === "apply") return parseYaml(text, (why) => badRequest(`error decoding YAML: ${why}`));
+  return parseJson(text, (why) => badRequest(why.replace(/^json parse error: /, "")));
+}
+
+interface PatchGiven {
+  readonly kind: Exclude<PatchKind, "apply">;
+  readonly value: JsonValue;
+  readonly text: string;
+}
+
+function patched(
+  call: Call,
+  { patcher, gates }: Serving,
+  query: WriteQuery,
+  given: PatchGiven,
+  old: ApiObject,
+): ApiObject {
+  const resource = call.subresource === "scale" ? scaleResource : call.resource;
+  const result = patchResult(given, resource, old, patcher);
+  if (!isObject(result) || !isObject(result.metadata ?? {})) throw unfit(result, "expected an object");
+  const object = {
+    ...result,
+    apiVersion: textOr(result.apiVersion, old.apiVersion),
+    kind: textOr(result.kind, old.kind),
+    metadata: result.metadata ?? {},
+  } as ApiObject;
+  const complaints = [
+    ...(query.fieldValidation === "Ignore" ? [] : duplicateFields(given.text)),
+    ...fitPatched(object, resource, gates).map((field) => `unknown field ${goQuote(field)}`),
+  ];
+  judgeComplaints(complaints, query.fieldValidation, call.warn, (all) =>
+    unfit(object, `strict decoding error: ${all}`),
+  );
+  checkVersionKept(object, old);
+  checkName(object, call.name);
+  checkNamespace(object, call.resource, call.namespace);
+  return object;
+
+  function fitPatched(fitted: ApiObject, to: Resource, given: Serving["gates"]): readonly string[] {
+    try {
+      return fit(fitted, to, given);
+    } catch (reason) {
+      throw reason instanceof Refusal && reason.status.code === 400 ? unfit(fitted, reason.message) : reason;
+    }
+  }
+}
+
+const textOr = (value: JsonValue | undefined, otherwise: string): string =>
+  typeof value === "string" && value !== "" ? value : otherwise;
+
+function patchResult(
+  { kind, value }: PatchGiven,
+  resource: Resource,
+  old: ApiObject,
+  patcher: Serving["patcher"],
+): JsonValue {
+  if (kind === "json") return applyJsonPatch(old, value);
+  if (!isObject(value)) throw badRequest("Invalid JSON Patch");
+  return kind === "merge" ? clone(applyMergePatch(old, value)) : clone(patcher.strategic(resource, old, value));
+}
+
+/** A patch cannot turn an object into another kind. */
+function checkVersionKept(object: ApiObject, old: ApiObject): void {
+  if (object.apiVersion !== old.apiVersion || object.kind !== old.kind)
+    throw unfit(
+      object,
+      `unable to decode ${object.apiVersion}, Kind=${object.kind} into ${old.apiVersion}, Kind=${old.kind}`,
+    );
+}
+
+const unfit = (result: JsonValue, why: string): Refusal =>
+  invalid({ group: "", kind: "" }, "", [invalidField("patch", JSON.stringify(result), why)]);
+
+function applied(
+  call: Call,
+  { patcher, gates }: Serving,
+  query: WriteQuery,
+  old: ApiObject | undefined,
+  value: JsonValue,
+): ApiObject {
+  const { resource, name, namespace } = call;
+  if (!isObject(value)) throw badRequest("error decoding YAML: expected a mapping");
+  const configuration = asApplied(value, resource, name, namespace);
+  const unknown = fitApplied(configuration, resource);
+  judgeComplaints(
+    unknown.map((field) => `unknown field ${goQuote(field)}`),
+    query.fieldValidation,
+    call.warn,
+    (all) => badRequest(`error strict decoding YAML: ${all}`),
+  );
+  const result = patcher.apply({
+    resource,
+    current: old,
+    applied: configuration,
+    manager: query.fieldManager,
+    force: query.force,
+    subresource: call.subresource,
+    time: rfc3339(call.table.now),
+  });
+  fit(result, resource, gates);
+  checkName(result, name);
+  return result;
+}
+
+/** Applied fields are pruned but not defaulted: defaults are nobody's wish. */
+const fitApplied = (configuration: ApiObject, resource: Resource): readonly string[] =>
+  resource.shape()?.prune(configuration) ?? [];
+
+function asApplied(value: JsonObject, resource: Resource, name: string, namespace: string): ApiObject {
+  const expected = apiVersionOf(resource.group, resource.version);
+  const { apiVersion, kind } = value;
+  const metadata = isObject(value.metadata) ? clone(value.metadata) : {};
+  if (apiVersion !== expected || kind !== resource.kind)
+    throw badRequest(`invalid object type: ${String(apiVersion ?? "")}, Kind=${String(kind ?? "")}`);
+  metadata.name ??= name;
+  if (resource.scope === "namespace") metadata.namespace ??= namespace;
+  if (
+    (metadata.managedFields ?? null) !== null &&
+    Array.isArray(metadata.managedFields) &&
+    metadata.managedFields.length > 0
+  )
+    throw badRequest("metadata.managedFields must be nil");
+  return { ...clone(value), apiVersion: expected, kind: resource.kind, metadata };
+}
