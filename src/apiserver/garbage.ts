@@ -1,0 +1,148 @@
+/**
+ * The garbage collector: what is owned goes when its last owner is gone (Background), before its owner goes (Foreground),
+ * or is let go of (Orphan). A key is an object's place; deciding reads the store as it is at that moment.
+ */
+import { clone } from "../base/json.ts";
+import type { ApiObject, Background, BackgroundContext, OwnerReference, Registry, Resource, StoreEvent } from "./contracts.ts";
+import { foregroundFinalizer, orphanFinalizer } from "./metadata.ts";
+
+interface Place {
+  readonly collection: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const keyOf = ({ collection, namespace, name }: Place): string => JSON.stringify([collection, namespace, name]);
+const placeOf = (key: string): Place => {
+  const [collection, namespace, name] = JSON.parse(key) as [string, string, string];
+  return { collection, namespace, name };
+};
+const placeFor = (collection: string, { metadata }: ApiObject): Place => ({
+  collection,
+  namespace: metadata.namespace ?? "",
+  name: metadata.name ?? "",
+});
+
+export function createGarbageCollector({ registry }: BackgroundContext): Background {
+  /** Who is owned by whom, kept by the same events that wake us. */
+  const dependents = new Map<string, Set<string>>();
+  /** Uids seen and not yet gone: an owner that nobody has ever seen is not an owner that is gone… until we look. */
+  function index(event: StoreEvent): void {
+    const key = keyOf(placeFor(event.collection, event.now.object));
+    for (const { uid } of event.before?.object.metadata.ownerReferences ?? []) dependents.get(uid)?.delete(key);
+    if (event.type === "DELETED") return;
+    for (const { uid } of event.now.object.metadata.ownerReferences ?? []) {
+      const known = dependents.get(uid) ?? new Set();
+      dependents.set(uid, known);
+      known.add(key);
+    }
+  }
+
+  const dependentsOf = (uid: string | undefined): readonly string[] => [...(dependents.get(uid ?? "") ?? [])];
+
+  async function reconcile(key: string): Promise<undefined> {
+    const place = placeOf(key);
+    const resource = registry.ofCollection(place.collection);
+    const object = registry.get(place.collection, place.namespace, place.name);
+    if (resource === undefined || object === undefined) return undefined;
+    const { deletionTimestamp, finalizers = [] } = object.metadata;
+    if (deletionTimestamp !== undefined) {
+      if (finalizers.includes(orphanFinalizer)) await orphan(resource, object);
+      else if (finalizers.includes(foregroundFinalizer)) await deleteDependents(resource, object);
+      return undefined;
+    }
+    await deleteIfUnowned(resource, object);
+    return undefined;
+  }
+
+  async function orphan(resource: Resource, owner: ApiObject): Promise<void> {
+    for (const key of dependentsOf(owner.metadata.uid)) {
+      const place = placeOf(key);
+      const dependent = registry.ofCollection(place.collection);
+      if (dependent !== undefined)
+        await registry.modify(dependent, place.namespace, place.name, (current) => withoutOwner(current, owner));
+    }
+    await dropFinalizer(registry, resource, owner, orphanFinalizer);
+  }
+
+  /** Dependents that block go first; the owner follows when none of them is left. */
+  async function deleteDependents(resource: Resource, owner: ApiObject): Promise<void> {
+    let blocking = 0;
+    for (const key of dependentsOf(owner.metadata.uid)) {
+      const place = placeOf(key);
+      const dependent = registry.ofCollection(place.collection);
+      const object = registry.get(place.collection, place.namespace, place.name);
+      if (dependent === undefined || object === undefined) continue;
+      const { uid } = object.metadata;
+      if (object.metadata.deletionTimestamp === undefined)
+        await registry.delete(dependent, place.namespace, place.name, {
+          propagation: "Foreground",
+          ...(uid === undefined ? {} : { uid }),
+        });
+      const still = registry.get(place.collection, place.namespace, place.name);
+      if (still !== undefined && blocks(still, owner)) blocking += 1;
+    }
+    if (blocking === 0) await dropFinalizer(registry, resource, owner, foregroundFinalizer);
+  }
+
+  async function deleteIfUnowned(resource: Resource, object: ApiObject): Promise<void> {
+    const { ownerReferences: owners = [], namespace = "", name = "", uid } = object.metadata;
+    if (owners.length === 0 || owners.some((owner) => isThere(owner, namespace))) return;
+    await registry.delete(resource, namespace, name, { propagation: "Background", ...(uid === undefined ? {} : { uid }) });
+  }
+
+  /** An owner of a kind we do not serve may be there, for all we know. */
+  function isThere({ apiVersion, kind, name, uid }: OwnerReference, namespace: string): boolean {
+    const group = apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
+    const resource = registry.byKind(group, kind);
+    if (resource === undefined) return true;
+    const found = registry.get(resource.collection, resource.scope === "namespace" ? namespace : "", name);
+    return found !== undefined && found.metadata.uid === uid;
+  }
+
+  return {
+    name: "garbage-collector",
+    wakes(event) {
+      index(event);
+      const { object } = event.now;
+      const own = keyOf(placeFor(event.collection, object));
+      const owners = (event.before?.object.metadata.ownerReferences ?? []).flatMap((owner) => ownerKey(registry, owner, object));
+      if (event.type === "DELETED") return [...dependentsOf(object.metadata.uid), ...owners];
+      const concerned = object.metadata.ownerReferences !== undefined || object.metadata.deletionTimestamp !== undefined;
+      return concerned ? [own, ...owners] : owners;
+    },
+    reconcile,
+  };
+}
+
+/** An owner that waits for its dependents must look again when one of them changes. */
+function ownerKey(registry: Registry, { apiVersion, kind, name }: OwnerReference, dependent: ApiObject): readonly string[] {
+  const group = apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
+  const resource = registry.byKind(group, kind);
+  if (resource === undefined) return [];
+  const namespace = resource.scope === "namespace" ? (dependent.metadata.namespace ?? "") : "";
+  return [keyOf({ collection: resource.collection, namespace, name })];
+}
+
+const blocks = ({ metadata }: ApiObject, owner: ApiObject): boolean =>
+  metadata.ownerReferences?.some(
+    ({ uid, blockOwnerDeletion }) => uid === owner.metadata.uid && blockOwnerDeletion === true,
+  ) ?? false;
+
+function withoutOwner(current: ApiObject, owner: ApiObject): ApiObject {
+  const copy = clone(current);
+  const kept = copy.metadata.ownerReferences?.filter(({ uid }) => uid !== owner.metadata.uid) ?? [];
+  if (kept.length === 0) delete copy.metadata.ownerReferences;
+  else copy.metadata.ownerReferences = kept;
+  return copy;
+}
+
+async function dropFinalizer(registry: Registry, resource: Resource, object: ApiObject, finalizer: string): Promise<void> {
+  const { namespace = "", name = "" } = object.metadata;
+  await registry.modify(resource, namespace, name, (current) => {
+    if (!current.metadata.finalizers?.includes(finalizer)) return undefined;
+    const copy = clone(current);
+    copy.metadata.finalizers = current.metadata.finalizers.filter((one) => one !== finalizer);
+    return copy;
+  });
+}

@@ -1,0 +1,104 @@
+/**
+ * The embedded API server, put together. `createApiServer` costs next to nothing after the first one of a process: rows,
+ * schemas and discovery are made on first use and shared. Everything works on `handler`; sockets are somebody else's.
+ */
+import type { Handler, HttpRequest } from "../base/http.ts";
+import { type Log, silent } from "../base/log.ts";
+import type { World } from "../base/world.ts";
+import { runBackground } from "./background.ts";
+import type { ApiObject, BackgroundContext, FeatureGates, Parts, Registry, Store, User } from "./contracts.ts";
+import { createDefinitionCleanup, preload } from "./definitions.ts";
+import { createDirectory } from "./directory.ts";
+import { discoveryPage, healthPage, versionPage } from "./discovery.ts";
+import { createGarbageCollector } from "./garbage.ts";
+import { createHandler } from "./handler.ts";
+import { standardParts } from "./parts.ts";
+import { createRegistry, type RegistryParts } from "./registry.ts";
+import type { Parsed } from "./request.ts";
+import { createStore } from "./store.ts";
+import { createWatchHub } from "./watch.ts";
+
+export interface ApiServerOptions {
+  readonly world: World;
+  readonly log?: Log;
+  /** Gates that differ from Kubernetes' defaults: { CrossNamespaceVolumeDataSource: true }. */
+  readonly featureGates?: Readonly<Record<string, boolean>>;
+  readonly parts?: Parts;
+  /** Who sends a request; undefined refuses it. Absent: everybody is an administrator (no sockets, no strangers). */
+  readonly authenticate?: (request: HttpRequest) => User | undefined;
+  /** Definitions served from the start. The same objects given to many servers share everything made from them. */
+  readonly definitions?: readonly ApiObject[];
+  /** Whether writes are recorded in metadata.managedFields; apply needs it. */
+  readonly managedFields?: boolean;
+  readonly historyMax?: number;
+  readonly version?: string;
+}
+
+export interface ApiServer {
+  readonly handler: Handler;
+  readonly registry: Registry;
+  readonly store: Store;
+  /** Watches now open. */
+  watches(): number;
+  /** Background work (garbage, definitions, volume binding, namespaces), until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+const administrator: User = { name: "admin", groups: ["system:masters", "system:authenticated"] };
+
+function gatesOf(given: Readonly<Record<string, boolean>>): FeatureGates {
+  return { enabled: (name) => given[name] ?? false };
+}
+
+export function createApiServer(options: ApiServerOptions): ApiServer {
+  const { world, parts = standardParts(), log = silent } = options;
+  const gates = gatesOf(options.featureGates ?? {});
+  const store = createStore(options.historyMax === undefined ? {} : { historyMax: options.historyMax });
+  const directory = createDirectory(store, parts);
+  const registryParts: RegistryParts = {
+    store,
+    directory,
+    world,
+    gates,
+    patcher: parts.patcher,
+    admission: undefined as never,
+    managedFields: options.managedFields ?? true,
+  };
+  const registry = createRegistry(registryParts);
+  const context: BackgroundContext = { registry, world, gates, log };
+  registryParts.admission = parts.createAdmission(context);
+  preload(store, parts.bootstrap(), options.definitions ?? [], world);
+  const watches = createWatchHub(store, world);
+  const authenticate = options.authenticate ?? (() => administrator);
+
+  function page(request: HttpRequest, { path, query }: Parsed) {
+    const bare = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
+    if (bare === "/version") return versionPage(options.version ?? "0");
+    if (bare.startsWith("/openapi/")) return parts.openApi.respond(request, bare, directory.all());
+    return healthPage(bare, query) ?? discoveryPage(request, bare, directory.all());
+  }
+
+  const handler = createHandler({
+    registry,
+    gates,
+    patcher: parts.patcher,
+    decodeProtobuf: parts.decodeProtobuf,
+    world,
+    watches,
+    authorizer: parts.createAuthorizer(registry),
+    authenticate,
+    page,
+  });
+
+  return {
+    handler,
+    registry,
+    store,
+    watches: watches.count,
+    run(signal) {
+      const works = [createGarbageCollector, createDefinitionCleanup, ...parts.background].map((create) => create(context));
+      const collections = [...new Set(directory.all().map(({ collection }) => collection))];
+      return runBackground(works, { store, world, log }, signal, collections);
+    },
+  };
+}
