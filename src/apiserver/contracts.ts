@@ -346,6 +346,10 @@ export interface Parts {
   readonly decodeProtobuf: DecodeProtobuf;
   /** "group/Kind" → what is particular to it; "" group: "/Pod". */
   readonly strategies: Readonly<Record<string, Strategy>>;
+  /** How the deletion of a CustomResourceDefinition begins. */
+  readonly definitionEnd: Pick<Strategy, "prepareForDelete">;
+  /** What a new server already has: namespaces, the roles everybody knows. */
+  bootstrap(): readonly ApiObject[];
   readonly createAdmission: (context: BackgroundContext) => Admission;
   readonly createAuthorizer: (reader: Reader) => Authorizer;
   readonly background: readonly CreateBackground[];

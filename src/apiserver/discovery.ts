@@ -24,7 +24,12 @@ export function discoveryPage(
 ): HttpResponse | undefined {
   if (path === "/api" || path === "/apis") return rootPage(request, path, resources);
   const make = pageMaker(path, resources);
-  return make === undefined ? undefined : json(200, cached(resources, path, () => `${print(make())}\n`));
+  return make === undefined
+    ? undefined
+    : json(
+        200,
+        cached(resources, path, () => `${print(make())}\n`),
+      );
 }
 
 function cached(resources: readonly Resource[], name: string, make: () => string): string {
@@ -93,10 +98,12 @@ function resourceList({ group, version, resources }: GroupVersion): JsonObject {
     entryOf(resource, resource.plural, resource.kind, resource.verbs, resource),
     ...Object.entries(resource.subresources)
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, { verbs, kind }]) => ({
-        ...entryOf(resource, `${resource.plural}/${name}`, kind?.kind ?? resource.kind, verbs, undefined),
-        ...(kind === undefined ? {} : { group: kind.group, version: kind.version }),
-      })),
+      .map(
+        ([name, { verbs, kind }]): JsonObject => ({
+          ...entryOf(resource, `${resource.plural}/${name}`, kind?.kind ?? resource.kind, verbs, undefined),
+          ...(kind === undefined ? {} : { group: kind.group, version: kind.version }),
+        }),
+      ),
   ]);
   const sorted = entries.sort((a, b) => (String(a.name) < String(b.name) ? -1 : 1));
   const apiVersion = group === "" ? {} : { apiVersion: "v1" };
@@ -129,12 +136,20 @@ function rootPage(request: HttpRequest, path: string, resources: readonly Resour
   for (const clause of accept === "" ? [] : clausesOf(accept)) {
     const { as, g, v } = clause.parameters;
     if (!acceptsJson(clause)) continue;
-    if (as === undefined) return json(200, cached(resources, path, () => `${print(legacyRoot(path, resources))}\n`));
+    if (as === undefined)
+      return json(
+        200,
+        cached(resources, path, () => `${print(legacyRoot(path, resources))}\n`),
+      );
     const version = aggregatedVersions.find((known) => known === v);
     if (as === "APIGroupDiscoveryList" && g === "apidiscovery.k8s.io" && version !== undefined)
       return aggregatedPage(request, path, resources, version);
   }
-  if (accept === "") return json(200, cached(resources, path, () => `${print(legacyRoot(path, resources))}\n`));
+  if (accept === "")
+    return json(
+      200,
+      cached(resources, path, () => `${print(legacyRoot(path, resources))}\n`),
+    );
   throw new Refusal(406, "NotAcceptable", "only the following media types are accepted: application/json");
 }
 
@@ -150,7 +165,12 @@ function legacyRoot(path: string, resources: readonly Resource[]): JsonObject {
   return {
     kind: "APIGroupList",
     apiVersion: "v1",
-    groups: names.map((name) => groupOf(name, versions.filter(({ group }) => group === name))),
+    groups: names.map((name) =>
+      groupOf(
+        name,
+        versions.filter(({ group }) => group === name),
+      ),
+    ),
   };
 }
 
@@ -161,8 +181,10 @@ function aggregatedPage(
   version: (typeof aggregatedVersions)[number],
 ): HttpResponse {
   const text = cached(resources, `${path} ${version}`, () => `${print(aggregated(path, resources, version))}\n`);
-  const etag = cached(resources, `${path} ${version} etag`, () =>
-    `"${createHash("sha512").update(text).digest("hex").toUpperCase()}"`,
+  const etag = cached(
+    resources,
+    `${path} ${version} etag`,
+    () => `"${createHash("sha512").update(text).digest("hex").toUpperCase()}"`,
   );
   const headers = {
     "content-type": `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`,

@@ -3,7 +3,15 @@
  * or is let go of (Orphan). A key is an object's place; deciding reads the store as it is at that moment.
  */
 import { clone } from "../base/json.ts";
-import type { ApiObject, Background, BackgroundContext, OwnerReference, Registry, Resource, StoreEvent } from "./contracts.ts";
+import type {
+  ApiObject,
+  Background,
+  BackgroundContext,
+  OwnerReference,
+  Registry,
+  Resource,
+  StoreEvent,
+} from "./contracts.ts";
 import { foregroundFinalizer, orphanFinalizer } from "./metadata.ts";
 
 interface Place {
@@ -88,7 +96,10 @@ export function createGarbageCollector({ registry }: BackgroundContext): Backgro
   async function deleteIfUnowned(resource: Resource, object: ApiObject): Promise<void> {
     const { ownerReferences: owners = [], namespace = "", name = "", uid } = object.metadata;
     if (owners.length === 0 || owners.some((owner) => isThere(owner, namespace))) return;
-    await registry.delete(resource, namespace, name, { propagation: "Background", ...(uid === undefined ? {} : { uid }) });
+    await registry.delete(resource, namespace, name, {
+      propagation: "Background",
+      ...(uid === undefined ? {} : { uid }),
+    });
   }
 
   /** An owner of a kind we do not serve may be there, for all we know. */
@@ -106,9 +117,12 @@ export function createGarbageCollector({ registry }: BackgroundContext): Backgro
       index(event);
       const { object } = event.now;
       const own = keyOf(placeFor(event.collection, object));
-      const owners = (event.before?.object.metadata.ownerReferences ?? []).flatMap((owner) => ownerKey(registry, owner, object));
+      const owners = (event.before?.object.metadata.ownerReferences ?? []).flatMap((owner) =>
+        ownerKey(registry, owner, object),
+      );
       if (event.type === "DELETED") return [...dependentsOf(object.metadata.uid), ...owners];
-      const concerned = object.metadata.ownerReferences !== undefined || object.metadata.deletionTimestamp !== undefined;
+      const concerned =
+        object.metadata.ownerReferences !== undefined || object.metadata.deletionTimestamp !== undefined;
       return concerned ? [own, ...owners] : owners;
     },
     reconcile,
@@ -116,7 +130,11 @@ export function createGarbageCollector({ registry }: BackgroundContext): Backgro
 }
 
 /** An owner that waits for its dependents must look again when one of them changes. */
-function ownerKey(registry: Registry, { apiVersion, kind, name }: OwnerReference, dependent: ApiObject): readonly string[] {
+function ownerKey(
+  registry: Registry,
+  { apiVersion, kind, name }: OwnerReference,
+  dependent: ApiObject,
+): readonly string[] {
   const group = apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
   const resource = registry.byKind(group, kind);
   if (resource === undefined) return [];
@@ -137,7 +155,12 @@ function withoutOwner(current: ApiObject, owner: ApiObject): ApiObject {
   return copy;
 }
 
-async function dropFinalizer(registry: Registry, resource: Resource, object: ApiObject, finalizer: string): Promise<void> {
+async function dropFinalizer(
+  registry: Registry,
+  resource: Resource,
+  object: ApiObject,
+  finalizer: string,
+): Promise<void> {
   const { namespace = "", name = "" } = object.metadata;
   await registry.modify(resource, namespace, name, (current) => {
     if (!current.metadata.finalizers?.includes(finalizer)) return undefined;

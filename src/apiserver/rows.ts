@@ -365,7 +365,7 @@ function resourceOf({ group, version }: Group, row: Row, parts: Parts): Resource
       unconditionalUpdate: true,
       generation: "none",
       ...row.traits,
-      ...(group === definitionsGroup ? parts.schemas.definitions : {}),
+      ...(group === definitionsGroup ? { ...parts.schemas.definitions, ...parts.definitionEnd } : {}),
       ...parts.strategies[`${group}/${row.kind}`],
     },
   };

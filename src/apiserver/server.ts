@@ -7,12 +7,13 @@ import { type Log, silent } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import { runBackground } from "./background.ts";
 import type { ApiObject, BackgroundContext, FeatureGates, Parts, Registry, Store, User } from "./contracts.ts";
-import { createDefinitionCleanup, preload } from "./definitions.ts";
+import { createDefinitionCleanup } from "./definitions.ts";
 import { createDirectory } from "./directory.ts";
 import { discoveryPage, healthPage, versionPage } from "./discovery.ts";
 import { createGarbageCollector } from "./garbage.ts";
 import { createHandler } from "./handler.ts";
 import { standardParts } from "./parts.ts";
+import { preload } from "./preload.ts";
 import { createRegistry, type RegistryParts } from "./registry.ts";
 import type { Parsed } from "./request.ts";
 import { createStore } from "./store.ts";
@@ -67,7 +68,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const registry = createRegistry(registryParts);
   const context: BackgroundContext = { registry, world, gates, log };
   registryParts.admission = parts.createAdmission(context);
-  preload(store, parts.bootstrap(), options.definitions ?? [], world);
+  preload(store, directory, world, { objects: parts.bootstrap(), definitions: options.definitions ?? [] });
   const watches = createWatchHub(store, world);
   const authenticate = options.authenticate ?? (() => administrator);
 
@@ -96,7 +97,9 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     store,
     watches: watches.count,
     run(signal) {
-      const works = [createGarbageCollector, createDefinitionCleanup, ...parts.background].map((create) => create(context));
+      const works = [createGarbageCollector, createDefinitionCleanup, ...parts.background].map((create) =>
+        create(context),
+      );
       const collections = [...new Set(directory.all().map(({ collection }) => collection))];
       return runBackground(works, { store, world, log }, signal, collections);
     },

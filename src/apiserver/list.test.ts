@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { startApiServer, type TestAnswer, type TestServer } from "../../test/api-server.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+
+const maps = "/api/v1/namespaces/default/configmaps";
+async function withMaps(...names: readonly string[]): Promise<TestServer> {
+  const server = startApiServer();
+  for (const name of names) await server.ask("POST", maps, { metadata: { name, labels: { first: name.slice(0, 1) } } });
+  return server;
+}
+const metadataOf = (object: JsonObject): JsonObject => (isObject(object.metadata) ? object.metadata : {});
+const names = ({ body }: TestAnswer): readonly unknown[] =>
+  (Array.isArray(body.items) ? body.items : []).map((item) => (isObject(item) ? metadataOf(item).name : undefined));
+
+test("pages show one state of the collection, whatever happens in between", async () => {
+  const server = await withMaps("a", "b", "c", "d");
+  const first = await server.ask("GET", `${maps}?limit=2`);
+  assert.deepEqual(names(first), ["a", "b"]);
+  assert.equal(metadataOf(first.body).remainingItemCount, 2);
+  await server.ask("DELETE", `${maps}/c`);
+  await server.ask("POST", maps, { metadata: { name: "bb" } });
+  const second = await server.ask("GET", `${maps}?limit=2&continue=${String(metadataOf(first.body).continue)}`);
+  assert.deepEqual(names(second), ["c", "d"]);
+  assert.equal(metadataOf(second.body).continue, undefined);
+  assert.equal(metadataOf(second.body).resourceVersion, metadataOf(first.body).resourceVersion);
+});
+
+test("an exact version is listed as it was then", async () => {
+  const server = await withMaps("a", "b");
+  const version = server.store.version();
+  await server.ask("DELETE", `${maps}/a`);
+  assert.deepEqual(names(await server.ask("GET", `${maps}?resourceVersion=${version}&resourceVersionMatch=Exact`)), [
+    "a",
+    "b",
+  ]);
+  assert.deepEqual(
+    names(await server.ask("GET", `${maps}?resourceVersion=${version}&resourceVersionMatch=NotOlderThan`)),
+    ["b"],
+  );
+  assert.deepEqual(names(await server.ask("GET", `${maps}?resourceVersion=0`)), ["b"]);
+});
+
+test("a continue token from too long ago is answered with 410", async () => {
+  const server = startApiServer({ historyMax: 2 });
+  for (const name of ["a", "b", "c"]) await server.ask("POST", maps, { metadata: { name } });
+  const { body } = await server.ask("GET", `${maps}?limit=1`);
+  for (const name of ["d", "e", "f", "g"]) await server.ask("POST", maps, { metadata: { name } });
+  const { status } = await server.ask("GET", `${maps}?limit=1&continue=${String(metadataOf(body).continue)}`);
+  assert.equal(status, 410);
+});
+
+test("labels and fields select", async () => {
+  const server = await withMaps("a1", "a2", "b1");
+  assert.deepEqual(names(await server.ask("GET", `${maps}?labelSelector=first%3Da`)), ["a1", "a2"]);
+  assert.deepEqual(names(await server.ask("GET", `${maps}?fieldSelector=metadata.name%3Da2`)), ["a2"]);
+  assert.deepEqual(names(await server.ask("GET", "/api/v1/configmaps?fieldSelector=metadata.namespace%3Dother")), []);
+});
+
+test("items of built-in kinds do not repeat kind and version", async () => {
+  const { body } = await (await withMaps("a")).ask("GET", maps);
+  assert.deepEqual([body.kind, body.apiVersion], ["ConfigMapList", "v1"]);
+  assert.deepEqual(Object.keys((body.items as JsonObject[])[0] ?? {}), ["metadata"]);
+});
+
+test("metadata alone and tables are answered when asked for", async () => {
+  const server = await withMaps("a");
+  const as = (form: string) => ({ headers: { accept: `application/json;as=${form};v=v1;g=meta.k8s.io` } });
+  const partial = await server.ask("GET", maps, undefined, as("PartialObjectMetadataList"));
+  assert.equal(partial.body.kind, "PartialObjectMetadataList");
+  assert.equal((partial.body.items as JsonObject[])[0]?.kind, "PartialObjectMetadata");
+  const table = await server.ask("GET", maps, undefined, as("Table"));
+  assert.equal(table.body.kind, "Table");
+  const [row] = table.body.rows as JsonObject[];
+  assert.deepEqual(isObject(row) && Array.isArray(row.cells) && row.cells[0], "a");
+  assert.equal((await server.ask("GET", maps, undefined, as("PartialObjectMetadata"))).status, 406);
+  const fallback = { headers: { accept: "application/vnd.kubernetes.protobuf, */*" } };
+  assert.equal((await server.ask("GET", maps, undefined, fallback)).body.kind, "ConfigMapList");
+  const protobufOnly = { headers: { accept: "application/vnd.kubernetes.protobuf" } };
+  assert.equal((await server.ask("GET", maps, undefined, protobufOnly)).status, 406);
+});

@@ -1,0 +1,37 @@
+/** The parts a server is usually made of. One set for all servers of a process, so that what is made from it is shared. */
+import { bootstrapObjects } from "./builtin/bootstrap.ts";
+import { createStrategies } from "./builtin/strategies.ts";
+import type { Admission, Parts } from "./contracts.ts";
+import { definitionEnd } from "./definitions.ts";
+import { decodeProtobuf } from "./protobuf/decode.ts";
+import { createAuthorizer } from "./rbac/authorize.ts";
+import { createPatcher } from "./schema/patcher.ts";
+import { schemas } from "./schema/schemas.ts";
+
+const noAdmission: Admission = {
+  mutate: async ({ object }) => object,
+  validate: async () => undefined,
+};
+
+let standard: Parts | undefined;
+
+export function standardParts(): Parts {
+  standard ??= createParts();
+  return standard;
+}
+
+function createParts(): Parts {
+  const initial = bootstrapObjects();
+  return {
+    schemas,
+    patcher: createPatcher({ trackUpdates: true }),
+    openApi: { respond: () => undefined },
+    decodeProtobuf,
+    strategies: createStrategies(),
+    definitionEnd,
+    bootstrap: () => initial,
+    createAdmission: () => noAdmission,
+    createAuthorizer,
+    background: [],
+  };
+}

@@ -1,0 +1,44 @@
+/** What a server has from the start. Put straight into the store: nobody is there yet who could object. */
+import { keyIn } from "../base/brand.ts";
+import { rfc3339 } from "../base/time.ts";
+import { uuid, type World } from "../base/world.ts";
+import type { ApiObject, Change, Store } from "./contracts.ts";
+import type { Directory } from "./directory.ts";
+import { definitionsCollection } from "./rows.ts";
+import { namesTaken, settledStatus } from "./schema/definition/status.ts";
+
+interface Preloaded {
+  readonly objects: readonly ApiObject[];
+  readonly definitions: readonly ApiObject[];
+}
+
+export function preload(store: Store, directory: Directory, world: World, { objects, definitions }: Preloaded): void {
+  const now = rfc3339(world.now());
+  const dated = (object: ApiObject): ApiObject => ({
+    ...object,
+    metadata: { ...object.metadata, uid: uuid(world), creationTimestamp: now },
+  });
+  const put = (collection: string, object: ApiObject): Change => ({
+    kind: "put",
+    collection,
+    key: keyIn(object.metadata.namespace, object.metadata.name ?? ""),
+    object,
+    expect: "absent",
+  });
+  store.commit(objects.map((object) => put(collectionFor(directory, object), dated(object))));
+  store.commit(
+    definitions.map((definition) => {
+      const { metadata, ...rest } = dated(definition);
+      const status = settledStatus(definition, namesTaken(definition, []), now);
+      return put(definitionsCollection, { ...rest, metadata: { ...metadata, generation: 1 }, status } as ApiObject);
+    }),
+  );
+}
+
+function collectionFor(directory: Directory, { apiVersion, kind }: ApiObject): string {
+  const group = apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
+  const resource = directory.byKind(group, kind);
+  if (resource === undefined)
+    throw new Error(`${apiVersion} ${kind} is not served, so it cannot be there from the start`);
+  return resource.collection;
+}
