@@ -1,8 +1,9 @@
 /** A server for tests: no sockets, its own clock, and requests in one line. */
+
+import { type ApiServer, type ApiServerOptions, createApiServer } from "../src/apiserver/server.ts";
 import type { Body, HttpResponse } from "../src/base/http.ts";
 import { readAll } from "../src/base/http.ts";
 import { type JsonObject, parse } from "../src/base/json.ts";
-import { type ApiServer, type ApiServerOptions, createApiServer } from "../src/apiserver/server.ts";
 import { createVirtualWorld, type VirtualWorld } from "./virtual-world.ts";
 
 export interface TestAnswer {
@@ -50,7 +51,12 @@ export function startApiServer(options: Partial<ApiServerOptions> = {}): TestSer
       });
       const text = await readAll(response.body);
       const isJson = response.headers["content-type"]?.startsWith("application/json") === true && text !== "";
-      return { status: response.status, headers: response.headers, text, body: isJson ? (parse(text) as JsonObject) : {} };
+      return {
+        status: response.status,
+        headers: response.headers,
+        text,
+        body: isJson ? (parse(text) as JsonObject) : {},
+      };
     },
   };
 }
