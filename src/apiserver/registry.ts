@@ -17,7 +17,6 @@ import type {
   Patcher,
   Reader,
   Registry,
-  Resource,
   Review,
   Store,
   Stored,
