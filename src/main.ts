@@ -1,17 +1,30 @@
 /** argv → command → exit code. The only reader of process.argv and process.env. */
+import { writeFileSync } from "node:fs";
 import packageFile from "../package.json" with { type: "json" };
 import { realWorld } from "./base/world.ts";
 import { commands } from "./cli/commands.ts";
 import { runCommandLine } from "./cli/run.ts";
+import { runProcess } from "./runtime/process.ts";
 
-const stopping = new AbortController();
-for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stopping.abort());
+/** Kubernetes shows what is in here as the reason of a container's end. Outside of a pod there is no such file. */
+const terminationLog = "/dev/termination-log";
 
-process.exitCode = await runCommandLine(commands, process.argv.slice(2), {
-  environment: process.env,
-  signal: stopping.signal,
-  world: realWorld,
-  out: process.stdout,
-  error: process.stderr,
-  version: packageFile.version,
-});
+function leaveWord(line: string): void {
+  try {
+    writeFileSync(terminationLog, line, { flag: "r+" });
+  } catch {
+    // Not in a pod.
+  }
+}
+
+await runProcess({ host: process, world: realWorld, name: packageFile.name }, (signal) =>
+  runCommandLine(commands, process.argv.slice(2), {
+    environment: process.env,
+    signal,
+    world: realWorld,
+    out: process.stdout,
+    error: process.stderr,
+    version: packageFile.version,
+    leaveWord,
+  }),
+);

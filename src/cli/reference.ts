@@ -6,6 +6,7 @@ import { dashed } from "../runtime/flags.ts";
 import { defaultText, flagGroups } from "../runtime/help.ts";
 import type { MetricTable } from "../runtime/metrics.ts";
 import { leaderMetrics, queueMetrics, requestMetrics } from "../runtime/metrics.ts";
+import { processMetrics } from "../runtime/process-metrics.ts";
 import { usageLine } from "./run.ts";
 
 interface Loaded {
@@ -113,9 +114,14 @@ const metricsTable = (metrics: MetricTable): string =>
 const metricsPage = (loaded: readonly Loaded[]): string =>
   page(
     "Metrics",
-    "Served at `--http-endpoint` under `--metrics-path`, beside `process_*` and `nodejs_*`.",
+    "Served at `--http-endpoint` under `--metrics-path`, named as in the programs we replace, so that dashboards and alerts go on working.",
     "## Every component",
-    metricsTable({ ...prefixed("queue", queueMetrics), ...prefixed("request", requestMetrics), ...leaderMetrics }),
+    metricsTable({
+      ...prefixed("queue", queueMetrics),
+      ...prefixed("request", requestMetrics),
+      ...leaderMetrics,
+      ...processMetrics,
+    }),
     ...loaded.flatMap(({ row, command }) =>
       command.metrics === undefined ? [] : [`## ${row.name}`, metricsTable(command.metrics)],
     ),

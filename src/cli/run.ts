@@ -5,6 +5,7 @@ import type { CommandContext, CommandModule, CommandRow } from "../runtime/comma
 import { failureCode } from "../runtime/command.ts";
 import { parseFlags } from "../runtime/flags.ts";
 import { examplesHelp, flagsHelp } from "../runtime/help.ts";
+import { lastWords } from "../runtime/process.ts";
 
 const program = "snapkeep";
 const isHelp = (word: string | undefined): boolean => word === "--help" || word === "-help" || word === "-h";
@@ -48,14 +49,12 @@ async function runCommand(row: CommandRow, argv: readonly string[], context: Com
     return await command.run({ ...context, ...parsed });
   } catch (reason) {
     if (context.signal.aborted && Fault.from(reason).code === "Cancelled") return 0;
-    context.error.write(`${program} ${row.name}: ${lastWords(reason)}\n`);
+    const words = lastWords(reason);
+    context.error.write(`${program} ${row.name}: ${words}\n`);
+    if (row.kind === "component") context.leaveWord?.(words);
     return failureCode(row);
   }
 }
-
-/** One line whatever was thrown: a stack trace tells the operator nothing that the sentence does not. */
-export const lastWords = (reason: unknown): string =>
-  (reason instanceof Error ? reason.message || reason.name : String(reason)).replace(/\s*\n\s*/g, "; ");
 
 function refuseStray(command: CommandModule, positionals: readonly string[]): void {
   const [stray] = positionals;

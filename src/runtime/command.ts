@@ -18,6 +18,8 @@ export interface CommandContext {
   readonly out: Writer;
   readonly error: Writer;
   readonly version: string;
+  /** Leaves the last words of a component where its supervisor looks for them. */
+  leaveWord?(line: string): void;
 }
 
 export interface CommandInput<T extends FlagTable> extends CommandContext {

@@ -2,6 +2,8 @@
  * Flags that several components share. Names, defaults and meanings are those of the programs we replace, except where
  * a default hurts people: it is said at the row.
  */
+import { parseAddress } from "./address.ts";
+import type { Options } from "./flag-kinds.ts";
 import { bool, decimal, duration, integer, mapping, oneOf, text } from "./flag-kinds.ts";
 
 const apiGroup = { group: "Kubernetes API" } as const;
@@ -11,8 +13,7 @@ export const kubeFlags = {
     ...apiGroup,
     default: "",
     example: "$HOME/.kube/config",
-    environment: "KUBECONFIG",
-    help: "Path of a kubeconfig file. Empty: the service account of the pod this runs in.",
+    help: "Path of a kubeconfig file. Empty: those of $KUBECONFIG, else ~/.kube/config, else the service account of the pod.",
   }),
   context: text({
     ...apiGroup,
@@ -152,8 +153,12 @@ export const workFlags = {
   }),
 } as const;
 
+/** What `runComponent` works with: a component has all of these, and its own. */
+export const componentFlags = { ...kubeFlags, ...loggingFlags, ...leaderFlags, ...servingFlags, ...workFlags } as const;
+export type ComponentFlags = Options<typeof componentFlags>;
+
 /** Flag tables may contradict themselves in only a few ways; each component's `check` asks for those it has. */
-export function checkLeaderTimes(options: {
+function checkLeaderTimes(options: {
   readonly leaderElectionLeaseDuration: number;
   readonly leaderElectionRenewDeadline: number;
   readonly leaderElectionRetryPeriod: number;
@@ -166,7 +171,15 @@ export function checkLeaderTimes(options: {
   return undefined;
 }
 
-export const checkRetryTimes = (options: {
+const checkEndpoint = ({ httpEndpoint }: { readonly httpEndpoint: string }): string | undefined =>
+  httpEndpoint === "" || parseAddress(httpEndpoint) !== undefined
+    ? undefined
+    : `--http-endpoint: ${JSON.stringify(httpEndpoint)} is not valid: expected an address with a port; for example --http-endpoint=:8080`;
+
+export const checkComponent = (options: ComponentFlags): string | undefined =>
+  checkEndpoint(options) ?? checkRetryTimes(options) ?? checkLeaderTimes(options);
+
+const checkRetryTimes = (options: {
   readonly retryIntervalStart: number;
   readonly retryIntervalMax: number;
 }): string | undefined =>

@@ -107,13 +107,6 @@ test("patching or replacing what is gone tells the store and fails", async () =>
   }
 });
 
-test("a JSON patch whose test fails is a conflict; an invalid merge patch stays invalid", async () => {
-  const { act } = setUp({ patch: failWith("Invalid") });
-  const remove = [{ op: "test", path: "/a", value: "b" } as const, { op: "remove", path: "/a" } as const];
-  await assert.rejects(act({ kind: "patch", ref, patch: { type: "json", body: remove } }), { code: "Conflict" });
-  await assert.rejects(act({ kind: "patch", ref, patch: merge }), { code: "Invalid" });
-});
-
 test("without the lease nothing is sent, not even an event", async () => {
   const { act, asked, events } = setUp({}, () => false);
   const writes: readonly ClusterAction[] = [

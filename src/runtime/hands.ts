@@ -11,7 +11,7 @@
  * - Delete finds nothing: that is what was wanted.
  */
 import type { KindName } from "../api/kinds.ts";
-import type { ClusterAction, EventText, Patch, Ref } from "../api/plan.ts";
+import type { ClusterAction, EventText, Ref } from "../api/plan.ts";
 import type { KubeObject, ObjectOf } from "../api/types.ts";
 import { keyIn } from "../base/brand.ts";
 import { Fault, isFault } from "../base/fault.ts";
@@ -69,7 +69,7 @@ export function createHands({ api, stores, leading = () => true, record }: Hands
       see(action.ref.kind, await api.patch(action.ref, action.patch, { signal, subresource: action.subresource }));
     } catch (reason) {
       if (isFault(reason, "NotFound")) seeGone(action.ref);
-      throw isFailedTest(reason, action.patch) ? conflictFrom(action.ref, reason) : reason;
+      throw reason;
     }
   };
 
@@ -101,9 +101,3 @@ export function createHands({ api, stores, leading = () => true, record }: Hands
 
   return { create, patch, replace, delete: remove, event };
 }
-
-/** A JSON patch whose test fails comes back as "Invalid"; what it means is that the object changed since it was read. */
-const isFailedTest = (reason: unknown, patch: Patch): boolean => isFault(reason, "Invalid") && patch.type === "json";
-
-const conflictFrom = (ref: Ref, reason: unknown): Fault =>
-  new Fault("Conflict", `${ref.kind} ${keyIn(ref.namespace, ref.name)} is no longer as it was read`, { cause: reason });

@@ -3,7 +3,10 @@
  * its own: two components in one process, or two tests, never share a count. Instruments only do arithmetic: nothing
  * that measures can wait, fail a reconcile, or be held up by a scrape.
  */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import Counter from "prom-client/lib/counter.js";
+import Gauge from "prom-client/lib/gauge.js";
+import Histogram from "prom-client/lib/histogram.js";
+import Registry from "prom-client/lib/registry.js";
 
 export interface MetricRow {
   readonly type: "counter" | "gauge" | "histogram";
@@ -39,7 +42,6 @@ export function createMetrics(): Metrics {
   const registry = new Registry();
   const made = new Map<MetricTable, Instruments<MetricTable>>();
   const updates: (() => void)[] = [];
-  collectDefaultMetrics({ register: registry });
   return {
     instruments<const T extends MetricTable>(table: T): Instruments<T> {
       const instruments = made.get(table) ?? instrumentsOf(table, registry);

@@ -5,7 +5,7 @@ import { createVirtualWorld } from "../../test/virtual-world.ts";
 import type { Key, Millis } from "../base/brand.ts";
 import { createHeap } from "./heap.ts";
 import type { QueueOptions } from "./queue.ts";
-import { backoffMs, createQueue } from "./queue.ts";
+import { createQueue } from "./queue.ts";
 
 const key = (name: string): Key => name as Key;
 const [a, b, c] = [key("a"), key("b"), key("c")];
@@ -117,9 +117,6 @@ test("two keys that fail together do not return together", () => {
   const { queue } = aQueue();
   assert.notEqual(queue.retry(a), queue.retry(b));
 });
-
-test("a thousand failures do not overflow the delay", () =>
-  assert.equal(backoffMs({ startMs: 1_000, maxMs: 300_000 }, 1_000, 1), 300_000));
 
 test("a full queue refuses new keys, keeps its own, and tells when there is room", async () => {
   let rooms = 0;

@@ -12,6 +12,7 @@
 import type { Key, Millis } from "../base/brand.ts";
 import { limits } from "../base/limits.ts";
 import type { World } from "../base/world.ts";
+import * as kube from "../kube/backoff.ts";
 import { createHeap } from "./heap.ts";
 
 export interface Backoff {
@@ -19,9 +20,9 @@ export interface Backoff {
   readonly maxMs: Millis;
 }
 
-/** Between a half and the whole of the doubled delay: replicas and objects that failed together do not return together. */
+/** Between a half and the whole of the doubled delay: objects that failed together do not return together. */
 export const backoffMs = ({ startMs, maxMs }: Backoff, failures: number, random: number): Millis =>
-  Math.min(maxMs, startMs * 2 ** Math.min(failures, 40)) * (0.5 + random / 2);
+  kube.backoffMs(failures, random, { msMin: startMs, msMax: maxMs });
 
 /** What the queue tells whoever measures it. */
 export interface QueueObserver {
@@ -30,6 +31,8 @@ export interface QueueObserver {
   started(waitedMs: Millis): void;
   finished(tookMs: Millis): void;
   retried(): void;
+  /** Called once, with the way to look at the queue whenever somebody asks. */
+  bind?(stats: () => QueueStats): void;
 }
 
 export interface QueueOptions {
@@ -120,6 +123,16 @@ export function createQueue({ world, backoff, observer, keysMax = limits.queueKe
     world.sleep(at - world.elapsed(), own.cancel.signal).then(ring, () => undefined);
   };
 
+  const stats = (): QueueStats => {
+    const now = world.elapsed();
+    return {
+      due: waiting.countUntil(now),
+      waiting: waiting.size,
+      runningMs: [...running.values()].map((startedAt) => now - startedAt),
+    };
+  };
+  observer?.bind?.(stats);
+
   return {
     add(key, afterMs = 0) {
       const taken = put(key, world.elapsed() + afterMs);
@@ -162,13 +175,6 @@ export function createQueue({ world, backoff, observer, keysMax = limits.queueKe
       if (at !== undefined) put(key, at);
       dispatch();
     },
-    stats() {
-      const now = world.elapsed();
-      return {
-        due: waiting.countUntil(now),
-        waiting: waiting.size,
-        runningMs: [...running.values()].map((startedAt) => now - startedAt),
-      };
-    },
+    stats,
   };
 }

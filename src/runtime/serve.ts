@@ -139,6 +139,8 @@ function createRequests(
     const gone = new AbortController();
     outgoing.once("close", () => {
       streaming.delete(gone);
+      // A stream had promised to keep its connection before we knew that we would stop.
+      if (stopping) incoming.socket.end();
       if (!outgoing.writableFinished) gone.abort(new Fault("Cancelled", "the client is gone"));
     });
     const headers = incoming.headers as HttpRequest["headers"];

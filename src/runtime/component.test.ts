@@ -1,0 +1,228 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { get } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import type { Handler, HttpResponse } from "../base/http.ts";
+import { silent } from "../base/log.ts";
+import { realWorld } from "../base/world.ts";
+import { componentFlags } from "./common-flags.ts";
+import type { Component, ComponentContext } from "./component.ts";
+import { runComponent } from "./component.ts";
+import { parseFlags } from "./flags.ts";
+import type { Server } from "./serve.ts";
+import { overHttp } from "./serve.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "comp-"));
+const json = (status: number, body: unknown): HttpResponse => ({
+  status,
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify(body),
+});
+const status = (code: number, reason: string): HttpResponse =>
+  json(code, { kind: "Status", apiVersion: "v1", status: "Failure", message: reason, reason, code });
+
+/** A cluster of configmaps without any, and one lease that a test may hold. */
+let lease: Record<string, unknown> | undefined;
+let leaseWritable = true;
+const cluster: Handler = async ({ method, path, body }) => {
+  if (path === "/api") return json(200, { versions: ["v1"] });
+  if (path.startsWith("/api/v1/configmaps"))
+    return json(200, { kind: "ConfigMapList", metadata: { resourceVersion: "1" }, items: [] });
+  if (!path.includes("/leases")) return status(404, "NotFound");
+  if (method === "GET") return lease === undefined ? status(404, "NotFound") : json(200, lease);
+  if (!leaseWritable) return status(500, "InternalError");
+  const written = JSON.parse(String(body));
+  lease = { ...written, metadata: { ...written.metadata, uid: "u", resourceVersion: String(realWorld.elapsed()) } };
+  return json(200, lease);
+};
+const server: Server = await overHttp(cluster, {
+  address: { host: "127.0.0.1", port: 0 },
+  log: silent,
+  world: realWorld,
+});
+after(async () => {
+  await server.close(0);
+  rmSync(folder, { recursive: true });
+});
+
+function kubeconfigFor(url: string): string {
+  const file = join(folder, `config-${url.replace(/\W/g, "-")}`);
+  const config = {
+    apiVersion: "v1",
+    kind: "Config",
+    "current-context": "c",
+    contexts: [{ name: "c", context: { cluster: "k", user: "u", namespace: "team" } }],
+    clusters: [{ name: "k", cluster: { server: url } }],
+    users: [{ name: "u", user: { token: "t0ken-value" } }],
+  };
+  writeFileSync(file, JSON.stringify(config));
+  return file;
+}
+
+const whenAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve());
+  });
+
+interface Run {
+  readonly argv?: readonly string[];
+  readonly url?: string;
+  readonly waitMsMax?: number;
+  readonly component?: Partial<Component>;
+  /** What the test does while the component runs. */
+  readonly meanwhile?: (context: ComponentContext, lines: readonly string[]) => Promise<void>;
+}
+
+async function run({ argv = [], url = server.url, waitMsMax = 0, component = {}, meanwhile }: Run) {
+  const stop = new AbortController();
+  const lines: string[] = [];
+  const { options } = parseFlags(componentFlags, [`--kubeconfig=${kubeconfigFor(url)}`, ...argv]);
+  let ran = 0;
+  const untilStopped = (signal: AbortSignal): Promise<void> => {
+    ran += 1;
+    return whenAborted(signal);
+  };
+  const code = await runComponent(
+    {
+      options,
+      environment: {},
+      signal: stop.signal,
+      world: realWorld,
+      out: { write: () => undefined },
+      error: { write: (line) => lines.push(line) },
+      version: "1.2.3",
+    },
+    {
+      name: "tester",
+      kinds: ["ConfigMap"],
+      waitMsMax,
+      start: async (context) => {
+        const acting = (meanwhile ?? (async () => undefined))(context, lines);
+        acting.finally(() => stop.abort()).catch(() => undefined);
+        return { leaseName: "tester-leader", run: untilStopped, ...component };
+      },
+    },
+  );
+  return { code, ran, lines };
+}
+
+async function fetched(url: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    get(url, { agent: false }, (answer) => {
+      let text = `${answer.statusCode} `;
+      answer
+        .setEncoding("utf8")
+        .on("data", (chunk) => (text += chunk))
+        .on("end", () => resolve(text));
+    }).on("error", reject);
+  });
+}
+
+test("a component starts, works, and stops with 0 when it is told to", async () => {
+  const { code, ran, lines } = await run({ meanwhile: () => realWorld.sleep(10) });
+  assert.deepEqual([code, ran], [0, 1]);
+  assert.match(
+    lines.join(""),
+    /tester\] started version="1\.2\.3" server="http:\/\/127\.0\.0\.1:\d+"\n.*tester\] stopped\n$/s,
+  );
+});
+
+test("metrics, health and readiness are served while it runs", async () => {
+  let ready: string | undefined = "caches are filling";
+  await run({
+    argv: ["--http-endpoint=127.0.0.1:0", "--leader-election"],
+    component: { ready: () => ready },
+    meanwhile: async (_context, lines) => {
+      await realWorld.sleep(5);
+      const [, url] = /url="([^"]+)"/.exec(lines.join("")) ?? [];
+      assert.match(
+        await fetched(`${url}/metrics`),
+        /rest_client_requests_total\{code="200",method="GET",host="127.0.0.1:\d+"\} \d/,
+      );
+      assert.equal(await fetched(`${url}/healthz`), "200 ok");
+      assert.equal(await fetched(`${url}/healthz/leader-election`), "200 ok");
+      assert.equal(await fetched(`${url}/readyz`), "500 ready: caches are filling\n");
+      ready = undefined;
+      assert.equal(await fetched(`${url}/readyz`), "200 ok");
+    },
+  });
+});
+
+test("an unreachable server is one line that names the file and the remedy, without the token", async () => {
+  const url = "http://127.0.0.1:1";
+  await assert.rejects(run({ url, waitMsMax: 300 }), (reason: Error) => {
+    assert.match(
+      reason.message,
+      /^nothing answers at http:\/\/127\.0\.0\.1:1 \(.*config-http---127-0-0-1-1\); start the API server or correct the address$/,
+    );
+    assert.equal(reason.message.includes("t0ken"), false);
+    return true;
+  });
+});
+
+test("a server that comes within the bound is waited for", async () => {
+  const reserve = await overHttp(cluster, { address: { host: "127.0.0.1", port: 0 }, log: silent, world: realWorld });
+  const { address, url } = reserve;
+  await reserve.close(0);
+  const late = realWorld.sleep(100).then(() => overHttp(cluster, { address, log: silent, world: realWorld }));
+  const { code, lines } = await run({ url, waitMsMax: 20_000 });
+  await (await late).close(0);
+  assert.equal(code, 0);
+  assert.equal(lines.filter((line) => line.includes("waiting for the API server")).length, 1);
+  assert.match(lines.join(""), /API server answers/);
+});
+
+const election = [
+  "--leader-election",
+  "--leader-election-lease-duration=1s",
+  "--leader-election-renew-deadline=100ms",
+  "--leader-election-retry-period=20ms",
+];
+
+test("while another replica leads, the caches are kept but nothing works", async () => {
+  lease = {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { name: "tester-leader", namespace: "team", uid: "u", resourceVersion: "1" },
+    spec: { holderIdentity: "other", leaseDurationSeconds: 60 },
+  };
+  let watched = 0;
+  const watch = (signal: AbortSignal): Promise<void> => {
+    watched += 1;
+    return whenAborted(signal);
+  };
+  const { code, ran } = await run({
+    argv: election,
+    component: { watch },
+    meanwhile: async ({ leading }) => {
+      await realWorld.sleep(50);
+      assert.equal(leading(), false);
+    },
+  });
+  lease = undefined;
+  assert.deepEqual([code, ran, watched], [0, 0, 1]);
+});
+
+test("a leader that cannot renew stops working and fails, so that its supervisor starts it anew", async () => {
+  const seen: boolean[] = [];
+  const meanwhile = async ({ leading }: ComponentContext): Promise<void> => {
+    await realWorld.sleep(60);
+    seen.push(leading());
+    leaseWritable = false;
+    await realWorld.sleep(2_000);
+  };
+  await assert.rejects(run({ argv: election, meanwhile }), {
+    message: "lost the lease tester-leader; ending so that a fresh start can stand by",
+  });
+  leaseWritable = true;
+  lease = undefined;
+  assert.deepEqual(seen, [true]);
+});
+
+test("a watch that ends by itself ends the component with a word", () =>
+  assert.rejects(run({ component: { watch: async () => undefined }, meanwhile: () => realWorld.sleep(1_000) }), {
+    message: "the watch ended by itself",
+  }));

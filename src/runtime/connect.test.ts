@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createVirtualWorld } from "../../test/virtual-world.ts";
+import { Fault } from "../base/fault.ts";
+import type { Log } from "../base/log.ts";
+import type { PathReader } from "../kube/api.ts";
+import { findKinds, patiently } from "./connect.ts";
+
+function setUp(waitMsMax: number) {
+  const world = createVirtualWorld();
+  const logged: string[] = [];
+  const say = (message: string, fields: Readonly<Record<string, unknown>> = {}) =>
+    void logged.push(`${message}: ${fields.reason ?? fields.afterMs}`);
+  const log: Log = { debug: say, info: say, warn: say, error: say, with: () => log };
+  const stop = new AbortController();
+  return { world, logged, stop, options: { world, log, signal: stop.signal, waitMsMax } };
+}
+const refused = () => new Fault("Unavailable", "nothing answers at https://10.0.0.1");
+
+test("an unreachable server is tried as long as the bound says, then the last word is thrown", async () => {
+  const { world, logged, options } = setUp(30_000);
+  let attempts = 0;
+  const waiting = patiently(options, async () => {
+    attempts += 1;
+    throw refused();
+  });
+  await assert.rejects(world.run(waiting), { message: "nothing answers at https://10.0.0.1" });
+  assert.equal(world.elapsed(), 30_000);
+  assert.ok(attempts > 5 && attempts < 30, `${attempts} attempts`);
+  assert.deepEqual(logged, ["waiting for the API server: nothing answers at https://10.0.0.1"]);
+});
+
+test("each change of what is missing is one line, and so is the success", async () => {
+  const { world, logged, options } = setUp(60_000);
+  const answers = [
+    refused(),
+    refused(),
+    new Fault("PermissionDenied", "no list"),
+    new Fault("PermissionDenied", "no list"),
+  ];
+  const waiting = patiently(options, async () => {
+    const fault = answers.shift();
+    if (fault !== undefined) throw fault;
+    return "there";
+  });
+  assert.equal(await world.run(waiting), "there");
+  assert.deepEqual(logged.slice(0, 2), [
+    "waiting for the API server: nothing answers at https://10.0.0.1",
+    "waiting for the API server: no list",
+  ]);
+  assert.match(logged[2] ?? "", /^API server answers: \d+$/);
+  assert.equal(logged.length, 3);
+});
+
+test("without a bound to wait there is one attempt and no word in the log", async () => {
+  const { world, logged, options } = setUp(0);
+  let attempts = 0;
+  const waiting = patiently(options, async () => {
+    attempts += 1;
+    throw refused();
+  });
+  await assert.rejects(world.run(waiting), { code: "Unavailable" });
+  assert.deepEqual([attempts, logged], [1, []]);
+});
+
+test("an attempt that hangs is given up for the next", async () => {
+  const { world, options } = setUp(120_000);
+  let attempts = 0;
+  const waiting = patiently(options, (signal) => {
+    attempts += 1;
+    if (attempts > 1) return Promise.resolve("second");
+    return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  });
+  assert.equal(await world.run(waiting), "second");
+});
+
+test("being told to stop ends the waiting at once", async () => {
+  const { world, stop, options } = setUp(3_600_000);
+  const waiting = patiently(options, async () => {
+    throw refused();
+  });
+  const ended = assert.rejects(waiting);
+  await world.advance(10_000);
+  stop.abort();
+  await ended;
+  assert.equal(world.elapsed(), 10_000);
+});
+
+const apiWith = (answers: Readonly<Record<string, unknown>>): PathReader => ({
+  getPath: async (path) => {
+    const answer = answers[path];
+    if (answer === undefined) throw new Fault("NotFound", `GET ${path}`);
+    return answer as never;
+  },
+});
+const signal = new AbortController().signal;
+
+test("an older cluster is spoken to in its own version", async () => {
+  const api = apiWith({
+    "/apis/snapshot.storage.k8s.io": { versions: [{ version: "v1beta1" }] },
+    "/apis/snapshot.storage.k8s.io/v1beta1/volumesnapshots?limit=1": { items: [] },
+  });
+  assert.deepEqual(await findKinds(api, ["VolumeSnapshot"], signal), { "snapshot.storage.k8s.io": "v1beta1" });
+});
+
+test("missing CRDs are named, with the command that installs them", async () => {
+  const message =
+    "the API server does not know volumesnapshots.snapshot.storage.k8s.io; install the CRDs: snapkeep crds | kubectl apply -f -";
+  await assert.rejects(findKinds(apiWith({}), ["VolumeSnapshot"], signal), { message });
+});

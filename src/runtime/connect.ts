@@ -1,0 +1,126 @@
+/**
+ * From flags to an API server that answers and knows our kinds. A component started before its API server, its network,
+ * its RBAC or its CRDs waits for them, as long as its flag says; a tool does not wait. Each change of what is missing is
+ * one line of the log, not each attempt.
+ */
+import type { KindName } from "../api/kinds.ts";
+import { kindRows, pathOf } from "../api/kinds.ts";
+import type { Millis } from "../base/brand.ts";
+import { Fault, isFault } from "../base/fault.ts";
+import { limits } from "../base/limits.ts";
+import type { Log } from "../base/log.ts";
+import type { World } from "../base/world.ts";
+import { withDeadline } from "../base/world.ts";
+import type { KubeApi, PathReader } from "../kube/api.ts";
+import { backoffMs } from "../kube/backoff.ts";
+import type { Measure } from "../kube/call.ts";
+import { createClient } from "../kube/client.ts";
+import { loadConfig } from "../kube/config.ts";
+import { chooseVersions } from "../kube/discovery.ts";
+import type { Target } from "../kube/target.ts";
+import { createTransport } from "../kube/transport.ts";
+import type { Environment } from "./flags.ts";
+
+export interface ConnectOptions {
+  readonly flags: {
+    readonly kubeconfig: string;
+    readonly context: string;
+    readonly kubeApiQps: number;
+    readonly kubeApiBurst: number;
+  };
+  /** What will be read: each is asked for once before anything starts. */
+  readonly kinds: readonly KindName[];
+  /** How long to wait for all of them; 0: one attempt. */
+  readonly waitMsMax: Millis;
+  readonly userAgent: string;
+  readonly environment: Environment;
+  readonly world: World;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  readonly measure?: ((host: string) => Measure) | undefined;
+}
+
+export interface Connection {
+  readonly api: KubeApi & PathReader;
+  readonly target: Target;
+  close(): void;
+}
+
+export async function connect(options: ConnectOptions): Promise<Connection> {
+  const { flags, world, environment, signal } = options;
+  const target = await loadConfig({
+    kubeconfig: flags.kubeconfig,
+    context: flags.context || undefined,
+    environment,
+    world,
+  });
+  const transport = createTransport(target);
+  const clientOptions = {
+    handler: transport.handler,
+    world,
+    userAgent: options.userAgent,
+    rateLimit: rateLimitOf(flags),
+    measure: options.measure?.(target.server.host),
+  };
+  const first = createClient(clientOptions);
+  try {
+    const versions = await patiently(options, (deadline) => findKinds(first, options.kinds, deadline));
+    return { api: createClient({ ...clientOptions, versions }), target, close: transport.close };
+  } catch (reason) {
+    transport.close();
+    throw signal.aborted ? new Fault("Cancelled", "told to stop before the API server answered") : reason;
+  }
+}
+
+function rateLimitOf({ kubeApiQps: qps, kubeApiBurst: burst }: ConnectOptions["flags"]) {
+  return qps === 0 ? undefined : { qps, burst: Math.max(1, burst === 0 ? Math.ceil(qps) : burst) };
+}
+
+/** The version of each group to speak, after every kind has answered a list of one. */
+export async function findKinds(
+  api: PathReader,
+  kinds: readonly KindName[],
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, string>>> {
+  const versions = await chooseVersions(api, kinds, { signal });
+  for (const kind of kinds) {
+    const path = pathOf(kind, { version: versions[kindRows[kind].group] });
+    await api.getPath(`${path}?limit=1`, { signal }).catch((reason: unknown) => {
+      throw isFault(reason, "NotFound") ? unknownKind(kind) : reason;
+    });
+  }
+  return versions;
+}
+
+function unknownKind(kind: KindName): Fault {
+  const { group, custom, plural } = kindRows[kind];
+  const remedy = custom === true ? "install the CRDs: snapkeep crds | kubectl apply -f -" : "use a newer Kubernetes";
+  return new Fault("FailedPrecondition", `the API server does not know ${plural}.${group}; ${remedy}`);
+}
+
+const pause = { msMin: 200, msMax: 5_000 } as const;
+
+/** Tries until it works or the time is over; then what was wrong last is thrown. */
+export async function patiently<T>(
+  { world, log, signal, waitMsMax }: Pick<ConnectOptions, "world" | "log" | "signal" | "waitMsMax">,
+  attempt: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const startedAt = world.elapsed();
+  const leftMs = (): Millis => Math.max(0, waitMsMax - (world.elapsed() - startedAt));
+  let said: string | undefined;
+  for (let failures = 0; ; failures++) {
+    try {
+      const attemptMs =
+        waitMsMax === 0 ? limits.requestMsMax : Math.min(limits.requestMsMax, Math.max(1_000, leftMs()));
+      const result = await withDeadline(world, signal, attemptMs, attempt);
+      if (said !== undefined) log.info("API server answers", { afterMs: Math.round(world.elapsed() - startedAt) });
+      return result;
+    } catch (reason) {
+      const { message } = Fault.from(reason);
+      if (leftMs() === 0 || signal.aborted) throw reason;
+      if (message !== said) log.warn("waiting for the API server", { reason: message, forMs: Math.round(leftMs()) });
+      said = message;
+      await world.sleep(Math.min(leftMs(), backoffMs(failures, world.random(), pause)), signal);
+    }
+  }
+}

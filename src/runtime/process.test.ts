@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
+import { test } from "node:test";
+import { createVirtualWorld } from "../../test/virtual-world.ts";
+import { Fault } from "../base/fault.ts";
+import type { Host } from "./process.ts";
+import { lastWords, runProcess } from "./process.ts";
+
+function setUp(run: (signal: AbortSignal) => Promise<number>) {
+  const world = createVirtualWorld();
+  const events = new EventEmitter();
+  const stdout = new EventEmitter();
+  const said: string[] = [];
+  const exits: number[] = [];
+  const host: Host = {
+    on: (event, listener) => events.on(event, listener as () => void),
+    exit: (code) => void exits.push(code),
+    stdout,
+    stderr: { write: (text) => said.push(text), on: () => undefined },
+  };
+  const running = runProcess({ host, world, name: "snapkeep", shutdownMsMax: 5_000 }, run);
+  return { world, events, stdout, said, exits, running };
+}
+const untilStopped = (signal: AbortSignal): Promise<number> =>
+  new Promise((resolve) => signal.addEventListener("abort", () => resolve(0)));
+const never = (): Promise<number> => new Promise(() => undefined);
+
+test("the exit code is the program's", async () => {
+  const { exits, running } = setUp(async () => 7);
+  await running;
+  assert.deepEqual(exits, [7]);
+});
+
+for (const name of ["SIGINT", "SIGTERM"])
+  test(`${name} stops the program in order, and no timer is left`, async () => {
+    const { world, events, exits, said, running } = setUp(untilStopped);
+    events.emit(name);
+    await running;
+    await world.advance(60_000);
+    assert.deepEqual([exits, said, world.sleepers()], [[0], [], 0]);
+  });
+
+test("a second signal ends it at once", () => {
+  const { events, exits } = setUp(never);
+  events.emit("SIGTERM");
+  assert.deepEqual(exits, []);
+  events.emit("SIGINT");
+  assert.deepEqual(exits, [130]);
+});
+
+test("a program that does not stop is ended after the bound, with a word", async () => {
+  const { world, events, exits, said } = setUp(never);
+  events.emit("SIGTERM");
+  await world.advance(4_999);
+  assert.deepEqual(exits, []);
+  await world.advance(1);
+  assert.deepEqual([exits, said], [[1], ["snapkeep: did not stop within 5 s of SIGTERM; ending now\n"]]);
+});
+
+for (const event of ["uncaughtException", "unhandledRejection"])
+  test(`an ${event} is one line without a stack, and exit 1`, () => {
+    const { events, exits, said } = setUp(never);
+    events.emit(event, new TypeError("cannot read\nx of undefined"));
+    assert.deepEqual([exits, said], [[1], ["snapkeep: a mistake in the program: cannot read; x of undefined\n"]]);
+  });
+
+test("a reader that has seen enough is no failure", () => {
+  const { stdout, exits } = setUp(never);
+  stdout.emit("error", Object.assign(new Error("broken pipe"), { code: "EPIPE" }));
+  assert.deepEqual(exits, [0]);
+});
+
+test("last words are one line, whatever was thrown", () => {
+  assert.equal(lastWords(new Fault("Unavailable", "a\n  b")), "a; b");
+  assert.equal(lastWords("text"), "text");
+  assert.equal(lastWords(new RangeError()), "RangeError");
+});

@@ -1,0 +1,64 @@
+/**
+ * What a process owes to whoever started it: one signal asks it to stop and it stops in order, a second one ends it at
+ * once; it ends within a bound; its last words are one line; the exit code says how it went.
+ */
+import type { Millis } from "../base/brand.ts";
+import { limits } from "../base/limits.ts";
+import type { World } from "../base/world.ts";
+
+/** The part of node:process that is used; tests bring their own. */
+export interface Host {
+  on(event: string, listener: (...details: never[]) => void): unknown;
+  exit(code: number): void;
+  readonly stdout: { on(event: "error", listener: (reason: NodeJS.ErrnoException) => void): unknown };
+  readonly stderr: { write(text: string): unknown; on(event: "error", listener: () => void): unknown };
+}
+
+export interface ProcessOptions {
+  readonly host: Host;
+  readonly world: Pick<World, "sleep">;
+  readonly name: string;
+  readonly shutdownMsMax?: Millis;
+}
+
+const signalCodes: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 143 };
+/** Beyond what the parts allow themselves. */
+const spareMs = 3_000;
+
+/** One line whatever was thrown: a stack trace tells the operator nothing that the sentence does not. */
+export const lastWords = (reason: unknown): string =>
+  (reason instanceof Error ? reason.message || reason.name : String(reason)).replace(/\s*\n\s*/g, "; ");
+
+/** Runs the program and exits with its code. Returns when that is done (in a test the host does not really exit). */
+export async function runProcess(
+  { host, world, name, shutdownMsMax = limits.shutdownMsMax + spareMs }: ProcessOptions,
+  run: (signal: AbortSignal) => Promise<number>,
+): Promise<void> {
+  const stopping = new AbortController();
+  const ended = new AbortController();
+  const say = (line: string): unknown => host.stderr.write(`${name}: ${line}\n`);
+
+  for (const [signalName, code] of Object.entries(signalCodes))
+    host.on(signalName, () => {
+      if (stopping.signal.aborted) return host.exit(code);
+      stopping.abort();
+      const overdue = (): void => {
+        say(`did not stop within ${shutdownMsMax / 1_000} s of ${signalName}; ending now`);
+        host.exit(1);
+      };
+      world.sleep(shutdownMsMax, ended.signal).then(overdue, () => undefined);
+    });
+  const give = (reason: unknown): void => {
+    say(`a mistake in the program: ${lastWords(reason)}`);
+    host.exit(1);
+  };
+  host.on("uncaughtException", give);
+  host.on("unhandledRejection", give);
+  // The reader of a pipe has seen enough ("snapkeep crds | head"): nothing is left to do, and nothing is wrong.
+  host.stdout.on("error", (reason) => host.exit(reason.code === "EPIPE" ? 0 : 1));
+  host.stderr.on("error", () => undefined);
+
+  const code = await run(stopping.signal);
+  ended.abort();
+  host.exit(code);
+}
