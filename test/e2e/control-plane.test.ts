@@ -1,8 +1,11 @@
 /** The control plane the other suites stand on: it starts, keeps its data, counts its requests and leaves nothing behind. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { test } from "node:test";
 import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts";
 import { createKubectl } from "./harness/kubectl.ts";
+import { freePort } from "./harness/ports.ts";
 import { newNamespace, useControlPlane } from "./harness/shared.ts";
 import { until } from "./harness/until.ts";
 
@@ -17,6 +20,24 @@ test("the control plane is ready within 15 seconds once its programs are built",
     assert.equal((await plane.request("GET", "/readyz")).text, "ok");
   } finally {
     plane.stop();
+  }
+});
+
+test("when somebody takes a port first, another is tried", async () => {
+  const held: Socket[] = [];
+  const thief = createServer((socket) => held.push(socket)).listen(0, "127.0.0.1");
+  await once(thief, "listening");
+  const taken = (thief.address() as AddressInfo).port;
+  // etcd gets the taken one, then a free one; then the API server does.
+  const ports = [taken, await freePort(), await freePort(), taken, await freePort(), await freePort()];
+  const plane = await startControlPlane({ port: async () => ports.shift() ?? assert.fail("too many tries") });
+  try {
+    assert.deepEqual(ports, []);
+    assert.equal((await plane.request("GET", "/readyz")).status, 200);
+  } finally {
+    plane.stop();
+    thief.close();
+    for (const socket of held) socket.destroy();
   }
 });
 
@@ -90,6 +111,12 @@ test("what was written is still there after a restart of any part", async () => 
       const { status, text } = await plane.request("GET", `${configMaps("default")}/kept`);
       assert.deepEqual([status, JSON.parse(text).data], [200, { key: "value" }], `after ${what}`);
     }
+    // The controllers have outlived it all: one of them still removes namespaces.
+    await plane.request("POST", "/api/v1/namespaces", { metadata: { name: "brief" } });
+    await plane.request("DELETE", "/api/v1/namespaces/brief");
+    await until({ what: "the namespace is gone", msMax: 60_000 }, async () =>
+      (await plane.request("GET", "/api/v1/namespaces/brief")).status === 404 ? true : undefined,
+    );
   } finally {
     plane.stop();
   }

@@ -27,6 +27,8 @@ export interface ControlPlaneOptions {
   /** "storage": what volumes and namespaces need, and pods without service accounts. "all": what ordinary pods need. */
   readonly controllers?: "storage" | "all";
   readonly apiServerFlags?: readonly string[];
+  /** Where ports come from; free ones unless said otherwise. */
+  readonly port?: () => Promise<number>;
 }
 
 export interface ControlPlane {
@@ -92,7 +94,8 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
 
 async function startIn(instance: Instance, options: ControlPlaneOptions): Promise<ControlPlane> {
   const { folder } = instance;
-  const [etcdPort, apiPort] = [await freePort(), await freePort()];
+  const { port = freePort } = options;
+  const [etcdPort, apiPort] = [await port(), await port()];
   const url = `https://127.0.0.1:${apiPort}`;
   const token = randomBytes(16).toString("hex");
   const authority = createAuthority("snapkeep-test-authority");
@@ -244,30 +247,38 @@ const controllerManagerFlags = (folder: string, kubeconfig: string, { controller
 const readyMsMax = 60_000;
 type Ask = ControlPlane["request"];
 
-const isReady = (daemons: Readonly<Record<string, Daemon>>, ask: Ask): Promise<boolean> =>
-  until({ what: "kube-apiserver is ready", msMax: readyMsMax }, async () => {
-    mustRun(daemons);
-    const answer = await ask("GET", "/readyz").catch(() => undefined);
-    return answer?.status === 200 ? true : undefined;
-  });
+type Daemons = Readonly<Record<string, Daemon>>;
 
-const isHealthy = (etcd: Daemon, port: number): Promise<boolean> =>
-  until({ what: "etcd is healthy", msMax: readyMsMax }, async () => {
-    mustRun({ etcd });
-    return (await fetch(`http://127.0.0.1:${port}/health`).catch(() => undefined))?.ok ? true : undefined;
-  });
+/** Looks until it sees; a program that ends meanwhile is an error at once, also while a look hangs. */
+const seen = (what: string, daemons: Daemons, look: () => Promise<boolean>): Promise<boolean> =>
+  Promise.race([
+    until({ what, msMax: readyMsMax }, async () => {
+      mustRun(daemons);
+      return (await look().catch(() => false)) ? true : undefined;
+    }),
+    ...Object.values(daemons).map(async ({ ended }) => {
+      await ended;
+      mustRun(daemons);
+      return false;
+    }),
+  ]);
 
-/** The server is ready a moment before it has made its own namespaces. */
-const defaultNamespace = (daemons: Readonly<Record<string, Daemon>>, ask: Ask): Promise<boolean> =>
-  until({ what: "the namespace default exists", msMax: readyMsMax }, async () => {
-    mustRun(daemons);
-    return (await ask("GET", "/api/v1/namespaces/default")).status === 200 ? true : undefined;
-  });
-
-function mustRun(daemons: Readonly<Record<string, Daemon>>): void {
+function mustRun(daemons: Daemons): void {
   for (const [name, daemon] of Object.entries(daemons))
     if (!daemon.running()) throw new Error(`${name} ended while starting:\n${daemon.lastWords()}`);
 }
+
+const isReady = (daemons: Daemons, ask: Ask): Promise<boolean> =>
+  seen("kube-apiserver is ready", daemons, async () => (await ask("GET", "/readyz")).status === 200);
+
+const isHealthy = (etcd: Daemon, port: number): Promise<boolean> =>
+  seen("etcd is healthy", { etcd }, async () => (await fetch(`http://127.0.0.1:${port}/health`)).ok);
+
+/** The server is ready a moment before it has made its own namespaces. */
+const defaultNamespace = (daemons: Daemons, ask: Ask): Promise<boolean> =>
+  seen("the namespace default exists", daemons, async () => {
+    return (await ask("GET", "/api/v1/namespaces/default")).status === 200;
+  });
 
 const kubeconfigText = (a: { url: string; caFile: string; user: string; token: string }): string =>
   JSON.stringify(
