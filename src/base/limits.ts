@@ -20,7 +20,7 @@ export const limits = {
   /** All pages of a list; each request has its own, shorter, bound. */
   listMsMax: 300_000,
   watchRetryMsMin: 100,
-  watchRetryMsMax: 30_000,
+  watchRetryMsMax: 10_000,
   /** A watch that stayed open so long worked, even if nothing happened meanwhile. */
   watchLivelyMsMin: 1_000,
   /** Fruitless attempts to resume a watch before everything is listed anew. */

@@ -143,7 +143,7 @@ test("every watch asks the server for an end of its own, between four and nine m
   assert.ok(new Set(seconds).size > 100, "they differ");
 });
 
-test("an API server that is away for a day is asked again twice a minute or so, and found", async () => {
+test("an API server that is away for a day is asked again some times a minute, and found", async () => {
   let away = false;
   const kube = createFakeKube(() => {
     if (away) throw new Fault("Unavailable", "connection refused");
@@ -155,7 +155,7 @@ test("an API server that is away for a day is asked again twice a minute or so, 
   kube.endWatches(new Fault("Lost", "connection reset"));
   await world.advance(86_400_000);
   const asked = kube.calls.length;
-  assert.ok(asked > 2_880 && asked < 5_800, `${asked} requests`);
+  assert.ok(asked > 8_640 && asked < 17_300, `${asked} requests`);
   away = false;
   await kube.create("ConfigMap", aMap("after"));
   await world.advance(30_000);
@@ -171,7 +171,7 @@ for (const code of refusals)
     });
     const { world, store } = watching(kube);
     await world.advance(3_600_000);
-    assert.ok(kube.calls.length > 100 && kube.calls.length < 300, `${kube.calls.length} requests`);
+    assert.ok(kube.calls.length > 360 && kube.calls.length < 730, `${kube.calls.length} requests`);
     refused = false;
     await world.advance(30_000);
     assert.equal(store.synced, true);
@@ -184,7 +184,7 @@ test("a server that lists but breaks every watch is not listed in a circle", asy
     });
     const { world } = watching(kube);
     await world.advance(3_600_000);
-    assert.ok(kube.calls.length < 400, `${kube.calls.length} requests`);
+    assert.ok(kube.calls.length < 1_000, `${kube.calls.length} requests`);
   }
 });
 

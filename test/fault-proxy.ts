@@ -1,0 +1,206 @@
+/**
+ * A proxy on loopback between a client and an HTTP/1.1 server that breaks things on command: it cuts connections, cuts
+ * frames in half, lets streams fall silent, delays replies, and lets a request through while its reply gets lost. With
+ * TLS it ends the client's connection itself and opens another one, so that it sees, and can break, what is inside.
+ */
+import { createServer as createTcpServer, type Server, type Socket, connect as tcpConnect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createServer as createTlsServer, connect as tlsConnect } from "node:tls";
+
+export interface FaultProxyOptions {
+  readonly port: number;
+  /** Present: both sides speak TLS. */
+  readonly tls?: {
+    /** What the proxy shows to clients. */
+    readonly key: string;
+    readonly certificate: string;
+    /** Who signed what the server shows to the proxy. */
+    readonly authority: string;
+  };
+}
+
+/** By "METHOD /path?query" of the latest request on the connection. */
+export type Match = (request: string) => boolean;
+
+export interface FaultProxy {
+  readonly port: number;
+  /** Connections whose latest request matches. */
+  count(match?: Match): number;
+  /** All of these act on the connections that match now, and return how many that were. */
+  cut(match?: Match): number;
+  /** Half of the next reply passes. "cut": then the connection breaks; "end": the reply ends in good order, half a frame short. */
+  truncate(how: "cut" | "end", match?: Match): number;
+  /** The connection stays, and nothing comes through any more. */
+  stall(match?: Match): number;
+  /** Puts a frame of our own into a chunked reply. */
+  inject(frame: string, match?: Match): number;
+  /** The next request that matches gets through, its reply never does; resolves when that has happened. */
+  loseReply(match: Match): Promise<void>;
+  /** Every piece of a reply comes so much later, until set to 0. */
+  delayReplies(ms: number): void;
+  /** New connections are closed at once, until set to false. */
+  refuse(on: boolean): void;
+  close(): Promise<void>;
+}
+
+interface Relay {
+  readonly client: Socket;
+  readonly server: Socket;
+  request: string;
+  mode: "open" | "stalled" | "losing" | "truncate-cut" | "truncate-end";
+  /** Whatever was passed on last ended a chunk: something else may be put in here. */
+  atBoundary: boolean;
+  lost: () => void;
+  /** Replies pass in order, delayed or not. */
+  passing: Promise<void>;
+}
+
+const anything: Match = () => true;
+
+export async function createFaultProxy(options: FaultProxyOptions): Promise<FaultProxy> {
+  const relays = new Set<Relay>();
+  const losses: { readonly match: Match; readonly done: () => void }[] = [];
+  let [delayMs, refusing] = [0, false];
+
+  const accept = (client: Socket): void => {
+    client.on("error", () => undefined);
+    if (refusing) return void client.destroy();
+    const server = dial(options);
+    const passing = Promise.resolve();
+    const relay: Relay = {
+      client,
+      server,
+      request: "",
+      mode: "open",
+      atBoundary: false,
+      lost: () => undefined,
+      passing,
+    };
+    relays.add(relay);
+    client.on("close", () => {
+      relays.delete(relay);
+      server.destroy();
+    });
+    server
+      .on("error", () => undefined)
+      .on("close", (broken) => {
+        // After all that is still to be passed on; and never on a stalled stream: a silent network tells nobody.
+        void relay.passing.then(() => {
+          if (relay.mode === "stalled") return;
+          if (broken) client.destroy();
+          else client.end();
+        });
+      });
+    client.on("data", (chunk: Buffer) => {
+      noteRequest(relay, chunk, losses);
+      server.write(chunk);
+    });
+    server.on("data", (chunk: Buffer) => {
+      relay.passing = relay.passing.then(async () => {
+        if (delayMs > 0) await sleep(delayMs);
+        passOn(relay, chunk);
+      });
+    });
+  };
+
+  const listener = await listen(options, accept);
+  const each = (match: Match, act: (relay: Relay) => void): number => {
+    const chosen = [...relays].filter(({ request, mode }) => match(request) && mode !== "stalled");
+    for (const relay of chosen) act(relay);
+    return chosen.length;
+  };
+
+  return {
+    port: (listener.address() as { port: number }).port,
+    count: (match = anything) => each(match, () => undefined),
+    cut: (match = anything) => each(match, ({ client }) => void client.destroy()),
+    truncate: (how, match = anything) =>
+      each(match, (relay) => {
+        relay.mode = how === "cut" ? "truncate-cut" : "truncate-end";
+      }),
+    stall: (match = anything) =>
+      each(match, (relay) => {
+        relay.mode = "stalled";
+      }),
+    inject: (frame, match = anything) =>
+      each(
+        (request) => match(request),
+        (relay) => void (relay.atBoundary && relay.client.write(chunkOf(Buffer.from(frame)))),
+      ),
+    loseReply: (match) => new Promise((done) => void losses.push({ match, done })),
+    delayReplies: (ms) => {
+      delayMs = ms;
+    },
+    refuse: (on) => {
+      refusing = on;
+    },
+    close: async () => {
+      for (const { client } of relays) client.destroy();
+      await new Promise((resolve) => void listener.close(resolve));
+    },
+  };
+}
+
+function listen({ tls }: FaultProxyOptions, accept: (client: Socket) => void): Promise<Server> {
+  const server: Server =
+    tls === undefined
+      ? createTcpServer(accept)
+      : createTlsServer({ key: tls.key, cert: tls.certificate }, accept).on("tlsClientError", () => undefined);
+  return new Promise((resolve, reject) => {
+    server.once("error", reject).listen(0, "127.0.0.1", () => resolve(server));
+  });
+}
+
+const dial = ({ port, tls }: FaultProxyOptions): Socket =>
+  tls === undefined
+    ? tcpConnect({ port, host: "127.0.0.1" })
+    : tlsConnect({ port, host: "127.0.0.1", ca: tls.authority });
+
+const requestLine = /^([A-Z]+ \S+) HTTP\/1\.1\r\n/;
+
+function noteRequest(
+  relay: Relay,
+  chunk: Buffer,
+  losses: { readonly match: Match; readonly done: () => void }[],
+): void {
+  const [, request] = requestLine.exec(chunk.toString("latin1", 0, 4_096)) ?? [];
+  if (request === undefined) return;
+  relay.request = request;
+  relay.atBoundary = false;
+  const index = losses.findIndex(({ match }) => match(request));
+  if (index === -1) return;
+  relay.mode = "losing";
+  relay.lost = losses.splice(index, 1)[0]?.done ?? relay.lost;
+}
+
+function passOn(relay: Relay, chunk: Buffer): void {
+  const { client, mode } = relay;
+  switch (mode) {
+    case "open":
+      client.write(chunk);
+      relay.atBoundary = chunk.subarray(-2).equals(Buffer.from("\r\n"));
+      break;
+    case "stalled":
+      break;
+    case "losing":
+      client.destroy();
+      relay.lost();
+      break;
+    case "truncate-cut":
+      client.write(chunk.subarray(0, chunk.length >> 1), () => client.destroy());
+      break;
+    case "truncate-end":
+      relay.mode = "stalled";
+      client.end(endingHalfway(chunk));
+  }
+}
+
+/** Half of the chunk's payload as a whole chunk, then the chunk that ends the body: HTTP sees nothing wrong. */
+function endingHalfway(chunk: Buffer): Buffer {
+  const head = chunk.indexOf("\r\n") + 2;
+  const payload = chunk.subarray(head, head + Number.parseInt(chunk.toString("latin1", 0, head), 16));
+  return Buffer.concat([chunkOf(payload.subarray(0, payload.length >> 1)), Buffer.from("0\r\n\r\n")]);
+}
+
+const chunkOf = (payload: Buffer): Buffer =>
+  Buffer.concat([Buffer.from(`${payload.length.toString(16)}\r\n`), payload, Buffer.from("\r\n")]);
