@@ -10,7 +10,14 @@ const marks = {
 
 const namespaces = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
-const namespace = (name: string): ApiObject => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
+/** Complete, because these are stored without passing through a request. */
+const namespace = (name: string): ApiObject => ({
+  apiVersion: "v1",
+  kind: "Namespace",
+  metadata: { name, labels: { "kubernetes.io/metadata.name": name } },
+  spec: { finalizers: ["kubernetes"] },
+  status: { phase: "Active" },
+});
 
 const role = (name: string, rules: JsonObject[], labels: Readonly<Record<string, string>> = {}): ApiObject => ({
   apiVersion: `${rbac}/v1`,

@@ -70,14 +70,3 @@ const includes = (list: readonly string[], item: string): boolean => list.includ
 
 const coversPath = (url: string, path: string): boolean =>
   url === "*" || url === path || (url.endsWith("*") && path.startsWith(url.slice(0, -1)));
-
-/** What a refused client reads after "pods is forbidden: ". */
-export function forbiddenText(user: User, attributes: Attributes, reason: string): string {
-  const why = reason === "" ? "" : `: ${reason}`;
-  const who = `User ${goQuote(user.name)} cannot ${attributes.verb}`;
-  if (attributes.kind === "path") return `${who} path ${goQuote(attributes.path)}${why}`;
-  const { group, resource, subresource, namespace } = attributes;
-  const what = `resource ${goQuote(subresource === "" ? resource : `${resource}/${subresource}`)}`;
-  const where = namespace === "" ? "at the cluster scope" : `in the namespace ${goQuote(namespace)}`;
-  return `${who} ${what} in API group ${goQuote(group)} ${where}${why}`;
-}
