@@ -6,6 +6,12 @@ import type { CommandRow } from "../runtime/command.ts";
 
 export const commands: readonly CommandRow[] = [
   {
+    name: "apiserver",
+    summary: "Run the embedded Kubernetes API server.",
+    kind: "component",
+    load: () => import("./commands/apiserver.ts"),
+  },
+  {
     name: "crds",
     summary: "Print the snapshot CustomResourceDefinitions.",
     kind: "tool",

@@ -1,0 +1,91 @@
+/** The embedded server over HTTPS: its identity, its tokens, compressed answers, and the file that lets clients in. */
+import { readFile } from "node:fs/promises";
+import { Fault } from "../../base/fault.ts";
+import type { Handler, HttpRequest } from "../../base/http.ts";
+import { limits } from "../../base/limits.ts";
+import type { Log } from "../../base/log.ts";
+import { uuid, type World } from "../../base/world.ts";
+import { createAuthority } from "../../runtime/certificates.ts";
+import { overHttps } from "../../runtime/serve.ts";
+import type { User } from "../contracts.ts";
+import { parseTokens } from "../rbac/tokens.ts";
+import { type ApiServer, type ApiServerOptions, createApiServer } from "../server.ts";
+import { gzipped } from "./compress.ts";
+import { kubeconfigText } from "./kubeconfig.ts";
+
+export interface ServeApiOptions extends Pick<ApiServerOptions, "featureGates" | "definitions" | "version" | "parts"> {
+  readonly world: World;
+  readonly log: Log;
+  /** Empty: every address of the machine. */
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  /** More users, in the format of kube-apiserver's --token-auth-file; empty for none. */
+  readonly tokenFile: string;
+}
+
+export interface ServedApi extends ApiServer {
+  readonly url: string;
+  readonly kubeconfig: string;
+  /** The administrator's token. */
+  readonly token: string;
+  close(): Promise<void>;
+}
+
+const anonymous: User = { name: "system:anonymous", groups: ["system:unauthenticated"] };
+const masters: User = { name: "admin", groups: ["system:masters", "system:authenticated"] };
+/** A body above the API's own bound must still arrive, to be refused in the API's own words. */
+const arrivingBytesMax = 2 * limits.requestBytesMax;
+
+/** No token: nobody in particular, who may do what everybody may. A token we do not know: refused. */
+function authenticatorFor(users: ReadonlyMap<string, User>): (request: HttpRequest) => User | undefined {
+  return ({ headers }) => {
+    const { authorization } = headers;
+    if (authorization === undefined || authorization === "") return anonymous;
+    const [, token = ""] = /^bearer\s+(\S+)\s*$/i.exec(authorization) ?? [];
+    return users.get(token);
+  };
+}
+
+async function usersIn(path: string): Promise<ReadonlyMap<string, User>> {
+  if (path === "") return new Map();
+  try {
+    return parseTokens(await readFile(path, "utf8"));
+  } catch (reason) {
+    if (reason instanceof Fault) throw reason;
+    throw new Fault("InvalidArgument", `cannot read the token file ${path}: check --token-auth-file`, {
+      cause: reason,
+    });
+  }
+}
+
+/** What the server answers to: this machine's own names, those pods use, and the address it was told to listen on. */
+function namesOf(host: string): { readonly dnsNames: readonly string[]; readonly ipv4: readonly string[] } {
+  const isAddress = /^\d+(\.\d+){3}$/.test(host);
+  return {
+    dnsNames: ["localhost", "kubernetes", "kubernetes.default.svc", ...(host === "" || isAddress ? [] : [host])],
+    ipv4: [...new Set(["127.0.0.1", ...(isAddress ? [host] : [])])],
+  };
+}
+
+export async function serveApi(options: ServeApiOptions): Promise<ServedApi> {
+  const { world, log, host, port } = options;
+  const token = uuid(world).replaceAll("-", "");
+  const users = new Map([...(await usersIn(options.tokenFile)), [token, masters] as const]);
+  const authority = createAuthority("snapkeep-apiserver-ca", world.now());
+  const { certificate, key } = authority.issue({ commonName: "snapkeep-apiserver", ...namesOf(host) });
+  const server = createApiServer({ ...options, authenticate: authenticatorFor(users) });
+  const handler: Handler = async (request) => gzipped(request, await server.handler(request));
+  const listening = await overHttps(
+    handler,
+    { cert: certificate, key },
+    {
+      address: { host: host === "" ? undefined : host, port },
+      log,
+      world,
+      requestBytesMax: arrivingBytesMax,
+    },
+  );
+  const kubeconfig = kubeconfigText({ server: listening.url, authority: authority.certificate, token });
+  return { ...server, url: listening.url, kubeconfig, token, close: () => listening.close() };
+}

@@ -1,0 +1,50 @@
+/** `snapkeep apiserver`: the embedded Kubernetes API server on its own. */
+import { writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { serveApi } from "../../apiserver/serve/https.ts";
+import { silent } from "../../base/log.ts";
+import { defineCommand } from "../../runtime/command.ts";
+import { featureGates, integer, text } from "../../runtime/flag-kinds.ts";
+
+export const command = defineCommand({
+  flags: {
+    host: text({ default: "127.0.0.1", help: "Address to listen on. Empty: every address of this machine." }),
+    port: integer({ default: 6443, min: 0, max: 65_535, help: "Port to listen on; 0 takes any free one." }),
+    kubeconfigOut: text({
+      default: "",
+      example: "./kubeconfig",
+      help: "Where to write the kubeconfig of the administrator. Empty: a file in the temporary folder.",
+    }),
+    tokenAuthFile: text({
+      default: "",
+      example: "./tokens.csv",
+      help: 'More users: lines of token,user,uid,"group1,group2". They may do what roles and bindings allow.',
+    }),
+    featureGates: featureGates(
+      { CrossNamespaceVolumeDataSource: false },
+      { help: "Kubernetes feature gates; those left out have Kubernetes' defaults." },
+    ),
+  },
+  examples: [
+    { does: "Start an API server and use it", line: "snapkeep apiserver --kubeconfig-out ./kubeconfig" },
+    { does: "Take any free port", line: "snapkeep apiserver --port 0 --kubeconfig-out ./kubeconfig" },
+  ],
+  async run({ options, world, signal, out, version }) {
+    const api = await serveApi({
+      world,
+      log: silent,
+      host: options.host,
+      port: options.port,
+      tokenFile: options.tokenAuthFile,
+      featureGates: options.featureGates,
+      version,
+    });
+    const path = options.kubeconfigOut || join(tmpdir(), `snapkeep-${api.token.slice(0, 8)}.kubeconfig`);
+    await writeFile(path, api.kubeconfig, { mode: 0o600 });
+    out.write(`Kubernetes API at ${api.url}\n\n  kubectl --kubeconfig ${path} get namespaces\n\n`);
+    await api.run(signal);
+    await api.close();
+    return 0;
+  },
+});
