@@ -2,13 +2,12 @@
  * JSON without loss. Integers beyond 2^53 (VolumeSnapshotContent.status.creationTime counts nanoseconds) become BigInt
  * when parsed and come out digit for digit; everything else is the platform's JSON.
  */
+import { largeIntegersIn, mayHoldLargeInteger, restoreLargeIntegers } from "./json-scan.ts";
+
 export type JsonValue = null | boolean | number | bigint | string | JsonValue[] | JsonObject;
 export interface JsonObject {
   [key: string]: JsonValue | undefined;
 }
-
-/** Only a run of sixteen digits can exceed 2^53: without one the platform's parser is exact, and several times faster. */
-const maybeLarge = /\d{16}/;
 
 type Reviver = (this: unknown, key: string, value: unknown, context: { source?: string }) => unknown;
 
@@ -18,9 +17,11 @@ const keepLargeIntegers: Reviver = (_key, value, context) =>
     : value;
 
 export function parse(text: string): JsonValue {
-  return maybeLarge.test(text)
-    ? JSON.parse(text, keepLargeIntegers as (key: string, value: unknown) => unknown)
-    : JSON.parse(text);
+  if (!mayHoldLargeInteger(text)) return JSON.parse(text);
+  const integers = largeIntegersIn(text);
+  if (integers !== undefined) return restoreLargeIntegers(JSON.parse(text), integers);
+  // Exact for every text, and seven times slower, because it is called for every value.
+  return JSON.parse(text, keepLargeIntegers as (key: string, value: unknown) => unknown);
 }
 
 declare global {

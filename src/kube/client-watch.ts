@@ -4,7 +4,8 @@ import { Fault } from "../base/fault.ts";
 import type { Body } from "../base/http.ts";
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import type { WatchEvent, WatchQuery } from "./api.ts";
-import { createFrameDecoder } from "./frames.ts";
+import { createFrameDecoder, type DecodeFrame } from "./frames.ts";
+import { textWithoutManagedFields } from "./managed-fields.ts";
 import { type Adoption, adopt, parseAnswer } from "./objects.ts";
 import { faultOfStatus } from "./status.ts";
 
@@ -24,7 +25,7 @@ export async function* watchOnce<K extends KindName>(
     resourceVersion,
     timeoutSeconds,
   };
-  const decoder = createFrameDecoder();
+  const decoder = createFrameDecoder({ decode: adoption.managedFields === "strip" ? withoutManagedFields : undefined });
   for await (const chunk of open(asked))
     for (const frame of decoder.push(chunk)) {
       const event = eventIn(adoption, frame);
@@ -57,6 +58,14 @@ function envelopeIn(adoption: Adoption<KindName>, frame: string): { type: JsonVa
     throw new Fault("Lost", `the watch of ${adoption.kind} objects sent something that is no event`);
   return { type: value.type ?? null, object: value.object };
 }
+
+const member = '"object":';
+/** Kubernetes prints the type first, and types are short. A frame of another form is cut nowhere and parsed whole. */
+const leadMax = 40;
+const withoutManagedFields: DecodeFrame = (bytes, start, end) => {
+  const at = bytes.subarray(start, Math.min(end, start + leadMax)).indexOf(member);
+  return textWithoutManagedFields(bytes, start, end, at === -1 ? end : start + at + member.length);
+};
 
 function faultOfError(status: JsonObject): Fault {
   const code = typeof status.code === "number" ? status.code : 500;

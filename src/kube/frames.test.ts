@@ -47,7 +47,7 @@ test("text chunks, blank lines and carriage returns are taken as they come", () 
 });
 
 test("a frame without an end is given up at its limit", () => {
-  const decoder = createFrameDecoder(1_000);
+  const decoder = createFrameDecoder({ bytesMax: 1_000 });
   assert.throws(
     () => {
       for (let chunks = 0; chunks < 20; chunks++) decoder.push("x".repeat(100));

@@ -15,12 +15,22 @@ export interface FrameDecoder {
   end(): void;
 }
 
-export function createFrameDecoder(bytesMax: number = limits.responseBytesMax): FrameDecoder {
+/** Decodes one frame, which stands from `start` to `end`. */
+export type DecodeFrame = (bytes: Buffer, start: number, end: number) => string;
+const plainText: DecodeFrame = (bytes, start, end) => bytes.toString("utf8", start, end);
+
+export interface FrameOptions {
+  readonly decode?: DecodeFrame | undefined;
+  readonly bytesMax?: number | undefined;
+}
+
+export function createFrameDecoder(options: FrameOptions = {}): FrameDecoder {
+  const { decode = plainText, bytesMax = limits.responseBytesMax } = options;
   // Pieces of one unfinished frame: joined once, when its end arrives, so that a large frame costs its length and no more.
-  let pending: Uint8Array[] = [];
+  let pending: Buffer[] = [];
   let pendingBytes = 0;
 
-  const keep = (rest: Uint8Array): void => {
+  const keep = (rest: Buffer): void => {
     if (rest.length === 0) return;
     pendingBytes += rest.length;
     if (pendingBytes > bytesMax)
@@ -28,23 +38,30 @@ export function createFrameDecoder(bytesMax: number = limits.responseBytesMax): 
     pending.push(rest);
   };
 
+  /** The first frame of a chunk may have begun in earlier ones. */
+  const firstOf = (head: Buffer): string => {
+    if (pending.length === 0) return decode(head, 0, head.length);
+    const whole = Buffer.concat([...pending, head]);
+    pending = [];
+    pendingBytes = 0;
+    return decode(whole, 0, whole.length);
+  };
+
   return {
     push(chunk) {
       const bytes = typeof chunk === "string" ? Buffer.from(chunk) : bufferOver(chunk);
-      const last = bytes.lastIndexOf(lineFeed);
-      if (last === -1) {
-        keep(bytes);
-        return [];
+      const frames: string[] = [];
+      let start = 0;
+      for (let end = bytes.indexOf(lineFeed); end !== -1; end = bytes.indexOf(lineFeed, start)) {
+        const frame = start === 0 ? firstOf(bytes.subarray(0, end)) : decode(bytes, start, end);
+        if (frame !== "" && frame !== "\r") frames.push(frame);
+        start = end + 1;
       }
-      const complete = bytes.subarray(0, last);
-      const text = (pending.length === 0 ? complete : Buffer.concat([...pending, complete])).toString("utf8");
-      pending = [];
-      pendingBytes = 0;
-      keep(bytes.subarray(last + 1));
-      return linesOf(text);
+      keep(bytes.subarray(start));
+      return frames;
     },
     end() {
-      if (pending.some((piece) => Buffer.from(piece).toString("latin1").trim() !== ""))
+      if (pending.some((piece) => piece.toString("latin1").trim() !== ""))
         throw new Fault("Lost", `the watch ended inside an event, after ${pendingBytes} bytes of it`);
     },
   };
@@ -52,5 +69,3 @@ export function createFrameDecoder(bytesMax: number = limits.responseBytesMax): 
 
 const bufferOver = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-
-const linesOf = (text: string): readonly string[] => text.split("\n").filter((line) => line !== "" && line !== "\r");

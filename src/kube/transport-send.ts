@@ -1,5 +1,5 @@
 /** One request on one connection. */
-import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from "node:http";
+import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import type { HttpResponse } from "../base/http.ts";
 import type { Outgoing } from "./call.ts";
 import { cancelledBy } from "./guard.ts";
@@ -71,12 +71,10 @@ const isSuccess = ({ statusCode = 0 }: IncomingMessage): boolean => statusCode <
 
 const responseOf = (message: IncomingMessage, body: HttpResponse["body"]): HttpResponse => ({
   status: message.statusCode ?? 0,
-  headers: plain(message.headers),
+  // Only Set-Cookie would be a list, and no API server sends it.
+  headers: message.headers as Record<string, string>,
   body,
 });
-
-const plain = (headers: IncomingHttpHeaders): Record<string, string> =>
-  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 
 /**
  * A kept-alive connection may have been closed by the server just as it was taken: that is no failure of the request. It

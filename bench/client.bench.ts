@@ -1,0 +1,77 @@
+/** The Kubernetes client: requests, watch decoding and memory, beside @kubernetes/client-node. */
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { build } from "esbuild";
+import { type Measured, ourClient, theirClient } from "./support/clients.ts";
+import { compare } from "./support/compare.ts";
+import { type Served, startReplay } from "./support/served.ts";
+
+export const about = "requests, watch decoding and memory of the client, beside @kubernetes/client-node 2.0.1";
+export const needsPeers = true;
+
+const roundMs = 1_000;
+const eventsPerRound = 20_000;
+const cachedObjects = 10_000;
+
+/** For a second, `lanes` at a time, each after its own answer, as reconcilers do. */
+async function inLanes(lanes: number, work: () => Promise<void>): Promise<number> {
+  const until = performance.now() + roundMs;
+  let done = 0;
+  const lane = async (): Promise<void> => {
+    while (performance.now() < until) {
+      await work();
+      done += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+  return done;
+}
+
+export async function run(): Promise<void> {
+  const served = await startReplay();
+  const [ours, theirs] = [ourClient(served), await theirClient(served)];
+  const race = (what: string, unit: string, work: (client: Measured) => Promise<number>): Promise<void> =>
+    compare({
+      what,
+      unit,
+      ours: { name: ours.name, work: () => work(ours) },
+      theirs: { name: theirs.name, work: () => work(theirs) },
+    });
+  console.log("server: a local TLS server in a process of its own, replaying VolumeSnapshotContents of 2 KB");
+  try {
+    for (const lanes of [1, 16]) {
+      await race(`get, ${lanes} at a time`, "requests", (client) => inLanes(lanes, client.get));
+      await race(`merge patch, ${lanes} at a time`, "requests", (client) => inLanes(lanes, client.patch));
+    }
+    await race("watch decoding", "events", (client) => client.watch(eventsPerRound));
+    const script = await bundledMemory();
+    for (const who of ["ours", "theirs"] as const) console.log(memoryLine(script, who, served));
+  } finally {
+    ours.close();
+    theirs.close();
+    served.stop();
+  }
+}
+
+/** As released: a bundle, because Node's type stripping alone holds tens of megabytes. */
+async function bundledMemory(): Promise<string> {
+  const outfile = join(import.meta.dirname, "dist/memory.mjs");
+  await build({
+    entryPoints: [join(import.meta.dirname, "support/memory.ts")],
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    external: ["@kubernetes/client-node"],
+    outfile,
+  });
+  return outfile;
+}
+
+function memoryLine(script: string, who: "ours" | "theirs", { url, caFile }: Served): string {
+  const flags = ["--expose-gc", "--max-semi-space-size=4"];
+  const inputs = [who, JSON.stringify({ url, caFile }), String(cachedObjects)];
+  const text = execFileSync(process.execPath, [...flags, script, ...inputs]);
+  const { name, objects, emptyRss, rss, heapUsed } = JSON.parse(text.toString()) as Record<string, number>;
+  const mib = (bytes = 0): string => `${(bytes / 2 ** 20).toFixed(0)} MiB`;
+  return `memory of ${name}: RSS ${mib(rss)} with ${objects?.toLocaleString("en")} objects cached (${mib(emptyRss)} for Node itself), heap ${mib(heapUsed)}`;
+}

@@ -1,0 +1,65 @@
+/** Two contestants turn by turn, and the ratios of what they reached. */
+export interface Contestant {
+  readonly name: string;
+  /** Does the work once and says how many units it was. */
+  work(): Promise<number>;
+}
+
+export interface Comparison {
+  readonly what: string;
+  readonly unit: string;
+  readonly ours: Contestant;
+  readonly theirs: Contestant;
+  readonly rounds?: number;
+}
+
+interface Rate {
+  readonly perSecond: number;
+  /** Of this process alone: what a busy machine does not change. */
+  readonly perCpuSecond: number;
+}
+
+const roundsUsual = 5;
+
+/** Prints units per second of both and the ratios with their spread. The first round warms up and is not counted. */
+export async function compare({ what, unit, ours, theirs, rounds = roundsUsual }: Comparison): Promise<void> {
+  const pairs: { readonly ours: Rate; readonly theirs: Rate }[] = [];
+  for (let round = 0; round <= rounds; round++) {
+    const pair = { ours: await rateOf(ours), theirs: await rateOf(theirs) };
+    if (round > 0) pairs.push(pair);
+  }
+  const ratiosOf = (rate: keyof Rate): readonly number[] => pairs.map((pair) => pair.ours[rate] / pair.theirs[rate]);
+  const figure = (name: string, rates: readonly Rate[]): string =>
+    `${name} ${Math.round(median(rates.map(({ perSecond }) => perSecond))).toLocaleString("en")} ${unit}/s`;
+  const reached = [
+    figure(
+      ours.name,
+      pairs.map((pair) => pair.ours),
+    ),
+    figure(
+      theirs.name,
+      pairs.map((pair) => pair.theirs),
+    ),
+  ];
+  console.log(
+    `${what}: ${reached.join(", ")}; ratio ${spread(ratiosOf("perSecond"))}, per CPU second ${spread(ratiosOf("perCpuSecond"))}`,
+  );
+}
+
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
+
+const spread = (values: readonly number[]): string => {
+  const [low, high] = [Math.min(...values).toFixed(1), Math.max(...values).toFixed(1)];
+  return `${median(values).toFixed(1)} (${low}–${high})`;
+};
+
+async function rateOf({ work }: Contestant): Promise<Rate> {
+  const startedAt = performance.now();
+  const cpuBefore = process.cpuUsage();
+  const units = await work();
+  const { user, system } = process.cpuUsage(cpuBefore);
+  return {
+    perSecond: units / ((performance.now() - startedAt) / 1_000),
+    perCpuSecond: units / ((user + system) / 1e6),
+  };
+}
