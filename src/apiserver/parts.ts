@@ -1,17 +1,14 @@
 /** The parts a server is usually made of. One set for all servers of a process, so that what is made from it is shared. */
+import { createAdmissionWith } from "./admission/admission.ts";
+import { standardBackground } from "./binder/background.ts";
 import { bootstrapObjects } from "./builtin/bootstrap.ts";
 import { createStrategies } from "./builtin/strategies.ts";
-import type { Admission, Parts } from "./contracts.ts";
+import type { Parts } from "./contracts.ts";
 import { definitionEnd } from "./definitions.ts";
 import { decodeProtobuf } from "./protobuf/decode.ts";
 import { createAuthorizer } from "./rbac/authorize.ts";
 import { createPatcher } from "./schema/patcher.ts";
 import { schemas } from "./schema/schemas.ts";
-
-const noAdmission: Admission = {
-  mutate: async ({ object }) => object,
-  validate: async () => undefined,
-};
 
 let standard: Parts | undefined;
 
@@ -30,8 +27,8 @@ function createParts(): Parts {
     strategies: createStrategies(),
     definitionEnd,
     bootstrap: () => initial,
-    createAdmission: () => noAdmission,
+    createAdmission: createAdmissionWith(),
     createAuthorizer,
-    background: [],
+    background: standardBackground,
   };
 }

@@ -1,6 +1,6 @@
 /** Tells people what the background work sees, as Events; the same thing about the same object once. */
 import type { EventText } from "../../api/plan.ts";
-import { secondsOf } from "../builtin/time.ts";
+import { rfc3339 } from "../../base/time.ts";
 import type { ApiObject, BackgroundContext } from "../contracts.ts";
 import { Refusal } from "../status.ts";
 
@@ -19,7 +19,7 @@ export function createTeller({ registry, world }: BackgroundContext, component: 
     if (told.size >= rememberedMax) told.clear();
     told.add(fingerprint);
     count += 1;
-    const time = secondsOf(world.now());
+    const time = rfc3339(world.now());
     const event: ApiObject = {
       apiVersion: "v1",
       kind: "Event",

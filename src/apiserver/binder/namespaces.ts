@@ -1,7 +1,7 @@
 /** A namespace that is deleted takes its content along; finalizers of the content are waited for, and said so. */
 import { equal, isObject, type JsonObject } from "../../base/json.ts";
+import { rfc3339 } from "../../base/time.ts";
 import { part } from "../builtin/check.ts";
-import { secondsOf } from "../builtin/time.ts";
 import type { ApiObject, Background, CreateBackground, Registry, Resource } from "../contracts.ts";
 import { qualified, Refusal } from "../status.ts";
 
@@ -144,7 +144,7 @@ export const createNamespaceDeletion: CreateBackground = ({ registry, world }): 
           resource,
           "",
           name,
-          (current) => withConditions(current, conditionsFor(remaining), secondsOf(world.now())),
+          (current) => withConditions(current, conditionsFor(remaining), rfc3339(world.now())),
           { subresource: "status" },
         );
       return undefined;

@@ -1,6 +1,7 @@
 /** PersistentVolume: defaults, what is valid, and what may change afterwards. */
 import type { PersistentVolume, PersistentVolumeSpec } from "kubernetes-types/core/v1.js";
 import { equal, isObject, type JsonObject } from "../../base/json.ts";
+import { rfc3339 } from "../../base/time.ts";
 import type { ApiObject, Context, FieldError, Strategy } from "../contracts.ts";
 import { child, forbidden, indexed, invalid, notSupported, required } from "../field-error.ts";
 import {
@@ -18,7 +19,6 @@ import {
   subdomainErrors,
 } from "./check.ts";
 import { accessModeErrors, volumeModeErrors } from "./claims.ts";
-import { secondsOf } from "./time.ts";
 
 /** In the order in which Kubernetes looks at them; the first is taken, each further one is an error. */
 const sourceNames = [
@@ -56,7 +56,7 @@ export const volumeStrategy: Strategy = {
     setDefault(ensure(object, "status"), "phase", "Pending");
   },
   prepareForCreate: (object, { world }) => {
-    object.status = { phase: "Pending", lastPhaseTransitionTime: secondsOf(world.now()) };
+    object.status = { phase: "Pending", lastPhaseTransitionTime: rfc3339(world.now()) };
   },
   validateCreate: (object) => volumeErrors(object),
   prepareForUpdate: (object, old, context) => {
@@ -76,7 +76,7 @@ function stampPhase(object: ApiObject, old: ApiObject, { world }: Context): void
     if (said === undefined && before.lastPhaseTransitionTime !== undefined)
       now.lastPhaseTransitionTime = before.lastPhaseTransitionTime;
   } else if (said === undefined || said === before.lastPhaseTransitionTime)
-    now.lastPhaseTransitionTime = secondsOf(world.now());
+    now.lastPhaseTransitionTime = rfc3339(world.now());
 }
 
 function volumeErrors(object: ApiObject): readonly FieldError[] {
