@@ -5,6 +5,7 @@
 import { globSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { run } from "node:test";
+import { pathToFileURL } from "node:url";
 import { report } from "./report.ts";
 
 const suites: Readonly<Record<string, readonly string[]>> = {
@@ -31,14 +32,27 @@ const counts = await report(files.length === 0 ? nothing() : testing(files), pro
 // Not by itself: what a test has left running would keep the process alive.
 process.exit(counts.failed === 0 && counts.passed > 0 ? 0 : 1);
 
-function testing(paths: readonly string[]) {
-  return run({
-    cwd: root,
-    files: paths.map((path) => resolve(root, path)),
-    isolation: "none",
-    concurrency: false,
-    timeout: testMsMax,
-  });
+async function* testing(paths: readonly string[]) {
+  const absolute = paths.map((path) => resolve(root, path));
+  const failed = new Set<string>();
+  const options = { cwd: root, isolation: "none", concurrency: false, timeout: testMsMax } as const;
+  for await (const event of run({ ...options, files: absolute })) {
+    if (event.type === "test:fail") failed.add(event.data.name);
+    yield event;
+  }
+  for (const file of absolute) if (!failed.has(file)) yield* brokenOff(file);
+}
+
+/**
+ * node:test says nothing of a file that throws after it has declared its first tests: the others would just be missing.
+ * A module that failed to load fails again, with the same error, when it is asked for again; one that loaded costs nothing.
+ */
+async function* brokenOff(file: string) {
+  try {
+    await import(pathToFileURL(file).href);
+  } catch (error) {
+    yield { type: "test:fail", data: { name: `${file} loads`, nesting: 0, details: { duration_ms: 0, error } } };
+  }
 }
 
 async function* nothing() {}

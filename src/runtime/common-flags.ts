@@ -2,9 +2,10 @@
  * Flags that several components share. Names, defaults and meanings are those of the programs we replace, except where
  * a default hurts people: it is said at the row.
  */
+import { parseQuantity } from "../base/quantity.ts";
 import { parseAddress } from "./address.ts";
 import type { Options } from "./flag-kinds.ts";
-import { bool, decimal, duration, integer, mapping, oneOf, text } from "./flag-kinds.ts";
+import { bool, decimal, duration, integer, mapping, oneOf, quantity, text } from "./flag-kinds.ts";
 
 const apiGroup = { group: "Kubernetes API" } as const;
 
@@ -57,9 +58,9 @@ export const loggingFlags = {
   vmodule: text({ ...ignored, default: "" }),
   logFlushFrequency: duration({ ...ignored, default: 5_000 }),
   logTextSplitStream: bool({ ...ignored, default: false }),
-  logTextInfoBufferSize: text({ ...ignored, default: "0" }),
+  logTextInfoBufferSize: quantity({ ...ignored, default: parseQuantity(0) }),
   logJsonSplitStream: bool({ ...ignored, default: false }),
-  logJsonInfoBufferSize: text({ ...ignored, default: "0" }),
+  logJsonInfoBufferSize: quantity({ ...ignored, default: parseQuantity(0) }),
   logtostderr: bool({ ...ignored, default: true }),
   alsologtostderr: bool({ ...ignored, default: false }),
   stderrthreshold: text({ ...ignored, default: "2" }),

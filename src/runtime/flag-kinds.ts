@@ -4,6 +4,8 @@
  */
 import type { Millis } from "../base/brand.ts";
 import { parseDuration, printDuration } from "../base/duration.ts";
+import type { Quantity } from "../base/quantity.ts";
+import { parseQuantity, printQuantity } from "../base/quantity.ts";
 
 export interface Flag<T> {
   readonly type: string;
@@ -105,6 +107,21 @@ export const duration = (row: Row<Millis> & Range): Flag<Millis> => ({
     return value !== undefined && within(value, row) ? value : undefined;
   },
   print: printDuration,
+});
+
+/** "10Mi", "1.5Gi", "500m". */
+export const quantity = (row: Row<Quantity>): Flag<Quantity> => ({
+  ...row,
+  type: "quantity",
+  expects: "a quantity, written like 10Mi, 1.5Gi or 500",
+  read: (given) => {
+    try {
+      return parseQuantity(given);
+    } catch {
+      return undefined;
+    }
+  },
+  print: printQuantity,
 });
 
 export const oneOf = <T extends string>(words: readonly T[], row: Row<T>): Flag<T> => ({

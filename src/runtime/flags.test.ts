@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { Fault } from "../base/fault.ts";
-import { bool, decimal, duration, featureGates, integer, list, mapping, oneOf, text } from "./flag-kinds.ts";
+import { print } from "../base/json.ts";
+import { parseQuantity } from "../base/quantity.ts";
+import { bool, decimal, duration, featureGates, integer, list, mapping, oneOf, quantity, text } from "./flag-kinds.ts";
 import { parseFlags } from "./flags.ts";
 
 const table = {
@@ -16,6 +18,7 @@ const table = {
   timeout: duration({ default: 60_000, min: 1, help: "A wait." }),
   verbosity: integer({ name: "v", default: 0, help: "Detail." }),
   loggingFormat: oneOf(["text", "json"], { default: "text", help: "A format." }),
+  size: quantity({ default: parseQuantity("1Mi"), help: "A size." }),
   topics: list({ default: [], help: "Words." }),
   labels: mapping({ default: {}, example: "team:storage", help: "Pairs." }),
   logDir: text({ default: "", hidden: true, help: "Ignored." }),
@@ -49,6 +52,7 @@ const accepted: readonly { argv: readonly string[]; gives: Partial<ReturnType<ty
   { argv: ["--timeout", "1.5h"], gives: { timeout: 5_400_000 } },
   { argv: ["--timeout=250ms"], gives: { timeout: 250 } },
   { argv: ["--kube-api-qps=2.5e1"], gives: { kubeApiQps: 25 } },
+  { argv: ["--size=1.5Gi"], gives: { size: parseQuantity("1.5Gi") } },
   { argv: ["--kubeconfig="], gives: { kubeconfig: "" } },
   { argv: ["--kubeconfig=a=b"], gives: { kubeconfig: "a=b" } },
   { argv: ["--logging-format=json"], gives: { loggingFormat: "json" } },
@@ -66,12 +70,16 @@ const accepted: readonly { argv: readonly string[]; gives: Partial<ReturnType<ty
   { argv: ["--metrics-address=:80"], gives: { httpEndpoint: ":80" } },
 ];
 for (const { argv, gives } of accepted)
-  test(`"${argv.join(" ")}" gives ${JSON.stringify(gives)}`, () => {
+  test(`"${argv.join(" ")}" gives ${print(gives)}`, () => {
     const options: Record<string, unknown> = optionsOf(...argv);
     for (const [key, value] of Object.entries(gives)) assert.deepEqual(options[key], value);
   });
 
 const refused: readonly { argv: readonly string[]; gives: string }[] = [
+  {
+    argv: ["--size=1.5Gb"],
+    gives: '--size: "1.5Gb" is not valid: expected a quantity, written like 10Mi, 1.5Gi or 500; for example --size=1Mi',
+  },
   {
     argv: ["--worker-threads=ten"],
     gives:

@@ -1,0 +1,80 @@
+/**
+ * A server's certificate and key from files that somebody renews: cert-manager, or the kubelet for a mounted Secret. They
+ * are looked at again every few seconds. A pair that does not fit together (one file is already new, the other is not) or
+ * cannot be read is skipped, and the one in use goes on.
+ */
+import { readFile } from "node:fs/promises";
+import { createSecureContext } from "node:tls";
+import type { Millis } from "../base/brand.ts";
+import { Fault } from "../base/fault.ts";
+import type { Log } from "../base/log.ts";
+import type { World } from "../base/world.ts";
+import type { TlsIdentity } from "./serve.ts";
+
+export interface TlsFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+const lookEveryMs = 10_000;
+
+export async function readTlsFiles({ certFile, keyFile }: TlsFiles): Promise<TlsIdentity> {
+  const [cert, key] = await Promise.all([readPem(certFile, "certificate"), readPem(keyFile, "private key")]);
+  try {
+    createSecureContext({ cert, key });
+  } catch (reason) {
+    const why = reason instanceof Error ? reason.message : String(reason);
+    throw new Fault(
+      "InvalidArgument",
+      `${certFile} and ${keyFile} are not a certificate and its key (${why}); give a matching pair in PEM`,
+    );
+  }
+  return { cert, key };
+}
+
+const readPem = (file: string, what: string): Promise<string> =>
+  readFile(file, "utf8").catch((reason: NodeJS.ErrnoException) => {
+    throw new Fault(
+      "InvalidArgument",
+      `the ${what} ${file} cannot be read (${reason.code}); mount it or correct the path`,
+    );
+  });
+
+export interface RenewalOptions {
+  readonly files: TlsFiles;
+  readonly current: TlsIdentity;
+  readonly world: Pick<World, "sleep">;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  readonly everyMs?: Millis;
+  apply(identity: TlsIdentity): void;
+}
+
+/** Until the signal aborts. */
+export async function followTlsFiles({
+  files,
+  current,
+  world,
+  log,
+  signal,
+  everyMs = lookEveryMs,
+  apply,
+}: RenewalOptions): Promise<void> {
+  let inUse = current;
+  let problem: string | undefined;
+  const look = async (): Promise<void> => {
+    try {
+      const found = await readTlsFiles(files);
+      problem = undefined;
+      if (found.cert === inUse.cert && found.key === inUse.key) return;
+      apply(found);
+      inUse = found;
+      log.info("certificate renewed", { file: files.certFile });
+    } catch (reason) {
+      const { message } = Fault.from(reason);
+      if (message !== problem) log.warn("certificate cannot be renewed, the old one stays", { reason: message });
+      problem = message;
+    }
+  };
+  while (!signal.aborted) await world.sleep(everyMs, signal).then(look, () => undefined);
+}
