@@ -130,10 +130,10 @@ test("delayed replies come later", async () => {
 });
 
 test("refused connections never reach the server", async () => {
-  proxy.refuse(true);
+  await proxy.refuse(true);
   const before = served.length;
   assert.equal(await read("/plain").ended, "broken");
-  proxy.refuse(false);
+  await proxy.refuse(false);
   assert.equal(served.length, before);
   assert.equal(await read("/plain").ended, "complete");
 });

@@ -3,7 +3,13 @@
  * frames in half, lets streams fall silent, delays replies, and lets a request through while its reply gets lost. With
  * TLS it ends the client's connection itself and opens another one, so that it sees, and can break, what is inside.
  */
-import { createServer as createTcpServer, type Server, type Socket, connect as tcpConnect } from "node:net";
+import {
+  type AddressInfo,
+  createServer as createTcpServer,
+  type Server,
+  type Socket,
+  connect as tcpConnect,
+} from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createServer as createTlsServer, connect as tlsConnect } from "node:tls";
 
@@ -38,8 +44,8 @@ export interface FaultProxy {
   loseReply(match: Match): Promise<void>;
   /** Every piece of a reply comes so much later, until set to 0. */
   delayReplies(ms: number): void;
-  /** New connections are closed at once, until set to false. */
-  refuse(on: boolean): void;
+  /** Nobody listens, until set to false: the kernel refuses new connections. Those that are open stay. */
+  refuse(on: boolean): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -60,11 +66,10 @@ const anything: Match = () => true;
 export async function createFaultProxy(options: FaultProxyOptions): Promise<FaultProxy> {
   const relays = new Set<Relay>();
   const losses: { readonly match: Match; readonly done: () => void }[] = [];
-  let [delayMs, refusing] = [0, false];
+  let delayMs = 0;
 
   const accept = (client: Socket): void => {
     client.on("error", () => undefined);
-    if (refusing) return void client.destroy();
     const server = dial(options);
     const passing = Promise.resolve();
     const relay: Relay = {
@@ -103,7 +108,8 @@ export async function createFaultProxy(options: FaultProxyOptions): Promise<Faul
     });
   };
 
-  const listener = await listen(options, accept);
+  let listener = await listen(options, accept, 0);
+  const { port } = listener.address() as AddressInfo;
   const each = (match: Match, act: (relay: Relay) => void): number => {
     const chosen = [...relays].filter(({ request, mode }) => match(request) && mode !== "stalled");
     for (const relay of chosen) act(relay);
@@ -111,7 +117,7 @@ export async function createFaultProxy(options: FaultProxyOptions): Promise<Faul
   };
 
   return {
-    port: (listener.address() as { port: number }).port,
+    port,
     count: (match = anything) => each(match, () => undefined),
     cut: (match = anything) => each(match, ({ client }) => void client.destroy()),
     truncate: (how, match = anything) =>
@@ -131,8 +137,9 @@ export async function createFaultProxy(options: FaultProxyOptions): Promise<Faul
     delayReplies: (ms) => {
       delayMs = ms;
     },
-    refuse: (on) => {
-      refusing = on;
+    refuse: async (on) => {
+      if (!on) listener = await listen(options, accept, port);
+      else listener.close();
     },
     close: async () => {
       for (const { client } of relays) client.destroy();
@@ -141,13 +148,13 @@ export async function createFaultProxy(options: FaultProxyOptions): Promise<Faul
   };
 }
 
-function listen({ tls }: FaultProxyOptions, accept: (client: Socket) => void): Promise<Server> {
+function listen({ tls }: FaultProxyOptions, accept: (client: Socket) => void, port: number): Promise<Server> {
   const server: Server =
     tls === undefined
       ? createTcpServer(accept)
       : createTlsServer({ key: tls.key, cert: tls.certificate }, accept).on("tlsClientError", () => undefined);
   return new Promise((resolve, reject) => {
-    server.once("error", reject).listen(0, "127.0.0.1", () => resolve(server));
+    server.once("error", reject).listen(port, "127.0.0.1", () => resolve(server));
   });
 }
 

@@ -136,13 +136,13 @@ test("a watch survives cut connections, truncated frames, stalls, 410 Gone and a
   }
 
   await t.test("while nobody watches, the server restarts and forgets: it answers 410 by itself", async () => {
-    proxy.refuse(true);
+    await proxy.refuse(true);
     proxy.cut();
     await plane.restartApiServer();
     const before = changes;
     await realWorld.sleep(300);
     assert.equal(changes, before);
-    proxy.refuse(false);
+    await proxy.refuse(false);
     await disturb("nothing", () => 1);
   });
 
@@ -158,6 +158,7 @@ test("a watch survives cut connections, truncated frames, stalls, 410 Gone and a
   await assertEqualsFreshList(store, heard);
   assert.ok(faults.of("Lost") >= 150, `${faults.of("Lost")} broken streams`);
   assert.ok(faults.of("DeadlineExceeded") >= 2, `${faults.of("DeadlineExceeded")} silent streams`);
+  assert.ok(faults.of("Unavailable") >= 1, `${faults.of("Unavailable")} refused connections`);
   assert.ok(faults.of("Expired", /too old resource version/) >= 1, "the server itself has said 410");
   stop.abort();
   await watching;
