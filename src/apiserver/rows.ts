@@ -2,7 +2,7 @@
  * The kinds Kubernetes itself defines, as far as we serve them. Discovery, routes and printing read these rows; what a kind
  * does beyond storing (defaults, validation) comes from `parts.strategies`.
  */
-import { columnsFor } from "./columns.ts";
+import { columnsFor } from "./columns/index.ts";
 import type { Parts, Resource, Strategy, Subresource, Verb } from "./contracts.ts";
 import { eventConversion } from "./event-conversion.ts";
 

@@ -49,7 +49,7 @@ const defined = (object: JsonObject): Metadata =>
   Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
 
 /** matchLabels and matchExpressions as they would stand in a query; a bare map is matchLabels. */
-function selectorText(selector: JsonObject): string {
+export function selectorText(selector: JsonObject): string {
   const labels = isObject(selector.matchLabels) ? selector.matchLabels : "matchExpressions" in selector ? {} : selector;
   const expressions = Array.isArray(selector.matchExpressions) ? selector.matchExpressions : [];
   const parts = [
