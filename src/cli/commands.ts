@@ -12,6 +12,18 @@ export const commands: readonly CommandRow[] = [
     load: () => import("./commands/apiserver.ts"),
   },
   {
+    name: "snapshot-controller",
+    summary: "Bind VolumeSnapshots to contents and protect what they are taken of.",
+    kind: "component",
+    load: () => import("./commands/snapshot-controller.ts"),
+  },
+  {
+    name: "csi-snapshotter",
+    summary: "Take and delete snapshots through the CSI driver beside it.",
+    kind: "component",
+    load: () => import("./commands/csi-snapshotter.ts"),
+  },
+  {
     name: "crds",
     summary: "Print the snapshot CustomResourceDefinitions.",
     kind: "tool",

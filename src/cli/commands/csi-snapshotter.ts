@@ -1,0 +1,117 @@
+/** `snapkeep csi-snapshotter`: flags of the sidecar it replaces, and the component behind them. */
+import { labels } from "../../api/names.ts";
+import { Fault } from "../../base/fault.ts";
+import { createCsiSnapshotter } from "../../components/csi-snapshotter/index.ts";
+import { leaseNameFor } from "../../components/csi-snapshotter/lease-name.ts";
+import { sidecarMetrics } from "../../components/csi-snapshotter/metrics.ts";
+import { createCsiClient } from "../../csi/client.ts";
+import { defineCommand } from "../../runtime/command.ts";
+import { checkComponent, componentFlags } from "../../runtime/common-flags.ts";
+import { type Component, type ComponentContext, runComponent } from "../../runtime/component.ts";
+import { bool, duration, featureGates, integer, type Options, text } from "../../runtime/flag-kinds.ts";
+
+const name = "csi-snapshotter";
+const group = { group: "Snapshots" } as const;
+
+const flags = {
+  ...componentFlags,
+  csiAddress: text({ ...group, default: "/run/csi/socket", required: true, help: "Unix socket of the CSI driver." }),
+  timeout: duration({ ...group, default: 60_000, min: 1, help: "Longest wait for one answer of the driver." }),
+  snapshotNamePrefix: text({
+    ...group,
+    default: "snapshot",
+    required: true,
+    help: "What the names of snapshots on the storage system begin with.",
+  }),
+  snapshotNameUuidLength: integer({
+    ...group,
+    default: -1,
+    min: -1,
+    help: "How much of the snapshot's uid its name holds, without dashes; -1 is all of it, with dashes.",
+  }),
+  groupsnapshotNamePrefix: text({
+    ...group,
+    default: "groupsnapshot",
+    help: "What the names of group snapshots on the storage system begin with.",
+  }),
+  groupsnapshotNameUuidLength: integer({ ...group, default: -1, min: -1, help: "The same for group snapshots." }),
+  extraCreateMetadata: bool({
+    ...group,
+    default: false,
+    help: "Tell the driver the names of the snapshot and its content.",
+  }),
+  nodeDeployment: bool({
+    ...group,
+    default: false,
+    help: "Serve only contents labelled with this node, which NODE_NAME names.",
+  }),
+  nodeName: text({ ...group, default: "", environment: "NODE_NAME", hidden: true, help: "The node this runs on." }),
+  featureGates: featureGates({ CSIVolumeGroupSnapshot: false }, { ...group, ignored: ["ReleaseLeaderElectionOnExit"] }),
+} as const;
+
+export const command = defineCommand({
+  flags,
+  metrics: sidecarMetrics,
+  examples: [
+    {
+      does: "Beside a driver, in its pod",
+      line: "snapkeep csi-snapshotter --csi-address=/csi/csi.sock --leader-election=true",
+    },
+    {
+      does: "On every node, for volumes that only their node reaches",
+      line: "NODE_NAME=worker-1 snapkeep csi-snapshotter --node-deployment",
+    },
+  ],
+  check: (options) => checkComponent(options) ?? checkNode(options),
+  run: (input) =>
+    runComponent(input, {
+      name,
+      kinds: ["VolumeSnapshotContent", "VolumeSnapshotClass"],
+      waitMsMax: 30_000,
+      start: (context) => start(context, input.options),
+    }),
+});
+
+const checkNode = ({ nodeDeployment, nodeName, leaderElection }: Options<typeof flags>): string | undefined => {
+  if (!nodeDeployment) return undefined;
+  if (nodeName === "")
+    return "--node-deployment needs the node's name in the environment variable NODE_NAME; set it from spec.nodeName";
+  return leaderElection
+    ? "--node-deployment and --leader-election exclude each other: every node serves its own contents; drop one"
+    : undefined;
+};
+
+const readinessPoll = { startMs: 1_000, maxMs: 30_000 };
+
+async function start(context: ComponentContext, options: Options<typeof flags>): Promise<Component> {
+  const { world, log, metrics, signal } = context;
+  const { calls } = metrics.instruments(sidecarMetrics);
+  let driver = "unknown-driver";
+  const csi = createCsiClient({
+    address: options.csiAddress,
+    world,
+    log,
+    timeoutMs: options.timeout,
+    measure: ({ method, status, tookMs }) =>
+      calls.observe({ driver_name: driver, method_name: method, grpc_status_code: status }, tookMs / 1000),
+  });
+  await csi.probeUntilReady(signal);
+  driver = await csi.pluginName(signal);
+  const { controller } = await csi.capabilities(signal);
+  if (!controller.has("CREATE_DELETE_SNAPSHOT"))
+    throw new Fault(
+      "FailedPrecondition",
+      `driver ${driver} at ${options.csiAddress} does not take snapshots (no CREATE_DELETE_SNAPSHOT): do not run a csi-snapshotter beside it`,
+    );
+  log.info("driver is ready", { driver });
+  const sidecar = createCsiSnapshotter({
+    ...context,
+    csi,
+    facts: { driver, canListSnapshots: controller.has("LIST_SNAPSHOTS") },
+    options,
+    callsAtOnce: options.workerThreads,
+    poll: readinessPoll,
+    labelSelector: options.nodeDeployment ? `${labels.managedBy}=${options.nodeName}` : undefined,
+  });
+  return { leaseName: leaseNameFor(driver), watch: sidecar.watch, run: sidecar.run };
+}

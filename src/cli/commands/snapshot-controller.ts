@@ -1,0 +1,90 @@
+/** `snapkeep snapshot-controller`: flags of the program it replaces, and the component behind them. */
+
+import { createSnapshotController } from "../../components/snapshot-controller/index.ts";
+import { measureOperations, measureStates } from "../../components/snapshot-controller/measure.ts";
+import { snapshotMetrics } from "../../components/snapshot-controller/metrics.ts";
+import { createNodeFinder } from "../../components/snapshot-controller/nodes.ts";
+import { defineCommand } from "../../runtime/command.ts";
+import { checkComponent, componentFlags } from "../../runtime/common-flags.ts";
+import { type ComponentContext, runComponent } from "../../runtime/component.ts";
+import { bool, duration, featureGates } from "../../runtime/flag-kinds.ts";
+
+const name = "snapshot-controller";
+const group = { group: "Snapshots" } as const;
+
+export const command = defineCommand({
+  flags: {
+    ...componentFlags,
+    enableDistributedSnapshotting: bool({
+      ...group,
+      default: false,
+      help: "Label each content with the node its volume is on, for sidecars that run on every node.",
+    }),
+    preventVolumeModeConversion: bool({
+      ...group,
+      default: true,
+      help: "Write the volume's mode into the content, so that a restore cannot change it unnoticed.",
+    }),
+    retryCrdIntervalMax: duration({
+      ...group,
+      default: 30_000,
+      min: 1_000,
+      help: "How long to wait for the API server and the snapshot CRDs at start.",
+    }),
+    featureGates: featureGates(
+      { CSIVolumeGroupSnapshot: false },
+      { ...group, ignored: ["ReleaseLeaderElectionOnExit"] },
+    ),
+  },
+  metrics: snapshotMetrics,
+  examples: [
+    {
+      does: "Run against the cluster of your kubeconfig",
+      line: "snapkeep snapshot-controller --kubeconfig=$HOME/.kube/config",
+    },
+    {
+      does: "Run in a pod, as one of two replicas, with metrics",
+      line: "snapkeep snapshot-controller --leader-election=true --http-endpoint=:8080",
+    },
+  ],
+  check: (options) => checkComponent(options),
+  run: (input) =>
+    runComponent(input, {
+      name,
+      kinds: [
+        "VolumeSnapshot",
+        "VolumeSnapshotContent",
+        "VolumeSnapshotClass",
+        "PersistentVolumeClaim",
+        "PersistentVolume",
+      ],
+      waitMsMax: input.options.retryCrdIntervalMax,
+      start: async (context) => start(context, input.options),
+    }),
+});
+
+interface Options {
+  readonly enableDistributedSnapshotting: boolean;
+  readonly preventVolumeModeConversion: boolean;
+}
+
+function start(context: ComponentContext, { enableDistributedSnapshotting, preventVolumeModeConversion }: Options) {
+  const { api, world, log, metrics } = context;
+  const nodes = enableDistributedSnapshotting ? createNodeFinder(api, { world, log }) : undefined;
+  const options = { preventVolumeModeConversion, nodeOf: nodes?.nodeOf ?? (() => undefined) };
+  const controller = createSnapshotController({ ...context, options });
+  const measuring = { stores: controller.stores, instruments: metrics.instruments(snapshotMetrics), world };
+  measureOperations(measuring);
+  metrics.refresh(() => measureStates(measuring, options));
+  return {
+    leaseName: `${name}-leader`,
+    watch: async (signal: AbortSignal) => {
+      await Promise.all([controller.watch(signal), nodes?.watch(signal)]);
+    },
+    run: async (signal: AbortSignal) => {
+      // A content made before the nodes are known would carry no node, and no sidecar would take it.
+      await nodes?.synced;
+      await controller.run(signal);
+    },
+  };
+}

@@ -1,0 +1,12 @@
+/** What the sidecar measures of its driver, under the name, labels and buckets that dashboards know. */
+import type { MetricTable } from "../../runtime/metrics.ts";
+
+export const sidecarMetrics = {
+  calls: {
+    type: "histogram",
+    name: "csi_sidecar_operations_seconds",
+    help: "How long CSI calls took, by method and outcome.",
+    labels: ["driver_name", "method_name", "grpc_status_code"],
+    buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600],
+  },
+} as const satisfies MetricTable;
