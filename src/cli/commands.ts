@@ -29,4 +29,10 @@ export const commands: readonly CommandRow[] = [
     kind: "tool",
     load: () => import("./commands/crds.ts"),
   },
+  {
+    name: "directory-driver",
+    summary: "Run a CSI driver over plain directories, for laptops and tests.",
+    kind: "component",
+    load: () => import("./commands/directory-driver.ts"),
+  },
 ];

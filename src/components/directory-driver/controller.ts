@@ -9,8 +9,11 @@ import {
 } from "../../csi/gen/csi_pb.js";
 import { serve } from "../../csi/serve.ts";
 import { required } from "./ids.ts";
+import { releaseLoops } from "./loops.ts";
 import { bytesOf, modeOf, pageOf, unservable, wishOf } from "./requests.ts";
-import type { Snapshot, Storage, Volume } from "./storage.ts";
+import type { Storage } from "./storage.ts";
+import type { Snapshot, Volume, VolumeWish } from "./things.ts";
+import { usesOf } from "./uses.ts";
 
 const capabilities: readonly ControllerServiceCapability_RPC_Type[] = [
   Capability.CREATE_DELETE_VOLUME,
@@ -33,13 +36,19 @@ export interface ControllerOptions {
 }
 
 export function controllerService({ storage, world, snapshotDelayMs, snapshotSecret }: ControllerOptions) {
-  const snapshotMessage = ({ id, volumeId, bytes, takenAtMs }: Snapshot) => ({
-    snapshotId: id,
-    sourceVolumeId: volumeId,
-    sizeBytes: BigInt(bytes),
-    creationTime: timestamp(takenAtMs),
-    readyToUse: world.now() >= takenAtMs + snapshotDelayMs,
+  const isReady = ({ takenAtMs }: Snapshot): boolean => world.now() >= takenAtMs + snapshotDelayMs;
+  const snapshotMessage = (snapshot: Snapshot) => ({
+    snapshotId: snapshot.id,
+    sourceVolumeId: snapshot.volumeId,
+    sizeBytes: BigInt(snapshot.bytes),
+    creationTime: timestamp(snapshot.takenAtMs),
+    readyToUse: isReady(snapshot),
   });
+  const sourceMustBeReady = ({ origin }: VolumeWish): void => {
+    const source = origin.kind === "snapshot" ? storage.snapshots.get(origin.id) : undefined;
+    if (source !== undefined && !isReady(source))
+      throw new Fault("Unavailable", `snapshot ${source.id} is not ready to use yet: try again later`);
+  };
   const mustKnow = (secrets: Readonly<Record<string, string>>): void => {
     if (snapshotSecret !== "" && secrets.token !== snapshotSecret)
       throw new Fault(
@@ -52,14 +61,21 @@ export function controllerService({ storage, world, snapshotDelayMs, snapshotSec
     controllerGetCapabilities: () => ({
       capabilities: capabilities.map((type) => ({ type: { case: "rpc" as const, value: { type } } })),
     }),
-    async createVolume(request, signal) {
+    async createVolume(request) {
       const wish = wishOf(request);
       const refusal = unservable(request.volumeCapabilities);
       if (refusal !== undefined) throw new Fault("InvalidArgument", refusal);
-      return { volume: volumeMessage(await storage.createVolume(wish, signal)) };
+      sourceMustBeReady(wish);
+      return { volume: volumeMessage(await storage.createVolume(wish)) };
     },
     async deleteVolume({ volumeId }) {
-      await storage.deleteVolume(required(volumeId, "volume_id"));
+      const volume = storage.volumes.get(required(volumeId, "volume_id"));
+      if (volume === undefined) return {};
+      const [use] = await usesOf(storage, volume);
+      if (use !== undefined)
+        throw new Fault("FailedPrecondition", `volume ${volumeId} is still in use at ${use}: unpublish it first`);
+      if (volume.mode === "block") await releaseLoops(storage.dataOf(volume));
+      await storage.deleteVolume(volumeId);
       return {};
     },
     validateVolumeCapabilities({ volumeId, volumeCapabilities, volumeContext, parameters }) {
@@ -72,14 +88,16 @@ export function controllerService({ storage, world, snapshotDelayMs, snapshotSec
         : { message: refusal };
     },
     listVolumes({ maxEntries, startingToken }) {
-      const { items, nextToken } = pageOf(storage.volumes.all(), maxEntries, startingToken);
+      const { items, nextToken } = pageOf(persistent(storage), maxEntries, startingToken);
       return { entries: items.map((volume) => ({ volume: volumeMessage(volume) })), nextToken };
     },
-    getCapacity: async () => ({ availableCapacity: await storage.freeBytes() }),
-    async createSnapshot({ name, sourceVolumeId, secrets }, signal) {
+    getCapacity: async ({ volumeCapabilities }) => ({
+      availableCapacity: unservable(volumeCapabilities) === undefined ? await storage.freeBytes() : 0n,
+    }),
+    async createSnapshot({ name, sourceVolumeId, secrets }) {
       mustKnow(secrets);
       const volumeId = required(sourceVolumeId, "source_volume_id");
-      return { snapshot: snapshotMessage(await storage.takeSnapshot(required(name, "name"), volumeId, signal)) };
+      return { snapshot: snapshotMessage(await storage.takeSnapshot(required(name, "name"), volumeId)) };
     },
     async deleteSnapshot({ snapshotId, secrets }) {
       const id = required(snapshotId, "snapshot_id");
@@ -104,10 +122,15 @@ export function controllerService({ storage, world, snapshotDelayMs, snapshotSec
       if (capacityRange.limitBytes > 0n && capacityRange.requiredBytes > capacityRange.limitBytes)
         throw new Fault("OutOfRange", `required_bytes ${bytes} is more than limit_bytes ${capacityRange.limitBytes}`);
       const grown = await storage.expandVolume(id, bytes);
+      if (capacityRange.limitBytes > 0n && BigInt(grown.bytes) > capacityRange.limitBytes)
+        throw new Fault("OutOfRange", `volume ${id} has ${grown.bytes} bytes already, and no volume shrinks`);
       return { capacityBytes: BigInt(grown.bytes), nodeExpansionRequired: mode === "block" };
     },
   });
 }
+
+/** Inline volumes belong to their pods; no controller is to see them. */
+const persistent = ({ volumes }: Storage): readonly Volume[] => volumes.all().filter(({ ephemeral }) => !ephemeral);
 
 export function known({ volumes }: Storage, id: string): Volume {
   const volume = volumes.get(id);

@@ -3,13 +3,14 @@ import { createHash } from "node:crypto";
 import { Fault } from "../../base/fault.ts";
 
 const safe = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
+/** A name that looks like one of our hashes is hashed as well, so that nobody can claim the id of another name. */
+const hashed = /^x-[0-9a-f]{40}$/;
 
 /** The same name always gives the same id. A name that is no safe file name is replaced by its hash. */
 export const idFor = (name: string): string =>
-  safe.test(name) && !name.includes("..") ? name : `x-${createHash("sha256").update(name).digest("hex").slice(0, 40)}`;
-
-/** An id we never gave out names nothing; it is not an attempt to reach a file. */
-export const isId = (id: string): boolean => safe.test(id) && !id.includes("..");
+  safe.test(name) && !name.includes("..") && !hashed.test(name)
+    ? name
+    : `x-${createHash("sha256").update(name).digest("hex").slice(0, 40)}`;
 
 export function required(value: string, field: string): string {
   if (value === "") throw new Fault("InvalidArgument", `${field} is required`);

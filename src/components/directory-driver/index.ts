@@ -1,4 +1,7 @@
-/** A CSI driver over plain directories, for laptops and tests. It copies; it keeps no quotas; it serves one node. */
+/**
+ * A CSI driver over plain directories, for laptops and tests. A snapshot is a copy: it shares blocks where the file system
+ * can, and is the picture of one moment only when nothing writes meanwhile. It keeps no quotas, and serves one node.
+ */
 import type { Log } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
 import {
@@ -28,6 +31,8 @@ export interface DirectoryDriverOptions {
 export interface DirectoryDriver {
   readonly storage: Storage;
   readonly services: readonly Served[];
+  /** Ends what is still being copied. To be called when no more calls come in. */
+  close(): Promise<void>;
 }
 
 export async function createDirectoryDriver(options: DirectoryDriverOptions): Promise<DirectoryDriver> {
@@ -37,7 +42,7 @@ export async function createDirectoryDriver(options: DirectoryDriverOptions): Pr
     controllerService({ ...options, storage }),
     nodeService({ ...options, storage }),
   ];
-  return { storage, services };
+  return { storage, services, close: storage.close };
 }
 
 const identityService = ({ name, version }: DirectoryDriverOptions): Served =>

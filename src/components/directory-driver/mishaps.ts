@@ -1,6 +1,6 @@
 /** Trouble on demand: answers a number of calls of a method with a fault instead of doing them, or after having done them. */
-import type { DescMethodUnary } from "@bufbuild/protobuf";
 import { Fault, type FaultCode, faults } from "../../base/fault.ts";
+import { Controller, Identity, Node } from "../../csi/gen/csi_pb.js";
 import type { Layer } from "../../csi/layers.ts";
 
 export interface Mishap {
@@ -14,19 +14,23 @@ export interface Mishap {
 
 const shape = /^(\w+)=(\w+?)(?:\*(\d+))?(:after)?$/;
 
+const methods: ReadonlySet<string> = new Set(
+  [Identity, Controller, Node].flatMap((service) => service.methods.map(({ name }) => name)),
+);
+
 /** "CreateSnapshot=Unavailable*2" or "DeleteSnapshot=DeadlineExceeded:after"; undefined when it is not written like that. */
 export function parseMishap(text: string): Mishap | undefined {
-  const [, method = "", code = "", times = "1", after] = shape.exec(text) ?? [];
-  const known = (Object.keys(faults) as FaultCode[]).find((name) => name.toLowerCase() === code.toLowerCase());
-  return known === undefined
-    ? undefined
-    : { method, code: known, times: Number(times), afterwards: after !== undefined };
+  const [, method = "", word = "", count = "1", after] = shape.exec(text) ?? [];
+  const code = (Object.keys(faults) as FaultCode[]).find((name) => name.toLowerCase() === word.toLowerCase());
+  const times = Number(count);
+  if (code === undefined || !methods.has(method) || !(Number.isSafeInteger(times) && times > 0)) return undefined;
+  return { method, code, times, afterwards: after !== undefined };
 }
 
 export function mishapLayer(mishaps: readonly Mishap[]): Layer {
   const left = mishaps.map((mishap) => ({ ...mishap }));
   return (next) => async (call, signal) => {
-    const due = left.find(({ method, times }) => times > 0 && method === (call.method as DescMethodUnary).name);
+    const due = left.find(({ method, times }) => times > 0 && method === call.method.name);
     if (due === undefined) return next(call, signal);
     due.times -= 1;
     if (due.afterwards) await next(call, signal);

@@ -1,9 +1,10 @@
 /** The CSI node service: a directory is bound into the pod, an image becomes a block device. Needs root, unlike the rest. */
-import { mkdir, rm, stat, statfs, writeFile } from "node:fs/promises";
+import { lstat, mkdir, realpath, rmdir, stat, statfs, unlink, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Fault } from "../../base/fault.ts";
 import { parseQuantity, wholeUnits } from "../../base/quantity.ts";
 import {
+  VolumeCapability_AccessMode_Mode as AccessMode,
   NodeServiceCapability_RPC_Type as Capability,
   Node,
   type NodePublishVolumeRequest,
@@ -13,9 +14,12 @@ import {
 import { serve } from "../../csi/serve.ts";
 import { known } from "./controller.ts";
 import { required } from "./ids.ts";
-import { modeOf } from "./requests.ts";
-import type { Storage, Volume } from "./storage.ts";
-import { attachLoop, bindMount, detachLoop, isBound, isMounted, loopsOf, refreshLoop, unmount } from "./system.ts";
+import { growLoops, loopFor, releaseLoops } from "./loops.ts";
+import { bind, makeReadOnly, standing, unmount } from "./mounts.ts";
+import { bytesOf, modeOf } from "./requests.ts";
+import type { Storage } from "./storage.ts";
+import type { Volume } from "./things.ts";
+import { usesOf } from "./uses.ts";
 
 const capabilities = [Capability.GET_VOLUME_STATS, Capability.EXPAND_VOLUME, Capability.SINGLE_NODE_MULTI_WRITER];
 
@@ -30,25 +34,25 @@ export function nodeService({ storage, nodeId }: NodeOptions) {
       capabilities: capabilities.map((type) => ({ type: { case: "rpc" as const, value: { type } } })),
     }),
     nodeGetInfo: () => ({ nodeId }),
-    async nodePublishVolume(request, signal) {
-      const target = required(request.targetPath, "target_path");
+    async nodePublishVolume(request) {
+      const path = required(request.targetPath, "target_path");
       const capability = request.volumeCapability;
       if (capability === undefined) throw new Fault("InvalidArgument", "volume_capability is required");
-      const volume = await volumeFor(storage, request, signal);
       const mode = modeOf([capability]);
+      const volume = await volumeFor(storage, request);
       if (mode !== volume.mode)
         throw new Fault("InvalidArgument", `volume ${volume.id} is a ${volume.mode} volume, the pod asks for ${mode}`);
-      if (!(await isMounted(target)))
-        await publish(storage.dataOf(volume), target, volume.mode, isReadOnly(request, capability));
+      await publish(storage, volume, await makeTarget(path, mode), {
+        readOnly: isReadOnly(request, capability),
+        alone: capability.accessMode?.mode === AccessMode.SINGLE_NODE_SINGLE_WRITER,
+      });
       return {};
     },
     async nodeUnpublishVolume({ volumeId, targetPath }) {
       const id = required(volumeId, "volume_id");
-      const target = required(targetPath, "target_path");
-      while (await isMounted(target)) await unmount(target);
-      await rm(target, { recursive: false, force: true }).catch(() => rm(target, { recursive: true, force: true }));
+      await removeTarget(required(targetPath, "target_path"));
       const volume = storage.volumes.get(id);
-      if (volume?.mode === "block") await letGo(storage.dataOf(volume));
+      if (volume?.mode === "block") await releaseLoops(storage.dataOf(volume));
       if (volume?.ephemeral === true) await storage.deleteVolume(id);
       return {};
     },
@@ -65,45 +69,76 @@ export function nodeService({ storage, nodeId }: NodeOptions) {
       const id = required(volumeId, "volume_id");
       required(volumePath, "volume_path");
       const volume = known(storage, id);
-      if (volume.mode === "block")
-        for (const device of await loopsOf(storage.dataOf(volume))) await refreshLoop(device);
+      if (volume.mode === "block") await growLoops(storage.dataOf(volume));
       return { capacityBytes: BigInt(volume.bytes) };
     },
   });
 }
 
-const isReadOnly = ({ readonly: readOnly }: NodePublishVolumeRequest, { accessType }: VolumeCapability): boolean =>
-  readOnly || (accessType.case === "mount" && accessType.value.mountFlags.includes("ro"));
+const isReadOnly = ({ readonly: readOnly }: NodePublishVolumeRequest, { accessMode, accessType }: VolumeCapability) =>
+  readOnly ||
+  accessMode?.mode === AccessMode.SINGLE_NODE_READER_ONLY ||
+  (accessType.case === "mount" && accessType.value.mountFlags.includes("ro"));
 
 /** An inline volume of a pod is made on the spot and named after the pod's use of it. */
-function volumeFor(
-  storage: Storage,
-  { volumeId, volumeContext }: NodePublishVolumeRequest,
-  signal: AbortSignal,
-): Promise<Volume> | Volume {
+function volumeFor(storage: Storage, { volumeId, volumeContext }: NodePublishVolumeRequest): Promise<Volume> | Volume {
   const id = required(volumeId, "volume_id");
   if (volumeContext["csi.storage.k8s.io/ephemeral"] !== "true") return known(storage, id);
-  const bytesMin = volumeContext.size === undefined ? 0 : Number(wholeUnits(parseQuantity(volumeContext.size)));
-  return storage.createVolume(
-    { name: id, mode: "mount", origin: { kind: "empty" }, bytesMin, bytesMax: 0, ephemeral: true },
-    signal,
-  );
+  const bytesMin = bytesOf(wholeUnits(parseQuantity(volumeContext.size ?? "0")), "volume attribute size");
+  return storage.createVolume({
+    name: id,
+    mode: "mount",
+    origin: { kind: "empty" },
+    bytesMin,
+    bytesMax: 0,
+    ephemeral: true,
+  });
 }
 
-async function publish(data: string, target: string, mode: Volume["mode"], readOnly: boolean): Promise<void> {
-  await mkdir(dirname(target), { recursive: true, mode: 0o750 });
-  if (mode === "mount") {
-    await mkdir(target, { recursive: true, mode: 0o750 });
-    return bindMount(data, target, readOnly);
+/** Returns the real path: the mount table knows no symbolic links. */
+async function makeTarget(path: string, mode: Volume["mode"]): Promise<string> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o750 });
+  if (mode === "mount") await mkdir(path, { recursive: true, mode: 0o750 });
+  else await writeFile(path, "", { flag: "a" });
+  return realpath(path);
+}
+
+interface Manner {
+  readonly readOnly: boolean;
+  /** Nobody else may have it at the same time. */
+  readonly alone: boolean;
+}
+
+/** May be repeated after a crash at any point of it. */
+async function publish(storage: Storage, volume: Volume, target: string, { readOnly, alone }: Manner): Promise<void> {
+  const data = storage.dataOf(volume);
+  const [other] = alone ? (await usesOf(storage, volume)).filter((at) => at !== target) : [];
+  const source = await realpath(volume.mode === "mount" ? data : await loopFor(data, readOnly));
+  const found = await standing(target, source);
+  if (found === "other" || (found === "read-only" && !readOnly))
+    throw new Fault("AlreadyExists", `at ${target} something else is mounted already: unpublish it first`);
+  if (found === "nothing" && other !== undefined)
+    throw new Fault("FailedPrecondition", `volume ${volume.id} is for one pod at a time, and in use at ${other}`);
+  if (found === "nothing") await bind(source, target);
+  if (readOnly && found !== "read-only" && volume.mode === "mount") await orUnmount(target, makeReadOnly(target));
+}
+
+async function orUnmount(target: string, work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (reason) {
+    await unmount(target);
+    throw reason;
   }
-  await writeFile(target, "", { flag: "a" });
-  const device = (await loopsOf(data))[0] ?? (await attachLoop(data, readOnly));
-  await bindMount(device, target, false);
 }
 
-/** The loop device of an image goes with its last use; one that is still bound elsewhere refuses, and stays. */
-async function letGo(image: string): Promise<void> {
-  for (const device of await loopsOf(image)) if (!(await isBound(device))) await detachLoop(device);
+/** Never with what is in it: should a mount have been missed, that would be the volume. */
+async function removeTarget(path: string): Promise<void> {
+  const target = await realpath(path).catch(() => undefined);
+  if (target === undefined) return;
+  await unmount(target);
+  if ((await lstat(target)).isDirectory()) await rmdir(target);
+  else await unlink(target);
 }
 
 async function usageOf(path: string) {

@@ -8,7 +8,7 @@ import {
   type VolumeCapability,
 } from "../../csi/gen/csi_pb.js";
 import { required } from "./ids.ts";
-import type { Mode, Origin, VolumeWish } from "./storage.ts";
+import type { Mode, Origin, VolumeWish } from "./things.ts";
 
 /** Beyond 2^53 a size is no longer exact, and no directory has it. */
 export function bytesOf(value: bigint, field: string): number {
@@ -36,7 +36,9 @@ export const unservable = (capabilities: readonly VolumeCapability[]): string | 
   return manyNodes === undefined ? undefined : "a directory can be used on its own node only";
 };
 
-function oneModeOf({ accessType }: VolumeCapability): Mode {
+function oneModeOf({ accessMode, accessType }: VolumeCapability): Mode {
+  if ((accessMode?.mode ?? AccessMode.UNKNOWN) === AccessMode.UNKNOWN)
+    throw new Fault("InvalidArgument", "volume_capability.access_mode is required");
   if (accessType.case === "block") return "block";
   if (accessType.case === "mount") return "mount";
   throw new Fault("InvalidArgument", "volume_capability.access_type is required: mount or block");
@@ -64,11 +66,12 @@ const rangeOf = (range: CapacityRange | undefined): { bytesMin: number; bytesMax
 function originOf(source: CreateVolumeRequest["volumeContentSource"]): Origin {
   switch (source?.type.case) {
     case "snapshot":
-      return { kind: "snapshot", id: source.type.value.snapshotId };
+      return { kind: "snapshot", id: required(source.type.value.snapshotId, "volume_content_source.snapshot_id") };
     case "volume":
-      return { kind: "volume", id: source.type.value.volumeId };
+      return { kind: "volume", id: required(source.type.value.volumeId, "volume_content_source.volume_id") };
     default:
-      return { kind: "empty" };
+      if (source === undefined) return { kind: "empty" };
+      throw new Fault("InvalidArgument", "volume_content_source is neither a snapshot nor a volume");
   }
 }
 

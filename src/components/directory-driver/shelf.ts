@@ -3,10 +3,14 @@
  * a hidden folder and moved into place with one rename, and goes the same way back: whoever looks sees all of it or nothing, whenever
  * the power fails. What lies half-made at start is thrown away.
  */
-import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { parse, print } from "../../base/json.ts";
+import { Fault } from "../../base/fault.ts";
+import { isObject, parse, print } from "../../base/json.ts";
 import type { Log } from "../../base/log.ts";
+import { uuid, type World } from "../../base/world.ts";
+import { removeTree } from "./copy.ts";
+import { inProtocolWords } from "./program.ts";
 
 export interface Shelf<Item extends { readonly id: string }> {
   get(id: string): Item | undefined;
@@ -21,26 +25,23 @@ export interface Shelf<Item extends { readonly id: string }> {
   remove(id: string): Promise<void>;
 }
 
+export interface ShelfOptions {
+  readonly root: string;
+  readonly name: string;
+  readonly world: Pick<World, "random">;
+  readonly log: Log;
+}
+
 const recordFile = "record.json";
 
-export async function openShelf<Item extends { readonly id: string }>(
-  root: string,
-  name: string,
-  log: Log,
-): Promise<Shelf<Item>> {
+export async function openShelf<Item extends { readonly id: string }>(options: ShelfOptions): Promise<Shelf<Item>> {
+  const { root, name, world } = options;
   const place = join(root, name);
-  const making = join(root, `.making-${name}`);
-  await rm(making, { recursive: true, force: true });
+  const making = await emptyMakingFolder(options);
   await mkdir(place, { recursive: true, mode: 0o750 });
-  await mkdir(making, { recursive: true, mode: 0o700 });
-  const items = new Map<string, Item>();
-  for (const id of await readdir(place)) {
-    const item = await readRecord<Item>(join(place, id, recordFile));
-    if (item?.id === id) items.set(id, item);
-    else log.warn("folder without a readable record is left alone", { folder: join(place, id) });
-  }
-  let made = 0;
-  const scratch = (id: string): string => join(making, `${id}-${++made}`);
+  const items = await readItems<Item>(place, options.log);
+  /** Never used before: a copying program that outlived a killed driver may still write to one it was given. */
+  const scratch = (id: string): string => join(making, `${id}-${uuid(world)}`);
   const folder = (id: string): string => join(place, id);
 
   return {
@@ -53,38 +54,79 @@ export async function openShelf<Item extends { readonly id: string }>(
         await mkdir(draft, { mode: 0o750 });
         await fill(draft);
         await writeRecord(join(draft, recordFile), item);
-        await rename(draft, folder(item.id));
-        await syncFolder(place);
+        await rename(draft, folder(item.id)).catch(whoIsInTheWay(folder(item.id)));
       } catch (reason) {
-        await rm(draft, { recursive: true, force: true });
-        throw reason;
+        await removeTree(draft);
+        throw inProtocolWords(reason);
       }
       items.set(item.id, item);
+      await syncFolder(place);
     },
     async update(item) {
       const draft = scratch(item.id);
-      await writeRecord(draft, item);
-      await rename(draft, join(folder(item.id), recordFile));
-      await syncFolder(folder(item.id));
+      try {
+        await writeRecord(draft, item);
+        await rename(draft, join(folder(item.id), recordFile));
+      } catch (reason) {
+        await removeTree(draft);
+        throw inProtocolWords(reason);
+      }
       items.set(item.id, item);
+      await syncFolder(folder(item.id));
     },
     async remove(id) {
       const trash = scratch(id);
       await rename(folder(id), trash);
-      await syncFolder(place);
       items.delete(id);
-      await rm(trash, { recursive: true, force: true });
+      await syncFolder(place);
+      await removeTree(trash);
     },
   };
 }
 
-async function readRecord<Item>(path: string): Promise<Item | undefined> {
+/**
+ * What a killed driver was making is first moved aside, so that a program which still writes there by path finds nothing any
+ * more, and then removed. What resists is only said: it is tried again at the next start.
+ */
+async function emptyMakingFolder({ root, name, world, log }: ShelfOptions): Promise<string> {
+  const making = join(root, `.making-${name}`);
+  const leftover = `.leftover-${name}-`;
+  await rename(making, join(root, `${leftover}${uuid(world)}`)).catch(() => undefined);
+  await mkdir(making, { recursive: true, mode: 0o700 });
+  for (const found of (await readdir(root)).filter((entry) => entry.startsWith(leftover)))
+    await removeTree(join(root, found)).catch((reason: unknown) =>
+      log.warn("leftovers of an earlier run cannot be removed", { folder: join(root, found), error: String(reason) }),
+    );
+  return making;
+}
+
+async function readItems<Item extends { readonly id: string }>(place: string, log: Log): Promise<Map<string, Item>> {
+  const items = new Map<string, Item>();
+  for (const id of await readdir(place)) {
+    const item = await readRecord(join(place, id, recordFile));
+    if (item?.id === id) items.set(id, item as unknown as Item);
+    else log.warn("folder without a readable record is left alone", { folder: join(place, id) });
+  }
+  return items;
+}
+
+async function readRecord(path: string): Promise<{ readonly [key: string]: unknown } | undefined> {
   try {
-    return parse(await readFile(path, "utf8")) as unknown as Item;
+    const record = parse(await readFile(path, "utf8"));
+    return isObject(record) ? record : undefined;
   } catch {
     return undefined;
   }
 }
+
+/** A rename replaces no folder that holds something: one without a readable record, which we know nothing of. */
+const whoIsInTheWay = (folder: string) => (reason: NodeJS.ErrnoException) => {
+  if (!["ENOTEMPTY", "EEXIST", "ENOTDIR"].includes(reason.code ?? "")) throw reason;
+  throw new Fault(
+    "FailedPrecondition",
+    `${folder} is in the way and has no readable record: look at it, and move it away`,
+  );
+};
 
 async function writeRecord(path: string, item: unknown): Promise<void> {
   const file = await open(path, "w", 0o640);

@@ -19,13 +19,22 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { silent } from "../../base/log.ts";
 import { realWorld } from "../../base/world.ts";
-import { openStorage, type Storage, type VolumeWish } from "./storage.ts";
+import { openStorage, type Storage } from "./storage.ts";
+import type { VolumeWish } from "./things.ts";
 
 async function aStorage(t: TestContext): Promise<{ storage: Storage; root: string; reopen(): Promise<Storage> }> {
   const root = await mkdtemp(join(tmpdir(), "dir-"));
-  t.after(() => rm(root, { recursive: true, force: true }));
-  const reopen = (): Promise<Storage> => openStorage(root, realWorld, silent);
-  return { storage: await reopen(), root, reopen };
+  let storage = await openStorage(root, realWorld, silent);
+  t.after(async () => {
+    await storage.close();
+    await rm(root, { recursive: true, force: true });
+  });
+  const reopen = async (): Promise<Storage> => {
+    await storage.close();
+    storage = await openStorage(root, realWorld, silent);
+    return storage;
+  };
+  return { storage, root, reopen };
 }
 const wish = (name: string, change: Partial<VolumeWish> = {}): VolumeWish => ({
   name,

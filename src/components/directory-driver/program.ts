@@ -1,0 +1,93 @@
+/** The few programs of the system that do what Node has no call for, run to their very end. */
+import { spawn } from "node:child_process";
+import { Fault } from "../../base/fault.ts";
+
+export interface ProgramOptions {
+  /** Kills it. Even then its end is awaited: whoever tidies up after it must not race with it. */
+  readonly signal?: AbortSignal | undefined;
+  /** A complaint that is no failure. */
+  readonly forgives?: ((complaint: string) => boolean) | undefined;
+}
+
+export interface ProgramEnd {
+  readonly output: string;
+  /** The complaints that were forgiven. */
+  readonly forgiven: readonly string[];
+}
+
+/** No text of ours is translated, and nothing of our own environment leaks. */
+const environment = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C" };
+const complaintsMax = 10_000;
+
+export async function runProgram(
+  program: string,
+  args: readonly string[],
+  { signal, forgives = () => false }: ProgramOptions = {},
+): Promise<ProgramEnd> {
+  signal?.throwIfAborted();
+  const { code, output, complaints } = await endOf(program, args, signal);
+  if (signal?.aborted) throw Fault.from(signal.reason);
+  const serious = complaints.find((complaint) => !forgives(complaint));
+  const excused = code === 1 && complaints.length > 0 && complaints.length < complaintsMax;
+  if (code === 0 || (excused && serious === undefined)) return { output: output.trim(), forgiven: complaints };
+  const message = serious ?? complaints[0] ?? (code === null ? "was killed" : `ended with exit code ${code}`);
+  throw new Fault(codeFor(message), message.startsWith(`${program}: `) ? message : `${program}: ${message}`);
+}
+
+interface Ended {
+  /** Null when a signal ended it. */
+  readonly code: number | null;
+  readonly output: string;
+  readonly complaints: readonly string[];
+}
+
+function endOf(program: string, args: readonly string[], signal: AbortSignal | undefined): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { env: environment, stdio: ["ignore", "pipe", "pipe"] });
+    const kill = (): void => void child.kill("SIGKILL");
+    signal?.addEventListener("abort", kill, { once: true });
+    const output = gather(child.stdout);
+    const complaints = gather(child.stderr);
+    child.once("error", (reason) => reject(cannotRun(program, reason)));
+    child.once("close", (code) => {
+      signal?.removeEventListener("abort", kill);
+      resolve({ code, output: output().join("\n"), complaints: complaints() });
+    });
+  });
+}
+
+/** The lines of a stream, as many as anybody will look at. */
+function gather(stream: NodeJS.ReadableStream): () => readonly string[] {
+  const lines: string[] = [];
+  let rest = "";
+  stream.setEncoding("utf8").on("data", (text: string) => {
+    const parts = (rest + text).split("\n");
+    rest = parts.pop() ?? "";
+    lines.push(...parts.slice(0, complaintsMax - lines.length));
+  });
+  return () => (rest === "" ? lines : [...lines, rest]);
+}
+
+function cannotRun(program: string, reason: Error): Fault {
+  const missing = "code" in reason && reason.code === "ENOENT";
+  return missing
+    ? new Fault("FailedPrecondition", `${program} is not installed: it comes with coreutils and util-linux`)
+    : new Fault("Internal", `${program} cannot be run: ${reason.message}`);
+}
+
+const codeFor = (complaint: string): Fault["code"] => {
+  if (/no space left|quota exceeded/i.test(complaint)) return "ResourceExhausted";
+  return /unrecognized option|invalid option/.test(complaint) ? "FailedPrecondition" : "Internal";
+};
+
+const systemFaults: Readonly<Record<string, Fault["code"]>> = {
+  ENOSPC: "ResourceExhausted",
+  EDQUOT: "ResourceExhausted",
+  EFBIG: "OutOfRange",
+};
+
+/** What Node throws about a full disk and its like, in the protocol's words. Everything else stays as it is. */
+export function inProtocolWords(reason: unknown): unknown {
+  const code = reason instanceof Error && "code" in reason ? systemFaults[String(reason.code)] : undefined;
+  return code === undefined || reason instanceof Fault ? reason : new Fault(code, (reason as Error).message);
+}
