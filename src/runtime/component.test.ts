@@ -26,10 +26,18 @@ const status = (code: number, reason: string): HttpResponse =>
 /** A cluster of configmaps without any, and one lease that a test may hold. */
 let lease: Record<string, unknown> | undefined;
 let leaseWritable = true;
+const events: { reason: string; source: { component: string } }[] = [];
 const cluster: Handler = async ({ method, path, body }) => {
   if (path === "/api") return json(200, { versions: ["v1"] });
   if (path.startsWith("/api/v1/configmaps"))
     return json(200, { kind: "ConfigMapList", metadata: { resourceVersion: "1" }, items: [] });
+  if (path.includes("/events")) {
+    events.push(JSON.parse(String(body)));
+    return json(201, {
+      ...JSON.parse(String(body)),
+      metadata: { name: "e", namespace: "team", uid: "e", resourceVersion: "1" },
+    });
+  }
   if (!path.includes("/leases")) return status(404, "NotFound");
   if (method === "GET") return lease === undefined ? status(404, "NotFound") : json(200, lease);
   if (!leaseWritable) return status(500, "InternalError");
@@ -226,3 +234,18 @@ test("a watch that ends by itself ends the component with a word", () =>
   assert.rejects(run({ component: { watch: async () => undefined }, meanwhile: () => realWorld.sleep(1_000) }), {
     message: "the watch ended by itself",
   }));
+
+test("an event recorded on the way out still arrives", async () => {
+  const about = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "c", namespace: "team", uid: "u", resourceVersion: "1" },
+  };
+  const meanwhile = async ({ record }: ComponentContext): Promise<void> =>
+    record(about, { type: "Normal", reason: "Ready", message: "it is" });
+  await run({ meanwhile });
+  assert.deepEqual(
+    events.map(({ reason, source }) => [reason, source.component]),
+    [["Ready", "tester"]],
+  );
+});

@@ -16,6 +16,8 @@ import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import { uuid } from "../base/world.ts";
 import type { KubeApi, PathReader } from "../kube/api.ts";
+import type { EventRecorder } from "../kube/events.ts";
+import { createEventRecorder } from "../kube/events.ts";
 import type { Leadership } from "../kube/lease.ts";
 import { lead } from "../kube/lease.ts";
 import { parseAddress } from "./address.ts";
@@ -88,7 +90,9 @@ export async function runComponent(input: ComponentInput, spec: ComponentSpec): 
     if (server !== undefined) closers.push(() => server.close());
     const connection = await connectFor(input, spec, metrics, log);
     closers.push(connection.close);
-    const component = await spec.start(contextOf(input, connection, metrics, log, state));
+    const events = createEventRecorder({ api: connection.api, world, log, component: spec.name, host: hostname() });
+    closers.push(() => events.close(eventsMsMax));
+    const component = await spec.start(contextOf(input, connection, events, metrics, log, state));
     state.component = component;
     const watching = new AbortController();
     closers.push(() => watching.abort());
@@ -106,6 +110,9 @@ export async function runComponent(input: ComponentInput, spec: ComponentSpec): 
     for (const close of closers.reverse()) await close();
   }
 }
+
+/** For the events that wait to be sent when everything else has ended. */
+const eventsMsMax = 2_000;
 
 /** What the health pages and the hands look at while things come and go. */
 interface State {
@@ -162,6 +169,7 @@ const connectFor = (input: ComponentInput, spec: ComponentSpec, metrics: Metrics
 const contextOf = (
   { options, world, signal }: ComponentInput,
   { api }: Connection,
+  events: EventRecorder,
   metrics: Metrics,
   log: Log,
   state: State,
@@ -175,7 +183,7 @@ const contextOf = (
   resyncMs: options.resyncPeriod,
   signal,
   leading: () => (options.leaderElection ? state.leadership?.stillLeading() === true : true),
-  record: (about, event) => log.info("event", { about: about.metadata.name, ...event }),
+  record: events.record,
   observer: (queue) => queueObserver(metrics, queue),
 });
 
