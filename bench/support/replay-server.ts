@@ -27,24 +27,17 @@ function answerList(response: ServerResponse, query: URLSearchParams): void {
   );
 }
 
-/** As many events as the field selector says, made once and sent in pieces of a TLS record. */
-const streams = new Map<number, Buffer>();
+/** As many events as the field selector says. Like kube-apiserver, it sends each one by itself. */
+const frames = new Map<number, readonly Buffer[]>();
 async function answerWatch(response: ServerResponse, query: URLSearchParams): Promise<void> {
   const count = Number(query.get("fieldSelector")?.split("=").at(-1) ?? 0);
-  const made =
-    streams.get(count) ??
-    Buffer.from(
-      Array.from(
-        { length: count },
-        (_, index) => `${JSON.stringify({ type: "MODIFIED", object: contentAt(index) })}\n`,
-      ).join(""),
-    );
-  streams.set(count, made);
-  for (let at = 0; at < made.length; at += 16_384)
-    if (!response.write(made.subarray(at, at + 16_384)))
-      await new Promise((resolve) => response.once("drain", resolve));
+  const made = frames.get(count) ?? Array.from({ length: count }, (_, index) => frameAt(index));
+  frames.set(count, made);
+  for (const frame of made) if (!response.write(frame)) await new Promise((resolve) => response.once("drain", resolve));
   response.end();
 }
+const frameAt = (index: number): Buffer =>
+  Buffer.from(`${JSON.stringify({ type: "MODIFIED", object: contentAt(index) })}\n`);
 
 const server = createServer({ cert: certificate, key }, (request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? "/", "https://bench");

@@ -34,8 +34,6 @@ const explanations: Readonly<Record<string, Explain>> = {
   CERT_NOT_YET_VALID: (_, address) => `the certificate of ${address} is not valid yet; set the clock of this machine`,
   ERR_TLS_CERT_ALTNAME_INVALID: ({ server, serverName, origin }, address) =>
     `the certificate of ${address} is for other names than ${serverName ?? server.hostname}; correct ${origin.server}, or set tls-server-name`,
-  EPROTO: ({ origin }, address) =>
-    `${address} does not speak TLS; correct ${origin.server} to http:// or to the right port`,
   ERR_SSL_WRONG_VERSION_NUMBER: ({ origin }, address) =>
     `${address} does not speak TLS; correct ${origin.server} to http:// or to the right port`,
 };
@@ -45,9 +43,9 @@ export function faultOfFailure(reason: unknown, target: Target, reached: Reach):
   const code = codeOf(reason);
   const address = target.server.origin;
   const explain = explanations[code];
-  // Whatever has an explanation happened before the request was sent. The cause is left out: it adds only a stack.
-  if (explain !== undefined) return new Fault("Unavailable", explain(target, address));
-  if (code.startsWith("ERR_SSL_"))
+  // A connection that was open may end with the same codes, and then the outcome is unknown. No cause: it adds only a stack.
+  if (explain !== undefined && reached === "unsent") return new Fault("Unavailable", explain(target, address));
+  if (code === "EPROTO" || code.startsWith("ERR_SSL_"))
     return new Fault(
       "Unavailable",
       `${address} refused the TLS handshake (${code}); ${target.credentials.origin} may be no valid client certificate`,
@@ -63,7 +61,9 @@ export function faultOfFailure(reason: unknown, target: Target, reached: Reach):
 /** Several addresses of one host fail together as an AggregateError: the first speaks for all. */
 function codeOf(reason: unknown): string {
   if (reason instanceof AggregateError && reason.errors.length > 0) return codeOf(reason.errors[0]);
-  const { code } = reason as NodeJS.ErrnoException;
+  const { code, message } = reason as NodeJS.ErrnoException;
+  // Node has one code for all that OpenSSL dislikes; what is not TLS at all is told apart by the words.
+  if (code === "EPROTO" && message.includes("wrong version number")) return "ERR_SSL_WRONG_VERSION_NUMBER";
   return code ?? "unknown error";
 }
 

@@ -162,6 +162,17 @@ test("no more connections are opened than the limit, and an idle one closes", as
   );
 });
 
+test("a stream may be silent for longer than an idle connection may live", async () => {
+  await between(
+    (_request, response) => {
+      response.write("first ");
+      setTimeout(() => response.end("last"), 60);
+    },
+    async (send) => assert.equal((await send({ stream: true })).text, "first last"),
+    { transport: { socketIdleMsMax: 10 } },
+  );
+});
+
 test("an answer in gzip is decoded, and one that lies about it is a fault", async () => {
   const text = JSON.stringify({ items: Array.from({ length: 1_000 }, () => "ü") });
   await between(
@@ -430,12 +441,20 @@ const failures: readonly { code: string; reached: "sent" | "unsent"; fault: stri
   { code: "EHOSTUNREACH", reached: "unsent", fault: "Unavailable", says: /cannot be reached; correct the address/ },
   { code: "CERT_NOT_YET_VALID", reached: "unsent", fault: "Unavailable", says: /is not valid yet; set the clock/ },
   {
+    code: "EPROTO",
+    reached: "unsent",
+    fault: "Unavailable",
+    says: /refused the TLS handshake \(EPROTO\)/,
+  },
+  {
     code: "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED",
     reached: "sent",
     fault: "Unavailable",
     says: /refused the TLS handshake .*users\[0\]/,
   },
   { code: "ECONNRESET", reached: "unsent", fault: "Unavailable", says: /may be starting or stopping/ },
+  { code: "ETIMEDOUT", reached: "unsent", fault: "Unavailable", says: /cannot be reached/ },
+  { code: "ETIMEDOUT", reached: "sent", fault: "Lost", says: /was cut before the answer was complete/ },
   { code: "ECONNRESET", reached: "sent", fault: "Lost", says: /was cut before the answer was complete/ },
 ];
 for (const { code, reached, fault, says } of failures)
