@@ -2,7 +2,9 @@
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { resolve } from "node:path";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { test } from "node:test";
 import packageFile from "../package.json" with { type: "json" };
 
@@ -45,4 +47,52 @@ test("a reader that closes the pipe early is no failure", async () => {
   child.stderr.setEncoding("utf8").on("data", (text) => (said += text));
   const [code] = await once(child, "close");
   assert.deepEqual([code, said], [0, ""]);
+});
+
+const controller = (...argv: string[]): Promise<Ended> =>
+  started("snapshot-controller", "--retry-crd-interval-max=1s", ...argv);
+
+test("a component with a bad flag value exits with 1 and one line", async () =>
+  assert.deepEqual(await controller("--worker-threads=many"), {
+    code: 1,
+    out: "",
+    error:
+      'snapkeep snapshot-controller: --worker-threads: "many" is not valid: expected a whole number from 1 to 10000; for example --worker-threads=10\n',
+  }));
+
+test("a component with a kubeconfig that is not there exits with 1 and one line that names it", async () => {
+  const { code, error } = await controller("--kubeconfig=/nowhere/config");
+  assert.equal(code, 1);
+  assert.match(error, /^snapkeep snapshot-controller: .*\/nowhere\/config.*\n$/);
+  assert.equal(error.split("\n").length, 2);
+});
+
+test("a component waits for an unreachable server as long as its flag says, then exits with 1 and one last line", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "cli-"));
+  const file = join(folder, "config");
+  const server = "https://127.0.0.1:1";
+  writeFileSync(
+    file,
+    JSON.stringify({
+      "current-context": "c",
+      contexts: [{ name: "c", context: { cluster: "k", user: "u" } }],
+      clusters: [{ name: "k", cluster: { server } }],
+      users: [{ name: "u", user: { token: "t0ken" } }],
+    }),
+  );
+  const startedAt = performance.now();
+  const { code, error } = await controller(`--kubeconfig=${file}`);
+  rmSync(folder, { recursive: true });
+  assert.equal(code, 1);
+  assert.ok(performance.now() - startedAt >= 1_000);
+  const [waiting, last, ...rest] = error.split("\n");
+  assert.match(
+    waiting ?? "",
+    /^W.* snapshot-controller\] waiting for the API server reason="nothing answers at https:\/\/127\.0\.0\.1:1/,
+  );
+  assert.equal(
+    last,
+    `snapkeep snapshot-controller: nothing answers at ${server} (clusters[0].cluster.server in ${file}); start the API server or correct the address`,
+  );
+  assert.deepEqual(rest, [""]);
 });

@@ -129,15 +129,14 @@ async function serveStatus(
 ): Promise<Server | undefined> {
   const address = parseAddress(options.httpEndpoint);
   if (address === undefined) return undefined;
-  const lost: Check = () => (state.leadership?.stillLeading() === false ? "the lease is lost" : undefined);
-  const part = (name: string, check: Check): Readonly<Record<string, Check>> => ({ [name]: check });
   const pages = statusPages({
     metrics,
     metricsPath: options.metricsPath,
     ready: () => (state.component === undefined ? "waiting for the API server" : state.component.ready?.()),
     health: {
-      ...(options.leaderElection ? part("leader-election", lost) : {}),
-      ...part("component", () => firstProblem(state.component?.health ?? {})),
+      // There also without an election: a probe of a manifest must not fail because of a flag.
+      "leader-election": () => (state.leadership?.stillLeading() === false ? "the lease is lost" : undefined),
+      component: () => firstProblem(state.component?.health ?? {}),
     },
   });
   const server = await overHttp(pages, { address, log, world });
