@@ -6,6 +6,12 @@ import type { CommandRow } from "../runtime/command.ts";
 
 export const commands: readonly CommandRow[] = [
   {
+    name: "up",
+    summary: "Run everything in one process and show it at work.",
+    kind: "component",
+    load: () => import("./commands/up.ts"),
+  },
+  {
     name: "apiserver",
     summary: "Run the embedded Kubernetes API server.",
     kind: "component",

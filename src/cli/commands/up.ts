@@ -1,0 +1,59 @@
+/** `snapkeep up`: everything there is in one process, on this machine, without a cluster. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { defineCommand } from "../../runtime/command.ts";
+import { bool, integer } from "../../runtime/flag-kinds.ts";
+import { createLog } from "../../runtime/log.ts";
+import { startStack } from "../up/stack.ts";
+import { tour } from "../up/tour.ts";
+
+export const command = defineCommand({
+  flags: {
+    exit: bool({ default: false, help: "End after the tour; the exit code says whether every step held." }),
+    tour: bool({ default: true, help: "Take, check and delete a snapshot before your eyes." }),
+    port: integer({ default: 0, min: 0, max: 65_535, help: "Port of the API server; 0 takes any free one." }),
+    verbosity: integer({ name: "v", default: 0, min: 0, max: 10, help: "Detail of the log." }),
+  },
+  examples: [
+    { does: "See it work, then use it with kubectl until Ctrl-C", line: "snapkeep up" },
+    { does: "See it work and leave, for a script", line: "snapkeep up --exit" },
+  ],
+  async run({ options, world, signal, out, error, version }) {
+    const folder = await mkdtemp(join(tmpdir(), "snapkeep-"));
+    const stopping = new AbortController();
+    const stop = (): void => stopping.abort();
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      const startedAt = world.elapsed();
+      const log = createLog({ format: "text", verbosity: options.verbosity, name: "up", world, out: error });
+      const stack = await startStack({
+        world,
+        log,
+        version,
+        port: options.port,
+        root: join(folder, "storage"),
+        signal: stopping.signal,
+      });
+      const kubeconfig = join(folder, "kubeconfig");
+      await writeFile(kubeconfig, stack.api.kubeconfig, { mode: 0o600 });
+      out.write(
+        `snapkeep ${version} is up after ${Math.round(world.elapsed() - startedAt)} ms: API server, snapshot-controller, csi-snapshotter, directory-driver\n\n`,
+      );
+      const held = options.tour ? await tour({ stack, world, out, signal: stopping.signal }) : true;
+      if (!options.exit) {
+        out.write(
+          `\nKubernetes API at ${stack.api.url}. In another terminal:\n\n  export KUBECONFIG=${kubeconfig}\n  kubectl api-resources --api-group snapshot.storage.k8s.io\n\nCtrl-C ends it and removes ${folder}.\n`,
+        );
+        if (!signal.aborted)
+          await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+      }
+      stop();
+      await stack.stopped;
+      return held ? 0 : 1;
+    } finally {
+      stop();
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+});

@@ -1,0 +1,97 @@
+/** The whole stack in one process: embedded API server, snapshot-controller, sidecar and directory-driver, wired without sockets. */
+import { snapshotCrds } from "../../api/crds/index.ts";
+import type { ApiObject } from "../../apiserver/contracts.ts";
+import { type ServedApi, serveApi } from "../../apiserver/serve/https.ts";
+import type { Handler } from "../../base/http.ts";
+import type { Log } from "../../base/log.ts";
+import type { World } from "../../base/world.ts";
+import { createCsiSnapshotter } from "../../components/csi-snapshotter/index.ts";
+import { createDirectoryDriver, type DirectoryDriver } from "../../components/directory-driver/index.ts";
+import { createSnapshotController } from "../../components/snapshot-controller/index.ts";
+import { type CsiClient, createCsiClientOver } from "../../csi/client.ts";
+import { createLocks, layered, locked } from "../../csi/layers.ts";
+import { unaryOf } from "../../csi/serve.ts";
+import type { KubeApi } from "../../kube/api.ts";
+import { createClient } from "../../kube/client.ts";
+import { createEventRecorder } from "../../kube/events.ts";
+
+export const driverName = "directory.snapkeep.dev";
+
+export interface StackOptions {
+  readonly world: World;
+  readonly log: Log;
+  readonly version: string;
+  readonly port: number;
+  /** Where volumes and snapshots lie. */
+  readonly root: string;
+  readonly signal: AbortSignal;
+}
+
+export interface Stack {
+  readonly api: ServedApi;
+  /** Speaks to the API server without a socket. */
+  readonly client: KubeApi;
+  readonly driver: DirectoryDriver;
+  readonly csi: CsiClient;
+  /** Resolves when everything has stopped. */
+  readonly stopped: Promise<void>;
+}
+
+const backoff = { startMs: 1_000, maxMs: 60_000 };
+
+export async function startStack({ world, log, version, port, root, signal }: StackOptions): Promise<Stack> {
+  const definitions = snapshotCrds(3) as unknown as readonly ApiObject[];
+  const api = await serveApi({
+    world,
+    log,
+    host: "127.0.0.1",
+    port,
+    tokenFile: "",
+    featureGates: {},
+    version,
+    definitions,
+  });
+  const asAdmin: Handler = (request) =>
+    api.handler({ ...request, headers: { ...request.headers, authorization: `Bearer ${api.token}` } });
+  const clientFor = (name: string): KubeApi => createClient({ handler: asAdmin, world, userAgent: name });
+  const driver = await createDirectoryDriver({
+    root,
+    name: driverName,
+    nodeId: "laptop",
+    version,
+    snapshotDelayMs: 0,
+    snapshotSecret: "",
+    world,
+    log,
+  });
+  const csi = createCsiClientOver(layered(unaryOf(driver.services), locked(createLocks())), { world, log });
+  const components = [
+    snapshotController(clientFor("snapshot-controller"), world, log),
+    sidecar(clientFor("csi-snapshotter"), csi, world, log),
+  ];
+  const running = components.flatMap((component) => [component.watch(signal), component.run(signal)]);
+  const stopped = Promise.all([api.run(signal), ...running]).then(() => api.close());
+  return { api, client: clientFor("snapkeep-up"), driver, csi, stopped };
+}
+
+function snapshotController(api: KubeApi, world: World, log: Log) {
+  const { record } = createEventRecorder({ api, world, log, component: "snapshot-controller" });
+  const options = { preventVolumeModeConversion: true, nodeOf: () => undefined };
+  return createSnapshotController({ api, world, log, options, workers: 10, backoff, record });
+}
+
+function sidecar(api: KubeApi, csi: CsiClient, world: World, log: Log) {
+  const { record } = createEventRecorder({ api, world, log, component: `csi-snapshotter ${driverName}` });
+  return createCsiSnapshotter({
+    api,
+    csi,
+    facts: { driver: driverName, canListSnapshots: true },
+    options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
+    world,
+    log,
+    callsAtOnce: 10,
+    backoff,
+    poll: backoff,
+    record,
+  });
+}
