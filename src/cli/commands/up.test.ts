@@ -9,7 +9,11 @@ import { runCommandLine } from "../run.ts";
 test("the tour holds at every step, says so, and leaves nothing on disk", async () => {
   const before = readdirSync(tmpdir());
   let said = "";
-  const out = { write: (text: string) => void (said = `${said}${text}`) };
+  const out = {
+    write: (text: string) => {
+      said += text;
+    },
+  };
   const context = {
     environment: {},
     signal: new AbortController().signal,
