@@ -8,6 +8,8 @@ import { namespaceStrategy, nodeStrategy } from "./cluster.ts";
 import { configMapStrategy, secretStrategy } from "./configs.ts";
 import { type DataSourceTable, kubernetesDataSources } from "./data-sources.ts";
 import { coreEventStrategy, leaseStrategy, modernEventStrategy } from "./events.ts";
+import { podStrategy } from "./pods.ts";
+import { serviceStrategy } from "./services.ts";
 import {
   attachmentStrategy,
   capacityStrategy,
@@ -16,6 +18,7 @@ import {
   storageClassStrategy,
 } from "./storage.ts";
 import { volumeStrategy } from "./volumes.ts";
+import { workloadStrategies } from "./workloads.ts";
 
 export interface StrategyOptions {
   /** What becomes of a claim's data sources; Kubernetes' own treatment unless another is given. */
@@ -31,7 +34,10 @@ export const createStrategies = ({
   "/Node": nodeStrategy,
   "/PersistentVolume": volumeStrategy,
   "/PersistentVolumeClaim": createClaimStrategy(dataSources),
+  "/Pod": podStrategy,
   "/Secret": secretStrategy,
+  "/Service": serviceStrategy,
+  ...workloadStrategies,
   ...rbacStrategies,
   ...reviewStrategies,
   ...webhookConfigurationStrategies,
