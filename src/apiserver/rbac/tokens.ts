@@ -2,8 +2,6 @@
 import { Fault } from "../../base/fault.ts";
 import type { User } from "../contracts.ts";
 
-export type Authenticate = (headers: Readonly<Record<string, string>>) => User | undefined;
-
 const everyone = "system:authenticated";
 
 /** Fields may be quoted; a quote inside of quotes is doubled. Empty lines and lines beginning with # are skipped. */
@@ -31,17 +29,3 @@ function fieldsOf(line: string): readonly string[] {
   const fields = line.matchAll(/(?:^|,)\s*(?:"((?:[^"]|"")*)"|([^,]*))\s*/g);
   return [...fields].map(([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain?.trim() ?? "");
 }
-
-/** Undefined: nobody we know, and nobody unnamed is let in. */
-export const createAuthenticator =
-  (users: ReadonlyMap<string, User>): Authenticate =>
-  (headers) => {
-    const [, token] = /^bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? "") ?? [];
-    return token === undefined ? undefined : users.get(token);
-  };
-
-/** A service account is a user of this name, and of three groups. */
-export const serviceAccountUser = (namespace: string, name: string): User => ({
-  name: `system:serviceaccount:${namespace}:${name}`,
-  groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, everyone],
-});

@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { type Runner, startRunner } from "./runner.ts";
+import type { Script } from "./script.ts";
+import { claimScripts, sourceScripts } from "./scripts/claims.ts";
+
+function compareAll(title: string, featureGates: Readonly<Record<string, boolean>>, scripts: readonly Script[]): void {
+  describe(title, () => {
+    let runner: Runner;
+    before(async () => {
+      runner = await startRunner(featureGates);
+    });
+    after(() => runner.stop());
+    for (const script of scripts)
+      test(`${title}: ${script.name}`, async () => {
+        const { ours, theirs } = await runner.compare(script);
+        assert.deepEqual(ours, theirs);
+      });
+  });
+}
+
+const gate = "CrossNamespaceVolumeDataSource";
+compareAll("as the real server", { [gate]: false }, [...sourceScripts, ...claimScripts]);
+compareAll("as the real server with sources elsewhere allowed", { [gate]: true }, sourceScripts);

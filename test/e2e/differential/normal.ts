@@ -1,0 +1,56 @@
+/** Takes out of an answer what differs by nature between two servers, or between two runs of one. */
+import { isObject, type JsonObject, type JsonValue } from "../../../src/base/json.ts";
+
+const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+const time = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
+const address = /\b10\.96\.\d+\.\d+\b/g;
+
+const words: Readonly<Record<string, string>> = {
+  resourceVersion: "<version>",
+  nodePort: "<port>",
+  continue: "<continue>",
+};
+
+const plainText = (text: string): string =>
+  text.replace(uuid, "<uid>").replace(time, "<time>").replace(address, "<address>");
+
+/**
+ * Where we differ from the real server on purpose. Each is a change to both answers before they are compared; a test
+ * makes sure that each is still needed.
+ */
+export const accepted: readonly { readonly why: string; readonly change: (text: string) => string }[] = [
+  {
+    why: "after a line break, the real server prints a difference of internal Go structs; we name the changed fields",
+    change: (text) =>
+      text.replace(/( is immutable after creation| it was previously negative\)|for bound claims)\n[\s\S]*$/, "$1"),
+  },
+];
+
+export function normal(value: JsonValue | undefined, touched: Set<string>, key = ""): JsonValue {
+  if (value === undefined || value === null) return null;
+  if (typeof value === "string") return normalText(value, touched, key);
+  if (typeof value === "number" && words[key] !== undefined) return words[key] ?? value;
+  if (Array.isArray(value)) return value.map((item) => normal(item, touched));
+  return isObject(value) ? normalObject(value, touched) : value;
+}
+
+function normalText(text: string, touched: Set<string>, key: string): string {
+  if (words[key] !== undefined && text !== "" && text !== "0") return words[key] ?? text;
+  return accepted.reduce((current, { why, change }) => {
+    const changed = change(current);
+    if (changed !== current) touched.add(why);
+    return changed;
+  }, plainText(text));
+}
+
+function normalObject(object: JsonObject, touched: Set<string>): JsonObject {
+  const { generateName, name } = object;
+  const isGenerated = typeof generateName === "string" && typeof name === "string" && name.startsWith(generateName);
+  const entries = Object.entries(object)
+    .filter(([key]) => key !== "managedFields")
+    .map(([key, value]) => [
+      plainText(key),
+      key === "name" && isGenerated ? `${generateName}<random>` : normal(value, touched, key),
+    ]);
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,181 @@
+/** Runs request scripts against the embedded API server and a real one, side by side. */
+import { Agent, request } from "node:https";
+import { setTimeout as delay } from "node:timers/promises";
+import type { User } from "../../../src/apiserver/contracts.ts";
+import { createApiServer } from "../../../src/apiserver/server.ts";
+import { readAll } from "../../../src/base/http.ts";
+import { isObject, type JsonValue, parse } from "../../../src/base/json.ts";
+import { realWorld } from "../../../src/base/world.ts";
+import { type ControlPlane, startControlPlane } from "../harness/control-plane.ts";
+import { normal } from "./normal.ts";
+import type { Person, Script, Step } from "./script.ts";
+
+export interface Outcome {
+  readonly status: number;
+  readonly warnings: string;
+  readonly body: JsonValue;
+}
+
+interface RawAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+/** One of the two servers. */
+interface Side {
+  ask(step: Step): Promise<RawAnswer>;
+}
+
+const groupsOf: Readonly<Record<Person, readonly string[]>> = { alice: ["dev"], bob: [] };
+const everyone = "system:authenticated";
+const patchTypes: Readonly<Record<string, string>> = {
+  json: "application/json-patch+json",
+  merge: "application/merge-patch+json",
+  strategic: "application/strategic-merge-patch+json",
+  apply: "application/apply-patch+yaml",
+};
+
+const headersOf = ({ type, body }: Step): Record<string, string> =>
+  body === undefined ? {} : { "content-type": patchTypes[type ?? ""] ?? type ?? "application/json" };
+const textOf = ({ body }: Step): string | undefined =>
+  body === undefined || typeof body === "string" ? body : JSON.stringify(body);
+
+function embeddedSide(featureGates: Readonly<Record<string, boolean>>): Side & { stop(): void } {
+  const stop = new AbortController();
+  const masters: User = { name: "admin", groups: ["system:masters", everyone] };
+  const server = createApiServer({
+    world: realWorld,
+    featureGates,
+    authenticate: ({ headers }) => {
+      const person = headers.person as Person | undefined;
+      return person === undefined ? masters : { name: person, groups: [...groupsOf[person], everyone] };
+    },
+  });
+  server.run(stop.signal).catch((reason) => {
+    throw reason;
+  });
+  return {
+    stop: () => stop.abort(),
+    async ask(step) {
+      const { status, headers, body } = await server.handler({
+        method: step.method,
+        path: step.path,
+        headers: { ...headersOf(step), ...(step.as === undefined ? {} : { person: step.as }) },
+        body: textOf(step),
+      });
+      return { status, headers, text: await readAll(body) };
+    },
+  };
+}
+
+async function realSide(
+  featureGates: Readonly<Record<string, boolean>>,
+): Promise<Side & { readonly plane: ControlPlane }> {
+  const people = Object.entries(groupsOf) as [Person, readonly string[]][];
+  const plane = await startControlPlane({
+    featureGates,
+    tokens: people.map(([user, groups]) => ({ user, groups, token: `${user}-token` })),
+  });
+  const agent = new Agent({ keepAlive: true, ca: plane.authority.certificate });
+  return {
+    plane,
+    ask: (step) => send(plane, agent, step),
+  };
+}
+
+const send = (plane: ControlPlane, agent: Agent, step: Step): Promise<RawAnswer> =>
+  new Promise((resolve, reject) => {
+    const authorization = `Bearer ${step.as === undefined ? plane.token : `${step.as}-token`}`;
+    const outgoing = request(
+      new URL(step.path, plane.url),
+      { method: step.method, agent, headers: { ...headersOf(step), authorization } },
+      (incoming) => {
+        const chunks: Buffer[] = [];
+        incoming.on("data", (chunk: Buffer) => void chunks.push(chunk));
+        incoming.on("error", reject).on("end", () =>
+          resolve({
+            status: incoming.statusCode ?? 0,
+            headers: incoming.headers as Record<string, string>,
+            text: Buffer.concat(chunks).toString("utf8"),
+          }),
+        );
+      },
+    );
+    outgoing.on("error", reject).end(textOf(step));
+  });
+
+const untilMsMax = 20_000;
+const pauseMs = 40;
+
+async function answered(side: Side, step: Step): Promise<RawAnswer> {
+  const givenUpAt = performance.now() + untilMsMax;
+  for (;;) {
+    const answer = await side.ask(step);
+    if (step.until === undefined) return answer;
+    const body = bodyOf(answer);
+    if (step.until(isObject(body) ? body : {}, answer.status)) return answer;
+    if (performance.now() > givenUpAt) return answer;
+    await delay(pauseMs);
+  }
+}
+
+const isJson = ({ headers }: RawAnswer): boolean => headers["content-type"]?.includes("json") === true;
+const bodyOf = (answer: RawAnswer): JsonValue =>
+  isJson(answer) && answer.text !== "" ? parse(answer.text) : answer.text;
+
+/** What was answered, without what must differ. */
+function outcomeOf(step: Step, answer: RawAnswer, touched: Set<string>): Outcome {
+  if (step.codeOnly === true) return { status: answer.status, warnings: "", body: null };
+  return {
+    status: answer.status,
+    warnings: answer.headers.warning ?? "",
+    body: normal(bodyOf(answer), touched),
+  };
+}
+
+function filledIn(step: Step, namespace: string, id: string): Step {
+  const fill = (text: string): string => text.replaceAll("$NS", namespace).replaceAll("$ID", id);
+  const body = textOf(step);
+  return { ...step, path: fill(step.path), ...(body === undefined ? {} : { body: fill(body) }) };
+}
+
+export interface Runner {
+  /** The two lists of outcomes, step by step. */
+  compare(script: Script): Promise<{ readonly ours: readonly Outcome[]; readonly theirs: readonly Outcome[] }>;
+  /** The accepted differences that were met so far. */
+  readonly touched: ReadonlySet<string>;
+  stop(): void;
+}
+
+export async function startRunner(featureGates: Readonly<Record<string, boolean>> = {}): Promise<Runner> {
+  const embedded = embeddedSide(featureGates);
+  const real = await realSide(featureGates);
+  const touched = new Set<string>();
+  let count = 0;
+
+  const runOn = async (side: Side, script: Script, number: number): Promise<readonly Outcome[]> => {
+    const namespace = `ns-${number}`;
+    await side.ask({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: namespace } } });
+    const outcomes: Outcome[] = [];
+    for (const step of script.steps) {
+      const filled = filledIn(step, namespace, `id-${number}`);
+      outcomes.push(outcomeOf(filled, await answered(side, filled), touched));
+    }
+    return outcomes;
+  };
+
+  return {
+    touched,
+    async compare(script) {
+      count += 1;
+      const number = count;
+      const [ours, theirs] = await Promise.all([runOn(embedded, script, number), runOn(real, script, number)]);
+      return { ours, theirs };
+    },
+    stop() {
+      embedded.stop();
+      real.plane.stop();
+    },
+  };
+}
