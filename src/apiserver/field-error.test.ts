@@ -56,12 +56,15 @@ const numbers: readonly [number, string][] = [
   [1.5, "1.5"],
   [0.0001, "0.0001"],
   [0.00001, "1e-05"],
-  [1e20, "100000000000000000000"],
+  [9e15, "9000000000000000"],
+  [1234567.5, "1.2345675e+06"],
+  [123456.5, "123456.5"],
+  [1e20, "1e+20"],
   [1e21, "1e+21"],
   [-2.5e-7, "-2.5e-07"],
 ];
 for (const [value, text] of numbers)
-  test(`the float ${text} is printed as Go prints it`, () => assert.equal(goNumber(value), text));
+  test(`the number ${text} is printed as Go prints it`, () => assert.equal(goNumber(value), text));
 
 test("JSON inside of a message has sorted keys and escaped angle brackets", () => {
   assert.equal(goJson({ b: "<&>", a: 1n, c: undefined }), '{"a":1,"b":"\\u003c\\u0026\\u003e"}');

@@ -35,12 +35,18 @@ function escapedRune(character: string): string {
   return code > 0xffff ? `\\U${code.toString(16).padStart(8, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`;
 }
 
-/** fmt's %v of a float64: shortest digits, an exponent below 1e-4 and from 1e21 on, exponents of two digits at least. */
-export function goNumber(value: number): string {
+/** fmt's %v of a decoded JSON number: a whole one is an int64 there, any other a float64. */
+export const goNumber = (value: number): string =>
+  Number.isInteger(value) && Math.abs(value) < 2 ** 63 ? String(value) : goFloat(value);
+
+/** %v of a float64, which is also strconv's 'g': shortest digits, an exponent of two digits at least below 1e-4 and from 1e6 on. */
+export function goFloat(value: number): string {
+  if (Number.isNaN(value)) return "NaN";
   const size = Math.abs(value);
   if (size === Number.POSITIVE_INFINITY) return value > 0 ? "+Inf" : "-Inf";
-  if (size === 0 || (size >= 1e-4 && size < 1e21)) return Object.is(value, -0) ? "-0" : String(value);
   const [digits = "", exponent = "+0"] = value.toExponential().split("e");
+  const power = Number(exponent);
+  if (size === 0 || (power >= -4 && power < 6)) return Object.is(value, -0) ? "-0" : String(value);
   return `${digits}e${exponent.slice(0, 1)}${exponent.slice(1).padStart(2, "0")}`;
 }
 

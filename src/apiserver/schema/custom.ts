@@ -2,13 +2,14 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { ApiObject, FieldError, Shape } from "../contracts.ts";
 import { invalid, wholeObject } from "../field-error.ts";
-import { correlate } from "./correlate.ts";
+import { type Correlation, correlate } from "./correlate.ts";
 import { versionsOf } from "./definition/spec.ts";
 import { object, text } from "./definition/view.ts";
 import { coerceEmbedded, embeddedErrors, fitMetadata } from "./embedded.ts";
 import { duplicatesIn } from "./list-types.ts";
 import { readSchema, type SchemaNode } from "./node.ts";
 import { applyDefaults, dropNulls, prune } from "./prune.ts";
+import { createRuleSet } from "./rule-set.ts";
 import { validateValue } from "./validate.ts";
 
 export function schemaOf(definition: JsonObject, version: string): SchemaNode {
@@ -18,6 +19,7 @@ export function schemaOf(definition: JsonObject, version: string): SchemaNode {
 
 export function createCustomShape(definition: ApiObject, version: string): Shape {
   const root = schemaOf(definition, version);
+  const ruleSet = createRuleSet(root);
   const kind = {
     group: text(object(definition.spec).group),
     version,
@@ -32,8 +34,10 @@ export function createCustomShape(definition: ApiObject, version: string): Shape
     },
     defaults: (candidate) => applyDefaults(root, candidate),
     validate: (candidate, old, subresource = "") => {
-      const errors = [...schemaErrors(root, candidate, old, subresource), ...duplicates(root, candidate, old)];
-      return errors.some(isBlocking) && hasRules(root) ? [...errors, notAllChecked] : errors;
+      const relation = old === undefined ? undefined : correlate(root, candidate, old);
+      const errors = [...schemaErrors(root, candidate, relation, subresource), ...duplicates(root, candidate, old)];
+      if (ruleSet === undefined) return errors;
+      return [...errors, ...(errors.some(isBlocking) ? [notAllChecked] : ruleSet.check(candidate, old, relation))];
     },
   };
 }
@@ -42,10 +46,9 @@ export function createCustomShape(definition: ApiObject, version: string): Shape
 function schemaErrors(
   root: SchemaNode,
   candidate: ApiObject,
-  old: ApiObject | undefined,
+  relation: Correlation | undefined,
   subresource: string,
 ): readonly FieldError[] {
-  const relation = old === undefined ? undefined : correlate(root, candidate, old);
   if (subresource !== "status")
     return [...validateValue(root, candidate, relation), ...embeddedErrors(root, candidate)];
   const status = root.properties.get("status");
@@ -71,10 +74,3 @@ const notAllChecked = invalid(
   null,
   "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation",
 );
-
-function hasRules(schema: SchemaNode): boolean {
-  if (schema.rules.length > 0 || (schema.items !== undefined && hasRules(schema.items))) return true;
-  if (typeof schema.additional === "object" && hasRules(schema.additional)) return true;
-  for (const property of schema.properties.values()) if (hasRules(property)) return true;
-  return false;
-}

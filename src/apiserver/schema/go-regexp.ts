@@ -6,6 +6,8 @@ export interface Pattern {
   /** As written in the schema: it stands in messages. */
   readonly source: string;
   test(text: string): boolean;
+  /** The matches from left to right, at most `max` of them unless that is negative. */
+  findAll(text: string, max: number): readonly string[];
   /** Why the pattern is none. */
   readonly problem?: string;
 }
@@ -63,10 +65,14 @@ function compile(source: string): Pattern {
   try {
     const translated = translate(cursor);
     const expression = new RegExp(translated, `u${cursor.flags}`);
-    return { source, test: (text) => expression.test(text) };
+    const findAll = (text: string, max: number): readonly string[] => {
+      const found = [...text.matchAll(new RegExp(expression, `${expression.flags}g`))].map(([match]) => match);
+      return max < 0 ? found : found.slice(0, max);
+    };
+    return { source, test: (text) => expression.test(text), findAll };
   } catch (reason) {
     const problem = reason instanceof Error ? reason.message : String(reason);
-    return { source, test: () => false, problem };
+    return { source, test: () => false, findAll: () => [], problem };
   }
 }
 

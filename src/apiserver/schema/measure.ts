@@ -1,6 +1,6 @@
 /** Numbers, texts and lists against their bounds. */
 import { equal, type JsonValue } from "../../base/json.ts";
-import { goNumber } from "../go-text.ts";
+import { goFloat } from "../go-text.ts";
 import { type Finding, note } from "./finding.ts";
 import type { Bounds, SchemaNode } from "./node.ts";
 
@@ -59,27 +59,37 @@ function checkMultiple({ value, path, finding }: NumberCheck, factor: number): v
       kind: "invalid",
       path,
       value: factor,
-      message: `factor MultipleOf declared for ${path} must be positive: ${goNumber(factor)}`,
+      message: `factor MultipleOf declared for ${path} must be positive: ${shownBound(factor, value)}`,
     });
   else if (!isMultiple(value, factor))
     note(finding, {
       kind: "invalid",
       path,
       value,
-      message: `${path} in body should be a multiple of ${goNumber(factor)}`,
+      message: `${path} in body should be a multiple of ${shownBound(factor, value)}`,
     });
 }
 
 function checkLeast({ bounds, value, path, finding }: NumberCheck, least: number): void {
   if (bounds.exclusiveMinimum ? value > least : value >= least) return;
   const words = bounds.exclusiveMinimum ? "greater than" : "greater than or equal to";
-  note(finding, { kind: "invalid", path, value, message: `${path} in body should be ${words} ${goNumber(least)}` });
+  note(finding, {
+    kind: "invalid",
+    path,
+    value,
+    message: `${path} in body should be ${words} ${shownBound(least, value)}`,
+  });
 }
 
 function checkMost({ bounds, value, path, finding }: NumberCheck, most: number): void {
   if (bounds.exclusiveMaximum ? value < most : value <= most) return;
   const words = bounds.exclusiveMaximum ? "less than" : "less than or equal to";
-  note(finding, { kind: "invalid", path, value, message: `${path} in body should be ${words} ${goNumber(most)}` });
+  note(finding, {
+    kind: "invalid",
+    path,
+    value,
+    message: `${path} in body should be ${words} ${shownBound(most, value)}`,
+  });
 }
 
 /** A bound is compared as the value's own Go type; a bound that does not fit the schema's type is a problem of its own. */
@@ -106,6 +116,9 @@ export function isJsonInteger(value: number): boolean {
   const distance = Math.abs(value - nearest);
   return distance / Math.min(Math.abs(value) + Math.abs(nearest), Number.MAX_VALUE) < 1e-9;
 }
+
+/** A bound is printed as the Go type it was compared as. */
+const shownBound = (bound: number, value: number | bigint): string => (isWhole(value) ? String(bound) : goFloat(bound));
 
 const runes = (text: string): number => {
   let count = 0;

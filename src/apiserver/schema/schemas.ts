@@ -3,8 +3,8 @@
 import { builtInShape } from "../builtin/shape.ts";
 import type { ApiObject, Schemas, Shape } from "../contracts.ts";
 import { createCustomShape } from "./custom.ts";
+import { judgeRules } from "./definition/rules.ts";
 import { definitionShape } from "./definition/shape.ts";
-import type { RuleJudgeFor } from "./definition/spec.ts";
 import { createDefinitionStrategy } from "./definition/strategy.ts";
 
 /** One definition object is never changed, so what was made of it holds as long as it lives. */
@@ -18,13 +18,11 @@ function customShape(definition: ApiObject, version: string): Shape {
   return shape;
 }
 
-const noRules: RuleJudgeFor = () => () => [];
-
 export const schemas: Schemas = {
   builtIn: (group, version, kind) =>
     group === "apiextensions.k8s.io" && kind === "CustomResourceDefinition"
       ? definitionShape
       : builtInShape(group, version, kind),
   custom: customShape,
-  definitions: createDefinitionStrategy(noRules),
+  definitions: createDefinitionStrategy(judgeRules),
 };

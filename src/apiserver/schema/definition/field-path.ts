@@ -1,13 +1,13 @@
 /** Paths into a schema as `fieldPath` of a rule and selectable fields write them: ".spec.a", ".spec['a b']". */
 import type { SchemaNode } from "../node.ts";
 
-type FieldPath =
+export type FieldPathResult =
   | { readonly kind: "good"; readonly path: string; readonly schema: SchemaNode }
   | { readonly kind: "bad"; readonly problem: string };
 
 const token = /'(?:\\.|[^'\\])*'|[.[\]]|[^.[\]]+/gy;
 
-export function fieldPathIn(text: string, root: SchemaNode, brackets = true): FieldPath {
+export function fieldPathIn(text: string, root: SchemaNode, brackets = true): FieldPathResult {
   const tokens = [...text.matchAll(token)].map(([piece]) => piece);
   let [schema, path] = [root, ""];
   for (let at = 0; at < tokens.length; ) {

@@ -1,6 +1,8 @@
 /** What a definition's schema may say, node by node, apart from being structural. CEL rules are compiled by a hook. */
 import { isObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
 import { child, type FieldError, forbidden, indexed, invalid, notSupported, required } from "../../field-error.ts";
+import { readSchema } from "../node.ts";
+import { fieldPathIn } from "./field-path.ts";
 import { object, objects, text, texts } from "./view.ts";
 
 /** Judges the x-kubernetes-validations of one node. */
@@ -57,7 +59,9 @@ function judgeNode(schema: JsonObject, place: Place, judge: RuleJudge | undefine
   const rules = objects(schema["x-kubernetes-validations"]);
   if (rules.length === 0) return errors;
   errors.schema.push(
-    ...rules.flatMap((rule, index) => ruleErrors(rule, indexed(child(place.path, "x-kubernetes-validations"), index))),
+    ...rules.flatMap((rule, index) =>
+      ruleErrors(schema, rule, indexed(child(place.path, "x-kubernetes-validations"), index)),
+    ),
   );
   if (errors.schema.length === 0 && judge !== undefined && place.steps !== undefined)
     errors.rules.push(...judge({ schema, path: place.path, steps: place.steps, uncorrelatable: place.uncorrelatable }));
@@ -276,7 +280,7 @@ const reasons: readonly string[] = [
 ];
 const hasNewline = (value: string): boolean => /[\n\r]/.test(value);
 
-function ruleErrors(rule: JsonObject, path: string): readonly FieldError[] {
+function ruleErrors(schema: JsonObject, rule: JsonObject, path: string): readonly FieldError[] {
   const errors: FieldError[] = [];
   const [source, message] = [text(rule.rule).trim(), text(rule.message)];
   if (source === "") errors.push(required(child(path, "rule"), "rule is not specified"));
@@ -290,5 +294,14 @@ function ruleErrors(rule: JsonObject, path: string): readonly FieldError[] {
     errors.push(required(child(path, "messageExpression"), "messageExpression must be non-empty if specified"));
   if (typeof rule.reason === "string" && !reasons.includes(rule.reason))
     errors.push(notSupported(child(path, "reason"), rule.reason, reasons));
+  return [...errors, ...fieldPathErrors(schema, text(rule.fieldPath), child(path, "fieldPath"))];
+}
+
+function fieldPathErrors(schema: JsonObject, value: string, path: string): readonly FieldError[] {
+  const errors: FieldError[] = [];
+  if (value !== "" && value.trim() === "") errors.push(invalid(path, value, "must be non-empty if specified"));
+  if (hasNewline(value)) errors.push(invalid(path, value, "must not contain line breaks"));
+  if (value !== "" && fieldPathIn(value, readSchema(schema)).kind === "bad")
+    errors.push(invalid(path, value, "must be a valid path"));
   return errors;
 }

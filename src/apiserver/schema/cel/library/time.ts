@@ -1,0 +1,109 @@
+/** Durations and timestamps, counted in nanoseconds. */
+import { type Library, method, nanosOf, text } from "../functions.ts";
+import { types } from "../types.ts";
+import { CelFault, type Value } from "../value.ts";
+
+const units: Readonly<Record<string, bigint>> = {
+  ns: 1n,
+  us: 1_000n,
+  µs: 1_000n,
+  μs: 1_000n,
+  ms: 1_000_000n,
+  s: 1_000_000_000n,
+  m: 60_000_000_000n,
+  h: 3_600_000_000_000n,
+};
+const second = 1_000_000_000n;
+const piece = /(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/gy;
+
+/** Go's time.ParseDuration. */
+export function parseDuration(value: string): bigint {
+  const bad = new CelFault(`time: invalid duration ${JSON.stringify(value)}`);
+  const [, sign = "", body = ""] = /^([-+]?)(.*)$/s.exec(value) ?? [];
+  if (body === "0") return 0n;
+  let [total, at] = [0n, 0];
+  for (const match of body.matchAll(piece)) {
+    const [whole, digits = "", fraction = "", unit = ""] = match;
+    if (digits === "" && fraction === "") throw bad;
+    const size = units[unit] ?? 0n;
+    total += BigInt(digits === "" ? "0" : digits) * size;
+    total += fraction === "" ? 0n : (BigInt(fraction) * size) / 10n ** BigInt(fraction.length);
+    at += whole.length;
+  }
+  if (at === 0 || at < body.length) throw bad;
+  return sign === "-" ? -total : total;
+}
+
+/** CEL prints seconds, however long: "5400s". */
+export function printDuration(nanos: bigint): string {
+  const size = nanos < 0n ? -nanos : nanos;
+  const fraction = (size % second).toString().padStart(9, "0").replace(/0+$/, "");
+  return `${nanos < 0n ? "-" : ""}${size / second}${fraction === "" ? "" : `.${fraction}`}s`;
+}
+
+const stamp = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:[.,](\d+))?([Zz]|[+-]\d{2}:\d{2})$/;
+
+export function parseTimestamp(value: string): bigint {
+  const parts = stamp.exec(value);
+  const millis =
+    parts === null
+      ? Number.NaN
+      : Date.parse(`${value.slice(0, 19).replace("t", "T")}${(parts[8] ?? "Z").toUpperCase()}`);
+  if (parts === null || Number.isNaN(millis))
+    throw new CelFault(
+      `parsing time ${JSON.stringify(value)} as "2006-01-02T15:04:05Z07:00": cannot parse ${JSON.stringify(value)} as "2006"`,
+    );
+  const fraction = (parts[7] ?? "").slice(0, 9).padEnd(9, "0");
+  return BigInt(millis) * 1_000_000n + BigInt(fraction);
+}
+
+export function printTimestamp(nanos: bigint): string {
+  const [millis, rest] = [floorDivide(nanos, second) * 1_000n, nanos - floorDivide(nanos, second) * second];
+  const fraction = rest.toString().padStart(9, "0").replace(/0+$/, "");
+  return `${new Date(Number(millis)).toISOString().slice(0, 19)}${fraction === "" ? "" : `.${fraction}`}Z`;
+}
+
+const floorDivide = (a: bigint, b: bigint): bigint => (a < 0n && a % b !== 0n ? a / b - 1n : a / b);
+
+/** Only UTC and fixed offsets: what other zones were when is a table this server does not carry. */
+function offsetOf(zone: Value | undefined): bigint {
+  if (zone === undefined) return 0n;
+  const name = text(zone);
+  if (name === "UTC" || name === "") return 0n;
+  const parts = /^([+-]?)(\d{2}):(\d{2})$/.exec(name);
+  if (parts === null) throw new CelFault(`unknown time zone ${name}`);
+  const minutes = BigInt(parts[2] ?? "0") * 60n + BigInt(parts[3] ?? "0");
+  return (parts[1] === "-" ? -minutes : minutes) * 60n * second;
+}
+
+const dateIn = (value: Value | undefined, zone: Value | undefined): Date =>
+  new Date(Number(floorDivide(nanosOf(value) + offsetOf(zone), 1_000_000n)));
+
+const dayOfYear = (date: Date): number =>
+  Math.floor(
+    (Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()) - Date.UTC(date.getUTCFullYear(), 0, 1)) /
+      86_400_000,
+  );
+
+const { int, string, timestamp, duration } = types;
+const field = (read: (date: Date) => number): readonly ReturnType<typeof method>[] => [
+  method([timestamp], int, ([value]) => BigInt(read(dateIn(value, undefined)))),
+  method([timestamp, string], int, ([value, zone]) => BigInt(read(dateIn(value, zone)))),
+];
+const span = (unit: bigint): ReturnType<typeof method> => method([duration], int, ([value]) => nanosOf(value) / unit);
+
+export const time: Library = {
+  getFullYear: field((date) => date.getUTCFullYear()),
+  getMonth: field((date) => date.getUTCMonth()),
+  getDayOfYear: field(dayOfYear),
+  getDayOfMonth: field((date) => date.getUTCDate() - 1),
+  getDate: field((date) => date.getUTCDate()),
+  getDayOfWeek: field((date) => date.getUTCDay()),
+  getHours: [...field((date) => date.getUTCHours()), span(3600n * second)],
+  getMinutes: [...field((date) => date.getUTCMinutes()), span(60n * second)],
+  getSeconds: [...field((date) => date.getUTCSeconds()), span(second)],
+  getMilliseconds: [
+    ...field((date) => date.getUTCMilliseconds()),
+    method([duration], int, ([value]) => (nanosOf(value) % second) / 1_000_000n),
+  ],
+};

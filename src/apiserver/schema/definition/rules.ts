@@ -1,0 +1,63 @@
+/** The rules of a definition's schema, judged when the definition is written: do they parse, do their types agree. */
+import type { JsonObject } from "../../../base/json.ts";
+import { child, type FieldError, indexed, invalid } from "../../field-error.ts";
+import { goStructJson } from "../../go-text.ts";
+import { celTypeOf, selfTypeName } from "../cel/data.ts";
+import { compileRule } from "../cel/rules.ts";
+import { readSchema, type SchemaNode } from "../node.ts";
+import type { RuleJudge, Step } from "./openapi.ts";
+import type { RuleJudgeFor } from "./spec.ts";
+import { objects, shownRule } from "./view.ts";
+
+function nodeAt(root: SchemaNode, steps: readonly Step[]): SchemaNode | undefined {
+  let node = root;
+  for (const step of steps) {
+    const next =
+      step.kind === "property" ? node.properties.get(step.name) : step.kind === "items" ? node.items : node.additional;
+    if (typeof next !== "object") return undefined;
+    node = next;
+  }
+  return node;
+}
+
+export const judgeRules: RuleJudgeFor = (raw) => {
+  const root = readSchema(raw);
+  const judge: RuleJudge = ({ schema, path, steps, uncorrelatable }) => {
+    const node = nodeAt(root, steps);
+    if (node === undefined) return [];
+    const type = celTypeOf(node, steps.length === 0 || node.embeddedResource, selfTypeName);
+    if (type === undefined) return [];
+    return objects(schema["x-kubernetes-validations"]).flatMap((rule, index) => {
+      const parsed = node.rules[index];
+      const at = indexed(child(path, "x-kubernetes-validations"), index);
+      return parsed === undefined ? [] : judgeOne(rule, compileRule(parsed, node, type), at, uncorrelatable);
+    });
+  };
+  return judge;
+};
+
+function judgeOne(
+  rule: JsonObject,
+  outcome: ReturnType<typeof compileRule>,
+  path: string,
+  uncorrelatable: string | undefined,
+): readonly FieldError[] {
+  if (outcome.kind === "empty") return [];
+  const errors: FieldError[] = [];
+  if (outcome.kind === "bad")
+    errors.push(invalid(child(path, outcome.where), goStructJson(shownRule(rule)), outcome.problem));
+  const usesOldSelf = outcome.kind === "bad" ? outcome.usesOldSelf : outcome.compiled.usesOldSelf;
+  if (usesOldSelf && uncorrelatable !== undefined)
+    errors.push(
+      invalid(
+        child(path, "rule"),
+        rule.rule,
+        `oldSelf cannot be used on the uncorrelatable portion of the schema within ${uncorrelatable}`,
+      ),
+    );
+  if (!usesOldSelf && rule.optionalOldSelf !== undefined)
+    errors.push(
+      invalid(child(path, "optionalOldSelf"), rule.optionalOldSelf, "may not be set if oldSelf is not used in rule"),
+    );
+  return errors;
+}

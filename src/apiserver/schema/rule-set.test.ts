@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { JsonObject } from "../../base/json.ts";
+import { messageOf } from "../field-error.ts";
+import { correlate } from "./correlate.ts";
+import { readSchema } from "./node.ts";
+import { createRuleSet } from "./rule-set.ts";
+
+const schema = readSchema({
+  type: "object",
+  properties: {
+    spec: {
+      type: "object",
+      "x-kubernetes-validations": [
+        { rule: "has(self.a) != has(self.b)", message: "exactly one of a and b must be set" },
+        { rule: "self.limit <= 10", messageExpression: "'limit ' + string(self.limit) + ' is above 10'" },
+      ],
+      properties: {
+        a: { type: "string", "x-kubernetes-validations": [{ rule: "self == oldSelf", message: "a is immutable" }] },
+        b: { type: "string" },
+        limit: { type: "integer", default: 1 },
+        mode: {
+          type: "string",
+          "x-kubernetes-validations": [
+            { rule: "self != 'bad'" },
+            {
+              rule: "!oldSelf.hasValue() || self.size() >= oldSelf.value().size()",
+              optionalOldSelf: true,
+              message: "must not shrink",
+            },
+          ],
+        },
+        entries: {
+          type: "array",
+          "x-kubernetes-list-type": "map",
+          "x-kubernetes-list-map-keys": ["k"],
+          items: {
+            type: "object",
+            properties: {
+              k: { type: "string" },
+              v: {
+                type: "integer",
+                "x-kubernetes-validations": [
+                  { rule: "self >= oldSelf", message: "only grows", reason: "FieldValueForbidden" },
+                ],
+              },
+            },
+          },
+        },
+        nested: {
+          type: "object",
+          properties: { x: { type: "object", properties: { y: { type: "integer" } } } },
+          "x-kubernetes-validations": [
+            { rule: "self.x.y > 0", fieldPath: ".x.y", reason: "FieldValueRequired", message: "set y" },
+          ],
+        },
+      },
+    },
+  },
+});
+const rules = createRuleSet(schema);
+
+const check = (spec: JsonObject, old?: JsonObject): readonly string[] => {
+  const [now, before] = [
+    { spec: { a: "x", limit: 1, ...spec } },
+    old === undefined ? undefined : { spec: { a: "x", limit: 1, ...old } },
+  ];
+  const relation = before === undefined ? undefined : correlate(schema, now, before);
+  return (rules?.check(now, before, relation) ?? []).map(messageOf);
+};
+
+const rows: readonly { given: string; spec: JsonObject; old?: JsonObject; says: readonly string[] }[] = [
+  { given: "everything in order", spec: {}, says: [] },
+  {
+    given: "a rule of an object broken",
+    spec: { b: "y" },
+    says: ["spec: Invalid value: exactly one of a and b must be set"],
+  },
+  { given: "a message that is computed", spec: { limit: 11 }, says: ["spec: Invalid value: limit 11 is above 10"] },
+  {
+    given: "a scalar's rule without a message",
+    spec: { mode: "bad" },
+    says: [`spec.mode: Invalid value: "bad": failed rule: self != 'bad'`],
+  },
+  { given: "a transition rule on create", spec: { a: "new" }, says: [] },
+  {
+    given: "a transition rule on update",
+    spec: { a: "new" },
+    old: {},
+    says: ['spec.a: Invalid value: "new": a is immutable'],
+  },
+  {
+    given: "an optional old value that is there",
+    spec: { mode: "x" },
+    old: { mode: "xx" },
+    says: ['spec.mode: Invalid value: "x": must not shrink'],
+  },
+  { given: "an optional old value that is not there", spec: { mode: "x" }, says: [] },
+  {
+    given: "an entry that is found by its key",
+    spec: {
+      entries: [
+        { k: "new", v: 0 },
+        { k: "a", v: 1 },
+      ],
+    },
+    old: { entries: [{ k: "a", v: 2 }] },
+    says: ["spec.entries[1].v: Forbidden: only grows"],
+  },
+  { given: "a path and a reason", spec: { nested: { x: { y: 0 } } }, says: ["spec.nested.x.y: Required value: set y"] },
+  {
+    given: "a value that is not there",
+    spec: { nested: {} },
+    says: ['spec.nested: Invalid value: "object": no such key: x evaluating rule: set y'],
+  },
+  {
+    given: "a broken rule on what did not change",
+    spec: { mode: "bad", a: "x", b: "y" },
+    old: { mode: "bad", b: "y" },
+    says: [],
+  },
+  {
+    given: "a broken rule next to a change",
+    spec: { mode: "bad", limit: 2, b: "y" },
+    old: { mode: "bad", b: "y" },
+    says: ["spec: Invalid value: exactly one of a and b must be set"],
+  },
+];
+
+for (const { given, spec, old, says } of rows)
+  test(`given ${given}, rules say ${says.join(" and ") || "nothing"}`, () => assert.deepEqual(check(spec, old), says));
+
+test("a schema without rules costs nothing", () =>
+  assert.equal(createRuleSet(readSchema({ type: "object" })), undefined));
