@@ -117,7 +117,8 @@ async function startIn(instance: Instance, options: ControlPlaneOptions): Promis
   const ready = () => isReady({ "kube-apiserver": api, etcd }, ask);
   const kubeconfig = kubeconfigFor("admin", token);
   await ready();
-  const manager = instance.start(
+  // It gives up when the API server is away for long, or at the wrong moment.
+  const manager = instance.keep(
     "kube-controller-manager",
     programs["kube-controller-manager"],
     controllerManagerFlags(folder, kubeconfig, options),

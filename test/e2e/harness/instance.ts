@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { closeSync, mkdirSync, openSync, renameSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { onExit } from "./exit.ts";
 import { type Identity, identify, isAlive, processNamespace, readOrEmpty } from "./identity.ts";
 import { mark, runFolder, sweep, takeDown, writeState } from "./leftovers.ts";
@@ -23,6 +24,8 @@ export interface Instance {
   readonly folder: string;
   /** Starts a program in the folder, its output appended to `<name>.log`. */
   start(name: string, program: string, args: readonly string[]): Daemon;
+  /** The same, and starts it again whenever it ends by itself, as a cluster does with its controllers. */
+  keep(name: string, program: string, args: readonly string[]): Daemon;
   /** Remembers a network link, to be deleted with the instance. */
   own(link: string): void;
   stop(): void;
@@ -40,27 +43,41 @@ export function createInstance(): Instance {
   const links: string[] = [];
   const save = () =>
     writeState(folder, { owner, namespace: processNamespace(), processes: processes.filter(isAlive), links });
+  let stopped = false;
   const stop = () => {
+    stopped = true;
     takeDown(folder);
     forget();
   };
   const forget = onExit(stop);
+  const start: Instance["start"] = (name, program, args) => {
+    const daemon = startDaemon(folder, name, program, args);
+    const identity = identify(daemon.pid);
+    if (identity !== undefined) processes.push(identity);
+    save();
+    return daemon;
+  };
+  const keep: Instance["keep"] = (name, program, args) => {
+    const daemon = start(name, program, args);
+    daemon.ended.then(async () => {
+      await sleep(restartMs, undefined, { ref: false });
+      if (!stopped) keep(name, program, args);
+    });
+    return daemon;
+  };
   return {
     folder,
     stop,
+    start,
+    keep,
     own: (link) => {
       links.push(link);
       save();
     },
-    start: (name, program, args) => {
-      const daemon = startDaemon(folder, name, program, args);
-      const identity = identify(daemon.pid);
-      if (identity !== undefined) processes.push(identity);
-      save();
-      return daemon;
-    },
   };
 }
+
+const restartMs = 500;
 
 /** Appears under its name only together with its state: a sweep in another process never sees it half made. */
 function newFolder(owner: Identity): string {

@@ -51,7 +51,7 @@ async function startIn(instance: Instance, plane: ControlPlane, { scheduler = fa
   const rootDir = join(folder, "kubelet");
   writeFiles(instance, await freePort());
   const containerd = instance.start("containerd", "containerd", ["--config", join(folder, "containerd.toml")]);
-  if (scheduler) instance.start("kube-scheduler", programs["kube-scheduler"], schedulerFlags(plane));
+  if (scheduler) instance.keep("kube-scheduler", programs["kube-scheduler"], schedulerFlags(plane));
   await importImage(folder, containerd);
   const startKubelet = () => instance.start("kubelet", programs.kubelet, kubeletFlags(folder, rootDir, plane));
   let kubelet = startKubelet();
