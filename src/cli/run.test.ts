@@ -41,6 +41,8 @@ const row = (name: string, kind: CommandRow["kind"], command: typeof greet): Com
 });
 const commands = [row("greet", "tool", greet), row("fail", "tool", failing), row("serve", "component", failing)];
 
+const left: string[] = [];
+
 async function ran(...argv: string[]): Promise<{ code: number; out: string; error: string }> {
   const written = { out: "", error: "" };
   const context: CommandContext = {
@@ -50,6 +52,7 @@ async function ran(...argv: string[]): Promise<{ code: number; out: string; erro
     out: { write: (text) => (written.out += text) },
     error: { write: (text) => (written.error += text) },
     version: "1.2.3",
+    leaveWord: (line) => void left.push(line),
   };
   return { code: await runCommandLine(commands, argv, context), ...written };
 }
@@ -141,4 +144,12 @@ test("help of the program lists components and tools", async () => {
 test("the version is printed for the program and for a command", async () => {
   assert.equal((await ran("--version")).out, "snapkeep 1.2.3\n");
   assert.equal((await ran("serve", "--version")).out, "snapkeep serve 1.2.3\n");
+});
+
+test("a component leaves its last words for its supervisor, a tool does not", async () => {
+  left.length = 0;
+  await ran("fail");
+  assert.deepEqual(left, []);
+  await ran("serve");
+  assert.deepEqual(left, ["the server cannot be reached; start it"]);
 });
