@@ -1,0 +1,103 @@
+/** Our components as real processes on a real API server, and what a user has before taking a snapshot. */
+import { resolve } from "node:path";
+import { draftOf } from "../../../src/api/builders.ts";
+import { snapshotCrds } from "../../../src/api/crds/index.ts";
+import type { DeletionPolicy } from "../../../src/api/types.ts";
+import { isFault } from "../../../src/base/fault.ts";
+import { silent } from "../../../src/base/log.ts";
+import { realWorld } from "../../../src/base/world.ts";
+import { type CsiClient, createCsiClient } from "../../../src/csi/client.ts";
+import { VolumeCapability_AccessMode_Mode as AccessMode } from "../../../src/csi/gen/csi_pb.js";
+import type { Client } from "./client.ts";
+import type { ControlPlane } from "./control-plane.ts";
+import type { Daemon } from "./instance.ts";
+import { until } from "./until.ts";
+
+const main = resolve(import.meta.dirname, "../../../src/main.ts");
+let started = 0;
+
+/** Runs `snapkeep <component>` from the sources; its log is in the instance's folder. */
+export function startComponent(
+  { instance, kubeconfig }: ControlPlane,
+  component: string,
+  flags: readonly string[] = [],
+): Daemon {
+  started += 1;
+  return instance.start(`${component}-${started}`, process.execPath, [
+    main,
+    component,
+    `--kubeconfig=${kubeconfig}`,
+    ...flags,
+  ]);
+}
+
+export async function installSnapshotCrds(client: Client): Promise<void> {
+  for (const crd of snapshotCrds(3)) {
+    await client.create("CustomResourceDefinition", crd).catch((reason: unknown) => {
+      if (!isFault(reason, "AlreadyExists")) throw reason;
+    });
+  }
+  await until(
+    { what: "the snapshot kinds are served" },
+    async () => (await client.list("VolumeSnapshotClass").catch(() => undefined)) && true,
+  );
+}
+
+export const csiClientTo = (socket: string): CsiClient =>
+  createCsiClient({ address: socket, world: realWorld, log: silent });
+
+export interface Furniture {
+  readonly client: Client;
+  readonly csi: CsiClient;
+  readonly driver: string;
+  readonly namespace: string;
+}
+
+const capability = {
+  accessMode: { mode: AccessMode.SINGLE_NODE_WRITER },
+  accessType: { case: "mount" as const, value: {} },
+};
+const capacity = { storage: "1Mi" };
+const accessModes = ["ReadWriteOnce"];
+
+/** A claim bound to a volume that the driver really made; returns the volume's handle. */
+export async function aBoundClaim({ client, csi, driver, namespace }: Furniture, name: string): Promise<string> {
+  const volumeName = `${namespace}-${name}`;
+  const made = await csi.controller.createVolume({
+    name: volumeName,
+    volumeCapabilities: [capability],
+    capacityRange: { requiredBytes: 2n ** 20n },
+  });
+  const volumeHandle = made.volume?.volumeId ?? "";
+  const claimRef = { namespace, name };
+  const spec = {
+    capacity,
+    accessModes,
+    persistentVolumeReclaimPolicy: "Retain",
+    storageClassName: "",
+    csi: { driver, volumeHandle },
+    claimRef,
+  };
+  await client.create("PersistentVolume", draftOf("PersistentVolume", { name: volumeName }, { spec }));
+  const claimSpec = { accessModes, storageClassName: "", volumeName, resources: { requests: capacity } };
+  await client.create(
+    "PersistentVolumeClaim",
+    draftOf("PersistentVolumeClaim", { namespace, name }, { spec: claimSpec }),
+  );
+  const ref = { kind: "PersistentVolumeClaim", ...claimRef } as const;
+  await until({ what: `claim ${name} is bound` }, async () =>
+    (await client.get(ref)).status?.phase === "Bound" ? true : undefined,
+  );
+  return volumeHandle;
+}
+
+export const aClassFor = (
+  { client, driver }: Pick<Furniture, "client" | "driver">,
+  name: string,
+  deletionPolicy: DeletionPolicy,
+  parameters: Record<string, string> = {},
+) =>
+  client.create(
+    "VolumeSnapshotClass",
+    draftOf("VolumeSnapshotClass", { name }, { driver, deletionPolicy, parameters }),
+  );
