@@ -17,6 +17,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import type { Fault } from "../../base/fault.ts";
 import { silent } from "../../base/log.ts";
 import { realWorld } from "../../base/world.ts";
 import { openStorage, type Storage } from "./storage.ts";
@@ -181,4 +182,80 @@ test("what is deleted is gone from the disk, and deleting again is no mistake", 
     await storage.deleteVolume("v");
   }
   assert.deepEqual([await readdir(join(root, "volumes")), await readdir(join(root, "snapshots"))], [[], []]);
+});
+
+test("an inline volume and a lasting one never stand for each other", async (t) => {
+  const { storage } = await aStorage(t);
+  await storage.createVolume(wish("v"));
+  await assert.rejects(storage.createVolume(wish("v", { ephemeral: true })), {
+    code: "AlreadyExists",
+    message: /lifetime/,
+  });
+});
+
+test("a volume is not deleted or grown while a snapshot of it is cut, and two may be cut at once", async (t) => {
+  const { storage } = await aStorage(t);
+  await storage.createVolume(wish("v"));
+  const cuts = ["s", "t"].map((name) => storage.takeSnapshot(name, "v"));
+  await assert.rejects(storage.deleteVolume("v"), { code: "Aborted" });
+  await assert.rejects(storage.expandVolume("v", 2 ** 40), { code: "Aborted" });
+  await assert.rejects(storage.takeSnapshot("s", "v"), { code: "Aborted" });
+  await assert.rejects(storage.deleteSnapshot("s"), { code: "Aborted" });
+  await Promise.all(cuts);
+  await storage.deleteVolume("v");
+  assert.deepEqual(
+    storage.snapshots.all().map(({ id }) => id),
+    ["s", "t"],
+  );
+});
+
+test("no snapshot is cut of a volume that is being deleted", async (t) => {
+  const { storage, root } = await aStorage(t);
+  await storage.createVolume(wish("v"));
+  const deletion = storage.deleteVolume("v");
+  await assert.rejects(storage.takeSnapshot("s", "v"), { code: "Aborted" });
+  await deletion;
+  await assert.rejects(storage.takeSnapshot("s", "v"), { code: "NotFound" });
+  assert.deepEqual(await readdir(join(root, "snapshots")), []);
+});
+
+test("a snapshot stays while a volume is made from it", async (t) => {
+  const { storage } = await aStorage(t);
+  await storage.createVolume(wish("v"));
+  await storage.takeSnapshot("s", "v");
+  const restore = storage.createVolume(wish("r", { origin: { kind: "snapshot", id: "s" } }));
+  await assert.rejects(storage.deleteSnapshot("s"), { code: "Aborted" });
+  await restore;
+  await storage.deleteSnapshot("s");
+});
+
+test("closing ends a copy under way, which leaves nothing behind", async (t) => {
+  const { storage, root, reopen } = await aStorage(t);
+  const volume = await storage.createVolume(wish("v"));
+  await writeFile(join(storage.dataOf(volume), "large"), Buffer.alloc(16 * 2 ** 20));
+  const making = join(root, ".making-snapshots");
+  let [opened, ended] = [storage, "done"];
+  for (let round = 1; ended === "done" && round <= 20; round++) {
+    const cutting = opened.takeSnapshot(`s-${round}`, "v").then(
+      () => "done",
+      ({ code }: Fault) => code,
+    );
+    while ((await readdir(making)).length === 0) await new Promise(setImmediate);
+    await opened.close();
+    assert.deepEqual(await readdir(making), []);
+    ended = await cutting;
+    assert.equal(opened.snapshots.get(`s-${round}`) === undefined, ended !== "done");
+    opened = await reopen();
+  }
+  assert.equal(ended, "Unavailable");
+});
+
+test("a root serves one driver at a time", async (t) => {
+  const { root, storage } = await aStorage(t);
+  await assert.rejects(openStorage(root, realWorld, silent), {
+    code: "FailedPrecondition",
+    message: /another process keeps its volumes in .*--root/,
+  });
+  await storage.close();
+  await (await openStorage(root, realWorld, silent)).close();
 });

@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { connectTo, eventually, temporaryFolder } from "../../../test/csi-sockets.ts";
+import { realWorld } from "../../base/world.ts";
+import { commands } from "../commands.ts";
+import { runCommandLine } from "../run.ts";
+
+/** The command as a person gives it, in this process. */
+function start(t: TestContext, ...args: readonly string[]) {
+  const stop = new AbortController();
+  t.after(() => stop.abort());
+  const written = { out: "", error: "" };
+  const into = (name: keyof typeof written) => ({
+    write: (text: string) => {
+      written[name] += text;
+    },
+  });
+  const code = runCommandLine(commands, ["directory-driver", ...args], {
+    environment: {},
+    signal: stop.signal,
+    world: realWorld,
+    out: into("out"),
+    error: into("error"),
+    version: "1.2.3",
+  });
+  return { code, written, stop: () => stop.abort() };
+}
+
+test("it serves until it is told to stop, leaves no socket, and finds its volumes again", async (t) => {
+  const folder = temporaryFolder(t);
+  const [socket, root] = [join(folder, "csi.sock"), join(folder, "root")];
+  for (const round of [1, 2]) {
+    const driver = start(t, "--endpoint", `unix://${socket}`, "--root", root, "--driver-name", "mine.example.com");
+    const client = connectTo(t, socket);
+    assert.equal(await client.pluginName(new AbortController().signal), "mine.example.com");
+    const accessMode = { mode: 1 };
+    await client.controller.createVolume({
+      name: `v-${round}`,
+      volumeCapabilities: [{ accessType: { case: "mount", value: {} }, accessMode }],
+    });
+    assert.equal((await client.controller.listVolumes({})).entries.length, round);
+    assert.match(driver.written.error, /for laptops and tests/);
+    client.close();
+    driver.stop();
+    assert.equal(await driver.code, 0, driver.written.error);
+    assert.deepEqual(readdirSync(folder), ["root"]);
+  }
+});
+
+test("with the kubelet's path it shows itself in the kubelet's folder", async (t) => {
+  const folder = temporaryFolder(t);
+  const registry = join(folder, "registry");
+  mkdirSync(registry);
+  const socket = join(folder, "csi.sock");
+  const flags = ["--kubelet-registration-path", socket, "--kubelet-registry-folder", registry];
+  const driver = start(t, "--endpoint", socket, "--root", join(folder, "root"), ...flags);
+  await eventually(() => readdirSync(registry).includes("directory.snapkeep.dev-reg.sock"));
+  driver.stop();
+  assert.equal(await driver.code, 0, driver.written.error);
+  assert.deepEqual(readdirSync(registry), []);
+});
+
+test("trouble on demand comes as often as asked for", async (t) => {
+  const folder = temporaryFolder(t);
+  const socket = join(folder, "csi.sock");
+  start(
+    t,
+    "--endpoint",
+    socket,
+    "--root",
+    join(folder, "root"),
+    "--fault=ListVolumes=Unavailable*2,GetCapacity=Internal",
+  );
+  const { controller } = connectTo(t, socket);
+  for (const _ of [1, 2]) await assert.rejects(controller.listVolumes({}), { code: "Unavailable" });
+  assert.deepEqual((await controller.listVolumes({})).entries, []);
+  await assert.rejects(controller.getCapacity({}), { code: "Internal" });
+});
+
+const mistakes: readonly { given: string; args: readonly string[]; says: RegExp }[] = [
+  { given: "a driver name that is none", args: ["--driver-name", "a/b"], says: /driver name "a\/b" is not valid/ },
+  { given: "an address that is no socket", args: ["--endpoint", "tcp://0.0.0.0:1"], says: /not a Unix socket/ },
+  {
+    given: "a fault that does not exist",
+    args: ["--fault", "Create=Sleepy"],
+    says: /expected a CSI method and a code.*for example --fault=CreateSnapshot=Unavailable\*2/,
+  },
+  { given: "a delay that is none", args: ["--snapshot-delay", "soon"], says: /expected a duration/ },
+  {
+    given: "a registry that is not there",
+    args: ["--kubelet-registration-path", "/x", "--kubelet-registry-folder", "/nowhere"],
+    says: /folder does not exist/,
+  },
+];
+for (const { given, args, says } of mistakes)
+  test(`given ${given}, it ends with one line and exit code 1`, async (t) => {
+    const folder = temporaryFolder(t);
+    const { code, written } = start(t, "--endpoint", join(folder, "csi.sock"), "--root", join(folder, "root"), ...args);
+    assert.equal(await code, 1);
+    const last = written.error.trimEnd().split("\n").at(-1) ?? "";
+    assert.match(last, /^snapkeep directory-driver: /);
+    assert.match(last, says);
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name !== "root"),
+      [],
+    );
+  });
+
+test("csi-driver-host-path's names of flags are understood", async (t) => {
+  const folder = temporaryFolder(t);
+  const socket = join(folder, "csi.sock");
+  start(
+    t,
+    `--endpoint=unix://${socket}`,
+    `--statedir=${join(folder, "root")}`,
+    "--drivername=d.example.com",
+    "--nodeid=n",
+  );
+  const client = connectTo(t, socket);
+  assert.equal(await client.pluginName(new AbortController().signal), "d.example.com");
+  assert.equal((await client.node.nodeGetInfo({})).nodeId, "n");
+});
+
+test("--help says what it is for", async (t) => {
+  const { code, written } = start(t, "--help");
+  assert.equal(await code, 0);
+  assert.match(written.out, /for laptops and tests/);
+});

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Fault } from "../../base/fault.ts";
+import { inProtocolWords, runProgram } from "./program.ts";
+
+const shell = (script: string, options = {}) => runProgram("sh", ["-c", script], options);
+
+test("what a program prints comes back", async () =>
+  assert.equal((await shell("echo one; echo two")).output, "one\ntwo"));
+
+const failures: readonly { given: string; script: string; code: string; message: RegExp }[] = [
+  { given: "a full disk", script: "No space left on device", code: "ResourceExhausted", message: /sh: cp: .*No space/ },
+  { given: "a quota", script: "Disk quota exceeded", code: "ResourceExhausted", message: /quota/ },
+  {
+    given: "an option it does not know",
+    script: "unrecognized option --reflink",
+    code: "FailedPrecondition",
+    message: /reflink/,
+  },
+  { given: "anything else", script: "Input/output error", code: "Internal", message: /Input/ },
+];
+for (const { given, script, code, message } of failures)
+  test(`a program that fails for ${given} gives ${code}`, () =>
+    assert.rejects(shell(`echo 'cp: writing: ${script}' >&2; exit 1`), { code, message }));
+
+test("a program that fails without a word gives its exit code", () =>
+  assert.rejects(shell("exit 7"), { code: "Internal", message: "sh: ended with exit code 7" }));
+
+test("a program that is not there is named with its remedy", () =>
+  assert.rejects(runProgram("no-such-program", []), { code: "FailedPrecondition", message: /not installed/ }));
+
+test("complaints are forgiven only when all of them are, and the exit code is theirs", async () => {
+  const forgives = (complaint: string): boolean => complaint === "gone";
+  const { forgiven } = await shell("echo gone >&2; echo gone >&2; exit 1", { forgives });
+  assert.deepEqual(forgiven, ["gone", "gone"]);
+  await assert.rejects(shell("echo gone >&2; echo broken >&2; exit 1", { forgives }), { message: "sh: broken" });
+  await assert.rejects(shell("echo gone >&2; exit 2", { forgives }), { code: "Internal" });
+  await assert.rejects(shell("echo gone >&2; kill -9 $$", { forgives }), { code: "Internal" });
+});
+
+test("an abort kills the program, and is over only when the program is", async () => {
+  const stop = new AbortController();
+  const running = shell("exec sleep 60", { signal: stop.signal });
+  stop.abort(new Fault("Unavailable", "the driver is shutting down"));
+  await assert.rejects(running, { code: "Unavailable" });
+  await assert.rejects(shell("exit 0", { signal: stop.signal }), { code: "Unavailable" });
+});
+
+const errors = [
+  { code: "ENOSPC", gives: "ResourceExhausted" },
+  { code: "EDQUOT", gives: "ResourceExhausted" },
+  { code: "EFBIG", gives: "OutOfRange" },
+] as const;
+for (const { code, gives } of errors)
+  test(`${code} of the system is ${gives} in the protocol`, () => {
+    const said = inProtocolWords(Object.assign(new Error(`${code}: write`), { code }));
+    assert.ok(said instanceof Fault && said.code === gives);
+  });
+
+test("what has no word in the protocol stays as it is", () => {
+  const reason = Object.assign(new Error("EIO: read"), { code: "EIO" });
+  assert.equal(inProtocolWords(reason), reason);
+});
