@@ -101,7 +101,7 @@ export function createFakeKube(hook: Hook = () => undefined): FakeKube {
     const since = Number(query.resourceVersion);
     if (since < forgottenUpTo) throw new Fault("Expired", `too old resource version: ${since} (${forgottenUpTo})`);
     const inbox = createInbox(kind, query);
-    for (const entry of history) if (entry.version > since) inbox.offer(entry);
+    for (const entry of history) inbox.offer(entry);
     watches.add(inbox);
     try {
       for (;;) {
@@ -194,7 +194,7 @@ function merged(object: KubeObject, patch: Patch): KubeObject {
 type Inbox = ReturnType<typeof createInbox>;
 
 /** Events wait here until the watcher comes for them. */
-function createInbox(kind: KindName, { namespace, signal }: WatchQuery) {
+function createInbox(kind: KindName, { namespace, signal, resourceVersion }: WatchQuery) {
   const waiting: WatchEvent<KindName>[] = [];
   let over: { readonly fault: Fault | undefined } | undefined;
   let wake = (): void => undefined;
@@ -212,7 +212,7 @@ function createInbox(kind: KindName, { namespace, signal }: WatchQuery) {
     push,
     end,
     offer: (entry: Entry): void => {
-      if (entry.kind !== kind || entry.event.kind === "bookmark") return;
+      if (entry.kind !== kind || entry.event.kind === "bookmark" || entry.version <= Number(resourceVersion)) return;
       if (namespace === undefined || entry.event.object.metadata.namespace === namespace) push(entry.event);
     },
     next: async (): Promise<WatchEvent<KindName> | undefined> => {

@@ -15,8 +15,10 @@ export const limits = {
   retryAfterAttemptsMax: 5,
   watchMsMin: 240_000,
   watchMsMax: 540_000,
-  /** kube-apiserver sends a bookmark about once a minute; one may be late, two are not. */
+  /** kube-apiserver sends a bookmark about once a minute, as soon as it has seen an event of the kind. */
   watchSilenceMsMax: 90_000,
+  /** Silent watches in a row, half an hour of them, before everything is listed anew. */
+  watchSilencesMax: 20,
   /** All pages of a list; each request has its own, shorter, bound. */
   listMsMax: 300_000,
   watchRetryMsMin: 100,

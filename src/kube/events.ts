@@ -8,6 +8,7 @@ import type { Millis } from "../base/brand.ts";
 import { Fault, isFault, isFinal } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
 import type { Log } from "../base/log.ts";
+import { rfc3339 } from "../base/time.ts";
 import type { World } from "../base/world.ts";
 import type { KubeApi } from "./api.ts";
 import { backoffMs } from "./backoff.ts";
@@ -148,7 +149,7 @@ async function write(
   known: Sent | undefined,
   signal: AbortSignal,
 ): Promise<Sent> {
-  const told = { message: shortened(message), lastTimestamp: timeOf(lastAt) };
+  const told = { message: shortened(message), lastTimestamp: rfc3339(lastAt) };
   if (known !== undefined) {
     const sum = known.count + count;
     const { namespace, name } = known;
@@ -171,7 +172,7 @@ async function write(
     type: event.type,
     reason: event.reason,
     ...told,
-    firstTimestamp: timeOf(firstAt),
+    firstTimestamp: rfc3339(firstAt),
     count,
     source: { component, ...(host === "" ? {} : { host }) },
     reportingComponent: component,
@@ -183,8 +184,6 @@ async function write(
   });
   return { namespace: namespace ?? "default", name, count };
 }
-
-const timeOf = (ms: Millis): string => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 
 const shortened = (message: string): string =>
   message.length <= limits.eventMessageCharsMax ? message : `${message.slice(0, limits.eventMessageCharsMax - 1)}…`;

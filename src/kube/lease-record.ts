@@ -7,6 +7,7 @@
 import type { Draft, Lease } from "../api/types.ts";
 import type { Millis } from "../base/brand.ts";
 import { equal } from "../base/json.ts";
+import { microTime } from "../base/time.ts";
 
 type LeaseSpec = NonNullable<Lease["spec"]>;
 
@@ -49,9 +50,6 @@ export function decide(
   if (lease === undefined || missing) return { kind: "create" };
   return holder === identity ? { kind: "renew", lease } : { kind: "take", lease };
 }
-
-/** Kubernetes' MicroTime wants exactly six fraction digits. */
-export const microTime = (now: Millis): string => new Date(now).toISOString().replace("Z", "000Z");
 
 export interface Claim {
   readonly identity: string;

@@ -5,7 +5,7 @@ import { createFakeKube } from "../../test/fake-kube.ts";
 import type { VirtualWorld } from "../../test/virtual-world.ts";
 import { createVirtualWorld, diceFrom } from "../../test/virtual-world.ts";
 import { Fault } from "../base/fault.ts";
-import { silent } from "../base/log.ts";
+import { type Log, silent } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import type { KubeApi } from "./api.ts";
 import type { ElectionEnd, Leadership } from "./lease.ts";
@@ -232,6 +232,25 @@ test("a deleted lease is made again by its leader; a candidate does not take the
     await world.advance(30_000);
     assert.deepEqual([leads(one), leads(two)], [true, false]);
   }
+});
+
+test("a lease that cannot be written is tried again in peace, and every failure is logged", async () => {
+  const kube = createFakeKube(({ verb }) => {
+    if (verb === "create") throw new Fault("NotFound", 'namespaces "apps" not found');
+  });
+  const world = createVirtualWorld();
+  const warnings: unknown[] = [];
+  const log: Log = { ...silent, warn: (_message, fields) => warnings.push(fields?.reason), with: () => log };
+  const stop = new AbortController();
+  const options = { api: kube, world, log, namespace: "apps", name: "leader", identity: "one", ...times };
+  const done = lead({ ...options, signal: stop.signal }, async () => undefined);
+  await world.advance(60_000);
+  const tries = kube.calls.filter(({ verb }) => verb === "create").length;
+  assert.ok(tries >= 5 && tries <= 12, `${tries} tries`);
+  assert.deepEqual(new Set(warnings), new Set(['namespaces "apps" not found']));
+  assert.equal(warnings.length, tries);
+  stop.abort();
+  assert.equal(await world.run(done), "stopped");
 });
 
 /** A process that can be stopped and continued: its timers and replies wait meanwhile, the clock does not. */

@@ -137,7 +137,7 @@ async function campaign(options: ElectionOptions, lock: Lock): Promise<Millis | 
       sleepMs = Math.min(lookAgainMs(options), Math.max(0, step.until - world.elapsed()));
     } catch (reason) {
       // Losing the race for a free lease is no trouble: look at once who won it.
-      const isRace = isFault(reason, "Conflict", "AlreadyExists", "NotFound");
+      const isRace = isFault(reason, "Conflict", "AlreadyExists");
       if (isRace) sleepMs = lookAgainMs(options) / 10;
       else if (!signal.aborted) log.warn("lease cannot be read or written", { reason: Fault.from(reason).message });
     }

@@ -10,8 +10,10 @@ import { positionAfter } from "./watch-state.ts";
 const at = (kind: "listing" | "watching", failures = 0): WatchPosition => ({
   state: kind === "listing" ? { kind } : { kind, version: "5" },
   failures,
+  silences: 0,
   wait: false,
 });
+const silent = (silences: number): WatchPosition => ({ ...at("watching"), silences });
 const broken = (code: FaultCode, lively = false): WatchEnd => ({
   kind: "broken",
   version: "7",
@@ -66,6 +68,24 @@ const cases: readonly { given: string; from: WatchPosition; end: WatchEnd; next:
     from: at("watching", 4),
     end: broken("Lost"),
     next: "wait, listing, 5 failures",
+  },
+  {
+    given: "a silence after news",
+    from: silent(limits.watchSilencesMax - 1),
+    end: { kind: "silent", version: "7", heard: true },
+    next: "wait, watching 7, 0 failures",
+  },
+  {
+    given: "a silence from the beginning",
+    from: silent(limits.watchSilencesMax - 2),
+    end: { kind: "silent", version: "7", heard: false },
+    next: "wait, watching 7, 0 failures",
+  },
+  {
+    given: "half an hour of silence",
+    from: silent(limits.watchSilencesMax - 1),
+    end: { kind: "silent", version: "7", heard: false },
+    next: "wait, listing, 0 failures",
   },
   {
     given: "a server that is away for long",

@@ -96,8 +96,7 @@ async function* watchOnce<K extends KindName>(
   const startedAt = world.elapsed();
   let version = since;
   let heard = false;
-  const lively = (): boolean =>
-    heard || (watchdog.fault() === undefined && world.elapsed() - startedAt >= limits.watchLivelyMsMin);
+  const lively = (): boolean => heard || world.elapsed() - startedAt >= limits.watchLivelyMsMin;
   try {
     const query = { ...scope, resourceVersion: since, timeoutSeconds: drawTimeoutSeconds(world) };
     for await (const event of api.watch(kind, { ...query, signal: watchdog.signal })) {
@@ -110,7 +109,8 @@ async function* watchOnce<K extends KindName>(
     }
     return { kind: "closed", version, lively: lively() };
   } catch (reason) {
-    return { kind: "broken", version, lively: lively(), fault: watchdog.fault() ?? Fault.from(reason) };
+    if (watchdog.barked()) return { kind: "silent", version, heard };
+    return { kind: "broken", version, lively: lively(), fault: Fault.from(reason) };
   } finally {
     watchdog.end();
   }
@@ -132,20 +132,20 @@ function createWatchdog(world: World, silenceMsMax: Millis, parent: AbortSignal)
   const own = new AbortController();
   const signal = AbortSignal.any([parent, own.signal]);
   let heardAt: Millis | "busy" = world.elapsed();
-  let silence: Fault | undefined;
+  let barked = false;
   const guard = async (): Promise<void> => {
     for (;;) {
       const silentMs = heardAt === "busy" ? 0 : world.elapsed() - heardAt;
       if (silentMs >= silenceMsMax) break;
       await world.sleep(silenceMsMax - silentMs, signal);
     }
-    silence = new Fault("DeadlineExceeded", `neither event nor bookmark for ${silenceMsMax} ms`);
-    own.abort(silence);
+    barked = true;
+    own.abort(new Fault("DeadlineExceeded", `neither event nor bookmark for ${silenceMsMax} ms`));
   };
   guard().catch(() => undefined); // The sleep is cut short when the watch ends.
   return {
     signal,
-    fault: () => silence,
+    barked: () => barked,
     hold: () => {
       heardAt = "busy";
     },
