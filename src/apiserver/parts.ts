@@ -7,6 +7,7 @@ import type { Parts } from "./contracts.ts";
 import { definitionEnd } from "./definitions.ts";
 import { decodeProtobuf } from "./protobuf/decode.ts";
 import { createAuthorizer } from "./rbac/authorize.ts";
+import { createOpenApi } from "./schema/openapi/openapi.ts";
 import { createPatcher } from "./schema/patcher.ts";
 import { schemas } from "./schema/schemas.ts";
 
@@ -22,7 +23,7 @@ function createParts(): Parts {
   return {
     schemas,
     patcher: createPatcher({ trackUpdates: true }),
-    openApi: { respond: () => undefined },
+    openApi: createOpenApi(),
     decodeProtobuf,
     strategies: createStrategies(),
     definitionEnd,

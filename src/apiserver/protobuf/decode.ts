@@ -10,7 +10,7 @@ import { messages } from "./messages.ts";
 import type { WireField } from "./wire.ts";
 import { integerOf, MalformedMessage, textOf, wireFields } from "./wire.ts";
 
-/** "apiVersion/kind" of what the Go components send this way; every group has the options of a deletion. */
+/** "apiVersion/kind" of what the Go components and kubectl send this way; every group has the options of a deletion. */
 const readable: Readonly<Record<string, string>> = {
   "v1/PersistentVolumeClaim": "PersistentVolumeClaim",
   "v1/PersistentVolume": "PersistentVolume",
@@ -18,6 +18,12 @@ const readable: Readonly<Record<string, string>> = {
   "v1/Secret": "Secret",
   "v1/ConfigMap": "ConfigMap",
   "v1/Node": "Node",
+  "v1/Namespace": "Namespace",
+  "v1/ServiceAccount": "ServiceAccount",
+  "rbac.authorization.k8s.io/v1/Role": "Role",
+  "rbac.authorization.k8s.io/v1/RoleBinding": "RoleBinding",
+  "rbac.authorization.k8s.io/v1/ClusterRole": "ClusterRole",
+  "rbac.authorization.k8s.io/v1/ClusterRoleBinding": "ClusterRoleBinding",
   "coordination.k8s.io/v1/Lease": "Lease",
   "storage.k8s.io/v1/CSINode": "CSINode",
   "storage.k8s.io/v1/CSIStorageCapacity": "CSIStorageCapacity",

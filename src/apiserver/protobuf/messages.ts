@@ -114,4 +114,20 @@ export const messages: Readonly<Record<string, string>> = {
   VolumeResourceRequirements: "1 limits {}quantity, 2 requests {}quantity",
   VsphereVirtualDiskVolumeSource:
     "1 volumePath string!, 2 fsType string, 3 storagePolicyName string, 4 storagePolicyID string",
+  AggregationRule: "1 clusterRoleSelectors []LabelSelector",
+  ClusterRole: "1 metadata ObjectMeta, 2 rules []PolicyRule, 3 aggregationRule AggregationRule!",
+  ClusterRoleBinding: "1 metadata ObjectMeta, 2 subjects []Subject, 3 roleRef RoleRef",
+  LocalObjectReference: "1 name string",
+  Namespace: "1 metadata ObjectMeta, 2 spec NamespaceSpec, 3 status NamespaceStatus",
+  NamespaceCondition: "1 type string!, 2 status string!, 4 lastTransitionTime time, 5 reason string, 6 message string",
+  NamespaceSpec: "1 finalizers []string",
+  NamespaceStatus: "1 phase string, 2 conditions []NamespaceCondition",
+  PolicyRule:
+    "1 verbs []string, 2 apiGroups []string, 3 resources []string, 4 resourceNames []string, 5 nonResourceURLs []string",
+  Role: "1 metadata ObjectMeta, 2 rules []PolicyRule",
+  RoleBinding: "1 metadata ObjectMeta, 2 subjects []Subject, 3 roleRef RoleRef",
+  RoleRef: "1 apiGroup string!, 2 kind string!, 3 name string!",
+  ServiceAccount:
+    "1 metadata ObjectMeta, 2 secrets []ObjectReference, 3 imagePullSecrets []LocalObjectReference, 4 automountServiceAccountToken bool!",
+  Subject: "1 kind string!, 2 apiGroup string, 3 name string!, 4 namespace string",
 };

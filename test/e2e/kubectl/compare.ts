@@ -18,7 +18,10 @@ export interface Script {
   readonly steps: readonly (string | Step)[];
 }
 
-export type Kubectl = (args: readonly string[], options: { readonly input?: string; readonly env?: Record<string, string> }) => Promise<Ran>;
+export type Kubectl = (
+  args: readonly string[],
+  options: { readonly input?: string; readonly env?: Record<string, string> },
+) => Promise<Ran>;
 
 export const stepOf = (step: string | Step): Step => (typeof step === "string" ? { run: step } : step);
 
