@@ -1,6 +1,7 @@
 /** Request → response: who asks, whether they may, which verb, and the answer; whatever goes wrong is a Status. */
 import type { Handler, HttpRequest, HttpResponse } from "../base/http.ts";
 import type { World } from "../base/world.ts";
+import { actingUser, authorize } from "./access.ts";
 import { includeOf, notFoundPage, objectAnswer, refusalOf, statusAnswer, warningHeader } from "./answer.ts";
 import type { Call, Serving } from "./call.ts";
 import type { Attributes, Authorizer, Resource, User } from "./contracts.ts";
@@ -10,7 +11,7 @@ import { negotiate } from "./negotiate.ts";
 import { listQuery } from "./query.ts";
 import { attributesOf, type Parsed, parseRequest, type ResourcePath } from "./request.ts";
 import { scaleFrom } from "./scale.ts";
-import { forbidden, notFound, Refusal, unauthorized } from "./status.ts";
+import { notFound, Refusal, unauthorized } from "./status.ts";
 import { keyFor } from "./target.ts";
 import { deleteCollection, deleteOne } from "./verb-delete.ts";
 import { connect, create, patch, update } from "./verb-write.ts";
@@ -30,8 +31,9 @@ export function createHandler(parts: HandlerParts): Handler {
   return async (request) => {
     try {
       const parsed = parseRequest(request);
-      const user = parts.authenticate(request);
-      if (user === undefined) throw unauthorized();
+      const caller = parts.authenticate(request);
+      if (caller === undefined) throw unauthorized();
+      const user = actingUser(request, caller, parts.authorizer);
       const attributes = attributesOf(request.method, parsed);
       authorize(parts.authorizer, user, attributes);
       if (parsed.target.kind === "page") return parts.page(request, parsed) ?? notFoundPage();
@@ -40,31 +42,6 @@ export function createHandler(parts: HandlerParts): Handler {
       return statusAnswer(refusalOf(reason).status);
     }
   };
-}
-
-function authorize(authorizer: Authorizer, user: User, attributes: Attributes): void {
-  const { allowed, reason } = authorizer.authorize(user, attributes);
-  if (!allowed) throw forbiddenFor(user, attributes, reason);
-}
-
-/** 'pods is forbidden: User "x" cannot list resource "pods" in API group "" in the namespace "n"' */
-function forbiddenFor({ name: user }: User, attributes: Attributes, reason: string): Refusal {
-  const because = reason === "" ? "" : `: ${reason}`;
-  if (attributes.kind === "path")
-    return new Refusal(
-      403,
-      "Forbidden",
-      `forbidden: User "${user}" cannot ${attributes.verb} path "${attributes.path}"${because}`,
-      {},
-    );
-  const { verb, group, resource, subresource, namespace, name } = attributes;
-  const what = subresource === "" ? resource : `${resource}/${subresource}`;
-  const where = namespace === "" ? "at the cluster scope" : `in the namespace "${namespace}"`;
-  return forbidden(
-    { group, plural: resource },
-    name,
-    `User "${user}" cannot ${verb} resource "${what}" in API group "${group}" ${where}${because}`,
-  );
 }
 
 const noSuchResource = (): Refusal =>

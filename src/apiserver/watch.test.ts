@@ -71,7 +71,7 @@ test("bookmarks come every minute and shortly before the end, which comes when a
     `${maps}?watch=true&allowWatchBookmarks=true&resourceVersion=${version}&timeoutSeconds=100`,
   );
   const all = eventsOf(watch, 99);
-  await server.world.advance(100_000);
+  await server.world.advance(101_000);
   assert.deepEqual(seen(await all), ["BOOKMARK", "BOOKMARK"]);
   assert.equal(server.watches(), 0);
 });

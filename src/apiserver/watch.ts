@@ -18,6 +18,8 @@ const bookmarkMs = 60_000;
 const watchMsMin = 1_800_000;
 /** A last bookmark shortly before the end lets the client resume where it stopped. */
 const lastBookmarkMs = 2_000;
+/** Timers may ring a millisecond early, and clients complain of a watch that was shorter than they asked for. */
+const marginMs = 20;
 
 interface Watcher {
   /** Undefined: all namespaces. */
@@ -153,7 +155,7 @@ export function createWatchHub(store: Store, world: World): WatchHub {
     wording: Wording,
     signal: AbortSignal,
   ): Promise<void> {
-    let left = timeoutSeconds === undefined ? watchMsMin * (1 + world.random()) : timeoutSeconds * 1_000;
+    let left = timeoutSeconds === undefined ? watchMsMin * (1 + world.random()) : timeoutSeconds * 1_000 + marginMs;
     try {
       while (left > 0) {
         const step = left > lastBookmarkMs ? Math.min(bookmarkMs, left - lastBookmarkMs) : left;

@@ -130,4 +130,16 @@ export const messages: Readonly<Record<string, string>> = {
   ServiceAccount:
     "1 metadata ObjectMeta, 2 secrets []ObjectReference, 3 imagePullSecrets []LocalObjectReference, 4 automountServiceAccountToken bool!",
   Subject: "1 kind string!, 2 apiGroup string, 3 name string!, 4 namespace string",
+  FieldSelectorAttributes: "1 rawSelector string, 2 requirements []FieldSelectorRequirement",
+  FieldSelectorRequirement: "1 key string!, 2 operator string!, 3 values []string",
+  LabelSelectorAttributes: "1 rawSelector string, 2 requirements []LabelSelectorRequirement",
+  NonResourceAttributes: "1 path string, 2 verb string",
+  ResourceAttributes:
+    "1 namespace string, 2 verb string, 3 group string, 4 version string, 5 resource string, 6 subresource string, 7 name string, 8 fieldSelector FieldSelectorAttributes!, 9 labelSelector LabelSelectorAttributes!",
+  SelfSubjectAccessReview: "1 metadata ObjectMeta, 2 spec SelfSubjectAccessReviewSpec",
+  SelfSubjectAccessReviewSpec:
+    "1 resourceAttributes ResourceAttributes!, 2 nonResourceAttributes NonResourceAttributes!",
+  SelfSubjectReview: "1 metadata ObjectMeta",
+  SelfSubjectRulesReview: "1 metadata ObjectMeta, 2 spec SelfSubjectRulesReviewSpec",
+  SelfSubjectRulesReviewSpec: "1 namespace string",
 };

@@ -316,11 +316,11 @@ export const scripts: readonly Script[] = [
   {
     name: "explain says what fields are",
     steps: [
-      "explain volumesnapshot",
+      { run: "explain volumesnapshot", structure: true },
       "explain volumesnapshot.spec.source",
       "explain vs.spec --recursive",
-      "explain configmap.data",
-      "explain pvc.spec.accessModes",
+      { run: "explain configmap.data", structure: true },
+      { run: "explain pvc.spec", structure: true },
       "explain nothing",
       "explain volumesnapshot.spec.nothing",
     ],
