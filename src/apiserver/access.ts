@@ -2,7 +2,6 @@
 import type { HttpRequest } from "../base/http.ts";
 import type { Attributes, Authorizer, User } from "./contracts.ts";
 import { goQuote } from "./go-text.ts";
-import { serviceAccountUser } from "./rbac/tokens.ts";
 import { badRequest, forbidden, Refusal } from "./status.ts";
 
 const authenticated = "system:authenticated";
@@ -77,7 +76,8 @@ export function actingUser(request: HttpRequest, caller: User, authorizer: Autho
       namespace: one.namespace,
       name: one.name,
     });
-  const own = groups.length > 0 || account === "" ? groups : serviceAccountUser(namespace, account).groups;
+  const own =
+    groups.length > 0 || account === "" ? groups : ["system:serviceaccounts", `system:serviceaccounts:${namespace}`];
   return {
     name,
     groups: withEverybody(name, own),
