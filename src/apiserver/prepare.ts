@@ -60,8 +60,13 @@ export function dedupeOwners(metadata: Metadata): string | undefined {
 
 const hasStatus = ({ subresources }: Resource): boolean => subresources.status !== undefined;
 
-export function prepareNew(object: ApiObject, { strategy, ...resource }: Resource): void {
-  if (resource.subresources.status !== undefined && strategy.statusOnCreate !== true) delete object.status;
+export function prepareNew(object: ApiObject, resource: Resource): void {
+  const { strategy, definition } = resource;
+  if (hasStatus(resource) && strategy.statusOnCreate !== true) {
+    delete object.status;
+    // A Go struct is never absent: built-in kinds show an empty status.
+    if (definition === undefined) object.status = {};
+  }
   if ((strategy.generation ?? "none") === "none") delete object.metadata.generation;
   else object.metadata.generation = 1;
 }

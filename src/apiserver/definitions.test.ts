@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { startApiServer, type TestServer } from "../../test/api-server.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+
+const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const things = "/apis/example.com/v1/namespaces/default/things";
+
+const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
+const thing = (
+  versions: readonly object[] = [{ name: "v1", served: true, storage: true, schema }],
+  names: object = {},
+): JsonObject => ({
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "things.example.com" },
+  spec: {
+    group: "example.com",
+    scope: "Namespaced",
+    names: { plural: "things", kind: "Thing", ...names },
+    versions: versions as JsonObject[],
+  },
+});
+const metadataOf = (object: JsonObject): JsonObject => (isObject(object.metadata) ? object.metadata : {});
+const conditions = (object: JsonObject): readonly string[] => {
+  const status = isObject(object.status) ? object.status : {};
+  return (Array.isArray(status.conditions) ? status.conditions : []).map((one) =>
+    isObject(one) ? `${String(one.type)}=${String(one.status)}` : "",
+  );
+};
+
+async function served(server: TestServer): Promise<readonly unknown[]> {
+  const { body } = await server.ask("GET", "/apis/example.com/v1");
+  return (Array.isArray(body.resources) ? body.resources : []).map((one) => (isObject(one) ? one.name : undefined));
+}
+
+test("a definition is served from the moment it is created", async () => {
+  const server = startApiServer();
+  assert.equal((await server.ask("GET", things)).status, 404);
+  const { status, body } = await server.ask("POST", definitions, thing());
+  assert.equal(status, 201, String(body.message));
+  assert.deepEqual(conditions((await server.ask("GET", `${definitions}/things.example.com`)).body), [
+    "NamesAccepted=True",
+    "Established=True",
+  ]);
+  assert.deepEqual(await served(server), ["things"]);
+  const created = await server.ask("POST", things, {
+    apiVersion: "example.com/v1",
+    kind: "Thing",
+    metadata: { name: "a" },
+  });
+  assert.equal(created.status, 201);
+});
+
+test("several versions show one object, each under its own name", async () => {
+  const server = startApiServer();
+  const versions = [
+    { name: "v1", served: true, storage: true, schema },
+    { name: "v1beta1", served: true, storage: false, schema, deprecated: true },
+  ];
+  await server.ask("POST", definitions, thing(versions));
+  await server.ask("POST", things, {
+    apiVersion: "example.com/v1",
+    kind: "Thing",
+    metadata: { name: "a" },
+    spec: { x: 1 },
+  });
+  const old = await server.ask("GET", `${things.replace("v1", "v1beta1")}/a`);
+  assert.equal(old.body.apiVersion, "example.com/v1beta1");
+  assert.deepEqual(old.body.spec, { x: 1 });
+  assert.equal(old.headers.warning, '299 - "example.com/v1beta1 Thing is deprecated"');
+  const written = await server.ask(
+    "PATCH",
+    `${things.replace("v1", "v1beta1")}/a`,
+    { spec: { x: 2 } },
+    { type: "merge" },
+  );
+  assert.equal(written.body.apiVersion, "example.com/v1beta1");
+  assert.deepEqual((await server.ask("GET", `${things}/a`)).body.spec, { x: 2 });
+  const { body } = await server.ask("GET", "/apis/example.com");
+  assert.deepEqual(body.preferredVersion, { groupVersion: "example.com/v1", version: "v1" });
+});
+
+test("a definition that goes takes its objects along, and waits for those that are held", async () => {
+  const server = startApiServer();
+  const over = new AbortController();
+  const running = server.run(over.signal);
+  await server.ask("POST", definitions, thing());
+  await server.ask("POST", things, {
+    apiVersion: "example.com/v1",
+    kind: "Thing",
+    metadata: { name: "a", finalizers: ["example.com/hold"] },
+  });
+  const deleted = await server.ask("DELETE", `${definitions}/things.example.com`);
+  assert.deepEqual(metadataOf(deleted.body).finalizers, ["customresourcecleanup.apiextensions.k8s.io"]);
+  assert.ok(conditions(deleted.body).includes("Terminating=True"));
+  await server.world.advance(1_000);
+  assert.equal((await server.ask("GET", `${things}/a`)).status, 200);
+  await server.ask("PATCH", `${things}/a`, { metadata: { finalizers: null } }, { type: "merge" });
+  await server.world.advance(10_000);
+  assert.equal((await server.ask("GET", `${definitions}/things.example.com`)).status, 404);
+  assert.equal((await server.ask("GET", things)).status, 404);
+  over.abort();
+  await running;
+});
+
+test("a name another definition of the group has is not accepted, and nothing is served", async () => {
+  const server = startApiServer();
+  await server.ask("POST", definitions, thing());
+  const other = thing(undefined, { plural: "others" });
+  await server.ask("POST", definitions, { ...other, metadata: { name: "others.example.com" } });
+  const { body } = await server.ask("GET", `${definitions}/others.example.com`);
+  assert.deepEqual(conditions(body), ["NamesAccepted=False", "Established=False"]);
+  assert.deepEqual(await served(server), ["things"]);
+});
+
+test("scale reads and writes where the definition says", async () => {
+  const server = startApiServer();
+  const subresources = { status: {}, scale: { specReplicasPath: ".spec.count", statusReplicasPath: ".status.count" } };
+  await server.ask("POST", definitions, thing([{ name: "v1", served: true, storage: true, schema, subresources }]));
+  await server.ask("POST", things, {
+    apiVersion: "example.com/v1",
+    kind: "Thing",
+    metadata: { name: "a" },
+    spec: { count: 2 },
+  });
+  const { body } = await server.ask("GET", `${things}/a/scale`);
+  assert.deepEqual([body.kind, body.spec, body.status], ["Scale", { replicas: 2 }, { replicas: 0 }]);
+  const scaled = await server.ask("PATCH", `${things}/a/scale`, { spec: { replicas: 5 } }, { type: "merge" });
+  assert.deepEqual(scaled.body.spec, { replicas: 5 });
+  assert.deepEqual((await server.ask("GET", `${things}/a`)).body.spec, { count: 5 });
+});

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { startApiServer, type TestServer } from "../../test/api-server.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+
+const maps = "/api/v1/namespaces/default/configmaps";
+const metadataOf = (object: JsonObject): JsonObject => (isObject(object.metadata) ? object.metadata : {});
+
+/** A server at work, an owner, and what it owns. */
+async function withFamily(dependents: readonly { name: string; blocks?: boolean; finalizers?: string[] }[]): Promise<{
+  server: TestServer;
+  settle(): Promise<void>;
+  stop(): Promise<void>;
+  names(): Promise<readonly unknown[]>;
+}> {
+  const server = startApiServer();
+  const over = new AbortController();
+  const running = server.run(over.signal);
+  const { body } = await server.ask("POST", maps, { metadata: { name: "owner" } });
+  for (const { name, blocks = false, finalizers = [] } of dependents)
+    await server.ask("POST", maps, {
+      metadata: {
+        name,
+        finalizers,
+        ownerReferences: [
+          { apiVersion: "v1", kind: "ConfigMap", name: "owner", uid: metadataOf(body).uid, blockOwnerDeletion: blocks },
+        ],
+      },
+    });
+  return {
+    server,
+    settle: () => server.world.advance(1_000),
+    stop: async () => {
+      over.abort();
+      await running;
+    },
+    names: async () => {
+      const list = (await server.ask("GET", maps)).body.items as JsonObject[];
+      return list.map((item) => metadataOf(item).name);
+    },
+  };
+}
+
+test("in the background, dependents go after their owner", async () => {
+  const { server, settle, stop, names } = await withFamily([{ name: "child" }]);
+  await server.ask("DELETE", `${maps}/owner`, { propagationPolicy: "Background" });
+  await settle();
+  assert.deepEqual(await names(), []);
+  await stop();
+});
+
+test("orphans stay, and forget their owner", async () => {
+  const { server, settle, stop, names } = await withFamily([{ name: "child" }]);
+  const { body } = await server.ask("DELETE", `${maps}/owner`, { propagationPolicy: "Orphan" });
+  assert.deepEqual(metadataOf(body).finalizers, ["orphan"]);
+  await settle();
+  assert.deepEqual(await names(), ["child"]);
+  assert.equal(metadataOf((await server.ask("GET", `${maps}/child`)).body).ownerReferences, undefined);
+  await stop();
+});
+
+test("in the foreground, an owner waits for the dependents that block it", async () => {
+  const { server, settle, stop, names } = await withFamily([
+    { name: "child", blocks: true, finalizers: ["example.com/hold"] },
+  ]);
+  await server.ask("DELETE", `${maps}/owner`, { propagationPolicy: "Foreground" });
+  await settle();
+  assert.deepEqual(await names(), ["child", "owner"]);
+  await server.ask("PATCH", `${maps}/child`, { metadata: { finalizers: null } }, { type: "merge" });
+  await settle();
+  assert.deepEqual(await names(), []);
+  await stop();
+});
+
+test("something whose owner was never there is collected", async () => {
+  const { server, settle, stop, names } = await withFamily([]);
+  const owner = { apiVersion: "v1", kind: "ConfigMap", name: "owner", uid: "another incarnation" };
+  await server.ask("POST", maps, { metadata: { name: "stray", ownerReferences: [owner] } });
+  const unknown = { ...owner, apiVersion: "example.com/v1", kind: "Unknown" };
+  await server.ask("POST", maps, { metadata: { name: "kept", ownerReferences: [unknown] } });
+  await settle();
+  assert.deepEqual(await names(), ["kept", "owner"]);
+  await stop();
+});
