@@ -1,7 +1,7 @@
 /** `npm run control-plane`: a real Kubernetes for a person to try things on, until Ctrl-C. */
 import { parseArgs } from "node:util";
 import { boxImage } from "./harness/image.ts";
-import { podTrouble } from "./harness/packages.ts";
+import { nodePackages, podTrouble } from "./harness/packages.ts";
 import { seconds } from "./harness/progress.ts";
 import { tool, toolTrouble } from "./harness/tools.ts";
 
@@ -34,7 +34,7 @@ if (help) {
   process.stdout.write(usage);
   process.exit(0);
 }
-const trouble = (await toolTrouble()) ?? (node ? await podTrouble() : undefined);
+const trouble = (await toolTrouble()) ?? (node ? await podTrouble(nodePackages) : undefined);
 if (trouble !== undefined) fail(trouble, 1);
 
 const buildingAt = performance.now();

@@ -137,8 +137,11 @@ async function removeTarget(path: string): Promise<void> {
   const target = await realpath(path).catch(() => undefined);
   if (target === undefined) return;
   await unmount(target);
-  if ((await lstat(target)).isDirectory()) await rmdir(target);
-  else await unlink(target);
+  if (!(await lstat(target)).isDirectory()) return unlink(target);
+  await rmdir(target).catch((reason: NodeJS.ErrnoException) => {
+    if (reason.code !== "ENOTEMPTY") throw reason;
+    throw new Fault("FailedPrecondition", `${target} holds files, and nothing is mounted there: move them away`);
+  });
 }
 
 async function usageOf(path: string) {

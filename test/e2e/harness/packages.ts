@@ -1,5 +1,5 @@
 /**
- * What real pods need from the machine: root on Linux and four Debian packages. In a pipeline (CI set) on Debian as root,
+ * What real pods need from the machine: root on Linux and some Debian packages. In a pipeline (CI set) on Debian as root,
  * what is missing is installed; on anybody's own machine it is only said.
  */
 import { execFileSync } from "node:child_process";
@@ -8,12 +8,22 @@ import { readOrEmpty } from "./identity.ts";
 import { say, withProgress } from "./progress.ts";
 import { run } from "./run.ts";
 
-/** By package, a file that is there once it is installed. */
-const packages: Readonly<Record<string, string>> = {
+type Packages = Readonly<Record<string, string>>;
+
+/** By package, a file that is there once it is installed. This is what a node needs. */
+export const nodePackages: Packages = {
   containerd: "/usr/bin/containerd",
   runc: "/usr/sbin/runc",
   "containernetworking-plugins": "/usr/lib/cni/bridge",
   "busybox-static": "/bin/busybox",
+};
+
+/** The suites also try file systems that share blocks, and extended attributes. */
+export const suitePackages: Packages = {
+  ...nodePackages,
+  xfsprogs: "/usr/sbin/mkfs.xfs",
+  "btrfs-progs": "/usr/sbin/mkfs.btrfs",
+  attr: "/usr/bin/setfattr",
 };
 
 export interface Machine {
@@ -38,7 +48,7 @@ export function podSupport({ platform, root, ci, debian, missing }: Machine): Po
   return { kind: "none", why: `real pods need more packages: ${how}` };
 }
 
-const thisMachine = (): Machine => ({
+const thisMachine = (packages: Packages): Machine => ({
   platform: process.platform,
   root: process.getuid?.() === 0,
   ci: isPipeline(),
@@ -59,12 +69,12 @@ function isDynamic(file: string): boolean {
 }
 
 /** Why no pod can run here, in one line; undefined once everything is there. */
-export async function podTrouble(): Promise<string | undefined> {
-  const support = podSupport(thisMachine());
+export async function podTrouble(packages: Packages): Promise<string | undefined> {
+  const support = podSupport(thisMachine(packages));
   if (support.kind === "none") return support.why;
   if (support.kind === "ready") return undefined;
   await install(support.packages);
-  const after = podSupport(thisMachine());
+  const after = podSupport(thisMachine(packages));
   return after.kind === "ready" ? undefined : `after apt-get, still missing: ${support.packages.join(", ")}`;
 }
 

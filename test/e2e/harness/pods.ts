@@ -14,6 +14,8 @@ export interface PodRequest {
   readonly script: string;
   readonly volumes?: readonly unknown[];
   readonly volumeMounts?: readonly unknown[];
+  /** Block volumes: where the pod finds their devices. */
+  readonly volumeDevices?: readonly unknown[];
   /** The node's own network is quicker to have than one of its own; true unless said otherwise. */
   readonly hostNetwork?: boolean;
 }
@@ -41,7 +43,15 @@ const podMsMax = 60_000;
 const pathOf = (namespace: string, name = ""): string => `/api/v1/namespaces/${namespace}/pods/${name}`;
 
 export async function createPod({ plane, name: nodeName }: Node, pod: PodRequest): Promise<void> {
-  const { name, namespace = "default", script, volumes = [], volumeMounts = [], hostNetwork = true } = pod;
+  const {
+    name,
+    namespace = "default",
+    script,
+    volumes = [],
+    volumeMounts = [],
+    volumeDevices = [],
+    hostNetwork = true,
+  } = pod;
   const { status, text } = await plane.request("POST", pathOf(namespace), {
     metadata: { name },
     spec: {
@@ -58,6 +68,7 @@ export async function createPod({ plane, name: nodeName }: Node, pod: PodRequest
           imagePullPolicy: "Never",
           command: ["/bin/sh", "-c", `( ${script}\n) > /dev/termination-log 2>&1`],
           volumeMounts,
+          volumeDevices,
         },
       ],
     },

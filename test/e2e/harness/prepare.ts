@@ -1,7 +1,7 @@
 /** What happens before the first end-to-end test: leftovers are swept, and what this machine cannot run is said at once. */
 
 import { sweep } from "./leftovers.ts";
-import { isPipeline, podTrouble } from "./packages.ts";
+import { isPipeline, podTrouble, suitePackages } from "./packages.ts";
 import { toolTrouble } from "./tools.ts";
 
 export interface Prepared {
@@ -18,7 +18,7 @@ export async function prepare(files: readonly string[]): Promise<Prepared> {
   const trouble = await toolTrouble();
   if (trouble !== undefined) return { files: [], skipped: 0, failed: files.length, notice: trouble };
   sweep();
-  return leftOut(files, files.some(isPodSuite) ? await podTrouble() : undefined, isPipeline());
+  return leftOut(files, files.some(isPodSuite) ? await podTrouble(suitePackages) : undefined, isPipeline());
 }
 
 /** Which suites run when pods cannot, for the reason given. */

@@ -1,0 +1,241 @@
+/** directory-driver with root and without Kubernetes: csi-sanity, shared blocks, faithful copies, mounts and devices. */
+import assert from "node:assert/strict";
+import { mkdirSync, readdirSync, readFileSync, statfsSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { VolumeCapability_AccessMode_Mode as AccessMode } from "../../../src/csi/gen/csi_pb.js";
+import { connectTo } from "../../csi-sockets.ts";
+import {
+  capabilityOf,
+  type DirectoryDriverOptions,
+  fromSnapshot,
+  newVolume,
+  startDirectoryDriver,
+} from "../harness/directory-driver.ts";
+import { createInstance, type Instance } from "../harness/instance.ts";
+import { mountsUnder } from "../harness/mounts.ts";
+import { run } from "../harness/run.ts";
+import { tool } from "../harness/tools.ts";
+
+/** At import, so that a build counts against no test's time. */
+const sanity = await tool("csi-sanity");
+
+const mebi = 2 ** 20;
+
+async function must(program: string, ...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await run(program, args);
+  assert.equal(code, 0, `${program} ${args.join(" ")}: ${stdout}${stderr}`);
+  return stdout;
+}
+
+function anInstance(t: TestContext): Instance {
+  const instance = createInstance();
+  t.after(() => instance.stop());
+  return instance;
+}
+
+async function aDriver(t: TestContext, instance = anInstance(t), options: DirectoryDriverOptions = {}) {
+  const driver = await startDirectoryDriver(instance, options);
+  const client = connectTo(t, driver.socket);
+  const dataOf = (id: string): string => join(driver.root, "volumes", id, "data");
+  const cut = (name: string, sourceVolumeId: string) => client.controller.createSnapshot({ name, sourceVolumeId });
+  const snapshotOf = (id: string): string => join(driver.root, "snapshots", id, "data");
+  return { instance, driver, ...client, dataOf, snapshotOf, cut };
+}
+
+interface SpecReport {
+  readonly State: string;
+  readonly LeafNodeType: string;
+  readonly LeafNodeText: string;
+  readonly Failure?: { readonly Message: string };
+}
+
+test("csi-sanity passes completely: what it skips needs a capability that a directory on one node does not have", async (t) => {
+  const { instance, driver } = await aDriver(t);
+  const report = join(instance.folder, "report.json");
+  const { stdout } = await run(sanity, [
+    "--ginkgo.no-color",
+    `--ginkgo.json-report=${report}`,
+    `--csi.endpoint=unix://${driver.socket}`,
+    `--csi.mountdir=${join(instance.folder, "mount")}`,
+    `--csi.stagingdir=${join(instance.folder, "staging")}`,
+  ]);
+  assert.match(stdout, /\nSUCCESS! -- 62 Passed \| 0 Failed \|/);
+  const [suite] = JSON.parse(readFileSync(report, "utf8")) as readonly {
+    readonly SpecReports: readonly SpecReport[];
+  }[];
+  const reasons = (suite?.SpecReports ?? [])
+    .filter(({ LeafNodeType, State }) => LeafNodeType === "It" && State === "skipped")
+    .map(({ Failure }) => Failure?.Message);
+  assert.deepEqual([...new Set(reasons)].sort(), [
+    "Controller Publish, UnpublishVolume not supported",
+    "ControllerModifyVolume not supported",
+    "ControllerPublishVolume not supported",
+    "ControllerUnpublishVolume not supported",
+    "GroupControllerService not supported",
+    "Modify Volume not supported",
+    "Modify volume not supported",
+    "NodeStageVolume not supported",
+    "NodeUnstageVolume not supported",
+  ]);
+  const { stdout: left } = await run("find", [driver.root, "-mindepth", "2"]);
+  assert.equal(left, "", "it leaves nothing on the disk");
+  assert.deepEqual(mountsUnder(instance.folder), []);
+});
+
+for (const kind of ["xfs", "btrfs"])
+  test(`on ${kind} a snapshot, and a volume from it, share their blocks with the source`, async (t) => {
+    const instance = anInstance(t);
+    const [image, place] = [join(instance.folder, "image"), join(instance.folder, kind)];
+    mkdirSync(place);
+    await must("truncate", "--size=320M", image);
+    await must(`mkfs.${kind}`, "-q", image);
+    await must("mount", "-o", "loop", image, place);
+    const { controller, dataOf, snapshotOf, cut } = await aDriver(t, instance, { root: join(place, "root") });
+    await newVolume({ controller }, "v");
+    const bytes = Buffer.alloc(64 * mebi, "first bytes ");
+    writeFileSync(join(dataOf("v"), "file"), bytes);
+    await must("sync", "-f", place);
+    const freeBytes = (): number => statfsSync(place).bavail * statfsSync(place).bsize;
+    const before = freeBytes();
+    await cut("s", "v");
+    await newVolume({ controller }, "restored", "mount", fromSnapshot("s"));
+    await must("sync", "-f", place);
+    const took = before - freeBytes();
+    assert.ok(took < 8 * mebi, `two copies of 64 MiB took ${took} bytes`);
+    assert.match(await must("filefrag", "-v", join(snapshotOf("s"), "file")), /\bshared\b/);
+    writeFileSync(join(dataOf("v"), "file"), "spoiled");
+    for (const copy of [snapshotOf("s"), dataOf("restored")])
+      assert.ok(readFileSync(join(copy, "file")).equals(bytes), copy);
+  });
+
+test("owners, modes, times, extended attributes and pipes come back with a snapshot", async (t) => {
+  const { controller, dataOf, snapshotOf, cut } = await aDriver(t);
+  await newVolume({ controller }, "v");
+  const file = join(dataOf("v"), "file");
+  writeFileSync(file, "x");
+  await must("chown", "1234:5678", file);
+  await must("chmod", "4750", file);
+  await must("touch", "--date=2001-02-03T04:05:06.123456789", file);
+  await must("setfattr", "--name=user.color", "--value=blue", file);
+  await must("setfattr", "--name=trusted.secret", "--value=kept", file);
+  await must("mkfifo", join(dataOf("v"), "pipe"));
+  await must("chmod", "1770", dataOf("v"));
+  await must("chown", "42:43", dataOf("v"));
+  await cut("s", "v");
+  await newVolume({ controller }, "r", "mount", fromSnapshot("s"));
+  for (const copy of [snapshotOf("s"), dataOf("r")]) {
+    const shown = await must("stat", "--format=%a %u %g %y", copy, join(copy, "file"));
+    assert.equal(shown, await must("stat", "--format=%a %u %g %y", dataOf("v"), file));
+    const attributes = await must("getfattr", "--dump", "--match=-", "--absolute-names", join(copy, "file"));
+    assert.match(attributes, /trusted\.secret="kept"\nuser\.color="blue"/);
+    assert.ok(statSync(join(copy, "pipe")).isFIFO());
+  }
+});
+
+test("a full disk is said as such, and leaves nothing behind", async (t) => {
+  const instance = anInstance(t);
+  const place = join(instance.folder, "small");
+  mkdirSync(place);
+  await must("mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", place);
+  const { driver, controller, dataOf, cut } = await aDriver(t, instance, { root: join(place, "root") });
+  await newVolume({ controller }, "v");
+  writeFileSync(join(dataOf("v"), "file"), Buffer.alloc(5 * mebi));
+  const freeBytes = (): number => statfsSync(place).bavail * statfsSync(place).bsize;
+  const before = freeBytes();
+  await assert.rejects(cut("s", "v"), { code: "ResourceExhausted", message: /No space left on device/ });
+  assert.equal(freeBytes(), before);
+  assert.deepEqual(readdirSync(join(driver.root, "snapshots")), []);
+  writeFileSync(join(dataOf("v"), "file"), "small");
+  assert.equal((await cut("s", "v")).snapshot?.readyToUse, true, "with room again it is taken");
+});
+
+test("a folder volume is published, also through a symbolic link, and nothing but a deliberate deletion touches its files", async (t) => {
+  const { instance, controller, node, dataOf } = await aDriver(t);
+  for (const name of ["v", "w"]) await newVolume({ controller }, name);
+  mkdirSync(join(instance.folder, "real"));
+  symlinkSync("real", join(instance.folder, "linked"));
+  const targetPath = join(instance.folder, "linked/pod/mount");
+  const publish = (volumeId: string, more = {}) =>
+    node.nodePublishVolume({ volumeId, targetPath, volumeCapability: capabilityOf("mount"), ...more });
+  for (const _ of [1, 2]) await publish("v");
+  assert.deepEqual(mountsUnder(instance.folder), [join(instance.folder, "real/pod/mount")], "twice is once");
+  writeFileSync(join(targetPath, "file"), "by the pod");
+  await assert.rejects(publish("w"), { code: "AlreadyExists" });
+  const inUse = { code: "FailedPrecondition", message: /still in use at .*\/real\/pod\/mount/ };
+  await assert.rejects(controller.deleteVolume({ volumeId: "v" }), inUse);
+  const { usage } = await node.nodeGetVolumeStats({ volumeId: "v", volumePath: targetPath });
+  assert.ok(usage.every(({ total, available }) => total > 0n && available > 0n) && usage.length === 2);
+
+  for (const _ of [1, 2]) await node.nodeUnpublishVolume({ volumeId: "v", targetPath });
+  assert.deepEqual(mountsUnder(instance.folder), []);
+  assert.deepEqual(readdirSync(join(instance.folder, "real/pod")), []);
+  assert.equal(readFileSync(join(dataOf("v"), "file"), "utf8"), "by the pod");
+
+  await publish("v", { readonly: true });
+  assert.throws(() => writeFileSync(join(targetPath, "file"), "x"), { code: "EROFS" });
+  await assert.rejects(publish("v"), { code: "AlreadyExists" });
+  await node.nodeUnpublishVolume({ volumeId: "v", targetPath });
+  await controller.deleteVolume({ volumeId: "v" });
+});
+
+test("a target with files in it that no mount explains is not removed with them", async (t) => {
+  const { instance, controller, node } = await aDriver(t);
+  await newVolume({ controller }, "v");
+  const targetPath = join(instance.folder, "target");
+  mkdirSync(targetPath);
+  writeFileSync(join(targetPath, "precious"), "kept");
+  await assert.rejects(node.nodeUnpublishVolume({ volumeId: "v", targetPath }), {
+    code: "FailedPrecondition",
+    message: /holds files.*move them away/,
+  });
+  assert.equal(readFileSync(join(targetPath, "precious"), "utf8"), "kept");
+});
+
+test("a volume for a single writer is published at one place at a time", async (t) => {
+  const { instance, controller, node } = await aDriver(t);
+  await newVolume({ controller }, "v");
+  const volumeCapability = capabilityOf("mount", AccessMode.SINGLE_NODE_SINGLE_WRITER);
+  const at = (name: string) => ({ volumeId: "v", targetPath: join(instance.folder, name), volumeCapability });
+  for (const _ of [1, 2]) await node.nodePublishVolume(at("one"));
+  await assert.rejects(node.nodePublishVolume(at("two")), { code: "FailedPrecondition", message: /one pod at a time/ });
+  await node.nodeUnpublishVolume(at("one"));
+  await node.nodePublishVolume(at("two"));
+  await node.nodeUnpublishVolume(at("two"));
+});
+
+test("a block volume is a device that can be written, cut while it is open, grown in use, and leaves no device", async (t) => {
+  const { instance, driver, controller, node, cut } = await aDriver(t);
+  const range = (bytes: number) => ({ capacityRange: { requiredBytes: BigInt(bytes) } });
+  await newVolume({ controller }, "b", "block", range(mebi));
+  const targetPath = join(instance.folder, "device");
+  const published = { volumeId: "b", targetPath, volumeCapability: capabilityOf("block") };
+  for (const _ of [1, 2]) await node.nodePublishVolume(published);
+  const image = join(driver.root, "volumes/b/image");
+  const loops = async (): Promise<number> =>
+    (await must("losetup", "--associated", image)).split("\n").filter(Boolean).length;
+  assert.equal(await loops(), 1);
+  const device = await open(targetPath, "r+");
+  try {
+    await device.write(Buffer.from("first bytes")); // Not flushed: the driver has to see to that.
+    await cut("s", "b");
+  } finally {
+    await device.close();
+  }
+  await newVolume({ controller }, "r", "block", { ...range(2 * mebi), ...fromSnapshot("s") });
+  const restored = readFileSync(join(driver.root, "volumes/r/image"));
+  assert.deepEqual([restored.subarray(0, 11).toString(), restored.length], ["first bytes", 2 * mebi]);
+
+  const grown = await controller.controllerExpandVolume({ volumeId: "b", ...range(3 * mebi) });
+  assert.equal(grown.nodeExpansionRequired, true);
+  await node.nodeExpandVolume({ volumeId: "b", volumePath: targetPath });
+  assert.equal(await must("blockdev", "--getsize64", targetPath), `${3 * mebi}\n`);
+  const [usage] = (await node.nodeGetVolumeStats({ volumeId: "b", volumePath: targetPath })).usage;
+  assert.equal(usage?.total, BigInt(3 * mebi));
+
+  await assert.rejects(controller.deleteVolume({ volumeId: "b" }), { code: "FailedPrecondition" });
+  for (const _ of [1, 2]) await node.nodeUnpublishVolume(published);
+  assert.equal(await loops(), 0);
+  await controller.deleteVolume({ volumeId: "b" });
+});
