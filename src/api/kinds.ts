@@ -25,7 +25,7 @@ const groupSnapshotGroup = {
 const core = { group: "", versions: ["v1"] } as const;
 const storage = { group: "storage.k8s.io", versions: ["v1"] } as const;
 
-export const kinds = {
+const kinds = {
   VolumeSnapshot: {
     ...snapshotGroup,
     plural: "volumesnapshots",

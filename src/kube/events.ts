@@ -4,6 +4,7 @@
  */
 import type { EventText } from "../api/plan.ts";
 import type { Draft, Event, KubeObject } from "../api/types.ts";
+import { backoffMs } from "../base/backoff.ts";
 import type { Millis } from "../base/brand.ts";
 import { Fault, isFault, isFinal } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
@@ -11,7 +12,6 @@ import type { Log } from "../base/log.ts";
 import { rfc3339 } from "../base/time.ts";
 import type { World } from "../base/world.ts";
 import type { KubeApi } from "./api.ts";
-import { backoffMs } from "./backoff.ts";
 import { createEventSeries } from "./event-series.ts";
 import { createRecent } from "./recent.ts";
 
@@ -49,7 +49,7 @@ interface Sent {
   readonly count: number;
 }
 
-const retry = { msMin: limits.eventRetryMsMin, msMax: limits.eventRetryMsMax };
+const retry = { startMs: limits.eventRetryMsMin, maxMs: limits.eventRetryMsMax };
 
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
   const { world, log } = options;
@@ -115,7 +115,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   };
 
   const pause = (fault: Fault, tries: number): Promise<void> => {
-    const ms = Math.max(fault.retryAfterMs ?? 0, backoffMs(tries, world.random(), retry));
+    const ms = Math.max(fault.retryAfterMs ?? 0, backoffMs(retry, tries, world.random()));
     return world.sleep(ms, over.signal).catch(() => undefined);
   };
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { backoffMs } from "../base/backoff.ts";
 import type { FaultCode } from "../base/fault.ts";
 import { Fault } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
-import { backoffMs } from "./backoff.ts";
 import type { WatchEnd, WatchPosition } from "./watch-state.ts";
 import { positionAfter } from "./watch-state.ts";
 
@@ -109,10 +109,10 @@ for (const { given, from, end, next } of cases)
   });
 
 test("the wait doubles from a tenth of a second to ten seconds, and lots decide half of it", () => {
-  const bounds = { msMin: limits.watchRetryMsMin, msMax: limits.watchRetryMsMax };
+  const bounds = { startMs: limits.watchRetryMsMin, maxMs: limits.watchRetryMsMax };
   const ranges = [0, 1, 2, 7, 8, 1_000].map((failures) => [
-    backoffMs(failures, 0, bounds),
-    backoffMs(failures, 1, bounds),
+    backoffMs(bounds, failures, 0),
+    backoffMs(bounds, failures, 1),
   ]);
   assert.deepEqual(ranges, [
     [50, 100],

@@ -1,12 +1,12 @@
 /** List-and-watch: everything there is, then every change, for ever. Ends only when its signal aborts, and never throws. */
 import type { KindName } from "../api/kinds.ts";
+import { backoffMs } from "../base/backoff.ts";
 import type { Millis } from "../base/brand.ts";
 import { Fault } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
 import type { Log } from "../base/log.ts";
 import { type World, withDeadline } from "../base/world.ts";
 import type { KubeApi, WatchEvent } from "./api.ts";
-import { backoffMs } from "./backoff.ts";
 import type { Seen } from "./store.ts";
 import { isNewer } from "./version.ts";
 import type { WatchEnd, WatchPosition } from "./watch-state.ts";
@@ -28,7 +28,7 @@ export interface WatchOptions {
   readonly silenceMsMax?: Millis | undefined;
 }
 
-const retry = { msMin: limits.watchRetryMsMin, msMax: limits.watchRetryMsMax };
+const retry = { startMs: limits.watchRetryMsMin, maxMs: limits.watchRetryMsMax };
 
 export async function* listAndWatch<K extends KindName>(
   api: KubeApi,
@@ -56,7 +56,7 @@ export async function* listAndWatch<K extends KindName>(
 function delayOf({ wait, failures }: WatchPosition, end: WatchEnd, world: World): Millis {
   if (!wait) return 0;
   const asked = "fault" in end ? (end.fault.retryAfterMs ?? 0) : 0;
-  return Math.max(asked, backoffMs(failures, world.random(), retry));
+  return Math.max(asked, backoffMs(retry, failures, world.random()));
 }
 
 function report(log: Log, end: WatchEnd, { failures, state }: WatchPosition, delayMs: Millis): void {

@@ -1,9 +1,6 @@
 /** Whether a node is one a volume can be reached from: the required part of a volume's node affinity. */
-interface Requirement {
-  readonly key: string;
-  readonly operator: string;
-  readonly values?: readonly string[];
-}
+import { holds, type Requirement } from "./requirement.ts";
+
 interface Term {
   readonly matchExpressions?: readonly Requirement[];
   readonly matchFields?: readonly Requirement[];
@@ -25,23 +22,3 @@ export const nodeMatches = ({ metadata }: NodeLike, { nodeSelectorTerms }: NodeS
       matchFields.every((one) => holds(one, fields))
     );
   });
-
-function holds({ key, operator, values = [] }: Requirement, labels: Readonly<Record<string, string>>): boolean {
-  const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
-  switch (operator) {
-    case "In":
-      return value !== undefined && values.includes(value);
-    case "NotIn":
-      return value === undefined || !values.includes(value);
-    case "Exists":
-      return value !== undefined;
-    case "DoesNotExist":
-      return value === undefined;
-    case "Gt":
-      return Number(value) > Number(values[0]);
-    case "Lt":
-      return Number(value) < Number(values[0]);
-    default:
-      return false;
-  }
-}

@@ -6,8 +6,6 @@ export interface Violation {
   readonly message: string;
 }
 
-export type Rule<View> = (view: View) => Violation | undefined;
-
 export function firstViolation<View, V extends Violation>(
   rules: readonly ((view: View) => V | undefined)[],
   view: View,

@@ -5,6 +5,7 @@
  */
 import type { KindName } from "../api/kinds.ts";
 import { kindRows, pathOf } from "../api/kinds.ts";
+import { backoffMs } from "../base/backoff.ts";
 import type { Millis } from "../base/brand.ts";
 import { Fault, isFault } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
@@ -12,7 +13,6 @@ import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import { withDeadline } from "../base/world.ts";
 import type { KubeApi, PathReader } from "../kube/api.ts";
-import { backoffMs } from "../kube/backoff.ts";
 import type { Measure } from "../kube/call.ts";
 import { createClient } from "../kube/client.ts";
 import { loadConfig } from "../kube/config.ts";
@@ -98,7 +98,7 @@ function unknownKind(kind: KindName): Fault {
   return new Fault("FailedPrecondition", `the API server does not know ${plural}.${group}; ${remedy}`);
 }
 
-const pause = { msMin: 200, msMax: 5_000 } as const;
+const pause = { startMs: 200, maxMs: 5_000 } as const;
 
 /** Tries until it works or the time is over; then what was wrong last is thrown. */
 export async function patiently<T>(
@@ -120,7 +120,7 @@ export async function patiently<T>(
       if (leftMs() === 0 || signal.aborted) throw reason;
       if (message !== said) log.warn("waiting for the API server", { reason: message, forMs: Math.round(leftMs()) });
       said = message;
-      await world.sleep(Math.min(leftMs(), backoffMs(failures, world.random(), pause)), signal);
+      await world.sleep(Math.min(leftMs(), backoffMs(pause, failures, world.random())), signal);
     }
   }
 }

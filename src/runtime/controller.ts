@@ -7,6 +7,7 @@
 import type { KindName } from "../api/kinds.ts";
 import type { Next, Planner } from "../api/plan.ts";
 import type { KubeObject, ObjectOf } from "../api/types.ts";
+import type { Backoff } from "../base/backoff.ts";
 import type { Key, Millis } from "../base/brand.ts";
 import { Fault, isFault } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
@@ -14,7 +15,7 @@ import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import type { AnyStores } from "../kube/stores.ts";
 import type { Hands } from "./hands.ts";
-import type { Backoff, QueueObserver, QueueStats } from "./queue.ts";
+import type { QueueObserver, QueueStats } from "./queue.ts";
 import { createQueue } from "./queue.ts";
 import { createSweep } from "./sweep.ts";
 

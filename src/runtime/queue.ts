@@ -9,20 +9,11 @@
  * The number of keys is bounded. A full queue refuses new ones and says so; whoever owns it sweeps its stores again when
  * `onRoom` tells that there is room, so that a refused key is late, never lost.
  */
+import { type Backoff, backoffMs } from "../base/backoff.ts";
 import type { Key, Millis } from "../base/brand.ts";
 import { limits } from "../base/limits.ts";
 import type { World } from "../base/world.ts";
-import * as kube from "../kube/backoff.ts";
 import { createHeap } from "./heap.ts";
-
-export interface Backoff {
-  readonly startMs: Millis;
-  readonly maxMs: Millis;
-}
-
-/** Between a half and the whole of the doubled delay: objects that failed together do not return together. */
-export const backoffMs = ({ startMs, maxMs }: Backoff, failures: number, random: number): Millis =>
-  kube.backoffMs(failures, random, { msMin: startMs, msMax: maxMs });
 
 /** What the queue tells whoever measures it. */
 export interface QueueObserver {

@@ -5,6 +5,7 @@
 
 import type { ClusterAction } from "../../api/plan.ts";
 import { keyOf, type VolumeSnapshotContent } from "../../api/types.ts";
+import { type Backoff, backoffMs } from "../../base/backoff.ts";
 import type { Key, Millis } from "../../base/brand.ts";
 import { Fault } from "../../base/fault.ts";
 import type { World } from "../../base/world.ts";
@@ -12,7 +13,6 @@ import type { CsiClient } from "../../csi/client.ts";
 import type { KubeApi } from "../../kube/api.ts";
 import type { Gate } from "../../runtime/gate.ts";
 import { type Hand, type Hands, notLeading } from "../../runtime/hands.ts";
-import { type Backoff, backoffMs } from "../../runtime/queue.ts";
 import type { Reply, Slot } from "./observe.ts";
 import type { CsiAction } from "./plan.ts";
 import type { CsiCall } from "./plan-calls.ts";

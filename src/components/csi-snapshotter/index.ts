@@ -1,6 +1,7 @@
 /** The csi-snapshotter sidecar: one controller over the contents of one driver. This file only wires. */
 import type { EventText } from "../../api/plan.ts";
 import { type KubeObject, keyOf } from "../../api/types.ts";
+import type { Backoff } from "../../base/backoff.ts";
 import type { Millis } from "../../base/brand.ts";
 import type { Log } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
@@ -10,7 +11,7 @@ import { createStores, type StoresOf, type StoreTable, watchStores } from "../..
 import { createController, type Wakes } from "../../runtime/controller.ts";
 import { createGate } from "../../runtime/gate.ts";
 import { createHands } from "../../runtime/hands.ts";
-import type { Backoff, QueueObserver } from "../../runtime/queue.ts";
+import type { QueueObserver } from "../../runtime/queue.ts";
 import { createCsiHand, createSlots } from "./hands.ts";
 import { type DriverFacts, indexes, observe, type SidecarOptions } from "./observe.ts";
 import { planContent } from "./plan.ts";

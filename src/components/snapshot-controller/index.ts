@@ -1,6 +1,7 @@
 /** The snapshot-controller: three controllers over the same caches. This file only wires; the decisions are in plan*.ts. */
 import type { EventText } from "../../api/plan.ts";
 import type { KubeObject } from "../../api/types.ts";
+import type { Backoff } from "../../base/backoff.ts";
 import type { Millis } from "../../base/brand.ts";
 import type { Log } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
@@ -8,7 +9,7 @@ import type { KubeApi } from "../../kube/api.ts";
 import { createStores, watchStores } from "../../kube/stores.ts";
 import { createController } from "../../runtime/controller.ts";
 import { createHands } from "../../runtime/hands.ts";
-import type { Backoff, QueueObserver } from "../../runtime/queue.ts";
+import type { QueueObserver } from "../../runtime/queue.ts";
 import { observeClaim, observeContent, observeSnapshot, type SnapshotOptions } from "./observe.ts";
 import { planSnapshot } from "./plan.ts";
 import { planClaim } from "./plan-claim.ts";
