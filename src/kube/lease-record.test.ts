@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Lease } from "../api/types.ts";
-import { microTime } from "../base/time.ts";
 import type { Observation } from "./lease-record.ts";
 import { claimedLease, createdLease, decide, observe, releasedLease } from "./lease-record.ts";
 
