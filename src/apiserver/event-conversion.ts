@@ -21,7 +21,17 @@ function rename(object: ApiObject, names: ReadonlyMap<string, string>, apiVersio
   return { ...result, apiVersion, kind: object.kind, metadata: object.metadata };
 }
 
+/** The newer name leaves an empty reporter out, the older one always writes it. */
+const reporters = ["reportingController", "reportingInstance"];
+
+function withoutEmptyReporters(object: ApiObject): ApiObject {
+  for (const key of reporters) if (object[key] === "") delete object[key];
+  return object;
+}
+
 export const eventConversion: NonNullable<Resource["conversion"]> = {
-  fromStored: (object) => rename(object, toModern, "events.k8s.io/v1"),
-  toStored: (object) => rename(object, toCore, "v1"),
+  fromStored: (object) => withoutEmptyReporters(rename(object, toModern, "events.k8s.io/v1")),
+  toStored: (object) => ({
+    ...rename({ reportingController: "", reportingInstance: "", ...object }, toCore, "v1"),
+  }),
 };

@@ -2,7 +2,7 @@
 import { equal, isObject, type JsonValue } from "../base/json.ts";
 import type { FieldError, Metadata, NameRule, OwnerReference } from "./contracts.ts";
 import { child, forbidden, indexed, invalid, required, tooLong } from "./field-error.ts";
-import { goQuote } from "./go-text.ts";
+import { goQuote, goStructJson } from "./go-text.ts";
 import { labelProblems, labelValueProblems, nameProblems, qualifiedNameProblems } from "./names.ts";
 
 const annotationBytesMax = 256 * 1024;
@@ -76,12 +76,22 @@ function ownerErrors(owners: readonly OwnerReference[]): readonly FieldError[] {
     errors.push(
       invalid(
         field,
-        owners,
+        goStructJson(owners.map(inOrder)),
         `Only one reference can have Controller set to true. Found "true" in references for ${first} and ${other}`,
       ),
     );
   return errors;
 }
+
+/** As the Go struct has them. */
+const inOrder = ({ apiVersion, kind, name, uid, controller, blockOwnerDeletion }: OwnerReference): object => ({
+  apiVersion,
+  kind,
+  name,
+  uid,
+  controller,
+  blockOwnerDeletion,
+});
 
 function oneOwnerErrors(owner: OwnerReference, field: string): FieldError[] {
   const { apiVersion = "", kind = "", name = "", uid = "" } = owner;

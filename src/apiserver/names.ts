@@ -19,6 +19,8 @@ const subdomainBytesMax = 253;
 
 const bytesOf = (text: string): number => Buffer.byteLength(text);
 const tooLongFor = (max: number): string => `must be no more than ${max} bytes`;
+/** Names are counted in the same way, and told in another word. */
+const nameTooLongFor = (max: number): string => `must be no more than ${max} characters`;
 const regexText = (rule: string, format: string, ...examples: readonly string[]): string =>
   `${rule} (e.g. ${examples.map((example) => `'${example}', `).join(" or ")}regex used for validation is '${format}')`;
 
@@ -27,7 +29,7 @@ const keyRule = `must consist of alphanumeric characters, '-', '_' or '.', ${alp
 
 export function subdomainProblems(value: string): readonly string[] {
   const problems: string[] = [];
-  if (bytesOf(value) > subdomainBytesMax) problems.push(tooLongFor(subdomainBytesMax));
+  if (bytesOf(value) > subdomainBytesMax) problems.push(nameTooLongFor(subdomainBytesMax));
   if (!subdomainPattern.test(value))
     problems.push(
       regexText(
@@ -41,7 +43,7 @@ export function subdomainProblems(value: string): readonly string[] {
 
 export function labelProblems(value: string): readonly string[] {
   const problems: string[] = [];
-  if (bytesOf(value) > labelBytesMax) problems.push(tooLongFor(labelBytesMax));
+  if (bytesOf(value) > labelBytesMax) problems.push(nameTooLongFor(labelBytesMax));
   if (labelPattern.test(value)) return problems;
   if (subdomainPattern.test(value)) problems.push("must not contain dots");
   else
@@ -58,7 +60,7 @@ export function labelProblems(value: string): readonly string[] {
 
 export function label1035Problems(value: string): readonly string[] {
   const problems: string[] = [];
-  if (bytesOf(value) > labelBytesMax) problems.push(tooLongFor(labelBytesMax));
+  if (bytesOf(value) > labelBytesMax) problems.push(nameTooLongFor(labelBytesMax));
   if (!label1035Pattern.test(value))
     problems.push(
       regexText(

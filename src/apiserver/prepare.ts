@@ -67,8 +67,8 @@ export function prepareNew(object: ApiObject, resource: Resource): void {
     // A Go struct is never absent: built-in kinds show an empty status.
     if (definition === undefined) object.status = {};
   }
-  if ((strategy.generation ?? "none") === "none") delete object.metadata.generation;
-  else object.metadata.generation = 1;
+  // Kinds that count nothing keep what they are sent, as the real server does.
+  if ((strategy.generation ?? "none") !== "none") object.metadata.generation = 1;
 }
 
 function putBack(object: JsonObject, old: JsonObject, key: string): void {

@@ -120,7 +120,7 @@ export function invalid(of: Pick<Resource, "group" | "kind">, name: string, erro
   return new Refusal(422, "Invalid", message, {
     ...(name === "" ? {} : { name }),
     ...(of.group === "" ? {} : { group: of.group }),
-    kind: of.kind,
+    ...(of.kind === "" ? {} : { kind: of.kind }),
     causes: causesOf(errors),
   });
 }

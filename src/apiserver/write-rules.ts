@@ -5,7 +5,10 @@ import { changedMeanwhile, conflict, invalid, Refusal } from "./status.ts";
 import type { Target } from "./target.ts";
 
 export function refuseInvalid(resource: Resource, name: string, errors: readonly FieldError[]): void {
-  if (errors.length > 0) throw invalid(resource, name, errors);
+  if (errors.length === 0) return;
+  // Events are judged as what they are stored as, under whichever name they came.
+  const group = resource.storedAs.includes("/") ? (resource.storedAs.split("/")[0] ?? "") : "";
+  throw invalid({ group, kind: resource.kind }, name, errors);
 }
 
 /** A stated version must be the present one; none means "whatever is there", for kinds that allow it. */

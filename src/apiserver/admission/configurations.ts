@@ -130,7 +130,8 @@ function resourceErrors(resources: readonly string[], field: string): readonly F
   return errors;
 }
 
-function versionErrors({ admissionReviewVersions: versions = [] }: Webhook, webhook: string): readonly FieldError[] {
+function versionErrors({ admissionReviewVersions }: Webhook, webhook: string): readonly FieldError[] {
+  const versions = admissionReviewVersions ?? [];
   const field = child(webhook, "admissionReviewVersions");
   if (versions.length === 0) return [required(field, `must specify one of ${reviewVersions.join(", ")}`)];
   const errors = versions.flatMap((version, index) =>

@@ -7,8 +7,10 @@ import type { Phase, Webhook } from "./webhook.ts";
 
 export type ReviewVersion = "v1" | "v1beta1";
 
-export const versionFor = ({ admissionReviewVersions = [] }: Webhook): ReviewVersion | undefined =>
-  admissionReviewVersions.find((version): version is ReviewVersion => version === "v1" || version === "v1beta1");
+export const versionFor = ({ admissionReviewVersions }: Webhook): ReviewVersion | undefined =>
+  (admissionReviewVersions ?? []).find(
+    (version): version is ReviewVersion => version === "v1" || version === "v1beta1",
+  );
 
 const apiVersionOf = (version: ReviewVersion): string => `admission.k8s.io/${version}`;
 const kindOf = ({ group, version, kind }: Resource): JsonObject => ({ group, version, kind });

@@ -119,6 +119,14 @@ function matchFieldErrors({ key, operator, values = [] }: Expression, at: string
   return errors;
 }
 
+const oldFinalizers = ["kubernetes", "orphan", "foregroundDeletion"];
+
+/** Beyond what any finalizer must be: without a domain only a few old names will do. */
+export const finalizerErrors = (field: string, name: string): readonly FieldError[] =>
+  name.includes("/") || oldFinalizers.includes(name)
+    ? []
+    : [invalid(field, name, "name is neither a standard finalizer name nor is it fully qualified")];
+
 const driverNameBytesMax = 63;
 
 export function driverNameErrors(field: string, name: string): readonly FieldError[] {

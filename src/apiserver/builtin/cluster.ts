@@ -1,8 +1,9 @@
 /** Namespace and Node. */
 import type { Namespace, Node } from "kubernetes-types/core/v1.js";
+import { isObject } from "../../base/json.ts";
 import type { ApiObject, FieldError, Strategy } from "../contracts.ts";
 import { child, duplicate, indexed, invalid, required } from "../field-error.ts";
-import { as, ensure, oneOf, part, qualifiedNameErrors, resourceErrors } from "./check.ts";
+import { as, ensure, finalizerErrors, oneOf, part, qualifiedNameErrors, resourceErrors } from "./check.ts";
 
 const nameLabel = "kubernetes.io/metadata.name";
 const ownFinalizer = "kubernetes";
@@ -28,7 +29,7 @@ export const namespaceStrategy: Strategy = {
     object.status = { phase: "Active" };
     labelWithName(object);
   },
-  validateCreate: (object) => finalizerErrors(object, () => "spec.finalizers"),
+  validateCreate: (object) => specFinalizerErrors(object, () => "spec.finalizers"),
   prepareForUpdate: (object, old, { subresource }) => {
     if (subresource === "status") object.spec = old.spec;
     else if (subresource === "finalize") object.status = old.status;
@@ -41,8 +42,8 @@ export const namespaceStrategy: Strategy = {
   },
   validateUpdate: (object, _old, { subresource }) => {
     if (subresource === "status") return phaseErrors(object);
-    if (subresource === "finalize") return finalizerErrors(object, (index) => indexed("spec.finalizers", index));
-    return finalizerErrors(object, () => "spec.finalizers");
+    if (subresource === "finalize") return specFinalizerErrors(object, (index) => indexed("spec.finalizers", index));
+    return specFinalizerErrors(object, () => "spec.finalizers");
   },
   prepareForDelete: (object) => {
     object.status = { ...part(object, "status"), phase: "Terminating" };
@@ -50,12 +51,10 @@ export const namespaceStrategy: Strategy = {
   holdsDeletion: (object) => finalizersOf(object).length > 0,
 };
 
-const finalizerErrors = (object: ApiObject, fieldAt: (index: number) => string): readonly FieldError[] =>
+const specFinalizerErrors = (object: ApiObject, fieldAt: (index: number) => string): readonly FieldError[] =>
   finalizersOf(object).flatMap((name, index) => [
     ...qualifiedNameErrors(fieldAt(index), name),
-    ...(name.includes("/") || ["kubernetes", "orphan", "foregroundDeletion"].includes(name)
-      ? []
-      : [invalid(fieldAt(index), name, "name is neither a standard finalizer name nor is it fully qualified")]),
+    ...finalizerErrors(fieldAt(index), name),
   ]);
 
 function phaseErrors(object: ApiObject): readonly FieldError[] {
@@ -68,12 +67,17 @@ function phaseErrors(object: ApiObject): readonly FieldError[] {
 }
 
 export const nodeStrategy: Strategy = {
+  defaults: (object) => {
+    const status = ensure(object, "status");
+    if (status.allocatable === undefined && isObject(status.capacity)) status.allocatable = { ...status.capacity };
+  },
   prepareForUpdate: (object, old, { subresource }) => {
     if (subresource === "status") object.spec = old.spec;
     else object.status = old.status;
   },
   validateCreate: (object) => nodeErrors(object),
-  validateUpdate: (object) => nodeErrors(object),
+  // Kubernetes judges the new state twice, and says so.
+  validateUpdate: (object) => [...nodeErrors(object), ...nodeErrors(object)],
 };
 
 const taintEffects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
@@ -82,7 +86,7 @@ function nodeErrors(object: ApiObject): readonly FieldError[] {
   const { spec = {}, status = {} } = as<Node>(object);
   const seen = new Set<string>();
   const taints = (spec.taints ?? []).flatMap((taint, index) => {
-    const field = indexed("spec.taints", index);
+    const field = indexed("metadata.taints", index);
     const errors = [...qualifiedNameErrors(child(field, "key"), taint.key)];
     if (taint.effect === "") errors.push(required(child(field, "effect")));
     else errors.push(...oneOf(child(field, "effect"), taint.effect, taintEffects));

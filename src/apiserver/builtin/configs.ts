@@ -53,7 +53,7 @@ function configMapErrors(object: ApiObject): readonly FieldError[] {
     if (Object.hasOwn(binaryData, key))
       errors.push(invalid(indexed("data", key), key, "duplicate of key present in binaryData"));
   errors.push(...keyErrors("binaryData", binaryData));
-  if (textBytes(data) + encodedBytes(binaryData) > dataBytesMax) errors.push(tooLong("", dataBytesMax));
+  if (textBytes(data) + encodedBytes(binaryData) > dataBytesMax) errors.push(tooLong("[]", dataBytesMax));
   return errors;
 }
 

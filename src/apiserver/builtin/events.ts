@@ -1,6 +1,7 @@
 /** Event, under both of its names, and Lease. Whatever an event is called in the request, errors use the core names. */
 import type { Lease } from "kubernetes-types/coordination/v1.js";
 import type { Event } from "kubernetes-types/core/v1.js";
+import type { JsonObject } from "../../base/json.ts";
 import type { ApiObject, FieldError, Strategy } from "../contracts.ts";
 import { eventConversion } from "../event-conversion.ts";
 import { forbidden, invalid, required } from "../field-error.ts";
@@ -99,14 +100,28 @@ const alsoFixed = ["type", "eventTime", "action", "related"] as const;
 
 const changeErrors = (now: EventFields, before: EventFields): readonly FieldError[] => [
   ...[...fixed, ...alsoFixed].flatMap((field) => immutableField(field, now[field], before[field])),
-  ...immutableField("reportingController", now.reportingComponent, before.reportingComponent),
-  ...immutableField("reportingInstance", now.reportingInstance, before.reportingInstance),
+  ...immutableField("reportingController", now.reportingComponent ?? "", before.reportingComponent ?? ""),
+  ...immutableField("reportingInstance", now.reportingInstance ?? "", before.reportingInstance ?? ""),
 ];
 
+const coordinatedGate = "CoordinatedLeaderElection";
+
+/** Two fields are for leaders chosen by the server, which is off unless asked for. */
 export const leaseStrategy: Strategy = {
+  prepareForCreate: (object, { gates }) => {
+    if (!gates.enabled(coordinatedGate)) dropCoordination(part(object, "spec"));
+  },
+  prepareForUpdate: (object, _old, { gates }) => {
+    if (!gates.enabled(coordinatedGate)) dropCoordination(part(object, "spec"));
+  },
   validateCreate: (object) => leaseErrors(object),
   validateUpdate: (object) => leaseErrors(object),
 };
+
+function dropCoordination(spec: JsonObject): void {
+  delete spec.strategy;
+  delete spec.preferredHolder;
+}
 
 function leaseErrors(object: ApiObject): readonly FieldError[] {
   const { leaseDurationSeconds: seconds, leaseTransitions: transitions } = as<Lease>(object).spec ?? {};

@@ -175,7 +175,7 @@ const creations: readonly Creation[] = [
     of: ["v1", "Node"],
     body: { spec: { taints: [{ key: "a", effect: "Sometimes" }] } },
     says: [
-      'spec.taints[0].effect: Unsupported value: "Sometimes": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"',
+      'metadata.taints[0].effect: Unsupported value: "Sometimes": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"',
     ],
   },
 ];
@@ -260,7 +260,9 @@ const updates: readonly Update[] = [
         ],
       },
     },
-    says: ['spec.drivers: Invalid value: {"name":"d","nodeID":"m","topologyKeys":null}: field is immutable'],
+    says: [
+      'spec.drivers: Invalid value: {"Name":"d","NodeID":"m","TopologyKeys":null,"Allocatable":null}: field is immutable',
+    ],
   },
   {
     given: "an active namespace's phase",

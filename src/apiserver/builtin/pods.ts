@@ -37,7 +37,7 @@ const computing = ["cpu", "memory"];
 
 /** Guaranteed: limits for everything, and all of it requested. BestEffort: nothing said at all. */
 function qosClassOf(spec: PodSpec): string {
-  const resources = [...spec.containers, ...(spec.initContainers ?? [])].map(({ resources = {} }) => resources);
+  const resources = [...(spec.containers ?? []), ...(spec.initContainers ?? [])].map(({ resources = {} }) => resources);
   const says = (list: Readonly<Record<string, string>> | undefined): boolean =>
     computing.some((name) => list?.[name] !== undefined);
   if (!resources.some(({ limits, requests }) => says(limits) || says(requests))) return "BestEffort";

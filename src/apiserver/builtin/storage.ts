@@ -9,15 +9,19 @@ import type {
   VolumeAttachment,
   VolumeError,
 } from "kubernetes-types/storage/v1.js";
+import { equal } from "../../base/json.ts";
 import type { ApiObject, FieldError, Strategy } from "../contracts.ts";
 import { child, duplicate, forbidden, indexed, invalid, notSupported, required, tooLong } from "../field-error.ts";
+import { goStructJson } from "../go-text.ts";
 import {
   as,
   driverNameErrors,
   ensure,
+  immutable,
   immutableField,
   labelSelectorErrors,
   oneOf,
+  part,
   qualifiedNameErrors,
   quantityOf,
   setDefault,
@@ -72,7 +76,8 @@ function parameterErrors(parameters: Readonly<Record<string, string>>): readonly
 
 function topologyErrors({ matchLabelExpressions = [] }: TopologySelectorTerm, at: string): readonly FieldError[] {
   const seen = new Set<string>();
-  return matchLabelExpressions.flatMap(({ key, values = [] }, index) => {
+  return matchLabelExpressions.flatMap(({ key, values: given }, index) => {
+    const values = given ?? [];
     const field = indexed(child(at, "matchLabelExpressions"), index);
     const errors: FieldError[] = values.length === 0 ? [required(child(field, "values"))] : [];
     for (const [position, value] of values.entries())
@@ -95,6 +100,7 @@ export const csiDriverStrategy: Strategy = {
     setDefault(spec, "requiresRepublish", false);
     setDefault(spec, "seLinuxMount", false);
   },
+  warnings: (object, old) => tokenWarnings(object, old),
   validateCreate: (object) => driverErrors(as<CSIDriver>(object)),
   validateUpdate: (object, old) => {
     const [{ spec: now }, { spec: before }] = [as<CSIDriver>(object), as<CSIDriver>(old)];
@@ -105,6 +111,17 @@ export const csiDriverStrategy: Strategy = {
     ];
   },
 };
+
+function tokenWarnings(object: ApiObject, old: ApiObject | undefined): readonly string[] {
+  const { tokenRequests = [], serviceAccountTokenInSecrets } = part(object, "spec");
+  const before = old === undefined ? [] : (part(old, "spec").tokenRequests ?? []);
+  const isNews = Array.isArray(tokenRequests) && tokenRequests.length > 0 && !equal(tokenRequests, before);
+  return isNews && serviceAccountTokenInSecrets === undefined
+    ? [
+        "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes",
+      ]
+    : [];
+}
 
 function driverErrors({ spec }: CSIDriver): readonly FieldError[] {
   const audiences = new Set<string>();
@@ -133,13 +150,30 @@ export const csiNodeStrategy: Strategy = {
       ...nodeDriverErrors(drivers),
       ...drivers.flatMap((driver) => {
         const known = before.get(driver.name);
-        return known === undefined ? [] : immutableField("spec.drivers", withoutCount(driver), withoutCount(known));
+        return known === undefined ? [] : changedDriver(driver, known);
       }),
     ];
   },
 };
 
 const withoutCount = ({ allocatable: _, ...rest }: CSINodeDriver) => rest;
+
+/** Values in messages are shown as the internal Go structs, whose fields begin with capitals. */
+const changedDriver = (now: CSINodeDriver, before: CSINodeDriver): readonly FieldError[] =>
+  equal(withoutCount(now), withoutCount(before))
+    ? []
+    : [
+        invalid(
+          "spec.drivers",
+          goStructJson({
+            Name: now.name,
+            NodeID: now.nodeID,
+            TopologyKeys: now.topologyKeys ?? null,
+            Allocatable: null,
+          }),
+          immutable,
+        ),
+      ];
 
 function nodeDriverErrors(drivers: readonly CSINodeDriver[]): readonly FieldError[] {
   const names = new Set<string>();
@@ -175,9 +209,30 @@ export const attachmentStrategy: Strategy = {
   },
   validateUpdate: (object, old) => [
     ...attachmentErrors(as<VolumeAttachment>(object)),
-    ...immutableField("spec", object.spec, old.spec),
+    ...changedAttachment(as<VolumeAttachment>(object), as<VolumeAttachment>(old)),
   ],
 };
+
+const changedAttachment = (
+  { spec: now }: VolumeAttachment,
+  { spec: before }: VolumeAttachment,
+): readonly FieldError[] =>
+  equal(now, before)
+    ? []
+    : [
+        invalid(
+          "spec",
+          goStructJson({
+            Attacher: now.attacher,
+            Source: {
+              PersistentVolumeName: now.source.persistentVolumeName ?? null,
+              InlineVolumeSpec: now.source.inlineVolumeSpec ?? null,
+            },
+            NodeName: now.nodeName,
+          }),
+          immutable,
+        ),
+      ];
 
 const exactlyOneSource = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
 

@@ -1,8 +1,10 @@
 /** What is particular to each built-in kind, by "group/Kind". */
 import { webhookConfigurationStrategies } from "../admission/configurations.ts";
-import type { Parts } from "../contracts.ts";
+import type { ApiObject, FieldError, Parts, Strategy } from "../contracts.ts";
+import { indexed } from "../field-error.ts";
 import { rbacStrategies } from "../rbac/objects.ts";
 import { reviewStrategies } from "../rbac/reviews.ts";
+import { finalizerErrors } from "./check.ts";
 import { createClaimStrategy } from "./claims.ts";
 import { namespaceStrategy, nodeStrategy } from "./cluster.ts";
 import { configMapStrategy, secretStrategy } from "./configs.ts";
@@ -28,21 +30,53 @@ export interface StrategyOptions {
 export const createStrategies = ({
   dataSources = kubernetesDataSources,
 }: StrategyOptions = {}): Parts["strategies"] => ({
-  "/ConfigMap": configMapStrategy,
+  ...ofOtherGroups,
+  ...mapped(strictKinds(dataSources), withFinalizerRule),
+});
+
+const mapped = (
+  strategies: Readonly<Record<string, Strategy>>,
+  change: (strategy: Strategy) => Strategy,
+): Readonly<Record<string, Strategy>> =>
+  Object.fromEntries(Object.entries(strategies).map(([kind, strategy]) => [kind, change(strategy)]));
+
+/** Most built-in kinds take only finalizers that are qualified, or known of old; custom kinds take any. */
+const withFinalizerRule = (strategy: Strategy): Strategy => ({
+  ...strategy,
+  validateCreate: (object, context) => [
+    ...unqualifiedFinalizers(object),
+    ...(strategy.validateCreate?.(object, context) ?? []),
+  ],
+  validateUpdate: (object, old, context) => [
+    ...unqualifiedFinalizers(object),
+    ...(strategy.validateUpdate?.(object, old, context) ?? []),
+  ],
+});
+
+const unqualifiedFinalizers = ({ metadata: { finalizers = [] } }: ApiObject): readonly FieldError[] =>
+  finalizers.flatMap((name, index) => finalizerErrors(indexed("metadata.finalizers", index), name));
+
+/** Kinds that are judged by the common rules alone. */
+const ofOtherGroups: Readonly<Record<string, Strategy>> = {
+  ...reviewStrategies,
+  ...webhookConfigurationStrategies,
   "/Event": coreEventStrategy,
+  "coordination.k8s.io/Lease": leaseStrategy,
+  "events.k8s.io/Event": modernEventStrategy,
+};
+
+const strictKinds = (dataSources: DataSourceTable): Readonly<Record<string, Strategy>> => ({
+  "/ConfigMap": configMapStrategy,
   "/Namespace": namespaceStrategy,
   "/Node": nodeStrategy,
   "/PersistentVolume": volumeStrategy,
   "/PersistentVolumeClaim": createClaimStrategy(dataSources),
   "/Pod": podStrategy,
   "/Secret": secretStrategy,
+  "/ServiceAccount": {},
   "/Service": serviceStrategy,
   ...workloadStrategies,
   ...rbacStrategies,
-  ...reviewStrategies,
-  ...webhookConfigurationStrategies,
-  "coordination.k8s.io/Lease": leaseStrategy,
-  "events.k8s.io/Event": modernEventStrategy,
   "storage.k8s.io/CSIDriver": csiDriverStrategy,
   "storage.k8s.io/CSINode": csiNodeStrategy,
   "storage.k8s.io/CSIStorageCapacity": capacityStrategy,

@@ -53,6 +53,7 @@ export const volumeStrategy: Strategy = {
     const spec = ensure(object, "spec");
     setDefault(spec, "persistentVolumeReclaimPolicy", "Retain");
     setDefault(spec, "volumeMode", "Filesystem");
+    if (isObject(spec.hostPath)) setDefault(spec.hostPath, "type", "");
     setDefault(ensure(object, "status"), "phase", "Pending");
   },
   prepareForCreate: (object, { world }) => {

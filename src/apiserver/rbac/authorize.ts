@@ -54,7 +54,7 @@ function described({ bindingKind, bindingName, namespace, roleKind, roleName }: 
 }
 
 export function covers(rule: Rule, attributes: Attributes): boolean {
-  if (!includes(rule.verbs, attributes.verb)) return false;
+  if (!includes(rule.verbs ?? [], attributes.verb)) return false;
   if (attributes.kind === "path") return (rule.nonResourceURLs ?? []).some((url) => coversPath(url, attributes.path));
   const { resource, subresource, name } = attributes;
   const whole = subresource === "" ? resource : `${resource}/${subresource}`;

@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type Runner, startRunner } from "./runner.ts";
 import type { Script } from "./script.ts";
+import { accessScripts } from "./scripts/access.ts";
 import { claimScripts, sourceScripts } from "./scripts/claims.ts";
+import { objectScripts } from "./scripts/objects.ts";
+import { storageScripts } from "./scripts/storage.ts";
 
 function compareAll(title: string, featureGates: Readonly<Record<string, boolean>>, scripts: readonly Script[]): void {
   describe(title, () => {
@@ -20,5 +23,6 @@ function compareAll(title: string, featureGates: Readonly<Record<string, boolean
 }
 
 const gate = "CrossNamespaceVolumeDataSource";
-compareAll("as the real server", { [gate]: false }, [...sourceScripts, ...claimScripts]);
+const everything = [...sourceScripts, ...claimScripts, ...storageScripts, ...objectScripts, ...accessScripts];
+compareAll("as the real server", { [gate]: false }, everything);
 compareAll("as the real server with sources elsewhere allowed", { [gate]: true }, sourceScripts);

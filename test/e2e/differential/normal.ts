@@ -30,9 +30,18 @@ export function normal(value: JsonValue | undefined, touched: Set<string>, key =
   if (value === undefined || value === null) return null;
   if (typeof value === "string") return normalText(value, touched, key);
   if (typeof value === "number" && words[key] !== undefined) return words[key] ?? value;
-  if (Array.isArray(value)) return value.map((item) => normal(item, touched));
+  if (Array.isArray(value))
+    return inOrder(
+      key,
+      value.map((item) => normal(item, touched)),
+    );
   return isObject(value) ? normalObject(value, touched) : value;
 }
+
+/** The real server lists these as its memory happens to hold them. */
+const unordered = ["resourceRules", "nonResourceRules"];
+const inOrder = (key: string, list: JsonValue[]): JsonValue[] =>
+  unordered.includes(key) ? list.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : list;
 
 function normalText(text: string, touched: Set<string>, key: string): string {
   if (words[key] !== undefined && text !== "" && text !== "0") return words[key] ?? text;
@@ -44,13 +53,6 @@ function normalText(text: string, touched: Set<string>, key: string): string {
 }
 
 function normalObject(object: JsonObject, touched: Set<string>): JsonObject {
-  const { generateName, name } = object;
-  const isGenerated = typeof generateName === "string" && typeof name === "string" && name.startsWith(generateName);
-  const entries = Object.entries(object)
-    .filter(([key]) => key !== "managedFields")
-    .map(([key, value]) => [
-      plainText(key),
-      key === "name" && isGenerated ? `${generateName}<random>` : normal(value, touched, key),
-    ]);
-  return Object.fromEntries(entries);
+  const entries = Object.entries(object).filter(([key]) => key !== "managedFields");
+  return Object.fromEntries(entries.map(([key, value]) => [plainText(key), normal(value, touched, key)]));
 }

@@ -119,6 +119,8 @@ function fitValue(type: GoType, value: JsonValue, trail: Trail): JsonValue {
 
 function fitList(type: GoType & { kind: "list" | "map" | "pointer" }, value: JsonValue, trail: Trail): JsonValue {
   if (!Array.isArray(value)) throw mismatch(value, type.goName, trail);
+  // Stored as protobuf, an empty list is no list.
+  if (value.length === 0) return null;
   return value.map((item, index) =>
     item === null ? zeroOf(type.of) : fitValue(type.of, item, { ...trail, path: `${trail.path}[${index}]` }),
   );
