@@ -34,6 +34,8 @@ export interface SnapshotView {
   readonly node: string | undefined;
   /** Whether the volume's mode is written into the content, so that a restore cannot change it. */
   readonly keepsVolumeMode: boolean;
+  /** Contents the sidecars have not said anything about yet, this snapshot's among them. */
+  readonly silentContents: number;
   readonly nowMs: Millis;
 }
 
@@ -54,11 +56,12 @@ interface Cache<K extends KindName, Index extends string = never> {
   get(key: Key): ObjectOf<K> | undefined;
   all(): Iterable<ObjectOf<K>>;
   keysBy(index: Index, value: string): readonly Key[];
+  countBy(index: Index, value: string): number;
   by(index: Index, value: string): readonly ObjectOf<K>[];
 }
 export interface SnapshotCaches {
   readonly VolumeSnapshot: Cache<"VolumeSnapshot", keyof typeof indexes.VolumeSnapshot>;
-  readonly VolumeSnapshotContent: Cache<"VolumeSnapshotContent">;
+  readonly VolumeSnapshotContent: Cache<"VolumeSnapshotContent", keyof typeof indexes.VolumeSnapshotContent>;
   readonly VolumeSnapshotClass: Cache<"VolumeSnapshotClass">;
   readonly PersistentVolumeClaim: Cache<"PersistentVolumeClaim", keyof typeof indexes.PersistentVolumeClaim>;
   readonly PersistentVolume: Cache<"PersistentVolume">;
@@ -82,10 +85,17 @@ export const indexes = {
     class: ({ spec }: VolumeSnapshot) => spec.volumeSnapshotClassName ?? "",
     content: (snapshot: VolumeSnapshot) => contentNameOf(snapshot),
   },
+  VolumeSnapshotContent: {
+    silent: (content: VolumeSnapshotContent) => (isSilent(content) ? "yes" : undefined),
+  },
   PersistentVolumeClaim: {
     restoresFrom: (claim: PersistentVolumeClaim) => restoredSnapshotKeys(claim),
   },
 } as const;
+
+/** The sidecar has not said anything about the content that a user should hear of. */
+export const isSilent = ({ status }: VolumeSnapshotContent): boolean =>
+  status?.readyToUse !== true && status?.creationTime === undefined && status?.error === undefined;
 
 const snapshotGroup = "snapshot.storage.k8s.io";
 
@@ -141,6 +151,7 @@ export function observeSnapshot(
     restoring: restoringFrom(stores, key),
     node: volume === undefined ? undefined : options.nodeOf(volume),
     keepsVolumeMode: options.preventVolumeModeConversion,
+    silentContents: stores.VolumeSnapshotContent.countBy("silent", "yes"),
     nowMs,
   };
 }

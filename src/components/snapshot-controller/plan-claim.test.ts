@@ -21,6 +21,7 @@ const of = (seen: PersistentVolumeClaim, change: Partial<SnapshotView> = {}): Sn
     restoring: [],
     node: undefined,
     keepsVolumeMode: true,
+    silentContents: 1,
     nowMs: 0,
   };
   return { ...base, snapshot, source: sourceOf(snapshot), ...change };

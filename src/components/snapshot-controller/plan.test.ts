@@ -5,7 +5,7 @@ import { annotations, finalizers } from "../../api/names.ts";
 import type { ClusterAction } from "../../api/plan.ts";
 import { type SnapshotView, sourceOf } from "./observe.ts";
 import { phaseOf } from "./phase.ts";
-import { bindingWriteDelayMs, planSnapshot } from "./plan.ts";
+import { bindingDelayMs, planSnapshot } from "./plan.ts";
 
 const bornMs = Date.parse("2026-01-01T00:00:00Z");
 const both = [finalizers.snapshotAsSource, finalizers.snapshotBound];
@@ -39,6 +39,7 @@ const aView = (change: Partial<SnapshotView> = {}): SnapshotView => {
     restoring: [],
     node: undefined,
     keepsVolumeMode: true,
+    silentContents: 1,
     nowMs: bornMs + 500,
     ...change,
   };
@@ -83,7 +84,19 @@ const cases: readonly { given: string; view: SnapshotView; phase: string; expect
   { given: "a content that was made a moment ago", view: aView({ content: aContent() }), phase: "waiting", expect: [] },
   {
     given: "a content that the driver takes long for",
-    view: aView({ content: aContent(), nowMs: bornMs + bindingWriteDelayMs }),
+    view: aView({ content: aContent(), nowMs: bornMs + bindingDelayMs(1) }),
+    phase: "waiting",
+    expect: ["patch VolumeSnapshot/status"],
+  },
+  {
+    given: "a content that waits for hundreds before it",
+    view: aView({ content: aContent(), silentContents: 500, nowMs: bornMs + bindingDelayMs(1) }),
+    phase: "waiting",
+    expect: [],
+  },
+  {
+    given: "a content that has waited half a minute, however many are before it",
+    view: aView({ content: aContent(), silentContents: 100_000, nowMs: bornMs + 30_000 }),
     phase: "waiting",
     expect: ["patch VolumeSnapshot/status"],
   },

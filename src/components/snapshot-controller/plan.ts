@@ -13,14 +13,21 @@ import type { VolumeSnapshot, VolumeSnapshotContent } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { rfc3339 } from "../../base/time.ts";
-import type { SnapshotView } from "./observe.ts";
+import { isSilent, type SnapshotView } from "./observe.ts";
 import { phaseOf, type SnapshotPhase, violationOf } from "./phase.ts";
 import { contentFor } from "./plan-draft.ts";
 import { statusFrom } from "./plan-status.ts";
 import { classOf, pointsAt } from "./rules.ts";
 
-/** A driver usually answers at once, and one status write then does for two; a slower one is given this long. */
-export const bindingWriteDelayMs = 2_000;
+/**
+ * A driver usually answers soon, and one status write then does for two. How long it is given depends on how many are in line:
+ * in a burst most of them wait for those before them, and a write each to say so would only make the line move slower.
+ */
+export const bindingDelayMs = (silentContents: number): number =>
+  Math.min(bindingDelayMsMin + silentContents * bindingDelayMsPerContent, bindingDelayMsMax);
+const bindingDelayMsMin = 2_000;
+const bindingDelayMsPerContent = 50;
+const bindingDelayMsMax = 30_000;
 
 const kind = "VolumeSnapshot";
 const doing = (...actions: readonly (readonly ClusterAction[])[]): Plan => ({ actions: actions.flat(), next: settled });
@@ -106,7 +113,9 @@ function planStatus(view: SnapshotView): Plan {
   const protection = protect(view);
   const wanted = statusFrom(snapshot, content, rfc3339(nowMs));
   const waitMs =
-    snapshot.status?.boundVolumeSnapshotContentName === undefined && isSilent(content) ? ageLeftMs(content, nowMs) : 0;
+    snapshot.status?.boundVolumeSnapshotContentName === undefined && isSilent(content)
+      ? ageLeftMs(content, bindingDelayMs(view.silentContents), nowMs)
+      : 0;
   if (waitMs > 0) return { actions: protection, next: { kind: "after", ms: waitMs } };
   // The finalizer patch changes the version the status patch is guarded by: one write now, the other on the next pass.
   if (protection.length > 0) return doing(protection);
@@ -114,12 +123,9 @@ function planStatus(view: SnapshotView): Plan {
   return write.length === 0 ? nothing : doing(write, milestones(snapshot, wanted));
 }
 
-/** The sidecar has not said anything about the content that a user should hear of. */
-const isSilent = ({ status }: VolumeSnapshotContent): boolean =>
-  status?.readyToUse !== true && status?.creationTime === undefined && status?.error === undefined;
 /** Never longer than the delay itself, however far our clock is from the server's. */
-const ageLeftMs = ({ metadata }: VolumeSnapshotContent, nowMs: number): number =>
-  Math.min(bindingWriteDelayMs, Date.parse(metadata.creationTimestamp ?? "") + bindingWriteDelayMs - nowMs);
+const ageLeftMs = ({ metadata }: VolumeSnapshotContent, delayMs: number, nowMs: number): number =>
+  Math.min(delayMs, Date.parse(metadata.creationTimestamp ?? "") + delayMs - nowMs);
 
 function milestones(snapshot: VolumeSnapshot, wanted: NonNullable<VolumeSnapshot["status"]>): readonly ClusterAction[] {
   const events: ClusterAction[] = [];
