@@ -18,7 +18,7 @@ let started = 0;
 
 /** Runs `snapkeep <component>` from the sources; its log is in the instance's folder. */
 export function startComponent(
-  { instance, kubeconfig }: ControlPlane,
+  { instance, kubeconfig }: Pick<ControlPlane, "instance" | "kubeconfig">,
   component: string,
   flags: readonly string[] = [],
 ): Daemon {

@@ -1,0 +1,112 @@
+/** What the snapshot suites do again and again: take one, wait for it, look at what lies behind it. */
+import { draftOf } from "../../../src/api/builders.ts";
+import type { KindName } from "../../../src/api/kinds.ts";
+import { finalizers } from "../../../src/api/names.ts";
+import type { Ref } from "../../../src/api/plan.ts";
+import type { VolumeSnapshot, VolumeSnapshotContent } from "../../../src/api/types.ts";
+import { isFault } from "../../../src/base/fault.ts";
+import type { Furniture } from "./components.ts";
+import { until } from "./until.ts";
+
+export interface Snapshots {
+  ref(name: string): Ref<"VolumeSnapshot">;
+  /** A snapshot of a claim. Without a class the default one is taken. */
+  take(name: string, claim: string, className?: string): Promise<VolumeSnapshot>;
+  get(name: string): Promise<VolumeSnapshot>;
+  untilReady(name: string, msMax?: number): Promise<VolumeSnapshot>;
+  /** Waits for what the user is told, and returns it. */
+  untilTold(name: string, what: RegExp): Promise<string>;
+  contentOf(name: string): Promise<VolumeSnapshotContent>;
+  untilGone(ref: Ref, msMax?: number): Promise<true>;
+  remove(name: string): Promise<void>;
+  untilUnprotected(claim: string): Promise<true>;
+  /** Everything the driver has, whoever made it. */
+  handles(): Promise<readonly string[]>;
+}
+
+export function snapshotsOf(furniture: Furniture): Snapshots {
+  const { client, csi, namespace } = furniture;
+  const ref: Snapshots["ref"] = (name) => ({ kind: "VolumeSnapshot", namespace, name });
+  const untilGone: Snapshots["untilGone"] = (gone, msMax) =>
+    until({ what: `${gone.kind} ${gone.name} is gone`, ...(msMax === undefined ? {} : { msMax }) }, () =>
+      isThere(furniture, gone).then((there) => (there ? undefined : (true as const))),
+    );
+  const untilReady: Snapshots["untilReady"] = async (name, msMax = 30_000) => {
+    let last: VolumeSnapshot | undefined;
+    try {
+      return await until({ what: `snapshot ${name} is ready`, msMax }, async () => {
+        last = await client.get(ref(name));
+        return last.status?.readyToUse === true ? last : undefined;
+      });
+    } catch (reason) {
+      throw new Error(`${(reason as Error).message}; its status: ${JSON.stringify(last?.status)}`);
+    }
+  };
+  return {
+    ref,
+    untilGone,
+    untilReady,
+    get: (name) => client.get(ref(name)),
+    take: (name, claim, volumeSnapshotClassName) => {
+      const source = { persistentVolumeClaimName: claim };
+      const spec = { source, ...(volumeSnapshotClassName === undefined ? {} : { volumeSnapshotClassName }) };
+      return client.create("VolumeSnapshot", draftOf("VolumeSnapshot", { namespace, name }, { spec }));
+    },
+    untilTold: async (name, what) => {
+      let last = "nothing";
+      try {
+        return await until({ what: `snapshot ${name} says ${what}` }, async () => {
+          last = (await client.get(ref(name))).status?.error?.message ?? "nothing";
+          return what.test(last) ? last : undefined;
+        });
+      } catch (reason) {
+        throw new Error(`${(reason as Error).message}; it says: ${last}`);
+      }
+    },
+    contentOf: async (name) => {
+      const { status } = await client.get(ref(name));
+      return client.get({ kind: "VolumeSnapshotContent", name: status?.boundVolumeSnapshotContentName ?? "" });
+    },
+    remove: async (name) => {
+      await client.delete(ref(name));
+      await untilGone(ref(name));
+    },
+    untilUnprotected: (claim) =>
+      until({ what: `claim ${claim} is let go` }, async () => {
+        const { metadata } = await client.get({ kind: "PersistentVolumeClaim", namespace, name: claim });
+        return metadata.finalizers?.includes(finalizers.claimAsSource) ? undefined : true;
+      }),
+    handles: async () => {
+      const found: string[] = [];
+      let startingToken = "";
+      do {
+        const { entries, nextToken } = await csi.controller.listSnapshots({ startingToken });
+        found.push(...entries.map(({ snapshot }) => snapshot?.snapshotId ?? ""));
+        startingToken = nextToken;
+      } while (startingToken !== "");
+      return found;
+    },
+  };
+}
+
+export const isThere = <K extends KindName>({ client }: Pick<Furniture, "client">, ref: Ref<K>): Promise<boolean> =>
+  client.get(ref).then(
+    () => true,
+    (reason: unknown) => {
+      if (!isFault(reason, "NotFound")) throw reason;
+      return false;
+    },
+  );
+
+/** What is wrong after a run that should have left nothing: snapshots and contents in the API, and at the driver. */
+export async function leftovers(furniture: Furniture): Promise<readonly string[]> {
+  const { objects: snapshots } = await furniture.client.list("VolumeSnapshot", { namespace: furniture.namespace });
+  const { objects: contents } = await furniture.client.list("VolumeSnapshotContent");
+  return [
+    ...snapshots.map(({ metadata }) => `VolumeSnapshot ${metadata.name}`),
+    ...contents
+      .filter(({ spec }) => spec.driver === furniture.driver)
+      .map(({ metadata }) => `VolumeSnapshotContent ${metadata.name}`),
+    ...(await snapshotsOf(furniture).handles()).map((handle) => `snapshot ${handle} at the driver`),
+  ];
+}

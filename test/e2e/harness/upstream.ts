@@ -1,0 +1,63 @@
+/** The programs and files of the upstream release, run as they are: what ours must stand in for. */
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { parseAllDocuments } from "yaml";
+import type { ControlPlane } from "./control-plane.ts";
+import type { Daemon } from "./instance.ts";
+import { moduleFolder, tools } from "./tools.ts";
+
+/** At import, so that a build counts against no test's time. */
+const programs = await tools("snapshot-controller", "csi-snapshotter", "csi-provisioner");
+let started = 0;
+
+export function startUpstream(
+  { instance, kubeconfig }: Pick<ControlPlane, "instance" | "kubeconfig">,
+  program: keyof typeof programs,
+  flags: readonly string[] = [],
+): Daemon {
+  started += 1;
+  const given = [`--kubeconfig=${kubeconfig}`, "--v=4", ...flags];
+  return instance.start(`upstream-${program}-${started}`, programs[program], given);
+}
+
+/** Upstream's own limits would be what is measured. */
+export const unthrottled = ["--kube-api-qps=1000", "--kube-api-burst=2000"] as const;
+
+export interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+}
+
+const release = "github.com/kubernetes-csi/external-snapshotter";
+
+/** The documents of one file of the release: `deploy/…` of its main module, or `config/…` of its client's. */
+export async function releaseFile(path: string): Promise<readonly Manifest[]> {
+  const module = path.startsWith("config/") ? `${release}/client/v8` : `${release}/v8`;
+  const listing = ["list", "-m", "-f", "{{.Dir}}", module];
+  const { stdout } = await promisify(execFile)("go", listing, { cwd: moduleFolder("snapshotter") });
+  const text = await readFile(join(stdout.trim(), path), "utf8");
+  return parseAllDocuments(text).flatMap((document) => (document.toJS() as Manifest | null) ?? []);
+}
+
+const pathsByKind: Readonly<Record<string, string>> = {
+  ServiceAccount: "serviceaccounts",
+  ClusterRole: "clusterroles",
+  ClusterRoleBinding: "clusterrolebindings",
+  Role: "roles",
+  RoleBinding: "rolebindings",
+  CustomResourceDefinition: "customresourcedefinitions",
+};
+
+/** Creates an object of a file as `kubectl apply -n default` would. */
+export async function applyManifest({ request }: ControlPlane, object: Manifest): Promise<void> {
+  const resource = pathsByKind[object.kind];
+  if (resource === undefined) throw new Error(`no resource is known for kind ${object.kind}`);
+  const isClusterWide = /^(Cluster|Custom)/.test(object.kind);
+  const group = object.apiVersion.includes("/") ? `/apis/${object.apiVersion}` : `/api/${object.apiVersion}`;
+  const space = isClusterWide ? "" : `/namespaces/${object.metadata.namespace ?? "default"}`;
+  const { status, text } = await request("POST", `${group}${space}/${resource}`, object);
+  if (status !== 201 && status !== 409) throw new Error(`${object.kind} ${object.metadata.name}: ${text}`);
+}

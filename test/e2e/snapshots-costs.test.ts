@@ -1,0 +1,87 @@
+/** What a snapshot costs the API server, counted from its own audit log. Leases, events, lists and watches aside. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { annotations } from "../../src/api/names.ts";
+import type { AuditEntry } from "./harness/audit.ts";
+import { aBoundClaim, startComponent } from "./harness/components.ts";
+import type { ControlPlane } from "./harness/control-plane.ts";
+import { drivers, type Ground, grounds, type Stand, standFor } from "./harness/stands.ts";
+import { until } from "./harness/until.ts";
+
+const writes = new Set(["create", "update", "patch", "delete"]);
+const isOurs = ({ userAgent, objectRef }: AuditEntry): boolean =>
+  /^(snapshot-controller|csi-snapshotter)\//.test(userAgent ?? "") &&
+  objectRef?.resource !== "leases" &&
+  objectRef?.resource !== "events";
+const told = (entries: readonly AuditEntry[]): string =>
+  entries.map(({ verb, requestURI }) => `${verb} ${requestURI}`).join("\n");
+const writesIn = (entries: readonly AuditEntry[]): number => entries.filter(({ verb }) => writes.has(verb)).length;
+const readsIn = (entries: readonly AuditEntry[]): number =>
+  entries.filter(({ verb }) => verb === "get" || verb === "list").length;
+
+describe("what a snapshot costs", () => {
+  let place: Ground;
+  let plane: ControlPlane;
+  let stand: Stand;
+  const claims = ["a", "b", "c"];
+  before(async () => {
+    place = await grounds["real control plane"]();
+    if (place.plane === undefined) throw new Error("the real control plane keeps an audit log");
+    plane = place.plane;
+    startComponent(place, "snapshot-controller");
+    stand = await standFor(place, place.connection, await drivers["directory-driver"](place.instance));
+    for (const claim of claims) await aBoundClaim(stand.furniture, claim);
+    await settle("warm");
+  });
+  after(() => {
+    stand?.furniture.csi.close();
+    place?.stop();
+  });
+
+  /** Takes a snapshot, waits until nothing more is to be written about it, deletes it. */
+  async function settle(...names: readonly string[]) {
+    const start = plane.auditMark();
+    await Promise.all(
+      names.map((name, index) => stand.take(name, claims[index % claims.length] ?? "", "delete-directory")),
+    );
+    for (const name of names) {
+      await stand.untilReady(name);
+      await until({ what: "the mark is gone" }, async () =>
+        (await stand.contentOf(name)).metadata.annotations?.[annotations.beingCreated] === undefined ? true : undefined,
+      );
+    }
+    for (const claim of claims) await stand.untilUnprotected(claim);
+    const between = plane.auditMark();
+    await Promise.all(names.map((name) => stand.furniture.client.delete(stand.ref(name))));
+    for (const name of names) await stand.untilGone(stand.ref(name));
+    const all = plane.auditLog(start).filter(isOurs);
+    const deletion = plane.auditLog(between).filter(isOurs);
+    return { creation: all.slice(0, all.length - deletion.length), deletion };
+  }
+
+  test("a lone snapshot costs at most eight writes and no reads until it is ready, and four to go", async () => {
+    const { creation, deletion } = await settle("lone");
+    assert.equal(readsIn([...creation, ...deletion]), 0, told([...creation, ...deletion]));
+    assert.ok(writesIn(creation) <= 8, told(creation));
+    assert.ok(writesIn(deletion) <= 4, told(deletion));
+  });
+
+  test("in a burst each costs at most six writes, its claim two for all of them, no reads, and four to go", async () => {
+    const names = Array.from({ length: 60 }, (_, index) => `burst-${index}`);
+    const { creation, deletion } = await settle(...names);
+    assert.equal(readsIn([...creation, ...deletion]), 0, told([...creation, ...deletion]));
+    assert.ok(
+      writesIn(creation) <= 6 * names.length + 2 * claims.length,
+      `${writesIn(creation)} writes:\n${told(creation)}`,
+    );
+    assert.ok(writesIn(deletion) <= 4 * names.length, `${writesIn(deletion)} writes:\n${told(deletion)}`);
+  });
+
+  test("nothing is refused, and no write is repeated because of a conflict of our own", () => {
+    const refused = plane.auditLog().filter((entry) => isOurs(entry) && (entry.responseStatus?.code ?? 200) >= 400);
+    assert.deepEqual(
+      refused.map(({ verb, requestURI, responseStatus }) => `${verb} ${requestURI}: ${responseStatus?.code}`),
+      [],
+    );
+  });
+});
