@@ -114,7 +114,7 @@ export function createWatchHub(store: Store, world: World): WatchHub {
     const passes = selects(listing);
     const beginning = beginningOf(store, listing);
     const over = new AbortController();
-    const onClose: (() => void)[] = [() => over.abort()];
+    const onClose: (() => void)[] = [() => over.abort("the watch has ended")];
     const channel = createChannel<string>(eventsQueuedMax, () => {
       for (const step of onClose) step();
     });

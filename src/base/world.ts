@@ -47,6 +47,9 @@ export function uuid(world: Pick<World, "random">): string {
   return `${text.slice(0, 8)}-${text.slice(8, 12)}-${text.slice(12, 16)}-${text.slice(16, 20)}-${text.slice(20)}`;
 }
 
+/** Without a reason of ours, every abort would make an exception with a stack. */
+const ended = "the work has ended";
+
 /** Aborts the work's signal with DeadlineExceeded after `ms`, or as soon as the parent aborts. The timer dies with the work. */
 export async function withDeadline<T>(
   world: Pick<World, "sleep">,
@@ -61,6 +64,6 @@ export async function withDeadline<T>(
   try {
     return await work(signal);
   } finally {
-    own.abort();
+    own.abort(ended);
   }
 }

@@ -152,6 +152,6 @@ function createWatchdog(world: World, silenceMsMax: Millis, parent: AbortSignal)
     rearm: () => {
       heardAt = world.elapsed();
     },
-    end: () => own.abort(),
+    end: () => own.abort("the watch has ended"),
   };
 }

@@ -106,13 +106,17 @@ export function createController<Stores extends AnyStores, View, Action extends 
     else log.error("run failed by a mistake in the program", { ...fields, reason: stackOf(reason) });
   };
 
-  const worker = async (signal: AbortSignal, work: AbortSignal): Promise<void> => {
+  /** Whoever gets busy brings the next one: there are never more workers than were needed at once, and one. */
+  const crew = async (size: number, signal: AbortSignal, work: AbortSignal): Promise<void> => {
+    let others: Promise<void> | undefined;
     for (let key = await queue.next(signal); key !== undefined; key = await queue.next(signal)) {
+      if (size > 1) others ??= crew(size - 1, signal, work);
       // A process that was stopped past its lease must not start anything when it wakes, even before it is told.
       if (leading()) await runOnce(key, work);
       else queue.retry(key);
       queue.done(key);
     }
+    await others;
   };
 
   return {
@@ -124,10 +128,10 @@ export function createController<Stores extends AnyStores, View, Action extends 
         if (!(await untilSynced(stores, signal))) return;
         log.debug("controller started", { workers: options.workers });
         sweep.start();
-        const working = Array.from({ length: options.workers }, () => worker(signal, work.signal));
+        const working = crew(options.workers, signal, work.signal);
         void everySoOften(options.resyncMs ?? 0, world, signal, sweep.start);
         const late = afterAbort(signal, world, work.signal).then(() => queue.stats().runningMs.length);
-        const unfinished = await Promise.race([Promise.all(working).then(() => 0), late]);
+        const unfinished = await Promise.race([working.then(() => 0), late]);
         if (unfinished > 0) log.warn("work did not end in time, leaving it", { unfinished });
       } finally {
         for (const end of ends) end();

@@ -15,6 +15,9 @@ import { limits } from "../base/limits.ts";
 import type { World } from "../base/world.ts";
 import { createHeap } from "./heap.ts";
 
+/** Without a reason of ours, every abort would make an exception with a stack. */
+const replaced = "another alarm is set";
+
 /** What the queue tells whoever measures it. */
 export interface QueueObserver {
   added(): void;
@@ -101,7 +104,7 @@ export function createQueue({ world, backoff, observer, keysMax = limits.queueKe
   const setAlarm = (): void => {
     const at = takers.size === 0 ? undefined : waiting.first()?.at;
     if (at === alarm?.at) return;
-    alarm?.cancel.abort();
+    alarm?.cancel.abort(replaced);
     alarm = undefined;
     if (at === undefined) return;
     const own = { at, cancel: new AbortController() };
