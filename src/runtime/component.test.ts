@@ -241,11 +241,11 @@ test("an event recorded on the way out still arrives", async () => {
     kind: "ConfigMap",
     metadata: { name: "c", namespace: "team", uid: "u", resourceVersion: "1" },
   };
-  const meanwhile = async ({ record }: ComponentContext): Promise<void> =>
-    record(about, { type: "Normal", reason: "Ready", message: "it is" });
+  const meanwhile = async ({ recordAs }: ComponentContext): Promise<void> =>
+    recordAs("tester disk")(about, { type: "Normal", reason: "Ready", message: "it is" });
   await run({ meanwhile });
   assert.deepEqual(
     events.map(({ reason, source }) => [reason, source.component]),
-    [["Ready", "tester"]],
+    [["Ready", "tester disk"]],
   );
 });

@@ -50,7 +50,8 @@ export interface ComponentContext {
   readonly signal: AbortSignal;
   /** To be asked before every write. */
   leading(): boolean;
-  record(about: KubeObject, event: EventText): void;
+  /** Events as they are to be signed: a sidecar adds the name of its driver, which it learns only from the driver. */
+  recordAs(source: string): (about: KubeObject, event: EventText) => void;
   observer(queue: string): QueueObserver;
 }
 
@@ -91,9 +92,12 @@ export async function runComponent(input: ComponentInput, spec: ComponentSpec): 
     if (server !== undefined) closers.push(() => server.close());
     const connection = await connectFor(input, spec, metrics, log);
     closers.push(connection.close);
-    const events = createEventRecorder({ api: connection.api, world, log, component: spec.name, host: hostname() });
-    closers.push(() => events.close(eventsMsMax));
-    const component = await spec.start(contextOf(input, connection, events, metrics, log, state));
+    const recordAs = (source: string): EventRecorder["record"] => {
+      const events = createEventRecorder({ api: connection.api, world, log, component: source, host: hostname() });
+      closers.push(() => events.close(eventsMsMax));
+      return events.record;
+    };
+    const component = await spec.start(contextOf(input, connection, recordAs, metrics, log, state));
     state.component = component;
     const watching = new AbortController();
     closers.push(() => watching.abort());
@@ -169,7 +173,7 @@ const connectFor = (input: ComponentInput, spec: ComponentSpec, metrics: Metrics
 const contextOf = (
   { options, world, signal }: ComponentInput,
   { api }: Connection,
-  events: EventRecorder,
+  recordAs: ComponentContext["recordAs"],
   metrics: Metrics,
   log: Log,
   state: State,
@@ -183,7 +187,7 @@ const contextOf = (
   resyncMs: options.resyncPeriod,
   signal,
   leading: () => (options.leaderElection ? state.leadership?.stillLeading() === true : true),
-  record: events.record,
+  recordAs,
   observer: (queue) => queueObserver(metrics, queue),
 });
 

@@ -106,6 +106,7 @@ async function start(context: ComponentContext, options: Options<typeof flags>):
   log.info("driver is ready", { driver });
   const sidecar = createCsiSnapshotter({
     ...context,
+    record: context.recordAs(`${name} ${driver}`),
     csi,
     facts: { driver, canListSnapshots: controller.has("LIST_SNAPSHOTS") },
     options,

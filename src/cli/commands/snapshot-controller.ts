@@ -72,7 +72,7 @@ function start(context: ComponentContext, { enableDistributedSnapshotting, preve
   const { api, world, log, metrics } = context;
   const nodes = enableDistributedSnapshotting ? createNodeFinder(api, { world, log }) : undefined;
   const options = { preventVolumeModeConversion, nodeOf: nodes?.nodeOf ?? (() => undefined) };
-  const controller = createSnapshotController({ ...context, options });
+  const controller = createSnapshotController({ ...context, options, record: context.recordAs(name) });
   const measuring = { stores: controller.stores, instruments: metrics.instruments(snapshotMetrics), world };
   measureOperations(measuring);
   metrics.refresh(() => measureStates(measuring, options));
