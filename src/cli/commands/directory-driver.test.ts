@@ -10,7 +10,6 @@ import { runCommandLine } from "../run.ts";
 /** The command as a person gives it, in this process. */
 function start(t: TestContext, ...args: readonly string[]) {
   const stop = new AbortController();
-  t.after(() => stop.abort());
   const written = { out: "", error: "" };
   const into = (name: keyof typeof written) => ({
     write: (text: string) => {
@@ -24,6 +23,10 @@ function start(t: TestContext, ...args: readonly string[]) {
     out: into("out"),
     error: into("error"),
     version: "1.2.3",
+  });
+  t.after(() => {
+    stop.abort();
+    return code;
   });
   return { code, written, stop: () => stop.abort() };
 }

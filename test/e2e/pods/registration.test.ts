@@ -23,6 +23,7 @@ import type { Node } from "../harness/node.ts";
 import { runPod } from "../harness/pods.ts";
 import { newNamespace } from "../harness/shared.ts";
 import { useNode } from "../harness/shared-node.ts";
+import { createCsiDriver, createStaticClaim, deleteCsiDriver, driversOf } from "../harness/static-claims.ts";
 import { until } from "../harness/until.ts";
 
 function surroundings(t: TestContext, node: Node) {
@@ -39,14 +40,6 @@ function surroundings(t: TestContext, node: Node) {
   return { stop, reports, options };
 }
 
-/** The names of the drivers that the kubelet has announced for its node. */
-async function driversOf({ plane, name }: Node): Promise<readonly string[]> {
-  const { status, text } = await plane.request("GET", `/apis/storage.k8s.io/v1/csinodes/${name}`);
-  if (status !== 200) return [];
-  const { spec } = JSON.parse(text) as { spec: { drivers: readonly { name: string }[] | null } };
-  return (spec.drivers ?? []).map((driver) => driver.name);
-}
-
 const announced = (node: Node, driver: string, wanted: boolean): Promise<true> =>
   until({ what: `the node ${wanted ? "has" : "no longer has"} ${driver}` }, async () =>
     (await driversOf(node)).includes(driver) === wanted ? true : undefined,
@@ -56,32 +49,6 @@ const settled = (registration: DriverRegistration): Promise<RegistrationStatus> 
   until({ what: "the kubelet has reported" }, () =>
     registration.status().kind === "waiting" ? undefined : registration.status(),
   );
-
-async function create({ plane }: Node, path: string, object: object): Promise<void> {
-  const { status, text } = await plane.request("POST", path, object);
-  assert.equal(status, 201, text);
-}
-
-/** A volume that is there already, and the claim bound to it: no provisioner takes part. */
-async function claimFor(node: Node, namespace: string, driver: string, volumeHandle: string): Promise<string> {
-  const name = `static-${namespace}`;
-  const common = { accessModes: ["ReadWriteOnce"], storageClassName: "" };
-  await create(node, "/api/v1/persistentvolumes", {
-    metadata: { name },
-    spec: {
-      ...common,
-      capacity: { storage: "1Mi" },
-      persistentVolumeReclaimPolicy: "Retain",
-      csi: { driver, volumeHandle },
-      claimRef: { namespace, name },
-    },
-  });
-  await create(node, `/api/v1/namespaces/${namespace}/persistentvolumeclaims`, {
-    metadata: { name },
-    spec: { ...common, volumeName: name, resources: { requests: { storage: "1Mi" } } },
-  });
-  return name;
-}
 
 test("hostpath is registered on its behalf, and a pod reads what another wrote to its volume", async (t) => {
   const node = await useNode();
@@ -93,11 +60,8 @@ test("hostpath is registered on its behalf, and a pod reads what another wrote t
   assert.deepEqual(await settled(registration), { kind: "registered" });
   await announced(node, hostpath.driver, true);
 
-  await create(node, "/apis/storage.k8s.io/v1/csidrivers", {
-    metadata: { name: hostpath.driver },
-    spec: { attachRequired: false, podInfoOnMount: true, volumeLifecycleModes: ["Persistent", "Ephemeral"] },
-  });
-  t.after(() => node.plane.request("DELETE", `/apis/storage.k8s.io/v1/csidrivers/${hostpath.driver}`));
+  await createCsiDriver(node, hostpath.driver);
+  t.after(() => deleteCsiDriver(node, hostpath.driver));
   const { controller } = connectTo(t, hostpath.socket);
   const { volume } = await controller.createVolume({
     name: "static",
@@ -105,7 +69,9 @@ test("hostpath is registered on its behalf, and a pod reads what another wrote t
     volumeCapabilities: [{ accessType: { case: "mount", value: {} }, accessMode: { mode: Mode.SINGLE_NODE_WRITER } }],
   });
   const namespace = await newNamespace(node.plane, "registered");
-  const claimName = await claimFor(node, namespace, hostpath.driver, volume?.volumeId ?? "");
+  const claimName = "static";
+  const volumeHandle = volume?.volumeId ?? "";
+  await createStaticClaim(node, { namespace, name: claimName, driver: hostpath.driver, volumeHandle });
   const mounted = {
     namespace,
     volumes: [{ name: "data", persistentVolumeClaim: { claimName } }],
