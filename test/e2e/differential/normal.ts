@@ -26,16 +26,26 @@ export const accepted: readonly { readonly why: string; readonly change: (text: 
   },
 ];
 
-export function normal(value: JsonValue | undefined, touched: Set<string>, key = ""): JsonValue {
+/** Who owns which field is compared by the scripts that are about it, and left out everywhere else. */
+export interface Keep {
+  readonly managedFields: boolean;
+}
+
+export function normal(
+  value: JsonValue | undefined,
+  touched: Set<string>,
+  keep: Keep = { managedFields: false },
+  key = "",
+): JsonValue {
   if (value === undefined || value === null) return null;
   if (typeof value === "string") return normalText(value, touched, key);
   if (typeof value === "number" && words[key] !== undefined) return words[key] ?? value;
   if (Array.isArray(value))
     return inOrder(
       key,
-      value.map((item) => normal(item, touched)),
+      value.map((item) => normal(item, touched, keep)),
     );
-  return isObject(value) ? normalObject(value, touched) : value;
+  return isObject(value) ? normalObject(sortedCauses(value), touched, keep) : value;
 }
 
 /** The real server lists these as its memory happens to hold them. */
@@ -52,7 +62,25 @@ function normalText(text: string, touched: Set<string>, key: string): string {
   }, plainText(text));
 }
 
-function normalObject(object: JsonObject, touched: Set<string>): JsonObject {
-  const entries = Object.entries(object).filter(([key]) => key !== "managedFields");
-  return Object.fromEntries(entries.map(([key, value]) => [plainText(key), normal(value, touched, key)]));
+function normalObject(object: JsonObject, touched: Set<string>, keep: Keep): JsonObject {
+  const entries = Object.entries(object).filter(([key]) => keep.managedFields || key !== "managedFields");
+  return Object.fromEntries(entries.map(([key, value]) => [plainText(key), normal(value, touched, keep, key)]));
 }
+
+/** The real server goes through maps in random order, so several errors come in any: the causes say all that the message does. */
+function sortedCauses(object: JsonObject): JsonObject {
+  const { kind, details, message } = object;
+  if (kind !== "Status" || !isObject(details) || !Array.isArray(details.causes) || details.causes.length < 2)
+    return object;
+  const causes = [...details.causes].sort((a, b) =>
+    JSON.stringify(sortedKeys(a)) < JSON.stringify(sortedKeys(b)) ? -1 : 1,
+  );
+  const shortened =
+    typeof message === "string"
+      ? message.replace(/(is invalid: \[|Apply failed with \d+ conflicts: )[\s\S]*$/, "$1…")
+      : message;
+  return { ...object, details: { ...details, causes }, ...(shortened === undefined ? {} : { message: shortened }) };
+}
+
+const sortedKeys = (value: JsonValue): JsonValue =>
+  isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;

@@ -136,7 +136,7 @@ function outcomeOf(step: Step, answer: RawAnswer, touched: Set<string>): Outcome
   return {
     status: answer.status,
     warnings: answer.headers.warning ?? "",
-    body: normal(bodyOf(answer), touched),
+    body: normal(bodyOf(answer), touched, { managedFields: step.managedFields === true }),
   };
 }
 

@@ -20,6 +20,8 @@ export interface Step {
   readonly as?: Person;
   /** Repeats the request until the answer satisfies this, because background work has to come around. */
   readonly until?: (body: JsonObject, status: number) => boolean;
+  /** Also compares metadata.managedFields. */
+  readonly managedFields?: boolean;
   /** Only the status code is compared. */
   readonly codeOnly?: boolean;
 }
