@@ -1,0 +1,21 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { type Runner, startRunner } from "./runner.ts";
+import type { Script } from "./script.ts";
+import { setUpThings } from "./scripts/custom.ts";
+import { valueScripts } from "./scripts/values.ts";
+
+const scripts: readonly Script[] = [setUpThings, ...valueScripts];
+
+describe("schemas as the real server reads them", () => {
+  let runner: Runner;
+  before(async () => {
+    runner = await startRunner();
+  });
+  after(() => runner.stop());
+  for (const script of scripts)
+    test(`schemas as the real server: ${script.name}`, async () => {
+      const { ours, theirs } = await runner.compare(script);
+      assert.deepEqual(ours, theirs);
+    });
+});
