@@ -161,7 +161,13 @@ export interface Shape {
   /** Changes its argument. */
   defaults(object: ApiObject): void;
   /** Types, formats, bounds, and x-kubernetes-validations; with `old`, transition rules and ratcheting. On "status" only that part. */
-  validate(object: ApiObject, old: ApiObject | undefined, subresource?: string): readonly FieldError[];
+  validate(
+    object: ApiObject,
+    old: ApiObject | undefined,
+    subresource?: string,
+    /** Told of rules that are broken and tolerated, because what they speak of did not change. */
+    warn?: (text: string) => void,
+  ): readonly FieldError[];
 }
 
 export interface Schemas {

@@ -4,10 +4,11 @@ import { isObject, type JsonObject, type JsonValue, parse } from "../base/json.t
 import { limits } from "../base/limits.ts";
 import type { ApiObject, DecodeProtobuf, FeatureGates, Resource } from "./contracts.ts";
 import { duplicateFields } from "./duplicates.ts";
+import { invalid as fieldInvalid } from "./field-error.ts";
 import { goQuote } from "./go-text.ts";
 import type { FieldValidation } from "./query.ts";
 import { apiVersionOf } from "./rows.ts";
-import { badRequest, Refusal, tooLarge, unsupportedMediaType } from "./status.ts";
+import { badRequest, invalid, Refusal, tooLarge, unsupportedMediaType } from "./status.ts";
 
 const acceptedTypes = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 const nestingMax = 10_000;
@@ -160,6 +161,11 @@ export async function decodeObject(
       `json parse error: json: cannot unmarshal ${goTypeOf(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
       text,
     );
+  // Custom objects are decoded by what they say they are; of the others the path says enough.
+  if (resource.definition !== undefined && (typeof value.kind !== "string" || value.kind === ""))
+    throw badRequest(
+      `the object provided is unrecognized (must be of type ${resource.kind}): Object 'Kind' is missing in '${text}' (${summary(text)})`,
+    );
   const object = recognized(value, resource);
   const complaints = [
     ...(strictness === "Ignore" ? [] : duplicateFields(text)),
@@ -200,19 +206,23 @@ const goTypeOf = (value: JsonValue): string =>
 function recognized(value: JsonObject, resource: Resource): ApiObject {
   const expected = apiVersionOf(resource.group, resource.version);
   const { apiVersion, kind } = value;
+  const assumed = resource.definition === undefined ? expected : "";
   const claimed = {
-    apiVersion: typeof apiVersion === "string" && apiVersion !== "" ? apiVersion : expected,
+    apiVersion: typeof apiVersion === "string" && apiVersion !== "" ? apiVersion : assumed,
     kind: typeof kind === "string" && kind !== "" ? kind : resource.kind,
   };
-  if (claimed.kind !== resource.kind || claimed.apiVersion !== expected) throw otherKind(claimed, resource, expected);
   const metadata = value.metadata ?? {};
+  if (claimed.kind !== resource.kind || claimed.apiVersion !== expected)
+    throw otherKind(claimed, resource, expected, isObject(metadata) ? metadata : {});
   if (!isObject(metadata)) throw wrongMetadata(resource, metadata);
   return { ...value, ...claimed, metadata };
 }
 
-function wrongMetadata({ kind, version }: Resource, metadata: JsonValue): Refusal {
+function wrongMetadata({ kind, version, definition }: Resource, metadata: JsonValue): Refusal {
+  // Custom objects have no Go type of their own: only their metadata is decoded into one.
+  const into = definition === undefined ? `Go struct field ${kind}.metadata` : "Go value";
   return badRequest(
-    `${kind} in version ${goQuote(version)} cannot be handled as a ${kind}: json: cannot unmarshal ${goTypeOf(metadata)} into Go struct field ${kind}.metadata of type v1.ObjectMeta`,
+    `${kind} in version ${goQuote(version)} cannot be handled as a ${kind}: json: cannot unmarshal ${goTypeOf(metadata)} into ${into} of type v1.ObjectMeta`,
   );
 }
 
@@ -221,14 +231,20 @@ interface Claimed {
   readonly kind: string;
 }
 
-function otherKind({ apiVersion, kind }: Claimed, resource: Resource, expected: string): Refusal {
+function otherKind(
+  { apiVersion, kind }: Claimed,
+  resource: Resource,
+  expected: string,
+  { name = "" }: JsonObject,
+): Refusal {
   const version = apiVersion.split("/").at(-1) ?? "";
   if (resource.definition !== undefined) {
     if (kind === resource.kind)
       return badRequest(
         `the API version in the data (${apiVersion}) does not match the expected API version (${expected})`,
       );
-    return badRequest(`no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)}`);
+    const mistake = fieldInvalid("kind", kind, `must be ${resource.kind}`);
+    return invalid({ group: resource.group, kind }, String(name), [mistake]);
   }
   const why =
     apiVersion === expected

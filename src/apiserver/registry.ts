@@ -283,7 +283,7 @@ export function createRegistry(parts: RegistryParts): FullRegistry {
       ...metadataErrors(object.metadata, { scope: resource.scope, nameRule: "pathSegment" }),
       ...again,
       ...again,
-      ...(resource.shape()?.validate(object, old) ?? []),
+      ...(resource.shape()?.validate(object, old, context.subresource, options.warn) ?? []),
       ...(strategy.validateUpdate?.(object, old, context) ?? []),
     ]);
     for (const warning of strategy.warnings?.(object, old, context) ?? []) options.warn?.(warning);

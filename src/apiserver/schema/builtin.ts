@@ -93,7 +93,8 @@ function typeNode(type: string): SchemaNode {
   if (type.startsWith("{")) return { ...anything, types: ["object"], additional: typeNode(type.slice(1)) };
   if (type.startsWith("#")) return definitionNode(type.slice(1));
   // "A schema, or …": where it is an object it is a schema.
-  if (type === "P" || type === "B" || type === "S") return withExtra(definitionNode(schemaProps), { types: [] });
+  if (type === "P" || type === "B" || type === "S")
+    return withExtra(definitionNode(schemaProps), { types: [], items: definitionNode(schemaProps) });
   return { ...anything, ...scalars[type] };
 }
 

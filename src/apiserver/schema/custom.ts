@@ -10,16 +10,20 @@ import { duplicatesIn } from "./list-types.ts";
 import { readSchema, type SchemaNode } from "./node.ts";
 import { applyDefaults, dropNulls, prune } from "./prune.ts";
 import { createRuleSet } from "./rule-set.ts";
+import { scaleErrors } from "./scale-paths.ts";
 import { validateValue } from "./validate.ts";
 
 export function schemaOf(definition: JsonObject, version: string): SchemaNode {
-  const found = versionsOf(definition).find((candidate) => text(candidate.name) === version);
-  return readSchema(object(found?.schema).openAPIV3Schema);
+  return readSchema(object(versionOf(definition, version)?.schema).openAPIV3Schema);
 }
+
+const versionOf = (definition: JsonObject, version: string): JsonObject | undefined =>
+  versionsOf(definition).find((candidate) => text(candidate.name) === version);
 
 export function createCustomShape(definition: ApiObject, version: string): Shape {
   const root = schemaOf(definition, version);
   const ruleSet = createRuleSet(root);
+  const subresources = versionOf(definition, version)?.subresources;
   const kind = {
     group: text(object(definition.spec).group),
     version,
@@ -28,16 +32,24 @@ export function createCustomShape(definition: ApiObject, version: string): Shape
   return {
     prune: (candidate) => {
       const unknown = fitMetadata(candidate, kind);
-      const pruned = prune(root, candidate);
+      const pruned = prune(root, candidate).sort();
       dropNulls(root, candidate);
       return [...unknown, ...pruned, ...coerceEmbedded(root, candidate)];
     },
     defaults: (candidate) => applyDefaults(root, candidate),
-    validate: (candidate, old, subresource = "") => {
+    validate: (candidate, old, subresource = "", warn = () => undefined) => {
       const relation = old === undefined ? undefined : correlate(root, candidate, old);
-      const errors = [...schemaErrors(root, candidate, relation, subresource), ...duplicates(root, candidate, old)];
+      const errors = [
+        ...schemaErrors(root, candidate, relation, subresource),
+        ...scaleErrors(subresources, candidate, subresource),
+        ...(subresource === "status" ? [] : embeddedErrors(root, candidate)),
+        ...duplicates(root, candidate, old),
+      ];
       if (ruleSet === undefined) return errors;
-      return [...errors, ...(errors.some(isBlocking) ? [notAllChecked] : ruleSet.check(candidate, old, relation))];
+      return [
+        ...errors,
+        ...(errors.some(isBlocking) ? [notAllChecked] : ruleSet.check(candidate, old, relation, warn)),
+      ];
     },
   };
 }
@@ -49,8 +61,7 @@ function schemaErrors(
   relation: Correlation | undefined,
   subresource: string,
 ): readonly FieldError[] {
-  if (subresource !== "status")
-    return [...validateValue(root, candidate, relation), ...embeddedErrors(root, candidate)];
+  if (subresource !== "status") return validateValue(root, candidate, relation);
   const status = root.properties.get("status");
   return candidate.status === undefined || status === undefined
     ? []

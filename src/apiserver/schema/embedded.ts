@@ -6,7 +6,9 @@ import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { fitToGo } from "../builtin/go/fit.ts";
 import { GoValueError } from "../builtin/go/opaque.ts";
 import { type GoStruct, goStruct } from "../builtin/go/types.ts";
+import type { Metadata } from "../contracts.ts";
 import { child, type FieldError, indexed, invalid, required, wholeObject } from "../field-error.ts";
+import { metadataErrors } from "../metadata.ts";
 import { label1035Problems } from "../names.ts";
 import { badRequest } from "../status.ts";
 import type { SchemaNode } from "./node.ts";
@@ -126,19 +128,28 @@ export function embeddedErrors(
 }
 
 function typeMetaErrors(value: JsonObject, path: string): readonly FieldError[] {
-  const errors: FieldError[] = [];
-  for (const name of ["apiVersion", "kind"] as const) {
-    const field = child(path, name);
-    const given = value[name];
-    if (given === undefined) errors.push(required(field));
-    else if (typeof given !== "string") errors.push(invalid(field, given, "must be a string"));
-    else if (given === "") errors.push(invalid(field, given, "must not be empty"));
-    else if (name === "apiVersion" && given.split("/").length > 2)
-      errors.push(invalid(field, given, `unexpected GroupVersion string: ${given}`));
-    else if (name === "kind" && label1035Problems(given.toLowerCase()).length > 0) {
-      const words = label1035Problems(given.toLowerCase()).join(",");
-      errors.push(invalid(field, given, `may have mixed case, but should otherwise match: ${words}`));
-    }
-  }
-  return errors;
+  const errors = (["apiVersion", "kind"] as const).flatMap((name) => typeErrors(name, value[name], child(path, name)));
+  return isObject(value.metadata) ? [...errors, ...embeddedMetadataErrors(value.metadata, path)] : errors;
+}
+
+function typeErrors(name: "apiVersion" | "kind", given: JsonValue | undefined, field: string): readonly FieldError[] {
+  if (given === undefined) return [required(field)];
+  if (typeof given !== "string") return [invalid(field, given, "must be a string")];
+  if (given === "") return [invalid(field, given, "must not be empty")];
+  if (name === "apiVersion")
+    return given.split("/").length > 2 ? [invalid(field, given, `unexpected GroupVersion string: ${given}`)] : [];
+  const problems = label1035Problems(given.toLowerCase());
+  return problems.length === 0
+    ? []
+    : [invalid(field, given, `may have mixed case, but should otherwise match: ${problems.join(",")}`)];
+}
+
+/** A name may be missing here; all else is judged as for any object. */
+function embeddedMetadataErrors(metadata: Metadata, path: string): readonly FieldError[] {
+  const scope = (metadata.namespace ?? "") === "" ? "cluster" : "namespace";
+  const named = (metadata.name ?? "") === "" ? { ...metadata, name: "fakename" } : metadata;
+  return metadataErrors(named, { scope, nameRule: "pathSegment" }).map((error) => ({
+    ...error,
+    field: child(path, error.field),
+  }));
 }

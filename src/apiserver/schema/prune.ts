@@ -4,11 +4,11 @@ import type { SchemaNode } from "./node.ts";
 
 const typeMeta: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata"]);
 
-/** Removes what the schema does not know; returns the removed paths, sorted, as strict decoding names them. */
-export function prune(root: SchemaNode, object: JsonObject): readonly string[] {
+/** Removes what the schema does not know; returns the removed paths, in the order of the object. */
+export function prune(root: SchemaNode, object: JsonObject): string[] {
   const removed: string[] = [];
   pruneObject(root, object, "", { removed, preserve: false }, true);
-  return removed.sort();
+  return removed;
 }
 
 /** The same below an object's root: for defaults, which are parts of objects. */
@@ -57,7 +57,8 @@ function pruneObject(
 
 /** A null where the schema allows none and has no default for it is as good as absent. */
 export function dropNulls(schema: SchemaNode | undefined, value: JsonValue | undefined): void {
-  if (Array.isArray(value)) for (const item of value) dropNulls(schema?.items, item);
+  if (schema === undefined) return;
+  if (Array.isArray(value)) for (const item of value) dropNulls(schema.items, item);
   else if (isObject(value))
     for (const name of Object.keys(value)) {
       const property = propertyOf(schema, name);

@@ -60,13 +60,14 @@ const schema = readSchema({
 });
 const rules = createRuleSet(schema);
 
+const warned: string[] = [];
 const check = (spec: JsonObject, old?: JsonObject): readonly string[] => {
   const [now, before] = [
     { spec: { a: "x", limit: 1, ...spec } },
     old === undefined ? undefined : { spec: { a: "x", limit: 1, ...old } },
   ];
   const relation = before === undefined ? undefined : correlate(schema, now, before);
-  return (rules?.check(now, before, relation) ?? []).map(messageOf);
+  return (rules?.check(now, before, relation, (text) => warned.push(text)) ?? []).map(messageOf);
 };
 
 const rows: readonly { given: string; spec: JsonObject; old?: JsonObject; says: readonly string[] }[] = [
@@ -129,6 +130,12 @@ const rows: readonly { given: string; spec: JsonObject; old?: JsonObject; says: 
 
 for (const { given, spec, old, says } of rows)
   test(`given ${given}, rules say ${says.join(" and ") || "nothing"}`, () => assert.deepEqual(check(spec, old), says));
+
+test("a tolerated failure is said as a warning", () => {
+  warned.length = 0;
+  assert.deepEqual(check({ mode: "bad", limit: 2 }, { mode: "bad" }), []);
+  assert.deepEqual(warned, [`spec.mode: Invalid value: "bad": failed rule: self != 'bad'`]);
+});
 
 test("a schema without rules costs nothing", () =>
   assert.equal(createRuleSet(readSchema({ type: "object" })), undefined));

@@ -11,6 +11,7 @@ import {
   forbidden,
   indexed,
   invalid,
+  messageOf,
   omitted,
   required,
   wholeObject,
@@ -32,7 +33,13 @@ interface RuleNode {
 }
 
 export interface RuleSet {
-  check(object: JsonObject, old: JsonObject | undefined, relation: Correlation | undefined): readonly FieldError[];
+  /** `warn` is told of failures that are tolerated. */
+  check(
+    object: JsonObject,
+    old: JsonObject | undefined,
+    relation: Correlation | undefined,
+    warn: (text: string) => void,
+  ): readonly FieldError[];
 }
 
 /** undefined when the schema has no rules. */
@@ -40,11 +47,11 @@ export function createRuleSet(root: SchemaNode): RuleSet | undefined {
   if (!hasRules(root)) return undefined;
   let node: RuleNode | undefined;
   return {
-    check: (object, old, relation) => {
+    check: (object, old, relation, warn) => {
       node ??= compileNode(root, true);
       const errors: FieldError[] = [];
       if (node !== undefined)
-        visit(node, object, { path: wholeObject, old, relation, parent: undefined, isRoot: true, errors });
+        visit(node, object, { path: wholeObject, old, relation, parent: undefined, isRoot: true, errors, warn });
       return errors;
     },
   };
@@ -92,6 +99,7 @@ interface Place {
   readonly parent: Correlation | undefined;
   readonly isRoot: boolean;
   readonly errors: FieldError[];
+  warn(text: string): void;
 }
 
 const isUnchanged = ({ relation, parent }: Place): boolean =>
@@ -106,7 +114,7 @@ function visit(node: RuleNode, value: JsonValue | undefined, place: Place): void
 
 function below(place: Place, path: string, old: JsonValue | undefined, relation: Correlation | undefined): Place {
   const parent = place.relation ?? place.parent;
-  return { path, old, relation, parent, isRoot: false, errors: place.errors };
+  return { path, old, relation, parent, isRoot: false, errors: place.errors, warn: place.warn };
 }
 
 function visitItems(node: RuleNode, items: readonly JsonValue[], place: Place): void {
@@ -144,8 +152,9 @@ function judge(node: RuleNode, compiled: CompiledRule, value: JsonValue, place: 
   try {
     const variables = variablesFor(schema, compiled, value, old);
     if (compiled.program(variables) === true) return;
-    if (!usesOldSelf && isUnchanged(place)) return;
-    place.errors.push(failure(compiled, variables, { path: place.path, value, type }));
+    const error = failure(compiled, variables, { path: place.path, value, type });
+    if (!usesOldSelf && isUnchanged(place)) place.warn(messageOf(error));
+    else place.errors.push(error);
   } catch (reason) {
     if (!(reason instanceof CelFault)) throw reason;
     place.errors.push(invalid(place.path, type, faultWords(reason.message, said(rule))));

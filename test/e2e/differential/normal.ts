@@ -11,8 +11,11 @@ const words: Readonly<Record<string, string>> = {
   continue: "<continue>",
 };
 
+/** Kubernetes makes up a new name for the type of a rule's `self` each time. */
+const selfType = /selfType\d+/g;
+
 const plainText = (text: string): string =>
-  text.replace(uuid, "<uid>").replace(time, "<time>").replace(address, "<address>");
+  text.replace(selfType, "<self>").replace(uuid, "<uid>").replace(time, "<time>").replace(address, "<address>");
 
 /**
  * Where we differ from the real server on purpose. Each is a change to both answers before they are compared; a test

@@ -2,10 +2,19 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type Runner, startRunner } from "./runner.ts";
 import type { Script } from "./script.ts";
+import { applyScripts } from "./scripts/applies.ts";
 import { setUpThings } from "./scripts/custom.ts";
+import { definitionScripts } from "./scripts/definitions.ts";
+import { patchScripts } from "./scripts/patches.ts";
+import { ruleScripts } from "./scripts/rules.ts";
 import { valueScripts } from "./scripts/values.ts";
 
-const scripts: readonly Script[] = [setUpThings, ...valueScripts];
+const scripts: readonly Script[] = [
+  setUpThings,
+  ...(process.env.ONLY === "new" ? [] : [...valueScripts, ...definitionScripts, ...ruleScripts]),
+  ...patchScripts,
+  ...applyScripts,
+];
 
 describe("schemas as the real server reads them", () => {
   let runner: Runner;

@@ -110,7 +110,7 @@ const truths: readonly string[] = [
   "self.when.getFullYear() == 2024 && self.when.getMonth() == 1 && self.when.getDayOfYear() == 59 && self.when.getDayOfWeek() == 4",
   "self.when + duration('1h') > self.when && timestamp('2024-02-29T13:30:00+01:00') == self.when",
   "self.__namespace__ == 'team' && self.a__dash__b == 'dash'",
-  "dyn(self.maybe) == null",
+  "!has(self.maybe)",
   "quantity(self.size).isGreaterThan(quantity('4Gi')) && quantity('1Gi') == quantity('1024Mi') && isQuantity('5m') && !isQuantity('x')",
   "quantity('1500m').asApproximateFloat() == 1.5 && quantity('2').add(1).asInteger() == 3 && quantity('-1').sign() == -1",
   "url('https://a.example:8080/p/q?x=1&x=2').getHostname() == 'a.example' && url('https://a:1/').getPort() == '1' && isURL('/x')",

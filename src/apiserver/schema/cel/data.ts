@@ -183,20 +183,24 @@ function mapValue(of: SchemaNode, value: JsonObject): MapValue {
   };
 }
 
+/** A field that is null is as good as absent: rules ask has() of it. */
 function structValue(schema: SchemaNode, value: JsonObject): MapValue {
-  const names = (): readonly string[] => Object.keys(value).filter((name) => schema.properties.has(name));
+  const names = Object.keys(value);
+  const isSeen = (name: string): boolean => schema.properties.has(name);
+  const unseen = names.some((name) => !isSeen(name))
+    ? Object.fromEntries(Object.entries(value).filter(([name]) => !isSeen(name)))
+    : undefined;
   return {
     kind: "map",
-    get size() {
-      return names().length;
-    },
-    keys: () => names().flatMap((name) => escapeName(name) ?? []),
+    size: names.length,
+    keys: () => names.filter(isSeen).flatMap((name) => escapeName(name) ?? []),
     get: (key) => {
       const name = typeof key === "string" ? unescapeName(key) : undefined;
       const property = name === undefined ? undefined : schema.properties.get(name);
       const item = name !== undefined && Object.hasOwn(value, name) ? value[name] : undefined;
-      return property === undefined || item === undefined ? undefined : celValueOf(property, item);
+      return property === undefined || item === undefined || item === null ? undefined : celValueOf(property, item);
     },
+    ...(unseen === undefined ? {} : { unseen }),
   };
 }
 

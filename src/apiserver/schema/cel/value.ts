@@ -1,5 +1,5 @@
 /** Values while a rule is evaluated: an int is a bigint, a double a number, everything else says what it is. */
-import { equal } from "../../../base/json.ts";
+import { equal, type JsonObject } from "../../../base/json.ts";
 
 export interface ListValue {
   readonly kind: "list";
@@ -15,6 +15,8 @@ export interface MapValue {
   keys(): readonly Value[];
   /** undefined when there is no such key. */
   get(key: Value): Value | undefined;
+  /** What the schema does not describe and keeps all the same: rules cannot see it, equality does. */
+  readonly unseen?: JsonObject;
 }
 
 export type Value =
@@ -140,6 +142,7 @@ function listsEqual(a: ListValue, b: ListValue): boolean {
 
 const mapsEqual = (a: MapValue, b: MapValue): boolean =>
   a.size === b.size &&
+  equal(a.unseen ?? {}, b.unseen ?? {}) &&
   a.keys().every((key) => {
     const [left, right] = [a.get(key), b.get(key)];
     return left !== undefined && right !== undefined && celEquals(left, right);

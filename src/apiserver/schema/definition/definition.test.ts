@@ -187,14 +187,14 @@ test("a version that was stored in must stay", () => {
 test("unknown fields of a definition are dropped and named; nested schemas are known", () => {
   const definition = aDefinition({ type: "object", properties: { a: { type: "string", titel: "x" } } }, { foo: 1 });
   assert.deepEqual(definitionShape.prune(definition), [
-    "spec.foo",
     "spec.versions[0].schema.openAPIV3Schema.properties.a.titel",
+    "spec.foo",
   ]);
 });
 
 test("a definition with a value of the wrong type is refused in the words of Go's decoder", () => {
   assert.throws(() => definitionShape.prune(aDefinition({}, { scope: 5 })), {
     message:
-      'CustomResourceDefinition in version "v1" cannot be handled as a CustomResourceDefinition: json: cannot unmarshal number into Go struct field CustomResourceDefinitionSpec.spec.scope of type string',
+      'CustomResourceDefinition in version "v1" cannot be handled as a CustomResourceDefinition: json: cannot unmarshal number into Go struct field CustomResourceDefinitionSpec.spec.scope of type v1.ResourceScope',
   });
 });

@@ -68,6 +68,16 @@ function judgeNode(schema: JsonObject, place: Place, judge: RuleJudge | undefine
   return errors;
 }
 
+const unsupported = ["id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref"] as const;
+
+export function saysUnsupported(schema: JsonObject): boolean {
+  if (Array.isArray(schema.items) || unsupported.some((name) => isSet(schema[name]) && schema[name] !== ""))
+    return true;
+  const parts = [schema.items, schema.additionalProperties, schema.not, ...Object.values(object(schema.properties))];
+  const branches = ["allOf", "anyOf", "oneOf"].flatMap((name) => objects(schema[name]));
+  return [...parts, ...branches].some((part) => isObject(part) && saysUnsupported(part));
+}
+
 const isSet = (value: JsonValue | undefined): boolean => value !== undefined && value !== null;
 
 function vocabularyErrors(schema: JsonObject, { path, noDefaults, insideMeta }: Place): readonly FieldError[] {
@@ -76,7 +86,7 @@ function vocabularyErrors(schema: JsonObject, { path, noDefaults, insideMeta }: 
   if (type !== "" && !types.includes(type)) errors.push(notSupported(child(path, "type"), type, types));
   if (isSet(schema.default) && noDefaults !== undefined)
     errors.push(forbidden(child(path, "default"), `must not be set ${noDefaults}`));
-  for (const name of ["id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref"])
+  for (const name of unsupported)
     if (isSet(schema[name]) && schema[name] !== "")
       errors.push(forbidden(child(path, name), `${name} is not supported`));
   if (type === "null")

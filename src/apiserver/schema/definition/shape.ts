@@ -19,10 +19,29 @@ export const definitionShape: Shape = {
     if (misfit !== undefined)
       throw badRequest(`${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ${misfit}`);
     dropEmpty(definition.spec);
-    return [...unknown, ...prune(root(), definition)];
+    return [...unknown, ...prune(root(), definition).filter(isReported)];
   },
   defaults: () => undefined,
   validate: () => [],
+};
+
+/** "A schema or …" reads itself in Go, and does not say what it did not know. */
+const readsItself: ReadonlySet<string> = new Set(["items", "additionalProperties", "additionalItems", "dependencies"]);
+const holdsNames: ReadonlySet<string> = new Set(["properties", "patternProperties", "definitions"]);
+
+function isReported(path: string): boolean {
+  const words = path.split(/[.[\]]+/);
+  for (let at = 0; at < words.length; at++) {
+    if (holdsNames.has(words[at] ?? "")) at += 1;
+    else if (at < words.length - 1 && readsItself.has(words[at] ?? "")) return false;
+  }
+  return true;
+}
+
+/** Fields whose type has a name of its own in Go. */
+const namedTypes: Readonly<Record<string, string>> = {
+  "spec.scope": "v1.ResourceScope",
+  "spec.conversion.strategy": "v1.ConversionStrategyType",
 };
 
 const goTypes: Readonly<Record<string, string>> = {
@@ -42,7 +61,8 @@ function misfitOf(node: SchemaNode, value: JsonValue | undefined, trail: Trail):
   if (value === undefined || value === null || node.types.length === 0 || node.intOrString) return undefined;
   const [type = ""] = node.types;
   if (!fits(type, value)) {
-    const wanted = node.format === "int32" ? "int32" : (goTypes[type] ?? typeName(node));
+    const plain = node.format === "int32" ? "int32" : (goTypes[type] ?? typeName(node));
+    const wanted = namedTypes[trail.path] ?? plain;
     return `json: cannot unmarshal ${jsonWord(value)} into Go struct field ${trail.struct}.${trail.path} of type ${wanted}`;
   }
   if (Array.isArray(value)) return firstOf(value, (item) => misfitOf(node.items ?? node, item, trail));

@@ -16,7 +16,7 @@ import { label1035Problems, subdomainProblems } from "../../names.ts";
 import { readSchema, type SchemaNode } from "../node.ts";
 import { defaultErrors } from "./default-values.ts";
 import { fieldPathIn } from "./field-path.ts";
-import { openApiErrors, type RuleJudge } from "./openapi.ts";
+import { openApiErrors, type RuleJudge, saysUnsupported } from "./openapi.ts";
 import { structuralErrors } from "./structural.ts";
 import {
   type DefinitionView,
@@ -327,9 +327,11 @@ function schemaErrors(
   const schema = rootSchemaOf(validation);
   if (schema === undefined) return [];
   const rootPath = child(path, "openAPIV3Schema");
-  const structural = structuralErrors(schema, rootPath);
-  const defaults = structural.length === 0 ? defaultErrors(schema, rootPath) : [];
-  const judge = structural.length === 0 && defaults.length === 0 ? judgeFor(schema) : undefined;
+  // A schema with words that are not supported at all is not looked at any closer.
+  const isReadable = !saysUnsupported(schema);
+  const structural = isReadable ? structuralErrors(schema, rootPath) : [];
+  const defaults = isReadable && structural.length === 0 ? defaultErrors(schema, rootPath) : [];
+  const judge = isReadable && structural.length === 0 && defaults.length === 0 ? judgeFor(schema) : undefined;
   return [
     ...rootErrors(schema, status, rootPath),
     ...structural,

@@ -103,7 +103,18 @@ const odd: readonly Script[] = [
     create(things, { apiVersion: "schema.example.com/v1", kind: "Thing", metadata: { name: "t" } }),
   ),
   script("a custom object of another kind", create(things, { ...aThing(), kind: "Other" })),
-  script("a custom object of another version", create(things, { ...aThing(), apiVersion: "schema.example.com/v2" })),
+  script(
+    "a custom object that does not say its kind",
+    create(things, { metadata: { name: "t" }, spec: { must: "x" } }),
+  ),
+  script(
+    "a custom object that does not say its version",
+    create(things, { kind: "Thing", metadata: { name: "t" }, spec: { must: "x" } }),
+  ),
+  script(
+    "a custom object of another version",
+    create(`${things}?fieldValidation=Ignore`, { ...aThing(), apiVersion: "schema.example.com/v2" }),
+  ),
   script("a custom object with labels of the wrong type", create(things, aThing({}, { labels: { a: 1 } }))),
   script("a custom object with metadata that is none", create(things, { ...aThing(), metadata: "x" })),
   script("a custom object whose spec is a list", create(things, { ...aThing(), spec: [] })),
