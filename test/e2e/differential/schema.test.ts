@@ -11,7 +11,9 @@ import { valueScripts } from "./scripts/values.ts";
 
 const scripts: readonly Script[] = [
   setUpThings,
-  ...(process.env.ONLY === "new" ? [] : [...valueScripts, ...definitionScripts, ...ruleScripts]),
+  ...valueScripts,
+  ...definitionScripts,
+  ...ruleScripts,
   ...patchScripts,
   ...applyScripts,
 ];
