@@ -8,7 +8,7 @@ import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts
 import { type Embedded, startEmbedded } from "./harness/embedded.ts";
 import { createKubectl } from "./harness/kubectl.ts";
 import { type Kubectl, runScript } from "./kubectl/compare.ts";
-import { endings, preparations, scripts } from "./kubectl/scripts.ts";
+import { endings, moreScripts, preparations, scripts } from "./kubectl/scripts.ts";
 
 let plane: ControlPlane;
 let embedded: Embedded;
@@ -24,8 +24,22 @@ after(async () => {
   plane?.stop();
 });
 
-for (const script of [...preparations, ...scripts, ...endings])
+for (const script of [...preparations, ...scripts, ...moreScripts, ...endings])
   test(`kubectl: ${script.name}`, async () => {
     const [real, ours] = await Promise.all(both.map((kubectl) => runScript(kubectl, script)));
     assert.deepEqual(ours, real);
   });
+
+test("kubectl: every kind of api-resources is shown as the real server shows it", async () => {
+  const [real, ours] = await Promise.all(
+    both.map(async (kubectl) => {
+      const { stdout } = await kubectl(["api-resources", "-o", "wide", "--no-headers"], {});
+      return stdout.split("\n").map((line) => line.replace(/ +/g, " ").trim());
+    }),
+  );
+  assert.ok((ours?.length ?? 0) > 30);
+  assert.deepEqual(
+    ours?.filter((line) => !real?.includes(line)),
+    [],
+  );
+});

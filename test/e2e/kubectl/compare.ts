@@ -1,4 +1,5 @@
 /** The same kubectl commands against two servers, and what their outputs have in common once names of the day are gone. */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Ran } from "../harness/run.ts";
 
 export interface Step {
@@ -7,10 +8,14 @@ export interface Step {
   readonly input?: string;
   /** An editor for `edit`: a sed expression applied to the file. */
   readonly edit?: string;
-  /** Only the structure is compared: descriptions of Kubernetes' own fields are in our own words, or missing. */
+  /** Only the structure is compared: what Kubernetes' own fields mean and which words they take is not in our documents. */
   readonly structure?: true;
   /** Done for its effect: what it prints is not compared. */
   readonly quiet?: true;
+  /** The command does not end by itself: these run while it does, one after the other, and then it is ended. */
+  readonly meanwhile?: readonly string[];
+  /** Only the first line of what it says is compared; why is written beside the step. */
+  readonly firstLine?: true;
 }
 
 export interface Script {
@@ -20,8 +25,12 @@ export interface Script {
 
 export type Kubectl = (
   args: readonly string[],
-  options: { readonly input?: string; readonly env?: Record<string, string> },
+  options: { readonly input?: string; readonly env?: Record<string, string>; readonly msMax?: number },
 ) => Promise<Ran>;
+
+/** Long enough for a watch to begin, and for each command beside it to be seen by it. */
+const watchStartMs = 1_500;
+const stepMs = 700;
 
 export const stepOf = (step: string | Step): Step => (typeof step === "string" ? { run: step } : step);
 
@@ -47,8 +56,12 @@ const volatile: readonly (readonly [pattern: RegExp, stands: string])[] = [
 export function normalised(text: string, structure = false): string {
   const plain = volatile.reduce((result, [pattern, stands]) => result.replaceAll(pattern, stands), text);
   const lines = plain.split("\n").map((line) => line.replace(/ +$/, ""));
-  return lines.filter((line) => !structure || (line !== "" && !line.startsWith("    "))).join("\n");
+  return lines.filter((line) => !isNoise(line) && (!structure || isStructure(line))).join("\n");
 }
+
+/** kubectl's own log of how its cache ends: a race inside of it, with the real server as with ours. */
+const isNoise = (line: string): boolean => /^[IWE]\d{4} .*reflector\.go/.test(line);
+const isStructure = (line: string): boolean => line !== "" && !/^( {4}| {2}enum:)/.test(line);
 
 export interface Outcome {
   readonly step: string;
@@ -61,15 +74,34 @@ export interface Outcome {
 export async function runScript(kubectl: Kubectl, { steps }: Script): Promise<readonly Outcome[]> {
   const outcomes: Outcome[] = [];
   for (const step of steps.map(stepOf)) {
-    const env = step.edit === undefined ? {} : { EDITOR: `sed -i ${step.edit}` };
-    const ran = await kubectl(wordsOf(step.run), { ...(step.input === undefined ? {} : { input: step.input }), env });
-    if (step.quiet === true) continue;
-    outcomes.push({
-      step: step.run,
-      code: ran.code,
-      stdout: normalised(ran.stdout, step.structure),
-      stderr: normalised(ran.stderr, step.structure),
-    });
+    const ran = await (step.meanwhile === undefined
+      ? runStep(kubectl, step)
+      : runBeside(kubectl, step, step.meanwhile));
+    if (step.quiet !== true) outcomes.push(outcomeOf(step, ran));
   }
   return outcomes;
+}
+
+function runStep(kubectl: Kubectl, step: Step): Promise<Ran> {
+  const env = step.edit === undefined ? {} : { EDITOR: `sed -i ${step.edit}` };
+  return kubectl(wordsOf(step.run), { ...(step.input === undefined ? {} : { input: step.input }), env });
+}
+
+async function runBeside(kubectl: Kubectl, step: Step, meanwhile: readonly string[]): Promise<Ran> {
+  const msMax = watchStartMs + (meanwhile.length + 1) * stepMs;
+  const watching = kubectl(wordsOf(step.run), { msMax });
+  await sleep(watchStartMs);
+  for (const line of meanwhile) {
+    const [ran] = await Promise.all([kubectl(wordsOf(line), {}), sleep(stepMs)]);
+    if (ran.code !== 0) throw new Error(`kubectl ${line}: ${ran.stderr}`);
+  }
+  return watching;
+}
+
+function outcomeOf(step: Step, { code, stdout, stderr }: Ran): Outcome {
+  const shown = (text: string): string => {
+    const plain = normalised(text, step.structure);
+    return step.firstLine === true ? (plain.split("\n")[0] ?? "") : plain;
+  };
+  return { step: step.run, code, stdout: shown(stdout), stderr: shown(stderr) };
 }
