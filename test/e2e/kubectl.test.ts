@@ -5,22 +5,22 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts";
-import { type Embedded, startEmbedded } from "./harness/embedded.ts";
+import { type EmbeddedServer, startEmbeddedServer } from "./harness/embedded.ts";
 import { createKubectl } from "./harness/kubectl.ts";
 import { type Kubectl, runScript } from "./kubectl/compare.ts";
 import { endings, moreScripts, preparations, scripts } from "./kubectl/scripts.ts";
 
 let plane: ControlPlane;
-let embedded: Embedded;
+let embedded: EmbeddedServer;
 let both: readonly [real: Kubectl, embedded: Kubectl];
 
 before(async () => {
   plane = await startControlPlane();
-  embedded = await startEmbedded(plane.folder);
+  embedded = await startEmbeddedServer();
   both = [createKubectl(plane.kubeconfig), createKubectl(embedded.kubeconfig)];
 });
-after(async () => {
-  await embedded?.stop();
+after(() => {
+  embedded?.stop();
   plane?.stop();
 });
 
