@@ -46,9 +46,10 @@ export async function compare({ what, unit, ours, theirs, rounds = roundsUsual }
   );
 }
 
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
+export const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 
-const spread = (values: readonly number[]): string => {
+/** The middle, and between what it lay. */
+export const spread = (values: readonly number[]): string => {
   const [low, high] = [Math.min(...values).toFixed(1), Math.max(...values).toFixed(1)];
   return `${median(values).toFixed(1)} (${low}–${high})`;
 };

@@ -1,0 +1,201 @@
+/** Snapshots on a real control plane: our controller and sidecar, and upstream's, turn by turn. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { type Connection, connect } from "../test/e2e/harness/client.ts";
+import {
+  aBoundClaim,
+  aClassFor,
+  csiClientTo,
+  type Furniture,
+  installSnapshotCrds,
+} from "../test/e2e/harness/components.ts";
+import { type ControlPlane, startControlPlane } from "../test/e2e/harness/control-plane.ts";
+import { startHostpath } from "../test/e2e/harness/hostpath.ts";
+import { median, spread } from "./support/compare.ts";
+import { type Crowd, createCrowd } from "./support/crowd.ts";
+import { apiServerRate, driverRate } from "./support/floors.ts";
+import { createPairs, type Pairs, type Side } from "./support/pairs.ts";
+import { type Counts, countsOf, countTable, type Sums, settledRequests, sumsOf } from "./support/requests.ts";
+import { cpuByProgram } from "./support/usage.ts";
+
+export const about =
+  "a burst of snapshots, their deletion and one alone, beside external-snapshotter v8.6.0 tuned to QPS 5000";
+export const needsPeers = false;
+export const options = {
+  "--large": "2,000 snapshots in one round, for memory",
+  "--quick": "100 snapshots in one round, for a first look",
+  "--profile": "only ours, one round, with processor profiles in bench/dist/profiles",
+};
+
+const claims = ["one", "two", "three", "four", "five"];
+const namespace = "default";
+const snapshotClass = "bench";
+const usual: Size = { burst: 500, rounds: 3 };
+const sizes: Readonly<Record<string, Size>> = {
+  "--large": { burst: 2_000, rounds: 1 },
+  "--quick": { burst: 100, rounds: 1 },
+};
+const loneTries = 5;
+const surroundings = ["kube-apiserver", "etcd", "hostpathplugin"];
+
+interface Size {
+  readonly burst: number;
+  readonly rounds: number;
+}
+interface Phase {
+  readonly sums: Sums;
+  readonly counts: Counts;
+  readonly perSecond: number;
+}
+interface Round {
+  readonly loneSeconds: number;
+  readonly creation: Phase;
+  readonly deletion: Phase;
+  readonly cpuSeconds: Readonly<Record<"controller" | "sidecar", number>>;
+  /** Of the API server, etcd and the driver, in the burst. */
+  readonly around: ReadonlyMap<string, number>;
+  readonly rssMib: Readonly<Record<"controller" | "sidecar", number>>;
+}
+
+export async function run(chosen: ReadonlySet<string>): Promise<void> {
+  const size = [...chosen].map((option) => sizes[option]).find((found) => found !== undefined) ?? usual;
+  const plane = await startControlPlane();
+  const connection = await connect(plane.kubeconfig);
+  try {
+    await measure(plane, connection, size, chosen.has("--profile"));
+  } finally {
+    connection.close();
+    plane.stop();
+  }
+}
+
+async function measure(plane: ControlPlane, { client }: Connection, size: Size, profiled: boolean): Promise<void> {
+  const { burst } = size;
+  const [rounds, sides]: [number, readonly Side[]] = profiled
+    ? [1, ["snapkeep"]]
+    : [size.rounds, ["reference", "snapkeep"]];
+  const hostpath = await startHostpath(plane.instance);
+  const csi = csiClientTo(hostpath.socket);
+  const furniture: Furniture = { client, csi, driver: hostpath.driver, namespace };
+  await installSnapshotCrds(client);
+  await aClassFor(furniture, snapshotClass, "Delete");
+  const handles: string[] = [];
+  for (const claim of claims) handles.push(await aBoundClaim(furniture, claim));
+  const profiles = profiled ? join(import.meta.dirname, "dist/profiles") : undefined;
+  if (profiles !== undefined) mkdirSync(profiles, { recursive: true });
+  const pairs = await createPairs({ plane, socket: hostpath.socket, profiles });
+  const crowd = await createCrowd({ client, namespace, claims, snapshotClass });
+  const found: Record<Side, Round[]> = { reference: [], snapkeep: [] };
+  const api: number[] = [];
+  const driver: number[] = [];
+  console.log(`${burst} snapshots of ${claims.length} claims, driver csi-driver-host-path v1.7.2, ${rounds} round(s)`);
+  for (let round = 1; round <= rounds; round++) {
+    api.push(await apiServerRate({ ...furniture, volumeHandle: handles[0] ?? "" }, burst));
+    driver.push(await driverRate(csi, handles[0] ?? "", burst));
+    console.log(
+      `round ${round}, floors: API server ${api.at(-1)?.toFixed(0)}/s, driver ${driver.at(-1)?.toFixed(0)}/s`,
+    );
+    for (const side of sides) {
+      found[side].push(await oneRound(plane, pairs, crowd, side, burst));
+      console.log(`round ${round}, ${side}: ${lineOf(found[side].at(-1))}`);
+    }
+  }
+  crowd.close();
+  csi.close();
+  if (!profiled) report(found, { api, driver }, burst);
+}
+
+async function oneRound(plane: ControlPlane, pairs: Pairs, crowd: Crowd, side: Side, burst: number): Promise<Round> {
+  const pair = pairs.start(side);
+  try {
+    await crowd.take(1); // Whatever a first snapshot costs is not measured.
+    await crowd.removeAll();
+    const lone: number[] = [];
+    for (let attempt = 0; attempt < loneTries; attempt++) {
+      lone.push(await crowd.take(1));
+      await crowd.removeAll();
+    }
+    await settledRequests(plane, plane.auditMark());
+    const before = pair.usage();
+    const aroundBefore = cpuByProgram(plane.folder);
+    const creation = await counted(plane, burst, () => crowd.take(burst));
+    const full = pair.usage();
+    const around = cpuByProgram(plane.folder);
+    const deletion = await counted(plane, burst, () => crowd.removeAll());
+    return {
+      loneSeconds: median(lone),
+      creation,
+      deletion,
+      cpuSeconds: {
+        controller: full.controller.cpuSeconds - before.controller.cpuSeconds,
+        sidecar: full.sidecar.cpuSeconds - before.sidecar.cpuSeconds,
+      },
+      around: new Map(surroundings.map((name) => [name, (around.get(name) ?? 0) - (aroundBefore.get(name) ?? 0)])),
+      rssMib: { controller: full.controller.rssMib, sidecar: full.sidecar.rssMib },
+    };
+  } finally {
+    await pair.stop();
+  }
+}
+
+async function counted(plane: ControlPlane, burst: number, work: () => Promise<number>): Promise<Phase> {
+  const from = plane.auditMark();
+  const seconds = await work();
+  const entries = await settledRequests(plane, from);
+  return { perSecond: burst / seconds, sums: sumsOf(entries), counts: countsOf(entries) };
+}
+
+const lineOf = (round: Round | undefined): string =>
+  round === undefined
+    ? ""
+    : `${round.creation.perSecond.toFixed(1)} ready/s, ${round.deletion.perSecond.toFixed(1)} gone/s, alone ${(round.loneSeconds * 1_000).toFixed(0)} ms`;
+
+function report(
+  found: Readonly<Record<Side, readonly Round[]>>,
+  floors: Record<"api" | "driver", number[]>,
+  burst: number,
+) {
+  const ratio = (figure: (round: Round) => number): string =>
+    spread(found.snapkeep.map((round, index) => figure(round) / figure(found.reference[index] ?? round)));
+  const both = (figure: (round: Round) => number, digits = 1): string =>
+    (["snapkeep", "reference"] as const)
+      .map((side) => `${side} ${median(found[side].map(figure)).toFixed(digits)}`)
+      .join(", ");
+  console.log(
+    `create → ready, snapshots/s: ${both((r) => r.creation.perSecond)}; ratio ${ratio((r) => r.creation.perSecond)}`,
+  );
+  console.log(
+    `delete → gone, snapshots/s: ${both((r) => r.deletion.perSecond)}; ratio ${ratio((r) => r.deletion.perSecond)}`,
+  );
+  console.log(`one alone, seconds: ${both((r) => r.loneSeconds, 3)}; ratio of times ${ratio((r) => r.loneSeconds)}`);
+  for (const part of ["controller", "sidecar"] as const) {
+    console.log(
+      `${part}, CPU seconds of the burst: ${both((r) => r.cpuSeconds[part], 2)}; ratio ${ratio((r) => r.cpuSeconds[part])}`,
+    );
+    console.log(
+      `${part}, RSS MiB after the burst: ${both((r) => r.rssMib[part], 0)}; ratio ${ratio((r) => r.rssMib[part])}`,
+    );
+  }
+  for (const name of surroundings) {
+    const used = (round: Round): number => round.around.get(name) ?? 0;
+    console.log(`${name}, CPU seconds of the burst: ${both(used, 2)}; ratio ${ratio(used)}`);
+  }
+  const all = (round: Round): number =>
+    [...round.around.values(), ...Object.values(round.cpuSeconds)].reduce((sum, seconds) => sum + seconds, 0);
+  console.log(`all of them, CPU seconds of the burst: ${both(all, 2)}; ratio ${ratio(all)}`);
+  for (const phase of ["creation", "deletion"] as const) {
+    const per = (side: Side, sum: keyof Sums): string =>
+      (median(found[side].map((round) => round[phase].sums[sum])) / burst).toFixed(2);
+    for (const side of ["snapkeep", "reference"] as const)
+      console.log(
+        `requests per snapshot, ${phase}, ${side}: ${per(side, "writes")} object writes, ${per(side, "reads")} reads, ${per(side, "events")} events, ${per(side, "refused")} of all refused`,
+      );
+    const last = (side: Side): Counts => found[side].at(-1)?.[phase].counts ?? new Map();
+    for (const line of countTable({ snapkeep: last("snapkeep"), reference: last("reference") }, burst))
+      console.log(line);
+  }
+  const binding = median(floors.api) < median(floors.driver) ? "the API server" : "the driver";
+  console.log(`floor, API server alone with the writes of the protocol: ${spread(floors.api)} snapshots/s`);
+  console.log(`floor, driver alone: ${spread(floors.driver)} snapshots/s`);
+  console.log(`binding: ${binding}`);
+}

@@ -1,0 +1,37 @@
+/** What a process has used, as the kernel counts it. */
+import { readdirSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
+
+export interface Usage {
+  readonly cpuSeconds: number;
+  readonly rssMib: number;
+}
+
+/** Of a second; the kernel's unit for processor time is fixed since Linux 2.6. */
+const ticksPerSecond = 100;
+
+export function usageOf(pid: number): Usage {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  // The second field is the program's name in brackets and may hold anything, also brackets.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  // With those of children that have ended: a driver's work may be done by programs it runs.
+  const ticks = [11, 12, 13, 14].reduce((sum, index) => sum + Number(fields[index]), 0);
+  const rss = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
+  return { cpuSeconds: ticks / ticksPerSecond, rssMib: Number(rss?.[1] ?? 0) / 1024 };
+}
+
+/** Processor time by program of every process whose command line names the folder. */
+export function cpuByProgram(folder: string): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>();
+  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+    try {
+      const [program = "", ...args] = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+      if (!args.some((arg) => arg.includes(folder))) continue;
+      const name = basename(program);
+      sums.set(name, (sums.get(name) ?? 0) + usageOf(Number(pid)).cpuSeconds);
+    } catch {
+      // It has ended between two looks.
+    }
+  }
+  return sums;
+}
