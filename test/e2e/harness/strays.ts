@@ -1,6 +1,6 @@
 /** What containerd, the kubelet and the kernel keep of a node outside of its folder, however they are configured. */
 import { spawnSync } from "node:child_process";
-import { globSync, readlinkSync, rmdirSync, rmSync } from "node:fs";
+import { globSync, readdirSync, readlinkSync, rmdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { readOrEmpty } from "./identity.ts";
 
@@ -15,8 +15,15 @@ export function removeStrays(folder: string, links: readonly string[]): void {
   }
   for (const link of globSync("/var/log/containers/*.log"))
     if (targetOf(link).startsWith(`${folder}/`)) rmSync(link, { force: true });
+  for (const device of loopsOver(folder)) spawnSync("losetup", ["--detach", device], { stdio: "ignore" });
   for (const link of links) spawnSync("ip", ["link", "delete", link], { stdio: "ignore" });
 }
+
+/** The block devices whose image lies, or lay, in the folder. */
+export const loopsOver = (folder: string): readonly string[] =>
+  readdirSync("/dev")
+    .filter((name) => readOrEmpty(`/sys/block/${name}/loop/backing_file`).startsWith(`${folder}/`))
+    .map((name) => `/dev/${name}`);
 
 function targetOf(link: string): string {
   try {

@@ -16,6 +16,7 @@ import {
 import { createInstance, type Instance } from "../harness/instance.ts";
 import { mountsUnder } from "../harness/mounts.ts";
 import { run } from "../harness/run.ts";
+import { loopsOver } from "../harness/strays.ts";
 import { tool } from "../harness/tools.ts";
 
 /** At import, so that a build counts against no test's time. */
@@ -238,4 +239,14 @@ test("a block volume is a device that can be written, cut while it is open, grow
   for (const _ of [1, 2]) await node.nodeUnpublishVolume(published);
   assert.equal(await loops(), 0);
   await controller.deleteVolume({ volumeId: "b" });
+});
+
+test("a run that breaks off leaves no block device behind", async (t) => {
+  const { instance, controller, node } = await aDriver(t);
+  await newVolume({ controller }, "b", "block", { capacityRange: { requiredBytes: BigInt(mebi) } });
+  const targetPath = join(instance.folder, "device");
+  await node.nodePublishVolume({ volumeId: "b", targetPath, volumeCapability: capabilityOf("block") });
+  assert.equal(loopsOver(instance.folder).length, 1);
+  instance.stop();
+  assert.deepEqual(loopsOver(instance.folder), []);
 });

@@ -27,6 +27,7 @@ import {
   driversOf,
   type StaticClaim,
 } from "../harness/static-claims.ts";
+import { loopsOver } from "../harness/strays.ts";
 import { until } from "../harness/until.ts";
 
 let node: Node;
@@ -175,7 +176,7 @@ test("everything deleted, nothing is left in the mount table, of devices, or on 
   for (const { volume } of (await csi.controller.listVolumes({})).entries)
     await csi.controller.deleteVolume({ volumeId: volume?.volumeId ?? "" });
   assert.equal((await run("find", [driver.root, "-mindepth", "2"])).stdout, "");
-  assert.equal((await run("losetup", ["--list", "--output", "BACK-FILE"])).stdout.includes(instance.folder), false);
+  for (const folder of [instance.folder, node.folder]) assert.deepEqual(loopsOver(folder), []);
   assert.deepEqual(mountsUnder(join(node.rootDir, "pods")), []);
   assert.deepEqual(mountsUnder(join(node.rootDir, "plugins")), []);
   await driver.daemon().stop();
