@@ -283,7 +283,10 @@ export interface WriteOptions {
   readonly user?: User;
   readonly subresource?: string;
   readonly dryRun?: boolean;
+  /** Who is recorded as the author. */
   readonly fieldManager?: string;
+  /** What the request itself said of this (fieldManager, fieldValidation): webhooks are shown that, and nothing made up. */
+  readonly stated?: JsonObject;
   readonly signal?: AbortSignal;
   readonly warn?: (text: string) => void;
 }

@@ -17,8 +17,12 @@ import { apiVersionOf } from "./rows.ts";
 import { objectFromScale, scaleFrom, scaleResource } from "./scale.ts";
 import { badRequest, invalid, Refusal, unsupportedMediaType } from "./status.ts";
 
+const statedWords = ["fieldManager", "fieldValidation"];
+
 function writeOptions(call: Call, { dryRun, fieldManager }: WriteQuery): WriteOptions {
+  const stated = statedWords.map((word) => [word, call.query.get(word) ?? ""] as const);
   return {
+    stated: Object.fromEntries(stated.filter(([, value]) => value !== "")),
     user: call.user,
     subresource: call.subresource,
     dryRun,

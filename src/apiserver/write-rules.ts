@@ -44,9 +44,7 @@ export function optionsObject(operation: Operation, options: WriteOptions): Json
     kind,
     apiVersion: "meta.k8s.io/v1",
     ...(options.dryRun === true ? { dryRun: ["All"] } : {}),
-    ...(options.fieldManager === undefined || options.fieldManager === ""
-      ? {}
-      : { fieldManager: options.fieldManager }),
+    ...options.stated,
   };
 }
 

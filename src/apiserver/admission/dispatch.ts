@@ -27,7 +27,13 @@ export function createDispatch({ registry, world, log }: BackgroundContext, reac
     const answer = await ask(reach, endpoint, question, world, seconds * 1000, review.signal).catch((reason) => {
       throw new Error(`failed to call webhook: ${reason instanceof Error ? reason.message : String(reason)}`);
     });
-    return verdictOf(answer, phase, version, uid);
+    try {
+      return verdictOf(answer, phase, version, uid);
+    } catch (reason) {
+      throw new Error(
+        `received invalid webhook response: ${reason instanceof Error ? reason.message : String(reason)}`,
+      );
+    }
   };
 
   /** Undefined: it could not be asked, and is not needed (failurePolicy Ignore). */

@@ -43,13 +43,17 @@ const textOf = ({ body }: Step): string | undefined =>
 
 function embeddedSide(featureGates: Readonly<Record<string, boolean>>): Side & { stop(): void } {
   const stop = new AbortController();
-  const masters: User = { name: "admin", groups: ["system:masters", everyone] };
+  // As in the token file of the real server, where lines are counted.
+  const masters: User = { name: "admin", uid: "0", groups: ["system:masters", everyone] };
+  const people = Object.keys(groupsOf);
   const server = createApiServer({
     world: realWorld,
     featureGates,
     authenticate: ({ headers }) => {
       const person = headers.person as Person | undefined;
-      return person === undefined ? masters : { name: person, groups: [...groupsOf[person], everyone] };
+      return person === undefined
+        ? masters
+        : { name: person, uid: String(people.indexOf(person) + 1), groups: [...groupsOf[person], everyone] };
     },
   });
   server.run(stop.signal).catch((reason) => {
@@ -132,6 +136,7 @@ const bodyOf = (answer: RawAnswer): JsonValue =>
 
 /** What was answered, without what must differ. */
 function outcomeOf(step: Step, answer: RawAnswer, touched: Set<string>): Outcome {
+  if (step.unseen === true) return { status: 0, warnings: "", body: null };
   if (step.codeOnly === true) return { status: answer.status, warnings: "", body: null };
   return {
     status: answer.status,
@@ -140,8 +145,12 @@ function outcomeOf(step: Step, answer: RawAnswer, touched: Set<string>): Outcome
   };
 }
 
-function filledIn(step: Step, namespace: string, id: string): Step {
-  const fill = (text: string): string => text.replaceAll("$NS", namespace).replaceAll("$ID", id);
+/** What stands for "$WORD" in paths and bodies. */
+export type Words = Readonly<Record<string, string>>;
+
+function filledIn(step: Step, words: Words): Step {
+  const fill = (text: string): string =>
+    Object.entries(words).reduce((filled, [word, meaning]) => filled.replaceAll(`$${word}`, meaning), text);
   const body = textOf(step);
   return { ...step, path: fill(step.path), ...(body === undefined ? {} : { body: fill(body) }) };
 }
@@ -154,7 +163,10 @@ export interface Runner {
   stop(): void;
 }
 
-export async function startRunner(featureGates: Readonly<Record<string, boolean>> = {}): Promise<Runner> {
+export async function startRunner(
+  featureGates: Readonly<Record<string, boolean>> = {},
+  words: Words = {},
+): Promise<Runner> {
   const embedded = embeddedSide(featureGates);
   const real = await realSide(featureGates);
   const touched = new Set<string>();
@@ -165,7 +177,7 @@ export async function startRunner(featureGates: Readonly<Record<string, boolean>
     await side.ask({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: namespace } } });
     const outcomes: Outcome[] = [];
     for (const step of script.steps) {
-      const filled = filledIn(step, namespace, `id-${number}`);
+      const filled = filledIn(step, { ...words, NS: namespace, ID: `id-${number}` });
       outcomes.push(outcomeOf(filled, await answered(side, filled), touched));
     }
     return outcomes;

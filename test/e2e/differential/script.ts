@@ -3,7 +3,7 @@
  * equal once what is different by nature (uids, versions, times) is out of the way.
  *
  * In paths and bodies "$NS" stands for a namespace of the script's own, "$ID" for a word of its own, for names of
- * cluster-wide objects.
+ * cluster-wide objects; a runner may be given more such words.
  */
 import type { JsonObject } from "../../../src/base/json.ts";
 
@@ -24,6 +24,8 @@ export interface Step {
   readonly managedFields?: boolean;
   /** Only the status code is compared. */
   readonly codeOnly?: boolean;
+  /** Nothing is compared: it only sets the stage. */
+  readonly unseen?: boolean;
 }
 
 export interface Script {

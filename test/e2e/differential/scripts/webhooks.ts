@@ -1,0 +1,243 @@
+/** Webhooks over real HTTPS: "$HOOKS" is where they listen, "$BUNDLE" whom to trust. */
+import type { JsonObject } from "../../../../src/base/json.ts";
+import { create, get, patch, remove, type Script, type Step, script } from "../script.ts";
+
+const configurations = (kind: "mutating" | "validating"): string =>
+  `/apis/admissionregistration.k8s.io/v1/${kind}webhookconfigurations`;
+const maps = "/api/v1/namespaces/$NS/configmaps";
+const aMap = (name: string, more: JsonObject = {}): JsonObject => ({ metadata: { name, ...more }, data: { k: "v" } });
+
+const aRule = { operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps"] };
+const webhook = (path: string, more: JsonObject = {}): JsonObject => ({
+  name: `${path}.hooks.example.com`,
+  clientConfig: { url: `$HOOKS/${path}`, caBundle: "$BUNDLE" },
+  rules: [aRule],
+  namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "$NS" } },
+  sideEffects: "None",
+  admissionReviewVersions: ["v1"],
+  timeoutSeconds: 5,
+  ...more,
+});
+const configuration = (...webhooks: readonly JsonObject[]): JsonObject => ({
+  metadata: { name: "$ID" },
+  webhooks: [...webhooks],
+});
+
+/**
+ * The real server looks at webhook configurations through a cache. A second webhook, which denies objects with a mark of
+ * their own, tells when the configuration has arrived.
+ */
+const sentinel = webhook("deny", {
+  name: "sentinel.hooks.example.com",
+  objectSelector: { matchLabels: { sentinel: "here" } },
+});
+const inForce = (kind: "mutating" | "validating", ...webhooks: readonly JsonObject[]): readonly Step[] => [
+  create(configurations(kind), configuration(...webhooks, sentinel), { codeOnly: true }),
+  create(`${maps}?dryRun=All`, aMap("sentinel", { labels: { sentinel: "here" } }), {
+    until: ({ message }) => String(message).includes(".hooks.example.com"),
+    unseen: true,
+  }),
+];
+const over = (kind: "mutating" | "validating"): Step => remove(`${configurations(kind)}/$ID`, { codeOnly: true });
+
+const denials = ["deny", "deny-reason", "deny-message", "deny-details", "deny-success", "deny-warn", "warn", "allow"];
+const patches = ["patch", "patch-unknown", "patch-invalid", "patch-untyped", "patch-empty"];
+const failures = ["wrong-uid", "hang"];
+
+const configurationsToJudge: Readonly<Record<string, JsonObject>> = {
+  "nothing special": {},
+  "a short name": { name: "short" },
+  "an impossible name": { name: "A.b.c" },
+  "no name": { name: "" },
+  "no versions": { admissionReviewVersions: [] },
+  "an unknown version": { admissionReviewVersions: ["v2"] },
+  "a version twice": { admissionReviewVersions: ["v1", "v1"] },
+  "no word about side effects": { sideEffects: null },
+  "side effects": { sideEffects: "Some" },
+  "an unknown failure policy": { failurePolicy: "Sometimes" },
+  "an unknown match policy": { matchPolicy: "Roughly" },
+  "a timeout of nothing": { timeoutSeconds: 0 },
+  "an endless timeout": { timeoutSeconds: 31 },
+  "a plain URL": { clientConfig: { url: "http://localhost/x" } },
+  "a URL with everything wrong": { clientConfig: { url: "https://me@localhost/x?a=b#c" } },
+  "no way to be reached": { clientConfig: {} },
+  "two ways to be reached": { clientConfig: { url: "https://x/", service: { namespace: "n", name: "s" } } },
+  "a service": { clientConfig: { service: { namespace: "n", name: "s", path: "/x" } } },
+  "half a service": { clientConfig: { service: { namespace: "", name: "s" } } },
+  "no operations": { rules: [{ ...aRule, operations: [] }] },
+  "an unknown operation": { rules: [{ ...aRule, operations: ["READ"] }] },
+  "a star among operations": { rules: [{ ...aRule, operations: ["*", "CREATE"] }] },
+  "no groups, versions and resources": { rules: [{ operations: ["CREATE"] }] },
+  "stars among groups and versions": { rules: [{ ...aRule, apiGroups: ["*", ""], apiVersions: ["*", "v1"] }] },
+  "stars among resources": { rules: [{ ...aRule, resources: ["*", "pods"] }] },
+  "stars among subresources": { rules: [{ ...aRule, resources: ["pods/*", "pods/status", "*/status"] }] },
+  "two stars and more": { rules: [{ ...aRule, resources: ["*/*", "pods"] }] },
+  "an unknown scope": { rules: [{ ...aRule, scope: "World" }] },
+  "a bad selector": { objectSelector: { matchExpressions: [{ key: "a", operator: "In" }] } },
+};
+
+export const webhookScripts: readonly Script[] = [
+  ...Object.entries(configurationsToJudge).flatMap(([name, more]) => [
+    script(
+      `a validating configuration with ${name}`,
+      create(`${configurations("validating")}?dryRun=All`, configuration(webhook("allow", more))),
+    ),
+  ]),
+  script(
+    "a mutating configuration gets its defaults",
+    create(`${configurations("mutating")}?dryRun=All`, configuration(webhook("allow"), webhook("allow"))),
+    create(
+      `${configurations("mutating")}?dryRun=All`,
+      configuration(webhook("allow", { reinvocationPolicy: "Often" })),
+    ),
+  ),
+  ...denials.flatMap((word) => [
+    script(
+      `a validating webhook answers ${word}`,
+      ...inForce("validating", webhook(word)),
+      create(maps, aMap("m")),
+      get(`${maps}/m`),
+      over("validating"),
+    ),
+    script(
+      `a mutating webhook answers ${word}`,
+      ...inForce("mutating", webhook(word)),
+      create(maps, aMap("m")),
+      over("mutating"),
+    ),
+  ]),
+  ...patches.map((word) =>
+    script(
+      `a mutating webhook answers ${word}`,
+      ...inForce("mutating", webhook(word)),
+      create(maps, aMap("m")),
+      get(`${maps}/m`, { codeOnly: true }),
+      over("mutating"),
+    ),
+  ),
+  script(
+    "mutating webhooks see each other's work",
+    ...inForce("mutating", webhook("patch"), webhook("patch-more")),
+    create(maps, aMap("m")),
+    over("mutating"),
+  ),
+  script(
+    "a validating webhook sees the work of a mutating one",
+    ...inForce("mutating", webhook("patch")),
+    ...inForce("validating", webhook("tell")),
+    create(maps, aMap("m")),
+    over("mutating"),
+    over("validating"),
+  ),
+  ...failures.map((word) =>
+    script(
+      `a webhook fails with ${word}, and must not or may`,
+      ...inForce(
+        "validating",
+        webhook(word, { timeoutSeconds: 1, objectSelector: { matchLabels: { ask: "first" } } }),
+        webhook(word, {
+          name: `ignored-${word}.hooks.example.com`,
+          timeoutSeconds: 1,
+          failurePolicy: "Ignore",
+          objectSelector: { matchLabels: { ask: "second" } },
+        }),
+      ),
+      create(maps, aMap("m", { labels: { ask: "first" } })),
+      create(maps, aMap("n", { labels: { ask: "second" } })),
+      over("validating"),
+    ),
+  ),
+  script(
+    "a webhook is asked about a creation, an update and a deletion",
+    ...inForce(
+      "validating",
+      webhook("tell", { rules: [{ ...aRule, operations: ["*"] }], objectSelector: { matchLabels: { ask: "me" } } }),
+    ),
+    create(maps, aMap("quiet"), { codeOnly: true }),
+    create(maps, aMap("m", { labels: { ask: "me" } })),
+    patch("merge", `${maps}/quiet`, { metadata: { labels: { ask: "me" } } }),
+    create(`${maps}?dryRun=All&fieldManager=me`, aMap("m", { labels: { ask: "me" } })),
+    over("validating"),
+  ),
+  script(
+    "a webhook is asked about the deletion of an object it selects",
+    create(maps, aMap("m", { labels: { ask: "me" } }), { codeOnly: true }),
+    ...inForce(
+      "validating",
+      webhook("tell", {
+        rules: [{ ...aRule, operations: ["DELETE"] }],
+        objectSelector: { matchLabels: { ask: "me" } },
+      }),
+    ),
+    remove(`${maps}/m`),
+    over("validating"),
+  ),
+  script(
+    "a webhook that speaks only the older review",
+    ...inForce("validating", webhook("tell", { admissionReviewVersions: ["v1beta1"] })),
+    create(maps, aMap("m")),
+    over("validating"),
+  ),
+  script(
+    "a webhook for a status is not asked about the rest",
+    ...inForce(
+      "validating",
+      webhook("tell", {
+        rules: [{ ...aRule, operations: ["UPDATE"], resources: ["persistentvolumeclaims/status"] }],
+        objectSelector: {},
+      }),
+    ),
+    create(
+      "/api/v1/namespaces/$NS/persistentvolumeclaims",
+      {
+        metadata: { name: "c" },
+        spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, storageClassName: "none" },
+      },
+      { codeOnly: true },
+    ),
+    patch(
+      "merge",
+      "/api/v1/namespaces/$NS/persistentvolumeclaims/c",
+      { metadata: { labels: { a: "b" } } },
+      { codeOnly: true },
+    ),
+    patch(
+      "merge",
+      "/api/v1/namespaces/$NS/persistentvolumeclaims/c/status",
+      { status: { capacity: { storage: "1Gi" } } },
+      { codeOnly: true },
+    ),
+    over("validating"),
+  ),
+  script(
+    "a webhook of another namespace is not asked",
+    ...inForce("validating", webhook("deny", { namespaceSelector: { matchLabels: { other: "one" } } })),
+    create(maps, aMap("m")),
+    over("validating"),
+  ),
+  script(
+    "a webhook sees a claim before its invalid source is dropped, and after",
+    ...inForce("mutating", webhook("tell", { rules: [{ ...aRule, resources: ["persistentvolumeclaims"] }] })),
+    create("/api/v1/namespaces/$NS/persistentvolumeclaims", {
+      metadata: { name: "c" },
+      spec: {
+        accessModes: ["ReadWriteOnce"],
+        resources: { requests: { storage: "1Gi" } },
+        storageClassName: "none",
+        dataSource: { kind: "ConfigMap", name: "m" },
+      },
+    }),
+    over("mutating"),
+    ...inForce("validating", webhook("tell", { rules: [{ ...aRule, resources: ["persistentvolumeclaims"] }] })),
+    create("/api/v1/namespaces/$NS/persistentvolumeclaims", {
+      metadata: { name: "d" },
+      spec: {
+        accessModes: ["ReadWriteOnce"],
+        resources: { requests: { storage: "1Gi" } },
+        storageClassName: "none",
+        dataSource: { kind: "ConfigMap", name: "m" },
+      },
+    }),
+    over("validating"),
+  ),
+];
