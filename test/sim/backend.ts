@@ -23,47 +23,66 @@ export interface LedgerLine {
 }
 
 export interface Backend {
-  readonly snapshots: ReadonlyMap<string, StoredSnapshot>;
+  readonly snapshots: Map<string, StoredSnapshot>;
   readonly ledger: readonly LedgerLine[];
+  /** Names of all snapshots ever cut: one that stands here twice was cut twice. */
+  readonly cuts: readonly string[];
   /** How long after the cut a snapshot becomes ready. */
   readyAfterMs: number;
+  /** Until when it says of every snapshot that it is not ready, whatever it said before. */
+  unreadyUntilMs: number;
+  /** Puts the secrets it was given into its errors, as rude drivers do. */
+  isRude: boolean;
   readonly service: ReturnType<typeof serve<typeof Controller>>;
 }
 
 export function createBackend(world: World): Backend {
   const snapshots = new Map<string, StoredSnapshot>();
   const ledger: LedgerLine[] = [];
-  const note = (method: LedgerLine["method"], subject: string, effect: LedgerLine["effect"]): void =>
-    void ledger.push({ atMs: world.now(), method, subject, effect });
+  const cuts: string[] = [];
+  let refusals = 0;
+  const note = (method: LedgerLine["method"], subject: string, effect: LedgerLine["effect"]): void => {
+    ledger.push({ atMs: world.elapsed(), method, subject, effect });
+    if (effect === "cut") cuts.push(subject);
+  };
   const message = ({ id, volumeId, takenAtMs, readyAtMs }: StoredSnapshot) => ({
     snapshotId: id,
     sourceVolumeId: volumeId,
     sizeBytes: 2n ** 30n,
     creationTime: { seconds: BigInt(Math.floor(takenAtMs / 1000)), nanos: 123_456_789 },
-    readyToUse: world.now() >= readyAtMs,
+    readyToUse: world.elapsed() >= readyAtMs && world.elapsed() >= backend.unreadyUntilMs,
   });
+  /** The first call of each sort is refused with everything the driver knows. */
+  const rudely = (secrets: Record<string, string>): void => {
+    if (!backend.isRude || refusals++ % 3 !== 0) return;
+    throw new Fault("Unavailable", `login with ${Object.values(secrets).join(":")} did not work yet`);
+  };
   const backend: Backend = {
     snapshots,
     ledger,
+    cuts,
     readyAfterMs: 0,
+    unreadyUntilMs: 0,
+    isRude: false,
     service: serve(Controller, {
-      createSnapshot({ name, sourceVolumeId }) {
+      createSnapshot({ name, sourceVolumeId, secrets }) {
+        rudely(secrets);
         const existing = [...snapshots.values()].find((snapshot) => snapshot.name === name);
         if (existing !== undefined && existing.volumeId !== sourceVolumeId)
           throw new Fault("AlreadyExists", `${name} is of another volume`);
-        const takenAtMs = world.now();
         const snapshot = existing ?? {
-          id: `handle-${name}`,
+          id: `handle-${name}-${cuts.length}`,
           name,
           volumeId: sourceVolumeId,
-          takenAtMs,
-          readyAtMs: takenAtMs + backend.readyAfterMs,
+          takenAtMs: world.now(),
+          readyAtMs: world.elapsed() + backend.readyAfterMs,
         };
         snapshots.set(snapshot.id, snapshot);
         note("CreateSnapshot", name, existing === undefined ? "cut" : "again");
         return { snapshot: message(snapshot) };
       },
-      deleteSnapshot({ snapshotId }) {
+      deleteSnapshot({ snapshotId, secrets }) {
+        rudely(secrets);
         note("DeleteSnapshot", snapshotId, snapshots.delete(snapshotId) ? "deleted" : "nothing");
         return {};
       },

@@ -1,117 +1,177 @@
 /** The whole system in one thread: embedded API server, production components, a storage system outside of them, one clock. */
 import { snapshotCrds } from "../../src/api/crds/index.ts";
-import type { KindName } from "../../src/api/kinds.ts";
-import type { Draft } from "../../src/api/types.ts";
+import { type KindName, kindRows } from "../../src/api/kinds.ts";
+import type { KubeObject } from "../../src/api/types.ts";
+import type { ApiObject, Parts, Store, StoreEvent } from "../../src/apiserver/contracts.ts";
+import { standardParts } from "../../src/apiserver/parts.ts";
 import { createApiServer } from "../../src/apiserver/server.ts";
-import type { Handler } from "../../src/base/http.ts";
-import { silent } from "../../src/base/log.ts";
-import { createCsiSnapshotter } from "../../src/components/csi-snapshotter/index.ts";
-import { createSnapshotController } from "../../src/components/snapshot-controller/index.ts";
-import { createCsiClientOver } from "../../src/csi/client.ts";
-import { unaryOf } from "../../src/csi/serve.ts";
+import { keyIn } from "../../src/base/brand.ts";
+import type { HttpRequest, HttpResponse } from "../../src/base/http.ts";
+import { rfc3339 } from "../../src/base/time.ts";
+import { uuid } from "../../src/base/world.ts";
 import { createClient } from "../../src/kube/client.ts";
-import { createEventRecorder } from "../../src/kube/events.ts";
 import type { VirtualWorld } from "../virtual-world.ts";
 import { type Backend, createBackend } from "./backend.ts";
+import { type Actor, createRecorder, type Recorder, type WatchedKind, watchedKinds } from "./record.ts";
+import { isGuarded } from "./wire.ts";
 
 export const driver = "disk.example.com";
-const definitions = snapshotCrds(3);
-const backoff = { startMs: 1_000, maxMs: 300_000 };
-const poll = { startMs: 1_000, maxMs: 30_000 };
+export const canary = "hunter2-canary";
+const definitions = snapshotCrds(3) as unknown as readonly ApiObject[];
 
-export function createCluster(world: VirtualWorld) {
-  const server = createApiServer({ world, definitions: definitions as never, managedFields: false });
-  const stopping = new AbortController();
+const collectionOf = (kind: KindName): string => {
+  const { group, plural } = kindRows[kind];
+  return group === "" ? plural : `${group}/${plural}`;
+};
+const watched = new Map<string, WatchedKind>(watchedKinds.map((kind) => [collectionOf(kind), kind]));
+
+export interface ClusterOptions {
+  /** What stands in the cluster from the start, complete, as it would be stored. */
+  readonly objects: readonly ApiObject[];
+  /** Whether the API server's own controllers run: binding, protection, namespaces. */
+  readonly background: boolean;
+}
+
+export interface Cluster {
+  readonly backend: Backend;
+  readonly recorder: Recorder;
+  readonly user: ReturnType<typeof createClient>;
+  serve(as: { readonly component: Actor; readonly name: string }, request: HttpRequest): Promise<HttpResponse>;
+  olderList(request: HttpRequest, changes: number): Promise<HttpResponse>;
+  stop(): void;
+}
+
+const standard = standardParts();
+const namespaces = standard.bootstrap().filter(({ kind }) => kind === "Namespace");
+/** Only the namespaces of the usual furniture: roles are for requests that come from strangers. */
+const parts: Parts = { ...standard, bootstrap: () => namespaces };
+
+/** Straight into the store: nobody is there yet who could object. */
+function furnish(store: Store, world: VirtualWorld, objects: readonly ApiObject[]): void {
+  const creationTimestamp = rfc3339(world.now());
+  store.commit(
+    objects.map((object) => ({
+      kind: "put",
+      collection: collectionOf(object.kind as KindName),
+      key: keyIn(object.metadata.namespace, object.metadata.name ?? ""),
+      object: { ...object, metadata: { ...object.metadata, uid: uuid(world), creationTimestamp } },
+      expect: "absent",
+    })),
+  );
+}
+
+export function createCluster(world: VirtualWorld, { objects, background }: ClusterOptions): Cluster {
+  const server = createApiServer({ world, definitions, managedFields: false, parts });
+  furnish(server.store, world, objects);
   const backend = createBackend(world);
-  const user = createClient({ handler: server.handler, world, userAgent: "user" });
-  void server.run(stopping.signal);
-
-  const clientFor = (name: string, handler: Handler = server.handler) =>
-    createClient({ handler, world, userAgent: name });
-  return {
-    server,
-    backend,
-    user,
-    stop: (): void => stopping.abort(),
-    startController(signal: AbortSignal = stopping.signal, handler?: Handler) {
-      const api = clientFor("snapshot-controller", handler);
-      const { record } = createEventRecorder({ api, world, log: silent, component: "snapshot-controller" });
-      const options = { preventVolumeModeConversion: true, nodeOf: () => undefined };
-      const controller = createSnapshotController({ api, world, log: silent, options, workers: 10, backoff, record });
-      return Promise.all([controller.watch(signal), controller.run(signal)]);
-    },
-    startSidecar(signal: AbortSignal = stopping.signal, handler?: Handler) {
-      const api = clientFor("csi-snapshotter", handler);
-      const { record } = createEventRecorder({ api, world, log: silent, component: `csi-snapshotter ${driver}` });
-      const csi = createCsiClientOver(unaryOf([backend.service]), { world, log: silent });
-      const sidecar = createCsiSnapshotter({
-        api,
-        csi,
-        facts: { driver, canListSnapshots: true },
-        options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
-        world,
-        log: silent,
-        callsAtOnce: 10,
-        backoff,
-        poll,
-        record,
-      });
-      return Promise.all([sidecar.watch(signal), sidecar.run(signal)]);
-    },
-    create: <K extends KindName>(kind: K, object: Draft) => user.create(kind, object),
-  };
-}
-
-export type Cluster = ReturnType<typeof createCluster>;
-export type { Backend };
-
-/** A class, and a claim bound to a volume of the driver: what a user has before taking a snapshot. */
-export async function furnish(
-  { create, user }: Cluster,
-  { claim = "data", deletionPolicy = "Delete" } = {},
-): Promise<void> {
-  const snapshotClass = {
-    apiVersion: "snapshot.storage.k8s.io/v1",
-    kind: "VolumeSnapshotClass",
-    metadata: { name: deletionPolicy.toLowerCase() },
+  const { snapshots: storage, cuts } = backend;
+  const recorder = createRecorder({
     driver,
-    deletionPolicy,
-  };
-  await create("VolumeSnapshotClass", snapshotClass);
-  const volume = `pv-${claim}`;
-  const capacity = { storage: "1Gi" };
-  const spec = {
-    capacity,
-    accessModes: ["ReadWriteOnce"],
-    persistentVolumeReclaimPolicy: "Retain",
-    csi: { driver, volumeHandle: `vol-${claim}` },
-    claimRef: { namespace: "default", name: claim },
-  };
-  await create("PersistentVolume", {
-    apiVersion: "v1",
-    kind: "PersistentVolume",
-    metadata: { name: volume },
-    spec,
-  } as never);
-  const claimSpec = {
-    accessModes: ["ReadWriteOnce"],
-    storageClassName: "",
-    volumeName: volume,
-    resources: { requests: capacity },
-  };
-  await create("PersistentVolumeClaim", {
-    apiVersion: "v1",
-    kind: "PersistentVolumeClaim",
-    metadata: { namespace: "default", name: claim },
-    spec: claimSpec,
-  } as never);
-  await user.get({ kind: "PersistentVolumeClaim", namespace: "default", name: claim });
-}
+    storage,
+    cuts,
+    secrets: objects.some(({ kind }) => kind === "Secret") ? [canary] : [],
+  });
+  const stopping = new AbortController();
+  const events: StoreEvent[] = [];
+  let current: { component: Actor; name: string; request: HttpRequest } | undefined;
 
-export const aSnapshotOf = (name: string, { claim = "data", className = "delete" } = {}): Draft =>
-  ({
-    apiVersion: "snapshot.storage.k8s.io/v1",
-    kind: "VolumeSnapshot",
-    metadata: { namespace: "default", name },
-    spec: { source: { persistentVolumeClaimName: claim }, volumeSnapshotClassName: className },
-  }) as Draft;
+  /** The request now being served wrote it, if it concerns what the request names; else a controller of the server did. */
+  const writerOf = ({
+    collection,
+    now,
+  }: StoreEvent): { actor: Actor; process: string; guarded: boolean; verb: string } => {
+    const { name = "" } = now.object.metadata;
+    const path = current?.request.path ?? "";
+    const [plural] = collection.split("/").slice(-1);
+    const isIts = path.includes(`/${plural}`) && (current?.request.method === "POST" || path.includes(`/${name}`));
+    return current !== undefined && isIts
+      ? {
+          actor: current.component,
+          process: current.name,
+          guarded: isGuarded(current.request),
+          verb: path.includes("/status") ? `${current.request.method} status` : current.request.method,
+        }
+      : { actor: "server", process: "server", guarded: true, verb: "server" };
+  };
+  const note = (event: StoreEvent): void => {
+    events.push(event);
+    const kind = watched.get(event.collection);
+    if (kind === undefined) return;
+    recorder.take({
+      type: "write",
+      atMs: world.elapsed(),
+      kind,
+      key: event.key,
+      ...writerOf(event),
+      before: event.before?.object as unknown as KubeObject | undefined,
+      after: event.type === "DELETED" ? undefined : (event.now.object as unknown as KubeObject),
+    });
+  };
+
+  const serve: Cluster["serve"] = async ({ component, name }, request) => {
+    current = { component, name, request };
+    try {
+      return await server.handler(request);
+    } finally {
+      current = undefined;
+    }
+  };
+
+  const olderList: Cluster["olderList"] = async (request, changes) => {
+    const place = (request.path.split("?", 1)[0] ?? "").split("/").at(-1) ?? "";
+    const collection = [...watched.keys()].find((name) => name.split("/").at(-1) === place) ?? place;
+    const own = events.filter((event) => event.collection === collection);
+    const kept = own.slice(0, Math.max(0, own.length - changes));
+    const version = own[kept.length] === undefined ? server.store.version() : (own[kept.length]?.now.version ?? 1) - 1;
+    const state = new Map<string, StoreEvent>(initial.get(collection));
+    for (const event of kept) {
+      if (event.type === "DELETED") state.delete(event.key);
+      else state.set(event.key, event);
+    }
+    const items = [...state.values()].map(({ now }) => now.text()).join(",");
+    const kind = `${watched.get(collection)}List`;
+    const apiVersion = collection.includes("/") ? `${collection.split("/")[0]}/v1` : "v1";
+    const body = `{"kind":"${kind}","apiVersion":"${apiVersion}","metadata":{"resourceVersion":"${version}"},"items":[${items}]}`;
+    return { status: 200, headers: { "content-type": "application/json" }, body };
+  };
+
+  const initial = new Map(
+    [...watched.keys()].map((collection) => [
+      collection,
+      new Map(
+        server.store
+          .list(collection)
+          .map((now) => [
+            `${now.object.metadata.namespace ?? ""}/${now.object.metadata.name}`.replace(/^\//, ""),
+            { type: "ADDED", collection, key: "", now, before: undefined } as unknown as StoreEvent,
+          ]),
+      ),
+    ]),
+  );
+  for (const [collection, kind] of watched)
+    for (const [key, { now }] of initial.get(collection) ?? [])
+      recorder.take({
+        type: "write",
+        atMs: 0,
+        actor: "user",
+        process: "user",
+        verb: "furnish",
+        kind,
+        key,
+        guarded: true,
+        before: undefined,
+        after: now.object as unknown as KubeObject,
+      });
+  server.store.onCommit((committed) => committed.forEach(note));
+  if (background) void server.run(stopping.signal);
+
+  const asUser = { component: "user", name: "user" } as const;
+  return {
+    backend,
+    recorder,
+    user: createClient({ handler: (request) => serve(asUser, request), world, userAgent: "user" }),
+    serve,
+    olderList,
+    stop: () => stopping.abort("over"),
+  };
+}

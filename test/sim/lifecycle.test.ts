@@ -1,27 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createVirtualWorld } from "../virtual-world.ts";
-import { aSnapshotOf, createCluster, furnish } from "./cluster.ts";
+import { runOne } from "./run-one.ts";
+import { scenarios } from "./scenarios.ts";
 
-test("a snapshot is taken, becomes ready, and goes without a trace", async () => {
-  const world = createVirtualWorld(1);
-  const cluster = createCluster(world);
-  await world.run(furnish(cluster));
-  void cluster.startController();
-  void cluster.startSidecar();
-  await world.run(cluster.create("VolumeSnapshot", aSnapshotOf("monday")));
-  await world.advance(5_000);
-  const snapshot = await world.run(cluster.user.get({ kind: "VolumeSnapshot", namespace: "default", name: "monday" }));
-  assert.equal(snapshot.status?.readyToUse, true, JSON.stringify(snapshot.status));
-  assert.equal(cluster.backend.snapshots.size, 1);
-  await world.run(cluster.user.delete({ kind: "VolumeSnapshot", namespace: "default", name: "monday" }));
-  await world.advance(5_000);
-  assert.equal(cluster.backend.snapshots.size, 0);
-  for (const kind of ["VolumeSnapshot", "VolumeSnapshotContent"] as const)
-    assert.deepEqual((await world.run(cluster.user.list(kind))).objects, []);
-  const claim = await world.run(
-    cluster.user.get({ kind: "PersistentVolumeClaim", namespace: "default", name: "data" }),
-  );
-  assert.deepEqual(claim.metadata.finalizers, ["kubernetes.io/pvc-protection"]);
-  cluster.stop();
-});
+for (const scenario of scenarios)
+  test(`without faults, ${scenario.name} comes to rest and nothing is wrong`, async () => {
+    const { violations, trace, entries } = await runOne({ scenario, seed: 1, faults: [] });
+    assert.deepEqual(violations, [], trace().join("\n"));
+    assert.ok(!entries.some((entry) => entry.type === "note" && entry.text === "waits no longer"), trace().join("\n"));
+  });

@@ -89,6 +89,12 @@ const cases: readonly { given: string; view: SnapshotView; phase: string; expect
     expect: ["patch VolumeSnapshot/status"],
   },
   {
+    given: "a content from the future, as our clock was set back",
+    view: aView({ content: aContent(), nowMs: bornMs - 3_600_000 }),
+    phase: "waiting",
+    expect: ["patch VolumeSnapshot/status"],
+  },
+  {
     given: "a content that waits for hundreds before it",
     view: aView({ content: aContent(), silentContents: 500, nowMs: bornMs + bindingDelayMs(1) }),
     phase: "waiting",

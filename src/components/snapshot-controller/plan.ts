@@ -123,9 +123,13 @@ function planStatus(view: SnapshotView): Plan {
   return write.length === 0 ? nothing : doing(write, milestones(snapshot, wanted));
 }
 
-/** Never longer than the delay itself, however far our clock is from the server's. */
-const ageLeftMs = ({ metadata }: VolumeSnapshotContent, delayMs: number, nowMs: number): number =>
-  Math.min(delayMs, Date.parse(metadata.creationTimestamp ?? "") + delayMs - nowMs);
+/** A clock that is behind the server's by more than this says nothing about the content's age. */
+const clockSkewMsMax = 1_000;
+/** No wait at all by a clock that was set back: the age it tells would stay negative, and the status unwritten, for hours. */
+function ageLeftMs({ metadata }: VolumeSnapshotContent, delayMs: number, nowMs: number): number {
+  const leftMs = Date.parse(metadata.creationTimestamp ?? "") + delayMs - nowMs;
+  return leftMs > delayMs + clockSkewMsMax ? 0 : Math.min(delayMs, leftMs);
+}
 
 function milestones(snapshot: VolumeSnapshot, wanted: NonNullable<VolumeSnapshot["status"]>): readonly ClusterAction[] {
   const events: ClusterAction[] = [];

@@ -1,0 +1,67 @@
+/** Many schedules from seeds: which scenario and which faults a seed means, and what a campaign of them found. */
+import { diceFrom } from "../virtual-world.ts";
+import { drawFaults, type FaultRow, type PlannedFault } from "./faults/index.ts";
+import type { Violation } from "./monitors/index.ts";
+import { type Outcome, runOne, type Schedule } from "./run-one.ts";
+import { type Scenario, scenarios } from "./scenarios.ts";
+
+export interface SeedOptions {
+  readonly scenario?: Scenario | undefined;
+  /** Which faults may be drawn. */
+  readonly allowed?: ((row: FaultRow) => boolean) | undefined;
+}
+
+interface Reference {
+  readonly calls: number;
+  readonly endState: string;
+}
+const references = new Map<string, Promise<Reference>>();
+
+/** The same script without faults: how many calls it makes, and how it ends. */
+export function referenceOf(scenario: Scenario): Promise<Reference> {
+  const known = references.get(scenario.name);
+  if (known !== undefined) return known;
+  const made = runOne({ scenario, seed: 1, faults: [] }).then(({ boundaries, endState }) => ({
+    calls: boundaries.length,
+    endState,
+  }));
+  references.set(scenario.name, made);
+  return made;
+}
+
+export async function scheduleOf(
+  seed: number,
+  { scenario, allowed = () => true }: SeedOptions = {},
+): Promise<Schedule> {
+  const dice = diceFrom(seed * 7 + 1);
+  const drawn = scenarios[Math.floor(dice() * scenarios.length)];
+  const chosen = scenario ?? drawn;
+  if (chosen === undefined) throw new Error("there are no scenarios");
+  const { calls } = await referenceOf(chosen);
+  return { scenario: chosen, seed, faults: drawFaults(dice, calls, allowed) };
+}
+
+/** Runs it, and compares its end with that of the same script without faults; users' own changes make another script. */
+export async function judged(schedule: Schedule): Promise<Outcome> {
+  const outcome = await runOne(schedule);
+  if (outcome.violations.length > 0 || outcome.userFaults || !schedule.scenario.repeatable) return outcome;
+  const { endState } = await referenceOf(schedule.scenario);
+  if (outcome.endState === endState) return outcome;
+  const text = `the end differs from that without faults:\n${outcome.endState}\ninstead of\n${endState}`;
+  const violation: Violation = { id: "O-2", text, counter: undefined };
+  return { ...outcome, violations: [violation] };
+}
+
+/** Drops faults as long as the same promise stays broken: first halves, then single ones. */
+export async function shrink(schedule: Schedule, id: string): Promise<Schedule> {
+  const stillFails = async (faults: readonly PlannedFault[]): Promise<boolean> =>
+    (await judged({ ...schedule, faults })).violations.some((violation) => violation.id === id);
+  let faults = schedule.faults;
+  for (let size = Math.ceil(faults.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2))
+    for (let at = 0; at < faults.length; ) {
+      const fewer = [...faults.slice(0, at), ...faults.slice(at + size)];
+      if (await stillFails(fewer)) faults = fewer;
+      else at += size;
+    }
+  return { ...schedule, faults };
+}

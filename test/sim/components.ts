@@ -1,0 +1,136 @@
+/** The production components, started on the simulated lines. A new component joins the simulation by a row here. */
+import type { Planner } from "../../src/api/plan.ts";
+import type { Fields, Log } from "../../src/base/log.ts";
+import { createCsiSnapshotter } from "../../src/components/csi-snapshotter/index.ts";
+import { createSnapshotController } from "../../src/components/snapshot-controller/index.ts";
+import { createCsiClientOver } from "../../src/csi/client.ts";
+import type { KubeApi } from "../../src/kube/api.ts";
+import { createClient } from "../../src/kube/client.ts";
+import { createEventRecorder } from "../../src/kube/events.ts";
+import { lead } from "../../src/kube/lease.ts";
+import type { Backend } from "./backend.ts";
+import { driver } from "./cluster.ts";
+import { createCsiWire } from "./csi-wire.ts";
+import type { Incarnation } from "./incarnation.ts";
+import type { Recorder } from "./record.ts";
+import { createWire, type Stage } from "./wire.ts";
+
+/** Small enough that a run comes to rest in seconds; the doubling itself is the production code's. */
+const backoff = { startMs: 200, maxMs: 5_000 };
+const poll = { startMs: 500, maxMs: 4_000 };
+
+/** What a seeded bug replaces. */
+export interface Sabotage {
+  readonly planSnapshot?: (view: never) => ReturnType<Planner<never, never>>;
+  readonly planClaim?: Sabotage["planSnapshot"];
+  readonly planContent?: Sabotage["planSnapshot"];
+  readonly planSidecar?: Sabotage["planSnapshot"];
+  /** Wraps the client of both components. */
+  api?(api: KubeApi): KubeApi;
+  readonly leading?: () => boolean;
+}
+
+export interface Surroundings {
+  readonly stage: Stage;
+  readonly backend: Backend;
+  readonly recorder: Recorder;
+  /** Post events to the API server; otherwise they are only noted. */
+  readonly postsEvents: boolean;
+  /** Two of each, and an election between them. */
+  readonly elects: boolean;
+  readonly sabotage: Sabotage;
+}
+
+type Start = (incarnation: Incarnation, surroundings: Surroundings) => Promise<unknown>;
+export type ComponentName = "snapshot-controller" | "csi-snapshotter";
+
+export const components: Readonly<Record<ComponentName, Start>> = {
+  "snapshot-controller": (incarnation, around) =>
+    elected(incarnation, around, (tools, leading, signal) => {
+      const { sabotage } = around;
+      const controller = createSnapshotController({
+        ...tools,
+        leading,
+        options: { preventVolumeModeConversion: true, nodeOf: () => undefined },
+        workers: 10,
+        backoff,
+        plans: { snapshot: sabotage.planSnapshot, claim: sabotage.planClaim, content: sabotage.planContent } as never,
+      });
+      return Promise.all([controller.watch(signal), controller.run(signal)]);
+    }),
+  "csi-snapshotter": (incarnation, around) =>
+    elected(incarnation, around, (tools, leading, signal) => {
+      const { stage, backend, recorder, sabotage } = around;
+      const line = createCsiWire(stage, incarnation, backend, recorder);
+      const sidecar = createCsiSnapshotter({
+        ...tools,
+        leading,
+        csi: createCsiClientOver(line, { world: incarnation.world, log: tools.log }),
+        facts: { driver, canListSnapshots: true },
+        options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
+        callsAtOnce: 10,
+        backoff,
+        poll,
+        plan: sabotage.planSidecar as never,
+      });
+      return Promise.all([sidecar.watch(signal), sidecar.run(signal)]);
+    }),
+};
+
+type Tools = ReturnType<typeof toolsOf>;
+
+function toolsOf(incarnation: Incarnation, { stage, recorder, postsEvents, sabotage }: Surroundings) {
+  const { world, component } = incarnation;
+  const client = createClient({ handler: createWire(stage, incarnation), world, userAgent: component });
+  const api = sabotage.api?.(client) ?? client;
+  const log = createNotingLog(incarnation, recorder);
+  const say = (text: string): void =>
+    recorder.take({ type: "note", atMs: world.elapsed(), what: "said", process: incarnation.name, text });
+  const { record } = postsEvents
+    ? createEventRecorder({ api: client, world, log, component })
+    : {
+        record: (_: unknown, event: { reason: string; message: string }) =>
+          say(`event ${event.reason}: ${event.message}`),
+      };
+  return { api, world, log, record };
+}
+
+/** Runs the work at once, or, where there are two, as long as this one leads. */
+async function elected(
+  incarnation: Incarnation,
+  around: Surroundings,
+  work: (tools: Tools, leading: (() => boolean) | undefined, signal: AbortSignal) => Promise<unknown>,
+): Promise<void> {
+  const tools = toolsOf(incarnation, around);
+  if (!around.elects) return void (await work(tools, undefined, incarnation.signal));
+  const election = {
+    api: tools.api,
+    world: tools.world,
+    log: tools.log,
+    namespace: "kube-system",
+    name: incarnation.component,
+    identity: incarnation.name,
+    leaseDurationMs: 15_000,
+    renewDeadlineMs: 10_000,
+    retryPeriodMs: 5_000,
+    signal: incarnation.signal,
+  };
+  await lead(election, async ({ signal, stillLeading }) => {
+    await work(tools, around.sabotage.leading ?? stillLeading, signal);
+  });
+}
+
+/** Only warnings and errors are kept; all of what they say, because a secret may hide in any field. */
+function createNotingLog({ name, world }: Incarnation, recorder: Recorder): Log {
+  const note = (message: string, fields: Fields = {}): void =>
+    recorder.take({
+      type: "note",
+      atMs: world.elapsed(),
+      what: message.includes("mistake in the program") ? "ended" : "said",
+      process: name,
+      text: `${message} ${JSON.stringify(fields, (_, value) => (typeof value === "bigint" ? String(value) : value))}`,
+    });
+  const ignore = (): void => undefined;
+  const log: Log = { debug: ignore, info: ignore, warn: note, error: note, with: () => log };
+  return log;
+}

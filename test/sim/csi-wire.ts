@@ -1,0 +1,60 @@
+/** The line between the sidecar and the driver. */
+import { Fault, isFault, isFinal } from "../../src/base/fault.ts";
+import { unaryOf } from "../../src/csi/serve.ts";
+import type { Unary } from "../../src/csi/wire.ts";
+import type { Backend } from "./backend.ts";
+import type { Incarnation } from "./incarnation.ts";
+import type { CsiSent, Recorder } from "./record.ts";
+import type { Answer } from "./verdict.ts";
+import { carry, type Stage } from "./wire.ts";
+
+export function createCsiWire(stage: Stage, incarnation: Incarnation, backend: Backend, recorder: Recorder): Unary {
+  const driver = unaryOf([backend.service]);
+  const { world } = stage;
+  return async (call, signal) => {
+    await incarnation.awake();
+    const { name = "", snapshotId = "", sourceVolumeId = "" } = call.request as Partial<Record<string, string>>;
+    const { boundary, verdict } = stage.strike(incarnation, "csi", `${call.method.name} ${name || snapshotId}`);
+    if (verdict.crash !== "before")
+      recorder.take({
+        type: "csi",
+        id: boundary.n,
+        atMs: world.elapsed(),
+        process: incarnation.name,
+        method: call.method.name as CsiSent["method"],
+        subject: name || snapshotId,
+        volume: sourceVolumeId,
+      });
+    const told = (outcome: "ok" | Fault): void => {
+      if (!incarnation.alive()) return;
+      const code = outcome === "ok" ? "ok" : outcome.code;
+      const final = outcome === "ok" || isFinal(outcome);
+      recorder.take({ type: "csi-end", id: boundary.n, atMs: world.elapsed(), outcome: code, final });
+    };
+    try {
+      const reply = await untilAborted(
+        signal,
+        carry(stage, incarnation, verdict, { perform: () => driver(call, signal), answer: refuse }),
+      );
+      told("ok");
+      return reply;
+    } catch (reason) {
+      told(Fault.from(reason));
+      throw reason;
+    }
+  };
+}
+
+function refuse(answer: Answer): never {
+  if (answer.kind === "code") throw new Fault(answer.code, `injected ${answer.code}`);
+  throw new Fault("Lost", "the connection to the driver broke");
+}
+
+/** The caller may stop waiting; the driver goes on. */
+const untilAborted = <T>(signal: AbortSignal, work: Promise<T>): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const leave = (): void =>
+      reject(isFault(signal.reason) ? signal.reason : new Fault("Cancelled", "stopped waiting"));
+    signal.addEventListener("abort", leave, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
+  });

@@ -1,0 +1,51 @@
+/** What a fault is: where it may strike, and what it does there. A new one is a row in its family's file. */
+import type { VirtualWorld } from "../../virtual-world.ts";
+import type { Backend } from "../backend.ts";
+import type { Incarnation } from "../incarnation.ts";
+import type { Recorder } from "../record.ts";
+import type { User } from "../user.ts";
+import type { Boundary, BoundaryKind, Verdict } from "../verdict.ts";
+
+export interface FaultContext {
+  readonly world: VirtualWorld;
+  readonly backend: Backend;
+  readonly user: User;
+  readonly recorder: Recorder;
+  running(): readonly Incarnation[];
+  crash(incarnation: Incarnation, downMs: number): void;
+  /** From now on caches may be older than the clock suggests. */
+  tamper(): void;
+  /** Something may stay silent until a long deadline. */
+  slow(): void;
+}
+
+export interface Strike extends FaultContext {
+  readonly incarnation: Incarnation;
+  readonly boundary: Boundary;
+  /** Chance of this fault alone: the same whatever else happens. */
+  draw(): number;
+}
+
+export interface FaultRow {
+  readonly name: string;
+  readonly family: Family;
+  readonly on: readonly BoundaryKind[];
+  strike(strike: Strike): Verdict;
+}
+
+export const families = [
+  "crash",
+  "reply",
+  "http",
+  "csi",
+  "watch",
+  "stale",
+  "storage",
+  "clock",
+  "user",
+  "leader",
+] as const;
+export type Family = (typeof families)[number];
+
+export const oneOf = <T>(draw: () => number, choices: readonly [T, ...T[]]): T =>
+  choices[Math.floor(draw() * choices.length)] ?? choices[0];

@@ -1,0 +1,75 @@
+/** All faults, by name. */
+import { clockFaults } from "./clock.ts";
+import { crashes } from "./crash.ts";
+import { driverCodes } from "./csi.ts";
+import type { Family, FaultRow } from "./fault.ts";
+import { answers } from "./http.ts";
+import { leaderFaults } from "./leader.ts";
+import { replies } from "./reply.ts";
+import { staleness } from "./stale.ts";
+import { storageFaults } from "./storage.ts";
+import { userEdits } from "./user.ts";
+import { watchFaults } from "./watch.ts";
+
+export { type Family, type FaultContext, type FaultRow, families, oneOf } from "./fault.ts";
+
+export const faultRows: readonly FaultRow[] = [
+  ...crashes,
+  ...replies,
+  ...answers,
+  ...driverCodes,
+  ...watchFaults,
+  ...staleness,
+  ...storageFaults,
+  ...clockFaults,
+  ...userEdits,
+  ...leaderFaults,
+];
+
+/** One fault of a schedule: it strikes at the first call from the `at`-th on where it can. */
+export interface PlannedFault {
+  readonly at: number;
+  readonly name: string;
+  /** Fixes everything else that chance decides about it. */
+  readonly pick: number;
+}
+
+const byName = new Map(faultRows.map((row) => [row.name, row]));
+
+export function faultNamed(name: string): FaultRow {
+  const row = byName.get(name);
+  if (row === undefined) throw new Error(`there is no fault "${name}"; there are ${[...byName.keys()].join(", ")}`);
+  return row;
+}
+
+const countMin = 3;
+const countMax = 20;
+
+/** Between 3 and 20 faults, more often few than many, somewhere in the life of the scenario. */
+export function drawFaults(
+  dice: () => number,
+  callsExpected: number,
+  allowed: (row: FaultRow) => boolean,
+): readonly PlannedFault[] {
+  const rows = faultRows.filter(allowed);
+  const byFamily = new Map<Family, FaultRow[]>();
+  for (const row of rows) byFamily.set(row.family, [...(byFamily.get(row.family) ?? []), row]);
+  const familyRows = [...byFamily.values()];
+  const count = countMin + Math.floor(dice() ** 2 * (countMax - countMin + 1));
+  return Array.from({ length: familyRows.length === 0 ? 0 : count }, () => {
+    const family = familyRows[Math.floor(dice() * familyRows.length)] ?? [];
+    const name = family[Math.floor(dice() * family.length)]?.name ?? "";
+    return { at: Math.floor(dice() * callsExpected * 1.5), name, pick: Math.floor(dice() * 2 ** 31) };
+  });
+}
+
+export const printFaults = (faults: readonly PlannedFault[]): string =>
+  faults.map(({ at, name, pick }) => `${at}:${name}:${pick}`).join(",");
+export const parseFaults = (text: string): readonly PlannedFault[] =>
+  text
+    .split(",")
+    .filter((part) => part !== "")
+    .map((part) => {
+      const [at = "0", name = "", pick = "1"] = part.split(":");
+      return { at: Number(at), name: faultNamed(name).name, pick: Number(pick) };
+    });

@@ -1,0 +1,38 @@
+/** A process is stopped and continued: it believes that no time has passed. */
+import { boundaryKinds, pass } from "../verdict.ts";
+import { type FaultRow, oneOf } from "./fault.ts";
+
+export const leaderFaults: readonly FaultRow[] = [
+  {
+    name: "process-paused",
+    family: "leader",
+    on: boundaryKinds,
+    strike: ({ incarnation, draw, tamper, slow, recorder, world }) => {
+      const ms = oneOf(draw, [2_000, 12_000, 60_000]);
+      tamper();
+      slow();
+      recorder.take({
+        type: "note",
+        atMs: world.elapsed(),
+        what: "frozen",
+        process: incarnation.name,
+        text: `${ms} ms`,
+      });
+      incarnation.freeze(ms);
+      return pass;
+    },
+  },
+  {
+    // Stopped between the decision and the sending: the call leaves when it is continued.
+    name: "paused-while-sending",
+    family: "leader",
+    on: ["write", "csi"],
+    strike: ({ incarnation, tamper, slow, draw }) => {
+      const ms = oneOf(draw, [2_000, 12_000, 30_000]);
+      tamper();
+      slow();
+      incarnation.freeze(ms);
+      return { effect: true, delayMs: 1 };
+    },
+  },
+];

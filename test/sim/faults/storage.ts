@@ -1,0 +1,31 @@
+/** Drivers that are slow to get ready, change their mind about it, or forget what they were doing. */
+import { pass } from "../verdict.ts";
+import { type FaultRow, oneOf } from "./fault.ts";
+
+export const storageFaults: readonly FaultRow[] = [
+  {
+    name: "slow-to-get-ready",
+    family: "storage",
+    on: ["csi"],
+    strike: ({ backend, draw }) => {
+      backend.readyAfterMs = oneOf(draw, [1_000, 5_000, 20_000]);
+      return pass;
+    },
+  },
+  {
+    name: "readiness-flaps",
+    family: "storage",
+    on: ["csi", "write"],
+    strike: ({ backend, world, draw }) => {
+      backend.unreadyUntilMs = world.elapsed() + oneOf(draw, [500, 3_000, 10_000]);
+      return pass;
+    },
+  },
+  {
+    // It restarts in the middle of the call: nothing was done, and nobody answers.
+    name: "driver-forgets",
+    family: "storage",
+    on: ["csi"],
+    strike: () => ({ effect: false, silent: true }),
+  },
+];

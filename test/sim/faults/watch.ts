@@ -1,0 +1,36 @@
+/** Watches of the component that is calling: cut, expired, doubled, late, or silent. */
+import type { Tap } from "../tap.ts";
+import { boundaryKinds, pass } from "../verdict.ts";
+import { type FaultRow, oneOf, type Strike } from "./fault.ts";
+
+/** All of its watches, or one of them. */
+function someTaps({ incarnation, draw }: Strike): readonly Tap[] {
+  const taps = [...incarnation.taps];
+  const [first, ...others] = taps;
+  return first === undefined || draw() < 0.4 ? taps : [oneOf(draw, [first, ...others])];
+}
+
+const onTaps = (name: string, change: (tap: Tap, strike: Strike) => void): FaultRow => ({
+  name,
+  family: "watch",
+  on: boundaryKinds,
+  strike: (strike) => {
+    strike.tamper();
+    for (const tap of someTaps(strike)) change(tap, strike);
+    return pass;
+  },
+});
+
+export const watchFaults: readonly FaultRow[] = [
+  onTaps("watch-cut", (tap) => tap.cut()),
+  onTaps("watch-expired", (tap) => tap.expire()),
+  onTaps("watch-doubled", (tap) => tap.repeat()),
+  onTaps("watch-late", (tap, { draw, slow }) => {
+    slow();
+    tap.hold(oneOf(draw, [500, 5_000, 60_000]));
+  }),
+  onTaps("watch-silent", (tap, { slow }) => {
+    slow();
+    tap.silence();
+  }),
+];

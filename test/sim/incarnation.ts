@@ -1,0 +1,55 @@
+/** One start of a component: from its start until it is killed, frozen now and then. */
+import { Fault } from "../../src/base/fault.ts";
+import type { World } from "../../src/base/world.ts";
+import type { Actor } from "./record.ts";
+import type { Tap } from "./tap.ts";
+
+export interface Incarnation {
+  readonly component: Actor;
+  /** "csi-snapshotter.2" */
+  readonly name: string;
+  readonly signal: AbortSignal;
+  /** Its view of time: while it is frozen, no timer of it rings. */
+  readonly world: World;
+  readonly taps: Set<Tap>;
+  alive(): boolean;
+  kill(): void;
+  freeze(ms: number): void;
+  /** Resolves at once unless it is frozen; then when it thaws. Never resolves for the dead. */
+  awake(): Promise<void>;
+}
+
+const killed = new Fault("Cancelled", "killed");
+const never = new Promise<never>(() => undefined);
+
+export function createIncarnation(component: Actor, name: string, world: World): Incarnation {
+  const stop = new AbortController();
+  const taps = new Set<Tap>();
+  let frozenUntilMs = 0;
+  const awake = async (): Promise<void> => {
+    while (world.elapsed() < frozenUntilMs) await world.sleep(frozenUntilMs - world.elapsed());
+    if (stop.signal.aborted) await never;
+  };
+  return {
+    component,
+    name,
+    signal: stop.signal,
+    taps,
+    awake,
+    world: {
+      ...world,
+      sleep: async (ms, signal) => {
+        await world.sleep(ms, signal);
+        if (world.elapsed() < frozenUntilMs) await awake();
+      },
+    },
+    alive: () => !stop.signal.aborted,
+    kill: () => {
+      stop.abort(killed);
+      for (const tap of taps) tap.cut();
+    },
+    freeze: (ms) => {
+      frozenUntilMs = Math.max(frozenUntilMs, world.elapsed() + ms);
+    },
+  };
+}

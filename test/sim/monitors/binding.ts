@@ -1,0 +1,131 @@
+/** I-10 to I-14: who belongs to whom, and what may be written where. */
+import { annotations } from "../../../src/api/names.ts";
+import type { KubeObject, PersistentVolume, VolumeSnapshotContent } from "../../../src/api/types.ts";
+import { equal, type JsonObject } from "../../../src/base/json.ts";
+import type { Seen, Write } from "../record.ts";
+import { classesIn, contentIn, handleOf, isOurs, type Monitor, snapshotIn, snapshotsIn, uidInName } from "./monitor.ts";
+
+const boundTo = (write: Write, seen: Seen): VolumeSnapshotContent | undefined =>
+  contentIn(
+    seen.objects("VolumeSnapshotContent").get(snapshotIn(write.after)?.status?.boundVolumeSnapshotContentName ?? ""),
+  );
+
+const bijection: Monitor = {
+  id: "I-10",
+  promise: "a snapshot is bound to a content that names it, and no two to one",
+  onWrite(write, seen) {
+    if (write.kind !== "VolumeSnapshot" || !isOurs(write) || write.after === undefined) return undefined;
+    const content = boundTo(write, seen);
+    if (content === undefined) return undefined;
+    const { namespace, name } = content.spec.volumeSnapshotRef;
+    if (`${namespace}/${name}` !== write.key)
+      return `${write.key} is bound to ${content.metadata.name} of ${namespace}/${name}`;
+    const others = snapshotsIn(seen).filter(
+      ({ status }) => status?.boundVolumeSnapshotContentName === content.metadata.name,
+    );
+    return others.length > 1 ? `${others.length} snapshots are bound to ${content.metadata.name}` : undefined;
+  },
+};
+
+const uidFence: Monitor = {
+  id: "I-11",
+  promise: "one that comes later under the same name inherits nothing",
+  onWrite(write, seen) {
+    if (!isOurs(write) || write.after === undefined) return undefined;
+    if (write.kind === "VolumeSnapshot") {
+      const uid = boundTo(write, seen)?.spec.volumeSnapshotRef.uid;
+      return uid && uid !== write.after.metadata.uid
+        ? `${write.key} is bound to the content of its namesake`
+        : undefined;
+    }
+    if (write.kind !== "VolumeSnapshotContent") return undefined;
+    const [before, after] = [contentIn(write.before), contentIn(write.after)];
+    const uid = before?.spec.volumeSnapshotRef?.uid;
+    return uid && uid !== after?.spec.volumeSnapshotRef.uid ? `${write.key} was given to another snapshot` : undefined;
+  },
+};
+
+/** What components may fill in where nothing stands. */
+const fillable: Readonly<Record<string, readonly string[]>> = {
+  VolumeSnapshot: ["volumeSnapshotClassName"],
+  VolumeSnapshotContent: ["volumeSnapshotClassName", "volumeSnapshotRef"],
+};
+
+const specDiscipline: Monitor = {
+  id: "I-12",
+  promise: "components fill in a reference's uid and a defaulted class, and change no other part of a spec",
+  onWrite(write) {
+    if (!isOurs(write) || write.before === undefined || write.after === undefined || write.kind === "Lease")
+      return undefined;
+    const before = (write.before as unknown as { spec?: JsonObject }).spec ?? {};
+    const after = (write.after as unknown as { spec?: JsonObject }).spec ?? {};
+    const changed = [...new Set([...Object.keys(before), ...Object.keys(after)])].find((field) => {
+      if (equal(before[field], after[field])) return false;
+      if (!fillable[write.kind]?.includes(field)) return true;
+      const old = before[field];
+      return field === "volumeSnapshotRef"
+        ? !equal({ ...(old as JsonObject), uid: undefined }, { ...(after[field] as JsonObject), uid: undefined })
+        : old !== undefined;
+    });
+    return changed === undefined ? undefined : `spec.${changed} of ${write.kind} ${write.key} was changed`;
+  },
+};
+
+const driverOfClaim = (seen: Seen, namespace: string | undefined, name: string): string | undefined => {
+  const claim = seen.objects("PersistentVolumeClaim").get(`${namespace}/${name}`) as unknown as
+    | { spec?: { volumeName?: string } }
+    | undefined;
+  return (
+    seen.objects("PersistentVolume").get(claim?.spec?.volumeName ?? "") as unknown as PersistentVolume | undefined
+  )?.spec?.csi?.driver;
+};
+
+const classChoice: Monitor = {
+  id: "I-13",
+  promise: "a class is chosen only when it is the one default of the volume's driver",
+  onWrite(write, seen) {
+    if (write.kind !== "VolumeSnapshot" || !isOurs(write)) return undefined;
+    const [before, after] = [snapshotIn(write.before), snapshotIn(write.after)];
+    const chosen = after?.spec.volumeSnapshotClassName;
+    if (after === undefined || chosen === undefined || before?.spec.volumeSnapshotClassName !== undefined)
+      return undefined;
+    const driver = driverOfClaim(seen, after.metadata.namespace, after.spec.source.persistentVolumeClaimName ?? "");
+    const defaults = classesIn(seen).filter(
+      (item) => item.driver === driver && item.metadata.annotations?.[annotations.defaultClass] === "true",
+    );
+    const isRight = defaults.length === 1 && defaults[0]?.metadata.name === chosen;
+    // The class may have gone since the component looked, when somebody tampers; another driver's is never right.
+    const named = classesIn(seen).find(({ metadata }) => metadata.name === chosen);
+    const mayBeOld = seen.lagMs === Number.POSITIVE_INFINITY && (named === undefined || named.driver === driver);
+    return isRight || mayBeOld
+      ? undefined
+      : `${write.key} was given class ${chosen}; the defaults are ${defaults.length}`;
+  },
+};
+
+const isForeign = (seen: Seen, object: KubeObject): boolean => {
+  const driver = contentIn(object)?.spec.driver;
+  return driver !== undefined && driver !== seen.driver;
+};
+
+const driverFence: Monitor = {
+  id: "I-14",
+  promise: "the sidecar of one driver touches nothing of another's",
+  onWrite(write, seen) {
+    if (write.kind !== "VolumeSnapshotContent" || write.actor !== "csi-snapshotter") return undefined;
+    const object = write.after ?? write.before;
+    return object !== undefined && isForeign(seen, object) ? `${write.key} belongs to another driver` : undefined;
+  },
+  onCall(call, seen) {
+    const about = seen.everyPast("VolumeSnapshotContent").filter(({ object }) => {
+      const content = object as VolumeSnapshotContent;
+      return call.method === "CreateSnapshot"
+        ? content.spec.volumeSnapshotRef?.uid === uidInName(call.subject)
+        : handleOf(content) === call.subject;
+    });
+    const isFenced = about.length > 0 && about.every(({ object }) => isForeign(seen, object));
+    return isFenced ? `${call.method} ${call.subject} is another driver's` : undefined;
+  },
+};
+
+export const binding: readonly Monitor[] = [bijection, uidFence, specDiscipline, classChoice, driverFence];

@@ -1,0 +1,225 @@
+/** I-1 to I-9: no snapshot is lost, leaked, cut twice or guessed. */
+import { finalizers } from "../../../src/api/names.ts";
+import type { VolumeSnapshotContent } from "../../../src/api/types.ts";
+import type { CsiSent, Seen } from "../record.ts";
+import {
+  contentIn,
+  contentsIn,
+  handleOf,
+  has,
+  isGoing,
+  isMarked,
+  isOurs,
+  type Monitor,
+  recentContents,
+  snapshotIn,
+  snapshotsIn,
+  uidInName,
+} from "./monitor.ts";
+
+const askedFor = (call: CsiSent, content: VolumeSnapshotContent): boolean =>
+  content.spec.volumeSnapshotRef?.uid === uidInName(call.subject);
+
+const oneName: Monitor = {
+  id: "I-1",
+  promise: "the name asked of the driver is a function of the snapshot's uid, and is cut at most once",
+  counter: "double cuts",
+  onCall(call, seen) {
+    if (call.method !== "CreateSnapshot") return undefined;
+    const pasts = seen.everyPast("VolumeSnapshotContent").map(({ object }) => object as VolumeSnapshotContent);
+    return pasts.some((content) => askedFor(call, content))
+      ? undefined
+      : `${call.subject} is the name of no snapshot that ever had a content`;
+  },
+  atRest({ cuts }) {
+    const twice = cuts.find((name, index) => cuts.indexOf(name) !== index);
+    return twice === undefined ? undefined : `${twice} was cut twice`;
+  },
+};
+
+const intentFirst: Monitor = {
+  id: "I-2",
+  promise: "the driver is asked to cut only after the intent is stored",
+  onCall(call, seen) {
+    if (call.method !== "CreateSnapshot") return undefined;
+    const content = contentsIn(seen).find((item) => askedFor(call, item));
+    if (content === undefined) {
+      const known = seen.everyPast("VolumeSnapshotContent").map(({ object }) => object as VolumeSnapshotContent);
+      const past = known.find((item) => askedFor(call, item));
+      if (past === undefined || seen.excused.has(past.metadata.uid)) return undefined; // The first is I-1's.
+      return `${call.subject} is asked for, and its content is gone`;
+    }
+    if (seen.excused.has(content.metadata.uid)) return undefined;
+    const lacks = [
+      has(content, finalizers.contentBound) ? [] : ["the finalizer"],
+      content.spec.source.volumeHandle === call.volume ? [] : ["the volume"],
+      isMarked(content) || content.status?.snapshotHandle ? [] : ["the mark"],
+    ].flat();
+    return lacks.length === 0 ? undefined : `${call.subject} is asked for, and its content lacks ${lacks.join(", ")}`;
+  },
+};
+
+/** The last thing this process heard of the name was final. */
+function isCertain(seen: Seen, process: string, uid: string): boolean {
+  const last = seen.calls.filter(
+    (call) => call.process === process && call.method === "CreateSnapshot" && uidInName(call.subject) === uid,
+  );
+  const call = last.at(-1);
+  return call !== undefined && seen.endOf(call)?.final === true;
+}
+
+const unknownStays: Monitor = {
+  id: "I-3",
+  promise: "after an unknown outcome the mark stays until a final answer, and no handle is guessed",
+  onWrite(write, seen) {
+    if (write.kind !== "VolumeSnapshotContent" || write.actor !== "csi-snapshotter") return undefined;
+    const [before, after] = [contentIn(write.before), contentIn(write.after)];
+    if (before === undefined) return undefined;
+    const uid = before.spec.volumeSnapshotRef?.uid ?? "";
+    const newHandle = before.status?.snapshotHandle === undefined ? after?.status?.snapshotHandle : undefined;
+    if (newHandle !== undefined && before.spec.source.volumeHandle && !newHandle.startsWith(`handle-snapshot-${uid}`))
+      return `${write.key} got handle ${newHandle}, which the driver never gave it`;
+    const isUnmarked = isMarked(before) && (after === undefined || !isMarked(after));
+    if (!isUnmarked || (after ?? before).status?.snapshotHandle !== undefined) return undefined;
+    return isCertain(seen, write.process, uid)
+      ? undefined
+      : `the mark of ${write.key} went while the outcome was unknown`;
+  },
+};
+
+const holders = (call: CsiSent, contents: readonly VolumeSnapshotContent[]): readonly VolumeSnapshotContent[] =>
+  contents.filter((content) => handleOf(content) === call.subject);
+
+const rightToDelete: Monitor = {
+  id: "I-4",
+  promise: "a snapshot is deleted at the driver only when its content goes and its user wants it gone",
+  counter: "lost snapshots",
+  onCall(call, seen) {
+    if (call.method !== "DeleteSnapshot") return undefined;
+    const known = holders(call, recentContents(seen, call.atMs));
+    const going = known.filter((content) => isGoing(content) && (!isMarked(content) || content.status?.readyToUse));
+    if (going.length === 0) return `${call.subject} is deleted at the driver, but no content of it is going`;
+    const wanted = snapshotsIn(seen).find(
+      (snapshot) =>
+        !isGoing(snapshot) && going.some((content) => content.spec.volumeSnapshotRef.uid === snapshot.metadata.uid),
+    );
+    return wanted === undefined
+      ? undefined
+      : `${call.subject} is deleted while snapshot ${wanted.metadata.name} is wanted`;
+  },
+};
+
+const retainIsSacred: Monitor = {
+  id: "I-5",
+  promise: "what is to be retained is never deleted at the driver",
+  counter: "lost snapshots",
+  onCall(call, seen) {
+    if (call.method !== "DeleteSnapshot") return undefined;
+    const known = holders(call, recentContents(seen, call.atMs));
+    const isKept = known.length > 0 && known.every(({ spec }) => spec.deletionPolicy === "Retain");
+    return isKept ? `${call.subject} is deleted at the driver, although its policy is Retain` : undefined;
+  },
+};
+
+const noLeak: Monitor = {
+  id: "I-6",
+  promise: "every snapshot in the storage is the handle of exactly one content, or was let go by Retain",
+  counter: "leaked snapshots",
+  atRest(seen) {
+    for (const { id, name } of seen.storage.values()) {
+      if (!name.startsWith("snapshot-")) continue;
+      const contents = contentsIn(seen).filter((content) => handleOf(content) === id);
+      if (contents.length > 1) return `${id} is the handle of ${contents.length} contents`;
+      if (contents.length === 0 && !isAccountedFor(seen, name)) return `${id} has no content: it is leaked`;
+    }
+    return undefined;
+  },
+};
+
+function isAccountedFor(seen: Seen, name: string): boolean {
+  const pasts = seen
+    .everyPast("VolumeSnapshotContent")
+    .filter(({ object }) => contentIn(object)?.spec.volumeSnapshotRef?.uid === uidInName(name));
+  const last = pasts.at(-1);
+  if (last === undefined) return false;
+  const content = last.object as VolumeSnapshotContent;
+  const stillThere = contentsIn(seen).some(({ metadata }) => metadata.uid === content.metadata.uid);
+  if (stillThere) return isMarked(content);
+  return content.spec.deletionPolicy === "Retain" || seen.excused.has(content.metadata.uid);
+}
+
+const nothingLost: Monitor = {
+  id: "lost",
+  promise: "the snapshot of every content that stays is in the storage",
+  counter: "lost snapshots",
+  atRest(seen) {
+    const lost = contentsIn(seen).find(
+      (content) =>
+        content.spec.driver === seen.driver &&
+        !isGoing(content) &&
+        content.status?.snapshotHandle !== undefined &&
+        !seen.storage.has(content.status.snapshotHandle),
+    );
+    return lost === undefined
+      ? undefined
+      : `${lost.status?.snapshotHandle} of ${lost.metadata.name} is not in the storage`;
+  },
+};
+
+const writeOnce: Monitor = {
+  id: "I-7",
+  promise: "handle and creation time are written once",
+  onWrite(write) {
+    if (!isOurs(write) || write.before === undefined || write.after === undefined) return undefined;
+    const before = (write.before as { status?: Record<string, unknown> }).status ?? {};
+    const after = (write.after as { status?: Record<string, unknown> }).status ?? {};
+    const changed = ["snapshotHandle", "creationTime"].find(
+      (field) => before[field] !== undefined && String(before[field]) !== String(after[field]),
+    );
+    return changed === undefined ? undefined : `${changed} of ${write.kind} ${write.key} changed`;
+  },
+};
+
+const readyStays: Monitor = {
+  id: "I-8",
+  promise: "a ready snapshot stays ready unless its content is lost, and then says so",
+  onWrite(write, seen) {
+    if (write.kind !== "VolumeSnapshot" || !isOurs(write)) return undefined;
+    const [before, after] = [snapshotIn(write.before), snapshotIn(write.after)];
+    if (before?.status?.readyToUse !== true || after === undefined || after.status?.readyToUse === true)
+      return undefined;
+    const content = seen.objects("VolumeSnapshotContent").get(before.status.boundVolumeSnapshotContentName ?? "");
+    return content === undefined && after.status?.error !== undefined ? undefined : `${write.key} is no longer ready`;
+  },
+};
+
+const readyIsBacked: Monitor = {
+  id: "I-9",
+  promise: "a ready snapshot has a ready content with a handle, and both point at each other",
+  onWrite(write, seen) {
+    if (write.kind !== "VolumeSnapshot" || !isOurs(write)) return undefined;
+    const [before, after] = [snapshotIn(write.before), snapshotIn(write.after)];
+    if (after?.status?.readyToUse !== true || before?.status?.readyToUse === true) return undefined;
+    const isBacked = recentContents(seen, write.atMs).some(
+      (content) =>
+        content.metadata.name === after.status?.boundVolumeSnapshotContentName &&
+        content.status?.readyToUse === true &&
+        handleOf(content) !== undefined &&
+        content.spec.volumeSnapshotRef.uid === after.metadata.uid,
+    );
+    return isBacked ? undefined : `${write.key} became ready without a ready content`;
+  },
+};
+
+export const dataSafety: readonly Monitor[] = [
+  oneName,
+  intentFirst,
+  unknownStays,
+  rightToDelete,
+  retainIsSacred,
+  noLeak,
+  nothingLost,
+  writeOnce,
+  readyStays,
+  readyIsBacked,
+];

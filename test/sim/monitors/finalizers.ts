@@ -1,0 +1,173 @@
+/** I-15 to I-19: nothing is held too long, nothing let go too early. */
+import { finalizers } from "../../../src/api/names.ts";
+import type {
+  PersistentVolume,
+  PersistentVolumeClaim,
+  VolumeSnapshot,
+  VolumeSnapshotContent,
+} from "../../../src/api/types.ts";
+import type { Seen, Write } from "../record.ts";
+import {
+  claimsIn,
+  contentIn,
+  contentsIn,
+  handleOf,
+  has,
+  isGoing,
+  isMarked,
+  isOurs,
+  type Monitor,
+  restoringFrom,
+  snapshotIn,
+  snapshotsIn,
+} from "./monitor.ts";
+
+const own: readonly string[] = Object.values(finalizers);
+const holdsSnapshot = (snapshot: VolumeSnapshot): boolean =>
+  has(snapshot, finalizers.snapshotAsSource) || has(snapshot, finalizers.snapshotBound);
+const isBlockedSnapshot = (seen: Seen, snapshot: VolumeSnapshot): boolean => restoringFrom(seen, snapshot).length > 0;
+
+/** Another driver's has no sidecar here; one whose snapshot stays, stays. */
+function isBlockedContent(seen: Seen, content: VolumeSnapshotContent): boolean {
+  if (content.spec.driver !== seen.driver || seen.excused.has(content.metadata.uid)) return true;
+  const snapshot = snapshotsIn(seen).find(({ metadata }) => metadata.uid === content.spec.volumeSnapshotRef?.uid);
+  return snapshot !== undefined && (!isGoing(snapshot) || isBlockedSnapshot(seen, snapshot));
+}
+
+/** Waits for another driver's content, which has no sidecar here. */
+const waitsForStranger = (seen: Seen, snapshot: VolumeSnapshot): boolean =>
+  contentsIn(seen).some(
+    (content) => content.spec.volumeSnapshotRef?.uid === snapshot.metadata.uid && isBlockedContent(seen, content),
+  );
+
+const nothingStuck: Monitor = {
+  id: "I-15",
+  promise: "whatever is to be deleted and is not held by a declared reason is gone",
+  counter: "stuck finalizers",
+  atRest(seen) {
+    const snapshot = snapshotsIn(seen).find(
+      (item) => isGoing(item) && holdsSnapshot(item) && !isBlockedSnapshot(seen, item) && !waitsForStranger(seen, item),
+    );
+    if (snapshot !== undefined) return `VolumeSnapshot ${snapshot.metadata.name} is stuck in its deletion`;
+    const content = contentsIn(seen).find(
+      (item) => isGoing(item) && has(item, finalizers.contentBound) && !isBlockedContent(seen, item),
+    );
+    return content === undefined
+      ? undefined
+      : `VolumeSnapshotContent ${content.metadata.name} is stuck in its deletion`;
+  },
+};
+
+const removed = (write: Write): readonly string[] =>
+  (write.before?.metadata.finalizers ?? []).filter((name) => write.after?.metadata.finalizers?.includes(name) !== true);
+
+const ownFinalizers: Monitor = {
+  id: "I-16",
+  promise: "components add and remove only their own finalizers, and remove them only when their reason is gone",
+  onWrite(write, seen) {
+    if (!isOurs(write) || write.kind === "Lease" || write.before === undefined) return undefined;
+    const added = (write.after?.metadata.finalizers ?? []).filter(
+      (name) => write.before?.metadata.finalizers?.includes(name) !== true,
+    );
+    const alien = [...removed(write), ...added].find((name) => !own.includes(name));
+    if (alien !== undefined) return `${alien} of ${write.kind} ${write.key} is not ours to change`;
+    if (seen.excused.has(write.before.metadata.uid)) return undefined;
+    if (write.kind === "VolumeSnapshotContent") return contentLetGo(write, seen);
+    return write.kind === "VolumeSnapshot" ? snapshotLetGo(write, seen) : undefined;
+  },
+};
+
+function contentLetGo(write: Write, seen: Seen): string | undefined {
+  const before = contentIn(write.before);
+  if (before === undefined || !removed(write).includes(finalizers.contentBound)) return undefined;
+  const handle = handleOf(before);
+  const mayBeRetained = seen
+    .pastOf(before.metadata.uid)
+    .some(
+      ({ object, untilMs }) =>
+        untilMs >= write.atMs - seen.lagMs && contentIn(object)?.spec.deletionPolicy === "Retain",
+    );
+  return handle !== undefined && !mayBeRetained && seen.storage.has(handle)
+    ? `${write.key} was let go while ${handle} is in the storage`
+    : undefined;
+}
+
+function snapshotLetGo(write: Write, seen: Seen): string | undefined {
+  const before = snapshotIn(write.before);
+  if (before === undefined || !removed(write).includes(finalizers.snapshotAsSource)) return undefined;
+  const content = contentsIn(seen).find(({ spec }) => spec.volumeSnapshotRef?.uid === before.metadata.uid);
+  if (content === undefined || seen.excused.has(content.metadata.uid)) return undefined;
+  const mayBeRetained = seen
+    .pastOf(content.metadata.uid)
+    .some(
+      ({ object, untilMs }) =>
+        untilMs >= write.atMs - seen.lagMs && contentIn(object)?.spec.deletionPolicy === "Retain",
+    );
+  return mayBeRetained ? undefined : `${write.key} was let go before its content ${content.metadata.name}`;
+}
+
+const volumeOf = (seen: Seen, { spec }: PersistentVolumeClaim): string | undefined =>
+  (seen.objects("PersistentVolume").get(spec?.volumeName ?? "") as unknown as PersistentVolume | undefined)?.spec?.csi
+    ?.volumeHandle;
+
+const claimProtection: Monitor = {
+  id: "I-17",
+  promise: "a claim is protected exactly while something is being cut from it",
+  counter: "stuck finalizers",
+  atRest(seen) {
+    for (const claim of claimsIn(seen)) {
+      const volume = volumeOf(seen, claim);
+      const unready = contentsIn(seen).filter(
+        ({ spec, status }) => spec.source?.volumeHandle === volume && status?.readyToUse !== true,
+      );
+      const isProtected = has(claim, finalizers.claimAsSource);
+      if (isProtected && unready.length === 0)
+        return `claim ${claim.metadata.name} is protected, and nothing is being cut from it`;
+      const cutting = unready.find((content) => isMarked(content) && content.spec.driver === seen.driver);
+      if (!isProtected && cutting !== undefined && !isGoing(claim) && !isGoing(cutting))
+        return `claim ${claim.metadata.name} is not protected while ${cutting.metadata.name} is being cut`;
+    }
+    return undefined;
+  },
+};
+
+const sourceProtection: Monitor = {
+  id: "I-18",
+  promise: "while a claim is being restored from a ready snapshot, the snapshot stays",
+  onWrite(write, seen) {
+    if (write.kind !== "VolumeSnapshot" || !isOurs(write) || write.after !== undefined) return undefined;
+    const before = snapshotIn(write.before);
+    if (before?.status?.readyToUse !== true || seen.lagMs === Number.POSITIVE_INFINITY) return undefined;
+    const reader = restoringFrom(seen, before).find(
+      ({ metadata }) => (seen.pastOf(metadata.uid)[0]?.fromMs ?? 0) < write.atMs - seen.lagMs,
+    );
+    return reader === undefined
+      ? undefined
+      : `${write.key} went while claim ${reader.metadata.name} is restored from it`;
+  },
+};
+
+const noCircle: Monitor = {
+  id: "I-19",
+  promise: "nothing waits in a circle",
+  counter: "stuck finalizers",
+  atRest(seen) {
+    const circle = snapshotsIn(seen).find((snapshot) => {
+      const content = contentsIn(seen).find(({ spec }) => spec.volumeSnapshotRef?.uid === snapshot.metadata.uid);
+      const isUnready =
+        content !== undefined && content.status?.readyToUse !== true && !waitsForStranger(seen, snapshot);
+      return isGoing(snapshot) && holdsSnapshot(snapshot) && isUnready && restoringFrom(seen, snapshot).length > 0;
+    });
+    return circle === undefined
+      ? undefined
+      : `${circle.metadata.name} waits for a claim that waits for it to become ready`;
+  },
+};
+
+export const finalizerMonitors: readonly Monitor[] = [
+  nothingStuck,
+  ownFinalizers,
+  claimProtection,
+  sourceProtection,
+  noCircle,
+];

@@ -1,0 +1,66 @@
+/** All monitors, and the judge that asks them as the history grows. */
+import type { Entry, Seen } from "../record.ts";
+import { binding } from "./binding.ts";
+import { dataSafety } from "./data-safety.ts";
+import { finalizerMonitors } from "./finalizers.ts";
+import type { Counter, Monitor } from "./monitor.ts";
+import { operation } from "./operation.ts";
+
+/** I-20 is about the run as a whole: the runner, which waits for rest, reports it. */
+const comesToRest: Monitor = {
+  id: "I-20",
+  promise: "when users and faults pause, everything comes to rest within five minutes and nothing is written any more",
+};
+
+export const monitors: readonly Monitor[] = [
+  ...dataSafety,
+  ...binding,
+  ...finalizerMonitors,
+  comesToRest,
+  ...operation,
+];
+
+export interface Violation {
+  readonly id: string;
+  readonly text: string;
+  readonly counter: Counter | undefined;
+}
+
+export interface Judge {
+  /** Asks about everything that happened since the last look. */
+  look(): void;
+  rest(): void;
+  restless(): void;
+  violations(): readonly Violation[];
+}
+
+export function createJudge(seen: Seen, asked: readonly Monitor[] = monitors): Judge {
+  const found: Violation[] = [];
+  let next = 0;
+  const report = ({ id, counter }: Monitor, text: string | undefined): void => {
+    if (text !== undefined) found.push({ id, text, counter });
+  };
+  const judge = (entry: Entry): void => {
+    for (const monitor of asked) {
+      if (entry.type === "write") report(monitor, monitor.onWrite?.(entry, seen));
+      else if (entry.type === "csi") report(monitor, monitor.onCall?.(entry, seen));
+      else if (entry.type === "note") report(monitor, monitor.onNote?.(entry, seen));
+    }
+  };
+  return {
+    look() {
+      for (let entry = seen.entries[next]; entry !== undefined; entry = seen.entries[next]) {
+        next += 1;
+        judge(entry);
+      }
+    },
+    rest() {
+      for (const monitor of asked) report(monitor, monitor.atRest?.(seen));
+    },
+    restless: () => {
+      const monitor = asked.find(({ id }) => id === comesToRest.id);
+      if (monitor !== undefined) report(monitor, `still busy: ${seen.entries.length} entries`);
+    },
+    violations: () => found,
+  };
+}

@@ -1,0 +1,190 @@
+/** What happened in one run, in order. Monitors, traces and counters read this and nothing else. */
+import type { KubeObject } from "../../src/api/types.ts";
+import type { FaultCode } from "../../src/base/fault.ts";
+import type { StoredSnapshot } from "./backend.ts";
+
+/** The kinds whose every version is kept. */
+export const watchedKinds = [
+  "VolumeSnapshot",
+  "VolumeSnapshotContent",
+  "VolumeSnapshotClass",
+  "PersistentVolumeClaim",
+  "PersistentVolume",
+  "Lease",
+] as const;
+export type WatchedKind = (typeof watchedKinds)[number];
+
+/** Who wrote: a process of the system under test, the user, or the API server's own controllers. */
+export type Actor = "snapshot-controller" | "csi-snapshotter" | "user" | "server";
+
+export interface Write {
+  readonly type: "write";
+  readonly atMs: number;
+  readonly actor: Actor;
+  /** Which start of the component: "snapshot-controller.2". */
+  readonly process: string;
+  readonly verb: string;
+  readonly kind: WatchedKind;
+  readonly key: string;
+  /** The request named the version or the incarnation it was decided for. */
+  readonly guarded: boolean;
+  readonly before: KubeObject | undefined;
+  /** Undefined: removed. */
+  readonly after: KubeObject | undefined;
+}
+
+export interface CsiSent {
+  readonly type: "csi";
+  readonly id: number;
+  readonly atMs: number;
+  readonly process: string;
+  readonly method: "CreateSnapshot" | "DeleteSnapshot" | "ListSnapshots";
+  /** The name asked for, or the handle. */
+  readonly subject: string;
+  readonly volume: string;
+}
+
+export interface CsiEnded {
+  readonly type: "csi-end";
+  readonly id: number;
+  readonly atMs: number;
+  /** What the caller was told. */
+  readonly outcome: "ok" | FaultCode;
+  readonly final: boolean;
+}
+
+export interface Note {
+  readonly type: "note";
+  readonly atMs: number;
+  /** ended: a component gave up by itself. said: a log line or an event. */
+  readonly what: "call" | "fault" | "crash" | "start" | "user" | "ended" | "said" | "frozen";
+  readonly process: string;
+  readonly text: string;
+}
+
+export type Entry = Write | CsiSent | CsiEnded | Note;
+
+export interface Past {
+  readonly object: KubeObject;
+  readonly fromMs: number;
+  untilMs: number;
+}
+
+/** The history so far, and what follows from it. */
+export interface Seen {
+  readonly entries: readonly Entry[];
+  readonly driver: string;
+  /** How old a cache may be that nobody has tampered with; infinite once watches or lists were tampered with. */
+  lagMs: number;
+  /** Handles and uids for which the user has taken the responsibility, by force. */
+  readonly excused: Set<string>;
+  readonly secrets: readonly string[];
+  objects(kind: WatchedKind): ReadonlyMap<string, KubeObject>;
+  /** All versions of one incarnation, oldest first. */
+  pastOf(uid: string): readonly Past[];
+  /** All versions of all incarnations of a kind, in order of first sight. */
+  everyPast(kind: WatchedKind): readonly Past[];
+  readonly calls: readonly CsiSent[];
+  endOf(call: CsiSent): CsiEnded | undefined;
+  /** What is in the storage system now, and what ever was there before the run. */
+  readonly storage: ReadonlyMap<string, StoredSnapshot>;
+  readonly cuts: readonly string[];
+}
+
+export interface RecordOptions {
+  readonly driver: string;
+  readonly storage: ReadonlyMap<string, StoredSnapshot>;
+  readonly cuts: readonly string[];
+  readonly secrets?: readonly string[];
+}
+
+export interface Recorder extends Seen {
+  take(entry: Entry): void;
+  /** Told of every entry, at once: what the cluster looks like is part of what happened. */
+  listen(listener: (entry: Entry) => void): void;
+}
+
+/** A watch event is at most so late unless a fault delays it. */
+export const cacheLagMs = 250;
+
+export function createRecorder({ driver, storage, cuts, secrets = [] }: RecordOptions): Recorder {
+  const entries: Entry[] = [];
+  const byKind = new Map<WatchedKind, Map<string, KubeObject>>(watchedKinds.map((kind) => [kind, new Map()]));
+  const pasts = new Map<string, Past[]>();
+  const kinds = new Map<WatchedKind, Past[]>(watchedKinds.map((kind) => [kind, []]));
+  const calls: CsiSent[] = [];
+  const ends = new Map<number, CsiEnded>();
+  let listener: (entry: Entry) => void = () => undefined;
+
+  const write = ({ kind, key, before, after, atMs }: Write): void => {
+    const last = before === undefined ? undefined : pasts.get(before.metadata.uid)?.at(-1);
+    if (last !== undefined) last.untilMs = atMs;
+    if (after === undefined) return void byKind.get(kind)?.delete(key);
+    byKind.get(kind)?.set(key, after);
+    const past: Past = { object: after, fromMs: atMs, untilMs: Number.POSITIVE_INFINITY };
+    const known = pasts.get(after.metadata.uid);
+    if (known === undefined) pasts.set(after.metadata.uid, [past]);
+    else known.push(past);
+    kinds.get(kind)?.push(past);
+  };
+
+  return {
+    entries,
+    driver,
+    lagMs: cacheLagMs,
+    excused: new Set(),
+    secrets,
+    calls,
+    storage,
+    cuts,
+    objects: (kind) => byKind.get(kind) ?? new Map(),
+    pastOf: (uid) => pasts.get(uid) ?? [],
+    everyPast: (kind) => kinds.get(kind) ?? [],
+    endOf: ({ id }) => ends.get(id),
+    take(entry) {
+      entries.push(entry);
+      if (entry.type === "write") write(entry);
+      else if (entry.type === "csi") calls.push(entry);
+      else if (entry.type === "csi-end") ends.set(entry.id, entry);
+      listener(entry);
+    },
+    listen: (told) => {
+      listener = told;
+    },
+  };
+}
+
+/** One line per entry, for people. */
+export function describe(entry: Entry): string {
+  const at = `${String(entry.atMs).padStart(8)} ms`;
+  switch (entry.type) {
+    case "write":
+      return `${at}  ${entry.process} ${entry.verb} ${entry.kind} ${entry.key} ${gist(entry.after)}`;
+    case "csi":
+      return `${at}  ${entry.process} → ${entry.method} ${entry.subject}`;
+    case "csi-end":
+      return `${at}  ← call ${entry.id}: ${entry.outcome}`;
+    case "note":
+      return `${at}  ${entry.process} [${entry.what}] ${entry.text}`;
+  }
+}
+
+function gist(object: KubeObject | undefined): string {
+  if (object === undefined) return "(removed)";
+  const { finalizers = [], annotations = {}, deletionTimestamp, resourceVersion } = object.metadata;
+  const { status } = object as { status?: object };
+  const short = (text: string): string => text.slice(text.indexOf("/") + 1);
+  return [
+    `v${resourceVersion}`,
+    deletionTimestamp === undefined ? "" : "deleting",
+    `finalizers=${finalizers.map(short).join("+")}`,
+    `notes=${Object.entries(annotations)
+      .map(([key, value]) => `${short(key)}:${value}`)
+      .join("+")}`,
+    status === undefined
+      ? ""
+      : `status=${JSON.stringify(status, (_, value) => (typeof value === "bigint" ? String(value) : value))}`,
+  ]
+    .filter((part) => part !== "")
+    .join(" ");
+}

@@ -1,0 +1,298 @@
+/** What users do, as scripts. Each runs under every fault; those marked core also under every single fault at every call. */
+import type { KubeObject, VolumeSnapshot } from "../../src/api/types.ts";
+import type { ApiObject } from "../../src/apiserver/contracts.ts";
+import type { Backend } from "./backend.ts";
+import {
+  aBoundClaim,
+  aClass,
+  aContent,
+  aNamespace,
+  aRestoringClaim,
+  aSecret,
+  aSnapshot,
+  aSnapshotOfContent,
+  foreignDriver,
+} from "./furniture.ts";
+import type { Seen } from "./record.ts";
+import type { User } from "./user.ts";
+
+export interface Scenario {
+  readonly name: string;
+  readonly core: boolean;
+  readonly objects: readonly ApiObject[];
+  readonly background: boolean;
+  readonly elects: boolean;
+  /** Ends the same whatever happens meanwhile; others depend on when the user acts. */
+  readonly repeatable: boolean;
+  prepare?(backend: Backend): void;
+  script(user: User, dice: () => number): Promise<void>;
+}
+
+type Row = Partial<Scenario> & Pick<Scenario, "name" | "script">;
+
+const furniture = [aClass("delete"), aClass("retain", { policy: "Retain" }), ...aBoundClaim("data")];
+const scenario = (row: Row): Scenario => ({
+  core: false,
+  objects: furniture,
+  background: false,
+  elects: false,
+  repeatable: true,
+  ...row,
+});
+
+const monday = "default/monday";
+const isReady = (object: KubeObject | undefined): boolean =>
+  (object as VolumeSnapshot | undefined)?.status?.readyToUse === true;
+const ready =
+  (key = monday) =>
+  (seen: Seen): boolean =>
+    isReady(seen.objects("VolumeSnapshot").get(key));
+const gone =
+  (key = monday) =>
+  (seen: Seen): boolean =>
+    !seen.objects("VolumeSnapshot").has(key);
+const contentOf = (seen: Seen, key = monday): string | undefined =>
+  [...seen.objects("VolumeSnapshotContent").values()].find((object) => {
+    const { namespace, name } = (
+      object as unknown as { spec: { volumeSnapshotRef: { namespace: string; name: string } } }
+    ).spec.volumeSnapshotRef;
+    return `${namespace}/${name}` === key;
+  })?.metadata.name;
+
+async function take(user: User, className = "delete"): Promise<void> {
+  await user.create("VolumeSnapshot", aSnapshot("monday", { className }));
+  await user.until(ready());
+}
+async function drop(user: User, key = monday): Promise<void> {
+  await user.remove("VolumeSnapshot", key);
+  await user.until(gone(key));
+}
+const oldHandle = "handle-old";
+const withOldSnapshot = ({ snapshots }: Backend): void =>
+  void snapshots.set(oldHandle, {
+    id: oldHandle,
+    name: "made-by-hand",
+    volumeId: "vol-x",
+    takenAtMs: 1_750_000_000_000,
+    readyAtMs: 0,
+  });
+
+export const scenarios: readonly Scenario[] = [
+  scenario({ name: "dynamic-create", core: true, script: (user) => take(user) }),
+  scenario({
+    name: "delete",
+    core: true,
+    script: async (user) => {
+      await take(user);
+      await drop(user);
+    },
+  }),
+  scenario({
+    name: "retain",
+    core: true,
+    script: async (user) => {
+      await take(user, "retain");
+      await drop(user);
+    },
+  }),
+  scenario({
+    name: "pre-provisioned",
+    core: true,
+    prepare: withOldSnapshot,
+    script: async (user) => {
+      await user.create("VolumeSnapshotContent", aContent("old", oldHandle));
+      await user.create("VolumeSnapshot", aSnapshotOfContent("monday", "old"));
+      await user.until(ready());
+      await drop(user);
+    },
+  }),
+  scenario({
+    name: "default-class",
+    core: true,
+    objects: [
+      aClass("delete", { isDefault: true }),
+      aClass("tape", { isDefault: true, of: foreignDriver }),
+      aClass("other"),
+      ...aBoundClaim("data"),
+    ],
+    script: async (user) => {
+      await take(user, "");
+      await drop(user);
+    },
+  }),
+  scenario({
+    name: "out-of-order-deletes",
+    core: true,
+    script: async (user) => {
+      await take(user);
+      const content = contentOf(user.seen);
+      await user.remove("VolumeSnapshotClass", "delete");
+      if (content !== undefined) await user.remove("VolumeSnapshotContent", content);
+      await user.sleep(50);
+      await drop(user);
+    },
+  }),
+  scenario({
+    name: "quick-delete",
+    script: async (user, dice) => {
+      await user.create("VolumeSnapshot", aSnapshot("monday"));
+      await user.sleep(Math.floor(dice() * 120));
+      await drop(user);
+    },
+  }),
+  scenario({
+    name: "class-gone-while-cutting",
+    script: async (user, dice) => {
+      await user.create("VolumeSnapshot", aSnapshot("monday"));
+      await user.sleep(Math.floor(dice() * 80));
+      await user.remove("VolumeSnapshotClass", "delete");
+      await user.sleep(Math.floor(dice() * 80));
+      await drop(user);
+    },
+  }),
+  scenario({
+    name: "recreate",
+    script: async (user, dice) => {
+      await user.create("VolumeSnapshot", aSnapshot("monday"));
+      await user.sleep(Math.floor(dice() * 150));
+      await drop(user);
+      await take(user);
+    },
+  }),
+  scenario({
+    name: "slow-driver",
+    prepare: (backend) => {
+      backend.readyAfterMs = 6_000;
+    },
+    script: async (user) => {
+      await take(user);
+      await drop(user);
+    },
+  }),
+  scenario({
+    name: "policy-flips",
+    script: async (user) => {
+      await take(user);
+      const content = contentOf(user.seen);
+      for (const deletionPolicy of content === undefined ? [] : ["Retain", "Delete", "Retain"])
+        await user.patch("VolumeSnapshotContent", content ?? "", { spec: { deletionPolicy } });
+      await user.sleep(500);
+      await drop(user);
+    },
+  }),
+  scenario({
+    name: "restore-holds",
+    script: async (user) => {
+      await take(user);
+      await user.create("PersistentVolumeClaim", aRestoringClaim("restored", "monday"));
+      await user.sleep(1_000);
+      await user.remove("VolumeSnapshot", monday);
+      await user.sleep(2_000);
+      await user.patch("PersistentVolumeClaim", "default/restored", { status: { phase: "Bound" } }, "status");
+      await user.until(gone());
+    },
+  }),
+  scenario({
+    name: "restore-of-unready",
+    repeatable: false,
+    prepare: (backend) => {
+      backend.readyAfterMs = 60_000;
+    },
+    script: async (user) => {
+      await user.create("VolumeSnapshot", aSnapshot("monday"));
+      await user.create("PersistentVolumeClaim", aRestoringClaim("restored", "monday"));
+      await user.sleep(2_000);
+      await drop(user);
+    },
+  }),
+  scenario({
+    name: "eight-at-once",
+    script: async (user, dice) => {
+      const names = ["one", "two", "three", "four", "five", "six", "seven", "eight"];
+      for (const name of names) await user.create("VolumeSnapshot", aSnapshot(name));
+      await user.sleep(Math.floor(dice() * 100));
+      for (const name of names) await user.remove("VolumeSnapshot", `default/${name}`);
+      await user.until((seen) => seen.objects("VolumeSnapshot").size === 0);
+    },
+  }),
+  scenario({
+    name: "secrets",
+    objects: [aClass("delete", { withSecret: true }), aSecret(), ...aBoundClaim("data")],
+    prepare: (backend) => {
+      backend.isRude = true;
+    },
+    script: async (user) => {
+      await take(user);
+      await drop(user);
+    },
+  }),
+  scenario({
+    name: "two-drivers",
+    objects: [
+      aClass("delete"),
+      aClass("tape", { of: foreignDriver }),
+      ...aBoundClaim("data"),
+      ...aBoundClaim("reel", { of: foreignDriver }),
+    ],
+    script: async (user) => {
+      await user.create("VolumeSnapshot", aSnapshot("tape", { claim: "reel", className: "tape" }));
+      await take(user);
+      await drop(user);
+    },
+  }),
+  scenario({
+    name: "poison",
+    objects: [
+      ...furniture,
+      { apiVersion: "snapshot.storage.k8s.io/v1", kind: "VolumeSnapshotContent", metadata: { name: "odd" }, spec: {} },
+      {
+        apiVersion: "snapshot.storage.k8s.io/v1",
+        kind: "VolumeSnapshot",
+        metadata: { namespace: "default", name: "odd" },
+        spec: { source: {} },
+      },
+    ],
+    script: async (user) => {
+      await take(user);
+      await drop(user);
+    },
+  }),
+  scenario({
+    name: "namespace-deleted",
+    background: true,
+    objects: [...furniture, aNamespace("team"), ...aBoundClaim("shop", { namespace: "team" })],
+    script: async (user, dice) => {
+      await user.create("VolumeSnapshot", aSnapshot("monday", { namespace: "team", claim: "shop" }));
+      await user.sleep(Math.floor(dice() * 200));
+      await user.remove("Namespace", "team");
+      await user.until(gone("team/monday"));
+    },
+  }),
+  scenario({
+    name: "claim-deleted-while-cutting",
+    repeatable: false,
+    background: true,
+    script: async (user, dice) => {
+      await user.create("VolumeSnapshot", aSnapshot("monday"));
+      await user.sleep(Math.floor(dice() * 100));
+      await user.remove("PersistentVolumeClaim", "default/data");
+      await user.sleep(20_000);
+      await drop(user);
+    },
+  }),
+  scenario({
+    name: "two-leaders",
+    elects: true,
+    script: async (user) => {
+      await take(user);
+      await drop(user);
+    },
+  }),
+];
+
+export function scenarioNamed(name: string): Scenario {
+  const found = scenarios.find((row) => row.name === name);
+  if (found === undefined)
+    throw new Error(`there is no scenario "${name}"; there are ${scenarios.map((row) => row.name).join(", ")}`);
+  return found;
+}

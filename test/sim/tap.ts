@@ -1,0 +1,102 @@
+/** One open watch between server and component, where events can be cut off, repeated, held back or swallowed. */
+import { Fault } from "../../src/base/fault.ts";
+import type { Body } from "../../src/base/http.ts";
+import type { World } from "../../src/base/world.ts";
+
+export interface Tap extends AsyncIterable<Body> {
+  /** The connection breaks. */
+  cut(): void;
+  /** The server says that it no longer knows the version. */
+  expire(): void;
+  /** Every event comes twice from now on. */
+  repeat(): void;
+  /** Events are held back for so long from now on. */
+  hold(ms: number): void;
+  /** Nothing comes any more, and nobody says so. */
+  silence(): void;
+}
+
+export interface TapOptions {
+  readonly world: World;
+  /** How long the next event takes. */
+  latencyMs(): number;
+  /** Ends the watch at the server. */
+  close(): void;
+  onEnd(tap: Tap): void;
+}
+
+const expired = `${JSON.stringify({
+  type: "ERROR",
+  object: { kind: "Status", apiVersion: "v1", status: "Failure", reason: "Expired", code: 410, message: "too old" },
+})}\n`;
+
+type Item = { readonly body: Body } | { readonly fault: Fault } | { readonly end: true };
+
+export function createTap(inner: AsyncIterable<Body>, { world, latencyMs, close, onEnd }: TapOptions): Tap {
+  const items: Item[] = [];
+  let wake: (() => void) | undefined;
+  let mode: "open" | "silent" | "over" = "open";
+  let copies = 1;
+  let heldMs = 0;
+
+  const push = (item: Item): void => {
+    items.push(item);
+    wake?.();
+  };
+  const finish = (item: Item): void => {
+    if (mode === "over") return;
+    mode = "over";
+    push(item);
+    close();
+    onEnd(tap);
+  };
+  const pump = async (): Promise<void> => {
+    for await (const body of inner) {
+      const waitMs = heldMs > 0 ? heldMs : latencyMs();
+      heldMs = 0;
+      if (waitMs > 0) await world.sleep(waitMs);
+      if (mode === "over") return;
+      if (mode === "silent") continue;
+      for (let copy = 0; copy < copies; copy++) push({ body });
+    }
+    if (mode === "open") finish({ end: true });
+  };
+  async function* read(): AsyncGenerator<Body> {
+    try {
+      for (;;) {
+        const item = items.shift();
+        if (item === undefined) {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+          wake = undefined;
+        } else if ("body" in item) yield item.body;
+        else if ("fault" in item) throw item.fault;
+        else return;
+      }
+    } finally {
+      finish({ end: true });
+    }
+  }
+
+  const tap: Tap = {
+    cut: () => finish({ fault: new Fault("Lost", "the watch was cut") }),
+    expire: () => {
+      if (mode === "over") return;
+      push({ body: expired });
+      finish({ end: true });
+    },
+    repeat: () => {
+      copies = 2;
+    },
+    hold: (ms) => {
+      heldMs = ms;
+    },
+    silence: () => {
+      if (mode === "open") mode = "silent";
+    },
+    [Symbol.asyncIterator]: read,
+  };
+  void pump().catch(() => finish({ end: true }));
+  return tap;
+}

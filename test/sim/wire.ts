@@ -1,0 +1,139 @@
+/** The line between one component and the API server: takes time, and is where faults strike. */
+import { Fault } from "../../src/base/fault.ts";
+import { type Handler, type HttpRequest, type HttpResponse, isStream } from "../../src/base/http.ts";
+import { isObject, parse } from "../../src/base/json.ts";
+import type { World } from "../../src/base/world.ts";
+import type { Incarnation } from "./incarnation.ts";
+import { createTap } from "./tap.ts";
+import type { Answer, Boundary, BoundaryKind, Verdict } from "./verdict.ts";
+
+export interface Stage {
+  readonly world: World;
+  latencyMs(): number;
+  /** Asked once for every call that is about to leave. */
+  strike(incarnation: Incarnation, kind: BoundaryKind, text: string): { boundary: Boundary; verdict: Verdict };
+  crash(incarnation: Incarnation, downMs: number): void;
+  /** Tells the server who writes, for as long as the request is in it. */
+  serve(incarnation: Incarnation, request: HttpRequest): Promise<HttpResponse>;
+  /** The list as it was so many changes ago. */
+  olderList(request: HttpRequest, changes: number): Promise<HttpResponse>;
+}
+
+const never = <T>(): Promise<T> => new Promise(() => undefined);
+
+export const createWire =
+  (stage: Stage, incarnation: Incarnation): Handler =>
+  async (request) => {
+    await incarnation.awake();
+    const kind = kindOf(request);
+    const { verdict } = stage.strike(incarnation, kind, `${request.method} ${request.path.split("?", 1)[0]}`);
+    return carry(stage, incarnation, verdict, {
+      perform: () => perform(stage, incarnation, request, verdict),
+      answer: (answer) => responseOf(answer),
+    });
+  };
+
+export interface Carried<T> {
+  perform(): Promise<T>;
+  answer(answer: Answer): T;
+}
+
+/** One call with everything a verdict can do to it; the same for both lines. */
+export async function carry<T>(
+  { world, latencyMs, crash }: Stage,
+  incarnation: Incarnation,
+  verdict: Verdict,
+  { perform, answer }: Carried<T>,
+): Promise<T> {
+  const downMs = verdict.downMs ?? 0;
+  if (verdict.crash === "before") {
+    crash(incarnation, downMs);
+    return never();
+  }
+  await world.sleep(verdict.delayMs ?? latencyMs());
+  let result = verdict.effect ? await settled(perform()) : undefined;
+  if (verdict.crash === "after-effect") {
+    crash(incarnation, downMs);
+    return never();
+  }
+  if (verdict.silent) return never();
+  if (verdict.answer !== undefined) result = settledOf(() => answer(verdict.answer as Answer));
+  await world.sleep(verdict.replyMs ?? latencyMs());
+  await incarnation.awake();
+  // The reply is taken in, and everything that follows from it without waiting is done; then the end comes.
+  if (verdict.crash === "after-reply") void world.sleep(0).then(() => crash(incarnation, downMs));
+  if (result === undefined) return never();
+  if ("fault" in result) throw result.fault;
+  return result.value;
+}
+
+type Settled<T> = { readonly value: T } | { readonly fault: unknown };
+const settled = <T>(work: Promise<T>): Promise<Settled<T>> =>
+  work.then(
+    (value) => ({ value }),
+    (fault: unknown) => ({ fault }),
+  );
+function settledOf<T>(work: () => T): Settled<T> {
+  try {
+    return { value: work() };
+  } catch (fault) {
+    return { fault };
+  }
+}
+
+function kindOf({ method, path }: HttpRequest): BoundaryKind {
+  if (method !== "GET") return "write";
+  const [place = "", query = ""] = path.split("?", 2);
+  if (query.includes("watch=1")) return "watch";
+  return /\/(volumesnapshots|volumesnapshotcontents|volumesnapshotclasses|persistentvolumeclaims|persistentvolumes)$/.test(
+    place,
+  )
+    ? "list"
+    : "get";
+}
+
+async function perform(
+  stage: Stage,
+  incarnation: Incarnation,
+  request: HttpRequest,
+  { staleBy }: Verdict,
+): Promise<HttpResponse> {
+  if (staleBy !== undefined) return stage.olderList(request, staleBy);
+  const closing = new AbortController();
+  const response = await stage.serve(incarnation, { ...request, signal: closing.signal });
+  if (!isStream(response.body)) return response;
+  const tap = createTap(response.body, {
+    world: stage.world,
+    latencyMs: stage.latencyMs,
+    close: () => closing.abort("closed"),
+    onEnd: (ended) => void incarnation.taps.delete(ended),
+  });
+  incarnation.taps.add(tap);
+  request.signal?.addEventListener("abort", tap.cut, { once: true });
+  return { ...response, body: tap };
+}
+
+function responseOf(answer: Answer): HttpResponse {
+  if (answer.kind !== "http") throw new Fault("Lost", "the connection was cut before the answer was complete");
+  const { status: code, reason, retryAfterS } = answer;
+  const status = { kind: "Status", apiVersion: "v1", status: "Failure", code, reason, message: `injected ${code}` };
+  return {
+    status: code,
+    headers: {
+      "content-type": "application/json",
+      ...(retryAfterS === undefined ? {} : { "retry-after": String(retryAfterS) }),
+    },
+    body: JSON.stringify(status),
+  };
+}
+
+/** Whether the request says for which version or incarnation it was decided. */
+export function isGuarded({ method, body }: HttpRequest): boolean {
+  if (method === "POST") return true;
+  const value = typeof body === "string" ? parse(body) : undefined;
+  if (Array.isArray(value)) return value.some((operation) => isObject(operation) && operation.op === "test");
+  if (!isObject(value)) return false;
+  const { metadata, preconditions } = value;
+  if (method === "DELETE") return isObject(preconditions);
+  return isObject(metadata) && (metadata.resourceVersion !== undefined || metadata.uid !== undefined);
+}
