@@ -30,7 +30,7 @@ export function createCall(view: ContentView): PreparedCall {
     return wrong(
       "spec.volumeSnapshotRef.uid is not set: the snapshot's name is made from it; the snapshot-controller fills it in",
     );
-  if (className && snapshotClass === undefined)
+  if (className && snapshotClass === undefined && !mustLearnOutcome(content))
     return wrong(`volumesnapshotclass "${className}" not found: its parameters are needed to take the snapshot`);
   const { passed, unknown } = driverParameters(snapshotClass?.parameters ?? {});
   if (unknown.length > 0)
@@ -49,6 +49,14 @@ export function createCall(view: ContentView): PreparedCall {
     },
   };
 }
+
+/**
+ * On its way out, with a cut that may have succeeded: only the driver can tell, and it knows a snapshot by name and volume. The
+ * class may be gone for ever; a cut made for want of its parameters is deleted at once.
+ */
+const mustLearnOutcome = (content: VolumeSnapshotContent): boolean =>
+  content.metadata.deletionTimestamp !== undefined &&
+  content.metadata.annotations?.[annotations.beingCreated] === "yes";
 
 /** A pure function of the snapshot's uid: whoever asks, and however often, asks for the same snapshot. */
 export const snapshotName = (

@@ -210,6 +210,15 @@ const cases: readonly { given: string; view: ContentView; phase: string; expect:
     expect: ["create"],
   },
   {
+    given: "a deletion while a cut may be under way, and the class is gone",
+    view: aView({
+      content: aContent({ metadata: { ...going, annotations: { ...going.annotations, ...marked.annotations } } }),
+      snapshotClass: undefined,
+    }),
+    phase: "uncut",
+    expect: ["create"],
+  },
+  {
     given: "a deletion of a pre-provisioned content that never had a snapshot",
     view: aView({
       content: aContent({
