@@ -88,7 +88,8 @@ export function createVirtualWorld(seed = 1): VirtualWorld {
   };
 
   return {
-    now: () => wallAhead + elapsed,
+    // Whole milliseconds, as Date.now() has them.
+    now: () => Math.floor(wallAhead + elapsed),
     elapsed: () => elapsed,
     random,
     sleep,

@@ -43,6 +43,8 @@ export interface CsiSnapshotterDeps {
   /** Where snapshots are taken node by node: contents labelled with this node only. */
   readonly labelSelector?: string | undefined;
   readonly leading?: (() => boolean) | undefined;
+  /** Another decision than ours: the simulation shows that it notices wrong ones. */
+  readonly plan?: typeof planContent | undefined;
   record(about: KubeObject, event: EventText): void;
   observer?(queue: string): QueueObserver;
 }
@@ -74,7 +76,7 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
     wakes,
     observe: (seen, key) =>
       observe({ stores: seen, slots, facts, options }, key, { nowMs: world.now(), elapsedMs: world.elapsed() }),
-    plan: planContent,
+    plan: deps.plan ?? planContent,
     hands: {
       ...cluster,
       csi: createCsiHand({

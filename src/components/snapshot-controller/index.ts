@@ -16,6 +16,12 @@ import { planClaim } from "./plan-claim.ts";
 import { planContent } from "./plan-content.ts";
 import { claimWakes, contentWakes, type SnapshotStores, snapshotWakes, storeTable } from "./wakes.ts";
 
+export interface SnapshotPlans {
+  readonly snapshot: typeof planSnapshot;
+  readonly claim: typeof planClaim;
+  readonly content: typeof planContent;
+}
+
 export interface SnapshotControllerDeps {
   readonly api: KubeApi;
   readonly world: World;
@@ -25,6 +31,8 @@ export interface SnapshotControllerDeps {
   readonly backoff: Backoff;
   readonly resyncMs?: Millis | undefined;
   readonly leading?: (() => boolean) | undefined;
+  /** Other decisions than ours: the simulation shows that it notices wrong ones. */
+  readonly plans?: Partial<SnapshotPlans> | undefined;
   record(about: KubeObject, event: EventText): void;
   observer?(queue: string): QueueObserver;
 }
@@ -58,19 +66,19 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
       ...shared("snapshot-controller-snapshot"),
       wakes: snapshotWakes,
       observe: (seen, key) => observeSnapshot(seen, options, key, world.now()),
-      plan: planSnapshot,
+      plan: deps.plans?.snapshot ?? planSnapshot,
     }),
     createController({
       ...shared("snapshot-controller-claim"),
       wakes: claimWakes,
       observe: (seen, key) => observeClaim(seen, options, key, world.now()),
-      plan: planClaim,
+      plan: deps.plans?.claim ?? planClaim,
     }),
     createController({
       ...shared("snapshot-controller-content"),
       wakes: contentWakes,
       observe: (seen, key) => observeContent(seen, key),
-      plan: planContent,
+      plan: deps.plans?.content ?? planContent,
     }),
   ];
   return {
