@@ -11,6 +11,7 @@ import type { World } from "../base/world.ts";
 import { cancelledBy, createGuard, type Guard } from "./guard.ts";
 import type { Limiter } from "./limiter.ts";
 import { faultOfResponse } from "./status.ts";
+import { isUrgent } from "./urgent.ts";
 
 /** A request with what the transport should know about it. A handler without a socket may ignore both. */
 export interface Outgoing extends HttpRequest {
@@ -59,7 +60,7 @@ export function createCaller({ handler, world, limiter, measure }: CallDeps): Ca
   /** Asks until the answer is a success, a refusal, or "later" once too often; `use` reads the answer under the guard. */
   const ask = async <T>(request: Outgoing, use: (response: HttpResponse, guard: Guard) => Promise<T>): Promise<T> => {
     for (let attempts = 1; ; attempts++) {
-      await limiter?.(request.signal).catch(giveUp);
+      if (!isUrgent(request.path)) await limiter?.(request.signal).catch(giveUp);
       const guard = createGuard(world, request.signal, limits.requestMsMax, () => `${what(request)} got no answer`);
       try {
         const response = await attempt(request, guard);

@@ -366,6 +366,15 @@ test("the caller's signal ends a call, a wait for a busy server and a wait for t
   }
 });
 
+test("the rate limit does not hold up a lease, which would be lost meanwhile", async () => {
+  const lease = { kind: "Lease", namespace: "default", name: "leader" } as const;
+  const { client, world } = scripted([ok({ ...configMap("leader"), kind: "Lease" })], {
+    rateLimit: { qps: 0.001, burst: 0 },
+  });
+  await world.run(client.get(lease));
+  assert.equal(world.elapsed(), 0);
+});
+
 test("every attempt is measured, also the one without an answer", async () => {
   const measured: string[] = [];
   const answers = [refusal(429, "TooManyRequests"), ok(configMap("a")), () => Promise.reject(new Error("cut"))];

@@ -16,7 +16,7 @@ export const isSameTrust = (a: Trust, b: Trust): boolean =>
 export interface Pool {
   readonly trust: Trust;
   /** Watches hold their connection for minutes: they have their own, or a dozen of them would starve the requests. */
-  open(options: RequestOptions, use: "request" | "stream"): ClientRequest;
+  open(options: RequestOptions, use: "request" | "stream" | "urgent"): ClientRequest;
   /** Whether it has carried a request before; from now on it has. Node's own mark misses requests that waited for a socket. */
   isUsed(socket: Socket): boolean;
   /** Closes what nobody uses. */
@@ -50,8 +50,12 @@ export function createPool(target: Target, trust: Trust, socketIdleMsMax: number
     agent.getName = () => target.server.host;
     return agent;
   };
-  const agents = { request: createAgent(limits.socketsPerHostMax), stream: createAgent(Number.POSITIVE_INFINITY) };
-  const all = [agents.request, agents.stream];
+  const agents = {
+    request: createAgent(limits.socketsPerHostMax),
+    stream: createAgent(Number.POSITIVE_INFINITY),
+    urgent: createAgent(limits.socketsPerHostMax),
+  };
+  const all = Object.values(agents);
   const send = isTls ? httpsRequest : httpRequest;
   const place = { host: hostOf(target.server), port: target.server.port || (isTls ? 443 : 80) };
   const used = new WeakSet<Socket>();

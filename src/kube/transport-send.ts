@@ -7,6 +7,7 @@ import type { Target } from "./target.ts";
 import { streamedBody, wholeBody } from "./transport-body.ts";
 import { faultOfFailure, type Reach } from "./transport-fault.ts";
 import type { Pool } from "./transport-pool.ts";
+import { isUrgent } from "./urgent.ts";
 
 export interface Wire {
   readonly target: Target;
@@ -28,7 +29,7 @@ export const attempt = (wire: Wire, request: Outgoing, identity: OutgoingHttpHea
         path: `${prefixOf(wire.target.server)}${request.path}`,
         headers: { ...request.headers, ...identity, ...lengthOf(body) },
       },
-      request.stream === true ? "stream" : "request",
+      request.stream === true ? "stream" : isUrgent(request.path) ? "urgent" : "request",
     );
     let reached: Reach = "unsent";
     let isReused = false;

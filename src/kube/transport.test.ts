@@ -148,6 +148,24 @@ test("requests share a connection, and watches do not take it from them", async 
   );
 });
 
+test("a lease is renewed while more requests wait for a connection than there are", async () => {
+  const held: (() => void)[] = [];
+  const listener: RequestListener = (request, response) => {
+    if (request.url?.startsWith("/apis/coordination.k8s.io/")) response.end("renewed");
+    else held.push(() => response.end("ok"));
+  };
+  await between(listener, async (send) => {
+    const waiting = Array.from({ length: 40 }, () => send());
+    const path = "/apis/coordination.k8s.io/v1/namespaces/default/leases/leader";
+    assert.equal((await send({ method: "PUT", path, body: "{}" })).text, "renewed");
+    const release = setInterval(() => {
+      for (const answer of held.splice(0)) answer();
+    }, 1);
+    await Promise.all(waiting);
+    clearInterval(release);
+  });
+});
+
 test("no more connections are opened than the limit, and an idle one closes", async () => {
   await between(
     (_request, response) => setImmediate(() => response.end("ok")),
