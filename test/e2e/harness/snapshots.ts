@@ -5,6 +5,7 @@ import { finalizers } from "../../../src/api/names.ts";
 import type { Ref } from "../../../src/api/plan.ts";
 import type { VolumeSnapshot, VolumeSnapshotContent } from "../../../src/api/types.ts";
 import { isFault } from "../../../src/base/fault.ts";
+import { print } from "../../../src/base/json.ts";
 import type { Furniture } from "./components.ts";
 import { until } from "./until.ts";
 
@@ -27,10 +28,15 @@ export interface Snapshots {
 export function snapshotsOf(furniture: Furniture): Snapshots {
   const { client, csi, namespace } = furniture;
   const ref: Snapshots["ref"] = (name) => ({ kind: "VolumeSnapshot", namespace, name });
-  const untilGone: Snapshots["untilGone"] = (gone, msMax) =>
-    until({ what: `${gone.kind} ${gone.name} is gone`, ...(msMax === undefined ? {} : { msMax }) }, () =>
-      isThere(furniture, gone).then((there) => (there ? undefined : (true as const))),
-    );
+  const untilGone: Snapshots["untilGone"] = async (gone, msMax = 30_000) => {
+    try {
+      return await until({ what: `${gone.kind} ${gone.name} is gone`, msMax }, async () =>
+        (await isThere(furniture, gone)) ? undefined : true,
+      );
+    } catch (reason) {
+      throw new Error(`${(reason as Error).message}; it is: ${print(await client.get(gone))}`);
+    }
+  };
   const untilReady: Snapshots["untilReady"] = async (name, msMax = 30_000) => {
     let last: VolumeSnapshot | undefined;
     try {
@@ -39,7 +45,7 @@ export function snapshotsOf(furniture: Furniture): Snapshots {
         return last.status?.readyToUse === true ? last : undefined;
       });
     } catch (reason) {
-      throw new Error(`${(reason as Error).message}; its status: ${JSON.stringify(last?.status)}`);
+      throw new Error(`${(reason as Error).message}; its status: ${print(last?.status)}`);
     }
   };
   return {

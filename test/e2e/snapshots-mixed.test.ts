@@ -1,0 +1,208 @@
+/** Ours beside upstream's: each controller with each sidecar, one pair taking over from the other, and replicas of ours. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { KindName } from "../../src/api/kinds.ts";
+import { annotations, finalizers } from "../../src/api/names.ts";
+import { type Connection, connect } from "./harness/client.ts";
+import {
+  aBoundClaim,
+  aClassFor,
+  csiClientTo,
+  type Furniture,
+  installSnapshotCrds,
+  startComponent,
+} from "./harness/components.ts";
+import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts";
+import { type DirectoryDriverProcess, startDirectoryDriver } from "./harness/directory-driver.ts";
+import type { Daemon } from "./harness/instance.ts";
+import { leftovers, type Snapshots, snapshotsOf } from "./harness/snapshots.ts";
+import { until } from "./harness/until.ts";
+import { startUpstream, unthrottled } from "./harness/upstream.ts";
+
+type Maker = "ours" | "upstream";
+type Component = "snapshot-controller" | "csi-snapshotter";
+
+/** Short enough for a test to wait for a takeover; both makers understand the same flags. */
+const election = [
+  "--leader-election=true",
+  "--leader-election-namespace=default",
+  "--leader-election-lease-duration=8s",
+  "--leader-election-renew-deadline=6s",
+  "--leader-election-retry-period=1s",
+  "--retry-interval-max=5s",
+];
+
+describe("ours and upstream's together", () => {
+  const namespace = "default";
+  const claims = ["a", "b", "c", "d", "e"];
+  let plane: ControlPlane;
+  let connection: Connection;
+  let driver: DirectoryDriverProcess;
+  let furniture: Furniture;
+  let snapshots: Snapshots;
+
+  before(async () => {
+    plane = await startControlPlane();
+    connection = await connect(plane.kubeconfig);
+    await installSnapshotCrds(connection.client);
+    // Not ready at once: there is always something in flight.
+    driver = await startDirectoryDriver(plane.instance, { flags: ["--snapshot-delay=1s"] });
+    furniture = { client: connection.client, csi: csiClientTo(driver.socket), driver: driver.driver, namespace };
+    snapshots = snapshotsOf(furniture);
+    await aClassFor(furniture, "delete", "Delete");
+    await aClassFor(furniture, "retain", "Retain");
+    for (const claim of claims) await aBoundClaim(furniture, claim);
+  });
+  after(() => {
+    furniture?.csi.close();
+    connection?.close();
+    plane?.stop();
+  });
+
+  function start(maker: Maker, component: Component, flags: readonly string[] = []): Daemon {
+    const driven = component === "csi-snapshotter" ? [`--csi-address=${driver.socket}`] : [];
+    return maker === "ours"
+      ? startComponent(plane, component, [...driven, ...flags])
+      : startUpstream(plane, component, [...unthrottled, ...driven, ...flags]);
+  }
+  const startPair = (maker: Maker): readonly Daemon[] => [
+    start(maker, "snapshot-controller", election),
+    start(maker, "csi-snapshotter", election),
+  ];
+  const kill = (daemons: readonly Daemon[]) => Promise.all(daemons.map((daemon) => daemon.stop("SIGKILL")));
+  const ready = async (): Promise<number> =>
+    (await furniture.client.list("VolumeSnapshot", { namespace })).objects.filter(
+      ({ status }) => status?.readyToUse === true,
+    ).length;
+  const untilReadyCount = (count: number) =>
+    until({ what: `${count} snapshots are ready`, msMax: 90_000, everyMs: 100 }, async () =>
+      (await ready()) >= count ? true : undefined,
+    );
+  const takeAll = (names: readonly string[]) =>
+    Promise.all(names.map((name, index) => snapshots.take(name, claims[index % claims.length] ?? "", "delete")));
+
+  /** Each snapshot has its own handle, and the driver has these and no others. */
+  async function assertOneEach(names: readonly string[]): Promise<void> {
+    const contents = await Promise.all(names.map((name) => snapshots.contentOf(name)));
+    const promised = contents.map(({ status }) => status?.snapshotHandle ?? "none");
+    assert.deepEqual([...promised].sort(), [...(await snapshots.handles())].sort());
+    assert.equal(new Set(promised).size, names.length);
+  }
+
+  async function removeAll(names: readonly string[]): Promise<void> {
+    await Promise.all(names.map((name) => furniture.client.delete(snapshots.ref(name))));
+    for (const name of names) await snapshots.untilGone(snapshots.ref(name), 90_000);
+    for (const claim of claims) await snapshots.untilUnprotected(claim);
+    await until({ what: "nothing is left" }, async () =>
+      (await leftovers(furniture)).length === 0 ? true : undefined,
+    );
+  }
+
+  for (const [controller, sidecar] of [
+    ["ours", "upstream"],
+    ["upstream", "ours"],
+  ] as const)
+    test(`${controller === "ours" ? "our controller works with upstream's sidecar" : "upstream's controller works with our sidecar"}`, async () => {
+      const daemons = [start(controller, "snapshot-controller"), start(sidecar, "csi-snapshotter")];
+      const names = ["first", "second", "third"];
+      await takeAll(names);
+      await snapshots.take("kept", "a", "retain");
+      for (const name of [...names, "kept"]) await snapshots.untilReady(name, 60_000);
+      await assertOneEach([...names, "kept"]);
+
+      const first = {
+        kind: "VolumeSnapshotContent",
+        name: (await snapshots.contentOf("first")).metadata.name,
+      } as const;
+      await furniture.client.delete(first); // Out of order: it waits for its snapshot.
+      const kept = await snapshots.contentOf("kept");
+      await snapshots.remove("kept");
+      const ref = { kind: "VolumeSnapshotContent", name: kept.metadata.name } as const;
+      const left = await furniture.client.get(ref);
+      assert.deepEqual(left.metadata.finalizers, [finalizers.contentBound]);
+      assert.equal(left.metadata.annotations?.[annotations.beingDeleted], "yes");
+      await furniture.client.delete(ref);
+      await snapshots.untilGone(ref);
+      await furniture.csi.controller.deleteSnapshot({ snapshotId: kept.status?.snapshotHandle ?? "" });
+
+      await snapshots.take("hasty", "b", "delete");
+      await furniture.client.delete(snapshots.ref("hasty")); // Perhaps before, perhaps while it is cut.
+      await snapshots.untilGone(snapshots.ref("hasty"), 60_000);
+      await removeAll(names);
+      await kill(daemons);
+    });
+
+  test("a swap from upstream to ours and back with 100 snapshots in flight loses, leaks and blocks nothing", async () => {
+    const names = Array.from({ length: 100 }, (_, index) => `swap-${index}`);
+    const dropped = names.filter((_, index) => index % 10 === 9);
+    const kept = names.filter((name) => !dropped.includes(name));
+    await dropLeases();
+    let pair = startPair("upstream");
+    await takeAll(names);
+    await untilReadyCount(10);
+    await kill(pair);
+    assert.ok((await ready()) < 90, "too late: hardly any was in flight");
+    pair = startPair("ours");
+    await Promise.all(dropped.map((name) => furniture.client.delete(snapshots.ref(name))));
+    await untilReadyCount(50);
+    await kill(pair);
+    pair = startPair("upstream");
+    await untilReadyCount(kept.length);
+    for (const name of dropped) await snapshots.untilGone(snapshots.ref(name), 90_000);
+    for (const { metadata, spec } of (await furniture.client.list("VolumeSnapshotContent")).objects)
+      if (dropped.includes(spec.volumeSnapshotRef.name ?? ""))
+        await snapshots.untilGone({ kind: "VolumeSnapshotContent", name: metadata.name }, 60_000);
+    await assertOneEach(kept);
+    await kill(pair);
+    pair = startPair("ours");
+    await removeAll(kept);
+    await kill(pair);
+  });
+
+  test("two replicas, the leaders killed in a burst: every snapshot becomes ready once, with one at the driver", async () => {
+    const stop = new AbortController();
+    const relapsed = watchForRelapses(stop.signal);
+    await dropLeases();
+    const leaders = startPair("ours");
+    await until({ what: "both leases are held" }, async () =>
+      (await furniture.client.list("Lease", { namespace })).objects.length === 2 ? true : undefined,
+    );
+    const standbys = startPair("ours");
+    const names = Array.from({ length: 100 }, (_, index) => `burst-${index}`);
+    await takeAll(names);
+    await untilReadyCount(20);
+    await kill(leaders);
+    assert.ok((await ready()) < 100, "too late: the burst was over");
+    await untilReadyCount(names.length);
+    await assertOneEach(names);
+    await removeAll(names);
+    stop.abort();
+    assert.deepEqual(await relapsed, []);
+    await kill(standbys);
+  });
+
+  /** Those that killed pairs have left: nobody has to wait for them to run out. */
+  async function dropLeases(): Promise<void> {
+    for (const { metadata } of (await furniture.client.list("Lease", { namespace })).objects)
+      await furniture.client.delete({ kind: "Lease", namespace, name: metadata.name });
+  }
+
+  /** Snapshots that were ready and then said they were not. */
+  async function watchForRelapses(signal: AbortSignal): Promise<readonly string[]> {
+    const kind = "VolumeSnapshot" satisfies KindName;
+    const { resourceVersion } = await furniture.client.list(kind, { namespace });
+    const wasReady = new Set<string>();
+    const relapsed: string[] = [];
+    try {
+      for await (const event of furniture.client.watch(kind, { namespace, resourceVersion, signal })) {
+        if (event.kind !== "put") continue;
+        const { metadata, status } = event.object;
+        if (status?.readyToUse === true) wasReady.add(metadata.uid);
+        else if (wasReady.has(metadata.uid)) relapsed.push(metadata.name);
+      }
+    } catch (reason) {
+      if (!signal.aborted) throw reason;
+    }
+    return relapsed;
+  }
+});
