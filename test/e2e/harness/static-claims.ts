@@ -1,6 +1,7 @@
 /** Volumes that are there already, and claims bound to them: no provisioner takes part. */
 import assert from "node:assert/strict";
 import type { Node } from "./node.ts";
+import { until } from "./until.ts";
 
 export interface StaticClaim {
   readonly namespace: string;
@@ -36,6 +37,11 @@ export async function createStaticClaim(node: Pick<Node, "plane">, claim: Static
   await create(node, claimsPath(namespace), {
     metadata: { name },
     spec: { ...common, volumeName: volumeName(claim), resources: { requests: { storage: "1Mi" } } },
+  });
+  // A kubelet that finds a claim unbound looks again only after seconds.
+  await until({ what: `claim ${name} is bound` }, async () => {
+    const { text } = await node.plane.request("GET", `${claimsPath(namespace)}/${name}`);
+    return (JSON.parse(text) as { status?: { phase?: string } }).status?.phase === "Bound" ? true : undefined;
   });
 }
 
