@@ -32,8 +32,14 @@ export function applyJsonPatch(document: JsonValue, patch: JsonValue): JsonValue
   return operations.reduce((current, operation) => applied(current, operation, copy), clone(document));
 }
 
+const wordOf = (value: JsonValue): string =>
+  isObject(value) ? "object" : typeof value === "boolean" ? "bool" : typeof value;
+
 function operationsOf(patch: JsonValue): readonly Operation[] {
-  if (!Array.isArray(patch)) throw badRequest("json: cannot unmarshal object into Go value of type jsonpatch.Patch");
+  if (!Array.isArray(patch))
+    throw badRequest(
+      `error decoding patch: json: cannot unmarshal ${wordOf(patch)} into Go value of type []handlers.jsonPatchOp`,
+    );
   if (patch.length > operationsMax)
     throw tooLarge(`The allowed maximum operations in a JSON patch is ${operationsMax}, got ${patch.length}`);
   return patch.map((entry) => {

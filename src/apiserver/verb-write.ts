@@ -202,7 +202,7 @@ function patched(
     try {
       return fit(fitted, to, given);
     } catch (reason) {
-      throw reason instanceof Refusal && reason.status.code === 400 ? unfit(fitted, reason.message) : reason;
+      throw reason instanceof Refusal && reason.status.code === 400 ? unfit(fitted, bare(reason.message)) : reason;
     }
   }
 }
@@ -217,9 +217,21 @@ function patchResult(
   patcher: Serving["patcher"],
 ): JsonValue {
   if (kind === "json") return applyJsonPatch(old, value);
-  if (!isObject(value)) throw badRequest("Invalid JSON Patch");
+  if (!isObject(value))
+    throw badRequest(
+      `${kind === "merge" ? "error decoding patch: " : ""}json: cannot unmarshal ${jsonWord(value)} into Go value of type map[string]interface {}`,
+    );
   return kind === "merge" ? clone(applyMergePatch(old, value)) : clone(patcher.strategic(resource, old, value));
 }
+
+const jsonWord = (value: JsonValue): string =>
+  Array.isArray(value)
+    ? "array"
+    : typeof value === "boolean"
+      ? "bool"
+      : typeof value === "bigint"
+        ? "number"
+        : typeof value;
 
 /** A patch cannot turn an object into another kind. */
 function checkVersionKept(object: ApiObject, old: ApiObject): void {
@@ -229,6 +241,9 @@ function checkVersionKept(object: ApiObject, old: ApiObject): void {
       `unable to decode ${object.apiVersion}, Kind=${object.kind} into ${old.apiVersion}, Kind=${old.kind}`,
     );
 }
+
+/** What Go's decoder said, without the sentence that requests put before it. */
+const bare = (message: string): string => message.replace(/^.* cannot be handled as a [^:]*: /, "");
 
 const unfit = (result: JsonValue, why: string): Refusal =>
   invalid({ group: "", kind: "" }, "", [invalidField("patch", JSON.stringify(result), why)]);
@@ -242,14 +257,7 @@ function applied(
 ): ApiObject {
   const { resource, name, namespace } = call;
   if (!isObject(value)) throw badRequest("error decoding YAML: expected a mapping");
-  const configuration = asApplied(value, resource, name, namespace);
-  const unknown = fitApplied(configuration, resource);
-  judgeComplaints(
-    unknown.map((field) => `unknown field ${goQuote(field)}`),
-    query.fieldValidation,
-    call.warn,
-    (all) => badRequest(`error strict decoding YAML: ${all}`),
-  );
+  const configuration = asApplied(value, resource);
   const result = patcher.apply({
     resource,
     current: old,
@@ -259,23 +267,22 @@ function applied(
     subresource: call.subresource,
     time: rfc3339(call.table.now),
   });
+  result.metadata.name ??= name;
+  if (resource.scope === "namespace") result.metadata.namespace ??= namespace;
   fit(result, resource, gates);
   checkName(result, name);
   return result;
 }
 
-/** Applied fields are pruned but not defaulted: defaults are nobody's wish. */
-const fitApplied = (configuration: ApiObject, resource: Resource): readonly string[] =>
-  resource.shape()?.prune(configuration) ?? [];
+/** The core group has no name, and its slash all the same. */
+const slashed = (apiVersion: string): string => (apiVersion.includes("/") ? apiVersion : `/${apiVersion}`);
 
-function asApplied(value: JsonObject, resource: Resource, name: string, namespace: string): ApiObject {
+function asApplied(value: JsonObject, resource: Resource): ApiObject {
   const expected = apiVersionOf(resource.group, resource.version);
   const { apiVersion, kind } = value;
   const metadata = isObject(value.metadata) ? clone(value.metadata) : {};
   if (apiVersion !== expected || kind !== resource.kind)
-    throw badRequest(`invalid object type: ${String(apiVersion ?? "")}, Kind=${String(kind ?? "")}`);
-  metadata.name ??= name;
-  if (resource.scope === "namespace") metadata.namespace ??= namespace;
+    throw badRequest(`invalid object type: ${slashed(String(apiVersion ?? ""))}, Kind=${String(kind ?? "")}`);
   if (
     (metadata.managedFields ?? null) !== null &&
     Array.isArray(metadata.managedFields) &&

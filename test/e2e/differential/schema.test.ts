@@ -7,6 +7,7 @@ import { setUpThings } from "./scripts/custom.ts";
 import { definitionScripts } from "./scripts/definitions.ts";
 import { patchScripts } from "./scripts/patches.ts";
 import { ruleScripts } from "./scripts/rules.ts";
+import { snapshotScripts } from "./scripts/snapshots.ts";
 import { valueScripts } from "./scripts/values.ts";
 
 const scripts: readonly Script[] = [
@@ -14,6 +15,7 @@ const scripts: readonly Script[] = [
   ...valueScripts,
   ...definitionScripts,
   ...ruleScripts,
+  ...snapshotScripts(),
   ...patchScripts,
   ...applyScripts,
 ];

@@ -8,6 +8,7 @@
  */
 import { isObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
 import type { ApiObject, ApplyRequest, Resource, TrackRequest } from "../../contracts.ts";
+import { goJson } from "../../go-text.ts";
 import { badRequest, Refusal } from "../../status.ts";
 import type { SchemaNode } from "../node.ts";
 import {
@@ -25,6 +26,7 @@ import { capUpdaters, describeManager, identityOf, type Managers, printManagers,
 import { mergeApplied, removeFields } from "./merge.ts";
 import { namedMembers } from "./named.ts";
 import { compare, fieldsOf } from "./sets.ts";
+import { refuseUntyped } from "./typed.ts";
 
 const beforeFirstApply = "before-first-apply";
 const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
@@ -139,11 +141,13 @@ function updateManagers(
   const own = difference(touched, strip);
   if (isEmpty(own)) return;
   const fields = union(own, managers.get(id)?.fields ?? noFields());
-  managers.set(id, { ...self, time, fields });
+  // What is written through scale carries no date.
+  managers.set(id, { ...self, time: subresource === "scale" ? undefined : time, fields });
 }
 
 export function applyObject(schema: SchemaNode, request: ApplyRequest): ApiObject {
   checkApplied(request);
+  refuseUntyped(schema, request.applied);
   try {
     return tryApply(schema, request, request.force);
   } catch (reason) {
@@ -183,10 +187,24 @@ function tryApply(schema: SchemaNode, request: ApplyRequest, force: boolean): Ap
   const lost = yieldOwnership(managers, id, changed);
   if (!force && lost.size > 0) throw new Conflicts(lost, managers);
   const isSame = isEmpty(changed.touched) && isEmpty(changed.removed);
-  managers.set(id, { ...self, time: isSame && current !== undefined ? (last?.time ?? time) : time, fields: own });
+  managers.set(id, { ...self, time: isSame && current !== undefined ? last?.time : time, fields: own });
   capUpdaters(managers);
   const metadata = { ...(isObject(result.metadata) ? result.metadata : {}), managedFields: printManagers(managers) };
-  return { ...result, metadata } as unknown as ApiObject;
+  return withLastApplied({ ...result, metadata } as unknown as ApiObject, request);
+}
+
+/** kubectl's own record of what it applied stays true after it changed sides. */
+function withLastApplied(object: ApiObject, { manager, applied }: ApplyRequest): ApiObject {
+  const { annotations } = object.metadata;
+  if (manager !== "kubectl" || annotations?.[lastAppliedAnnotation] === undefined) return object;
+  const { [lastAppliedAnnotation]: _old, ...own } = applied.metadata.annotations ?? {};
+  const { annotations: _annotations, ...metadata } = applied.metadata;
+  const kept = Object.keys(own).length === 0 ? metadata : { ...metadata, annotations: own };
+  const record = `${goJson({ ...applied, metadata: kept })}\n`;
+  return {
+    ...object,
+    metadata: { ...object.metadata, annotations: { ...annotations, [lastAppliedAnnotation]: record } },
+  };
 }
 
 function managersBeforeApply(schema: SchemaNode, { resource, current, subresource, time }: ApplyRequest): Managers {

@@ -113,7 +113,7 @@ export function* members(fields: Fields, path = ""): Generator<string> {
 }
 
 /** ".spec", "[name=\"a\"]", "[=\"x\"]", "[0]": as conflicts name them. */
-function printElement(element: string): string {
+export function printElement(element: string): string {
   const text = element.slice(2);
   if (element.startsWith("f:")) return `.${text}`;
   if (element.startsWith("i:")) return `[${text}]`;

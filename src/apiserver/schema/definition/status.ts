@@ -2,6 +2,7 @@
 import { equal, isObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
 import type { ApiObject } from "../../contracts.ts";
 import { goQuote } from "../../go-text.ts";
+import { approvalOf, isProtectedGroup } from "./approval.ts";
 import { versionsOf } from "./spec.ts";
 import { type NamesView, object, objects, readNames, text, texts } from "./view.ts";
 
@@ -90,6 +91,7 @@ export function settledStatus(definition: JsonObject, taken: Taken, time: string
   const { acceptedNames, conflict } = decideNames(readNames(spec.names), readNames(status.acceptedNames), taken);
   const wasEstablished = isTrue(status, "Established");
   const wanted: Condition[] = [
+    ...approvalConditions(definition),
     conflict === undefined
       ? { type: "NamesAccepted", status: "True", reason: "NoConflicts", message: "no conflicts found" }
       : { type: "NamesAccepted", status: "False", ...conflict },
@@ -107,6 +109,19 @@ export function settledStatus(definition: JsonObject, taken: Taken, time: string
     );
   const storedVersions = withStored(texts(status.storedVersions), definition);
   return { conditions: mergeConditions(status.conditions, wanted, time), acceptedNames, storedVersions };
+}
+
+const approvalReasons = {
+  approved: { status: "True", reason: "ApprovedAnnotation" },
+  bypassed: { status: "False", reason: "UnapprovedAnnotation" },
+  missing: { status: "False", reason: "MissingAnnotation" },
+  invalid: { status: "False", reason: "InvalidAnnotation" },
+} as const;
+
+function approvalConditions(definition: JsonObject): readonly Condition[] {
+  if (!isProtectedGroup(text(object(definition.spec).group))) return [];
+  const { state, message } = approvalOf(definition);
+  return [{ type: "KubernetesAPIApprovalPolicyConformant", ...approvalReasons[state], message }];
 }
 
 const isTrue = (status: JsonObject, type: string): boolean =>

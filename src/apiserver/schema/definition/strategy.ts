@@ -1,14 +1,13 @@
 /** How a CustomResourceDefinition object is defaulted, prepared and judged: `Schemas.definitions`. */
-import { equal, isObject, type JsonObject } from "../../../base/json.ts";
+import { equal, isObject } from "../../../base/json.ts";
 import type { ApiObject, Context, FieldError, Schemas } from "../../contracts.ts";
 import { invalid, required } from "../../field-error.ts";
-import { goQuote } from "../../go-text.ts";
+import { approvalAnnotation, approvalOf, isProtectedGroup } from "./approval.ts";
 import { nameErrors, type RuleJudgeFor, specErrors } from "./spec.ts";
 import { namesTaken, settledStatus } from "./status.ts";
 import { object, objects, readNames, text, texts, viewOf } from "./view.ts";
 
 export const definitionsCollection = "apiextensions.k8s.io/customresourcedefinitions";
-const approvalAnnotation = "api-approved.kubernetes.io";
 const immutable = "field is immutable";
 
 export function createDefinitionStrategy(judgeFor: RuleJudgeFor): Schemas["definitions"] {
@@ -111,26 +110,11 @@ function storedVersionErrors(definition: ApiObject): readonly FieldError[] {
   ];
 }
 
-type Approval = "missing" | "bypassed" | "approved" | "invalid";
-
-function approvalOf(definition: JsonObject): Approval {
-  const value = text(object(object(definition.metadata).annotations)[approvalAnnotation]);
-  if (value === "") return "missing";
-  if (value.startsWith("unapproved")) return "bypassed";
-  return /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^/\s]+/.test(value) ? "approved" : "invalid";
-}
-
-/** Groups of the Kubernetes community may only be used with its approval. */
 function approvalErrors(definition: ApiObject, old: ApiObject | undefined): readonly FieldError[] {
-  const { group } = viewOf(definition);
-  if (!/(^|\.)(k8s|kubernetes)\.io$/.test(group)) return [];
-  const approval = approvalOf(definition);
-  if (old !== undefined && approvalOf(old) === approval) return [];
+  if (!isProtectedGroup(viewOf(definition).group)) return [];
+  const { state, message } = approvalOf(definition);
+  if (old !== undefined && approvalOf(old).state === state) return [];
   const field = `metadata.annotations[${approvalAnnotation}]`;
-  const see = "see https://github.com/kubernetes/enhancements/pull/1111";
-  const must = `protected groups must have approval annotation ${goQuote(approvalAnnotation)}`;
-  if (approval === "missing") return [required(field, `${must}, ${see}`)];
-  if (approval !== "invalid") return [];
-  const value = definition.metadata.annotations?.[approvalAnnotation];
-  return [invalid(field, value, `${must} with either a URL or a reason starting with "unapproved", ${see}`)];
+  if (state === "missing") return [required(field, message)];
+  return state === "invalid" ? [invalid(field, definition.metadata.annotations?.[approvalAnnotation], message)] : [];
 }
