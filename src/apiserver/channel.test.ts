@@ -39,3 +39,12 @@ test("a reader that waits is woken by the next item", async () => {
   channel.push(7);
   assert.deepEqual(await next, { value: 7, done: false });
 });
+
+test("a reader that leaves before it has read anything closes the channel", async () => {
+  let closed = 0;
+  const channel = createChannel<number>(2, () => {
+    closed += 1;
+  });
+  await channel[Symbol.asyncIterator]().return?.();
+  assert.equal(closed, 1);
+});

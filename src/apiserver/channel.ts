@@ -51,6 +51,16 @@ export function createChannel<T>(itemsMax: number, onClose: () => void): Channel
     get closed() {
       return closed;
     },
-    [Symbol.asyncIterator]: read,
+    [Symbol.asyncIterator]() {
+      const reading = read();
+      return {
+        next: () => reading.next(),
+        // A generator that has not begun ends without its `finally`.
+        async return() {
+          close();
+          return reading.return(undefined);
+        },
+      };
+    },
   };
 }

@@ -12,7 +12,7 @@ import { listQuery } from "./query.ts";
 import { attributesOf, type Parsed, parseRequest, type ResourcePath } from "./request.ts";
 import { scaleFrom } from "./scale.ts";
 import { notFound, Refusal, unauthorized } from "./status.ts";
-import { keyFor } from "./target.ts";
+import { keyFor, ownEntry } from "./target.ts";
 import { deleteCollection, deleteOne } from "./verb-delete.ts";
 import { connect, create, patch, update } from "./verb-write.ts";
 import type { WatchHub } from "./watch.ts";
@@ -168,11 +168,19 @@ function read({ registry }: HandlerParts, call: Call) {
   return fromStored(resource, stored.object);
 }
 
+const subresourceVerbs: Readonly<Record<string, string>> = {
+  GET: "get",
+  HEAD: "get",
+  PUT: "update",
+  PATCH: "patch",
+  POST: "create",
+};
+
 async function onSubresource(parts: HandlerParts, call: Call, headers: Headers): Promise<HttpResponse> {
   const { resource, subresource, request } = call;
-  const known = resource.subresources[subresource];
+  const known = ownEntry(resource.subresources, subresource);
   if (known === undefined) throw noSuchResource();
-  const verb = { GET: "get", HEAD: "get", PUT: "update", PATCH: "patch", POST: "create" }[request.method];
+  const verb = ownEntry(subresourceVerbs, request.method);
   if (verb === undefined || !known.verbs.some((allowed) => allowed === verb)) throw methodNotAllowed();
   if (verb === "create")
     return objectAnswer(201, resource, await connect(call, parts), call.answer, call.table, headers());

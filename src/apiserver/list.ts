@@ -8,6 +8,7 @@ import type { Answer } from "./negotiate.ts";
 import type { ListQuery } from "./query.ts";
 import { apiVersionOf } from "./rows.ts";
 import { badRequest, expired, Refusal } from "./status.ts";
+import { ownEntry } from "./target.ts";
 
 export interface Listing {
   readonly store: Store;
@@ -43,7 +44,7 @@ function readerOf(resource: Resource, field: string): (object: ApiObject) => str
   if (field === "metadata.name") return ({ metadata }) => metadata.name ?? "";
   if (field === "metadata.namespace" && resource.kind !== "Namespace")
     return ({ metadata }) => metadata.namespace ?? "";
-  const path = resource.strategy.fields?.[field];
+  const path = ownEntry(resource.strategy.fields, field);
   if (path !== undefined) return (object) => textAt(object, path.split("."));
   const onlyUsual = resource.strategy.fields === undefined;
   throw badRequest(

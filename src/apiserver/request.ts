@@ -2,6 +2,7 @@
 import type { HttpRequest } from "../base/http.ts";
 import type { Attributes } from "./contracts.ts";
 import { badRequest } from "./status.ts";
+import { ownEntry } from "./target.ts";
 
 export interface ResourcePath {
   readonly kind: "resource";
@@ -73,7 +74,7 @@ const verbsByMethod: Readonly<Record<string, string>> = {
 };
 
 export function verbOf(method: string, { name }: ResourcePath, query: URLSearchParams): string {
-  const verb = verbsByMethod[method] ?? method.toLowerCase();
+  const verb = ownEntry(verbsByMethod, method) ?? method.toLowerCase();
   const watching = query.has("watch") && query.get("watch") !== "false" && query.get("watch") !== "0";
   if (verb === "get" && name === "") return watching ? "watch" : "list";
   return verb === "delete" && name === "" ? "deletecollection" : verb;

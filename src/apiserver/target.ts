@@ -12,3 +12,7 @@ export interface Target {
 
 export const keyFor = ({ resource, namespace }: Omit<Target, "name">, name: string): Key =>
   keyIn(resource.scope === "namespace" ? namespace : undefined, name);
+
+/** The words in a path are the client's: "constructor" must not find what every object inherits. */
+export const ownEntry = <T>(record: Readonly<Record<string, T>> | undefined, key: string): T | undefined =>
+  record !== undefined && Object.hasOwn(record, key) ? record[key] : undefined;

@@ -1,7 +1,7 @@
 /** create, update and patch. */
 
 import { textOf } from "../base/http.ts";
-import { applyMergePatch, clone, isObject, type JsonObject, type JsonValue } from "../base/json.ts";
+import { applyMergePatch, clone, isObject, type JsonObject, type JsonValue, print } from "../base/json.ts";
 import { rfc3339 } from "../base/time.ts";
 import type { Call, Serving } from "./call.ts";
 import { managerOf } from "./call.ts";
@@ -16,6 +16,7 @@ import type { Written } from "./registry.ts";
 import { apiVersionOf } from "./rows.ts";
 import { objectFromScale, scaleFrom, scaleResource } from "./scale.ts";
 import { badRequest, invalid, Refusal, unsupportedMediaType } from "./status.ts";
+import { ownEntry } from "./target.ts";
 
 const statedWords = ["fieldManager", "fieldValidation"];
 
@@ -49,7 +50,7 @@ export async function connect(call: Call, serving: Serving): Promise<ApiObject> 
   const query = writeQuery(call.query, "CreateOptions");
   const { resource, subresource, name, namespace } = call;
   const action = resource.strategy.connect;
-  const kind = resource.subresources[subresource]?.kind;
+  const kind = ownEntry(resource.subresources, subresource)?.kind;
   if (action === undefined || kind === undefined)
     throw new Refusal(
       501,
@@ -122,7 +123,7 @@ const patchTypes: Readonly<Record<string, PatchKind>> = {
 
 function patchKind({ request, resource }: Call): PatchKind {
   const type = (request.headers["content-type"] ?? "").split(";")[0]?.trim() ?? "";
-  const kind = patchTypes[type];
+  const kind = ownEntry(patchTypes, type);
   if (kind === undefined) throw unsupportedMediaType("415: Unsupported Media Type", {});
   if (kind === "strategic" && resource.definition !== undefined) {
     const accepted = Object.keys(patchTypes).filter((name) => patchTypes[name] !== "strategic");
@@ -246,7 +247,7 @@ function checkVersionKept(object: ApiObject, old: ApiObject): void {
 const bare = (message: string): string => message.replace(/^.* cannot be handled as a [^:]*: /, "");
 
 const unfit = (result: JsonValue, why: string): Refusal =>
-  invalid({ group: "", kind: "" }, "", [invalidField("patch", JSON.stringify(result), why)]);
+  invalid({ group: "", kind: "" }, "", [invalidField("patch", print(result), why)]);
 
 function applied(
   call: Call,
