@@ -227,7 +227,11 @@ const failures: readonly { given: string; handler: Handler; says: RegExp }[] = [
     handler: async () => ({ status: 200, headers: {}, body: "<html>" }),
     says: /not JSON/,
   },
-  { given: "answers an error", handler: async () => ({ status: 500, headers: {}, body: "boom" }), says: /500: boom/ },
+  {
+    given: "answers an error",
+    handler: async () => ({ status: 500, headers: {}, body: "boom" }),
+    says: /an error on the server \("boom"\) has prevented/,
+  },
   { given: "breaks off", handler: () => Promise.reject(new Error("socket hang up")), says: /socket hang up/ },
   {
     given: "answers for another question",

@@ -83,21 +83,40 @@ export async function ask(
     () => undefined,
   );
   try {
-    const answer = await Promise.race([
+    const { status, text } = await Promise.race([
       post(reach({ url, authority }), url, question, signal),
       new Promise<never>((_, reject) => {
         signal.addEventListener("abort", () => reject(signal.reason), { once: true });
       }),
-    ]);
-    return answer;
-  } catch (reason) {
-    throw new Error(`Post ${print(String(url))}: ${Fault.from(reason).message}`, { cause: reason });
+    ]).catch((reason: unknown) => {
+      throw new Error(`Post ${print(String(url))}: ${Fault.from(reason).message}`, { cause: reason });
+    });
+    return answerIn(status, text);
   } finally {
     own.abort();
   }
 }
 
-async function post(handler: Handler, url: URL, question: JsonValue, signal: AbortSignal): Promise<JsonValue> {
+const shownTextMax = 200;
+
+function answerIn(status: number, text: string): JsonValue {
+  if (status < 200 || status > 299)
+    throw new Error(
+      `an error on the server (${print(text.slice(0, shownTextMax))}) has prevented the request from succeeding`,
+    );
+  try {
+    return parse(text);
+  } catch (reason) {
+    throw new Error("the webhook's answer is not JSON", { cause: reason });
+  }
+}
+
+async function post(
+  handler: Handler,
+  url: URL,
+  question: JsonValue,
+  signal: AbortSignal,
+): Promise<{ readonly status: number; readonly text: string }> {
   const response = await handler({
     method: "POST",
     path: `${url.pathname}${url.search}`,
@@ -105,12 +124,5 @@ async function post(handler: Handler, url: URL, question: JsonValue, signal: Abo
     body: print(question),
     signal,
   });
-  const text = await readAll(response.body);
-  if (response.status < 200 || response.status > 299)
-    throw new Fault("Lost", `the webhook answered ${response.status}: ${text.slice(0, 200)}`);
-  try {
-    return parse(text);
-  } catch (reason) {
-    throw new Fault("Lost", "the webhook's answer is not JSON", { cause: reason });
-  }
+  return { status: response.status, text: await readAll(response.body) };
 }

@@ -36,6 +36,17 @@ export const accepted: readonly { readonly why: string; readonly change: (text: 
       text.replace(/( is immutable after creation| it was previously negative\)|for bound claims)\n[\s\S]*$/, "$1"),
   },
   {
+    why: "why a webhook's answer cannot be read, or its patch not applied, is said in our own words",
+    change: (text) =>
+      text
+        .replace(/couldn't get version\/kind; json parse error: .*|the webhook's answer is not JSON/, "<not JSON>")
+        .replace(/EOF$|the connection to \S+ was cut before the answer was complete \(ECONNRESET\)$/, "<cut>")
+        .replace(
+          /add operation does not apply: .*|the server rejected our request due to an error in our request$/,
+          "<does not apply>",
+        ),
+  },
+  {
     why: "a validating webhook is shown a new claim's phase, which the real server fills in only when it stores the claim",
     change: (text) => text.replaceAll('"status":{"phase":"Pending"}', '"status":{}'),
   },

@@ -41,8 +41,8 @@ const inForce = (kind: "mutating" | "validating", ...webhooks: readonly JsonObje
 const over = (kind: "mutating" | "validating"): Step => remove(`${configurations(kind)}/$ID`, { codeOnly: true });
 
 const denials = ["deny", "deny-reason", "deny-message", "deny-details", "deny-success", "deny-warn", "warn", "allow"];
-const patches = ["patch", "patch-unknown", "patch-invalid", "patch-untyped", "patch-empty"];
-const failures = ["wrong-uid", "hang"];
+const patches = ["patch", "patch-unknown", "patch-invalid", "patch-untyped", "patch-empty", "patch-nowhere"];
+const failures = ["wrong-uid", "hang", "boom", "garbage", "nothing", "broken"];
 
 const configurationsToJudge: Readonly<Record<string, JsonObject>> = {
   "nothing special": {},
