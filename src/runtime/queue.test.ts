@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { test } from "node:test";
 import fc from "fast-check";
 import { createVirtualWorld } from "../../test/virtual-world.ts";
@@ -268,3 +269,12 @@ test("whatever is put into the heap comes out by date, then by arrival", () =>
       );
     }),
   ));
+
+test("however many wait for a key, their signal is listened to once, and all of them leave when it aborts", async () => {
+  const queue = createQueue({ world: createVirtualWorld(1), backoff: { startMs: 1, maxMs: 1 } });
+  const stop = new AbortController();
+  const waiting = Array.from({ length: 1_000 }, () => queue.next(stop.signal));
+  assert.equal(getEventListeners(stop.signal, "abort").length, 1);
+  stop.abort();
+  assert.deepEqual(new Set(await Promise.all(waiting)), new Set([undefined]));
+});

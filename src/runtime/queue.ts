@@ -58,6 +58,11 @@ export interface QueueStats {
   readonly runningMs: readonly Millis[];
 }
 
+interface Taker {
+  readonly signal: AbortSignal;
+  take(key: Key | undefined): void;
+}
+
 export function createQueue({ world, backoff, observer, keysMax = limits.queueKeysMax, onRoom }: QueueOptions): Queue {
   const waiting = createHeap();
   /** Since when each key runs. */
@@ -65,7 +70,8 @@ export function createQueue({ world, backoff, observer, keysMax = limits.queueKe
   /** Keys that were added while they ran, and for when. */
   const again = new Map<Key, Millis>();
   const failures = new Map<Key, number>();
-  const takers = new Set<(key: Key) => void>();
+  const takers = new Set<Taker>();
+  const heard = new WeakSet<AbortSignal>();
   let alarm: { readonly at: Millis; readonly cancel: AbortController } | undefined;
   let refused = false;
 
@@ -92,7 +98,7 @@ export function createQueue({ world, backoff, observer, keysMax = limits.queueKe
       running.set(first.key, now);
       observer?.started(now - first.at);
       takers.delete(taker);
-      taker(first.key);
+      taker.take(first.key);
     }
     setAlarm();
     if (refused && waiting.size + running.size <= keysMax / 2) {
@@ -115,6 +121,21 @@ export function createQueue({ world, backoff, observer, keysMax = limits.queueKe
       dispatch();
     };
     world.sleep(at - world.elapsed(), own.cancel.signal).then(ring, () => undefined);
+  };
+
+  /** One listener for all who wait: a thousand of them on one signal would be looked through at every wait. */
+  const hear = (signal: AbortSignal): void => {
+    if (heard.has(signal)) return;
+    heard.add(signal);
+    const dismiss = (): void => {
+      for (const taker of takers)
+        if (taker.signal === signal) {
+          takers.delete(taker);
+          taker.take(undefined);
+        }
+      setAlarm();
+    };
+    signal.addEventListener("abort", dismiss, { once: true });
   };
 
   const stats = (): QueueStats => {
@@ -146,17 +167,8 @@ export function createQueue({ world, backoff, observer, keysMax = limits.queueKe
     next: (signal) =>
       new Promise((resolve) => {
         if (signal.aborted) return resolve(undefined);
-        const leave = (): void => {
-          takers.delete(taker);
-          setAlarm();
-          resolve(undefined);
-        };
-        const taker = (key: Key): void => {
-          signal.removeEventListener("abort", leave);
-          resolve(key);
-        };
-        signal.addEventListener("abort", leave, { once: true });
-        takers.add(taker);
+        hear(signal);
+        takers.add({ signal, take: resolve });
         dispatch();
       }),
     done(key) {
