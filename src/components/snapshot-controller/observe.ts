@@ -41,8 +41,8 @@ export interface SnapshotView {
 
 export interface ClaimView {
   readonly claim: PersistentVolumeClaim;
-  /** All snapshots, ready or not, that name this claim as their source. */
-  readonly snapshots: readonly SnapshotView[];
+  /** The snapshots that name this claim as their source and are not ready, seen one by one as far as somebody looks. */
+  readonly snapshots: Iterable<SnapshotView>;
 }
 
 export interface ContentView {
@@ -77,10 +77,9 @@ export interface SnapshotOptions {
 /** The secondary indexes observe looks things up by; index.ts hands them to the stores. */
 export const indexes = {
   VolumeSnapshot: {
-    claim: ({ metadata, spec }: VolumeSnapshot) =>
-      spec.source.persistentVolumeClaimName
-        ? keyIn(metadata.namespace, spec.source.persistentVolumeClaimName)
-        : undefined,
+    claim: (snapshot: VolumeSnapshot) => claimKeyOf(snapshot),
+    /** Of a ready snapshot nothing is cut any more, so its claim need not look at it. */
+    unreadyOf: (snapshot: VolumeSnapshot) => (snapshot.status?.readyToUse === true ? undefined : claimKeyOf(snapshot)),
     /** Snapshots without a class stand under "". */
     class: ({ spec }: VolumeSnapshot) => spec.volumeSnapshotClassName ?? "",
     content: (snapshot: VolumeSnapshot) => contentNameOf(snapshot),
@@ -96,6 +95,9 @@ export const indexes = {
 /** The sidecar has not said anything about the content that a user should hear of. */
 export const isSilent = ({ status }: VolumeSnapshotContent): boolean =>
   status?.readyToUse !== true && status?.creationTime === undefined && status?.error === undefined;
+
+const claimKeyOf = ({ metadata, spec }: VolumeSnapshot): Key | undefined =>
+  spec.source.persistentVolumeClaimName ? keyIn(metadata.namespace, spec.source.persistentVolumeClaimName) : undefined;
 
 const snapshotGroup = "snapshot.storage.k8s.io";
 
@@ -176,10 +178,21 @@ export function observeClaim(
 ): ClaimView | undefined {
   const claim = stores.PersistentVolumeClaim.get(key);
   if (claim === undefined) return undefined;
-  const snapshots = stores.VolumeSnapshot.keysBy("claim", keyOf(claim)).map((snapshotKey) =>
-    observeSnapshot(stores, options, snapshotKey, nowMs),
-  );
-  return { claim, snapshots: snapshots.filter((view): view is SnapshotView => view !== undefined) };
+  const keys = stores.VolumeSnapshot.keysBy("unreadyOf", keyOf(claim));
+  return { claim, snapshots: seenOneByOne(stores, options, keys, nowMs) };
+}
+
+/** A claim may have thousands of snapshots, and one of them is often enough to decide. */
+function* seenOneByOne(
+  stores: SnapshotCaches,
+  options: SnapshotOptions,
+  keys: readonly Key[],
+  nowMs: Millis,
+): Generator<SnapshotView> {
+  for (const key of keys) {
+    const view = observeSnapshot(stores, options, key, nowMs);
+    if (view !== undefined) yield view;
+  }
 }
 
 export function observeContent(stores: SnapshotCaches, key: Key): ContentView | undefined {

@@ -14,7 +14,7 @@ const kind = "PersistentVolumeClaim";
 
 export function planClaim({ claim, snapshots }: ClaimView): Plan {
   const isProtected = claim.metadata.finalizers?.includes(finalizers.claimAsSource) === true;
-  const isNeeded = snapshots.some(needsClaim);
+  const isNeeded = Iterator.from(snapshots).some(needsClaim);
   if (isProtected === isNeeded) return nothing;
   // A claim on its way out takes no new finalizers; the API server would refuse.
   if (isNeeded && claim.metadata.deletionTimestamp !== undefined) return nothing;
