@@ -33,6 +33,9 @@ export const limits = {
   leaseReleaseMsMax: 5_000,
   eventsWaitingMax: 4_096,
   eventLingerMs: 500,
+  /** Between two events, so many times as long as the first took. */
+  eventPausesPerAnswer: 4,
+  eventPauseMsMax: 1_000,
   eventTriesMax: 12,
   eventRetryMsMin: 500,
   eventRetryMsMax: 10_000,

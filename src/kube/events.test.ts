@@ -242,3 +242,25 @@ test("a long message is cut", async () => {
   await settle();
   assert.equal(kube.stored("Event")[0]?.message?.length, 1_024);
 });
+
+test("a server that answers late gets events less often, and all of them in the end", async () => {
+  const answerMs = 50;
+  const { world, kube, record } = setUp((_call, when) => (when === "before" ? world.sleep(answerMs) : undefined));
+  for (const name of ["a", "b", "c"]) record(anObject(name), anEvent());
+  await world.advance(limits.eventLingerMs + answerMs);
+  assert.equal(kube.calls.length, 1);
+  await world.advance(answerMs * limits.eventPausesPerAnswer - 1);
+  assert.equal(kube.calls.length, 1);
+  await world.advance(1);
+  assert.equal(kube.calls.length, 2);
+  await world.advance(10 * answerMs);
+  assert.equal(kube.stored("Event").length, 3);
+});
+
+test("whoever closes does not wait between events", async () => {
+  const { world, kube, record, recorder } = setUp((_call, when) => (when === "before" ? world.sleep(50) : undefined));
+  for (const name of ["a", "b", "c"]) record(anObject(name), anEvent());
+  void recorder.close(1_000);
+  await world.advance(150);
+  assert.equal(kube.stored("Event").length, 3);
+});

@@ -1,6 +1,7 @@
 /**
  * Events for people: `kubectl describe` shows them. A courtesy, so recording one returns at once and cannot fail, whatever
- * the API server does; a bounded number waits to be sent, one after the other, in the background.
+ * the API server does; a bounded number waits to be sent, one after the other, in the background, where it takes a small
+ * part of one connection and the less of it the longer the server takes to answer.
  */
 import type { EventText } from "../api/plan.ts";
 import type { Draft, Event, KubeObject } from "../api/types.ts";
@@ -93,9 +94,17 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     for (const [key, waiting] of queue) {
       if (over.signal.aborted) break;
       queue.delete(key);
+      const startedAt = world.elapsed();
       await send(key, waiting);
+      await breathe(world.elapsed() - startedAt);
     }
     draining = undefined; // In the same step in which the queue was seen empty: whoever comes next starts anew.
+  };
+
+  /** A server that is busy with the work itself answers late, and is then left alone for longer. */
+  const breathe = async (tookMs: Millis): Promise<void> => {
+    const ms = Math.min(tookMs * limits.eventPausesPerAnswer, limits.eventPauseMsMax);
+    if (ms > 0) await world.sleep(ms, hurry.signal).catch(() => undefined);
   };
 
   const send = async (key: string, waiting: Waiting): Promise<void> => {
