@@ -132,12 +132,6 @@ function summary(text: string): string {
     : bytes.toString("hex");
 }
 
-export interface Fitted {
-  readonly object: ApiObject;
-  /** What strict decoding objects to. */
-  readonly complaints: readonly string[];
-}
-
 export interface Decoding {
   readonly gates: FeatureGates;
   readonly decodeProtobuf: DecodeProtobuf;

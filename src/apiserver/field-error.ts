@@ -100,12 +100,6 @@ export const tooMany = (field: string, actual: number, max: number): FieldError 
   value: actual < 0 ? omitted : actual,
   detail: max < 0 ? "has too many items" : `must have at most ${max} ${max === 1 ? "item" : "items"}`,
 });
-export const internalError = (field: string, detail: string): FieldError => ({
-  type: "InternalError",
-  field,
-  value: detail,
-  detail,
-});
 
 const valueless: ReadonlySet<FieldErrorType> = new Set([
   "FieldValueRequired",

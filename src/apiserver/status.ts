@@ -82,14 +82,6 @@ export const forbidden = (resource: Named, name: string, why: string): Refusal =
 export const notFound = (resource: Named, name: string): Refusal =>
   new Refusal(404, "NotFound", `${quoted(resource, name)} not found`, detailsOf(resource, name));
 
-export const methodNotSupported = (resource: Named, action: string): Refusal =>
-  new Refusal(
-    405,
-    "MethodNotAllowed",
-    `${action} is not supported on resources of kind "${qualified(resource.plural, resource.group)}"`,
-    detailsOf(resource, ""),
-  );
-
 export const alreadyExists = (resource: Named, name: string): Refusal =>
   new Refusal(409, "AlreadyExists", `${quoted(resource, name)} already exists`, detailsOf(resource, name));
 

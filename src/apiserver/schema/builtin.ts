@@ -40,7 +40,6 @@ function readField(text: string): FieldFacts {
 
 export const definitionOf = (group: string, version: string, kind: string): string | undefined =>
   kinds[`${group}/${version}/${kind}`];
-export const definitionNames = (): readonly string[] => Object.keys(definitions);
 export const factsOf = (definition: string): ReadonlyMap<string, FieldFacts> =>
   new Map(Object.entries(definitions[definition]?.f ?? {}).map(([name, text]) => [name, readField(text)]));
 export const mapTypeOf = (definition: string): string | undefined => definitions[definition]?.M;
