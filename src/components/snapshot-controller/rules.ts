@@ -83,7 +83,7 @@ const contentIsOurs: SnapshotRule = ({ snapshot, content, source }) => {
   const { namespace, name, uid } = content.spec.volumeSnapshotRef;
   return violation(
     "SnapshotContentMisbound",
-    `VolumeSnapshotContent [${content.metadata.name}] is bound to a different snapshot: its spec.volumeSnapshotRef names ${namespace}/${name}${uid ? ` (uid ${uid})` : ""}, this is ${keyOf(snapshot)} (uid ${snapshot.metadata.uid})`,
+    `VolumeSnapshotContent [${content.metadata.name}] is bound to a different snapshot: its spec.volumeSnapshotRef names ${namespace}/${name}${uid ? ` (uid ${uid})` : ""}, this is ${keyOf(snapshot)} (uid ${snapshot.metadata.uid}); name a content of your own`,
   );
 };
 
@@ -138,7 +138,10 @@ const volumeIsTheClaims: SnapshotRule = (view) => {
       `volume ${name} does not point back at the claim (spec.claimRef names ${ref?.namespace}/${ref?.name}): it is bound to another`,
     );
   return volume.spec?.csi === undefined
-    ? creationFailure(view, `snapshotting non-CSI volumes is not supported: volume ${name} has no spec.csi`)
+    ? creationFailure(
+        view,
+        `snapshotting non-CSI volumes is not supported: volume ${name} has no spec.csi; name a claim of a CSI driver`,
+      )
     : undefined;
 };
 

@@ -7,7 +7,7 @@ import { type ControlPlane, startControlPlane } from "./control-plane.ts";
 import { type DirectoryDriverOptions, startDirectoryDriver } from "./directory-driver.ts";
 import { startEmbeddedServer } from "./embedded.ts";
 import { type HostpathOptions, startHostpath } from "./hostpath.ts";
-import type { Instance } from "./instance.ts";
+import type { Daemon, Instance } from "./instance.ts";
 import { snapshotsOf } from "./snapshots.ts";
 import { startUpstream, unthrottled } from "./upstream.ts";
 
@@ -64,6 +64,7 @@ function end(connection: Connection, server: { stop(): void }): void {
 export type Stand = ReturnType<typeof snapshotsOf> & {
   readonly furniture: Furniture;
   readonly driver: Driver;
+  readonly sidecar: Daemon;
   /** Names of the two classes. */
   readonly classes: { readonly delete: string; readonly retain: string };
 };
@@ -81,12 +82,12 @@ export async function standFor(
     driver: driver.driver,
     namespace: "default",
   };
-  startComponent(place, "csi-snapshotter", [`--csi-address=${driver.socket}`, ...sidecarFlags]);
+  const sidecar = startComponent(place, "csi-snapshotter", [`--csi-address=${driver.socket}`, ...sidecarFlags]);
   const name = shortName(driver);
   const classes = { delete: `delete-${name}`, retain: `retain-${name}` };
   await aClassFor(furniture, classes.delete, "Delete");
   await aClassFor(furniture, classes.retain, "Retain");
-  return { ...snapshotsOf(furniture), furniture, driver, classes };
+  return { ...snapshotsOf(furniture), furniture, driver, sidecar, classes };
 }
 
 /** A storage class of the driver's name, and upstream's csi-provisioner to serve it. */

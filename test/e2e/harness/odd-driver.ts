@@ -1,0 +1,108 @@
+/** A CSI driver inside the test that answers what the test wants, and remembers what it was asked. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { Fault } from "../../../src/base/fault.ts";
+import { silent } from "../../../src/base/log.ts";
+import { realWorld } from "../../../src/base/world.ts";
+import {
+  ControllerServiceCapability_RPC_Type as Can,
+  Controller,
+  type CreateSnapshotRequest,
+  Identity,
+  PluginCapability_Service_Type as Serves,
+} from "../../../src/csi/gen/csi_pb.js";
+import { serve } from "../../../src/csi/serve.ts";
+import { createCsiServer } from "../../../src/csi/server.ts";
+import type { Driver } from "./stands.ts";
+
+export interface OddSnapshot {
+  readonly snapshotId: string;
+  readonly sourceVolumeId: string;
+  readonly sizeBytes: bigint;
+  readonly readyToUse: boolean;
+  readonly creationTime: { readonly seconds: bigint; readonly nanos: number };
+}
+
+/** What is wrong with the answer about a volume's snapshot: given the right answer and how often it was asked. */
+export type Oddity = (right: OddSnapshot, asked: number) => Partial<OddSnapshot>;
+
+export interface OddDriver extends Driver {
+  /** By volume handle; a volume without one is served well. Taking it away mends the driver. */
+  readonly oddities: Map<string, Oddity>;
+  readonly snapshots: Map<string, OddSnapshot>;
+  readonly asked: CreateSnapshotRequest[];
+  close(): Promise<void>;
+}
+
+const abilities = [Can.CREATE_DELETE_VOLUME, Can.CREATE_DELETE_SNAPSHOT, Can.LIST_SNAPSHOTS];
+
+export async function startOddDriver(folder: string, driver = "odd.example.com"): Promise<OddDriver> {
+  mkdirSync(join(folder, driver));
+  const socket = join(folder, driver, "csi.sock");
+  const stop = new AbortController();
+  const oddities: OddDriver["oddities"] = new Map();
+  const snapshots: OddDriver["snapshots"] = new Map();
+  const asked: CreateSnapshotRequest[] = [];
+  const timesAsked = (name: string): number => asked.filter((request) => request.name === name).length;
+  const services = [
+    serve(Identity, {
+      getPluginInfo: () => ({ name: driver }),
+      getPluginCapabilities: () => ({
+        capabilities: [{ type: { case: "service" as const, value: { type: Serves.CONTROLLER_SERVICE } } }],
+      }),
+      probe: () => ({}),
+    }),
+    serve(Controller, {
+      controllerGetCapabilities: () => ({
+        capabilities: abilities.map((type) => ({ type: { case: "rpc" as const, value: { type } } })),
+      }),
+      createVolume: ({ name }) => ({ volume: { volumeId: name, capacityBytes: 2n ** 20n } }),
+      createSnapshot(request) {
+        asked.push(request);
+        const { name, sourceVolumeId } = request;
+        if (sourceVolumeId === "") throw new Fault("InvalidArgument", "source_volume_id is empty");
+        const right = snapshots.get(name) ?? rightAnswer(name, sourceVolumeId);
+        snapshots.set(name, right);
+        return { snapshot: { ...right, ...oddities.get(sourceVolumeId)?.(right, timesAsked(name)) } };
+      },
+      deleteSnapshot({ snapshotId }) {
+        for (const [name, known] of snapshots) if (known.snapshotId === snapshotId) snapshots.delete(name);
+        return {};
+      },
+      listSnapshots: ({ snapshotId }) => ({
+        entries: [...snapshots.values()]
+          .filter((known) => snapshotId === "" || known.snapshotId === snapshotId)
+          .map((snapshot) => ({ snapshot })),
+      }),
+    }),
+  ];
+  const server = await createCsiServer({
+    address: socket,
+    services,
+    log: silent,
+    world: realWorld,
+    signal: stop.signal,
+  });
+  return {
+    driver,
+    socket,
+    oddities,
+    snapshots,
+    asked,
+    dataOf: () => {
+      throw new Error("this driver keeps no data");
+    },
+    close: () => {
+      stop.abort();
+      return server.closed;
+    },
+  };
+}
+
+const rightAnswer = (name: string, sourceVolumeId: string): OddSnapshot => ({
+  snapshotId: `id-of-${name}`,
+  sourceVolumeId,
+  sizeBytes: 2n ** 20n,
+  readyToUse: true,
+  creationTime: { seconds: BigInt(Math.floor(realWorld.now() / 1000)), nanos: 1 },
+});
