@@ -21,14 +21,21 @@ export function usageOf(pid: number): Usage {
 }
 
 /** Processor time by program of every process whose command line names the folder. */
-export function cpuByProgram(folder: string): ReadonlyMap<string, number> {
+export const cpuByProgram = (folder: string): ReadonlyMap<string, number> =>
+  sumByProgram(folder, ({ cpuSeconds }) => cpuSeconds);
+
+/** Memory of every process whose command line names the folder. */
+export const rssMibIn = (folder: string): number =>
+  [...sumByProgram(folder, ({ rssMib }) => rssMib).values()].reduce((sum, mib) => sum + mib, 0);
+
+function sumByProgram(folder: string, figure: (usage: Usage) => number): ReadonlyMap<string, number> {
   const sums = new Map<string, number>();
   for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
     try {
       const [program = "", ...args] = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
       if (!args.some((arg) => arg.includes(folder))) continue;
       const name = basename(program);
-      sums.set(name, (sums.get(name) ?? 0) + usageOf(Number(pid)).cpuSeconds);
+      sums.set(name, (sums.get(name) ?? 0) + figure(usageOf(Number(pid))));
     } catch {
       // It has ended between two looks.
     }

@@ -2,47 +2,47 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createChannel } from "./channel.ts";
 
-test("items come out in order, and the end comes after them", async () => {
-  const channel = createChannel<number>(10, () => undefined);
-  channel.push(1);
-  channel.push(2);
+test("texts come out in order and together, and the end comes after them", async () => {
+  const channel = createChannel(10, () => undefined);
+  channel.push("1");
+  channel.push("2");
   channel.close();
-  assert.equal(channel.push(3), false);
-  assert.deepEqual(await Array.fromAsync(channel), [1, 2]);
+  assert.equal(channel.push("3"), false);
+  assert.deepEqual(await Array.fromAsync(channel), ["12"]);
 });
 
 test("a reader too far behind is let go, and nothing is kept for it", async () => {
   let closed = 0;
-  const channel = createChannel<number>(2, () => {
+  const channel = createChannel(2, () => {
     closed += 1;
   });
-  assert.deepEqual([1, 2, 3].map(channel.push), [true, true, false]);
+  assert.deepEqual(["1", "2", "3"].map(channel.push), [true, true, false]);
   assert.equal(closed, 1);
   assert.deepEqual(await Array.fromAsync(channel), []);
 });
 
 test("a reader that stops reading closes the channel once", async () => {
   let closed = 0;
-  const channel = createChannel<number>(2, () => {
+  const channel = createChannel(2, () => {
     closed += 1;
   });
-  channel.push(1);
+  channel.push("1");
   for await (const _ of channel) break;
   channel.close();
   assert.equal(closed, 1);
 });
 
-test("a reader that waits is woken by the next item", async () => {
-  const channel = createChannel<number>(2, () => undefined);
+test("a reader that waits is woken by the next text", async () => {
+  const channel = createChannel(2, () => undefined);
   const next = channel[Symbol.asyncIterator]().next();
   await Promise.resolve();
-  channel.push(7);
-  assert.deepEqual(await next, { value: 7, done: false });
+  channel.push("7");
+  assert.deepEqual(await next, { value: "7", done: false });
 });
 
 test("a reader that leaves before it has read anything closes the channel", async () => {
   let closed = 0;
-  const channel = createChannel<number>(2, () => {
+  const channel = createChannel(2, () => {
     closed += 1;
   });
   await channel[Symbol.asyncIterator]().return?.();

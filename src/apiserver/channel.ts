@@ -1,13 +1,16 @@
-/** A bounded queue that one side fills and the other side iterates; closing it ends the iteration after what is queued. */
-export interface Channel<T> extends AsyncIterable<T> {
-  /** False when the reader is too far behind: the item is lost and the channel closed. */
-  push(item: T): boolean;
+/**
+ * A bounded queue of text that one side fills and the other side iterates; closing it ends the iteration after what is
+ * queued. What has gathered since the reader last looked comes as one piece: a slow reader has fewer, larger writes.
+ */
+export interface Channel extends AsyncIterable<string> {
+  /** False when the reader is too far behind: the text is lost and the channel closed. */
+  push(text: string): boolean;
   close(): void;
   readonly closed: boolean;
 }
 
-export function createChannel<T>(itemsMax: number, onClose: () => void): Channel<T> {
-  const items: T[] = [];
+export function createChannel(textsMax: number, onClose: () => void): Channel {
+  let texts: string[] = [];
   let closed = false;
   let wake: (() => void) | undefined;
 
@@ -18,12 +21,16 @@ export function createChannel<T>(itemsMax: number, onClose: () => void): Channel
     wake?.();
   }
 
-  async function* read(): AsyncGenerator<T> {
+  async function* read(): AsyncGenerator<string> {
     try {
       for (;;) {
-        // Everything queued so far goes out before waiting again: one wake-up may serve many items.
-        for (let at = 0; at < items.length; at += 1) yield items[at] as T;
-        items.length = 0;
+        if (texts.length > 0) {
+          const [first = ""] = texts;
+          const piece = texts.length === 1 ? first : texts.join("");
+          texts = [];
+          yield piece;
+          continue;
+        }
         if (closed) return;
         await new Promise<void>((resolve) => {
           wake = resolve;
@@ -36,14 +43,14 @@ export function createChannel<T>(itemsMax: number, onClose: () => void): Channel
   }
 
   return {
-    push(item) {
+    push(text) {
       if (closed) return false;
-      if (items.length >= itemsMax) {
-        items.length = 0;
+      if (texts.length >= textsMax) {
+        texts = [];
         close();
         return false;
       }
-      items.push(item);
+      texts.push(text);
       wake?.();
       return true;
     },

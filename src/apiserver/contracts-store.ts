@@ -70,12 +70,19 @@ export interface StoreEvent {
   readonly before: Stored | undefined;
 }
 
+export interface Page {
+  readonly items: readonly Stored[];
+  readonly left: number;
+}
+
 export interface Store {
   /** The newest version given out. */
   version(): number;
   get(collection: string, key: Key): Stored | undefined;
   /** Sorted by key, as etcd does. */
   list(collection: string, namespace?: string): readonly Stored[];
+  /** The same, beginning after a key ("" for the first) and at most `limit` of them; `left` counts those that follow. */
+  page(collection: string, namespace: string | undefined, after: string, limit: number): Page;
   count(collection: string): number;
   /**
    * All of it or nothing, at once, without awaiting. Every change gets a version of its own, in order; the stored objects

@@ -18,7 +18,16 @@ import type { World } from "../base/world.ts";
 import type { ApiObject, StoreEvent } from "./contracts-store.ts";
 import type { FieldError } from "./field-error.ts";
 
-export type { ApiObject, Change, Metadata, OwnerReference, Store, Stored, StoreEvent } from "./contracts-store.ts";
+export type {
+  ApiObject,
+  Change,
+  Metadata,
+  OwnerReference,
+  Page,
+  Store,
+  Stored,
+  StoreEvent,
+} from "./contracts-store.ts";
 export type { FieldError } from "./field-error.ts";
 
 /** Resources: one row per group, version and kind */

@@ -1,8 +1,9 @@
 /** Lists: selected, paged, as of a version, in the form asked for. */
+import { keyIn } from "../base/brand.ts";
 import type { HttpResponse } from "../base/http.ts";
 import { isObject, type JsonObject, type JsonValue, parse, print } from "../base/json.ts";
 import { json, partialMetadata, printed, type TableOptions, tableOf, wrongForm } from "./answer.ts";
-import type { ApiObject, Resource, Store, Stored } from "./contracts.ts";
+import type { ApiObject, Resource, Store, Stored, StoreEvent } from "./contracts.ts";
 import { fromStored } from "./convert.ts";
 import type { Answer } from "./negotiate.ts";
 import type { ListQuery } from "./query.ts";
@@ -18,7 +19,7 @@ export interface Listing {
   readonly query: ListQuery;
 }
 
-interface Page {
+export interface ListPage {
   readonly items: readonly Stored[];
   readonly version: number;
   readonly continue: string;
@@ -62,28 +63,32 @@ function textAt(object: JsonObject, path: readonly string[]): string {
 }
 
 /** Exactly that version where asked, else the newest, which is never older than anything asked for. */
-export function pageOf({ store, resource, namespace, query }: Listing): Page {
+export function pageOf({ store, resource, namespace, query }: Listing): ListPage {
   const position = query.continue === "" ? startOf(store, query) : readContinue(query);
-  const passes = selects({ resource, query });
   const version = position.version === 0 ? store.version() : position.version;
-  const all =
-    position.version === 0 ? store.list(resource.collection, namespace) : listAt(store, resource, namespace, version);
-  const rest = position.after === "" ? all : all.filter((stored) => keyText(stored) > position.after);
-  const matching = rest.filter(passes);
-  if (query.limit <= 0 || matching.length <= query.limit)
-    return { items: matching, version, continue: "", remaining: undefined };
-  const items = matching.slice(0, query.limit);
-  const last = items.at(-1);
-  const selected = !query.labels.empty || query.fields.terms.length > 0;
-  return {
-    items,
-    version,
-    continue: last === undefined ? "" : printContinue(version, keyText(last)),
-    remaining: selected ? undefined : matching.length - query.limit,
-  };
+  const since = position.version === 0 ? [] : eventsSince(store, resource, version);
+  const limit = query.limit > 0 ? query.limit : Number.POSITIVE_INFINITY;
+  if (since.length === 0 && !isSelective(query)) {
+    const { items, left } = store.page(resource.collection, namespace, position.after, limit);
+    return pageFrom(items, left, version, left);
+  }
+  const all = listAt(store.list(resource.collection, namespace), since, namespace);
+  const matching = all.filter((stored) => keyText(stored) > position.after).filter(selects({ resource, query }));
+  const items = matching.slice(0, query.limit > 0 ? query.limit : matching.length);
+  const left = matching.length - items.length;
+  return pageFrom(items, left, version, isSelective(query) ? undefined : left);
 }
 
-const keyText = ({ object: { metadata } }: Stored): string => `${metadata.namespace ?? ""}/${metadata.name ?? ""}`;
+const isSelective = ({ labels, fields }: ListQuery): boolean => !labels.empty || fields.terms.length > 0;
+
+function pageFrom(items: readonly Stored[], left: number, version: number, remaining: number | undefined): ListPage {
+  const last = items.at(-1);
+  if (left === 0 || last === undefined) return { items, version, continue: "", remaining: undefined };
+  return { items, version, continue: printContinue(version, keyText(last)), remaining };
+}
+
+/** As the store orders them: "namespace/name", or the name alone. */
+const keyText = ({ object: { metadata } }: Stored): string => keyIn(metadata.namespace, metadata.name ?? "");
 
 function startOf(store: Store, { resourceVersion, match, limit }: ListQuery): Position {
   if (resourceVersion === "" || resourceVersion === "0") return { version: 0, after: "" };
@@ -108,14 +113,20 @@ export const tooNew = (wanted: number, current: number): Refusal =>
     retryAfterSeconds: 1,
   });
 
-/** The collection as it stood at a version: today's, with everything since undone. */
-function listAt(store: Store, resource: Resource, namespace: string | undefined, version: number): readonly Stored[] {
+function eventsSince(store: Store, resource: Resource, version: number): readonly StoreEvent[] {
   const since = store.eventsAfter(resource.collection, version);
-  if (since === "expired")
-    throw expired(
-      "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.",
-    );
-  const items = store.list(resource.collection, namespace);
+  if (since !== "expired") return since;
+  throw expired(
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.",
+  );
+}
+
+/** A collection as it stood before some events: today's, with all of them undone. */
+function listAt(
+  items: readonly Stored[],
+  since: readonly StoreEvent[],
+  namespace: string | undefined,
+): readonly Stored[] {
   if (since.length === 0) return items;
   const byKey = new Map(items.map((stored) => [keyText(stored), stored]));
   for (const { now, before } of since.toReversed()) {
@@ -130,7 +141,7 @@ function listAt(store: Store, resource: Resource, namespace: string | undefined,
 const tokenVersion = "meta.k8s.io/v1";
 
 const printContinue = (version: number, after: string): string =>
-  Buffer.from(print({ v: tokenVersion, rv: version, start: `${after}\u0000` })).toString("base64url");
+  Buffer.from(print({ v: tokenVersion, rv: version, start: `/${after}\u0000` })).toString("base64url");
 
 function readContinue({ continue: token, resourceVersion }: ListQuery): Position {
   if (resourceVersion !== "" && resourceVersion !== "0")
@@ -138,7 +149,7 @@ function readContinue({ continue: token, resourceVersion }: ListQuery): Position
   try {
     const value = parse(Buffer.from(token, "base64url").toString("utf8"));
     if (isObject(value) && value.v === tokenVersion && typeof value.start === "string" && typeof value.rv === "number")
-      return { version: value.rv, after: value.start.replace(/\0$/, "") };
+      return { version: value.rv, after: value.start.replace(/^\/|\0$/g, "") };
   } catch {
     // Refused below, as everything that is not one of our tokens.
   }
@@ -151,7 +162,7 @@ export function listAnswer(listing: Listing, answer: Answer, table: Omit<TableOp
 
 export function pageAnswer(
   resource: Resource,
-  page: Page,
+  page: ListPage,
   answer: Answer,
   table: Omit<TableOptions, "headers">,
 ): HttpResponse {

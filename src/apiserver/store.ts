@@ -4,7 +4,7 @@
  */
 import type { Key } from "../base/brand.ts";
 import { print } from "../base/json.ts";
-import type { ApiObject, Change, Store, Stored, StoreEvent } from "./contracts.ts";
+import type { ApiObject, Change, Page, Store, Stored, StoreEvent } from "./contracts.ts";
 
 interface Collection {
   readonly objects: Map<Key, Stored>;
@@ -102,22 +102,27 @@ export function createStore({ historyMax = historyEventsMax }: StoreOptions = {}
     return collection.sorted;
   }
 
+  function pageOf(name: string, namespace: string | undefined, after: string, limit: number): Page {
+    const collection = collections.get(name);
+    if (collection === undefined) return { items: [], left: 0 };
+    const keys = sortedKeys(collection);
+    const [first, end] = namespace === undefined ? [0, keys.length] : rangeOf(keys, `${namespace}/`);
+    const from = after === "" ? first : Math.max(first, firstAtLeast(keys, `${after}\u0000`));
+    const to = Math.min(end, from + limit);
+    const items: Stored[] = [];
+    for (let index = from; index < to; index += 1) {
+      const stored = collection.objects.get(keys[index] as Key);
+      if (stored !== undefined) items.push(stored);
+    }
+    return { items, left: end - to };
+  }
+
   return {
     version: () => newest,
     get: (collection, key) => collections.get(collection)?.objects.get(key),
     count: (collection) => collections.get(collection)?.objects.size ?? 0,
-    list(name, namespace) {
-      const collection = collections.get(name);
-      if (collection === undefined) return [];
-      const keys = sortedKeys(collection);
-      const [from, to] = namespace === undefined ? [0, keys.length] : rangeOf(keys, `${namespace}/`);
-      const found: Stored[] = [];
-      for (let index = from; index < to; index += 1) {
-        const stored = collection.objects.get(keys[index] as Key);
-        if (stored !== undefined) found.push(stored);
-      }
-      return found;
-    },
+    list: (name, namespace) => pageOf(name, namespace, "", Number.POSITIVE_INFINITY).items,
+    page: pageOf,
     commit(changes) {
       if (!changes.every(holds)) return "conflict";
       const events = changes.map(perform);

@@ -28,7 +28,7 @@ interface Watcher {
   readonly after: number;
   readonly passes: (stored: Stored) => boolean;
   readonly wording: Wording;
-  readonly channel: Channel<string>;
+  readonly channel: Channel;
 }
 
 /** Where a watch begins: at a refusal, with everything there is, or after some version. */
@@ -115,7 +115,7 @@ export function createWatchHub(store: Store, world: World): WatchHub {
     const beginning = beginningOf(store, listing);
     const over = new AbortController();
     const onClose: (() => void)[] = [() => over.abort("the watch has ended")];
-    const channel = createChannel<string>(eventsQueuedMax, () => {
+    const channel = createChannel(eventsQueuedMax, () => {
       for (const step of onClose) step();
     });
     const wording = createWording(resource, form);
@@ -150,7 +150,7 @@ export function createWatchHub(store: Store, world: World): WatchHub {
 
   /** Bookmarks now and then, a last one, and the end. */
   async function untilItsEnd(
-    channel: Channel<string>,
+    channel: Channel,
     { timeoutSeconds, bookmarks }: Listing["query"],
     wording: Wording,
     signal: AbortSignal,

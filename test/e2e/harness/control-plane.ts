@@ -24,8 +24,11 @@ export interface ControlPlaneOptions {
   readonly featureGates?: Readonly<Record<string, boolean>>;
   /** More users than the administrator. They may do nothing until a role is bound to them. */
   readonly tokens?: readonly Token[];
-  /** "storage": what volumes and namespaces need, and pods without service accounts. "all": what ordinary pods need. */
-  readonly controllers?: "storage" | "all";
+  /**
+   * "storage": what volumes and namespaces need, and pods without service accounts. "all": what ordinary pods need.
+   * "none": no controller manager, for measuring the API server alone.
+   */
+  readonly controllers?: "storage" | "all" | "none";
   readonly apiServerFlags?: readonly string[];
   /** Where ports come from; free ones unless said otherwise. */
   readonly port?: () => Promise<number>;
@@ -117,13 +120,15 @@ async function startIn(instance: Instance, options: ControlPlaneOptions): Promis
   const ready = () => isReady({ "kube-apiserver": api, etcd }, ask);
   const kubeconfig = kubeconfigFor("admin", token);
   await ready();
-  // It gives up when the API server is away for long, or at the wrong moment.
-  const manager = instance.keep(
-    "kube-controller-manager",
-    programs["kube-controller-manager"],
-    controllerManagerFlags(folder, kubeconfig, options),
-  );
-  await defaultNamespace({ "kube-controller-manager": manager }, ask);
+  if (options.controllers !== "none") {
+    // It gives up when the API server is away for long, or at the wrong moment.
+    const manager = instance.keep(
+      "kube-controller-manager",
+      programs["kube-controller-manager"],
+      controllerManagerFlags(folder, kubeconfig, options),
+    );
+    await defaultNamespace({ "kube-controller-manager": manager }, ask);
+  } else await defaultNamespace({ "kube-apiserver": api }, ask);
 
   const audit = join(folder, "audit.log");
   const startApiServer = async () => {
