@@ -1,12 +1,14 @@
 /** Runs request scripts against the embedded API server and a real one, side by side. */
 import { Agent, request } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import type { User } from "../../../src/apiserver/contracts.ts";
 import { createApiServer } from "../../../src/apiserver/server.ts";
 import { readAll } from "../../../src/base/http.ts";
 import { isObject, type JsonValue, parse } from "../../../src/base/json.ts";
 import { realWorld } from "../../../src/base/world.ts";
 import { type ControlPlane, startControlPlane } from "../harness/control-plane.ts";
+import { type Accepted, accepted } from "./accepted.ts";
 import { normal } from "./normal.ts";
 import type { Person, Script, Step } from "./script.ts";
 
@@ -134,14 +136,19 @@ const isJson = ({ headers }: RawAnswer): boolean => headers["content-type"]?.inc
 const bodyOf = (answer: RawAnswer): JsonValue =>
   isJson(answer) && answer.text !== "" ? parse(withoutMadeUpName(answer.text)) : answer.text;
 
+interface Answered {
+  readonly step: Step;
+  readonly answer: RawAnswer;
+}
+
 /** What was answered, without what must differ. */
-function outcomeOf(step: Step, answer: RawAnswer, touched: Set<string>): Outcome {
+function outcomeOf({ step, answer }: Answered, differences: readonly Accepted[]): Outcome {
   if (step.unseen === true) return { status: 0, warnings: "", body: null };
   if (step.codeOnly === true) return { status: answer.status, warnings: "", body: null };
   return {
     status: answer.status,
     warnings: answer.headers.warning ?? "",
-    body: normal(bodyOf(answer), touched, { managedFields: step.managedFields === true }),
+    body: normal(bodyOf(answer), { managedFields: step.managedFields === true, accepted: differences }),
   };
 }
 
@@ -155,11 +162,16 @@ function filledIn(step: Step, words: Words): Step {
   return { ...step, path: fill(step.path), ...(body === undefined ? {} : { body: fill(body) }) };
 }
 
+export interface Pair {
+  readonly ours: readonly Outcome[];
+  readonly theirs: readonly Outcome[];
+}
+
 export interface Runner {
   /** The two lists of outcomes, step by step. */
-  compare(script: Script): Promise<{ readonly ours: readonly Outcome[]; readonly theirs: readonly Outcome[] }>;
-  /** The accepted differences that were met so far. */
-  readonly touched: ReadonlySet<string>;
+  compare(script: Script): Promise<Pair>;
+  /** The accepted differences without which a script would have failed so far. */
+  readonly needed: ReadonlySet<Accepted>;
   stop(): void;
 }
 
@@ -169,27 +181,34 @@ export async function startRunner(
 ): Promise<Runner> {
   const embedded = embeddedSide(featureGates);
   const real = await realSide(featureGates);
-  const touched = new Set<string>();
+  const needed = new Set<Accepted>();
   let count = 0;
 
-  const runOn = async (side: Side, script: Script, number: number): Promise<readonly Outcome[]> => {
+  const runOn = async (side: Side, script: Script, number: number): Promise<readonly Answered[]> => {
     const namespace = `ns-${number}`;
     await side.ask({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: namespace } } });
-    const outcomes: Outcome[] = [];
+    const all: Answered[] = [];
     for (const step of script.steps) {
       const filled = filledIn(step, { ...words, NS: namespace, ID: `id-${number}` });
-      outcomes.push(outcomeOf(filled, await answered(side, filled), touched));
+      all.push({ step: filled, answer: await answered(side, filled) });
     }
-    return outcomes;
+    return all;
   };
 
   return {
-    touched,
+    needed,
     async compare(script) {
       count += 1;
       const number = count;
-      const [ours, theirs] = await Promise.all([runOn(embedded, script, number), runOn(real, script, number)]);
-      return { ours, theirs };
+      const both = await Promise.all([runOn(embedded, script, number), runOn(real, script, number)]);
+      const outcomes = (differences: readonly Accepted[]): Pair => {
+        const [ours, theirs] = both.map((side) => side.map((each) => outcomeOf(each, differences)));
+        return { ours: ours ?? [], theirs: theirs ?? [] };
+      };
+      const isSame = ({ ours, theirs }: Pair): boolean => isDeepStrictEqual(ours, theirs);
+      if (!isSame(outcomes([])))
+        for (const one of accepted) if (!isSame(outcomes(accepted.filter((other) => other !== one)))) needed.add(one);
+      return outcomes(accepted);
     },
     stop() {
       embedded.stop();
