@@ -33,10 +33,15 @@ export const aDefinition = ({
   },
 });
 
-export const isEstablished = (body: JsonObject): boolean =>
-  JSON.stringify((body.status as JsonObject | undefined)?.conditions ?? []).includes('"Established"') &&
-  !JSON.stringify((body.status as JsonObject).conditions).includes('"status":"False"');
+const approval = "api-approved.kubernetes.io";
 
+/** Several controllers have a say, each in its own time. */
+export const isEstablished = (body: JsonObject): boolean => {
+  const { annotations = {} } = (body.metadata ?? {}) as { annotations?: JsonObject };
+  const conditions = JSON.stringify((body.status as JsonObject | undefined)?.conditions ?? []);
+  const isJudged = annotations[approval] === undefined || conditions.includes("KubernetesAPIApprovalPolicyConformant");
+  return isJudged && conditions.includes('"Established"') && !conditions.includes('"status":"False"');
+};
 /** The definition, and requests to its resource until they are served. */
 export const install = (definition: JsonObject, list: string): readonly Step[] => {
   const { name } = definition.metadata as { name: string };
