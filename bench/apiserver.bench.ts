@@ -1,149 +1,145 @@
-/** The embedded API server beside etcd and kube-apiserver: start, memory, writes, lists, and one event to many watchers. */
-import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import type { Client } from "../test/e2e/harness/client.ts";
-import { connect } from "../test/e2e/harness/client.ts";
-import { startControlPlane } from "../test/e2e/harness/control-plane.ts";
-import { inLanes, timed } from "./support/lanes.ts";
-import { rssMibIn } from "./support/usage.ts";
+/** The embedded API server beside etcd and kube-apiserver: start, memory, creating, listing, and telling watchers. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { draftOf } from "../src/api/builders.ts";
+import { installSnapshotCrds } from "../test/e2e/harness/components.ts";
+import { spread } from "./support/compare.ts";
+import { buildBundle, type Contestant, startOurs, startTheirs } from "./support/contestants.ts";
+import { inLanes } from "./support/lanes.ts";
 
 export const about =
-  "start, memory, writes, lists and watch fan-out of the embedded API server, beside etcd + kube-apiserver";
+  "start, memory with 10,000 objects, create, list and watch of the embedded API server, beside etcd and kube-apiserver";
 export const needsPeers = false;
+export const options = {
+  "--quick": "a tenth of the objects, for a first look",
+  "--profile": "leave a processor profile of the embedded server in bench/dist/profiles",
+};
 
-const objects = 10_000;
+const rounds = 5;
 const lanes = 16;
-const lists = 5;
 const watchers = 50;
-const updates = 200;
-const bundle = resolve(import.meta.dirname, "../dist/snapkeep.js");
+const eventsPerRound = 100;
+const listsPerRound = 2;
+const kind = "VolumeSnapshotContent";
+const path = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotcontents";
 
-interface Contestant {
-  readonly name: string;
-  readonly startMs: number;
-  readonly kubeconfig: string;
-  readonly folder: string;
-  stop(): void;
+export async function run(chosen: ReadonlySet<string>): Promise<void> {
+  const objects = chosen.has("--quick") ? 1_000 : 10_000;
+  const profiles = chosen.has("--profile") ? join(import.meta.dirname, "dist/profiles") : undefined;
+  if (profiles !== undefined) mkdirSync(profiles, { recursive: true });
+  buildBundle();
+  const ours = await startOurs(profiles);
+  const theirs = await startTheirs();
+  try {
+    await measure({ ours, theirs }, objects);
+  } finally {
+    await ours.stop();
+    await theirs.stop();
+  }
 }
 
-async function startEmbedded(): Promise<Contestant> {
-  if (!existsSync(bundle)) throw new Error("dist/snapkeep.js is missing: run npm run build first");
-  const folder = mkdtempSync(join(tmpdir(), "bench-"));
-  const kubeconfig = join(folder, "kubeconfig");
-  const startedAt = performance.now();
-  const child = spawn(process.execPath, [bundle, "apiserver", "--port=0", `--kubeconfig-out=${kubeconfig}`], {
-    stdio: "ignore",
-  });
-  while (!existsSync(kubeconfig)) await sleep(2);
-  const connection = await connect(kubeconfig);
-  await connection.client.list("Namespace");
-  const startMs = performance.now() - startedAt;
-  connection.close();
-  const stop = (): void => {
-    child.kill();
-    rmSync(folder, { recursive: true, force: true });
-  };
-  return { name: "snapkeep", startMs, kubeconfig, folder, stop };
+interface Contest {
+  readonly ours: Contestant;
+  readonly theirs: Contestant;
 }
 
-async function startReference(): Promise<Contestant> {
-  const startedAt = performance.now();
-  const plane = await startControlPlane({ controllers: "none" });
-  return {
-    name: "etcd + kube-apiserver",
-    startMs: performance.now() - startedAt,
-    kubeconfig: plane.kubeconfig,
-    folder: plane.folder,
-    stop: () => plane.stop(),
-  };
-}
-
-const draft = (index: number) => ({
-  apiVersion: "v1",
-  kind: "ConfigMap",
-  metadata: { name: `object-${index}`, namespace: "default", labels: { app: "bench", shard: String(index % 16) } },
-  data: { text: "x".repeat(500) },
-});
-
-interface Figures {
-  readonly startMs: number;
-  readonly idleMib: number;
-  readonly fullMib: number;
-  readonly creates: number;
-  readonly listed: number;
-  readonly delivered: number;
-}
-
-async function measure({ startMs, kubeconfig, folder }: Contestant): Promise<Figures> {
-  const { client, close } = await connect(kubeconfig);
-  const idleMib = rssMibIn(folder);
-  const creates = await timed(objects, () =>
-    inLanes(objects, lanes, (index) => client.create("ConfigMap", draft(index))),
+async function measure(contest: Contest, objects: number): Promise<void> {
+  const { ours, theirs } = contest;
+  smaller("start until the first answer, seconds", contest, (one) => one.startSeconds, 2);
+  for (const { client } of [ours, theirs]) await installSnapshotCrds(client);
+  smaller("memory when empty, MiB", contest, (one) => one.usage().rssMib, 0);
+  await race("create, one kind with a schema and rules", "objects", contest, (one, round) =>
+    create(one, round, objects / rounds),
   );
-  const fullMib = rssMibIn(folder);
-  const listed = await timed(lists * objects, async () => {
-    for (let round = 0; round < lists; round += 1) await client.list("ConfigMap", { namespace: "default" });
-  });
-  const delivered = await fanOut(client);
-  close();
-  return { startMs, idleMib, fullMib, creates, listed, delivered };
+  smaller(`memory with ${objects.toLocaleString("en")} objects, MiB`, contest, (one) => one.usage().rssMib, 0);
+  await race("list of all of them, whole", "objects", contest, (one) => list(one, objects));
+  await race(`telling ${watchers} watchers`, "events", contest, (one, round) => tell(one, round));
 }
 
-/** Events per second that arrive, all watchers together. */
-async function fanOut(client: Client): Promise<number> {
-  const { resourceVersion } = await client.list("ConfigMap", { namespace: "default", labelSelector: "app=none" });
-  const over = new AbortController();
-  const reading = Array.from({ length: watchers }, async () => {
-    let seen = 0;
-    const query = { namespace: "default", resourceVersion, signal: over.signal };
-    for await (const event of client.watch("ConfigMap", query)) {
-      if (event.kind !== "bookmark") seen += 1;
-      if (seen >= updates) return;
-    }
-  });
-  await sleep(1_000);
-  const rate = await timed(watchers * updates, async () => {
-    await inLanes(updates, lanes, (index) =>
-      client.patch(
-        { kind: "ConfigMap", namespace: "default", name: `object-${index}` },
-        { type: "merge", body: { data: { changed: "yes" } } },
-      ),
-    );
-    await Promise.all(reading);
-  });
-  over.abort();
-  return rate;
+function smaller(what: string, { ours, theirs }: Contest, figure: (one: Contestant) => number, digits: number): void {
+  const [mine, other] = [figure(ours), figure(theirs)];
+  console.log(
+    `${what}: ${ours.name} ${mine.toFixed(digits)}, ${theirs.name} ${other.toFixed(digits)}; theirs are ${(other / mine).toFixed(1)} times ours`,
+  );
 }
 
-const rows: readonly (readonly [what: string, figure: keyof Figures, unit: string, better: "more" | "less"])[] = [
-  ["start to the first answer", "startMs", "ms", "less"],
-  ["memory when idle", "idleMib", "MiB", "less"],
-  [`memory with ${objects.toLocaleString("en")} objects`, "fullMib", "MiB", "less"],
-  [`creates, ${lanes} at a time`, "creates", "/s", "more"],
-  [`objects listed, ${objects.toLocaleString("en")} per list`, "listed", "/s", "more"],
-  [`events delivered to ${watchers} watchers`, "delivered", "/s", "more"],
-];
+type Work = (one: Contestant, round: number) => Promise<number>;
 
-/** One after the other, because two busy servers on one machine measure each other. */
-export async function run(): Promise<void> {
-  const figures: Record<string, Figures> = {};
-  for (const start of [startEmbedded, startReference]) {
-    const contestant = await start();
-    try {
-      figures[contestant.name] = await measure(contestant);
-    } finally {
-      contestant.stop();
-    }
+/** Turn by turn. Beside the rates, processor time of the servers: what a busy machine does not change. */
+async function race(what: string, unit: string, { ours, theirs }: Contest, work: Work): Promise<void> {
+  const rates: Record<"ours" | "theirs", Rate[]> = { ours: [], theirs: [] };
+  for (let round = 0; round < rounds; round++) {
+    rates.ours.push(await rateOf(ours, () => work(ours, round)));
+    rates.theirs.push(await rateOf(theirs, () => work(theirs, round)));
   }
-  const [ours, theirs] = [figures.snapkeep, figures["etcd + kube-apiserver"]];
-  if (ours === undefined || theirs === undefined) throw new Error("both must have been measured");
-  for (const [what, figure, unit, better] of rows) {
-    const [a, b] = [ours[figure], theirs[figure]];
-    const ratio = better === "more" ? a / b : b / a;
-    const shown = (value: number): string => `${Math.round(value).toLocaleString("en")} ${unit}`;
-    console.log(`${what}: snapkeep ${shown(a)}, etcd + kube-apiserver ${shown(b)}; ${ratio.toFixed(1)} times as good`);
+  const all = (side: Rate[], figure: keyof Rate): readonly number[] => side.map((rate) => rate[figure]);
+  const ratios = (figure: keyof Rate): string =>
+    spread(rates.ours.map((rate, round) => rate[figure] / (rates.theirs[round]?.[figure] ?? Number.NaN)));
+  console.log(
+    `${what}, ${unit}/s: ${ours.name} ${spread(all(rates.ours, "perSecond"))}, ${theirs.name} ${spread(all(rates.theirs, "perSecond"))}; ratio ${ratios("perSecond")}, per CPU second of the server ${ratios("perCpuSecond")}`,
+  );
+}
+
+interface Rate {
+  readonly perSecond: number;
+  readonly perCpuSecond: number;
+}
+
+async function rateOf(one: Contestant, work: () => Promise<number>): Promise<Rate> {
+  const [startedAt, before] = [performance.now(), one.usage().cpuSeconds];
+  const units = await work();
+  const seconds = (performance.now() - startedAt) / 1_000;
+  return { perSecond: units / seconds, perCpuSecond: units / Math.max(one.usage().cpuSeconds - before, 0.01) };
+}
+
+async function create({ client }: Contestant, round: number, count: number): Promise<number> {
+  await inLanes(count, lanes, (index) => {
+    const name = `content-${round}-${index}`;
+    const spec = {
+      deletionPolicy: "Delete" as const,
+      driver: "hostpath.csi.k8s.io",
+      source: { volumeHandle: `volume-${index}` },
+      sourceVolumeMode: "Filesystem",
+      volumeSnapshotClassName: "bench",
+      volumeSnapshotRef: { namespace: "default", name: `snapshot-${index}` },
+    };
+    return client.create(kind, draftOf(kind, { name, annotations: { note: "x".repeat(500) } }, { spec }));
+  });
+  return count;
+}
+
+/** Not parsed here: it is the server that is measured. */
+async function list({ stream }: Contestant, objects: number): Promise<number> {
+  const signal = new AbortController().signal;
+  for (let time = 0; time < listsPerRound; time++)
+    for await (const _chunk of stream(`${path}?resourceVersion=0`, signal)) void _chunk;
+  return objects * listsPerRound;
+}
+
+const lineFeed = 10;
+
+async function tell({ client, stream }: Contestant, round: number): Promise<number> {
+  const { resourceVersion } = await client.list("Namespace");
+  const stop = new AbortController();
+  const opened = Array.from({ length: watchers }, () =>
+    stream(`${path}?watch=1&resourceVersion=${resourceVersion}`, stop.signal),
+  );
+  const hearing = opened.map((events) => hear(events, eventsPerRound));
+  await inLanes(eventsPerRound, lanes, (index) => {
+    const body = { metadata: { annotations: { told: `${round}-${index}` } } };
+    return client.patch({ kind, name: `content-0-${index}` }, { type: "merge", body });
+  });
+  await Promise.all(hearing);
+  stop.abort();
+  return watchers * eventsPerRound;
+}
+
+/** Counts lines; the watch is left when so many have come. */
+async function hear(chunks: AsyncIterable<Uint8Array>, count: number): Promise<void> {
+  let seen = 0;
+  for await (const chunk of chunks) {
+    for (const byte of chunk) if (byte === lineFeed) seen += 1;
+    if (seen >= count) return;
   }
+  throw new Error(`the watch ended after ${seen} of ${count} events`);
 }

@@ -24,9 +24,12 @@ export function usageOf(pid: number): Usage {
 export const cpuByProgram = (folder: string): ReadonlyMap<string, number> =>
   sumByProgram(folder, ({ cpuSeconds }) => cpuSeconds);
 
-/** Memory of every process whose command line names the folder. */
-export const rssMibIn = (folder: string): number =>
-  [...sumByProgram(folder, ({ rssMib }) => rssMib).values()].reduce((sum, mib) => sum + mib, 0);
+/** Of every process whose command line names the folder. */
+export const usageIn = (folder: string): Usage => ({
+  cpuSeconds: total(cpuByProgram(folder)),
+  rssMib: total(sumByProgram(folder, ({ rssMib }) => rssMib)),
+});
+const total = (sums: ReadonlyMap<string, number>): number => [...sums.values()].reduce((sum, one) => sum + one, 0);
 
 function sumByProgram(folder: string, figure: (usage: Usage) => number): ReadonlyMap<string, number> {
   const sums = new Map<string, number>();
