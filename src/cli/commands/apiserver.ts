@@ -1,5 +1,5 @@
 /** `snapkeep apiserver`: the embedded Kubernetes API server on its own. */
-import { writeFile } from "node:fs/promises";
+import { rename, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { serveApi } from "../../apiserver/serve/https.ts";
@@ -41,10 +41,17 @@ export const command = defineCommand({
       version,
     });
     const path = options.kubeconfigOut || join(tmpdir(), `snapkeep-${api.token.slice(0, 8)}.kubeconfig`);
-    await writeFile(path, api.kubeconfig, { mode: 0o600 });
+    await writeWhole(path, api.kubeconfig);
     out.write(`Kubernetes API at ${api.url}\n\n  kubectl --kubeconfig ${path} get namespaces\n\n`);
     await api.run(signal);
     await api.close();
     return 0;
   },
 });
+
+/** It appears with all that is in it: whoever waits for the file may read it at once. */
+async function writeWhole(path: string, text: string): Promise<void> {
+  const draft = `${path}.draft`;
+  await writeFile(draft, text, { mode: 0o600 });
+  await rename(draft, path);
+}
