@@ -72,7 +72,7 @@ function checkPreconditions({ resource, name }: Target, { object, version }: Sto
 }
 
 type Step =
-  | { readonly kind: "remove" }
+  | { readonly kind: "remove"; readonly shown: ApiObject }
   | { readonly kind: "keep"; readonly object: ApiObject }
   | { readonly kind: "pending" };
 
@@ -95,7 +95,7 @@ async function attemptDelete(
   if (step.kind === "pending" || (step.kind === "keep" && sameState(step.object, old)))
     return { object: old, gone: false };
   if (request.dryRun === true)
-    return step.kind === "remove" ? { object: old, gone: true } : { object: step.object, gone: false };
+    return step.kind === "remove" ? { object: step.shown, gone: true } : { object: step.object, gone: false };
   const place = { collection: resource.collection, key, expect: existing.version } as const;
   const written = store.commit([
     step.kind === "remove"
@@ -104,7 +104,7 @@ async function attemptDelete(
   ]);
   if (written === "conflict") return undefined;
   const object = written[0] === undefined ? old : fromStored(resource, written[0].object);
-  return { object: step.kind === "remove" ? old : object, gone: step.kind === "remove" };
+  return step.kind === "remove" ? { object: step.shown, gone: true } : { object, gone: false };
 }
 
 function stepOf(resource: Resource, old: ApiObject, request: DeleteRequest, context: Context, world: World): Step {
@@ -120,7 +120,11 @@ function stepOf(resource: Resource, old: ApiObject, request: DeleteRequest, cont
   const first = old.metadata.deletionTimestamp === undefined;
   if (first) resource.strategy.prepareForDelete?.(object, context);
   const held = object.metadata.finalizers.length > 0 || resource.strategy.holdsDeletion?.(object) === true;
-  if (!held && (grace === undefined || grace.seconds === 0)) return { kind: "remove" };
+  if (!held && (grace === undefined || grace.seconds === 0)) {
+    if (object.metadata.finalizers.length === 0) delete object.metadata.finalizers;
+    // Whoever deletes a kind with grace is shown that there was none left.
+    return { kind: "remove", shown: grace === undefined ? old : object };
+  }
   if (object.metadata.finalizers.length === 0) delete object.metadata.finalizers;
   if (held && grace === undefined) markDeleting(resource, object, old, world);
   return { kind: "keep", object };

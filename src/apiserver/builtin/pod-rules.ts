@@ -16,7 +16,7 @@ export function podSpecErrors(spec: PodSpec, field: string): readonly FieldError
   const nodeName = spec.nodeName ?? "";
   const containers = (spec.containers ?? []).length === 0 ? [required(at("containers"))] : [];
   return [
-    ...volumeErrors(volumes, at("volumes")),
+    ...volumeErrors(volumes, at("volumes"), (spec.serviceAccountName ?? "") !== ""),
     ...containers,
     ...containerErrors(spec.containers ?? [], at("containers"), known, names),
     ...containerErrors(spec.initContainers ?? [], at("initContainers"), known, names),
@@ -34,7 +34,20 @@ function nameErrors(name: string, field: string, seen: Set<string>): readonly Fi
   return errors;
 }
 
-function volumeErrors(volumes: readonly Volume[], field: string): readonly FieldError[] {
+/** A token is somebody's. */
+const tokenErrors = ({ projected }: Volume, at: string, hasAccount: boolean): readonly FieldError[] =>
+  (projected?.sources ?? []).flatMap(({ serviceAccountToken }, index) =>
+    serviceAccountToken === undefined || hasAccount
+      ? []
+      : [
+          forbidden(
+            child(indexed(child(child(at, "projected"), "sources"), index), "serviceAccountToken"),
+            "must not be specified when serviceAccountName is not set",
+          ),
+        ],
+  );
+
+function volumeErrors(volumes: readonly Volume[], field: string, hasAccount: boolean): readonly FieldError[] {
   const seen = new Set<string>();
   return volumes.flatMap((volume, index) => {
     const at = indexed(field, index);
@@ -48,6 +61,7 @@ function volumeErrors(volumes: readonly Volume[], field: string): readonly Field
         : []),
       ...(volume.hostPath?.path === "" ? [required(child(child(at, "hostPath"), "path"))] : []),
       ...(volume.csi?.driver === "" ? [required(child(child(at, "csi"), "driver"))] : []),
+      ...tokenErrors(volume, at, hasAccount),
     ];
   });
 }

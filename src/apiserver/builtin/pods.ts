@@ -3,7 +3,7 @@ import type { Pod, PodSpec } from "kubernetes-types/core/v1.js";
 import { clone, equal, isObject, type JsonObject } from "../../base/json.ts";
 import type { ApiObject, FieldError, Strategy } from "../contracts.ts";
 import { forbidden } from "../field-error.ts";
-import { as, ensure, part } from "./check.ts";
+import { as, ensure, part, setDefault } from "./check.ts";
 import { setOwnPodDefaults, setPodSpecDefaults } from "./pod-defaults.ts";
 import { podSpecErrors } from "./pod-rules.ts";
 
@@ -14,6 +14,8 @@ export const podStrategy: Strategy = {
     const spec = ensure(object, "spec");
     setPodSpecDefaults(spec);
     setOwnPodDefaults(spec);
+    const { status } = object;
+    if (isObject(status) && status.podIP !== undefined) setDefault(status, "podIPs", [{ ip: status.podIP }]);
   },
   prepareForCreate: (object) => {
     object.status = { phase: "Pending", qosClass: qosClassOf(specOf(object)) };

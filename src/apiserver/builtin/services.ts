@@ -80,6 +80,7 @@ function freeAddress(taken: ReadonlySet<string | undefined>): string {
   return "";
 }
 
+const inRange = "must be between 1 and 65535, inclusive";
 const types = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 
 function serviceErrors(object: ApiObject): readonly FieldError[] {
@@ -100,7 +101,7 @@ function serviceErrors(object: ApiObject): readonly FieldError[] {
 }
 
 function portErrors(
-  { name = "", port, protocol }: NonNullable<ServiceSpec["ports"]>[number],
+  { name = "", port, protocol, targetPort }: NonNullable<ServiceSpec["ports"]>[number],
   field: string,
   namesNeeded: boolean,
   names: Set<string>,
@@ -113,7 +114,8 @@ function portErrors(
     if (names.has(name)) errors.push(duplicate(child(field, "name"), name));
     names.add(name);
   }
-  if (port < 1 || port > portMax)
-    errors.push(invalid(child(field, "port"), port, "must be between 1 and 65535, inclusive"));
+  if (port < 1 || port > portMax) errors.push(invalid(child(field, "port"), port, inRange));
+  if (typeof targetPort === "number" && (targetPort < 1 || targetPort > portMax))
+    errors.push(invalid(child(field, "targetPort"), targetPort, inRange));
   return [...errors, ...oneOf(child(field, "protocol"), protocol, ["SCTP", "TCP", "UDP"])];
 }

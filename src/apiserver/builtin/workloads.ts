@@ -1,11 +1,14 @@
 /** Deployments and their like: stored, defaulted and judged. No controller runs here, so their pods are never made. */
 import type { PodTemplateSpec } from "kubernetes-types/core/v1.js";
 import type { LabelSelector } from "kubernetes-types/meta/v1.js";
-import { isObject, type JsonObject } from "../../base/json.ts";
+import { equal, isObject, type JsonObject } from "../../base/json.ts";
 import type { ApiObject, FieldError, Strategy } from "../contracts.ts";
 import { child, invalid, notSupported, required } from "../field-error.ts";
+import { goStructJson } from "../go-text.ts";
 import { matchesSelector } from "../label-match.ts";
 import { ensure, immutableField, labelSelectorErrors, part, setDefault } from "./check.ts";
+import { fitToGo } from "./go/fit.ts";
+import { goStruct } from "./go/types.ts";
 import { setPodSpecDefaults } from "./pod-defaults.ts";
 import { podSpecErrors } from "./pod-rules.ts";
 
@@ -62,36 +65,57 @@ const statefulSetDefaults = (spec: JsonObject): void => {
   }
 };
 
-const controller = (name: string, setDefaults: (spec: JsonObject) => void): Strategy => ({
+/** What the kinds say differently about the same mistakes. */
+interface Wording {
+  /** Undefined: a missing selector is only told by what it does not match. */
+  readonly missing: boolean;
+  readonly empty: string;
+  /** Undefined: a bad selector is only told part by part. */
+  readonly bad?: string;
+}
+
+const controller = (wording: Wording, setDefaults: (spec: JsonObject) => void): Strategy => ({
   defaults: (object) => {
     const spec = ensure(object, "spec");
     setDefaults(spec);
     setTemplateDefaults(spec);
   },
-  validateCreate: (object) => controllerErrors(object, name),
+  prepareForCreate: (object) => {
+    object.status = emptyStatus(object);
+  },
+  validateCreate: (object) => controllerErrors(object, wording),
   validateUpdate: (object, old, { subresource }) =>
     subresource === ""
       ? [
-          ...controllerErrors(object, name),
+          ...controllerErrors(object, wording),
           ...immutableField("spec.selector", specOf(object).selector, specOf(old).selector),
         ]
       : [],
 });
 
-function controllerErrors(object: ApiObject, name: string): readonly FieldError[] {
+/** A Go struct is never absent: some of its fields are written even when nothing is in them. */
+function emptyStatus(object: ApiObject): JsonObject {
+  const struct = goStruct(object.apiVersion, object.kind);
+  return struct === undefined ? {} : part(fitToGo(struct, {}).object, "status");
+}
+
+function controllerErrors(object: ApiObject, wording: Wording): readonly FieldError[] {
   const { replicas = 0, selector } = specOf(object);
   const errors: FieldError[] = [];
   if (replicas < 0) errors.push(invalid("spec.replicas", replicas, "must be greater than or equal to 0"));
-  if (selector === undefined || selector === null) errors.push(required("spec.selector"));
-  else errors.push(...selectorErrors(selector, name));
+  if (isObject(selector)) errors.push(...selectorErrors(selector as LabelSelector, wording));
+  else if (wording.missing) errors.push(required("spec.selector"));
   return [...errors, ...templateErrors(object)];
 }
 
-function selectorErrors(selector: LabelSelector, name: string): readonly FieldError[] {
-  const isEmpty = Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0;
+function selectorErrors(selector: LabelSelector, { empty, bad }: Wording): readonly FieldError[] {
+  const { matchLabels = {}, matchExpressions = [] } = selector;
+  const problems = labelSelectorErrors(selector, "spec.selector");
+  const isEmpty = Object.keys(matchLabels).length + matchExpressions.length === 0;
   return [
-    ...labelSelectorErrors(selector, "spec.selector"),
-    ...(isEmpty ? [invalid("spec.selector", {}, `empty selector is invalid for ${name}`)] : []),
+    ...problems,
+    ...(isEmpty ? [invalid("spec.selector", {}, `empty selector is invalid for ${empty}`)] : []),
+    ...(problems.length > 0 && bad !== undefined ? [invalid("spec.selector", goStructJson(selector), bad)] : []),
   ];
 }
 
@@ -100,7 +124,9 @@ function templateErrors(object: ApiObject): readonly FieldError[] {
   const labels = template?.metadata?.labels ?? {};
   const restartPolicy = template?.spec?.restartPolicy;
   const errors: FieldError[] = [];
-  if (selector !== undefined && selector !== null && !matchesSelector(selector, labels))
+  const judged = isObject(selector) ? (selector as LabelSelector) : undefined;
+  const isSound = judged === undefined || labelSelectorErrors(judged, "").length === 0;
+  if (isSound && (judged === undefined || !matchesSelector(judged, labels)))
     errors.push(
       invalid(
         "spec.template.metadata.labels",
@@ -114,6 +140,27 @@ function templateErrors(object: ApiObject): readonly FieldError[] {
   return errors;
 }
 
+const templateGeneration = "deprecated.daemonset.template.generation";
+const daemonSet = controller({ missing: false, empty: "daemonset" }, daemonSetDefaults);
+
+/** Counts the changes of its template in an annotation, for clients that are long gone. */
+const daemonSetStrategy: Strategy = {
+  ...daemonSet,
+  prepareForCreate: (object, context) => {
+    daemonSet.prepareForCreate?.(object, context);
+    setTemplateGeneration(object, 1);
+  },
+  prepareForUpdate: (object, old) => {
+    const before = Number(old.metadata.annotations?.[templateGeneration] ?? 0);
+    const isSame = equal(part(object, "spec").template, part(old, "spec").template);
+    setTemplateGeneration(object, isSame ? before : before + 1);
+  },
+};
+
+function setTemplateGeneration(object: ApiObject, generation: number): void {
+  object.metadata.annotations = { ...object.metadata.annotations, [templateGeneration]: String(generation) };
+}
+
 /** The oldest of them: a plain map of labels, taken from the template when it is not said. */
 const replicationController: Strategy = {
   defaults: (object) => {
@@ -124,6 +171,9 @@ const replicationController: Strategy = {
     if (!isObject(labels)) return;
     setDefault(spec, "selector", { ...labels });
     setDefault(object.metadata, "labels", { ...labels });
+  },
+  prepareForCreate: (object) => {
+    object.status = emptyStatus(object);
   },
   validateCreate: (object) => podSpecErrors(specOf(object).template?.spec ?? { containers: [] }, "spec.template.spec"),
 };
@@ -156,6 +206,7 @@ const job: Strategy = {
     const labels = ownLabels(object);
     const metadata = ensure(ensure(spec, "template"), "metadata");
     metadata.labels = { ...part(metadata, "labels"), ...labels };
+    object.metadata.labels ??= { ...labels };
     spec.selector = {
       matchLabels: { "batch.kubernetes.io/controller-uid": labels["batch.kubernetes.io/controller-uid"] ?? "" },
     };
@@ -177,11 +228,12 @@ function jobErrors(object: ApiObject): readonly FieldError[] {
   const policy = spec?.restartPolicy;
   return [
     ...podSpecErrors(spec ?? { containers: [] }, field),
-    ...(policy === "OnFailure" || policy === "Never"
-      ? []
-      : [notSupported(child(field, "restartPolicy"), policy ?? "", ["OnFailure", "Never"])]),
+    ...(policy === "Always" ? [required(child(field, "restartPolicy"), 'valid values: "OnFailure", "Never"')] : []),
   ];
 }
+
+const replicaSetDefaults = (spec: JsonObject): void => setDefault(spec, "replicas", 1);
+const badSelector = "invalid label selector";
 
 const scheduleShape = /^(@\w+|(\S+\s+){4}\S+)$/;
 
@@ -208,10 +260,11 @@ function scheduleErrors(object: ApiObject): readonly FieldError[] {
 
 export const workloadStrategies: Readonly<Record<string, Strategy>> = {
   "/ReplicationController": replicationController,
-  "apps/DaemonSet": controller("daemonset", daemonSetDefaults),
-  "apps/Deployment": controller("deployment", deploymentDefaults),
-  "apps/ReplicaSet": controller("replicaset", (spec) => setDefault(spec, "replicas", 1)),
-  "apps/StatefulSet": controller("statefulset", statefulSetDefaults),
+  "apps/DaemonSet": daemonSetStrategy,
+  "apps/Deployment": controller({ missing: true, empty: "deployment", bad: badSelector }, deploymentDefaults),
+  // Kubernetes calls this one by the other's name.
+  "apps/ReplicaSet": controller({ missing: true, empty: "deployment", bad: badSelector }, replicaSetDefaults),
+  "apps/StatefulSet": controller({ missing: true, empty: "statefulset", bad: "" }, statefulSetDefaults),
   "batch/CronJob": cronJob,
   "batch/Job": job,
 };

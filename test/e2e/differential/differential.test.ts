@@ -5,8 +5,10 @@ import { type Runner, startRunner } from "./runner.ts";
 import type { Script } from "./script.ts";
 import { accessScripts } from "./scripts/access.ts";
 import { claimScripts, sourceScripts } from "./scripts/claims.ts";
+import { deletionScripts } from "./scripts/deletion.ts";
 import { objectScripts } from "./scripts/objects.ts";
 import { storageScripts } from "./scripts/storage.ts";
+import { workloadScripts } from "./scripts/workloads.ts";
 
 const everything: readonly Script[] = [
   ...sourceScripts,
@@ -14,6 +16,8 @@ const everything: readonly Script[] = [
   ...storageScripts,
   ...objectScripts,
   ...accessScripts,
+  ...workloadScripts,
+  ...deletionScripts,
 ];
 
 function compareAll(title: string, featureGates: Readonly<Record<string, boolean>>, scripts: readonly Script[]): void {

@@ -24,7 +24,8 @@ const plainText = (text: string): string =>
     .replace(uuid, "<uid>")
     .replace(time, "<time>")
     .replace(address, "<address>")
-    .replace(version, '"resourceVersion":"<version>"');
+    .replace(version, '"resourceVersion":"<version>"')
+    .replace(/\bin record \(\d+\)/g, "in record (<version>)");
 
 /** Who owns which field is compared by the scripts that are about it, and left out everywhere else. */
 export interface How {

@@ -90,12 +90,16 @@ async function realSide(
   };
 }
 
+/** Node does not frame the body of a DELETE by itself. */
+const lengthOf = (step: Step): Record<string, string> =>
+  step.body === undefined ? {} : { "content-length": String(Buffer.byteLength(textOf(step) ?? "")) };
+
 const send = (plane: ControlPlane, agent: Agent, step: Step): Promise<RawAnswer> =>
   new Promise((resolve, reject) => {
     const authorization = `Bearer ${step.as === undefined ? plane.token : `${step.as}-token`}`;
     const outgoing = request(
       new URL(step.path, plane.url),
-      { method: step.method, agent, headers: { ...headersOf(step), authorization } },
+      { method: step.method, agent, headers: { ...headersOf(step), ...lengthOf(step), authorization } },
       (incoming) => {
         const chunks: Buffer[] = [];
         incoming.on("data", (chunk: Buffer) => void chunks.push(chunk));
