@@ -62,8 +62,8 @@ export interface UpdateRequest extends Target {
   readonly createIfAbsent: boolean;
   /** A PUT that names a uid is meant for that incarnation only. */
   readonly uid?: string;
-  /** The wanted state, from the present one; throws to refuse. Called again when somebody else was faster. */
-  readonly build: (old: ApiObject | undefined) => ApiObject;
+  /** The wanted state, from the present one; undefined leaves it; throws to refuse. Called again when somebody else was faster. */
+  readonly build: (old: ApiObject | undefined) => ApiObject | undefined;
   /** managedFields are already as they shall be (apply). */
   readonly tracked?: boolean;
   /** Asked before something is created that the request only meant to update. */
@@ -144,7 +144,7 @@ export function createRegistry(parts: RegistryParts): FullRegistry {
       subresource: options.subresource ?? "",
       time: rfc3339(world.now()),
     });
-    if (managedFields === undefined) delete after.metadata.managedFields;
+    if (managedFields === undefined || managedFields.length === 0) delete after.metadata.managedFields;
     else after.metadata.managedFields = managedFields;
   }
 
@@ -225,6 +225,7 @@ export function createRegistry(parts: RegistryParts): FullRegistry {
     const { resource, name, options } = request;
     if (!request.createIfAbsent) throw notFound(resource, name);
     const object = request.build(undefined);
+    if (object === undefined) throw notFound(resource, name);
     if ((object.metadata.uid ?? "") !== "") throw absentIncarnation(request, object.metadata.uid ?? "");
     request.mayCreate?.();
     if (request.tracked !== true) track(request, undefined, object, options);
@@ -250,6 +251,7 @@ export function createRegistry(parts: RegistryParts): FullRegistry {
     if (request.uid !== undefined && request.uid !== currentUid)
       throw conflict(resource, name, preconditionText(resource, namespace, name, request.uid, currentUid));
     const wanted = request.build(old);
+    if (wanted === undefined) return old;
     settleNamespace(wanted.metadata, resource.scope === "namespace" ? namespace : "");
     checkVersion(request, wanted, existing);
     if (request.tracked !== true) track(request, old, wanted, options);
@@ -330,8 +332,8 @@ export function createRegistry(parts: RegistryParts): FullRegistry {
     },
     async modify(resource, namespace, name, change, options = {}) {
       try {
-        const build = (old: ApiObject | undefined): ApiObject =>
-          old === undefined ? unreachableOld() : (change(clone(old)) ?? clone(old));
+        const build = (old: ApiObject | undefined): ApiObject | undefined =>
+          old === undefined ? undefined : change(clone(old));
         return (await update({ resource, namespace, name, options, createIfAbsent: false, build })).object;
       } catch (reason) {
         if (reason instanceof Refusal && reason.status.code === 404) return undefined;
@@ -345,9 +347,6 @@ export function createRegistry(parts: RegistryParts): FullRegistry {
 }
 
 const ignore = (): void => undefined;
-const unreachableOld = (): never => {
-  throw new Error("an object that exists has a present state");
-};
 
 function onlyOne(written: readonly Stored[]): Stored {
   const [stored] = written;
