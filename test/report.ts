@@ -31,9 +31,10 @@ const reasonOf = (data: TestData): string => {
   return inspect(error?.cause ?? error, { depth: 6 });
 };
 
-/** A suite fails because a test in it did: only that test is worth a line. */
-const isEcho = (data: TestData): boolean =>
-  data.details.type === "suite" || data.details.error?.failureType === "subtestsFailed";
+/** A suite fails because a test in it did, and only that test is worth a line; or because its own hook did, which is worth one. */
+const isEcho = ({ details }: TestData): boolean =>
+  details.error?.failureType === "subtestsFailed" ||
+  (details.type === "suite" && details.error?.failureType !== "hookFailed");
 
 /** `counts` may already hold what was decided before the first test. */
 export async function report(events: AsyncIterable<Event>, out: Sink, counts: Counts = noneYet()): Promise<Counts> {

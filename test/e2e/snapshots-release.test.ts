@@ -6,11 +6,17 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { draftOf } from "../../src/api/builders.ts";
 import { type Connection, connect } from "./harness/client.ts";
-import { aBoundClaim, aClassFor, csiClientTo, type Furniture, startComponent } from "./harness/components.ts";
+import {
+  aBoundClaim,
+  aClassFor,
+  csiClientTo,
+  type Furniture,
+  snapshotKindsServed,
+  startComponent,
+} from "./harness/components.ts";
 import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts";
 import { startDirectoryDriver } from "./harness/directory-driver.ts";
 import { leftovers, type Snapshots, snapshotsOf } from "./harness/snapshots.ts";
-import { until } from "./harness/until.ts";
 import { applyManifest, type Manifest, releaseFile } from "./harness/upstream.ts";
 
 interface Workload extends Manifest {
@@ -68,12 +74,7 @@ describe("with the release's own manifests, CRDs and RBAC", () => {
     for (const component of Object.keys(accounts))
       for (const object of await releaseFile(`${deploy}/${component}/rbac-${component}.yaml`))
         await applyManifest(plane, object);
-    await until({ what: "the snapshot kinds are served" }, () =>
-      connection.client.list("VolumeSnapshotClass").then(
-        () => true as const,
-        () => undefined,
-      ),
-    );
+    await snapshotKindsServed(connection.client);
     const driver = await startDirectoryDriver(plane.instance);
     furniture = { client: connection.client, csi: csiClientTo(driver.socket), driver: driver.driver, namespace };
     snapshots = snapshotsOf(furniture);

@@ -37,10 +37,20 @@ export async function installSnapshotCrds(client: Client): Promise<void> {
       if (!isFault(reason, "AlreadyExists")) throw reason;
     });
   }
-  await until(
-    { what: "the snapshot kinds are served" },
-    async () => (await client.list("VolumeSnapshotClass").catch(() => undefined)) && true,
-  );
+  await snapshotKindsServed(client);
+}
+
+const snapshotKinds = ["VolumeSnapshot", "VolumeSnapshotContent", "VolumeSnapshotClass"] as const;
+
+/** Definitions are served a moment after they were created, each by itself. */
+export async function snapshotKindsServed(client: Client): Promise<void> {
+  for (const kind of snapshotKinds)
+    await until({ what: `${kind} is served` }, () =>
+      client.list(kind).then(
+        () => true as const,
+        () => undefined,
+      ),
+    );
 }
 
 export const csiClientTo = (socket: string): CsiClient =>

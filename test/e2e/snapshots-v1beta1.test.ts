@@ -1,0 +1,94 @@
+/** A cluster of the years before v1: CRDs that serve v1beta1 alone and do not check what later ones do. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { draftOf } from "../../src/api/builders.ts";
+import { snapshotCrds } from "../../src/api/crds/index.ts";
+import { type Connection, connect } from "./harness/client.ts";
+import { aBoundClaim, snapshotKindsServed, startComponent } from "./harness/components.ts";
+import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts";
+import type { Daemon } from "./harness/instance.ts";
+import { leftovers } from "./harness/snapshots.ts";
+import { drivers, type Stand, standFor } from "./harness/stands.ts";
+import { until } from "./harness/until.ts";
+
+const namespace = "default";
+const group = "snapshot.storage.k8s.io";
+
+describe("a cluster that serves v1beta1 alone", () => {
+  let plane: ControlPlane;
+  let connection: Connection;
+  let stand: Stand;
+  let controller: Daemon;
+  before(async () => {
+    plane = await startControlPlane();
+    connection = await connect(plane.kubeconfig, { versions: { [group]: "v1beta1" } });
+    for (const crd of snapshotCrds(1)) await connection.client.create("CustomResourceDefinition", crd);
+    await snapshotKindsServed(connection.client);
+    controller = startComponent(plane, "snapshot-controller");
+    stand = await standFor(plane, connection, await drivers["directory-driver"](plane.instance));
+    await aBoundClaim(stand.furniture, "data");
+  });
+  after(() => {
+    stand?.furniture.csi.close();
+    connection?.close();
+    plane?.stop();
+  });
+
+  test("is found out by discovery, and snapshots come and go in its own version", async () => {
+    await stand.take("old", "data", stand.classes.delete);
+    await stand.untilReady("old");
+    await stand.remove("old");
+    const calls = plane
+      .auditLog()
+      .filter(({ userAgent, requestURI }) => /snapkeep-/.test(userAgent ?? "") && requestURI.includes(`/${group}/`));
+    assert.ok(calls.length > 0);
+    assert.deepEqual(
+      calls.map(({ requestURI }) => requestURI).filter((uri) => !uri.startsWith(`/apis/${group}/v1beta1/`)),
+      [],
+    );
+  });
+
+  const unclear = {
+    both: { persistentVolumeClaimName: "data", volumeSnapshotContentName: "any" },
+    neither: {},
+  };
+  for (const [which, source] of Object.entries(unclear))
+    test(`a snapshot with ${which} of the two sources is told so, is cut once one is left, and never stops the others`, async () => {
+      const spec = { source, volumeSnapshotClassName: stand.classes.delete };
+      await connection.client.create("VolumeSnapshot", draftOf("VolumeSnapshot", { namespace, name: which }, { spec }));
+      const told = /Exactly one of PersistentVolumeClaimName and VolumeSnapshotContentName should be specified/;
+      await stand.untilTold(which, told);
+      await until({ what: "there is an event" }, async () =>
+        (await connection.client.list("Event", { namespace })).objects.some(
+          ({ reason, involvedObject }) => reason === "SnapshotValidationError" && involvedObject.name === which,
+        )
+          ? true
+          : undefined,
+      );
+      await stand.take("bystander", "data", stand.classes.delete);
+      await stand.untilReady("bystander");
+      await stand.remove("bystander");
+      const one = { persistentVolumeClaimName: "data", volumeSnapshotContentName: null };
+      await connection.client.patch(stand.ref(which), { type: "merge", body: { spec: { source: one } } });
+      assert.equal((await stand.untilReady(which)).status?.error, undefined);
+      await stand.remove(which);
+    });
+
+  test("a snapshot with no source can be deleted as it is", async () => {
+    const spec = { source: {} };
+    await connection.client.create(
+      "VolumeSnapshot",
+      draftOf("VolumeSnapshot", { namespace, name: "hopeless" }, { spec }),
+    );
+    await stand.untilTold("hopeless", /Exactly one/);
+    await stand.remove("hopeless");
+  });
+
+  test("vs-without-class-without-pvc: neither class nor claim is told, and crashes nobody (CVE-2020-8569)", async () => {
+    await stand.take("nothing", "missing");
+    await stand.untilTold("nothing", /claim default\/missing not found: create it/);
+    await stand.remove("nothing");
+    for (const daemon of [controller, stand.sidecar]) assert.ok(daemon.running(), daemon.lastWords());
+    assert.deepEqual(await leftovers(stand.furniture), []);
+  });
+});
