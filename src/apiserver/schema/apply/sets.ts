@@ -42,36 +42,44 @@ export interface Comparison {
 
 export function compare(schema: SchemaNode, old: JsonValue, now: JsonValue): Comparison {
   const result: Comparison = { added: noFields(), modified: noFields(), removed: noFields() };
-  compareAt(schema, old, now, [], result);
+  compareAt(schema, old, now, { element: "", outer: undefined, nodes: { ...result } });
   return result;
 }
 
-type Path = readonly string[];
-
-function mark(fields: Fields, path: Path): void {
-  let at = fields;
-  for (const element of path) at = below(at, element);
-  at.isMember = true;
+/** A place in both objects, and its node in each of the three sets as far as one was needed. */
+interface Place {
+  readonly element: string;
+  readonly outer: Place | undefined;
+  readonly nodes: { added?: Fields; modified?: Fields; removed?: Fields };
 }
 
-function compareAt(
-  schema: SchemaNode,
-  old: JsonValue | undefined,
-  now: JsonValue | undefined,
-  path: Path,
-  result: Comparison,
-): void {
+function nodeAt(place: Place, set: keyof Comparison): Fields {
+  const known = place.nodes[set];
+  if (known !== undefined || place.outer === undefined) return known ?? noFields();
+  const made = below(nodeAt(place.outer, set), place.element);
+  place.nodes[set] = made;
+  return made;
+}
+
+function mark(place: Place, set: keyof Comparison): void {
+  nodeAt(place, set).isMember = true;
+}
+
+const inside = (outer: Place, element: string): Place => ({ element, outer, nodes: {} });
+
+function compareAt(schema: SchemaNode, old: JsonValue | undefined, now: JsonValue | undefined, place: Place): void {
+  if (old === now) return;
   const part = sharedPart(schema, old, now);
   if (part === "leaf") {
-    if (old === undefined) mark(result.added, path);
-    else if (now === undefined) mark(result.removed, path);
-    else if (!equal(old, now)) mark(result.modified, path);
+    if (old === undefined) mark(place, "added");
+    else if (now === undefined) mark(place, "removed");
+    else if (!equal(old, now)) mark(place, "modified");
     return;
   }
-  if (part === "map") compareFields(schema, asMap(old), asMap(now), path, result);
-  else compareEntries(schema, asList(old), asList(now), path, result);
-  if (old === undefined) mark(result.added, path);
-  else if (now === undefined) mark(result.removed, path);
+  if (part === "map") compareFields(schema, asMap(old), asMap(now), place);
+  else compareEntries(schema, asList(old), asList(now), place);
+  if (old === undefined) mark(place, "added");
+  else if (now === undefined) mark(place, "removed");
 }
 
 const asMap = (value: JsonValue | undefined): JsonObject => (isObject(value) ? value : {});
@@ -90,25 +98,19 @@ function sharedPart(
   return before === after ? after : "leaf";
 }
 
-function compareFields(schema: SchemaNode, old: JsonObject, now: JsonObject, path: Path, result: Comparison): void {
-  for (const name of new Set([...Object.keys(old), ...Object.keys(now)])) {
-    const [before, after] = [own(old, name), own(now, name)];
-    if (before !== undefined || after !== undefined)
-      compareAt(fieldSchema(schema, name), before, after, [...path, `f:${name}`], result);
-  }
+function compareFields(schema: SchemaNode, old: JsonObject, now: JsonObject, place: Place): void {
+  for (const name of Object.keys(now))
+    compareAt(fieldSchema(schema, name), own(old, name), now[name], inside(place, `f:${name}`));
+  for (const name of Object.keys(old))
+    if (!Object.hasOwn(now, name))
+      compareAt(fieldSchema(schema, name), old[name], undefined, inside(place, `f:${name}`));
 }
 
 const own = (value: JsonObject, name: string): JsonValue | undefined =>
   Object.hasOwn(value, name) ? value[name] : undefined;
 
-function compareEntries(
-  schema: SchemaNode,
-  old: readonly JsonValue[],
-  now: readonly JsonValue[],
-  path: Path,
-  result: Comparison,
-): void {
+function compareEntries(schema: SchemaNode, old: readonly JsonValue[], now: readonly JsonValue[], place: Place): void {
   const [before, after] = [entriesOf(schema, old), entriesOf(schema, now)];
   for (const element of new Set([...before.keys(), ...after.keys()]))
-    compareAt(itemSchema(schema), before.get(element), after.get(element), [...path, element], result);
+    compareAt(itemSchema(schema), before.get(element), after.get(element), inside(place, element));
 }
