@@ -2,6 +2,7 @@
  * One OpenAPI definition as a line of facts. A field is a short text: flags, type, then attributes.
  * Flags: "R" required, "D" the default is the type's zero value.
  * Types: s string, i int32, l int64, b bool, f number, q Quantity, t Time, m MicroTime, y bytes, x IntOrString, j any JSON,
+ * F FieldsV1, W RawExtension, J JSON (any JSON under a name of its own),
  * P, B, S the three "schema or …" types, #name another definition, [T a list, {T a map.
  * Attributes: p patch strategy, k merge key, l list type and keys, M map type, d default, e enumeration.
  */
@@ -15,7 +16,6 @@ export interface OpenApiSchema {
   readonly items?: OpenApiSchema;
   readonly required?: readonly string[];
   readonly default?: unknown;
-  readonly enum?: readonly string[];
   readonly "x-kubernetes-group-version-kind"?: readonly { group: string; version: string; kind: string }[];
   readonly "x-kubernetes-patch-strategy"?: string;
   readonly "x-kubernetes-patch-merge-key"?: string;
@@ -29,9 +29,9 @@ const leaves: Readonly<Record<string, string>> = {
   "io.k8s.apimachinery.pkg.util.intstr.IntOrString": "x",
   "io.k8s.apimachinery.pkg.apis.meta.v1.Time": "t",
   "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime": "m",
-  "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1": "j",
-  "io.k8s.apimachinery.pkg.runtime.RawExtension": "j",
-  "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSON": "j",
+  "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1": "F",
+  "io.k8s.apimachinery.pkg.runtime.RawExtension": "W",
+  "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSON": "J",
   "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaPropsOrArray": "P",
   "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaPropsOrBool": "B",
   "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaPropsOrStringArray": "S",
@@ -42,21 +42,29 @@ interface Described {
   readonly refers: readonly string[];
 }
 
-export function describeDefinition(schema: OpenApiSchema): Described {
+export function describeDefinition(
+  schema: OpenApiSchema,
+  enumOf: (field: string) => readonly string[] | undefined,
+): Described {
   const refers: string[] = [];
   const fields: Record<string, string> = {};
   for (const [name, property] of Object.entries(schema.properties ?? {}))
-    fields[name] = describeField(property, schema.required?.includes(name) === true, refers);
+    fields[name] = describeField(property, schema.required?.includes(name) === true, enumOf(name), refers);
   const mapType = schema["x-kubernetes-map-type"];
   return { definition: { f: fields, ...(mapType === undefined ? {} : { M: mapType }) }, refers };
 }
 
-function describeField(schema: OpenApiSchema, required: boolean, refers: string[]): string {
+function describeField(
+  schema: OpenApiSchema,
+  required: boolean,
+  values: readonly string[] | undefined,
+  refers: string[],
+): string {
   const flags = `${required ? "R" : ""}${isZero(schema.default) ? "D" : ""}`;
-  return [flags + describeType(schema, refers), ...attributesOf(schema)].join(" ");
+  return [flags + describeType(schema, refers), ...attributesOf(schema, values)].join(" ");
 }
 
-const attributesOf = (schema: OpenApiSchema): readonly string[] => {
+const attributesOf = (schema: OpenApiSchema, values: readonly string[] | undefined): readonly string[] => {
   const keys = schema["x-kubernetes-list-map-keys"] ?? [];
   const listType = schema["x-kubernetes-list-type"];
   const attributes: readonly [string, string | undefined][] = [
@@ -65,7 +73,7 @@ const attributesOf = (schema: OpenApiSchema): readonly string[] => {
     ["l", listType === undefined ? undefined : [listType, ...keys].join(":")],
     ["M", schema["x-kubernetes-map-type"]],
     ["d", schema.default === undefined || isZero(schema.default) ? undefined : JSON.stringify(schema.default)],
-    ["e", schema.enum?.join("|")],
+    ["e", values?.join("|")],
   ];
   return attributes.flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]));
 };

@@ -1,12 +1,13 @@
 /**
  * Writes src/apiserver/schema/builtin.generated.json: what Kubernetes' own kinds look like, as facts without prose.
  * Run by hand after a change of Kubernetes' version: `node scripts/builtin-schemas.ts`. It reads the OpenAPI
- * documents in the Go module k8s.io/kubernetes. What only the Go types say stands in ../builtin/go.
+ * documents in the Go module k8s.io/kubernetes, and enumerations in k8s.io/api. What only the Go types say stands in ../builtin/go.
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describeDefinition, type OpenApiSchema } from "./builtin-schemas-describe.ts";
+import { createEnums } from "./builtin-schemas-enums.ts";
 
 const kubernetes = "v1.36.4";
 
@@ -37,6 +38,8 @@ const wanted: Readonly<Record<string, readonly string[]>> = {
 
 const cache = execFileSync("go", ["env", "GOMODCACHE"], { encoding: "utf8" }).trim();
 const specs = join(cache, `k8s.io/kubernetes@${kubernetes}/api/openapi-spec/v3`);
+
+const enumOf = createEnums(cache, "v0.36.4");
 
 const names: string[] = [];
 const definitions: Record<string, unknown> = {};
@@ -76,7 +79,7 @@ function include(name: string, schemas: Record<string, OpenApiSchema>): void {
   names.push(name);
   const schema = schemas[name];
   if (schema === undefined) throw new Error(`${name} is referred to and missing`);
-  const { definition, refers } = describeDefinition(schema);
+  const { definition, refers } = describeDefinition(schema, (field) => enumOf(name, field));
   definitions[name] = definition;
   for (const other of refers) include(other, schemas);
 }

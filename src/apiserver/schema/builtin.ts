@@ -71,6 +71,8 @@ export function definitionNode(name: string): SchemaNode {
   return node;
 }
 
+const anyJson: Partial<SchemaNode> = { preserveUnknown: true, mapType: "atomic" };
+
 const scalars: Readonly<Record<string, Partial<SchemaNode>>> = {
   s: { types: ["string"] },
   i: { types: ["integer"], format: "int32" },
@@ -82,7 +84,10 @@ const scalars: Readonly<Record<string, Partial<SchemaNode>>> = {
   m: { types: ["string"], format: "date-time" },
   y: { types: ["string"], format: "byte" },
   x: { types: ["integer", "string"], intOrString: true },
-  j: { preserveUnknown: true, mapType: "atomic" },
+  j: anyJson,
+  F: anyJson,
+  W: anyJson,
+  J: anyJson,
 };
 
 const schemaProps = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps";

@@ -1,5 +1,5 @@
 /** Built-in definitions as OpenAPI writes them, made from the generated facts: names and types, no prose. */
-import type { JsonObject, JsonValue } from "../../../base/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
 import { type FieldFacts, factsOf, kindsOf, mapTypeOf } from "../builtin.ts";
 
 const meta = "io.k8s.apimachinery.pkg.apis.meta.v1";
@@ -11,6 +11,9 @@ const leafNames: Readonly<Record<string, string>> = {
   t: `${meta}.Time`,
   m: `${meta}.MicroTime`,
   x: "io.k8s.apimachinery.pkg.util.intstr.IntOrString",
+  F: `${meta}.FieldsV1`,
+  W: "io.k8s.apimachinery.pkg.runtime.RawExtension",
+  J: `${extensions}.JSON`,
   P: `${extensions}.JSONSchemaPropsOrArray`,
   B: `${extensions}.JSONSchemaPropsOrBool`,
   S: `${extensions}.JSONSchemaPropsOrStringArray`,
@@ -21,6 +24,9 @@ const leaves: Readonly<Record<string, JsonObject>> = {
   [leafNames.t ?? ""]: { type: "string", format: "date-time" },
   [leafNames.m ?? ""]: { type: "string", format: "date-time" },
   [leafNames.x ?? ""]: { format: "int-or-string", oneOf: [{ type: "integer" }, { type: "string" }] },
+  [leafNames.F ?? ""]: { type: "object" },
+  [leafNames.W ?? ""]: { type: "object" },
+  [leafNames.J ?? ""]: {},
   [leafNames.P ?? ""]: {},
   [leafNames.B ?? ""]: {},
   [leafNames.S ?? ""]: {},
@@ -85,9 +91,21 @@ function fieldSchema(fact: FieldFacts, dialect: Dialect, refers: Set<string>): J
     const value = fact.attributes.get(letter);
     if (value !== undefined) beside[name] = value;
   }
-  const enumeration = fact.attributes.get("e");
-  if (enumeration !== undefined) beside.enum = enumeration.split("|");
-  return wrapped(schema, beside, dialect);
+  return wrapped(withEnum(schema, fact.attributes.get("e")), beside, dialect);
+}
+
+/** What a list or map may hold is said of its entries. */
+function withEnum(schema: JsonObject, values: string | undefined): JsonObject {
+  if (values === undefined) return schema;
+  const inner = isObject(schema.items)
+    ? "items"
+    : isObject(schema.additionalProperties)
+      ? "additionalProperties"
+      : undefined;
+  const list = values.split("|");
+  return inner === undefined
+    ? { ...schema, enum: list }
+    : { ...schema, [inner]: { ...(schema[inner] as JsonObject), enum: list } };
 }
 
 /** One definition, and the names of those it refers to. */
@@ -105,7 +123,13 @@ export function definitionSchema(name: string, dialect: Dialect): { schema: Json
   const schema: JsonObject = {
     type: "object",
     ...(required.length === 0 ? {} : { required }),
-    properties: Object.fromEntries([...facts].map(([field, fact]) => [field, fieldSchema(fact, dialect, refers)])),
+    ...(facts.size === 0
+      ? {}
+      : {
+          properties: Object.fromEntries(
+            [...facts].map(([field, fact]) => [field, fieldSchema(fact, dialect, refers)]),
+          ),
+        }),
     ...(gvks.length === 0 ? {} : { "x-kubernetes-group-version-kind": gvks }),
     ...(mapType === undefined ? {} : { "x-kubernetes-map-type": mapType }),
   };

@@ -25,7 +25,33 @@ const gvk = (group: string, version: string, kind: string): JsonValue => [{ grou
 
 function referTo(name: string, dialect: Dialect, description: string): JsonObject {
   const reference = { $ref: dialect.refer(name) };
-  return dialect.wraps ? { description, allOf: [reference], default: {} } : { description, ...reference };
+  return dialect.wraps ? { description, allOf: [reference] } : { description, ...reference };
+}
+
+const metadataOf = (dialect: Dialect): JsonObject =>
+  referTo(objectMetaName, dialect, "Name, labels, owners and the server's own records of the object.");
+
+/** What a schema means without saying it is said to clients: the two types of a number-or-text, the head of a resource. */
+function spelledOut(schema: JsonObject, dialect: Dialect): JsonObject {
+  const below = (value: JsonValue | undefined): JsonValue | undefined =>
+    isObject(value) ? spelledOut(value, dialect) : value;
+  const made: JsonObject = { ...schema };
+  if (isObject(schema.items)) made.items = spelledOut(schema.items, dialect);
+  if (isObject(schema.additionalProperties))
+    made.additionalProperties = spelledOut(schema.additionalProperties, dialect);
+  if (isObject(schema.properties))
+    made.properties = Object.fromEntries(
+      Object.entries(schema.properties).map(([name, value]) => [name, below(value)]),
+    );
+  if (schema["x-kubernetes-int-or-string"] === true && schema.anyOf === undefined && schema.allOf === undefined)
+    made.anyOf = [{ type: "integer" }, { type: "string" }];
+  if (schema["x-kubernetes-embedded-resource"] !== true) return made;
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  return {
+    ...made,
+    properties: { ...object(made.properties), ...typeMeta, metadata: metadataOf(dialect) },
+    required: [...new Set([...required, "kind", "apiVersion"])],
+  };
 }
 
 function customSchema(resource: Resource, dialect: Dialect): JsonObject {
@@ -34,8 +60,8 @@ function customSchema(resource: Resource, dialect: Dialect): JsonObject {
   const { apiVersion: _apiVersion, kind: _kind, metadata: _metadata, ...own } = object(raw.properties);
   const properties: JsonObject = {
     ...typeMeta,
-    metadata: referTo(objectMetaName, dialect, "Name, labels, owners and the server's own records of the object."),
-    ...own,
+    metadata: metadataOf(dialect),
+    ...object(spelledOut({ properties: own }, dialect).properties),
   };
   return {
     ...(dialect.wraps ? raw : asV2(raw)),
@@ -60,7 +86,10 @@ const listSchema = (resource: Resource, dialect: Dialect): JsonObject => {
     properties: {
       ...typeMeta,
       items: { type: "array", items: dialect.wraps ? { allOf: [entry], default: {} } : entry },
-      metadata: referTo(listMetaName, dialect, "The version of the list, and where its next page begins."),
+      metadata: {
+        ...referTo(listMetaName, dialect, "The version of the list, and where its next page begins."),
+        ...(dialect.wraps ? { default: {} } : {}),
+      },
     },
     "x-kubernetes-group-version-kind": gvk(resource.group, resource.version, resource.listKind),
   };
@@ -74,7 +103,7 @@ export function schemasOf(resources: readonly Resource[], dialect: Dialect): Jso
   const schemas = closure([...commonNames, ...builtIn.filter((name) => name !== undefined)], dialect);
   for (const resource of resources) {
     if (resource.definition !== undefined) schemas[schemaName(resource)] = customSchema(resource, dialect);
-    schemas[listName(resource)] = listSchema(resource, dialect);
+    if (resource.verbs.includes("list")) schemas[listName(resource)] = listSchema(resource, dialect);
   }
   return Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
