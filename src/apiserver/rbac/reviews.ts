@@ -8,7 +8,7 @@ import type { JsonObject } from "../../base/json.ts";
 import { part } from "../builtin/check.ts";
 import type { ApiObject, Attributes, Context, FieldError, Strategy, User } from "../contracts.ts";
 import { invalid } from "../field-error.ts";
-import { badRequest, invalid as refusal } from "../status.ts";
+import { badRequest, Refusal, invalid as refusal } from "../status.ts";
 import { createAuthorizer, isNamed } from "./authorize.ts";
 import { allRules, bindings, type Rule } from "./rules.ts";
 
@@ -161,10 +161,18 @@ const whoAmI: Strategy = {
   }),
 };
 
+/** Tokens are known where connections are taken, not here. */
+const tokenReview: Strategy = {
+  answer: async () => {
+    throw new Refusal(501, "NotImplemented", "tokenreviews is not served by the embedded API server");
+  },
+};
+
 export const reviewStrategies: Readonly<Record<string, Strategy>> = {
   "authorization.k8s.io/SubjectAccessReview": subjectReview,
   "authorization.k8s.io/SelfSubjectAccessReview": selfReview,
   "authorization.k8s.io/LocalSubjectAccessReview": localReview,
   "authorization.k8s.io/SelfSubjectRulesReview": rulesReview,
   "authentication.k8s.io/SelfSubjectReview": whoAmI,
+  "authentication.k8s.io/TokenReview": tokenReview,
 };
