@@ -4,6 +4,7 @@ import { Fault, faults } from "../base/fault.ts";
 import type { HttpResponse } from "../base/http.ts";
 import { type JsonObject, type JsonValue, print } from "../base/json.ts";
 import type { ApiObject, Column, Resource } from "./contracts.ts";
+import { goQuote } from "./go-text.ts";
 import type { Answer, Form } from "./negotiate.ts";
 import { badRequest, internal, Refusal, type Status } from "./status.ts";
 
@@ -70,7 +71,9 @@ export function includeOf(query: URLSearchParams): IncludeObject {
   const asked = query.get("includeObject") ?? "";
   if (asked === "") return "Metadata";
   if (asked === "None" || asked === "Metadata" || asked === "Object") return asked;
-  throw badRequest(`Invalid value: ${JSON.stringify(asked)}: must be 'Metadata', 'Object', 'None', or empty`);
+  throw badRequest(
+    `Unable to convert to Table as requested: includeObject: Invalid value: ${goQuote(asked)}: must be 'Metadata', 'Object', 'None', or empty`,
+  );
 }
 
 export function tableOf(
@@ -128,11 +131,17 @@ function inForm(resource: Resource, object: ApiObject, form: Form, table: Omit<T
     case "PartialObjectMetadata":
       return partialMetadata(object, form.version);
     case "PartialObjectMetadataList":
-      throw wrongForm("PartialObjectMetadataList, but the requested object is not a list", resource.kind);
+      throw wrongForm("PartialObjectMetadataList, but the requested object is not a list", resource, resource.kind);
     default:
       return form satisfies never;
   }
 }
 
-export const wrongForm = (what: string, type: string): Refusal =>
-  new Refusal(406, "NotAcceptable", `you requested ${what} (${type})`);
+export const wrongForm = (what: string, resource: Resource, kind: string): Refusal =>
+  new Refusal(406, "NotAcceptable", `you requested ${what} (${goTypeOf(resource, kind)})`);
+
+/** What the real server calls the type in its own language. */
+function goTypeOf({ group, definition, kind: own }: Resource, kind: string): string {
+  if (definition !== undefined) return `*unstructured.Unstructured${kind === own ? "" : "List"}`;
+  return `*${group === "" ? "core" : (group.split(".")[0] ?? "")}.${kind}`;
+}

@@ -1,4 +1,5 @@
 /** Request bodies: read within bounds, parsed, recognised as the kind the path is about, and fitted to its schema. */
+import type { Tags } from "yaml";
 import { type HttpRequest, textOf } from "../base/http.ts";
 import { isObject, type JsonObject, type JsonValue, parse } from "../base/json.ts";
 import { limits } from "../base/limits.ts";
@@ -74,11 +75,19 @@ export async function parseYaml(text: string, refuse: (why: string, text: string
   refuseDeep(text);
   const yaml = await import("yaml");
   try {
-    return yaml.parse(text, { intAsBigInt: false, maxAliasCount: 100 }) as JsonValue;
+    return yaml.parse(text, yamlAsInGo) as JsonValue;
   } catch (reason) {
     throw refuse(`yaml: ${reason instanceof Error ? (reason.message.split("\n")[0] ?? "") : "unreadable"}`, text);
   }
 }
+
+/** YAML 1.1, where "y" and "on" mean true; but times are text, as JSON knows no other. */
+const notInJson = /:(timestamp|binary|set|omap|pairs)$/;
+const yamlAsInGo = {
+  version: "1.1" as const,
+  maxAliasCount: 100,
+  customTags: (tags: Tags): Tags => tags.filter((tag) => typeof tag === "string" || !notInJson.test(tag.tag)),
+};
 
 function jsonOrNothing(text: string): JsonValue | undefined {
   try {
@@ -149,7 +158,9 @@ export async function decodeObject(
     badRequest(
       `the object provided is unrecognized (must be of type ${resource.kind}): couldn't get version/kind; ${why} (${summary(text)})`,
     );
-  const { value, text } = await readBody(request, decoding.decodeProtobuf, unrecognized);
+  const { value: given, text } = await readBody(request, decoding.decodeProtobuf, unrecognized);
+  // For Go, null is a struct of which nothing is said.
+  const value = given === null && resource.definition === undefined ? {} : given;
   if (!isObject(value))
     throw unrecognized(
       `json parse error: json: cannot unmarshal ${goTypeOf(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,

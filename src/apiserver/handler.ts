@@ -4,7 +4,7 @@ import type { World } from "../base/world.ts";
 import { actingUser, authorize } from "./access.ts";
 import { includeOf, notFoundPage, objectAnswer, refusalOf, statusAnswer, warningHeader } from "./answer.ts";
 import type { Call, Serving } from "./call.ts";
-import type { Attributes, Authorizer, Resource, User } from "./contracts.ts";
+import type { Attributes, Authorizer, User } from "./contracts.ts";
 import { fromStored } from "./convert.ts";
 import { type Listing, listAnswer } from "./list.ts";
 import { negotiate } from "./negotiate.ts";
@@ -36,7 +36,7 @@ export function createHandler(parts: HandlerParts): Handler {
       const user = actingUser(request, caller, parts.authorizer);
       const attributes = attributesOf(request.method, parsed);
       authorize(parts.authorizer, user, attributes);
-      if (parsed.target.kind === "page") return parts.page(request, parsed) ?? notFoundPage();
+      if (parsed.target.kind === "page") return pageOf(parts, request, parsed);
       return await onResource(parts, request, parsed, parsed.target, user);
     } catch (reason) {
       return statusAnswer(refusalOf(reason).status);
@@ -58,18 +58,13 @@ async function onResource(
 ): Promise<HttpResponse> {
   const { registry } = parts;
   const resource = registry.resource(target.group, target.version, target.plural);
-  if (resource === undefined) {
-    const groupServed = registry
-      .resources()
-      .some(({ group, version }) => group === target.group && version === target.version);
-    if (groupServed && isBuiltInGroup(registry.resources(), target)) throw noSuchResource();
-    return notFoundPage();
-  }
+  if (resource === undefined) return nobodyServes(parts, target.group);
   const { name, namespace, subresource } = target;
   if (target.surplus || (resource.scope === "cluster" && namespace !== "" && resource.kind !== "Namespace"))
     throw noSuchResource();
   const warnings: string[] = [];
   if (resource.deprecation !== undefined) warnings.push(resource.deprecation);
+  const answer = negotiate(request, parsed.query);
   const call: Call = {
     request,
     query: parsed.query,
@@ -78,8 +73,11 @@ async function onResource(
     name,
     subresource,
     user,
-    answer: negotiate(request, parsed.query),
-    table: { include: includeOf(parsed.query), now: parts.world.now() },
+    answer,
+    table: {
+      include: answer.form.kind === "Table" ? includeOf(parsed.query) : "Metadata",
+      now: parts.world.now(),
+    },
     warn: (text) => void warnings.push(text),
     mayCreate: () =>
       authorize(parts.authorizer, user, { ...attributesOf(request.method, parsed), verb: "create" } as Attributes),
@@ -92,8 +90,21 @@ async function onResource(
   }
 }
 
-const isBuiltInGroup = (resources: readonly Resource[], { group }: ResourcePath): boolean =>
-  resources.some((row) => row.group === group && row.definition === undefined);
+/** Groups of Kubernetes itself answer with a Status, whatever the rest of the path; nobody answers for others. */
+function nobodyServes({ registry }: HandlerParts, group: string): HttpResponse {
+  const builtIn = registry.resources().some((row) => row.group === group && row.definition === undefined);
+  if (builtIn) throw noSuchResource();
+  return notFoundPage();
+}
+
+function pageOf(parts: HandlerParts, request: HttpRequest, parsed: Parsed): HttpResponse {
+  const page = parts.page(request, parsed);
+  if (page !== undefined) return page;
+  const [, root, group = ""] = parsed.path.split("/");
+  return (root === "api" || root === "apis") && group !== ""
+    ? nobodyServes(parts, root === "api" ? "" : group)
+    : notFoundPage();
+}
 
 type Headers = () => Readonly<Record<string, string>>;
 

@@ -1,10 +1,12 @@
 /** Lists: selected, paged, as of a version, in the form asked for. */
 import { keyIn } from "../base/brand.ts";
 import type { HttpResponse } from "../base/http.ts";
-import { isObject, type JsonObject, type JsonValue, parse, print } from "../base/json.ts";
+import { isObject, type JsonObject, type JsonValue, print } from "../base/json.ts";
 import { json, partialMetadata, printed, type TableOptions, tableOf, wrongForm } from "./answer.ts";
 import type { ApiObject, Resource, Store, Stored, StoreEvent } from "./contracts.ts";
 import { fromStored } from "./convert.ts";
+import { parseJson } from "./decode.ts";
+import { goQuote } from "./go-text.ts";
 import type { Answer } from "./negotiate.ts";
 import type { ListQuery } from "./query.ts";
 import { apiVersionOf } from "./rows.ts";
@@ -144,16 +146,21 @@ const printContinue = (version: number, after: string): string =>
   Buffer.from(print({ v: tokenVersion, rv: version, start: `/${after}\u0000` })).toString("base64url");
 
 function readContinue({ continue: token, resourceVersion }: ListQuery): Position {
+  const value = parseJson(Buffer.from(token, "base64url").toString("utf8"), (why) =>
+    badRequest(`invalid continue token: continue key is not valid: ${why.replace("json parse error: ", "")}`),
+  );
   if (resourceVersion !== "" && resourceVersion !== "0")
     throw badRequest("specifying resource version is not allowed when using continue");
-  try {
-    const value = parse(Buffer.from(token, "base64url").toString("utf8"));
-    if (isObject(value) && value.v === tokenVersion && typeof value.start === "string" && typeof value.rv === "number")
-      return { version: value.rv, after: value.start.replace(/^\/|\0$/g, "") };
-  } catch {
-    // Refused below, as everything that is not one of our tokens.
-  }
-  throw badRequest("invalid continue token: continue key is not valid");
+  if (!isObject(value) || value.v !== tokenVersion)
+    throw badRequest(
+      `invalid continue token: continue key is not valid: server does not recognize this encoded version ${goQuote(isObject(value) ? String(value.v ?? "") : "")}`,
+    );
+  const { rv, start } = value;
+  if (typeof rv !== "number" || rv <= 0)
+    throw badRequest(`invalid continue token: incorrect encoded start resourceVersion (version ${tokenVersion})`);
+  if (typeof start !== "string" || start === "")
+    throw badRequest(`invalid continue token: encoded start key empty (version ${tokenVersion})`);
+  return { version: rv, after: start.replace(/^\/|\0$/g, "") };
 }
 
 export function listAnswer(listing: Listing, answer: Answer, table: Omit<TableOptions, "headers">): HttpResponse {
@@ -198,10 +205,7 @@ export function pageAnswer(
         ),
       );
     case "PartialObjectMetadata":
-      throw wrongForm(
-        "PartialObjectMetadata, but the requested object is a list",
-        `*${resource.group === "" ? "core" : "unstructured"}.${resource.listKind}`,
-      );
+      throw wrongForm("PartialObjectMetadata, but the requested object is a list", resource, resource.listKind);
     default:
       return form satisfies never;
   }

@@ -164,7 +164,8 @@ export interface FieldSelector {
 export function parseFieldSelector(text: string): FieldSelector {
   const terms = splitTerms(text)
     .filter((part) => part !== "")
-    .map((part) => termOf(part, text));
+    .map((part) => termOf(part, text))
+    .filter(({ field, value }) => field !== "" || value !== "");
   return {
     terms,
     matches: (fields) => terms.every(({ field, value, equals }) => (fields(field) === value) === equals),

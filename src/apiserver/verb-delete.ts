@@ -7,6 +7,7 @@ import type { DeleteRequest, FieldError } from "./contracts.ts";
 import { bodyBytes, readBody } from "./decode.ts";
 import type { Deleted } from "./deletion.ts";
 import { invalid as invalidField, notSupported } from "./field-error.ts";
+import { goQuote } from "./go-text.ts";
 import { pageAnswer, pageOf } from "./list.ts";
 import { dryRunErrors, listQuery } from "./query.ts";
 import { badRequest, invalid, Refusal } from "./status.ts";
@@ -48,7 +49,9 @@ async function bodyOptions(call: Call, decodeProtobuf: Serving["decodeProtobuf"]
   );
   if (!isObject(value)) throw badRequest("couldn't get version/kind; json parse error: the body is not an object");
   if (value.kind !== undefined && value.kind !== "" && value.kind !== "DeleteOptions")
-    throw badRequest("decoded object cannot be converted to DeleteOptions");
+    throw badRequest(
+      `no kind ${goQuote(String(value.kind))} is registered for version ${goQuote(String(value.apiVersion ?? ""))} in scheme "pkg/runtime/scheme.go:111"`,
+    );
   checkTypes(value);
   return value;
 }

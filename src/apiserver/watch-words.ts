@@ -54,7 +54,6 @@ export function createWording(resource: Resource, { form, include, now }: WatchF
   function bookmarkText(version: number, endOfInitial: boolean): string {
     const metadata = {
       resourceVersion: String(version),
-      creationTimestamp: null,
       ...(endOfInitial ? { annotations: { [initialEventsEnd]: "true" } } : {}),
     };
     if (form.kind === "object") return print({ kind: resource.kind, apiVersion, metadata });

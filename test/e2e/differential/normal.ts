@@ -25,7 +25,9 @@ const plainText = (text: string): string =>
     .replace(time, "<time>")
     .replace(address, "<address>")
     .replace(version, '"resourceVersion":"<version>"')
-    .replace(/\bin record \(\d+\)/g, "in record (<version>)");
+    .replace(/\bin record \(\d+\)/g, "in record (<version>)")
+    .replace(/(Too large resource version: \d+, current: )\d+/, "$1<version>")
+    .replace(/(too old resource version: \d+ \()\d+/, "$1<version>");
 
 /** Who owns which field is compared by the scripts that are about it, and left out everywhere else. */
 export interface How {
@@ -56,7 +58,21 @@ function normalText(text: string, { accepted }: How, key: string): string {
   return accepted.reduce((current, { change }) => change(current), plainText(text));
 }
 
+/** Cells of a table: ages, and times as people read them. */
+const age = /^(\d+[smhdy])+$|^<unknown>$|^<invalid>$/;
+
 function normalObject(object: JsonObject, how: How): JsonObject {
+  if (Array.isArray(object.cells))
+    return normalObject(
+      { ...object, cells: undefined, shown: object.cells.map((cell) => (age.test(String(cell)) ? "<age>" : cell)) },
+      how,
+    );
+  // What a column means is said in our own words.
+  if (Array.isArray(object.columnDefinitions))
+    return normalObject(
+      { ...object, columnDefinitions: undefined, columns: object.columnDefinitions.map(undescribed) },
+      how,
+    );
   const entries = Object.entries(object).filter(([key]) => how.managedFields || key !== "managedFields");
   return Object.fromEntries(entries.map(([key, value]) => [plainText(key), normal(value, how, key)]));
 }
@@ -78,3 +94,5 @@ function sortedCauses(object: JsonObject): JsonObject {
 
 const sortedKeys = (value: JsonValue): JsonValue =>
   isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
+
+const undescribed = (column: JsonValue): JsonValue => (isObject(column) ? { ...column, description: "" } : column);

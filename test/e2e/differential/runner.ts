@@ -38,8 +38,10 @@ const patchTypes: Readonly<Record<string, string>> = {
   apply: "application/apply-patch+yaml",
 };
 
-const headersOf = ({ type, body }: Step): Record<string, string> =>
-  body === undefined ? {} : { "content-type": patchTypes[type ?? ""] ?? type ?? "application/json" };
+const headersOf = ({ type, body, accept }: Step): Record<string, string> => ({
+  ...(body === undefined ? {} : { "content-type": patchTypes[type ?? ""] ?? type ?? "application/json" }),
+  ...(accept === undefined ? {} : { accept }),
+});
 const textOf = ({ body }: Step): string | undefined =>
   body === undefined || typeof body === "string" ? body : JSON.stringify(body);
 
@@ -139,6 +141,13 @@ function withoutMadeUpName(text: string): string {
 const isJson = ({ headers }: RawAnswer): boolean => headers["content-type"]?.includes("json") === true;
 const bodyOf = (answer: RawAnswer): JsonValue =>
   isJson(answer) && answer.text !== "" ? parse(withoutMadeUpName(answer.text)) : answer.text;
+/** One event in each line. */
+const eventsOf = ({ text }: RawAnswer): JsonValue =>
+  text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => parse(withoutMadeUpName(line)));
+const isWatch = ({ path }: Step): boolean => path.includes("watch=true");
 
 interface Answered {
   readonly step: Step;
@@ -152,7 +161,10 @@ function outcomeOf({ step, answer }: Answered, differences: readonly Accepted[])
   return {
     status: answer.status,
     warnings: answer.headers.warning ?? "",
-    body: normal(bodyOf(answer), { managedFields: step.managedFields === true, accepted: differences }),
+    body: normal(isWatch(step) && answer.status === 200 ? eventsOf(answer) : bodyOf(answer), {
+      managedFields: step.managedFields === true,
+      accepted: differences,
+    }),
   };
 }
 

@@ -18,6 +18,7 @@ export interface Step {
   readonly body?: unknown;
   readonly type?: PatchType | string;
   readonly as?: Person;
+  readonly accept?: string;
   /** Repeats the request until the answer satisfies this, because background work has to come around. */
   readonly until?: (body: JsonObject, status: number) => boolean;
   /** Also compares metadata.managedFields. */
@@ -51,6 +52,10 @@ export const remove = (path: string, more: More & { readonly body?: unknown } = 
   path,
   ...more,
 });
+
+/** A watch that ends by itself after a second; its events are compared. */
+export const watch = (path: string, query = "", more: More = {}): Step =>
+  get(`${path}?watch=true&timeoutSeconds=1${query === "" ? "" : `&${query}`}`, more);
 
 /** Is asked until it is gone. */
 export const gone = (path: string): Step => get(path, { until: (_, status) => status === 404 });
