@@ -31,6 +31,8 @@ export interface Backend {
   readyAfterMs: number;
   /** Until when it says of every snapshot that it is not ready, whatever it said before. */
   unreadyUntilMs: number;
+  /** Names of snapshots it is at work on: CSI asks it to answer ABORTED to further calls about them meanwhile. */
+  readonly busy: Set<string>;
   /** Puts the secrets it was given into its errors, as rude drivers do. */
   isRude: boolean;
   readonly service: ReturnType<typeof serve<typeof Controller>>;
@@ -63,6 +65,7 @@ export function createBackend(world: World): Backend {
     cuts,
     readyAfterMs: 0,
     unreadyUntilMs: 0,
+    busy: new Set(),
     isRude: false,
     service: serve(Controller, {
       createSnapshot({ name, sourceVolumeId, secrets }) {

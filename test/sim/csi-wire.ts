@@ -1,4 +1,5 @@
 /** The line between the sidecar and the driver. */
+import type { Message } from "@bufbuild/protobuf";
 import { Fault, isFault, isFinal } from "../../src/base/fault.ts";
 import { unaryOf } from "../../src/csi/serve.ts";
 import type { Unary } from "../../src/csi/wire.ts";
@@ -14,6 +15,7 @@ export function createCsiWire(stage: Stage, incarnation: Incarnation, backend: B
   return async (call, signal) => {
     await incarnation.awake();
     const { name = "", snapshotId = "", sourceVolumeId = "" } = call.request as Partial<Record<string, string>>;
+    const lock = backend.snapshots.get(snapshotId)?.name ?? (name || snapshotId);
     const { boundary, verdict } = stage.strike(incarnation, "csi", `${call.method.name} ${name || snapshotId}`);
     if (verdict.crash !== "before")
       recorder.take({
@@ -31,11 +33,14 @@ export function createCsiWire(stage: Stage, incarnation: Incarnation, backend: B
       const final = outcome === "ok" || isFinal(outcome);
       recorder.take({ type: "csi-end", id: boundary.n, atMs: world.elapsed(), outcome: code, final });
     };
+    const perform = async (): Promise<Message> => {
+      if (!mine) throw new Fault("Aborted", `an operation is pending for ${lock}`);
+      return driver(call, signal).finally(() => backend.busy.delete(lock));
+    };
+    const mine = verdict.effect && verdict.crash !== "before" && !backend.busy.has(lock);
+    if (mine) backend.busy.add(lock);
     try {
-      const reply = await untilAborted(
-        signal,
-        carry(stage, incarnation, verdict, { perform: () => driver(call, signal), answer: refuse }),
-      );
+      const reply = await untilAborted(signal, carry(stage, incarnation, verdict, { perform, answer: refuse }));
       told("ok");
       return reply;
     } catch (reason) {

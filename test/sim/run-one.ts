@@ -97,6 +97,7 @@ export async function runOne({ scenario, seed, faults, sabotage = {} }: Schedule
     userFaults ||= row.family === "user";
     note("fault", incarnation.name, `${row.name} at ${boundary.n}: ${text}`);
     const verdict = row.strike({ ...context, incarnation, boundary, draw: diceFrom(planned.pick) });
+    userFaults ||= verdict.endsOtherwise === true;
     if ((verdict.silent ?? false) || (verdict.delayMs ?? 0) + (verdict.replyMs ?? 0) > quietMs / 4) slow = true;
     return { boundary, verdict };
   };

@@ -27,7 +27,7 @@ export interface UserHands extends User {
 }
 
 const patienceMs = 600_000;
-const tolerated = ["NotFound", "Conflict", "AlreadyExists", "PermissionDenied"] as const;
+const tolerated = ["NotFound", "Conflict", "AlreadyExists", "PermissionDenied", "Invalid"] as const;
 
 export function createUser({ user, recorder }: Cluster, world: World): UserHands {
   const waiting = new Set<() => void>();

@@ -31,6 +31,8 @@ export interface Verdict {
   readonly replyMs?: number;
   /** No answer at all, for ever. */
   readonly silent?: true;
+  /** A request that outlives its sender may make what nobody is there for any more: the end is then another one. */
+  readonly endsOtherwise?: boolean;
   /** A list is answered as it was so many changes ago. */
   readonly staleBy?: number;
 }

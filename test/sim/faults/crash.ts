@@ -1,6 +1,6 @@
 /** A component dies at a call: before it leaves, when it has had its effect, or when the reply has been taken in. */
 import { boundaryKinds } from "../verdict.ts";
-import { type FaultRow, oneOf } from "./fault.ts";
+import { type FaultRow, makesContent, oneOf } from "./fault.ts";
 
 const downMs = (draw: () => number): number => oneOf(draw, [0, 50, 2_000, 35_000]);
 
@@ -18,11 +18,11 @@ export const crashes: readonly FaultRow[] = [
     name: "crash-request-arrives-late",
     family: "crash",
     on: ["write", "csi"],
-    strike: ({ draw, incarnation, crash, world, slow }) => {
+    strike: ({ draw, incarnation, crash, world, slow, boundary }) => {
       const delayMs = oneOf(draw, [20, 1_000, 20_000]);
       slow();
       void world.sleep(1).then(() => crash(incarnation, downMs(draw) % 3_000));
-      return { effect: true, delayMs };
+      return { effect: true, delayMs, endsOtherwise: makesContent(boundary) };
     },
   },
   {

@@ -1,5 +1,7 @@
 /** Every code a driver can answer. Those that leave the outcome open are also said of calls that had their effect. */
 import { type FaultCode, faults } from "../../../src/base/fault.ts";
+import type { Backend } from "../backend.ts";
+import { type Boundary, pass } from "../verdict.ts";
 import type { FaultRow } from "./fault.ts";
 
 const codes: readonly FaultCode[] = [
@@ -24,8 +26,13 @@ const saying = (code: FaultCode, effect: boolean): FaultRow => ({
   name: `csi-${code}${effect ? "-after-effect" : ""}`,
   family: "csi",
   on: ["csi"],
-  strike: () => ({ effect, answer: { kind: "code", code } }),
+  strike: ({ backend, boundary }) =>
+    faults[code].final && isCut(backend, boundary) ? pass : { effect, answer: { kind: "code", code } },
 });
+
+/** A final answer says that there is nothing. Of a snapshot that exists it would be a lie, against which nobody can help. */
+const isCut = ({ snapshots }: Backend, { text }: Boundary): boolean =>
+  [...snapshots.values()].some(({ name }) => text === `CreateSnapshot ${name}`);
 
 export const driverCodes: readonly FaultRow[] = codes.flatMap((code) =>
   faults[code].final ? [saying(code, false)] : [saying(code, false), saying(code, true)],

@@ -49,3 +49,6 @@ export type Family = (typeof families)[number];
 
 export const oneOf = <T>(draw: () => number, choices: readonly [T, ...T[]]): T =>
   choices[Math.floor(draw() * choices.length)] ?? choices[0];
+
+/** Arriving when everything is over, it leaves a content without a snapshot: see docs/reliability.md. */
+export const makesContent = ({ text }: Boundary): boolean => /^POST .*volumesnapshotcontents$/.test(text);

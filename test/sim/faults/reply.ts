@@ -1,6 +1,6 @@
 /** The effect is there, the answer is not: or it comes too late. */
 import type { FaultRow } from "./fault.ts";
-import { oneOf } from "./fault.ts";
+import { makesContent, oneOf } from "./fault.ts";
 
 export const replies: readonly FaultRow[] = [
   {
@@ -26,7 +26,11 @@ export const replies: readonly FaultRow[] = [
     name: "effect-after-the-deadline",
     family: "reply",
     on: ["write", "csi"],
-    strike: ({ boundary }) => ({ effect: true, delayMs: boundary.kind === "csi" ? 65_000 : 33_000 }),
+    strike: ({ boundary }) => ({
+      effect: true,
+      delayMs: boundary.kind === "csi" ? 65_000 : 33_000,
+      endsOtherwise: makesContent(boundary),
+    }),
   },
   {
     name: "slow",

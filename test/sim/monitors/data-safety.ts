@@ -31,8 +31,9 @@ const oneName: Monitor = {
       ? undefined
       : `${call.subject} is the name of no snapshot that ever had a content`;
   },
-  atRest({ cuts }) {
-    const twice = cuts.find((name, index) => cuts.indexOf(name) !== index);
+  atRest({ storage }) {
+    const names = [...storage.values()].map(({ name }) => name);
+    const twice = names.find((name, index) => names.indexOf(name) !== index);
     return twice === undefined ? undefined : `${twice} was cut twice`;
   },
 };
@@ -42,22 +43,28 @@ const intentFirst: Monitor = {
   promise: "the driver is asked to cut only after the intent is stored",
   onCall(call, seen) {
     if (call.method !== "CreateSnapshot") return undefined;
-    const content = contentsIn(seen).find((item) => askedFor(call, item));
+    const known = recentContents(seen, call.atMs).filter((item) => askedFor(call, item));
+    const [content] = known;
     if (content === undefined) {
-      const known = seen.everyPast("VolumeSnapshotContent").map(({ object }) => object as VolumeSnapshotContent);
-      const past = known.find((item) => askedFor(call, item));
-      if (past === undefined || seen.excused.has(past.metadata.uid)) return undefined; // The first is I-1's.
+      const past = seen.everyPast("VolumeSnapshotContent").map(({ object }) => object as VolumeSnapshotContent);
+      const old = past.find((item) => askedFor(call, item));
+      if (old === undefined || seen.excused.has(old.metadata.uid)) return undefined; // The first is I-1's.
       return `${call.subject} is asked for, and its content is gone`;
     }
     if (seen.excused.has(content.metadata.uid)) return undefined;
-    const lacks = [
-      has(content, finalizers.contentBound) ? [] : ["the finalizer"],
-      content.spec.source.volumeHandle === call.volume ? [] : ["the volume"],
-      isMarked(content) || content.status?.snapshotHandle ? [] : ["the mark"],
-    ].flat();
-    return lacks.length === 0 ? undefined : `${call.subject} is asked for, and its content lacks ${lacks.join(", ")}`;
+    const lacking = known.map((item) => lacksOf(item, call));
+    return lacking.some((lacks) => lacks.length === 0)
+      ? undefined
+      : `${call.subject} is asked for, and its content lacks ${lacking[0]?.join(", ")}`;
   },
 };
+
+const lacksOf = (content: VolumeSnapshotContent, call: CsiSent): readonly string[] =>
+  [
+    has(content, finalizers.contentBound) ? [] : ["the finalizer"],
+    content.spec.source.volumeHandle === call.volume ? [] : ["the volume"],
+    isMarked(content) || content.status?.snapshotHandle ? [] : ["the mark"],
+  ].flat();
 
 /** The last thing this process heard of the name was final. */
 function isCertain(seen: Seen, process: string, uid: string): boolean {

@@ -123,7 +123,12 @@ const claimProtection: Monitor = {
       const isProtected = has(claim, finalizers.claimAsSource);
       if (isProtected && unready.length === 0)
         return `claim ${claim.metadata.name} is protected, and nothing is being cut from it`;
-      const cutting = unready.find((content) => isMarked(content) && content.spec.driver === seen.driver);
+      const cutting = unready.find(
+        (content) =>
+          isMarked(content) &&
+          content.spec.driver === seen.driver &&
+          !seen.excused.has(content.spec.volumeSnapshotRef.uid ?? ""),
+      );
       if (!isProtected && cutting !== undefined && !isGoing(claim) && !isGoing(cutting))
         return `claim ${claim.metadata.name} is not protected while ${cutting.metadata.name} is being cut`;
     }
