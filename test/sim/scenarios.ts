@@ -206,6 +206,20 @@ export const scenarios: readonly Scenario[] = [
     },
   }),
   scenario({
+    name: "namesake",
+    prepare: withOldSnapshot,
+    script: async (user) => {
+      await user.create("VolumeSnapshotContent", aContent("old", oldHandle, { policy: "Retain" }));
+      await user.create("VolumeSnapshot", aSnapshotOfContent("monday", "old"));
+      await user.create("VolumeSnapshot", aSnapshotOfContent("tuesday", "old"));
+      await user.until(ready());
+      await drop(user, "default/tuesday");
+      await drop(user);
+      await user.create("VolumeSnapshot", aSnapshotOfContent("monday", "old"));
+      await user.sleep(1_000);
+    },
+  }),
+  scenario({
     name: "eight-at-once",
     script: async (user, dice) => {
       const names = ["one", "two", "three", "four", "five", "six", "seven", "eight"];

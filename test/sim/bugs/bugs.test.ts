@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { judged, scheduleOf } from "../campaign.ts";
+import { scenarioNamed } from "../scenarios.ts";
+import type { Bug } from "./bug.ts";
+import { controllerBugs } from "./controller.ts";
+import { handBugs } from "./hands.ts";
+import { sidecarBugs } from "./sidecar.ts";
+
+const bugs: readonly Bug[] = [...sidecarBugs, ...controllerBugs, ...handBugs];
+
+/** The first seed that shows the bug, and what it shows. */
+async function firstSign({ scenario, seedsMax, sabotage }: Bug): Promise<{ seed: number; ids: readonly string[] }> {
+  for (let seed = 1; seed <= seedsMax; seed++) {
+    const schedule = await scheduleOf(seed, { scenario: scenarioNamed(scenario) });
+    const { violations } = await judged({ ...schedule, sabotage: sabotage() });
+    if (violations.length > 0) return { seed, ids: violations.map(({ id }) => id) };
+  }
+  return { seed: seedsMax, ids: [] };
+}
+
+for (const bug of bugs)
+  test(`a component that ${bug.name} (${bug.source}) is caught within ${bug.seedsMax} seeds`, async () => {
+    const { seed, ids } = await firstSign(bug);
+    assert.ok(
+      ids.some((id) => bug.breaks.includes(id)),
+      `seed ${seed} shows ${ids.join(", ") || "nothing"}`,
+    );
+  });
+
+test("at least 20 seeded bugs stand in the table", () => assert.ok(bugs.length >= 20));

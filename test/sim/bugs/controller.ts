@@ -1,0 +1,253 @@
+/** Wrong decisions of the snapshot-controller. */
+import { annotations, finalizers } from "../../../src/api/names.ts";
+import { edit } from "../../../src/api/patches.ts";
+import { isObject, type JsonObject } from "../../../src/base/json.ts";
+import { planContent } from "../../../src/components/snapshot-controller/plan-content.ts";
+import { type Bug, inClaim, inSnapshot, patches, withContent } from "./bug.ts";
+
+export const controllerBugs: readonly Bug[] = [
+  {
+    name: "chooses another driver's default class",
+    source: "I-13",
+    scenario: "default-class",
+    breaks: ["I-13"],
+    seedsMax: 5,
+    sabotage: () =>
+      inSnapshot({
+        plan: (plan) => patches(plan, "spec", (body) => ({ ...body, spec: { volumeSnapshotClassName: "tape" } })),
+      }),
+  },
+  {
+    name: "says ready as soon as there is a content",
+    source: "I-9",
+    scenario: "slow-driver",
+    breaks: ["I-9"],
+    seedsMax: 5,
+    sabotage: () =>
+      inSnapshot({
+        plan: (plan) =>
+          patches(plan, "status", (body) => ({
+            ...body,
+            status: { ...(body.status as JsonObject), readyToUse: true },
+          })),
+      }),
+  },
+  {
+    name: "takes readiness back",
+    source: "I-8",
+    scenario: "dynamic-create",
+    breaks: ["I-8"],
+    seedsMax: 5,
+    sabotage: () =>
+      inSnapshot({
+        plan: (plan, { snapshot }) =>
+          snapshot.status?.readyToUse !== true
+            ? plan
+            : {
+                ...plan,
+                actions: [
+                  {
+                    kind: "patch",
+                    ref: {
+                      kind: "VolumeSnapshot",
+                      namespace: "default",
+                      name: snapshot.metadata.name,
+                      uid: snapshot.metadata.uid,
+                    },
+                    patch: { type: "merge", body: { status: { readyToUse: false } } },
+                    subresource: "status",
+                  } as const,
+                ],
+              },
+      }),
+  },
+  {
+    name: "never lets the claim go",
+    source: "A3-8: #764, #1305",
+    scenario: "delete",
+    breaks: ["I-17"],
+    seedsMax: 5,
+    sabotage: () =>
+      inClaim({
+        plan: (plan, { claim }) =>
+          claim.metadata.finalizers?.includes(finalizers.claimAsSource) ? { ...plan, actions: [] } : plan,
+      }),
+  },
+  {
+    name: "rewrites the claim's finalizers as a whole",
+    source: "A4-1",
+    scenario: "delete",
+    breaks: ["I-16"],
+    seedsMax: 5,
+    sabotage: () =>
+      inClaim({
+        plan: (plan) => ({
+          ...plan,
+          actions: plan.actions.map((action) =>
+            action.kind === "replace"
+              ? { ...action, object: { ...action.object, metadata: { ...action.object.metadata, finalizers: [] } } }
+              : action,
+          ),
+        }),
+      }),
+  },
+  {
+    name: "lets the snapshot go before its content",
+    source: "lifecycle steps swapped",
+    scenario: "delete",
+    breaks: ["I-16"],
+    seedsMax: 5,
+    sabotage: () =>
+      inSnapshot({
+        plan: (plan, { snapshot }) =>
+          snapshot.metadata.deletionTimestamp === undefined
+            ? plan
+            : {
+                ...plan,
+                actions: edit("VolumeSnapshot", snapshot, {
+                  removeFinalizers: [finalizers.snapshotAsSource, finalizers.snapshotBound],
+                }),
+              },
+      }),
+  },
+  {
+    name: "forgets a deletion that was held once",
+    source: "A3-6: #1366",
+    scenario: "restore-holds",
+    breaks: ["I-15", "O-2"],
+    seedsMax: 10,
+    sabotage: () => {
+      const held = new Set<string>();
+      return inSnapshot({
+        plan: (plan, { snapshot, restoring }) => {
+          const { uid, deletionTimestamp } = snapshot.metadata;
+          if (deletionTimestamp !== undefined && restoring.length > 0) held.add(uid);
+          return held.has(uid) ? { actions: [], next: { kind: "settled" } } : plan;
+        },
+      });
+    },
+  },
+  {
+    name: "waits for a claim that waits for readiness",
+    source: "A3-7: #747",
+    scenario: "restore-of-unready",
+    breaks: ["I-19"],
+    seedsMax: 20,
+    sabotage: () =>
+      inSnapshot({
+        plan: (plan, { snapshot, restoring }) =>
+          snapshot.metadata.deletionTimestamp !== undefined && restoring.length > 0
+            ? { actions: [], next: { kind: "settled" } }
+            : plan,
+      }),
+  },
+  {
+    name: "looks away from claims that are being restored",
+    source: "A4-2",
+    scenario: "restore-holds",
+    breaks: ["I-18", "O-2"],
+    seedsMax: 30,
+    sabotage: () => inSnapshot({ view: (view) => ({ ...view, restoring: [] }) }),
+  },
+  {
+    name: "deletes a content without its mark",
+    source: "A3-3: PR#1446",
+    scenario: "delete",
+    breaks: ["I-15"],
+    seedsMax: 5,
+    sabotage: () =>
+      inSnapshot({
+        plan: (plan) =>
+          patches(plan, "metadata", (body) =>
+            isObject(body.metadata.annotations) && annotations.beingDeleted in body.metadata.annotations
+              ? undefined
+              : body,
+          ),
+      }),
+  },
+  {
+    name: "replaces the whole annotation map from its cache",
+    source: "A4-1",
+    scenario: "quick-delete",
+    breaks: ["I-38", "I-37", "I-2"],
+    seedsMax: 100,
+    sabotage: () =>
+      inSnapshot({
+        plan: (plan, { content }) => ({
+          ...plan,
+          actions: plan.actions.map((action) => {
+            if (action.kind !== "patch" || action.ref.kind !== "VolumeSnapshotContent" || content === undefined)
+              return action;
+            const value = { ...content.metadata.annotations, [annotations.beingDeleted]: "yes" };
+            const at = { op: "test", path: "/metadata/uid", value: content.metadata.uid } as const;
+            return {
+              ...action,
+              patch: { type: "json", body: [at, { op: "add", path: "/metadata/annotations", value }] },
+            } as const;
+          }),
+        }),
+      }),
+  },
+  {
+    name: "gives a namesake the content of its predecessor",
+    source: "I-11; uid fence left out",
+    scenario: "namesake",
+    breaks: ["I-11"],
+    seedsMax: 10,
+    sabotage: () =>
+      inSnapshot({
+        view: (view) => {
+          const ref = view.content?.spec.volumeSnapshotRef;
+          return ref?.name === view.snapshot.metadata.name
+            ? withContent(view, {
+                spec: { volumeSnapshotRef: { ...ref, uid: view.snapshot.metadata.uid } as JsonObject },
+              })
+            : view;
+        },
+      }),
+  },
+  {
+    name: "binds two snapshots to one content",
+    source: "I-10; reference not compared",
+    scenario: "namesake",
+    breaks: ["I-10"],
+    seedsMax: 10,
+    sabotage: () =>
+      inSnapshot({
+        view: (view) => {
+          const { namespace, name, uid } = view.snapshot.metadata;
+          return name === "tuesday"
+            ? withContent(view, { spec: { volumeSnapshotRef: { namespace, name, uid } as JsonObject } })
+            : view;
+        },
+      }),
+  },
+  {
+    name: "changes more of a spec than the reference",
+    source: "I-12",
+    scenario: "pre-provisioned",
+    breaks: ["I-12"],
+    seedsMax: 5,
+    sabotage: () =>
+      inSnapshot({
+        plan: (plan) =>
+          patches(plan, "spec", (body) => ({
+            ...body,
+            spec: { ...(body.spec as JsonObject), deletionPolicy: "Retain" },
+          })),
+      }),
+  },
+  {
+    name: "breaks on an odd object",
+    source: "A3-14: CVE-2020-8569",
+    scenario: "poison",
+    breaks: ["I-36"],
+    seedsMax: 3,
+    sabotage: () => ({
+      planContent: ((view: Parameters<typeof planContent>[0]) => {
+        if (view.content.spec.source === undefined) throw new TypeError("cannot read properties of undefined");
+        return planContent(view);
+      }) as never,
+    }),
+  },
+];

@@ -1,0 +1,200 @@
+/** Wrong decisions of the sidecar. */
+import { annotations } from "../../../src/api/names.ts";
+import { Fault, isFinal } from "../../../src/base/fault.ts";
+import { isObject } from "../../../src/base/json.ts";
+import { type Bug, inSidecar, patches, withContent } from "./bug.ts";
+
+const touches = (body: { metadata: { annotations?: unknown } }, name: string): boolean =>
+  isObject(body.metadata.annotations) && name in body.metadata.annotations;
+
+export const sidecarBugs: readonly Bug[] = [
+  {
+    name: "asks the driver before the intent is stored",
+    source: "provisioner#486, #134",
+    scenario: "dynamic-create",
+    breaks: ["I-2"],
+    seedsMax: 5,
+    sabotage: () =>
+      inSidecar({
+        plan: (plan) => ({
+          ...plan,
+          actions: plan.actions.map((action) => (action.kind === "csi" ? { ...action, intent: [] } : action)),
+        }),
+      }),
+  },
+  {
+    name: "takes an unknown outcome for a failure",
+    source: "A3-1: #134, #261, ceph-csi#446",
+    scenario: "quick-delete",
+    breaks: ["I-3", "I-6"],
+    seedsMax: 60,
+    sabotage: () =>
+      inSidecar({
+        view: (view) =>
+          view.reply.kind === "failed" && !isFinal(view.reply.fault)
+            ? { ...view, reply: { kind: "failed", fault: new Fault("Internal", view.reply.fault.message) } }
+            : view,
+      }),
+  },
+  {
+    name: "asks under another name each time",
+    source: "A3-13: #1050",
+    scenario: "dynamic-create",
+    breaks: ["I-1"],
+    seedsMax: 5,
+    sabotage: () =>
+      inSidecar({
+        plan: (plan, { nowMs }) => ({
+          ...plan,
+          actions: plan.actions.map((action) =>
+            action.kind === "csi" && action.call.method === "create"
+              ? { ...action, call: { ...action.call, name: `snapshot-${nowMs}` } }
+              : action,
+          ),
+        }),
+      }),
+  },
+  {
+    name: "deletes at the driver although the snapshot lives",
+    source: "I-4; the being-deleted mark left out",
+    scenario: "out-of-order-deletes",
+    breaks: ["I-4"],
+    seedsMax: 10,
+    sabotage: () =>
+      inSidecar({
+        view: (view) =>
+          view.content.metadata.deletionTimestamp === undefined
+            ? view
+            : withContent(view, {
+                metadata: { annotations: { ...view.content.metadata.annotations, [annotations.beingDeleted]: "yes" } },
+              }),
+      }),
+  },
+  {
+    name: "deletes at the driver what is to be retained",
+    source: "A3-15: #292",
+    scenario: "policy-flips",
+    breaks: ["I-5"],
+    seedsMax: 60,
+    sabotage: () => inSidecar({ view: (view) => withContent(view, { spec: { deletionPolicy: "Delete" } }) }),
+  },
+  {
+    name: "lets a content go without deleting at the driver",
+    source: "A3-4: #1258",
+    scenario: "delete",
+    breaks: ["I-16", "I-6"],
+    seedsMax: 5,
+    sabotage: () =>
+      inSidecar({
+        view: (view) =>
+          view.content.metadata.deletionTimestamp === undefined ? view : { ...view, reply: { kind: "deleted" } },
+      }),
+  },
+  {
+    name: "lets a content go while the cut is under way",
+    source: "A3-2: #1388",
+    scenario: "quick-delete",
+    breaks: ["I-3", "I-6"],
+    seedsMax: 60,
+    sabotage: () =>
+      inSidecar({
+        view: (view) => {
+          if (view.content.metadata.deletionTimestamp === undefined) return view;
+          const { [annotations.beingCreated]: _, ...kept } = view.content.metadata.annotations ?? {};
+          return withContent(view, { metadata: { annotations: kept } });
+        },
+      }),
+  },
+  {
+    name: "makes up a handle",
+    source: "I-3",
+    scenario: "dynamic-create",
+    breaks: ["I-3"],
+    seedsMax: 5,
+    sabotage: () =>
+      inSidecar({
+        plan: (plan) =>
+          patches(plan, "status", (body) =>
+            isObject(body.status) && body.status.snapshotHandle !== undefined
+              ? { ...body, status: { ...body.status, snapshotHandle: "guess" } }
+              : body,
+          ),
+      }),
+  },
+  {
+    name: "dates a snapshot anew at each answer",
+    source: "I-7",
+    scenario: "slow-driver",
+    breaks: ["I-7"],
+    seedsMax: 5,
+    sabotage: () =>
+      inSidecar({
+        plan: (plan, { nowMs }) =>
+          patches(plan, "status", (body) =>
+            isObject(body.status) && body.status.readyToUse !== undefined
+              ? { ...body, status: { ...body.status, creationTime: BigInt(nowMs) * 1_000_000n } }
+              : body,
+          ),
+      }),
+  },
+  {
+    name: "works for another driver",
+    source: "CVE-2019-11255",
+    scenario: "two-drivers",
+    breaks: ["I-14"],
+    seedsMax: 5,
+    sabotage: () =>
+      inSidecar({ view: (view) => ({ ...view, facts: { ...view.facts, driver: view.content.spec.driver } }) }),
+  },
+  {
+    name: "never takes the mark off",
+    source: "lifecycle step left out",
+    scenario: "delete",
+    breaks: ["I-15", "O-2"],
+    seedsMax: 30,
+    sabotage: () =>
+      inSidecar({
+        plan: (plan) =>
+          patches(plan, "metadata", (body) =>
+            touches(body, annotations.beingCreated) && isNull(body) ? undefined : body,
+          ),
+      }),
+  },
+  {
+    name: "asks no more after an error",
+    source: "A3-11: #953",
+    scenario: "dynamic-create",
+    breaks: ["O-2", "I-17"],
+    seedsMax: 60,
+    sabotage: () =>
+      inSidecar({
+        plan: (plan, { reply }) => (reply.kind === "failed" ? { ...plan, next: { kind: "settled" } } : plan),
+      }),
+  },
+  {
+    name: "writes what its own write wakes it for",
+    source: "A3-12: #533, #1009",
+    scenario: "dynamic-create",
+    breaks: ["I-20"],
+    seedsMax: 3,
+    sabotage: () =>
+      inSidecar({
+        plan: (plan, { content, nowMs }) => ({
+          ...plan,
+          actions: [
+            ...plan.actions,
+            {
+              kind: "patch",
+              ref: { kind: "VolumeSnapshotContent", name: content.metadata.name, uid: content.metadata.uid },
+              patch: { type: "merge", body: { status: { restoreSize: nowMs } } },
+              subresource: "status",
+            } as const,
+          ],
+          next: { kind: "after", ms: 1_000 },
+        }),
+      }),
+  },
+];
+
+const isNull = (body: { metadata: { annotations?: unknown } }): boolean =>
+  isObject(body.metadata.annotations) && body.metadata.annotations[annotations.beingCreated] === null;
