@@ -38,6 +38,8 @@ export type ClusterAction =
   /** For kinds whose customary RBAC grants update but not patch: the object exactly as read, plus the change, guarded by its version. */
   | { readonly kind: "replace"; readonly ref: Ref; readonly object: KubeObject; readonly subresource?: "status" }
   | { readonly kind: "delete"; readonly ref: Ref; readonly resourceVersion?: string }
+  /** Goes on only if the server still has what the cache had: this version, or nothing. For what cannot be taken back. */
+  | { readonly kind: "confirm"; readonly ref: Ref; readonly resourceVersion: string | undefined }
   | { readonly kind: "event"; readonly about: KubeObject; readonly event: EventText };
 
 export type Next = { readonly kind: "settled" } | { readonly kind: "after"; readonly ms: Millis };

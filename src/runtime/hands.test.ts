@@ -125,3 +125,23 @@ test("an event goes to the recorder", async () => {
   await act({ kind: "event", about: aConfig(), event: { type: "Normal", reason: "Ready", message: "" } });
   assert.deepEqual(events, ["c Ready"]);
 });
+
+test("a confirmation passes when the server has what the cache had, also when that is nothing", async () => {
+  const known = setUp({ get: () => aConfig() });
+  await known.act({ kind: "confirm", ref, resourceVersion: "5" });
+  const gone = setUp({ get: failWith("NotFound") });
+  await gone.act({ kind: "confirm", ref, resourceVersion: undefined });
+});
+
+test("a confirmation that fails teaches the cache, and ends the run as a conflict", async () => {
+  const newer = aConfig({ resourceVersion: "6" });
+  const changed = setUp({ get: () => newer });
+  await assert.rejects(changed.act({ kind: "confirm", ref, resourceVersion: undefined }), { code: "Conflict" });
+  assert.equal(changed.stored(), newer);
+  const gone = setUp({ get: failWith("NotFound") });
+  gone.stores.ConfigMap.see(aConfig() as never);
+  await assert.rejects(gone.act({ kind: "confirm", ref, resourceVersion: "5" }), { code: "Conflict" });
+  assert.equal(gone.stored(), undefined);
+  const silent = setUp({ get: failWith("Unavailable") });
+  await assert.rejects(silent.act({ kind: "confirm", ref, resourceVersion: undefined }), { code: "Unavailable" });
+});

@@ -9,6 +9,8 @@
  *   as a conflict; whether that object is ours (names are computed, so a lost reply leaves exactly this) is the next
  *   plan's decision, made by looking at it.
  * - Delete finds nothing: that is what was wanted.
+ * - Confirm asks the server itself: a cache can be behind by as long as a watch can be silent. If it was, it learns what is
+ *   true, and the run ends as a conflict.
  */
 import type { KindName } from "../api/kinds.ts";
 import type { ClusterAction, EventText, Ref } from "../api/plan.ts";
@@ -95,9 +97,21 @@ export function createHands({ api, stores, leading = () => true, record }: Hands
     }
   };
 
+  const confirm: Hand<ActionOf<"confirm">> = async ({ ref, resourceVersion }, signal) => {
+    const { uid: _, ...named } = ref;
+    const found = await api.get(named, { signal }).catch((reason: unknown) => {
+      if (!isFault(reason, "NotFound")) throw reason;
+      return undefined;
+    });
+    if (found?.metadata.resourceVersion === resourceVersion) return;
+    if (found === undefined) seeGone(ref);
+    else see(ref.kind, found);
+    throw new Fault("Conflict", `${ref.kind} ${keyIn(ref.namespace, ref.name)} is not as the cache had it`);
+  };
+
   const event: Hand<ActionOf<"event">> = async ({ about, event: text }) => {
     if (leading()) record(about, text);
   };
 
-  return { create, patch, replace, delete: remove, event };
+  return { create, patch, replace, delete: remove, confirm, event };
 }

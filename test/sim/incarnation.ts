@@ -48,8 +48,10 @@ export function createIncarnation(component: Actor, name: string, world: World):
       stop.abort(killed);
       for (const tap of taps) tap.cut();
     },
-    freeze: (ms) => {
-      frozenUntilMs = Math.max(frozenUntilMs, world.elapsed() + ms);
-    },
+    // After what is being done without waiting is done: a stopped process runs nothing at all.
+    freeze: (ms) =>
+      void world.sleep(0).then(() => {
+        frozenUntilMs = Math.max(frozenUntilMs, world.elapsed() + ms);
+      }),
   };
 }

@@ -20,6 +20,8 @@ export interface TapOptions {
   readonly world: World;
   /** How long the next event takes. */
   latencyMs(): number;
+  /** Resolves when the reader can take something in. */
+  awake(): Promise<void>;
   /** Ends the watch at the server. */
   close(): void;
   onEnd(tap: Tap): void;
@@ -32,7 +34,7 @@ const expired = `${JSON.stringify({
 
 type Item = { readonly body: Body } | { readonly fault: Fault } | { readonly end: true };
 
-export function createTap(inner: AsyncIterable<Body>, { world, latencyMs, close, onEnd }: TapOptions): Tap {
+export function createTap(inner: AsyncIterable<Body>, { world, latencyMs, awake, close, onEnd }: TapOptions): Tap {
   const items: Item[] = [];
   let wake: (() => void) | undefined;
   let mode: "open" | "silent" | "over" = "open";
@@ -55,6 +57,7 @@ export function createTap(inner: AsyncIterable<Body>, { world, latencyMs, close,
       const waitMs = heldMs > 0 ? heldMs : latencyMs();
       heldMs = 0;
       if (waitMs > 0) await world.sleep(waitMs);
+      await awake();
       if (mode === "over") return;
       if (mode === "silent") continue;
       for (let copy = 0; copy < copies; copy++) push({ body });

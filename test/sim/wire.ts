@@ -105,6 +105,7 @@ async function perform(
   const tap = createTap(response.body, {
     world: stage.world,
     latencyMs: stage.latencyMs,
+    awake: incarnation.awake,
     close: () => closing.abort("closed"),
     onEnd: (ended) => void incarnation.taps.delete(ended),
   });

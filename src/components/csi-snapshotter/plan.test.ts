@@ -38,7 +38,9 @@ const aView = (change: Partial<ContentView> = {}): ContentView => ({
 const brief = (action: SidecarAction): string => {
   switch (action.kind) {
     case "csi":
-      return `${action.intent.length > 0 ? "mark, " : ""}${action.call.method}`;
+      return [...action.intent.map((write) => (write.kind === "patch" ? "mark" : write.kind)), action.call.method].join(
+        ", ",
+      );
     case "event":
       return `event ${action.event.reason}`;
     case "patch":
@@ -55,7 +57,7 @@ const cases: readonly { given: string; view: ContentView; phase: string; expect:
     given: "a content marked by a predecessor",
     view: aView({ content: aContent({ metadata: marked }) }),
     phase: "uncut",
-    expect: ["create"],
+    expect: ["confirm, create"],
   },
   {
     given: "a cut that succeeded",
@@ -83,7 +85,7 @@ const cases: readonly { given: string; view: ContentView; phase: string; expect:
     given: "a cut whose time to be asked about has come",
     view: aView({ content: aContent({ status: { ...ready, readyToUse: false } }) }),
     phase: "pending",
-    expect: ["create"],
+    expect: ["confirm, create"],
   },
   {
     given: "a final refusal",
@@ -161,7 +163,7 @@ const cases: readonly { given: string; view: ContentView; phase: string; expect:
     given: "a deletion the controller has confirmed",
     view: aView({ content: aContent({ metadata: going, status: ready }) }),
     phase: "removable",
-    expect: ["delete"],
+    expect: ["confirm, delete"],
   },
   {
     given: "a deletion the driver has carried out",
@@ -207,7 +209,7 @@ const cases: readonly { given: string; view: ContentView; phase: string; expect:
       }),
     }),
     phase: "uncut",
-    expect: ["create"],
+    expect: ["confirm, create"],
   },
   {
     given: "a deletion while a cut may be under way, and the class is gone",
@@ -216,7 +218,7 @@ const cases: readonly { given: string; view: ContentView; phase: string; expect:
       snapshotClass: undefined,
     }),
     phase: "uncut",
-    expect: ["create"],
+    expect: ["confirm, create"],
   },
   {
     given: "a deletion of a pre-provisioned content that never had a snapshot",
@@ -227,7 +229,7 @@ const cases: readonly { given: string; view: ContentView; phase: string; expect:
       }),
     }),
     phase: "removable",
-    expect: ["delete"],
+    expect: ["confirm, delete"],
   },
 ];
 for (const { given, view, phase, expect } of cases)

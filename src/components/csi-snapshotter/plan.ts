@@ -6,6 +6,7 @@
  * the upstream sidecar, knows that there may be something to delete.
  */
 
+import { refOf } from "../../api/builders.ts";
 import { annotations, finalizers } from "../../api/names.ts";
 import { edit, patchStatus } from "../../api/patches.ts";
 import { type ClusterAction, type EventText, type Next, type Plan, settled } from "../../api/plan.ts";
@@ -84,10 +85,19 @@ function planCut(view: ContentView): SidecarPlan {
 
 /** Once a handle is known there is something to delete for certain, and the mark has nothing left to say. */
 function intent(content: VolumeSnapshotContent): readonly ClusterAction[] {
-  if (content.status?.snapshotHandle) return [];
+  if (content.status?.snapshotHandle) return confirmed(content);
   const addFinalizers = content.metadata.deletionTimestamp === undefined ? [finalizers.contentBound] : [];
-  return edit(kind, content, { addFinalizers, annotations: { [annotations.beingCreated]: "yes" } });
+  const mark = edit(kind, content, { addFinalizers, annotations: { [annotations.beingCreated]: "yes" } });
+  return mark.length > 0 ? mark : confirmed(content);
 }
+
+/**
+ * What is asked of a driver cannot be taken back. By a cache that is behind, a leader would cut what its predecessor has deleted
+ * already, or delete what the user has just decided to retain; a version-guarded write tells, and where none is due, a read does.
+ */
+const confirmed = (content: VolumeSnapshotContent): readonly ClusterAction[] => [
+  { kind: "confirm", ref: refOf(kind, content), resourceVersion: content.metadata.resourceVersion },
+];
 
 const ask = (
   content: VolumeSnapshotContent,
@@ -155,7 +165,7 @@ function planRemoval(view: ContentView): SidecarPlan {
   const trouble = (text: string): SidecarPlan => planTrouble(view, "SnapshotDeleteError", text, []);
   if (reply.kind === "failed") return trouble(`Failed to delete snapshot: ${quoted(reply.fault)}`);
   if (reply.kind === "unsent") return trouble(`Failed to get snapshot credentials: ${reply.fault.message}`);
-  return doing(settled, ask(content, prepared));
+  return doing(settled, ask(content, prepared, confirmed(content)));
 }
 
 function planFailure(view: ContentView, reason: string, message: string, fault: Fault): SidecarPlan {

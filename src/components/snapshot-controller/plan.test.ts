@@ -161,7 +161,7 @@ const cases: readonly { given: string; view: SnapshotView; phase: string; expect
     given: "a snapshot being deleted whose content is gone",
     view: aView({ snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp }, status: readyStatus }) }),
     phase: "deleting",
-    expect: ["patch VolumeSnapshot"],
+    expect: ["confirm VolumeSnapshotContent", "patch VolumeSnapshot"],
   },
   {
     given: "a snapshot being deleted with Retain",
@@ -199,7 +199,7 @@ const cases: readonly { given: string; view: SnapshotView; phase: string; expect
       content: aContent({ spec: { volumeSnapshotRef: { namespace: "team", name: "monday", uid: "other" } } }),
     }),
     phase: "deleting",
-    expect: ["patch VolumeSnapshot"],
+    expect: ["confirm VolumeSnapshotContent", "patch VolumeSnapshot"],
   },
   {
     given: "a snapshot being deleted that only others' finalizers hold",

@@ -13,7 +13,7 @@ import type { VolumeSnapshot, VolumeSnapshotContent } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { rfc3339 } from "../../base/time.ts";
-import { isSilent, type SnapshotView } from "./observe.ts";
+import { contentNameOf, isSilent, type SnapshotView } from "./observe.ts";
 import { phaseOf, type SnapshotPhase, violationOf } from "./phase.ts";
 import { contentFor } from "./plan-draft.ts";
 import { statusFrom } from "./plan-status.ts";
@@ -152,10 +152,19 @@ const ownFinalizers = [finalizers.snapshotAsSource, finalizers.snapshotBound];
 const release = (snapshot: VolumeSnapshot): readonly ClusterAction[] =>
   edit(kind, snapshot, { removeFinalizers: ownFinalizers });
 
+/** Letting go cannot be taken back: a content that our cache has not seen yet would be left without its snapshot for ever. */
+const confirmation = ({ snapshot, content }: SnapshotView): readonly ClusterAction[] => [
+  {
+    kind: "confirm",
+    ref: { kind: "VolumeSnapshotContent", name: contentNameOf(snapshot), uid: content?.metadata.uid },
+    resourceVersion: content?.metadata.resourceVersion,
+  },
+];
+
 function planDeletion(view: SnapshotView): Plan {
   const { snapshot, content, restoring } = view;
   if (!ownFinalizers.some((name) => snapshot.metadata.finalizers?.includes(name))) return nothing;
-  if (content === undefined || !pointsAt(content, snapshot)) return doing(release(snapshot));
+  if (content === undefined || !pointsAt(content, snapshot)) return doing(confirmation(view), release(snapshot));
   // Only a ready snapshot can be read from; waiting for a claim that waits for readiness would be waiting in a circle.
   const reader = content.status?.readyToUse === true ? restoring[0] : undefined;
   if (reader !== undefined)
