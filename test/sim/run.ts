@@ -1,5 +1,5 @@
 /**
- * `npm run sim -- --seeds 10000 [--seed N] [--scenario NAME] [--faults FAMILY,…|name,…] [--plan at:name:pick,…] [--exhaustive]`
+ * `npm run sim -- --seeds 10000 [--seed N] [--scenario NAME] [--faults FAMILY,…|name,…] [--plan at:name:pick,…] [--exhaustive] [--minutes N]`
  * Runs schedules one after the other on one core and reports. A failing seed is shrunk and printed with the command that repeats it.
  */
 import { parseArgs } from "node:util";
@@ -25,6 +25,8 @@ const { values } = parseArgs({
     exhaustive: { type: "boolean", default: false },
     trace: { type: "boolean", default: false },
     failures: { type: "string", default: "5" },
+    /** Stop and report after so long. */
+    minutes: { type: "string", default: "1440" },
   },
 });
 
@@ -75,6 +77,7 @@ for await (const schedule of schedules()) {
   const outcome = await judged(schedule);
   tally.add(schedule, outcome);
   if (values.trace) console.log(outcome.trace().join("\n"));
+  if (tally.seconds() > 60 * Number(values.minutes)) break;
   if (outcome.violations.length === 0) continue;
   await explain(schedule, outcome);
   if (tally.failed() >= failuresMax) break;

@@ -178,6 +178,8 @@ export const scenarios: readonly Scenario[] = [
         await user.patch("VolumeSnapshotContent", content ?? "", { spec: { deletionPolicy } });
       await user.sleep(500);
       await drop(user);
+      await user.sleep(500);
+      if (content !== undefined) await user.remove("VolumeSnapshotContent", content);
     },
   }),
   scenario({

@@ -14,6 +14,7 @@ const counters: readonly Counter[] = [
 export interface Tally {
   add(schedule: Schedule, outcome: Outcome): void;
   failed(): number;
+  seconds(): number;
   report(): string;
 }
 
@@ -29,7 +30,9 @@ export function createTally(): Tally {
   const bump = <K>(map: Map<K, number>, key: K): void => void map.set(key, (map.get(key) ?? 0) + 1);
   const line = (name: string, value: string | number): string => `  ${name.padEnd(28)} ${value}`;
 
+  const seconds = (): number => Number(process.hrtime.bigint() - startedAt) / 1e9;
   return {
+    seconds,
     add({ scenario }, outcome) {
       schedules += 1;
       calls += outcome.boundaries.length;
@@ -40,13 +43,12 @@ export function createTally(): Tally {
     },
     failed: () => failed,
     report() {
-      const seconds = Number(process.hrtime.bigint() - startedAt) / 1e9;
       const { user, system } = process.cpuUsage(cpuAtStart);
       const cpuSeconds = (user + system) / 1e6;
       return [
         `${schedules} schedules, ${failed} with violations`,
         line("calls of components", calls),
-        line("schedules per second", (schedules / seconds).toFixed(1)),
+        line("schedules per second", (schedules / seconds()).toFixed(1)),
         line("schedules per CPU second", (schedules / cpuSeconds).toFixed(1)),
         "faults that struck, by family",
         ...families.map((family) => line(family, struck.get(family) ?? 0)),

@@ -27,17 +27,20 @@ const holdsSnapshot = (snapshot: VolumeSnapshot): boolean =>
   has(snapshot, finalizers.snapshotAsSource) || has(snapshot, finalizers.snapshotBound);
 const isBlockedSnapshot = (seen: Seen, snapshot: VolumeSnapshot): boolean => restoringFrom(seen, snapshot).length > 0;
 
-/** Another driver's has no sidecar here; one whose snapshot stays, stays. */
+/** Another driver's has no sidecar here, and what the user has forced is the user's. */
+const isOutOfHand = (seen: Seen, content: VolumeSnapshotContent): boolean =>
+  content.spec.driver !== seen.driver || seen.excused.has(content.metadata.uid);
+
+/** One whose snapshot stays, stays. */
 function isBlockedContent(seen: Seen, content: VolumeSnapshotContent): boolean {
-  if (content.spec.driver !== seen.driver || seen.excused.has(content.metadata.uid)) return true;
+  if (isOutOfHand(seen, content)) return true;
   const snapshot = snapshotsIn(seen).find(({ metadata }) => metadata.uid === content.spec.volumeSnapshotRef?.uid);
   return snapshot !== undefined && (!isGoing(snapshot) || isBlockedSnapshot(seen, snapshot));
 }
 
-/** Waits for another driver's content, which has no sidecar here. */
 const waitsForStranger = (seen: Seen, snapshot: VolumeSnapshot): boolean =>
   contentsIn(seen).some(
-    (content) => content.spec.volumeSnapshotRef?.uid === snapshot.metadata.uid && isBlockedContent(seen, content),
+    (content) => content.spec.volumeSnapshotRef?.uid === snapshot.metadata.uid && isOutOfHand(seen, content),
   );
 
 const nothingStuck: Monitor = {

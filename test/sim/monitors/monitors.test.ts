@@ -1,0 +1,255 @@
+/** One bad history per monitor that only this monitor notices: switched off, its test fails. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { annotations, finalizers } from "../../../src/api/names.ts";
+import type { KubeObject } from "../../../src/api/types.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
+import type { StoredSnapshot } from "../backend.ts";
+import { type Actor, type CsiEnded, createRecorder, type Recorder, type WatchedKind } from "../record.ts";
+import { createJudge, monitors } from "./index.ts";
+
+const driver = "disk.example.com";
+const uid = "11111111-1111-4111-8111-111111111111";
+const name = `snapshot-${uid}`;
+const handle = `handle-${name}-0`;
+const going = { deletionTimestamp: "2026-01-01T00:00:00Z" };
+const own = [finalizers.snapshotAsSource, finalizers.snapshotBound];
+const marked = { annotations: { [annotations.beingCreated]: "yes" } };
+
+interface Parts {
+  readonly metadata?: JsonObject;
+  readonly spec?: JsonObject;
+  readonly status?: JsonObject;
+}
+const object = (kind: string, metadata: JsonObject, { metadata: more, ...rest }: Parts): KubeObject =>
+  ({ kind, ...rest, metadata: { resourceVersion: "1", ...metadata, ...more } }) as unknown as KubeObject;
+const aSnapshot = (parts: Parts = {}): KubeObject =>
+  object(
+    "VolumeSnapshot",
+    { namespace: "default", name: "monday", uid, finalizers: own },
+    {
+      ...parts,
+      spec: { source: { persistentVolumeClaimName: "data" }, volumeSnapshotClassName: "delete", ...parts.spec },
+    },
+  );
+const aContent = (parts: Parts = {}): KubeObject =>
+  object(
+    "VolumeSnapshotContent",
+    { name: "c", uid: "content", finalizers: [finalizers.contentBound] },
+    {
+      ...parts,
+      spec: {
+        driver,
+        deletionPolicy: "Delete",
+        source: { volumeHandle: "vol" },
+        volumeSnapshotRef: { namespace: "default", name: "monday", uid },
+        ...parts.spec,
+      },
+    },
+  );
+const aClaim = (parts: Parts = {}): KubeObject =>
+  object(
+    "PersistentVolumeClaim",
+    { namespace: "default", name: "data", uid: "claim" },
+    {
+      ...parts,
+      spec: { volumeName: "pv", ...parts.spec },
+      status: { phase: "Bound", ...parts.status },
+    },
+  );
+const aVolume = (): KubeObject =>
+  object("PersistentVolume", { name: "pv", uid: "volume" }, { spec: { csi: { driver, volumeHandle: "vol" } } });
+const aReader = aClaim({
+  metadata: { name: "restored", uid: "reader" },
+  spec: { dataSource: { kind: "VolumeSnapshot", name: "monday" } },
+  status: { phase: "Pending" },
+});
+
+interface Bench {
+  readonly recorder: Recorder;
+  readonly storage: Map<string, StoredSnapshot>;
+  write(actor: Actor, before: KubeObject | undefined, after: KubeObject | undefined, guarded?: boolean): void;
+  call(method: "CreateSnapshot" | "DeleteSnapshot", subject: string): void;
+  end(outcome: CsiEnded["outcome"], final: boolean): void;
+  note(what: "ended" | "said" | "call", text: string): void;
+}
+
+function bench(): Bench {
+  const storage = new Map<string, StoredSnapshot>();
+  const recorder = createRecorder({ driver, storage, cuts: [], secrets: ["hunter2"] });
+  let atMs = 0;
+  let calls = 0;
+  const next = (): number => (atMs += 10_000);
+  return {
+    recorder,
+    storage,
+    write: (actor, before, after, guarded = true) => {
+      const { kind, metadata } = (after ?? before) as KubeObject;
+      const key = metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;
+      recorder.take({
+        type: "write",
+        atMs: next(),
+        actor,
+        process: `${actor}.1`,
+        verb: "PATCH",
+        kind: kind as WatchedKind,
+        key,
+        guarded,
+        before,
+        after,
+      });
+    },
+    call: (method, subject) =>
+      recorder.take({
+        type: "csi",
+        id: ++calls,
+        atMs: next(),
+        process: "csi-snapshotter.1",
+        method,
+        subject,
+        volume: "vol",
+      }),
+    end: (outcome, final) => recorder.take({ type: "csi-end", id: calls, atMs: next(), outcome, final }),
+    note: (what, text) => recorder.take({ type: "note", atMs: next(), what, process: "snapshot-controller.1", text }),
+  };
+}
+
+const stored = (id: string, called = name): [string, StoredSnapshot] => [
+  id,
+  { id, name: called, volumeId: "vol", takenAtMs: 0, readyAtMs: 0 },
+];
+const ready = { snapshotHandle: handle, readyToUse: true };
+
+const badHistories: Readonly<Record<string, (bench: Bench) => void>> = {
+  "I-1": ({ call }) => call("CreateSnapshot", "snapshot-of-nobody"),
+  "I-2": ({ write, call }) => {
+    write("snapshot-controller", undefined, aContent());
+    call("CreateSnapshot", name);
+  },
+  "I-3": ({ write, call, end }) => {
+    write("csi-snapshotter", undefined, aContent({ metadata: marked }));
+    call("CreateSnapshot", name);
+    end("DeadlineExceeded", false);
+    write("csi-snapshotter", aContent({ metadata: marked }), aContent());
+  },
+  "I-4": ({ write, call, storage }) => {
+    storage.set(...stored(handle));
+    write("csi-snapshotter", undefined, aContent({ status: ready }));
+    call("DeleteSnapshot", handle);
+  },
+  "I-5": ({ write, call }) => {
+    const retained = aContent({ metadata: going, status: ready, spec: { deletionPolicy: "Retain" } });
+    write("csi-snapshotter", undefined, retained);
+    call("DeleteSnapshot", handle);
+    write("csi-snapshotter", retained, undefined);
+  },
+  "I-6": ({ storage }) => void storage.set(...stored(handle)),
+  lost: ({ write }) => write("csi-snapshotter", undefined, aContent({ status: ready })),
+  "I-7": ({ write, storage }) => {
+    storage.set(...stored("other", "by-hand"));
+    write("csi-snapshotter", aContent({ status: ready }), aContent({ status: { ...ready, snapshotHandle: "other" } }));
+  },
+  "I-8": ({ write }) =>
+    write(
+      "snapshot-controller",
+      aSnapshot({ status: { readyToUse: true } }),
+      aSnapshot({ status: { readyToUse: false } }),
+    ),
+  "I-9": ({ write }) => write("snapshot-controller", aSnapshot(), aSnapshot({ status: { readyToUse: true } })),
+  "I-10": ({ write }) => {
+    write("user", undefined, aContent({ spec: { volumeSnapshotRef: { namespace: "default", name: "tuesday", uid } } }));
+    write("snapshot-controller", aSnapshot(), aSnapshot({ status: { boundVolumeSnapshotContentName: "c" } }));
+  },
+  "I-11": ({ write }) => {
+    write(
+      "user",
+      undefined,
+      aContent({ spec: { volumeSnapshotRef: { namespace: "default", name: "monday", uid: "older" } } }),
+    );
+    write("snapshot-controller", aSnapshot(), aSnapshot({ status: { boundVolumeSnapshotContentName: "c" } }));
+  },
+  "I-12": ({ write }) => write("snapshot-controller", aContent(), aContent({ spec: { deletionPolicy: "Retain" } })),
+  "I-13": ({ write }) =>
+    write("snapshot-controller", withoutClass(aSnapshot()), aSnapshot({ spec: { volumeSnapshotClassName: "tape" } })),
+  "I-14": ({ write }) => write("csi-snapshotter", undefined, aContent({ spec: { driver: "tape.example.com" } })),
+  "I-15": ({ write }) => write("user", undefined, aSnapshot({ metadata: going })),
+  "I-16": ({ write }) =>
+    write(
+      "snapshot-controller",
+      aClaim({ metadata: { finalizers: ["x/y"] } }),
+      aClaim({ metadata: { finalizers: [] } }),
+    ),
+  "I-17": ({ write }) => write("user", undefined, aClaim({ metadata: { finalizers: [finalizers.claimAsSource] } })),
+  "I-18": ({ write }) => {
+    write("user", undefined, aReader);
+    write("snapshot-controller", aSnapshot({ status: { readyToUse: true } }), undefined);
+  },
+  "I-19": ({ write }) => {
+    write("user", undefined, aReader);
+    write("user", undefined, aSnapshot({ metadata: going }));
+    write("user", undefined, aContent({ metadata: going }));
+  },
+  "I-35": ({ note }) => note("said", "login with hunter2 failed"),
+  "I-36": ({ note }) => note("ended", "TypeError"),
+  "I-37": ({ write }) => write("snapshot-controller", aSnapshot(), aSnapshot(), false),
+  "I-38": ({ write }) =>
+    write(
+      "csi-snapshotter",
+      aContent({ metadata: { annotations: { note: "mine" } } }),
+      aContent({ metadata: { annotations: {} } }),
+    ),
+};
+
+function withoutClass(snapshot: KubeObject): KubeObject {
+  const { volumeSnapshotClassName: _, ...spec } = (snapshot as unknown as { spec: JsonObject }).spec;
+  return { ...snapshot, spec } as unknown as KubeObject;
+}
+
+function idsFoundIn(history: (bench: Bench) => void, off?: string): readonly string[] {
+  const made = bench();
+  const judge = createJudge(
+    made.recorder,
+    monitors.filter(({ id }) => id !== off),
+  );
+  made.recorder.listen(() => judge.look());
+  history(made);
+  judge.rest();
+  return [...new Set(judge.violations().map(({ id }) => id))];
+}
+
+for (const { id, promise } of monitors.filter((monitor) => monitor.id !== "I-20"))
+  test(`${id} alone notices when it is not true that ${promise}`, () => {
+    const history = badHistories[id];
+    assert.ok(history !== undefined, `no bad history for ${id}`);
+    assert.deepEqual(idsFoundIn(history), [id]);
+    assert.deepEqual(idsFoundIn(history, id), []);
+  });
+
+test("I-20 alone notices a run that does not come to rest", () => {
+  const { recorder } = bench();
+  const judge = createJudge(recorder);
+  judge.restless();
+  assert.deepEqual(
+    judge.violations().map(({ id }) => id),
+    ["I-20"],
+  );
+});
+
+test("a good history is found good", () => {
+  const good = ({ write, call, end, storage }: Bench): void => {
+    write("user", undefined, aVolume());
+    write("snapshot-controller", undefined, aContent());
+    write("csi-snapshotter", aContent(), aContent({ metadata: marked }));
+    call("CreateSnapshot", name);
+    end("ok", true);
+    storage.set(...stored(handle));
+    write("csi-snapshotter", aContent({ metadata: marked }), aContent({ metadata: marked, status: ready }));
+    write("csi-snapshotter", aContent({ metadata: marked, status: ready }), aContent({ status: ready }));
+    write(
+      "snapshot-controller",
+      aSnapshot(),
+      aSnapshot({ status: { readyToUse: true, boundVolumeSnapshotContentName: "c" } }),
+    );
+  };
+  assert.deepEqual(idsFoundIn(good), []);
+});
