@@ -35,8 +35,10 @@ export interface Outcome {
 
 /** Nothing is under way for longer than this unless a fault holds it. */
 const quietMs = 12_000;
-/** The longest that a fault of ours or a silent watch holds anything: then come retries. */
-const quietAfterSilenceMs = 110_000;
+/** How long nobody notices that an answer does not come. */
+const silenceMs = { csi: 60_000, watch: 90_000, list: 30_000, get: 30_000, write: 30_000 } as const;
+/** A leader that is gone is noticed when its lease has run out. */
+const leaseMs = 20_000;
 /** The bound within which everything must have come to rest after the last fault. */
 const settleMsMax = 300_000;
 const latencyMsMax = 6;
@@ -55,7 +57,7 @@ export async function runOne({ scenario, seed, faults, sabotage = {} }: Schedule
   let starts = 0;
   let lastActMs = 0;
   let lastFaultMs = 0;
-  let slow = false;
+  let heldMs = scenario.elects ? leaseMs : 0;
   let userFaults = false;
   let open = 1; // The script, and restarts to come.
 
@@ -77,8 +79,8 @@ export async function runOne({ scenario, seed, faults, sabotage = {} }: Schedule
     tamper: () => {
       recorder.lagMs = Number.POSITIVE_INFINITY;
     },
-    slow: () => {
-      slow = true;
+    slow: (ms) => {
+      heldMs = Math.max(heldMs, ms);
     },
   };
 
@@ -98,7 +100,7 @@ export async function runOne({ scenario, seed, faults, sabotage = {} }: Schedule
     note("fault", incarnation.name, `${row.name} at ${boundary.n}: ${text}`);
     const verdict = row.strike({ ...context, incarnation, boundary, draw: diceFrom(planned.pick) });
     userFaults ||= verdict.endsOtherwise === true;
-    if ((verdict.silent ?? false) || (verdict.delayMs ?? 0) + (verdict.replyMs ?? 0) > quietMs / 4) slow = true;
+    context.slow((verdict.delayMs ?? 0) + (verdict.replyMs ?? 0) + (verdict.silent ? silenceMs[kind] : 0));
     return { boundary, verdict };
   };
 
@@ -162,7 +164,7 @@ export async function runOne({ scenario, seed, faults, sabotage = {} }: Schedule
     },
   );
 
-  const pauseMs = (): number => (slow || scenario.elects ? quietAfterSilenceMs : quietMs);
+  const pauseMs = (): number => quietMs + heldMs;
   const restMs = (): number => Math.max(lastActMs, lastFaultMs) + pauseMs() - world.elapsed();
   const isRestless = (): boolean => open === 0 && world.elapsed() - lastFaultMs > settleMsMax + pauseMs();
   while ((restMs() > 0 || open > 0) && judge.violations().length === 0) {

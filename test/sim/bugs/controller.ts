@@ -192,7 +192,7 @@ export const controllerBugs: readonly Bug[] = [
     name: "gives a namesake the content of its predecessor",
     source: "I-11; uid fence left out",
     scenario: "namesake",
-    breaks: ["I-11"],
+    breaks: ["I-11", "I-9"],
     seedsMax: 10,
     sabotage: () =>
       inSnapshot({

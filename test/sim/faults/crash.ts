@@ -20,7 +20,7 @@ export const crashes: readonly FaultRow[] = [
     on: ["write", "csi"],
     strike: ({ draw, incarnation, crash, world, slow, boundary }) => {
       const delayMs = oneOf(draw, [20, 1_000, 20_000]);
-      slow();
+      slow(delayMs);
       void world.sleep(1).then(() => crash(incarnation, downMs(draw) % 3_000));
       return { effect: true, delayMs, endsOtherwise: makesContent(boundary) };
     },

@@ -15,8 +15,8 @@ export interface FaultContext {
   crash(incarnation: Incarnation, downMs: number): void;
   /** From now on caches may be older than the clock suggests. */
   tamper(): void;
-  /** Something may stay silent until a long deadline. */
-  slow(): void;
+  /** Something may be held for so long before anybody goes on. */
+  slow(ms: number): void;
 }
 
 export interface Strike extends FaultContext {

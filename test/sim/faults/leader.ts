@@ -10,7 +10,7 @@ export const leaderFaults: readonly FaultRow[] = [
     strike: ({ incarnation, draw, tamper, slow, recorder, world }) => {
       const ms = oneOf(draw, [2_000, 12_000, 60_000]);
       tamper();
-      slow();
+      slow(ms);
       recorder.take({
         type: "note",
         atMs: world.elapsed(),
@@ -30,7 +30,7 @@ export const leaderFaults: readonly FaultRow[] = [
     strike: ({ incarnation, tamper, slow, draw }) => {
       const ms = oneOf(draw, [2_000, 12_000, 30_000]);
       tamper();
-      slow();
+      slow(ms);
       incarnation.freeze(ms);
       return { effect: true, delayMs: 1 };
     },

@@ -36,10 +36,11 @@ export const replies: readonly FaultRow[] = [
     name: "slow",
     family: "reply",
     on: ["write", "get", "list", "csi"],
-    strike: ({ draw }) => ({
+    strike: ({ draw, boundary }) => ({
       effect: true,
       delayMs: oneOf(draw, [100, 3_000, 20_000]),
       replyMs: oneOf(draw, [0, 100, 5_000]),
+      endsOtherwise: makesContent(boundary),
     }),
   },
 ];

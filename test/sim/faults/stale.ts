@@ -9,7 +9,7 @@ export const staleness: readonly FaultRow[] = [
     on: ["list"],
     strike: ({ draw, tamper }) => {
       tamper();
-      return { effect: true, staleBy: oneOf(draw, [1, 2, 3, 5]) };
+      return { effect: true, staleBy: oneOf(draw, [1, 2, 3, 5]), endsOtherwise: true };
     },
   },
   {

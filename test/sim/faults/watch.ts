@@ -10,6 +10,8 @@ function someTaps({ incarnation, draw }: Strike): readonly Tap[] {
   return first === undefined || draw() < 0.4 ? taps : [oneOf(draw, [first, ...others])];
 }
 
+const watchSilenceMs = 90_000;
+
 const onTaps = (name: string, change: (tap: Tap, strike: Strike) => void): FaultRow => ({
   name,
   family: "watch",
@@ -26,11 +28,12 @@ export const watchFaults: readonly FaultRow[] = [
   onTaps("watch-expired", (tap) => tap.expire()),
   onTaps("watch-doubled", (tap) => tap.repeat()),
   onTaps("watch-late", (tap, { draw, slow }) => {
-    slow();
-    tap.hold(oneOf(draw, [500, 5_000, 60_000]));
+    const ms = oneOf(draw, [500, 5_000, 60_000]);
+    slow(ms);
+    tap.hold(ms);
   }),
   onTaps("watch-silent", (tap, { slow }) => {
-    slow();
+    slow(watchSilenceMs);
     tap.silence();
   }),
 ];

@@ -39,7 +39,13 @@ const singleWriter: Monitor = {
       ? `${write.verb} ${write.kind} ${write.key} names neither version nor incarnation`
       : undefined,
   onNote(note, seen) {
-    if (note.what !== "call" || !/^(POST|PUT|PATCH|DELETE|Create|Delete)/.test(note.text)) return undefined;
+    // Events tell of what was done while leading; they change nothing.
+    if (
+      note.text.endsWith("/events") ||
+      note.what !== "call" ||
+      !/^(POST|PUT|PATCH|DELETE|Create|Delete)/.test(note.text)
+    )
+      return undefined;
     const component = note.process.replace(/\.\d+$/, "");
     const holder = holderOf(seen, component);
     return holder === undefined || holder === note.process
