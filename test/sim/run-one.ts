@@ -41,6 +41,8 @@ const silenceMs = { csi: 60_000, watch: 90_000, list: 30_000, get: 30_000, write
 const leaseMs = 20_000;
 /** The bound within which everything must have come to rest after the last fault. */
 const settleMsMax = 300_000;
+/** A run that writes so much runs in a circle: no need to watch it for all of that time. */
+const entriesMax = 4_000;
 const latencyMsMax = 6;
 
 export async function runOne({ scenario, seed, faults, sabotage = {} }: Schedule): Promise<Outcome> {
@@ -166,7 +168,8 @@ export async function runOne({ scenario, seed, faults, sabotage = {} }: Schedule
 
   const pauseMs = (): number => quietMs + heldMs;
   const restMs = (): number => Math.max(lastActMs, lastFaultMs) + pauseMs() - world.elapsed();
-  const isRestless = (): boolean => open === 0 && world.elapsed() - lastFaultMs > settleMsMax + pauseMs();
+  const isRestless = (): boolean =>
+    recorder.entries.length > entriesMax || (open === 0 && world.elapsed() - lastFaultMs > settleMsMax + pauseMs());
   while ((restMs() > 0 || open > 0) && judge.violations().length === 0) {
     if (isRestless()) judge.restless();
     else await world.advance(Math.max(restMs(), 500));
