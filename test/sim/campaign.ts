@@ -34,7 +34,8 @@ export async function scheduleOf(
   { scenario, allowed = () => true }: SeedOptions = {},
 ): Promise<Schedule> {
   const dice = diceFrom(seed * 7 + 1);
-  const drawn = scenarios[Math.floor(dice() * scenarios.length)];
+  const known = scenarios.filter(({ drawn }) => drawn);
+  const drawn = known[Math.floor(dice() * known.length)];
   const chosen = scenario ?? drawn;
   if (chosen === undefined) throw new Error("there are no scenarios");
   const { calls } = await referenceOf(chosen);

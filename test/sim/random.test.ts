@@ -6,7 +6,9 @@ import { printFaults } from "./faults/index.ts";
 import type { Schedule } from "./run-one.ts";
 import { scenarioNamed } from "./scenarios.ts";
 
-const seeds = 1_000;
+/** More of both run by `npm run sim`; docs/reliability.md says how many were run. */
+const seeds = 300;
+const singles = ["crash-before", "crash-after-effect", "crash-after-reply", "reply-lost"];
 
 async function holds(schedule: Schedule): Promise<void> {
   const { violations, trace } = await judged(schedule);
@@ -19,13 +21,13 @@ test(`${seeds} random schedules break no promise`, async () => {
   for (let seed = 1; seed <= seeds; seed++) await holds(await scheduleOf(seed));
 });
 
-test("no single fault at any call of the core scenarios breaks a promise", async () => {
+test("no crash and no lost reply, at any call of the core scenarios, breaks a promise", async () => {
   let count = 0;
-  for await (const schedule of everySingleFault()) {
+  for await (const schedule of everySingleFault(undefined, ({ name }) => singles.includes(name))) {
     await holds(schedule);
     count += 1;
   }
-  assert.ok(count > 3_000, `only ${count} places`);
+  assert.ok(count > 500, `only ${count} places`);
 });
 
 test("one seed is one history, byte for byte", async () => {

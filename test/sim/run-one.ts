@@ -43,6 +43,7 @@ const leaseMs = 20_000;
 const settleMsMax = 300_000;
 /** A run that writes so much runs in a circle: no need to watch it for all of that time. */
 const entriesMax = 4_000;
+const stepMs = 2_000;
 const latencyMsMax = 6;
 
 export async function runOne({ scenario, seed, faults, sabotage = {} }: Schedule): Promise<Outcome> {
@@ -172,7 +173,7 @@ export async function runOne({ scenario, seed, faults, sabotage = {} }: Schedule
     recorder.entries.length > entriesMax || (open === 0 && world.elapsed() - lastFaultMs > settleMsMax + pauseMs());
   while ((restMs() > 0 || open > 0) && judge.violations().length === 0) {
     if (isRestless()) judge.restless();
-    else await world.advance(Math.max(restMs(), 500));
+    else await world.advance(Math.min(Math.max(restMs(), 500), stepMs));
   }
   if (scriptFault !== undefined) throw scriptFault;
   if (judge.violations().length === 0) judge.rest();

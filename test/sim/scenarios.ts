@@ -22,6 +22,8 @@ export interface Scenario {
   readonly objects: readonly ApiObject[];
   readonly background: boolean;
   readonly elects: boolean;
+  /** Drawn by seeds; others are run by name only. */
+  readonly drawn: boolean;
   /** Ends the same whatever happens meanwhile; others depend on when the user acts. */
   readonly repeatable: boolean;
   prepare?(backend: Backend): void;
@@ -36,6 +38,7 @@ const scenario = (row: Row): Scenario => ({
   objects: furniture,
   background: false,
   elects: false,
+  drawn: true,
   repeatable: true,
   ...row,
 });
@@ -205,6 +208,19 @@ export const scenarios: readonly Scenario[] = [
       await user.create("PersistentVolumeClaim", aRestoringClaim("restored", "monday"));
       await user.sleep(2_000);
       await drop(user);
+    },
+  }),
+  scenario({
+    name: "never-ready",
+    drawn: false,
+    prepare: (backend) => {
+      backend.readyAfterMs = 36_000_000;
+    },
+    script: async (user) => {
+      await user.create("VolumeSnapshot", aSnapshot("monday"));
+      await user.create("PersistentVolumeClaim", aRestoringClaim("restored", "monday"));
+      await user.sleep(2_000);
+      await user.remove("VolumeSnapshot", monday);
     },
   }),
   scenario({

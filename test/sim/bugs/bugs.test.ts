@@ -14,7 +14,10 @@ async function firstSign({ scenario, seedsMax, sabotage }: Bug): Promise<{ seed:
   for (let seed = 1; seed <= seedsMax; seed++) {
     const schedule = await scheduleOf(seed, { scenario: scenarioNamed(scenario) });
     const { violations } = await judged({ ...schedule, sabotage: sabotage() });
-    if (violations.length > 0) return { seed, ids: violations.map(({ id }) => id) };
+    if (violations.length === 0) continue;
+    const { violations: without } = await judged(schedule);
+    assert.deepEqual(without, [], "the same schedule without the bug is found good");
+    return { seed, ids: violations.map(({ id }) => id) };
   }
   return { seed: seedsMax, ids: [] };
 }

@@ -130,8 +130,8 @@ export const controllerBugs: readonly Bug[] = [
   {
     name: "waits for a claim that waits for readiness",
     source: "A3-7: #747",
-    scenario: "restore-of-unready",
-    breaks: ["I-19"],
+    scenario: "never-ready",
+    breaks: ["I-19", "I-20"],
     seedsMax: 20,
     sabotage: () =>
       inSnapshot({
