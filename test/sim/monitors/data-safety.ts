@@ -143,16 +143,18 @@ const noLeak: Monitor = {
   },
 };
 
+/** Some content of it, of whichever incarnation, is still at work on it or went with Retain. */
 function isAccountedFor(seen: Seen, name: string): boolean {
-  const pasts = seen
-    .everyPast("VolumeSnapshotContent")
-    .filter(({ object }) => contentIn(object)?.spec.volumeSnapshotRef?.uid === uidInName(name));
-  const last = pasts.at(-1);
-  if (last === undefined) return false;
-  const content = last.object as VolumeSnapshotContent;
-  const stillThere = contentsIn(seen).some(({ metadata }) => metadata.uid === content.metadata.uid);
-  if (stillThere) return isMarked(content);
-  return content.spec.deletionPolicy === "Retain" || seen.excused.has(content.metadata.uid);
+  const lastOf = new Map<string, VolumeSnapshotContent>();
+  for (const { object } of seen.everyPast("VolumeSnapshotContent")) {
+    const content = object as VolumeSnapshotContent;
+    if (content.spec.volumeSnapshotRef?.uid === uidInName(name)) lastOf.set(content.metadata.uid, content);
+  }
+  return [...lastOf.values()].some((content) => {
+    const isThere = contentsIn(seen).some(({ metadata }) => metadata.uid === content.metadata.uid);
+    if (isThere) return isMarked(content);
+    return content.spec.deletionPolicy === "Retain" || seen.excused.has(content.metadata.uid);
+  });
 }
 
 const nothingLost: Monitor = {
