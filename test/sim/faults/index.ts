@@ -11,7 +11,7 @@ import { storageFaults } from "./storage.ts";
 import { userEdits } from "./user.ts";
 import { watchFaults } from "./watch.ts";
 
-export { type Family, type FaultContext, type FaultRow, families, oneOf } from "./fault.ts";
+export { type Family, type FaultContext, type FaultRow, families } from "./fault.ts";
 
 export const faultRows: readonly FaultRow[] = [
   ...crashes,
