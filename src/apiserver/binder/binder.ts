@@ -3,16 +3,14 @@ import type { Millis } from "../../base/brand.ts";
 import { defaultClass } from "../admission/plugins.ts";
 import type { ApiObject, Background, BackgroundContext, CreateBackground, Registry, StoreEvent } from "../contracts.ts";
 import { createTeller } from "./events.ts";
+import { type BinderIndex, collections, createBinderIndex, placeOf } from "./index.ts";
 import { type BinderView, planClaim, planVolume, type Step } from "./plan.ts";
-import { annotationOf, annotations, claimRefOf, classNameOf, phaseOf, volumeNameOf } from "./words.ts";
+import { claimRefOf, classNameOf, phaseOf, volumeNameOf } from "./words.ts";
 
-const claims = "persistentvolumeclaims";
-const volumes = "persistentvolumes";
-const classes = "storage.k8s.io/storageclasses";
+const { claims, volumes, classes } = collections;
 
-const claimKey = (namespace: string, name: string): string => `claim ${namespace}/${name}`;
+const claimKey = (place: string): string => `claim ${place}`;
 const volumeKey = (name: string): string => `volume ${name}`;
-const keyOfClaim = ({ metadata }: ApiObject): string => claimKey(metadata.namespace ?? "", metadata.name ?? "");
 
 /** Binding takes four writes, some cases one or two more; whoever needs more steps than this goes in circles. */
 const stepsMax = 12;
@@ -20,10 +18,11 @@ const stepsMax = 12;
 export const createBinder: CreateBackground = (context: BackgroundContext): Background => {
   const { registry } = context;
   const tell = createTeller(context, "persistentvolume-controller");
+  const index = createBinderIndex();
+  const view = viewOf(registry, index);
 
   const look = (key: string): Step => {
     const [kind, place = ""] = key.split(" ");
-    const view = viewOf(registry);
     if (kind === "volume") {
       const volume = view.volume(place);
       return volume === undefined ? { kind: "rest" } : planVolume(volume, view);
@@ -35,7 +34,10 @@ export const createBinder: CreateBackground = (context: BackgroundContext): Back
 
   return {
     name: "volume-binder",
-    wakes: (event) => wakes(event, registry),
+    wakes: (event) => {
+      index.observe(event);
+      return wakes(event, index);
+    },
     async reconcile(key): Promise<Millis | undefined> {
       for (let steps = 0; steps < stepsMax; steps += 1) {
         const step = look(key);
@@ -70,10 +72,11 @@ async function write(registry: Registry, { object, status }: Step & { kind: "wri
   return wasNewest;
 }
 
-const viewOf = (registry: Registry): BinderView => ({
-  get volumes() {
-    return registry.list(volumes);
-  },
+const viewOf = (registry: Registry, index: BinderIndex): BinderView => ({
+  candidates: (claim) =>
+    [...index.promisedTo(placeOf(claim)), ...index.free(classNameOf(claim) ?? "")]
+      .map((name) => registry.get(volumes, "", name))
+      .filter((volume) => volume !== undefined),
   get defaultClass() {
     return defaultClass(registry);
   },
@@ -82,36 +85,19 @@ const viewOf = (registry: Registry): BinderView => ({
   storageClass: (name) => registry.get(classes, "", name),
 });
 
-function wakes({ collection, now, type }: StoreEvent, registry: Registry): readonly string[] {
-  const { object } = now;
+function wakes({ collection, now: { object }, type }: StoreEvent, index: BinderIndex): readonly string[] {
   if (collection === claims) {
     const volume = volumeNameOf(object);
-    const promised = type === "DELETED" ? volumesPromisedTo(object, registry) : [];
-    return [keyOfClaim(object), ...(volume === "" ? [] : [volumeKey(volume)]), ...promised];
+    const promised = type === "DELETED" ? index.promisedTo(placeOf(object)) : [];
+    return [claimKey(placeOf(object)), ...(volume === "" ? [] : [volumeKey(volume)]), ...promised.map(volumeKey)];
   }
-  if (collection === volumes) return [volumeKey(object.metadata.name ?? ""), ...claimsConcerned(object, registry)];
-  if (collection === classes) return waiting(registry).map(keyOfClaim);
-  return [];
+  if (collection === volumes) return [volumeKey(object.metadata.name ?? ""), ...claimsConcerned(object, index)];
+  return collection === classes ? index.waiting().map(claimKey) : [];
 }
-
-const volumesPromisedTo = ({ metadata }: ApiObject, registry: Registry): readonly string[] =>
-  registry
-    .list(volumes)
-    .filter((volume) => claimRefOf(volume)?.uid === metadata.uid)
-    .map(({ metadata: { name } }) => volumeKey(name ?? ""));
 
 /** A volume that is promised concerns its claim; one that is free concerns every claim that waits for its class. */
-function claimsConcerned(volume: ApiObject, registry: Registry): readonly string[] {
+function claimsConcerned(volume: ApiObject, index: BinderIndex): readonly string[] {
   const ref = claimRefOf(volume);
-  if (ref !== undefined) return [claimKey(ref.namespace ?? "", ref.name ?? "")];
-  if (phaseOf(volume) !== "Available") return [];
-  const name = volume.metadata.name ?? "";
-  return waiting(registry)
-    .filter(
-      (claim) => [name, ""].includes(volumeNameOf(claim)) && (classNameOf(claim) ?? "") === (classNameOf(volume) ?? ""),
-    )
-    .map(keyOfClaim);
+  if (ref !== undefined) return [claimKey(`${ref.namespace ?? ""}/${ref.name ?? ""}`)];
+  return phaseOf(volume) === "Available" ? index.waitingFor(classNameOf(volume) ?? "").map(claimKey) : [];
 }
-
-const waiting = (registry: Registry): readonly ApiObject[] =>
-  registry.list(claims).filter((claim) => annotationOf(claim, annotations.bindCompleted) === undefined);

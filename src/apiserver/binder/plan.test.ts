@@ -62,7 +62,7 @@ interface World {
   readonly defaultClass?: string;
 }
 const viewOf = ({ claims = [], volumes = [], classes = [aClass()], defaultClass }: World): BinderView => ({
-  volumes,
+  candidates: () => volumes,
   volume: (name) => volumes.find(({ metadata }) => metadata.name === name),
   claim: (namespace, name) => claims.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
   storageClass: (name) => classes.find(({ metadata }) => metadata.name === name),

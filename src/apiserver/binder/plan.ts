@@ -31,7 +31,8 @@ export type Step =
   | { readonly kind: "rest" };
 
 export interface BinderView {
-  readonly volumes: readonly ApiObject[];
+  /** Volumes that may be for this claim: promised to it, or free and of its class. */
+  candidates(claim: ApiObject): readonly ApiObject[];
   volume(name: string): ApiObject | undefined;
   claim(namespace: string, name: string): ApiObject | undefined;
   storageClass(name: string): ApiObject | undefined;
@@ -73,7 +74,7 @@ function planUnbound(claim: ApiObject, view: BinderView): Step {
   const className = classNameOf(claim);
   const storageClass = className === undefined || className === "" ? undefined : view.storageClass(className);
   const delayed = storageClass?.volumeBindingMode === "WaitForFirstConsumer";
-  const volume = matchingVolume(claim, view.volumes, delayed);
+  const volume = matchingVolume(claim, view.candidates(claim), delayed);
   if (volume !== undefined) return planBinding(volume, claim);
   if (className === undefined && view.defaultClass !== undefined)
     return write(withSpec(claim, { storageClassName: view.defaultClass }));
