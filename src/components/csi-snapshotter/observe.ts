@@ -3,9 +3,10 @@
  * observation like any other: it lands in a slot, wakes the content, and the planner looks again. After a crash the slots are empty,
  * and asking again is safe because the name asked for never changes.
  */
+import { annotations } from "../../api/names.ts";
 import type { VolumeSnapshotClass, VolumeSnapshotContent } from "../../api/types.ts";
 import { type Key, keyIn, type Millis } from "../../base/brand.ts";
-import type { Fault } from "../../base/fault.ts";
+import { type Fault, isFinal } from "../../base/fault.ts";
 
 /** What the driver said of a snapshot, already checked to make sense. */
 export interface Taken {
@@ -82,10 +83,17 @@ export function observe(
   return {
     content,
     snapshotClass: className ? stores.VolumeSnapshotClass.get(keyIn(undefined, className)) : undefined,
-    reply: slot !== undefined && replyLeftMs > 0 ? slot.reply : { kind: "none" },
+    reply: slot !== undefined && (replyLeftMs > 0 || leavesMark(slot, content)) ? slot.reply : { kind: "none" },
     replyLeftMs: Math.max(replyLeftMs, 0),
     facts,
     options,
     nowMs,
   };
 }
+
+/**
+ * A final refusal counts until its mark is off. Asked again before that, a request to take the mark off that is still on its way
+ * could arrive, unnoticed, after the next cut has begun.
+ */
+const leavesMark = ({ reply }: Slot, { metadata }: VolumeSnapshotContent): boolean =>
+  reply.kind === "failed" && isFinal(reply.fault) && metadata.annotations?.[annotations.beingCreated] === "yes";

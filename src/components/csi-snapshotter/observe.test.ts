@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aContent, driver } from "../../../test/builders.ts";
+import { annotations } from "../../api/names.ts";
+import { type Key, keyIn } from "../../base/brand.ts";
+import { Fault } from "../../base/fault.ts";
+import { observe, type Reply } from "./observe.ts";
+
+const marked = { annotations: { [annotations.beingCreated]: "yes" } };
+const refused: Reply = { kind: "failed", fault: new Fault("FailedPrecondition", "no") };
+const unreached: Reply = { kind: "failed", fault: new Fault("Unavailable", "nobody there") };
+
+const cases: readonly { given: string; isMarked: boolean; reply: Reply; ageMs: number; counts: Reply["kind"] }[] = [
+  { given: "a fresh refusal", isMarked: true, reply: refused, ageMs: 0, counts: "failed" },
+  { given: "an old refusal whose mark is off", isMarked: false, reply: refused, ageMs: 2_000, counts: "none" },
+  { given: "an old refusal whose mark is still on", isMarked: true, reply: refused, ageMs: 2_000, counts: "failed" },
+  {
+    given: "an old fault that says nothing for certain",
+    isMarked: true,
+    reply: unreached,
+    ageMs: 2_000,
+    counts: "none",
+  },
+];
+for (const { given, isMarked, reply, ageMs, counts } of cases)
+  test(`given ${given}, the reply that counts is: ${counts}`, () => {
+    const content = aContent(isMarked ? { metadata: marked } : {});
+    const key: Key = keyIn(undefined, content.metadata.name);
+    const view = observe(
+      {
+        stores: { VolumeSnapshotContent: { get: () => content }, VolumeSnapshotClass: { get: () => undefined } },
+        slots: new Map([[content.metadata.uid, { reply, expiresAtMs: 1_000 }]]),
+        facts: { driver, canListSnapshots: true },
+        options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
+      },
+      key,
+      { nowMs: 0, elapsedMs: ageMs },
+    );
+    assert.equal(view?.reply.kind, counts);
+  });
