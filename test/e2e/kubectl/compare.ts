@@ -8,7 +8,7 @@ export interface Step {
   readonly input?: string;
   /** An editor for `edit`: a sed expression applied to the file. */
   readonly edit?: string;
-  /** Only the structure is compared: what Kubernetes' own fields mean and which words they take is not in our documents. */
+  /** Only the structure is compared: what Kubernetes' own fields mean is not in our documents. */
   readonly structure?: true;
   /** Done for its effect: what it prints is not compared. */
   readonly quiet?: true;
@@ -61,7 +61,7 @@ export function normalised(text: string, structure = false): string {
 
 /** kubectl's own log of how its cache ends: a race inside of it, with the real server as with ours. */
 const isNoise = (line: string): boolean => /^[IWE]\d{4} .*reflector\.go/.test(line);
-const isStructure = (line: string): boolean => line !== "" && !/^( {4}| {2}enum:)/.test(line);
+const isStructure = (line: string): boolean => line !== "" && !line.startsWith("    ");
 
 export interface Outcome {
   readonly step: string;
