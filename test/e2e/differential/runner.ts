@@ -222,7 +222,7 @@ export async function startRunner(
         return { ours: ours ?? [], theirs: theirs ?? [] };
       };
       const isSame = ({ ours, theirs }: Pair): boolean => isDeepStrictEqual(ours, theirs);
-      if (!isSame(outcomes([])))
+      if (isSame(outcomes(accepted)) && !isSame(outcomes([])))
         for (const one of accepted) if (!isSame(outcomes(accepted.filter((other) => other !== one)))) needed.add(one);
       return outcomes(accepted);
     },

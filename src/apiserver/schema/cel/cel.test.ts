@@ -120,7 +120,7 @@ const truths: readonly string[] = [
   "!format.dns1123Label().validate('a-b').hasValue() && format.named('dns1035Label').value().validate('1').hasValue()",
   "semver('1.2.3').isLessThan(semver('1.10.0')) && isSemver('1.0.0-rc.1') && !isSemver('v1') && semver('v1', true).major() == 1",
   "optional.of(1).hasValue() && optional.none().orValue(5) == 5 && self.?labels.?y.orValue('none') == 'none'",
-  "self.labels[?'x'].orValue('') == '1' && optional.of(2).optMap(v, v + 1).value() == 3",
+  "self.?labels['x'].orValue('') == '1' && self.labels[?'x'].orValue('') == '1' && optional.of(2).optMap(v, v + 1).value() == 3",
   "[1, ?optional.none(), ?optional.of(2)] == [1, 2] && {?'a': optional.none()} == {}",
   "false && 1 / 0 == 1 ? false : true",
   "1 / 0 == 1 || true",

@@ -6,7 +6,7 @@ import { messageOf } from "../../field-error.ts";
 import { definitionShape } from "./shape.ts";
 import { createDefinitionStrategy } from "./strategy.ts";
 
-const strategy = createDefinitionStrategy(() => () => []);
+const strategy = createDefinitionStrategy(() => ({ judge: () => [], total: () => [] }));
 const context = (others: readonly ApiObject[] = []): Context => ({
   world: { now: () => 0, elapsed: () => 0, random: () => 0, sleep: async () => undefined },
   gates: { enabled: () => false },

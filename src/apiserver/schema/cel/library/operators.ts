@@ -157,7 +157,12 @@ export const operators: Library = {
   "_>_": ordering((order) => order > 0),
   "_>=_": ordering((order) => order >= 0),
   "@in": [fn([A, listOf(A)], bool, isIn), fn([A, mapOf(A, B)], bool, isIn)],
-  "_[_]": [fn([listOf(A), int], A, indexed), fn([mapOf(A, B), A], B, indexed)],
+  "_[_]": [
+    fn([listOf(A), int], A, indexed),
+    fn([mapOf(A, B), A], B, indexed),
+    fn([optionalOf(listOf(A)), int], optionalOf(A), optionalIndex),
+    fn([optionalOf(mapOf(A, B)), A], optionalOf(B), optionalIndex),
+  ],
   "_[?_]": [
     fn([listOf(A), int], optionalOf(A), optionalIndex),
     fn([optionalOf(listOf(A)), int], optionalOf(A), optionalIndex),
