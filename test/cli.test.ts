@@ -57,7 +57,7 @@ test("a component with a bad flag value exits with 1 and one line", async () =>
     code: 1,
     out: "",
     error:
-      'snapkeep snapshot-controller: --worker-threads: "many" is not valid: expected a whole number from 1 to 10000; for example --worker-threads=10\n',
+      'snapkeep snapshot-controller: --worker-threads: "many" is not valid: expected a whole number from 1 to 10000; for example --worker-threads=32\n',
   }));
 
 test("a component with a kubeconfig that is not there exits with 1 and one line that names it", async () => {

@@ -7,7 +7,7 @@ import { createNodeFinder } from "../../components/snapshot-controller/nodes.ts"
 import { defineCommand } from "../../runtime/command.ts";
 import { checkComponent, componentFlags } from "../../runtime/common-flags.ts";
 import { type ComponentContext, runComponent } from "../../runtime/component.ts";
-import { bool, duration, featureGates } from "../../runtime/flag-kinds.ts";
+import { bool, duration, featureGates, integer } from "../../runtime/flag-kinds.ts";
 
 const name = "snapshot-controller";
 const group = { group: "Snapshots" } as const;
@@ -15,6 +15,14 @@ const group = { group: "Snapshots" } as const;
 export const command = defineCommand({
   flags: {
     ...componentFlags,
+    // Upstream's 10 leave the API server idle while each of them waits for its answer; nothing here waits for a driver.
+    workerThreads: integer({
+      group: "Work",
+      default: 32,
+      min: 1,
+      max: 10_000,
+      help: "Objects worked on at once, per queue.",
+    }),
     enableDistributedSnapshotting: bool({
       ...group,
       default: false,
