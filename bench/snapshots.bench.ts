@@ -23,7 +23,7 @@ export const about =
 export const needsPeers = false;
 export const options = {
   "--large": "2,000 snapshots in one round, for memory",
-  "--quick": "100 snapshots in one round, for a first look",
+  "--quick": "100 snapshots per round, for a first look",
   "--profile": "only ours, one round, with processor profiles in bench/dist/profiles",
 };
 
@@ -33,7 +33,7 @@ const snapshotClass = "bench";
 const usual: Size = { burst: 500, rounds: 3 };
 const sizes: Readonly<Record<string, Size>> = {
   "--large": { burst: 2_000, rounds: 1 },
-  "--quick": { burst: 100, rounds: 1 },
+  "--quick": { burst: 100, rounds: 3 },
 };
 const loneTries = 5;
 const surroundings = ["kube-apiserver", "etcd", "hostpathplugin"];

@@ -22,6 +22,8 @@ export interface CrowdOptions {
   readonly snapshotClass: string;
 }
 
+const prefix = "snapshot-";
+const nameAt = (index: number): string => `${prefix}${index}`;
 const table = { VolumeSnapshot: {} } as const;
 const usersAtOnce = 16;
 const waitMsMax = 300_000;
@@ -31,9 +33,12 @@ export async function createCrowd({ client, namespace, claims, snapshotClass }: 
   const ending = new AbortController();
   const watching = watchStores(client, table, stores, { world: realWorld, log: silent, signal: ending.signal });
   await Promise.race([stores.VolumeSnapshot.whenSynced, watching]);
+  /** Names of those that exist; whatever else is in the cache is not ours to count. */
+  let alive: readonly string[] = [];
   let made = 0;
 
-  const isReady = ({ status }: VolumeSnapshot): boolean => status?.readyToUse === true;
+  const isOwn = ({ metadata }: VolumeSnapshot): boolean => metadata.name.startsWith(prefix);
+  const isReady = (snapshot: VolumeSnapshot): boolean => isOwn(snapshot) && snapshot.status?.readyToUse === true;
   /** Looks at every change; a poll would cost the API server what is measured. */
   const untilCount = (what: string, wanted: number, counts: (snapshot: VolumeSnapshot) => boolean): Promise<void> =>
     new Promise((resolve, reject) => {
@@ -60,26 +65,24 @@ export async function createCrowd({ client, namespace, claims, snapshotClass }: 
       source: { persistentVolumeClaimName: claims[index % claims.length] ?? "" },
       volumeSnapshotClassName: snapshotClass,
     };
-    return client.create(
-      "VolumeSnapshot",
-      draftOf("VolumeSnapshot", { namespace, name: `snapshot-${index}` }, { spec }),
-    );
+    return client.create("VolumeSnapshot", draftOf("VolumeSnapshot", { namespace, name: nameAt(index) }, { spec }));
   };
 
   return {
     take: async (count) => {
       const startedAt = performance.now();
       const first = made;
-      const wanted = stores.VolumeSnapshot.size + count;
       made += count;
-      const all = untilCount("were ready", wanted, isReady);
+      alive = [...alive, ...Array.from({ length: count }, (_, index) => nameAt(first + index))];
+      const all = untilCount("were ready", alive.length, isReady);
       await Promise.all([inLanes(count, usersAtOnce, (index) => takeOne(first + index)), all]);
       return (performance.now() - startedAt) / 1_000;
     },
     removeAll: async () => {
       const startedAt = performance.now();
-      const names = [...stores.VolumeSnapshot.all()].map(({ metadata }) => metadata.name);
-      const gone = untilCount("were left", 0, () => true);
+      const names = alive;
+      alive = [];
+      const gone = untilCount("were left", 0, isOwn);
       const remove = (index: number) => client.delete({ kind: "VolumeSnapshot", namespace, name: names[index] ?? "" });
       await Promise.all([inLanes(names.length, usersAtOnce, remove), gone]);
       return (performance.now() - startedAt) / 1_000;
