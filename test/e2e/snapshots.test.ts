@@ -53,7 +53,7 @@ for (const [driver, ground] of scenes)
       assert.ok(!(await stand.handles()).includes(content.status?.snapshotHandle ?? "none"));
     });
 
-    test("with Retain the content and the data stay, and only the content goes when an administrator deletes it", async () => {
+    test("retain-with-being-deleted: with Retain content and data stay, and only the content goes when an administrator deletes it", async () => {
       await aBoundClaim(stand.furniture, "kept");
       await stand.take("kept", "kept", stand.classes.retain);
       await stand.untilReady("kept");
