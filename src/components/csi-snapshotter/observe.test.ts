@@ -38,3 +38,18 @@ for (const { given, isMarked, reply, ageMs, counts } of cases)
     );
     assert.equal(view?.reply.kind, counts);
   });
+
+test("a refused deletion of a ready content is tried again, although a mark was left behind", () => {
+  const content = aContent({ metadata: marked, status: { readyToUse: true, snapshotHandle: "s-1" } });
+  const view = observe(
+    {
+      stores: { VolumeSnapshotContent: { get: () => content }, VolumeSnapshotClass: { get: () => undefined } },
+      slots: new Map([[content.metadata.uid, { reply: refused, expiresAtMs: 1_000 }]]),
+      facts: { driver, canListSnapshots: true },
+      options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
+    },
+    keyIn(undefined, content.metadata.name),
+    { nowMs: 0, elapsedMs: 2_000 },
+  );
+  assert.equal(view?.reply.kind, "none");
+});

@@ -92,8 +92,12 @@ export function observe(
 }
 
 /**
- * A final refusal counts until its mark is off. Asked again before that, a request to take the mark off that is still on its way
- * could arrive, unnoticed, after the next cut has begun.
+ * A final refusal of a cut counts until its mark is off. Asked again before that, a request to take the mark off that is still on
+ * its way could arrive, unnoticed, after the next cut has begun. A ready content is cut: what was refused there is its deletion,
+ * and a mark left behind must not keep that from being tried again.
  */
-const leavesMark = ({ reply }: Slot, { metadata }: VolumeSnapshotContent): boolean =>
-  reply.kind === "failed" && isFinal(reply.fault) && metadata.annotations?.[annotations.beingCreated] === "yes";
+const leavesMark = ({ reply }: Slot, { metadata, status }: VolumeSnapshotContent): boolean =>
+  reply.kind === "failed" &&
+  isFinal(reply.fault) &&
+  status?.readyToUse !== true &&
+  metadata.annotations?.[annotations.beingCreated] === "yes";
