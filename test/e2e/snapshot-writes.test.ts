@@ -103,11 +103,11 @@ test("in a burst over few claims a snapshot costs at most six writes and no read
   assert.ok(ofClaims.length <= claimWritesMax, told(entries));
 });
 
-test("deleting them all costs at most four writes each and no reads", async () => {
+test("deleting them all costs at most four writes each, and two looks to be sure", async () => {
   const from = plane.auditMark();
   await Promise.all(names.map((name) => furniture.client.delete({ kind: "VolumeSnapshot", namespace, name })));
   await untilAll("all snapshots of the burst are gone", ({ metadata }) => metadata.name === "first");
   const entries = asked(from);
-  assert.deepEqual(entries.filter(isRead), []);
+  assert.ok(entries.filter(isRead).length <= 2 * count, told(entries));
   assert.ok(writesIn(entries).length <= 4 * count, told(entries));
 });

@@ -38,6 +38,10 @@ describe("what a snapshot costs", () => {
     place?.stop();
   });
 
+  /** What cannot be taken back is looked at once more: before the driver is asked to delete, and before the snapshot is let go. */
+  const looksToBeSureMax = 2;
+  const claimWritesMax = 6;
+
   /** Takes a snapshot, waits until nothing more is to be written about it, deletes it. */
   async function settle(...names: readonly string[]) {
     const start = plane.auditMark();
@@ -59,26 +63,34 @@ describe("what a snapshot costs", () => {
     return { creation: all.slice(0, all.length - deletion.length), deletion };
   }
 
-  test("a lone snapshot costs at most eight writes and no reads until it is ready, and four to go", async () => {
+  test("a lone snapshot costs at most eight writes and no reads until it is ready, and four and two looks to go", async () => {
     const { creation, deletion } = await settle("lone");
-    assert.equal(readsIn([...creation, ...deletion]), 0, told([...creation, ...deletion]));
+    assert.equal(readsIn(creation), 0, told(creation));
+    assert.ok(readsIn(deletion) <= looksToBeSureMax, told(deletion));
     assert.ok(writesIn(creation) <= 8, told(creation));
     assert.ok(writesIn(deletion) <= 4, told(deletion));
   });
 
-  test("in a burst each costs at most six writes, its claim two for all of them, no reads, and four to go", async () => {
+  test("in a burst each costs at most six writes, its claim a few for all of them, no reads, and four and two looks to go", async () => {
     const names = Array.from({ length: 60 }, (_, index) => `burst-${index}`);
     const { creation, deletion } = await settle(...names);
-    assert.equal(readsIn([...creation, ...deletion]), 0, told([...creation, ...deletion]));
-    assert.ok(
-      writesIn(creation) <= 6 * names.length + 2 * claims.length,
-      `${writesIn(creation)} writes:\n${told(creation)}`,
-    );
+    assert.equal(readsIn(creation), 0, told(creation));
+    assert.ok(readsIn(deletion) <= looksToBeSureMax * names.length, told(deletion));
+    // The claim's finalizer goes when all its snapshots are ready and comes back with the next: a few times while a burst begins.
+    const ofClaims = creation.filter(({ objectRef }) => objectRef?.resource === "persistentvolumeclaims");
+    const others = writesIn(creation) - writesIn(ofClaims);
+    assert.ok(others <= 6 * names.length, `${others} writes:\n${told(creation)}`);
+    assert.ok(writesIn(ofClaims) <= claimWritesMax * claims.length, told(ofClaims));
     assert.ok(writesIn(deletion) <= 4 * names.length, `${writesIn(deletion)} writes:\n${told(deletion)}`);
   });
 
   test("nothing is refused, and no write is repeated because of a conflict of our own", () => {
-    const refused = plane.auditLog().filter((entry) => isOurs(entry) && (entry.responseStatus?.code ?? 200) >= 400);
+    const isRefusal = ({ verb, responseStatus }: AuditEntry): boolean => {
+      const code = responseStatus?.code ?? 200;
+      // A look that finds nothing has found what it was for.
+      return code >= 400 && !(verb === "get" && code === 404);
+    };
+    const refused = plane.auditLog().filter((entry) => isOurs(entry) && isRefusal(entry));
     assert.deepEqual(
       refused.map(({ verb, requestURI, responseStatus }) => `${verb} ${requestURI}: ${responseStatus?.code}`),
       [],
