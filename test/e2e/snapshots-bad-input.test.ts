@@ -70,6 +70,14 @@ async function aContent(client: Client, driver: string, name: string, snapshotHa
   await client.create("VolumeSnapshotContent", draftOf("VolumeSnapshotContent", { name }, { spec }));
 }
 
+/** Events of one kind come in order: who has used a class that was made last knows of all changes of classes before. */
+async function untilClassesAreSeen(stand: Stand): Promise<void> {
+  await aClassFor(stand.furniture, "made-last", "Delete");
+  await stand.take("probe", "good", "made-last");
+  await stand.untilReady("probe");
+  await stand.remove("probe");
+}
+
 const adopting = (client: Client, content: string) =>
   client.create(
     "VolumeSnapshot",
@@ -142,6 +150,7 @@ const wrongs: readonly Wrong[] = [
     what: "two default classes",
     make: async ({ stand, client }) => {
       for (const name of Object.values(stand.classes)) await client.patch(classRef(name), defaultClass(true));
+      await untilClassesAreSeen(stand);
       await stand.take("wrong", "data");
     },
     reason: "SetDefaultSnapshotClassFailed",
@@ -231,7 +240,7 @@ describe("bad input", () => {
       await stand.untilTold("wrong", told);
       await untilEvent(reason, told);
       await stand.take("good", "good", stand.classes.delete);
-      await stand.untilReady("good", 5_000);
+      await stand.untilReady("good", 15_000);
       await stand.remove("good");
       await mend?.(world);
       if (mend !== undefined) assert.equal((await stand.untilReady("wrong")).status?.error, undefined);
