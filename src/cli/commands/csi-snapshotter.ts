@@ -104,6 +104,8 @@ async function start(context: ComponentContext, options: Options<typeof flags>):
       `driver ${driver} at ${options.csiAddress} does not take snapshots (no CREATE_DELETE_SNAPSHOT): do not run a csi-snapshotter beside it`,
     );
   log.info("driver is ready", { driver });
+  if (options.featureGates.CSIVolumeGroupSnapshot)
+    log.warn("group snapshots are not served yet: this gate does nothing");
   const sidecar = createCsiSnapshotter({
     ...context,
     record: context.recordAs(`${name} ${driver}`),

@@ -7,7 +7,7 @@ import { createNodeFinder } from "../../components/snapshot-controller/nodes.ts"
 import { defineCommand } from "../../runtime/command.ts";
 import { checkComponent, componentFlags } from "../../runtime/common-flags.ts";
 import { type ComponentContext, runComponent } from "../../runtime/component.ts";
-import { bool, duration, featureGates, integer } from "../../runtime/flag-kinds.ts";
+import { bool, duration, featureGates as gates, integer } from "../../runtime/flag-kinds.ts";
 
 const name = "snapshot-controller";
 const group = { group: "Snapshots" } as const;
@@ -39,10 +39,7 @@ export const command = defineCommand({
       min: 1_000,
       help: "How long to wait for the API server and the snapshot CRDs at start.",
     }),
-    featureGates: featureGates(
-      { CSIVolumeGroupSnapshot: false },
-      { ...group, ignored: ["ReleaseLeaderElectionOnExit"] },
-    ),
+    featureGates: gates({ CSIVolumeGroupSnapshot: false }, { ...group, ignored: ["ReleaseLeaderElectionOnExit"] }),
   },
   metrics: snapshotMetrics,
   examples: [
@@ -74,10 +71,13 @@ export const command = defineCommand({
 interface Options {
   readonly enableDistributedSnapshotting: boolean;
   readonly preventVolumeModeConversion: boolean;
+  readonly featureGates: { readonly CSIVolumeGroupSnapshot: boolean };
 }
 
-function start(context: ComponentContext, { enableDistributedSnapshotting, preventVolumeModeConversion }: Options) {
+function start(context: ComponentContext, given: Options) {
   const { api, world, log, metrics } = context;
+  const { enableDistributedSnapshotting, preventVolumeModeConversion, featureGates } = given;
+  if (featureGates.CSIVolumeGroupSnapshot) log.warn("group snapshots are not served yet: this gate does nothing");
   const nodes = enableDistributedSnapshotting ? createNodeFinder(api, { world, log }) : undefined;
   const options = { preventVolumeModeConversion, nodeOf: nodes?.nodeOf ?? (() => undefined) };
   const controller = createSnapshotController({ ...context, options, record: context.recordAs(name) });

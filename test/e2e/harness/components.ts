@@ -21,9 +21,12 @@ export function startComponent(
   { instance, kubeconfig }: Pick<ControlPlane, "instance" | "kubeconfig">,
   component: string,
   flags: readonly string[] = [],
+  environment: Readonly<Record<string, string>> = {},
 ): Daemon {
   started += 1;
-  return instance.start(`${component}-${started}`, process.execPath, [
+  return instance.start(`${component}-${started}`, "env", [
+    ...Object.entries(environment).map(([name, value]) => `${name}=${value}`),
+    process.execPath,
     main,
     component,
     `--kubeconfig=${kubeconfig}`,
@@ -70,8 +73,21 @@ const capability = {
 const capacity = { storage: "1Mi" };
 const accessModes = ["ReadWriteOnce"];
 
+/** A volume that only the nodes of this name reach. */
+export const onlyOn = (node: string) => ({
+  nodeAffinity: {
+    required: {
+      nodeSelectorTerms: [{ matchExpressions: [{ key: "kubernetes.io/hostname", operator: "In", values: [node] }] }],
+    },
+  },
+});
+
 /** A claim bound to a volume that the driver really made; returns the volume's handle. */
-export async function aBoundClaim({ client, csi, driver, namespace }: Furniture, name: string): Promise<string> {
+export async function aBoundClaim(
+  { client, csi, driver, namespace }: Furniture,
+  name: string,
+  moreOfVolume: object = {},
+): Promise<string> {
   const volumeName = `${namespace}-${name}`;
   const made = await csi.controller.createVolume({
     name: volumeName,
@@ -87,6 +103,7 @@ export async function aBoundClaim({ client, csi, driver, namespace }: Furniture,
     storageClassName: "",
     csi: { driver, volumeHandle },
     claimRef,
+    ...moreOfVolume,
   };
   await client.create("PersistentVolume", draftOf("PersistentVolume", { name: volumeName }, { spec }));
   const claimSpec = { accessModes, storageClassName: "", volumeName, resources: { requests: capacity } };

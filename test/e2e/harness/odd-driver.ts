@@ -8,7 +8,9 @@ import {
   ControllerServiceCapability_RPC_Type as Can,
   Controller,
   type CreateSnapshotRequest,
+  type DeleteSnapshotRequest,
   Identity,
+  type ListSnapshotsRequest,
   PluginCapability_Service_Type as Serves,
 } from "../../../src/csi/gen/csi_pb.js";
 import { serve } from "../../../src/csi/serve.ts";
@@ -31,18 +33,22 @@ export interface OddDriver extends Driver {
   readonly oddities: Map<string, Oddity>;
   readonly snapshots: Map<string, OddSnapshot>;
   readonly asked: CreateSnapshotRequest[];
+  readonly askedToDelete: DeleteSnapshotRequest[];
+  readonly askedToList: ListSnapshotsRequest[];
   close(): Promise<void>;
 }
 
 const abilities = [Can.CREATE_DELETE_VOLUME, Can.CREATE_DELETE_SNAPSHOT, Can.LIST_SNAPSHOTS];
 
 export async function startOddDriver(folder: string, driver = "odd.example.com"): Promise<OddDriver> {
-  mkdirSync(join(folder, driver));
+  mkdirSync(join(folder, driver), { recursive: true });
   const socket = join(folder, driver, "csi.sock");
   const stop = new AbortController();
   const oddities: OddDriver["oddities"] = new Map();
   const snapshots: OddDriver["snapshots"] = new Map();
-  const asked: CreateSnapshotRequest[] = [];
+  const asked: OddDriver["asked"] = [];
+  const askedToDelete: OddDriver["askedToDelete"] = [];
+  const askedToList: OddDriver["askedToList"] = [];
   const timesAsked = (name: string): number => asked.filter((request) => request.name === name).length;
   const services = [
     serve(Identity, {
@@ -65,15 +71,21 @@ export async function startOddDriver(folder: string, driver = "odd.example.com")
         snapshots.set(name, right);
         return { snapshot: { ...right, ...oddities.get(sourceVolumeId)?.(right, timesAsked(name)) } };
       },
-      deleteSnapshot({ snapshotId }) {
+      deleteSnapshot(request) {
+        askedToDelete.push(request);
+        const { snapshotId } = request;
         for (const [name, known] of snapshots) if (known.snapshotId === snapshotId) snapshots.delete(name);
         return {};
       },
-      listSnapshots: ({ snapshotId }) => ({
-        entries: [...snapshots.values()]
-          .filter((known) => snapshotId === "" || known.snapshotId === snapshotId)
-          .map((snapshot) => ({ snapshot })),
-      }),
+      listSnapshots(request) {
+        askedToList.push(request);
+        const { snapshotId } = request;
+        return {
+          entries: [...snapshots.values()]
+            .filter((known) => snapshotId === "" || known.snapshotId === snapshotId)
+            .map((snapshot) => ({ snapshot })),
+        };
+      },
     }),
   ];
   const server = await createCsiServer({
@@ -89,6 +101,8 @@ export async function startOddDriver(folder: string, driver = "odd.example.com")
     oddities,
     snapshots,
     asked,
+    askedToDelete,
+    askedToList,
     dataOf: () => {
       throw new Error("this driver keeps no data");
     },

@@ -34,12 +34,15 @@ export interface Manifest {
 const release = "github.com/kubernetes-csi/external-snapshotter";
 
 /** The documents of one file of the release: `deploy/…` of its main module, or `config/…` of its client's. */
-export async function releaseFile(path: string): Promise<readonly Manifest[]> {
+export async function releaseFile(
+  path: string,
+  edited: (text: string) => string = (text) => text,
+): Promise<readonly Manifest[]> {
   const module = path.startsWith("config/") ? `${release}/client/v8` : `${release}/v8`;
   const listing = ["list", "-m", "-f", "{{.Dir}}", module];
   const { stdout } = await promisify(execFile)("go", listing, { cwd: moduleFolder("snapshotter") });
   const text = await readFile(join(stdout.trim(), path), "utf8");
-  return parseAllDocuments(text).flatMap((document) => (document.toJS() as Manifest | null) ?? []);
+  return parseAllDocuments(edited(text)).flatMap((document) => (document.toJS() as Manifest | null) ?? []);
 }
 
 const pathsByKind: Readonly<Record<string, string>> = {

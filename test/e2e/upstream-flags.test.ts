@@ -1,0 +1,73 @@
+/** Every flag that the replaced programs know is known here, by the same default, as those programs themselves tell. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { test } from "node:test";
+import { promisify } from "node:util";
+import { commands } from "../../src/cli/commands.ts";
+import { parseFlags } from "../../src/runtime/flags.ts";
+import { tools } from "./harness/tools.ts";
+
+const programs = await tools("snapshot-controller", "csi-snapshotter");
+
+/** Where ours is meant to differ: a limit of five requests a second, and ten workers, only make people wait. */
+const otherDefaults: Readonly<Record<keyof typeof programs, readonly string[]>> = {
+  "snapshot-controller": ["kube-api-qps", "kube-api-burst", "worker-threads"],
+  "csi-snapshotter": ["kube-api-qps", "kube-api-burst"],
+};
+
+interface TheirFlag {
+  readonly name: string;
+  /** Empty for a switch. */
+  readonly type: string;
+  /** As they print it; undefined where they print none, which is false, 0, or the empty text. */
+  readonly default: string | undefined;
+}
+
+async function flagsOf(program: string): Promise<readonly TheirFlag[]> {
+  const { stderr } = await promisify(execFile)(program, ["--help"]).catch((reason: { stderr: string }) => reason);
+  return stderr
+    .split(/^ {2}-/m)
+    .slice(1)
+    .map((text) => {
+      const [, name = "", type = ""] = /^(\S+) ?(\S*)/.exec(text) ?? [];
+      return { name, type, default: /\(default "?(.*?)"?\)\s*$/.exec(text)?.[1] };
+    });
+}
+
+/** A value that fits the type and is not the default. */
+const samples: Readonly<Record<string, string>> = {
+  "": "true",
+  duration: "7s",
+  int: "7",
+  float: "7.5",
+  string: "x",
+  ":8080": ":8081",
+  "/metrics": "/else",
+};
+const oddSamples: Readonly<Record<string, string>> = {
+  "feature-gates": "CSIVolumeGroupSnapshot=true,ReleaseLeaderElectionOnExit=true",
+  "leader-election-labels": "team:storage",
+  "log-json-info-buffer-size": "1Ki",
+  "log-text-info-buffer-size": "1Ki",
+  "logging-format": "json",
+  "prevent-volume-mode-conversion": "false",
+  v: "5",
+  vmodule: "a=1",
+};
+
+for (const [name, program] of Object.entries(programs))
+  test(`${name} takes every flag of the program it replaces, with the same default`, async () => {
+    const { flags } = (await commands.find((row) => row.name === name)?.load())?.command ?? assert.fail(name);
+    const theirs = (await flagsOf(program)).filter((flag) => flag.name !== "version");
+    assert.ok(theirs.length > 25, `only ${theirs.length} flags were found in their help`);
+    const untouched = parseFlags(flags, [], {}).options;
+    for (const { name: flag, type, default: wanted } of theirs) {
+      const sample = oddSamples[flag] ?? samples[type];
+      assert.ok(sample !== undefined, `--${flag} is of a new type, ${type}`);
+      for (const dashes of ["-", "--"])
+        assert.notDeepEqual(parseFlags(flags, [`${dashes}${flag}=${sample}`], {}).options, untouched, flag);
+      if (wanted === undefined || otherDefaults[name as keyof typeof programs].includes(flag)) continue;
+      const same = parseFlags(flags, [`--${flag}=${wanted}`], {}).options;
+      assert.deepEqual(same, untouched, `--${flag} is ${wanted} by default with them`);
+    }
+  });
