@@ -19,7 +19,9 @@ export interface TlsFiles {
 const lookEveryMs = 10_000;
 
 export async function readTlsFiles({ certFile, keyFile }: TlsFiles): Promise<TlsIdentity> {
-  const [cert, key] = await Promise.all([readPem(certFile, "certificate"), readPem(keyFile, "private key")]);
+  // One after the other: when both are missing, which one is named must not depend on the disk.
+  const cert = await readPem(certFile, "certificate");
+  const key = await readPem(keyFile, "private key");
   try {
     createSecureContext({ cert, key });
   } catch (reason) {
