@@ -8,6 +8,7 @@ import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts
 import { type EmbeddedServer, startEmbeddedServer } from "./harness/embedded.ts";
 import { createKubectl } from "./harness/kubectl.ts";
 import { type Kubectl, runScript } from "./kubectl/compare.ts";
+import { creations } from "./kubectl/creations.ts";
 import { endings, moreScripts, preparations, scripts } from "./kubectl/scripts.ts";
 
 let plane: ControlPlane;
@@ -24,7 +25,7 @@ after(() => {
   plane?.stop();
 });
 
-for (const script of [...preparations, ...scripts, ...moreScripts, ...endings])
+for (const script of [...preparations, ...scripts, ...moreScripts, ...creations, ...endings])
   test(`kubectl: ${script.name}`, async () => {
     const [real, ours] = await Promise.all(both.map((kubectl) => runScript(kubectl, script)));
     assert.deepEqual(ours, real);

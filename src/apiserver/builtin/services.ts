@@ -1,7 +1,7 @@
 /** Service: gets an address of the cluster's range, which leads nowhere here. */
 import type { Service, ServiceSpec } from "kubernetes-types/core/v1.js";
 import { isObject, type JsonObject } from "../../base/json.ts";
-import type { ApiObject, FieldError, Reader, Strategy } from "../contracts.ts";
+import type { ApiObject, Context, FieldError, Reader, Strategy } from "../contracts.ts";
 import { child, duplicate, indexed, invalid, required } from "../field-error.ts";
 import { as, ensure, immutableField, labelNameErrors, oneOf, part, setDefault } from "./check.ts";
 
@@ -30,7 +30,7 @@ export const serviceStrategy: Strategy = {
     object.status = { loadBalancer: {} };
     complete(ensure(object, "spec"), reader);
   },
-  validateCreate: (object) => serviceErrors(object),
+  validateCreate: (object, context) => firstOf(serviceErrors(object), () => nodePortErrors(object, context)),
   prepareForUpdate: (object, old, { reader, subresource }) => {
     if (subresource !== "") return;
     const [spec, before] = [ensure(object, "spec"), part(old, "spec")];
@@ -40,15 +40,35 @@ export const serviceStrategy: Strategy = {
         if (spec[key] === undefined && before[key] !== undefined) spec[key] = before[key];
     complete(spec, reader);
   },
-  validateUpdate: (object, old) => {
+  validateUpdate: (object, old, context) => {
     const [now, before] = [specOf(object), specOf(old)];
     const keeps = now.type === before.type && before.type !== "ExternalName";
-    return [
+    const errors = [
       ...(keeps ? immutableField("spec.clusterIPs[0]", now.clusterIP, before.clusterIP) : []),
       ...serviceErrors(object),
     ];
+    return firstOf(errors, () => nodePortErrors(object, context, before.ports));
   },
 };
+
+type Ports = ServiceSpec["ports"];
+const firstOf = (errors: readonly FieldError[], more: () => readonly FieldError[]): readonly FieldError[] =>
+  errors.length > 0 ? errors : more();
+
+/** Ports are given out only for a service that is otherwise well, and not at all in a dry run. */
+function nodePortErrors(object: ApiObject, { reader, dryRun }: Context, kept: Ports = []): readonly FieldError[] {
+  if (dryRun) return [];
+  const own = new Set(kept.map(({ nodePort }) => nodePort));
+  const taken = new Set(reader.list("services").flatMap((other) => (specOf(other).ports ?? []).map(portOnNodes)));
+  return (specOf(object).ports ?? []).flatMap(({ nodePort = 0 }, index) => {
+    if (nodePort === 0 || own.has(nodePort)) return [];
+    const field = child(indexed("spec.ports", index), "nodePort");
+    if (nodePort < nodePorts.min || nodePort > nodePorts.max) return [invalid(field, nodePort, notInNodeRange)];
+    return taken.has(nodePort) ? [invalid(field, nodePort, "provided port is already allocated")] : [];
+  });
+}
+const portOnNodes = ({ nodePort }: { readonly nodePort?: number }): number => nodePort ?? 0;
+const notInNodeRange = `provided port is not in the valid range. The range of valid ports is ${nodePorts.min}-${nodePorts.max}`;
 
 const portsOf = (spec: JsonObject): readonly JsonObject[] =>
   Array.isArray(spec.ports) ? spec.ports.filter(isObject) : [];

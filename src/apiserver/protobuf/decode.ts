@@ -7,6 +7,7 @@ import { parse } from "../../base/json.ts";
 import type { DecodeProtobuf } from "../contracts.ts";
 import { badRequest, unsupportedMediaType } from "../status.ts";
 import { messages } from "./messages.ts";
+import { workloadMessages } from "./messages-workloads.ts";
 import type { WireField } from "./wire.ts";
 import { integerOf, MalformedMessage, textOf, wireFields } from "./wire.ts";
 
@@ -20,9 +21,15 @@ const readable: Readonly<Record<string, string>> = {
   "v1/Node": "Node",
   "v1/Namespace": "Namespace",
   "v1/ServiceAccount": "ServiceAccount",
+  "v1/Service": "Service",
+  "apps/v1/Deployment": "Deployment",
+  "authentication.k8s.io/v1/TokenRequest": "TokenRequest",
   "authentication.k8s.io/v1/SelfSubjectReview": "SelfSubjectReview",
   "authorization.k8s.io/v1/SelfSubjectAccessReview": "SelfSubjectAccessReview",
   "authorization.k8s.io/v1/SelfSubjectRulesReview": "SelfSubjectRulesReview",
+  "batch/v1/CronJob": "CronJob",
+  "batch/v1/Job": "Job",
+  "policy/v1/Eviction": "Eviction",
   "rbac.authorization.k8s.io/v1/Role": "Role",
   "rbac.authorization.k8s.io/v1/RoleBinding": "RoleBinding",
   "rbac.authorization.k8s.io/v1/ClusterRole": "ClusterRole",
@@ -31,6 +38,8 @@ const readable: Readonly<Record<string, string>> = {
   "storage.k8s.io/v1/CSINode": "CSINode",
   "storage.k8s.io/v1/CSIStorageCapacity": "CSIStorageCapacity",
 };
+
+const allMessages: Readonly<Record<string, string>> = { ...messages, ...workloadMessages };
 
 const magic = [0x6b, 0x38, 0x73, 0x00];
 
@@ -79,7 +88,7 @@ const tables = new Map<string, ReadonlyMap<number, Field>>();
 function tableOf(message: string): ReadonlyMap<number, Field> {
   const known = tables.get(message);
   if (known !== undefined) return known;
-  const table = new Map((messages[message] ?? "").split(", ").map(fieldOf));
+  const table = new Map((allMessages[message] ?? "").split(", ").map(fieldOf));
   tables.set(message, table);
   return table;
 }
@@ -151,6 +160,8 @@ function decodeValue(type: string, wire: WireField, depth: number): JsonValue | 
     case "time":
     case "micro":
       return timeOf(bytesOf(wire), type);
+    case "intOrString":
+      return intOrStringOf(bytesOf(wire));
     case "fields":
       return parsed(innerText(bytesOf(wire)));
     default:
@@ -167,6 +178,19 @@ function bytesOf(wire: WireField): Uint8Array {
 function innerText(bytes: Uint8Array): string {
   for (const field of wireFields(bytes)) if (field.number === 1) return textOf(bytesOf(field));
   return "";
+}
+
+/** A port or a share: field 1 says whether field 2, a number, or field 3, a text, counts. */
+function intOrStringOf(bytes: Uint8Array): JsonValue {
+  let isText = false;
+  let number: JsonValue = 0;
+  let text = "";
+  for (const field of wireFields(bytes)) {
+    if (field.number === 1) isText = integerOf(field) !== 0;
+    if (field.number === 2) number = integerOf(field);
+    if (field.number === 3) text = textOf(bytesOf(field));
+  }
+  return isText ? text : number;
 }
 
 function parsed(text: string): JsonValue {

@@ -50,6 +50,8 @@ const volatile: readonly (readonly [pattern: RegExp, stands: string])[] = [
   [/(TIME|AGE|UID) +/g, "$1 "],
   [/\/tmp\/[\w./-]+/g, "FILE"],
   [/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ [+-]\d{4}/g, "TIME"],
+  [/\b10\.96\.\d+\.\d+\b/g, "ADDRESS"],
+  [/(nodePort"?: ?)3\d{4}\b/g, "$1PORT"],
   [/\bgen-[bcdfghjklmnpqrstvwxz2456789]{5}\b/g, "GENERATED"],
 ];
 

@@ -108,6 +108,8 @@ const serviceCreations: Readonly<Record<string, JsonObject>> = {
   "an unknown type": { type: "Magic" },
   "an unknown affinity": { sessionAffinity: "Strong" },
   "a node port": { type: "NodePort" },
+  "a node port of its choice": { type: "NodePort", ports: [{ port: 80, nodePort: 31234 }] },
+  "a node port out of range": { type: "NodePort", ports: [{ port: 80, nodePort: 80 }] },
   "a name elsewhere": { type: "ExternalName", externalName: "example.com", ports: null, selector: null },
   "no name elsewhere": { type: "ExternalName", ports: null, selector: null },
 };
@@ -193,6 +195,17 @@ export const workloadScripts: readonly Script[] = [
     patch("merge", `${apps}/deployments/w/scale`, { spec: { replicas: 3 } }),
     get(`${apps}/deployments/w`),
     replace(`${apps}/deployments/w`, aWorkload({ replicas: 2 })),
+  ),
+  script(
+    "a node port is given out once, and may be kept",
+    create(services, aService({ type: "NodePort", ports: [{ port: 80, nodePort: 31999 }] })),
+    create(services, {
+      ...aService({ type: "NodePort", ports: [{ port: 80, nodePort: 31999 }] }),
+      metadata: { name: "t" },
+    }),
+    patch("merge", `${services}/s`, { spec: { ports: [{ port: 81, nodePort: 31999 }] } }),
+    patch("merge", `${services}/s`, { spec: { ports: [{ port: 81, nodePort: 1999 }] } }),
+    remove(`${services}/s`),
   ),
   script(
     "a service keeps its address",
