@@ -30,9 +30,12 @@ const saying = (code: FaultCode, effect: boolean): FaultRow => ({
     faults[code].final && isCut(backend, boundary) ? pass : { effect, answer: { kind: "code", code } },
 });
 
-/** A final answer says that there is nothing. Of a snapshot that exists it would be a lie, against which nobody can help. */
-const isCut = ({ snapshots }: Backend, { text }: Boundary): boolean =>
-  [...snapshots.values()].some(({ name }) => text === `CreateSnapshot ${name}`);
+/**
+ * A final answer says that there is nothing, and that nothing is under way. Of a snapshot that exists, or that the driver is at work
+ * on, it would be a lie, against which nobody can help.
+ */
+const isCut = ({ snapshots, busy }: Backend, { text }: Boundary): boolean =>
+  [...busy, ...[...snapshots.values()].map(({ name }) => name)].some((name) => text === `CreateSnapshot ${name}`);
 
 export const driverCodes: readonly FaultRow[] = codes.flatMap((code) =>
   faults[code].final ? [saying(code, false)] : [saying(code, false), saying(code, true)],
