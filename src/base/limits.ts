@@ -46,6 +46,8 @@ export const limits = {
   eventBurstMax: 25,
   eventRefillMs: 300_000,
   eventMessageCharsMax: 1_024,
+  /** Snapshots that went before their user was told of a cut, remembered in case a content of theirs turns up. */
+  departedSnapshotsMax: 10_000,
   /** Of a Kubernetes object. */
   nameCharsMax: 253,
   csiCallMsMax: 60_000,

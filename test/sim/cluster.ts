@@ -5,7 +5,7 @@ import type { KubeObject } from "../../src/api/types.ts";
 import type { ApiObject, Parts, Store, StoreEvent } from "../../src/apiserver/contracts.ts";
 import { standardParts } from "../../src/apiserver/parts.ts";
 import { createApiServer } from "../../src/apiserver/server.ts";
-import { keyIn } from "../../src/base/brand.ts";
+import { type Key, keyIn } from "../../src/base/brand.ts";
 import type { HttpRequest, HttpResponse } from "../../src/base/http.ts";
 import { rfc3339 } from "../../src/base/time.ts";
 import { uuid } from "../../src/base/world.ts";
@@ -38,6 +38,8 @@ export interface Cluster {
   readonly user: ReturnType<typeof createClient>;
   serve(as: { readonly component: Actor; readonly name: string }, request: HttpRequest): Promise<HttpResponse>;
   olderList(request: HttpRequest, changes: number): Promise<HttpResponse>;
+  /** Removes an object whatever finalizers it has, as kube-apiserver does by a delete that read it before they came. */
+  snatch(kind: WatchedKind, key: string): void;
   stop(): void;
 }
 
@@ -172,6 +174,8 @@ export function createCluster(world: VirtualWorld, { objects, background }: Clus
     user: createClient({ handler: (request) => serve(asUser, request), world, userAgent: "user" }),
     serve,
     olderList,
+    snatch: (kind, key) =>
+      void server.store.commit([{ kind: "remove", collection: collectionOf(kind), key: key as Key, expect: "any" }]),
     stop: () => stopping.abort("over"),
   };
 }

@@ -144,6 +144,15 @@ export const scenarios: readonly Scenario[] = [
     },
   }),
   scenario({
+    name: "delete-outruns-finalizers",
+    repeatable: false, // A controller that restarts right then does not know what it was about to do.
+    script: async (user) => {
+      await user.create("VolumeSnapshot", aSnapshot("monday"));
+      await user.until((seen) => seen.objects("VolumeSnapshot").get(monday)?.metadata.finalizers !== undefined);
+      user.snatch("VolumeSnapshot", monday);
+    },
+  }),
+  scenario({
     name: "class-gone-while-cutting",
     script: async (user, dice) => {
       await user.create("VolumeSnapshot", aSnapshot("monday"));

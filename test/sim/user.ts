@@ -13,6 +13,8 @@ export interface User {
   create(kind: KindName, object: Draft): Promise<void>;
   /** Asks for deletion; nothing to delete is fine. */
   remove(kind: KindName, key: string): Promise<void>;
+  /** Deletes it by a request that was there first: finalizers that have come meanwhile do not hold it. */
+  snatch(kind: WatchedKind, key: string): void;
   /** Changes what is there; nothing to change is fine. */
   patch(kind: KindName, key: string, body: JsonObject, subresource?: "status"): Promise<void>;
   find(kind: WatchedKind, key: string): KubeObject | undefined;
@@ -29,7 +31,7 @@ export interface UserHands extends User {
 const patienceMs = 600_000;
 const tolerated = ["NotFound", "Conflict", "AlreadyExists", "PermissionDenied", "Invalid"] as const;
 
-export function createUser({ user, recorder }: Cluster, world: World): UserHands {
+export function createUser({ user, recorder, snatch }: Cluster, world: World): UserHands {
   const waiting = new Set<() => void>();
   const note = (text: string): void =>
     recorder.take({ type: "note", atMs: world.elapsed(), what: "user", process: "user", text });
@@ -51,6 +53,10 @@ export function createUser({ user, recorder }: Cluster, world: World): UserHands
     remove: (kind, key) => {
       note(`deletes ${kind} ${key}`);
       return leniently(user.delete(refOf(kind, key)));
+    },
+    snatch: (kind, key) => {
+      note(`has deleted ${kind} ${key} before its finalizers came`);
+      snatch(kind, key);
     },
     patch: (kind, key, body, subresource) => {
       note(`changes ${kind} ${key}: ${JSON.stringify(body)}`);

@@ -10,6 +10,7 @@ import { createStores, watchStores } from "../../kube/stores.ts";
 import { createController } from "../../runtime/controller.ts";
 import { createHands } from "../../runtime/hands.ts";
 import type { QueueObserver } from "../../runtime/queue.ts";
+import { createDeparted } from "./departed.ts";
 import { observeClaim, observeContent, observeSnapshot, type SnapshotOptions } from "./observe.ts";
 import { planSnapshot } from "./plan.ts";
 import { planClaim } from "./plan-claim.ts";
@@ -48,6 +49,8 @@ export interface SnapshotController {
 export function createSnapshotController(deps: SnapshotControllerDeps): SnapshotController {
   const { api, world, log, options, leading } = deps;
   const stores = createStores(storeTable, log);
+  const departed = createDeparted();
+  stores.VolumeSnapshot.onChange(departed.see);
   const hands = createHands({ api, stores, leading, record: deps.record });
   const shared = (name: string) => ({
     name,
@@ -77,7 +80,7 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
     createController({
       ...shared("snapshot-controller-content"),
       wakes: contentWakes,
-      observe: (seen, key) => observeContent(seen, key),
+      observe: (seen, key) => observeContent(seen, key, departed.wentUntold),
       plan: deps.plans?.content ?? planContent,
     }),
   ];

@@ -49,6 +49,8 @@ export interface ContentView {
   readonly content: VolumeSnapshotContent;
   /** The snapshot of the name the content points at, whatever its uid. */
   readonly snapshot: VolumeSnapshot | undefined;
+  /** The snapshot the content was made for was here, and went before its user was told of a cut. */
+  readonly snapshotWentUntold: boolean;
 }
 
 /** What is read of one kind's cache; kube/store.ts has it all. */
@@ -195,9 +197,14 @@ function* seenOneByOne(
   }
 }
 
-export function observeContent(stores: SnapshotCaches, key: Key): ContentView | undefined {
+export function observeContent(
+  stores: SnapshotCaches,
+  key: Key,
+  wentUntold: (uid: string) => boolean,
+): ContentView | undefined {
   const content = stores.VolumeSnapshotContent.get(key);
   if (content === undefined) return undefined;
-  const { namespace, name } = content.spec.volumeSnapshotRef ?? {};
-  return { content, snapshot: name === undefined ? undefined : stores.VolumeSnapshot.get(keyIn(namespace, name)) };
+  const { namespace, name, uid } = content.spec.volumeSnapshotRef ?? {};
+  const snapshot = name === undefined ? undefined : stores.VolumeSnapshot.get(keyIn(namespace, name));
+  return { content, snapshot, snapshotWentUntold: uid !== undefined && wentUntold(uid) };
 }

@@ -10,7 +10,9 @@ const going = { deletionTimestamp };
 const marked = { deletionTimestamp, annotations: { [annotations.beingDeleted]: "yes" } };
 const namesake = aSnapshot({ metadata: { uid: "another" } });
 
-const cases: readonly { given: string; view: ContentView; expect: readonly string[] }[] = [
+const lone: ContentView = { content: aContent(), snapshot: undefined, snapshotWentUntold: false };
+
+const cases: readonly { given: string; view: Partial<ContentView>; expect: readonly string[] }[] = [
   { given: "a content and its snapshot", view: { content: aContent(), snapshot: aSnapshot() }, expect: [] },
   {
     given: "a content without its finalizer",
@@ -39,13 +41,48 @@ const cases: readonly { given: string; view: ContentView; expect: readonly strin
   },
   {
     given: "a content without its snapshot that nobody deletes",
-    view: { content: aContent(), snapshot: undefined },
+    view: { content: aContent() },
+    expect: [],
+  },
+  {
+    given: "a content whose snapshot went untold",
+    view: { snapshotWentUntold: true },
+    expect: ["confirm VolumeSnapshot", "delete VolumeSnapshotContent"],
+  },
+  {
+    given: "a content that got ready after its snapshot went untold",
+    view: { content: aContent({ status: { readyToUse: true } }), snapshotWentUntold: true },
+    expect: ["confirm VolumeSnapshot", "delete VolumeSnapshotContent"],
+  },
+  {
+    given: "a content whose snapshot went untold and has a successor of the same name",
+    view: { snapshot: namesake, snapshotWentUntold: true },
+    expect: ["confirm VolumeSnapshot", "delete VolumeSnapshotContent"],
+  },
+  {
+    given: "a content to be retained whose snapshot went untold",
+    view: { content: aContent({ spec: { deletionPolicy: "Retain" } }), snapshotWentUntold: true },
+    expect: [],
+  },
+  {
+    given: "a content that its snapshot let go in order, and that is to be deleted only since",
+    view: { content: aContent({ metadata: { annotations: marked.annotations } }), snapshotWentUntold: true },
+    expect: [],
+  },
+  {
+    given: "a content made by hand whose snapshot went untold",
+    view: { content: aContent({ spec: { source: { snapshotHandle: "s-1" } } }), snapshotWentUntold: true },
+    expect: [],
+  },
+  {
+    given: "a content of another name whose snapshot went untold",
+    view: { content: aContent({ metadata: { name: "by-hand" } }), snapshotWentUntold: true },
     expect: [],
   },
 ];
 for (const { given, view, expect } of cases)
   test(`given ${given}, the plan is: ${expect.join(", ") || "nothing"}`, () => {
-    const { actions } = planContent(view);
+    const { actions } = planContent({ ...lone, ...view });
     assert.deepEqual(
       actions.map((action) => (action.kind === "event" ? "event" : `${action.kind} ${action.ref.kind}`)),
       expect,
@@ -53,6 +90,19 @@ for (const { given, view, expect } of cases)
   });
 
 test("a content of two sources or none is told about", () => {
-  const [action] = planContent({ content: aContent({ spec: { source: {} } }), snapshot: undefined }).actions;
+  const [action] = planContent({ ...lone, content: aContent({ spec: { source: {} } }) }).actions;
   assert.equal(action?.kind, "event");
+});
+
+test("what nobody wants is deleted at the version it was judged by, after the server has said that its snapshot is gone", () => {
+  const { actions } = planContent({ ...lone, snapshot: namesake, snapshotWentUntold: true });
+  const { uid, name, resourceVersion } = lone.content.metadata;
+  assert.deepEqual(actions, [
+    {
+      kind: "confirm",
+      ref: { kind: "VolumeSnapshot", namespace: "team", name: "monday" },
+      resourceVersion: namesake.metadata.resourceVersion,
+    },
+    { kind: "delete", ref: { kind: "VolumeSnapshotContent", namespace: undefined, name, uid }, resourceVersion },
+  ]);
 });

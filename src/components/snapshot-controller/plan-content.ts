@@ -1,11 +1,15 @@
-/** One content, for what its snapshot's own plan does not see: a wrong source, and a finalizer that went missing. */
+/** One content, for what its snapshot's own plan does not see: a wrong source, a finalizer that went missing, no snapshot at all. */
 
-import { annotations, finalizers } from "../../api/names.ts";
+import { refOf } from "../../api/builders.ts";
+import { annotations, finalizers, snapshotContentNameFor } from "../../api/names.ts";
 import { edit } from "../../api/patches.ts";
-import { nothing, type Plan, settled } from "../../api/plan.ts";
+import { type ClusterAction, nothing, type Plan, settled } from "../../api/plan.ts";
 import type { ContentView } from "./observe.ts";
 
-export function planContent({ content, snapshot }: ContentView): Plan {
+const kind = "VolumeSnapshotContent";
+
+export function planContent(view: ContentView): Plan {
+  const { content, snapshot } = view;
   const { volumeHandle, snapshotHandle } = content.spec.source ?? {};
   if (Boolean(volumeHandle) === Boolean(snapshotHandle)) {
     const message = "Exactly one of VolumeHandle and SnapshotHandle should be specified";
@@ -16,34 +20,51 @@ export function planContent({ content, snapshot }: ContentView): Plan {
       next: settled,
     };
   }
-  if (isLeftBehind({ content, snapshot })) return planGoing({ content, snapshot });
+  if (isWithoutSnapshot(view)) return planAlone(view);
   const isBound = snapshot !== undefined && content.spec.volumeSnapshotRef.uid === snapshot.metadata.uid;
   if (!isBound || content.metadata.deletionTimestamp !== undefined) return nothing;
-  return {
-    actions: edit("VolumeSnapshotContent", content, { addFinalizers: [finalizers.contentBound] }),
-    next: settled,
-  };
+  return { actions: edit(kind, content, { addFinalizers: [finalizers.contentBound] }), next: settled };
+}
+
+/** Not so if it waits for a first one. A mark says that its snapshot has let it go in order, with all there was to decide. */
+const isWithoutSnapshot = ({ content: { metadata, spec }, snapshot }: ContentView): boolean =>
+  Boolean(spec.volumeSnapshotRef?.uid) &&
+  snapshot?.metadata.uid !== spec.volumeSnapshotRef.uid &&
+  metadata.annotations?.[annotations.beingDeleted] !== "yes";
+
+function planAlone(view: ContentView): Plan {
+  if (view.content.metadata.deletionTimestamp !== undefined) return planGoing(view);
+  return isUnwanted(view) ? planDisposal(view) : nothing;
+}
+
+/** Both end in a deletion at the driver: that the snapshot is gone must be true, not only cached. */
+function goneForCertain({ content, snapshot }: ContentView): ClusterAction {
+  const { namespace, name = "" } = content.spec.volumeSnapshotRef;
+  const ref = { kind: "VolumeSnapshot", namespace, name } as const;
+  return { kind: "confirm", ref, resourceVersion: snapshot?.metadata.resourceVersion };
 }
 
 /** Somebody deletes it, and its snapshot, which would confirm that, is gone: by force, say, or before the content was there. */
-const isLeftBehind = ({ content: { metadata, spec }, snapshot }: ContentView): boolean =>
-  metadata.deletionTimestamp !== undefined &&
-  metadata.annotations?.[annotations.beingDeleted] !== "yes" &&
-  Boolean(spec.volumeSnapshotRef?.uid) &&
-  snapshot?.metadata.uid !== spec.volumeSnapshotRef.uid;
+function planGoing(view: ContentView): Plan {
+  const mark = edit(kind, view.content, { annotations: { [annotations.beingDeleted]: "yes" } });
+  return { actions: [goneForCertain(view), ...mark], next: settled };
+}
 
-/** The mark lets the sidecar delete at the driver: that the snapshot is gone must be true, not only cached. */
-function planGoing({ content, snapshot }: ContentView): Plan {
-  const { namespace, name = "" } = content.spec.volumeSnapshotRef;
+/**
+ * Made for a snapshot that was deleted before anybody heard of a cut. One that was heard of stays, whatever became of it: a
+ * missing snapshot is no proof that nobody wants the data.
+ */
+const isUnwanted = ({ content: { metadata, spec }, snapshotWentUntold }: ContentView): boolean =>
+  snapshotWentUntold &&
+  spec.deletionPolicy === "Delete" &&
+  Boolean(spec.source.volumeHandle) &&
+  metadata.name === snapshotContentNameFor(spec.volumeSnapshotRef.uid ?? "");
+
+/** Deleted before it is marked: a crash between the two leaves what `planGoing` takes up. The version guards the policy. */
+const planDisposal = (view: ContentView): Plan => {
+  const { resourceVersion } = view.content.metadata;
   return {
-    actions: [
-      {
-        kind: "confirm",
-        ref: { kind: "VolumeSnapshot", namespace, name },
-        resourceVersion: snapshot?.metadata.resourceVersion,
-      },
-      ...edit("VolumeSnapshotContent", content, { annotations: { [annotations.beingDeleted]: "yes" } }),
-    ],
+    actions: [goneForCertain(view), { kind: "delete", ref: refOf(kind, view.content), resourceVersion }],
     next: settled,
   };
-}
+};
