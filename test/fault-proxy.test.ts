@@ -137,3 +137,16 @@ test("refused connections never reach the server", async () => {
   assert.equal(served.length, before);
   assert.equal(await read("/plain").ended, "complete");
 });
+
+test("a request that is answered in the server's place never arrives, and is counted until that ends", async () => {
+  const { length } = served;
+  const refusing = proxy.answer(503, (request) => request === "GET /plain");
+  const refused = read("/plain");
+  assert.equal(await refused.ended, "complete");
+  assert.match(refused.text, /"code":503/);
+  assert.equal(await read("/other").ended, "complete");
+  refusing.end();
+  assert.equal(refusing.count(), 1);
+  assert.equal(await read("/plain").ended, "complete");
+  assert.deepEqual(served.slice(length), ["/other", "/plain"]);
+});

@@ -42,6 +42,8 @@ export interface FaultProxy {
   inject(frame: string, match?: Match): number;
   /** The next request that matches gets through, its reply never does; resolves when that has happened. */
   loseReply(match: Match): Promise<void>;
+  /** Every request that matches is answered with this status and never arrives, as by a server in trouble, until that ends. */
+  answer(status: number, match: Match): Refusing;
   /** Every piece of a reply comes so much later, until set to 0. */
   delayReplies(ms: number): void;
   /** Nobody listens, until set to false: the kernel refuses new connections. Those that are open stay. */
@@ -49,11 +51,17 @@ export interface FaultProxy {
   close(): Promise<void>;
 }
 
+export interface Refusing {
+  /** How many it were so far. */
+  count(): number;
+  end(): void;
+}
+
 interface Relay {
   readonly client: Socket;
   readonly server: Socket;
   request: string;
-  mode: "open" | "stalled" | "losing" | "truncate-cut" | "truncate-end";
+  mode: "open" | "refused" | "stalled" | "losing" | "truncate-cut" | "truncate-end";
   /** Whatever was passed on last ended a chunk: something else may be put in here. */
   atBoundary: boolean;
   lost: () => void;
@@ -61,11 +69,18 @@ interface Relay {
   passing: Promise<void>;
 }
 
+interface Refusal {
+  readonly status: number;
+  readonly match: Match;
+  count: number;
+}
+
 const anything: Match = () => true;
 
 export async function createFaultProxy(options: FaultProxyOptions): Promise<FaultProxy> {
   const relays = new Set<Relay>();
   const losses: { readonly match: Match; readonly done: () => void }[] = [];
+  const refusals = new Set<Refusal>();
   let delayMs = 0;
 
   const accept = (client: Socket): void => {
@@ -98,7 +113,7 @@ export async function createFaultProxy(options: FaultProxyOptions): Promise<Faul
       });
     client.on("data", (chunk: Buffer) => {
       noteRequest(relay, chunk, losses);
-      server.write(chunk);
+      if (!isRefused(relay, refusals)) server.write(chunk);
     });
     server.on("data", (chunk: Buffer) => {
       relay.passing = relay.passing.then(async () => {
@@ -134,6 +149,11 @@ export async function createFaultProxy(options: FaultProxyOptions): Promise<Faul
         (relay) => void (relay.atBoundary && relay.client.write(chunkOf(Buffer.from(frame)))),
       ),
     loseReply: (match) => new Promise((done) => void losses.push({ match, done })),
+    answer: (status, match) => {
+      const refusal: Refusal = { status, match, count: 0 };
+      refusals.add(refusal);
+      return { count: () => refusal.count, end: () => void refusals.delete(refusal) };
+    },
     delayReplies: (ms) => {
       delayMs = ms;
     },
@@ -180,6 +200,26 @@ function noteRequest(
   relay.lost = losses.splice(index, 1)[0]?.done ?? relay.lost;
 }
 
+/** Answers in the server's place, and has the client open another connection for the next request. */
+function isRefused(relay: Relay, refusals: ReadonlySet<Refusal>): boolean {
+  if (relay.mode === "refused") return true;
+  const refusal = [...refusals].find(({ match }) => match(relay.request));
+  if (refusal === undefined) return false;
+  refusal.count += 1;
+  relay.mode = "refused";
+  const { status } = refusal;
+  const body = JSON.stringify({
+    kind: "Status",
+    apiVersion: "v1",
+    status: "Failure",
+    code: status,
+    message: "not now",
+  });
+  const head = [`HTTP/1.1 ${status} Refused`, "Content-Type: application/json", `Content-Length: ${body.length}`];
+  relay.client.end([...head, "Connection: close", "", body].join("\r\n"));
+  return true;
+}
+
 function passOn(relay: Relay, chunk: Buffer): void {
   const { client, mode } = relay;
   switch (mode) {
@@ -187,6 +227,7 @@ function passOn(relay: Relay, chunk: Buffer): void {
       client.write(chunk);
       relay.atBoundary = chunk.subarray(-2).equals(Buffer.from("\r\n"));
       break;
+    case "refused":
     case "stalled":
       break;
     case "losing":

@@ -7,12 +7,13 @@ import { type Connection, connect } from "./harness/client.ts";
 import { aBoundClaim, snapshotKindsServed, startComponent } from "./harness/components.ts";
 import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts";
 import type { Daemon } from "./harness/instance.ts";
-import { leftovers } from "./harness/snapshots.ts";
+import { leftovers, snapshotsOf } from "./harness/snapshots.ts";
 import { drivers, type Stand, standFor } from "./harness/stands.ts";
 import { until } from "./harness/until.ts";
 
 const namespace = "default";
 const group = "snapshot.storage.k8s.io";
+const crdPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 describe("a cluster that serves v1beta1 alone", () => {
   let plane: ControlPlane;
@@ -38,14 +39,7 @@ describe("a cluster that serves v1beta1 alone", () => {
     await stand.take("old", "data", stand.classes.delete);
     await stand.untilReady("old");
     await stand.remove("old");
-    const calls = plane
-      .auditLog()
-      .filter(({ userAgent, requestURI }) => /snapkeep-/.test(userAgent ?? "") && requestURI.includes(`/${group}/`));
-    assert.ok(calls.length > 0);
-    assert.deepEqual(
-      calls.map(({ requestURI }) => requestURI).filter((uri) => !uri.startsWith(`/apis/${group}/v1beta1/`)),
-      [],
-    );
+    assert.deepEqual(callsOutside("v1beta1"), []);
   });
 
   const unclear = {
@@ -91,4 +85,52 @@ describe("a cluster that serves v1beta1 alone", () => {
     for (const daemon of [controller, stand.sidecar]) assert.ok(daemon.running(), daemon.lastWords());
     assert.deepEqual(await leftovers(stand.furniture), []);
   });
+
+  test("storedversions-dropped-version: goes on in v1 once its CRDs do, phase by phase, with the snapshots it had, for the version they were stored in is never dropped", async () => {
+    await stand.take("from-before", "data", stand.classes.delete);
+    await stand.untilReady("from-before");
+    const modern = await connect(plane.kubeconfig);
+    const later = snapshotsOf({ ...stand.furniture, client: modern.client });
+    let running: readonly Daemon[] = [controller, stand.sidecar];
+    for (const phase of [2, 3] as const) {
+      for (const crd of snapshotCrds(phase)) await replaceCrd(crd);
+      await snapshotKindsServed(modern.client);
+      for (const daemon of running) await daemon.stop();
+      const from = plane.auditMark();
+      running = [
+        startComponent(plane, "snapshot-controller"),
+        startComponent(plane, "csi-snapshotter", [`--csi-address=${stand.driver.socket}`]),
+      ];
+      await later.take(`in-phase-${phase}`, "data", stand.classes.delete);
+      await later.untilReady(`in-phase-${phase}`);
+      await later.remove(`in-phase-${phase}`);
+      assert.deepEqual(callsOutside("v1", from), []);
+      assert.equal((await later.get("from-before")).status?.readyToUse, true);
+    }
+    const { text } = await plane.request("GET", `${crdPath}/volumesnapshots.${group}`);
+    assert.deepEqual(JSON.parse(text).status.storedVersions, ["v1beta1", "v1"]);
+    await later.remove("from-before");
+    assert.deepEqual(await leftovers({ ...stand.furniture, client: modern.client }), []);
+    modern.close();
+  });
+
+  /** What our components asked the group for in another version than this. */
+  function callsOutside(version: string, from = 0): readonly string[] {
+    const calls = plane
+      .auditLog(from)
+      .filter(({ userAgent, requestURI }) => /snapkeep-/.test(userAgent ?? "") && requestURI.includes(`/${group}/`));
+    assert.ok(calls.length > 0);
+    return calls.map(({ requestURI }) => requestURI).filter((uri) => !uri.startsWith(`/apis/${group}/${version}/`));
+  }
+
+  async function replaceCrd(crd: ReturnType<typeof snapshotCrds>[number]): Promise<void> {
+    const path = `${crdPath}/${crd.metadata.name}`;
+    const { metadata } = JSON.parse((await plane.request("GET", path)).text);
+    const { resourceVersion } = metadata;
+    const { status, text } = await plane.request("PUT", path, {
+      ...crd,
+      metadata: { ...crd.metadata, resourceVersion },
+    });
+    assert.equal(status, 200, text);
+  }
 });

@@ -3,8 +3,10 @@ import { test } from "node:test";
 import { aClaim, aSnapshot } from "../../../test/builders.ts";
 import { keyOf } from "../../api/types.ts";
 import { createStores } from "../../kube/stores.ts";
-import { observeClaim } from "./observe.ts";
+import { observeClaim, observeSnapshot } from "./observe.ts";
 import { storeTable } from "./wakes.ts";
+
+const options = { preventVolumeModeConversion: true, nodeOf: () => undefined };
 
 test("a claim looks at its snapshots that are not ready, and only as far as it must", () => {
   const stores = createStores(storeTable);
@@ -15,7 +17,6 @@ test("a claim looks at its snapshots that are not ready, and only as far as it m
   for (const name of ["a", "b"]) stores.VolumeSnapshot.see(named(name, true));
   for (const name of ["c", "d"]) stores.VolumeSnapshot.see(named(name, false));
   let looks = 0;
-  const options = { preventVolumeModeConversion: true, nodeOf: () => undefined };
   const counting = {
     ...stores,
     VolumeSnapshot: {
@@ -31,3 +32,46 @@ test("a claim looks at its snapshots that are not ready, and only as far as it m
   assert.equal(first?.snapshot.metadata.name, "c");
   assert.equal(looks, 1);
 });
+
+const source = { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "monday" };
+const readers: readonly { given: string; claim: Parameters<typeof aClaim>[0]; holds: boolean }[] = [
+  { given: "names it in dataSource", claim: { spec: { dataSource: source } }, holds: true },
+  { given: "names it in dataSourceRef", claim: { spec: { dataSourceRef: source } }, holds: true },
+  {
+    given: "names it from another namespace",
+    claim: { metadata: { namespace: "other" }, spec: { dataSourceRef: { ...source, namespace: "team" } } },
+    holds: true,
+  },
+  {
+    given: "names a namesake of its own namespace",
+    claim: { metadata: { namespace: "other" }, spec: { dataSourceRef: source } },
+    holds: false,
+  },
+  { given: "names another kind", claim: { spec: { dataSource: { ...source, kind: "Other" } } }, holds: false },
+  { given: "names another group", claim: { spec: { dataSource: { ...source, apiGroup: "x" } } }, holds: false },
+  { given: "is bound already", claim: { spec: { dataSource: source }, status: { phase: "Bound" } }, holds: false },
+  {
+    given: "is on its way out itself",
+    claim: { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" }, spec: { dataSource: source } },
+    holds: false,
+  },
+  {
+    given: "came in the second of the deletion",
+    claim: { metadata: { creationTimestamp: "2026-01-01T01:00:00Z" }, spec: { dataSource: source } },
+    holds: true,
+  },
+  {
+    given: "came after the deletion",
+    claim: { metadata: { creationTimestamp: "2026-01-01T01:00:01Z" }, spec: { dataSource: source } },
+    holds: false,
+  },
+];
+for (const { given, claim, holds } of readers)
+  test(`a claim that waits for a volume and ${given} ${holds ? "holds" : "does not hold"} a snapshot on its way out`, () => {
+    const stores = createStores(storeTable);
+    const snapshot = aSnapshot({ metadata: { deletionTimestamp: "2026-01-01T01:00:00Z" } });
+    stores.VolumeSnapshot.see(snapshot);
+    stores.PersistentVolumeClaim.see(aClaim({ status: { phase: "Pending" }, ...claim }));
+    const view = observeSnapshot(stores, options, keyOf(snapshot), 0);
+    assert.equal(view?.restoring.length, holds ? 1 : 0);
+  });

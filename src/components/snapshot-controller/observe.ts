@@ -152,7 +152,7 @@ export function observeSnapshot(
     volume,
     snapshotClass: className ? stores.VolumeSnapshotClass.get(keyIn(undefined, className)) : undefined,
     defaultClasses: className ? [] : defaultClassesOf(stores, volume?.spec?.csi?.driver),
-    restoring: restoringFrom(stores, key),
+    restoring: restoringFrom(stores, snapshot),
     node: volume === undefined ? undefined : options.nodeOf(volume),
     keepsVolumeMode: options.preventVolumeModeConversion,
     silentContents: stores.VolumeSnapshotContent.countBy("silent", "yes"),
@@ -167,10 +167,19 @@ function defaultClassesOf(stores: SnapshotCaches, driver: string | undefined): r
   );
 }
 
-const restoringFrom = (stores: SnapshotCaches, key: Key): readonly PersistentVolumeClaim[] =>
-  stores.PersistentVolumeClaim.by("restoresFrom", key).filter(
-    ({ metadata, status }) => status?.phase === "Pending" && metadata.deletionTimestamp === undefined,
+/**
+ * A claim that came after the snapshot's deletion does not hold it: provisioners refuse to read from a snapshot on its way out, and
+ * the two would wait for each other. Times are whole seconds; of the same one, the claim counts as the earlier.
+ */
+const restoringFrom = (stores: SnapshotCaches, snapshot: VolumeSnapshot): readonly PersistentVolumeClaim[] =>
+  stores.PersistentVolumeClaim.by("restoresFrom", keyOf(snapshot)).filter(
+    ({ metadata, status }) =>
+      status?.phase === "Pending" &&
+      metadata.deletionTimestamp === undefined &&
+      !isLater(metadata.creationTimestamp, snapshot.metadata.deletionTimestamp),
   );
+const isLater = (one: string | undefined, other: string | undefined): boolean =>
+  one !== undefined && other !== undefined && Date.parse(one) > Date.parse(other);
 
 export function observeClaim(
   stores: SnapshotCaches,

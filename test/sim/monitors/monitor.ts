@@ -56,12 +56,13 @@ export function recentContents(seen: Seen, atMs: number): readonly VolumeSnapsho
     .map(({ object }) => object as VolumeSnapshotContent);
 }
 
-/** Claims that wait for a volume made from this snapshot. */
+/** Claims that wait for a volume made from this snapshot, and did so before it was deleted. */
 export const restoringFrom = (seen: Seen, { metadata }: VolumeSnapshot): readonly PersistentVolumeClaim[] =>
   claimsIn(seen).filter(
     (claim) =>
       claim.status?.phase === "Pending" &&
       !isGoing(claim) &&
+      (claim.metadata.creationTimestamp ?? "") <= (metadata.deletionTimestamp ?? "9") &&
       claim.metadata.namespace === metadata.namespace &&
       claim.spec?.dataSource?.kind === "VolumeSnapshot" &&
       claim.spec.dataSource.name === metadata.name,
