@@ -44,8 +44,8 @@ export function temporaryFolder(t: TestContext): string {
 }
 
 /** Looks again after each turn of the event loop until `condition` holds; the runner's own time limit ends a hopeless wait. */
-export async function eventually(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1));
+export async function eventually(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 1));
 }
 
 export async function startDriver(

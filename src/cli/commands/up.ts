@@ -2,10 +2,12 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { apiVersionOf } from "../../api/kinds.ts";
 import { defineCommand } from "../../runtime/command.ts";
 import { bool, integer } from "../../runtime/flag-kinds.ts";
 import { createLog } from "../../runtime/log.ts";
-import { startStack } from "../up/stack.ts";
+import { fileIn, furnish, names } from "../up/furniture.ts";
+import { type Stack, startStack } from "../up/stack.ts";
 import { tour } from "../up/tour.ts";
 
 export const command = defineCommand({
@@ -42,9 +44,9 @@ export const command = defineCommand({
       );
       const held = options.tour ? await tour({ stack, world, out, signal: stopping.signal }) : true;
       if (!options.exit) {
-        out.write(
-          `\nKubernetes API at ${stack.api.url}. In another terminal:\n\n  export KUBECONFIG=${kubeconfig}\n  kubectl api-resources --api-group snapshot.storage.k8s.io\n\nCtrl-C ends it and removes ${folder}.\n`,
-        );
+        out.write(`\nKubernetes API at ${stack.api.url}. In another terminal:\n\n  export KUBECONFIG=${kubeconfig}\n`);
+        if (held) out.write(await invitation(stack));
+        out.write(`\nCtrl-C ends it and removes ${folder}.\n`);
         if (!signal.aborted)
           await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
       }
@@ -57,3 +59,19 @@ export const command = defineCommand({
     }
   },
 });
+
+const aSnapshot = {
+  apiVersion: apiVersionOf("VolumeSnapshot"),
+  kind: "VolumeSnapshot",
+  metadata: { name: "monday" },
+  spec: { source: { persistentVolumeClaimName: names.claim } },
+};
+
+/** With a claim and a default class there, one object is all that it takes. */
+async function invitation(stack: Stack): Promise<string> {
+  await furnish(stack, "yours to spoil\n");
+  return `  cat ${fileIn(stack)}
+  echo '${JSON.stringify(aSnapshot)}' | kubectl apply -f -
+  kubectl get volumesnapshot monday
+`;
+}

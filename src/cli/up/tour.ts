@@ -10,8 +10,8 @@ import type { Ref } from "../../api/plan.ts";
 import type { ObjectOf, VolumeSnapshot } from "../../api/types.ts";
 import { Fault, isFault } from "../../base/fault.ts";
 import type { World } from "../../base/world.ts";
-import { VolumeCapability_AccessMode_Mode as AccessMode } from "../../csi/gen/csi_pb.js";
 import type { Writer } from "../../runtime/command.ts";
+import { claimRef, fileIn, furnish, furniture, names, namespace } from "./furniture.ts";
 import { driverName, type Stack } from "./stack.ts";
 
 interface Guide {
@@ -21,8 +21,7 @@ interface Guide {
   readonly signal: AbortSignal;
 }
 
-const namespace = "default";
-const names = { class: "directory", volume: "tour-data", claim: "data", snapshot: "monday" } as const;
+const snapshotName = "monday";
 const first = "the first words\n";
 const waitMsMax = 10_000;
 const lookEveryMs = 20;
@@ -30,7 +29,7 @@ const lookEveryMs = 20;
 /** True when every step held. */
 export async function tour(guide: Guide): Promise<boolean> {
   const steps: readonly (readonly [string, () => Promise<string>])[] = [
-    ["a volume behind a bound claim, with a file in it", () => furnish(guide)],
+    ["a volume behind a bound claim, with a file in it", () => prepare(guide)],
     ["a snapshot of the claim is ready to use", () => takeSnapshot(guide)],
     ["the source is spoiled", () => spoil(guide)],
     ["the snapshot still holds the first words", () => lookInside(guide)],
@@ -49,64 +48,27 @@ export async function tour(guide: Guide): Promise<boolean> {
   return true;
 }
 
-/** There is no provisioner yet, so the volume is made through the driver and written down by hand. */
-async function furnish(guide: Guide): Promise<string> {
-  const { client, csi } = guide.stack;
-  const capacity = { storage: "1Gi" };
-  const accessModes = ["ReadWriteOnce"];
-  const capability = {
-    accessMode: { mode: AccessMode.SINGLE_NODE_WRITER },
-    accessType: { case: "mount" as const, value: {} },
-  };
-  const { volume } = await csi.controller.createVolume({ name: names.volume, volumeCapabilities: [capability] });
-  const volumeHandle = volume?.volumeId ?? "";
-  await writeFile(join(dataOf(guide), "notes.txt"), first);
-  await client.create(
-    "VolumeSnapshotClass",
-    draftOf("VolumeSnapshotClass", { name: names.class }, { driver: driverName, deletionPolicy: "Delete" }),
-  );
-  const spec = {
-    capacity,
-    accessModes,
-    persistentVolumeReclaimPolicy: "Retain",
-    storageClassName: "",
-    csi: { driver: driverName, volumeHandle },
-    claimRef: { namespace, name: names.claim },
-  };
-  await client.create("PersistentVolume", draftOf("PersistentVolume", { name: names.volume }, { spec }));
-  const claimSpec = { accessModes, storageClassName: "", volumeName: names.volume, resources: { requests: capacity } };
-  await client.create(
-    "PersistentVolumeClaim",
-    draftOf("PersistentVolumeClaim", { namespace, name: names.claim }, { spec: claimSpec }),
-  );
-  await until(
-    guide,
-    { kind: "PersistentVolumeClaim", namespace, name: names.claim },
-    "the claim is bound",
-    ({ status }) => status?.phase === "Bound",
-  );
-  return `PersistentVolumeClaim ${namespace}/${names.claim} → volume ${volumeHandle} of ${driverName}`;
+async function prepare(guide: Guide): Promise<string> {
+  const handle = await furnish(guide.stack, first);
+  await until(guide, claimRef, "the claim is bound", ({ status }) => status?.phase === "Bound");
+  return `PersistentVolumeClaim ${namespace}/${names.claim} → volume ${handle} of ${driverName}`;
 }
 
-const snapshotRef = { kind: "VolumeSnapshot", namespace, name: names.snapshot } as const;
+const snapshotRef = { kind: "VolumeSnapshot", namespace, name: snapshotName } as const;
 
 async function takeSnapshot(guide: Guide): Promise<string> {
   const source = { persistentVolumeClaimName: names.claim };
   await guide.stack.client.create(
     "VolumeSnapshot",
-    draftOf(
-      "VolumeSnapshot",
-      { namespace, name: names.snapshot },
-      { spec: { source, volumeSnapshotClassName: names.class } },
-    ),
+    draftOf("VolumeSnapshot", snapshotRef, { spec: { source, volumeSnapshotClassName: names.class } }),
   );
   const { status } = await until(guide, snapshotRef, "the snapshot is ready", ready);
-  return `VolumeSnapshot ${namespace}/${names.snapshot} → ${status?.boundVolumeSnapshotContentName}, cut at ${status?.creationTime}`;
+  return `VolumeSnapshot ${namespace}/${snapshotName} → ${status?.boundVolumeSnapshotContentName}, cut at ${status?.creationTime}`;
 }
 const ready = ({ status }: VolumeSnapshot): boolean => status?.readyToUse === true;
 
 async function spoil(guide: Guide): Promise<string> {
-  const path = join(dataOf(guide), "notes.txt");
+  const path = fileIn(guide.stack);
   await writeFile(path, "spoiled\n");
   return `${path} now reads: spoiled`;
 }
@@ -119,7 +81,7 @@ async function lookInside({ stack: { client, driver } }: Guide): Promise<string>
   });
   const snapshot = driver.storage.snapshots.get(content.status?.snapshotHandle ?? "");
   if (snapshot === undefined) throw new Fault("NotFound", "the driver does not know the snapshot");
-  const path = join(driver.storage.snapshotDataOf(snapshot), "notes.txt");
+  const path = join(driver.storage.snapshotDataOf(snapshot), names.file);
   const text = await readFile(path, "utf8");
   if (text !== first)
     throw new Fault("DataLoss", `${path} reads ${JSON.stringify(text)}, expected ${JSON.stringify(first)}`);
@@ -130,11 +92,7 @@ async function leaveNothing(guide: Guide): Promise<string> {
   const { client, csi, driver } = guide.stack;
   await client.delete(snapshotRef);
   await gone(guide, snapshotRef);
-  for (const ref of [
-    { kind: "PersistentVolumeClaim", namespace, name: names.claim },
-    { kind: "PersistentVolume", name: names.volume },
-    { kind: "VolumeSnapshotClass", name: names.class },
-  ] as const) {
+  for (const ref of furniture) {
     await client.delete(ref);
     await gone(guide, ref);
   }
@@ -145,12 +103,6 @@ async function leaveNothing(guide: Guide): Promise<string> {
   if (left > 0) throw new Fault("FailedPrecondition", `${left} volumes, snapshots or contents are left`);
   return "no VolumeSnapshot, no content, no file";
 }
-
-const dataOf = ({ stack: { driver } }: Guide): string => {
-  const volume = driver.storage.volumes.get(names.volume);
-  if (volume === undefined) throw new Fault("NotFound", "the driver does not know the volume");
-  return driver.storage.dataOf(volume);
-};
 
 async function until<K extends KindName>(
   { stack, world, signal }: Guide,

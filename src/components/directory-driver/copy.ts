@@ -1,6 +1,7 @@
 /** Faithful copies of files and trees, also of trees that change meanwhile, and their removal. */
 import { lstat, rm } from "node:fs/promises";
 import { Fault } from "../../base/fault.ts";
+import { copyPlainly } from "./copy-plainly.ts";
 import { runProgram } from "./program.ts";
 
 /**
@@ -9,11 +10,15 @@ import { runProgram } from "./program.ts";
  */
 const passesMax = 5;
 
+/** GNU cp is on every Linux. Elsewhere a cp of the same name knows other flags. */
+export const copyFaithfully = (from: string, to: string, signal?: AbortSignal): Promise<number> =>
+  process.platform === "linux" ? copyWithCp(from, to, signal) : copyPlainly(from, to, signal);
+
 /**
  * Copies a file or a tree with modes, owners, times, links and extended attributes, and sees it on the disk. Where the
  * file system can share blocks nothing is copied at all; elsewhere holes stay holes. Returns how many files went meanwhile.
  */
-export async function copyFaithfully(from: string, to: string, signal?: AbortSignal): Promise<number> {
+async function copyWithCp(from: string, to: string, signal?: AbortSignal): Promise<number> {
   const isTree = (await mustBeThere(from)).isDirectory();
   const copy = (...args: readonly string[]) =>
     runProgram("cp", ["-a", "--reflink=auto", "--sparse=auto", ...args], {
@@ -53,7 +58,7 @@ export async function removeTree(path: string): Promise<void> {
   try {
     await rm(path, removal);
   } catch {
-    await runProgram("chmod", ["--recursive", "--silent", "u+rwX", "--", path], { forgives: () => true });
+    await runProgram("chmod", ["-R", "-f", "u+rwX", "--", path], { forgives: () => true });
     await rm(path, removal);
   }
 }

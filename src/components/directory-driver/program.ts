@@ -31,7 +31,8 @@ export async function runProgram(
   const excused = code === 1 && complaints.length > 0 && complaints.length < complaintsMax;
   if (code === 0 || (excused && serious === undefined)) return { output: output.trim(), forgiven: complaints };
   const message = serious ?? complaints[0] ?? (code === null ? "was killed" : `ended with exit code ${code}`);
-  throw new Fault(codeFor(message), message.startsWith(`${program}: `) ? message : `${program}: ${message}`);
+  const named = message.startsWith(`${program}: `) ? message : `${program}: ${message}`;
+  throw new Fault(codeFor(message), isOtherProgram(message) ? `${named}; ${remedy}` : named);
 }
 
 interface Ended {
@@ -71,14 +72,17 @@ function gather(stream: NodeJS.ReadableStream): () => readonly string[] {
 function cannotRun(program: string, reason: Error): Fault {
   const missing = "code" in reason && reason.code === "ENOENT";
   return missing
-    ? new Fault("FailedPrecondition", `${program} is not installed: it comes with coreutils and util-linux`)
+    ? new Fault("FailedPrecondition", `${program} is not installed: ${remedy}`)
     : new Fault("Internal", `${program} cannot be run: ${reason.message}`);
 }
 
 const codeFor = (complaint: string): Fault["code"] => {
   if (/no space left|quota exceeded/i.test(complaint)) return "ResourceExhausted";
-  return /unrecognized option|invalid option/.test(complaint) ? "FailedPrecondition" : "Internal";
+  return isOtherProgram(complaint) ? "FailedPrecondition" : "Internal";
 };
+/** As busybox's programs say it, which have the same names and other flags. */
+const isOtherProgram = (complaint: string): boolean => /unrecognized option|invalid option/.test(complaint);
+const remedy = "install GNU coreutils and util-linux";
 
 const systemFaults: Readonly<Record<string, Fault["code"]>> = {
   ENOSPC: "ResourceExhausted",
