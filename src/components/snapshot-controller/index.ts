@@ -11,9 +11,17 @@ import { createController } from "../../runtime/controller.ts";
 import { createHands } from "../../runtime/hands.ts";
 import type { QueueObserver } from "../../runtime/queue.ts";
 import { createDeparted } from "./departed.ts";
-import { observeClaim, observeContent, observeSnapshot, type SnapshotOptions } from "./observe.ts";
+import {
+  type ClaimSight,
+  type Moment,
+  observeClaim,
+  observeContent,
+  observeSnapshot,
+  type SnapshotOptions,
+} from "./observe.ts";
+import { createPace } from "./pace.ts";
 import { planSnapshot } from "./plan.ts";
-import { planClaim } from "./plan-claim.ts";
+import { type ClaimView, isNeeded, planClaim } from "./plan-claim.ts";
 import { planContent } from "./plan-content.ts";
 import { claimWakes, contentWakes, type SnapshotStores, snapshotWakes, storeTable } from "./wakes.ts";
 
@@ -51,6 +59,15 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
   const stores = createStores(storeTable, log);
   const departed = createDeparted();
   stores.VolumeSnapshot.onChange(departed.see);
+  const pace = createPace(world);
+  stores.PersistentVolumeClaim.onChange(pace.seeClaim);
+  stores.VolumeSnapshotContent.onChange(pace.seeContent);
+  const moment = (): Moment => ({ nowMs: world.now(), standstillMs: pace.standstillMs() });
+  const timed = (sight: ClaimSight | undefined): ClaimView | undefined => {
+    if (sight === undefined) return undefined;
+    const needed = isNeeded(sight);
+    return { claim: sight.claim, isNeeded: needed, idleMs: pace.idleMs(sight.claim, needed) };
+  };
   const hands = createHands({ api, stores, leading, record: deps.record });
   const shared = (name: string) => ({
     name,
@@ -68,13 +85,13 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
     createController({
       ...shared("snapshot-controller-snapshot"),
       wakes: snapshotWakes,
-      observe: (seen, key) => observeSnapshot(seen, options, key, world.now()),
+      observe: (seen, key) => observeSnapshot(seen, options, key, moment()),
       plan: deps.plans?.snapshot ?? planSnapshot,
     }),
     createController({
       ...shared("snapshot-controller-claim"),
       wakes: claimWakes,
-      observe: (seen, key) => observeClaim(seen, options, key, world.now()),
+      observe: (seen, key) => timed(observeClaim(seen, options, key, moment())),
       plan: deps.plans?.claim ?? planClaim,
     }),
     createController({

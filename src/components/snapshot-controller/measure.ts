@@ -98,7 +98,7 @@ export function measureStates({ stores, instruments, world }: Measuring, options
   let oldestMs = 0;
   let stuck = 0;
   for (const snapshot of stores.VolumeSnapshot.all()) {
-    const view = observeSnapshot(stores, options, keyOf(snapshot), nowMs);
+    const view = observeSnapshot(stores, options, keyOf(snapshot), { nowMs, standstillMs: 0 });
     if (view === undefined) continue;
     const phase = phaseOf(view);
     counts.set(phase, (counts.get(phase) ?? 0) + 1);

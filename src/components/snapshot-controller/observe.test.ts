@@ -8,6 +8,8 @@ import { storeTable } from "./wakes.ts";
 
 const options = { preventVolumeModeConversion: true, nodeOf: () => undefined };
 
+const moment = { nowMs: 0, standstillMs: 0 };
+
 test("a claim looks at its snapshots that are not ready, and only as far as it must", () => {
   const stores = createStores(storeTable);
   const claim = aClaim();
@@ -27,7 +29,7 @@ test("a claim looks at its snapshots that are not ready, and only as far as it m
       },
     },
   };
-  const view = observeClaim(counting, options, keyOf(claim), 0);
+  const view = observeClaim(counting, options, keyOf(claim), moment);
   const [first] = view?.snapshots ?? [];
   assert.equal(first?.snapshot.metadata.name, "c");
   assert.equal(looks, 1);
@@ -72,6 +74,6 @@ for (const { given, claim, holds } of readers)
     const snapshot = aSnapshot({ metadata: { deletionTimestamp: "2026-01-01T01:00:00Z" } });
     stores.VolumeSnapshot.see(snapshot);
     stores.PersistentVolumeClaim.see(aClaim({ status: { phase: "Pending" }, ...claim }));
-    const view = observeSnapshot(stores, options, keyOf(snapshot), 0);
+    const view = observeSnapshot(stores, options, keyOf(snapshot), moment);
     assert.equal(view?.restoring.length, holds ? 1 : 0);
   });

@@ -34,12 +34,15 @@ export interface SnapshotView {
   readonly node: string | undefined;
   /** Whether the volume's mode is written into the content, so that a restore cannot change it. */
   readonly keepsVolumeMode: boolean;
-  /** Contents the sidecars have not said anything about yet, this snapshot's among them. */
-  readonly silentContents: number;
+  /** For how long the line of contents that wait for a first word from their sidecar has not moved. */
+  readonly standstillMs: Millis;
   readonly nowMs: Millis;
 }
 
-export interface ClaimView {
+/** When it is looked at. */
+export type Moment = Pick<SnapshotView, "nowMs" | "standstillMs">;
+
+export interface ClaimSight {
   readonly claim: PersistentVolumeClaim;
   /** The snapshots that name this claim as their source and are not ready, seen one by one as far as somebody looks. */
   readonly snapshots: Iterable<SnapshotView>;
@@ -58,12 +61,11 @@ interface Cache<K extends KindName, Index extends string = never> {
   get(key: Key): ObjectOf<K> | undefined;
   all(): Iterable<ObjectOf<K>>;
   keysBy(index: Index, value: string): readonly Key[];
-  countBy(index: Index, value: string): number;
   by(index: Index, value: string): readonly ObjectOf<K>[];
 }
 export interface SnapshotCaches {
   readonly VolumeSnapshot: Cache<"VolumeSnapshot", keyof typeof indexes.VolumeSnapshot>;
-  readonly VolumeSnapshotContent: Cache<"VolumeSnapshotContent", keyof typeof indexes.VolumeSnapshotContent>;
+  readonly VolumeSnapshotContent: Cache<"VolumeSnapshotContent">;
   readonly VolumeSnapshotClass: Cache<"VolumeSnapshotClass">;
   readonly PersistentVolumeClaim: Cache<"PersistentVolumeClaim", keyof typeof indexes.PersistentVolumeClaim>;
   readonly PersistentVolume: Cache<"PersistentVolume">;
@@ -85,9 +87,6 @@ export const indexes = {
     /** Snapshots without a class stand under "". */
     class: ({ spec }: VolumeSnapshot) => spec.volumeSnapshotClassName ?? "",
     content: (snapshot: VolumeSnapshot) => contentNameOf(snapshot),
-  },
-  VolumeSnapshotContent: {
-    silent: (content: VolumeSnapshotContent) => (isSilent(content) ? "yes" : undefined),
   },
   PersistentVolumeClaim: {
     restoresFrom: (claim: PersistentVolumeClaim) => restoredSnapshotKeys(claim),
@@ -131,7 +130,7 @@ export function observeSnapshot(
   stores: SnapshotCaches,
   options: SnapshotOptions,
   key: Key,
-  nowMs: Millis,
+  moment: Moment,
 ): SnapshotView | undefined {
   const snapshot = stores.VolumeSnapshot.get(key);
   if (snapshot === undefined) return undefined;
@@ -155,8 +154,7 @@ export function observeSnapshot(
     restoring: restoringFrom(stores, snapshot),
     node: volume === undefined ? undefined : options.nodeOf(volume),
     keepsVolumeMode: options.preventVolumeModeConversion,
-    silentContents: stores.VolumeSnapshotContent.countBy("silent", "yes"),
-    nowMs,
+    ...moment,
   };
 }
 
@@ -185,12 +183,12 @@ export function observeClaim(
   stores: SnapshotCaches,
   options: SnapshotOptions,
   key: Key,
-  nowMs: Millis,
-): ClaimView | undefined {
+  moment: Moment,
+): ClaimSight | undefined {
   const claim = stores.PersistentVolumeClaim.get(key);
   if (claim === undefined) return undefined;
   const keys = stores.VolumeSnapshot.keysBy("unreadyOf", keyOf(claim));
-  return { claim, snapshots: seenOneByOne(stores, options, keys, nowMs) };
+  return { claim, snapshots: seenOneByOne(stores, options, keys, moment) };
 }
 
 /** A claim may have thousands of snapshots, and one of them is often enough to decide. */
@@ -198,10 +196,10 @@ function* seenOneByOne(
   stores: SnapshotCaches,
   options: SnapshotOptions,
   keys: readonly Key[],
-  nowMs: Millis,
+  moment: Moment,
 ): Generator<SnapshotView> {
   for (const key of keys) {
-    const view = observeSnapshot(stores, options, key, nowMs);
+    const view = observeSnapshot(stores, options, key, moment);
     if (view !== undefined) yield view;
   }
 }

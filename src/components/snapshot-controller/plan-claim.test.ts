@@ -4,7 +4,7 @@ import { aClaim, aClass, aContent, aSnapshot, aVolume } from "../../../test/buil
 import { annotations, finalizers } from "../../api/names.ts";
 import type { PersistentVolumeClaim } from "../../api/types.ts";
 import { type SnapshotView, sourceOf } from "./observe.ts";
-import { planClaim } from "./plan-claim.ts";
+import { isNeeded, planClaim } from "./plan-claim.ts";
 
 const claim = aClaim({ metadata: { finalizers: ["kubernetes.io/pvc-protection"] } });
 const guarded = aClaim({ metadata: { finalizers: ["kubernetes.io/pvc-protection", finalizers.claimAsSource] } });
@@ -21,7 +21,7 @@ const of = (seen: PersistentVolumeClaim, change: Partial<SnapshotView> = {}): Sn
     restoring: [],
     node: undefined,
     keepsVolumeMode: true,
-    silentContents: 1,
+    standstillMs: 0,
     nowMs: 0,
   };
   return { ...base, snapshot, source: sourceOf(snapshot), ...change };
@@ -90,7 +90,8 @@ const cases: readonly {
 ];
 for (const { given, seen, snapshots, expect } of cases)
   test(`given ${given}, the claim's finalizer plan is: ${expect}`, () => {
-    const { actions } = planClaim({ claim: seen, snapshots: snapshots.map((change) => of(seen, change)) });
+    const sight = { claim: seen, snapshots: snapshots.map((change) => of(seen, change)) };
+    const { actions } = planClaim({ claim: seen, isNeeded: isNeeded(sight), idleMs: 3_000 });
     const written = actions.map((action) =>
       action.kind === "replace" ? action.object.metadata.finalizers : action.kind,
     );
@@ -104,8 +105,15 @@ for (const { given, seen, snapshots, expect } of cases)
 
 test("the claim is written back exactly as it was read, unknown fields included", () => {
   const odd = { ...claim, spec: { ...claim.spec, futureField: { deep: [1] } } } as unknown as PersistentVolumeClaim;
-  const [write] = planClaim({ claim: odd, snapshots: [of(odd)] }).actions;
+  const [write] = planClaim({ claim: odd, isNeeded: true, idleMs: 0 }).actions;
   assert.ok(write?.kind === "replace");
   assert.deepEqual((write.object as PersistentVolumeClaim).spec, odd.spec);
   assert.equal(write.object.metadata.resourceVersion, "1");
+});
+
+test("a claim that has just become idle is kept for three seconds, and is let go at once when it is deleted", () => {
+  const idle = { claim: guarded, isNeeded: false, idleMs: 1_000 };
+  assert.deepEqual(planClaim(idle), { actions: [], next: { kind: "after", ms: 2_000 } });
+  const going = { ...guarded, metadata: { ...guarded.metadata, deletionTimestamp } };
+  assert.equal(planClaim({ ...idle, claim: going }).actions.length, 1);
 });

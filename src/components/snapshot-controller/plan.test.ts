@@ -39,7 +39,7 @@ const aView = (change: Partial<SnapshotView> = {}): SnapshotView => {
     restoring: [],
     node: undefined,
     keepsVolumeMode: true,
-    silentContents: 1,
+    standstillMs: Number.POSITIVE_INFINITY,
     nowMs: bornMs + 500,
     ...change,
   };
@@ -84,7 +84,7 @@ const cases: readonly { given: string; view: SnapshotView; phase: string; expect
   { given: "a content that was made a moment ago", view: aView({ content: aContent() }), phase: "waiting", expect: [] },
   {
     given: "a content that the driver takes long for",
-    view: aView({ content: aContent(), nowMs: bornMs + bindingDelayMs(1) }),
+    view: aView({ content: aContent(), nowMs: bornMs + bindingDelayMs }),
     phase: "waiting",
     expect: ["patch VolumeSnapshot/status"],
   },
@@ -95,14 +95,20 @@ const cases: readonly { given: string; view: SnapshotView; phase: string; expect
     expect: ["patch VolumeSnapshot/status"],
   },
   {
-    given: "a content that waits for hundreds before it",
-    view: aView({ content: aContent(), silentContents: 500, nowMs: bornMs + bindingDelayMs(1) }),
+    given: "a content in a line that moves",
+    view: aView({ content: aContent(), standstillMs: 300, nowMs: bornMs + bindingDelayMs }),
     phase: "waiting",
     expect: [],
   },
   {
-    given: "a content that has waited half a minute, however many are before it",
-    view: aView({ content: aContent(), silentContents: 100_000, nowMs: bornMs + 30_000 }),
+    given: "a content in a line that has not moved for ten seconds",
+    view: aView({ content: aContent(), standstillMs: 10_000, nowMs: bornMs + 11_000 }),
+    phase: "waiting",
+    expect: ["patch VolumeSnapshot/status"],
+  },
+  {
+    given: "a content that has waited a minute, although the line moves",
+    view: aView({ content: aContent(), standstillMs: 0, nowMs: bornMs + 60_000 }),
     phase: "waiting",
     expect: ["patch VolumeSnapshot/status"],
   },

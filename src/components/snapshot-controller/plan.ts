@@ -20,14 +20,12 @@ import { statusFrom } from "./plan-status.ts";
 import { classOf, pointsAt } from "./rules.ts";
 
 /**
- * A driver usually answers soon, and one status write then does for two. How long it is given depends on how many are in line:
- * in a burst most of them wait for those before them, and a write each to say so would only make the line move slower.
+ * A driver usually answers soon, and one status write then does for two. In a burst most contents wait for those before them, and
+ * a write each to say so would only make the line move slower: as long as it moves, they wait, though not for ever.
  */
-export const bindingDelayMs = (silentContents: number): number =>
-  Math.min(bindingDelayMsMin + silentContents * bindingDelayMsPerContent, bindingDelayMsMax);
-const bindingDelayMsMin = 2_000;
-const bindingDelayMsPerContent = 50;
-const bindingDelayMsMax = 30_000;
+export const bindingDelayMs = 2_000;
+const standstillMsMin = 10_000;
+const bindingDelayMsMax = 60_000;
 
 const kind = "VolumeSnapshot";
 const doing = (...actions: readonly (readonly ClusterAction[])[]): Plan => ({ actions: actions.flat(), next: settled });
@@ -114,7 +112,10 @@ function planStatus(view: SnapshotView): Plan {
   const wanted = statusFrom(snapshot, content, rfc3339(nowMs));
   const waitMs =
     snapshot.status?.boundVolumeSnapshotContentName === undefined && isSilent(content)
-      ? ageLeftMs(content, bindingDelayMs(view.silentContents), nowMs)
+      ? Math.max(
+          ageLeftMs(content, bindingDelayMs, nowMs),
+          Math.min(ageLeftMs(content, bindingDelayMsMax, nowMs), standstillMsMin - view.standstillMs),
+        )
       : 0;
   if (waitMs > 0) return { actions: protection, next: { kind: "after", ms: waitMs } };
   // The finalizer patch changes the version the status patch is guarded by: one write now, the other on the next pass.

@@ -8,7 +8,7 @@ import { contentNameOf, indexes, restoredSnapshotKeys } from "./observe.ts";
 
 export const storeTable = {
   VolumeSnapshot: { indexes: indexes.VolumeSnapshot },
-  VolumeSnapshotContent: { indexes: indexes.VolumeSnapshotContent },
+  VolumeSnapshotContent: {},
   VolumeSnapshotClass: {},
   PersistentVolumeClaim: { indexes: indexes.PersistentVolumeClaim },
   PersistentVolume: {},

@@ -4,9 +4,9 @@ import type { KubeObject } from "../../../src/api/types.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
 import type { ContentView as SidecarView } from "../../../src/components/csi-snapshotter/observe.ts";
 import { planContent as planSidecar, type SidecarAction } from "../../../src/components/csi-snapshotter/plan.ts";
-import type { ClaimView, SnapshotView } from "../../../src/components/snapshot-controller/observe.ts";
+import type { SnapshotView } from "../../../src/components/snapshot-controller/observe.ts";
 import { planSnapshot } from "../../../src/components/snapshot-controller/plan.ts";
-import { planClaim } from "../../../src/components/snapshot-controller/plan-claim.ts";
+import { type ClaimView, planClaim } from "../../../src/components/snapshot-controller/plan-claim.ts";
 import type { Sabotage } from "../components.ts";
 
 export interface Bug {
