@@ -30,7 +30,7 @@ export function createCall(view: ContentView): PreparedCall {
     return wrong(
       "spec.volumeSnapshotRef.uid is not set: the snapshot's name is made from it; the snapshot-controller fills it in",
     );
-  if (className && snapshotClass === undefined && !mustLearnOutcome(content))
+  if (className && snapshotClass === undefined && !isIdentified(content))
     return wrong(`volumesnapshotclass "${className}" not found: its parameters are needed to take the snapshot`);
   const { passed, unknown } = driverParameters(snapshotClass?.parameters ?? {});
   if (unknown.length > 0)
@@ -51,12 +51,14 @@ export function createCall(view: ContentView): PreparedCall {
 }
 
 /**
- * On its way out, with a cut that may have succeeded: only the driver can tell, and it knows a snapshot by name and volume. The
- * class may be gone for ever; a cut made for want of its parameters is deleted at once.
+ * The driver knows a snapshot by name and volume, so what has been cut can be asked about when the class is gone, for ever perhaps.
+ * So can what may have been cut for a snapshot that has gone since: nobody is left who would bring the class back, and a cut that is
+ * made only now, without its parameters, is deleted at once, or, with Retain, is one that nobody waits for.
  */
-const mustLearnOutcome = (content: VolumeSnapshotContent): boolean =>
-  content.metadata.deletionTimestamp !== undefined &&
-  content.metadata.annotations?.[annotations.beingCreated] === "yes";
+const isIdentified = ({ metadata, status }: VolumeSnapshotContent): boolean =>
+  Boolean(status?.snapshotHandle) ||
+  (metadata.annotations?.[annotations.beingCreated] === "yes" &&
+    (metadata.deletionTimestamp !== undefined || metadata.annotations?.[annotations.beingDeleted] === "yes"));
 
 /** A pure function of the snapshot's uid: whoever asks, and however often, asks for the same snapshot. */
 export const snapshotName = (

@@ -221,6 +221,53 @@ const cases: readonly { given: string; view: ContentView; phase: string; expect:
     expect: ["confirm, create"],
   },
   {
+    given: "a content to be retained whose snapshot went while a cut may be under way, and the class is gone",
+    view: aView({
+      content: aContent({
+        metadata: { annotations: { ...going.annotations, ...marked.annotations } },
+        spec: { deletionPolicy: "Retain" },
+      }),
+      snapshotClass: undefined,
+    }),
+    phase: "uncut",
+    expect: ["confirm, create"],
+  },
+  {
+    given: "a cut whose class went before the answer came",
+    view: aView({
+      content: aContent({ metadata: marked }),
+      snapshotClass: undefined,
+      reply: { kind: "taken", snapshot: cut },
+    }),
+    phase: "uncut",
+    expect: ["patch/status rest"],
+  },
+  {
+    given: "a refusal whose class went before it came",
+    view: aView({
+      content: aContent({ metadata: marked }),
+      snapshotClass: undefined,
+      reply: failure("InvalidArgument"),
+    }),
+    phase: "uncut",
+    expect: ["patch/status rest", "event SnapshotCreationFailed"],
+  },
+  {
+    given: "a cut that is not ready, and whose class is gone",
+    view: aView({
+      content: aContent({ status: { ...ready, readyToUse: false } }),
+      snapshotClass: undefined,
+    }),
+    phase: "pending",
+    expect: ["confirm, create"],
+  },
+  {
+    given: "a cut that may be under way, and whose class is gone while its snapshot waits for it",
+    view: aView({ content: aContent({ metadata: marked }), snapshotClass: undefined }),
+    phase: "uncut",
+    expect: ["patch/status rest", "event SnapshotCreationFailed"],
+  },
+  {
     given: "a deletion of a pre-provisioned content that never had a snapshot",
     view: aView({
       content: aContent({

@@ -63,9 +63,6 @@ const unmark = (content: VolumeSnapshotContent): readonly ClusterAction[] =>
 
 function planCut(view: ContentView): SidecarPlan {
   const { content, reply } = view;
-  const prepared = createCall(view);
-  if (prepared.kind === "wrong")
-    return planTrouble(view, "SnapshotCreationFailed", `Failed to create snapshot: ${prepared.message}`, []);
   switch (reply.kind) {
     case "taken":
       return planTaken(view, reply.snapshot);
@@ -79,8 +76,16 @@ function planCut(view: ContentView): SidecarPlan {
     case "unsent":
       return planTrouble(view, "SnapshotCreationFailed", `Failed to create snapshot: ${reply.fault.message}`, []);
     default:
-      return doing(settled, ask(content, prepared, intent(content)));
+      return planQuestion(view);
   }
+}
+
+/** Only the next question needs the class: what has been answered counts, whatever has become of it meanwhile. */
+function planQuestion(view: ContentView): SidecarPlan {
+  const prepared = createCall(view);
+  return prepared.kind === "wrong"
+    ? planTrouble(view, "SnapshotCreationFailed", `Failed to create snapshot: ${prepared.message}`, [])
+    : doing(settled, ask(view.content, prepared, intent(view.content)));
 }
 
 /** Once a handle is known there is something to delete for certain, and the mark has nothing left to say. */
