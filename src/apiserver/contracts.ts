@@ -133,6 +133,8 @@ export interface Strategy {
   defaults?(object: ApiObject, gates: FeatureGates): void;
   prepareForCreate?(object: ApiObject, context: Context): void;
   validateCreate?(object: ApiObject, context: Context): readonly FieldError[];
+  /** What the server makes of an object as soon as it is stored: a second state, which the answer does not show yet. */
+  afterCreate?(object: ApiObject, context: Context): ApiObject;
   /** With `context.subresource` "status" the core has already put back everything but the status and metadata. */
   prepareForUpdate?(object: ApiObject, old: ApiObject, context: Context): void;
   validateUpdate?(object: ApiObject, old: ApiObject, context: Context): readonly FieldError[];
@@ -187,7 +189,13 @@ export interface Schemas {
   /** How a CustomResourceDefinition object itself is defaulted and judged. */
   readonly definitions: Pick<
     Strategy,
-    "defaults" | "prepareForCreate" | "validateCreate" | "validateUpdate" | "prepareForUpdate"
+    | "defaults"
+    | "prepareForCreate"
+    | "afterCreate"
+    | "validateCreate"
+    | "validateUpdate"
+    | "prepareForUpdate"
+    | "warnings"
   >;
 }
 

@@ -181,11 +181,14 @@ export function pageAnswer(
   const { form, pretty } = answer;
   const objects = (): readonly ApiObject[] => page.items.map(({ object }) => fromStored(resource, object));
   switch (form.kind) {
-    case "object":
+    case "object": {
+      // Lists of custom objects always say whether they go on.
+      const full = resource.definition === undefined ? metadata : { continue: "", ...metadata };
       return json(
         200,
-        pretty ? printed(listObject(resource, metadata, objects()), true) : listText(resource, metadata, page.items),
+        pretty ? printed(listObject(resource, full, objects()), true) : listText(resource, full, page.items),
       );
+    }
     case "Table":
       return json(
         200,

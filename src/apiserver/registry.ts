@@ -206,7 +206,12 @@ export function createRegistry(parts: RegistryParts): FullRegistry {
     const written = store.commit([
       { kind: "put", collection: resource.collection, key, object: toStored(resource, object), expect: "absent" },
     ]);
-    return written === "conflict" ? undefined : fromStored(resource, onlyOne(written).object);
+    if (written === "conflict") return undefined;
+    const stored = onlyOne(written);
+    const next = strategy.afterCreate?.(stored.object, context);
+    if (next !== undefined)
+      store.commit([{ kind: "put", collection: resource.collection, key, object: next, expect: stored.version }]);
+    return fromStored(resource, stored.object);
   }
 
   async function update(request: UpdateRequest): Promise<Written> {

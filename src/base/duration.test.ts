@@ -12,6 +12,7 @@ const durations: readonly (readonly [string, number, string])[] = [
   ["1500us", 1.5, "1.5ms"],
   ["100µs", 0.1, "0.1ms"],
   [".5s", 500, "500ms"],
+  ["8.091s", 8_091, "8.091s"],
   ["-2s", -2_000, "-2s"],
   ["+2s", 2_000, "2s"],
 ];

@@ -54,7 +54,7 @@ test("a killed leader is followed within lease duration and two seconds, never b
     const leader = electors.at(-1);
     const next = start(String(round));
     electors.push(next);
-    await realWorld.sleep(1_500);
+    await next.did("stands");
     const killedAt = monotonicMs();
     await leader?.daemon.stop("SIGKILL");
     const { at } = await next.did("began");
@@ -72,7 +72,7 @@ test("a leader told to stop releases the lease, and the next one need not wait f
     second.did("written", 3).then(() => second),
   ]);
   const other = leader === first ? second : first;
-  await realWorld.sleep(500);
+  await other.did("stands");
   await leader.daemon.stop("SIGTERM");
   const { at: stoppedAt } = await leader.did("stopped");
   const { at } = await other.did("began");

@@ -137,16 +137,15 @@ export const createNamespaceDeletion: CreateBackground = ({ registry, world }): 
       if (resource === undefined || !isGoing(name)) return undefined;
       await deleteContent(name);
       const remaining = remainingIn(name);
+      await registry.modify(
+        resource,
+        "",
+        name,
+        (current) => withConditions(current, conditionsFor(remaining), rfc3339(world.now())),
+        { subresource: "status" },
+      );
       if (remaining.resources.size === 0)
         await registry.modify(resource, "", name, withoutOwnFinalizer, { subresource: "finalize" });
-      else
-        await registry.modify(
-          resource,
-          "",
-          name,
-          (current) => withConditions(current, conditionsFor(remaining), rfc3339(world.now())),
-          { subresource: "status" },
-        );
       return undefined;
     },
   };

@@ -94,7 +94,8 @@ function planUnbound(claim: ApiObject, view: BinderView): Step {
         "no persistent volumes available for this claim and no storage class is set",
       ),
     );
-  return firstOf(pending, planProvisioning(claim, className, storageClass));
+  // The phase is left as it is: the provisioner's volume will be bound, or nothing will.
+  return planProvisioning(claim, className, storageClass);
 }
 
 /** Provisioners act on claims that name them in these annotations. */

@@ -10,13 +10,12 @@ const dnsPolicies = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None
 
 export function podSpecErrors(spec: PodSpec, field: string): readonly FieldError[] {
   const at = (name: string): string => child(field, name);
-  const volumes = spec.volumes ?? [];
-  const known = new Set(volumes.map(({ name }) => name));
+  const { errors: wrongVolumes, known } = judgedVolumes(spec, at("volumes"));
   const names = new Set<string>();
   const nodeName = spec.nodeName ?? "";
   const containers = (spec.containers ?? []).length === 0 ? [required(at("containers"))] : [];
   return [
-    ...volumeErrors(volumes, at("volumes"), (spec.serviceAccountName ?? "") !== ""),
+    ...wrongVolumes,
     ...containers,
     ...containerErrors(spec.containers ?? [], at("containers"), known, names),
     ...containerErrors(spec.initContainers ?? [], at("initContainers"), known, names),
@@ -47,23 +46,32 @@ const tokenErrors = ({ projected }: Volume, at: string, hasAccount: boolean): re
         ],
   );
 
-function volumeErrors(volumes: readonly Volume[], field: string, hasAccount: boolean): readonly FieldError[] {
+/** A volume with a mistake is none that could be mounted. */
+function judgedVolumes({ volumes = [], serviceAccountName = "" }: PodSpec, field: string) {
+  const errors: FieldError[] = [];
   const seen = new Set<string>();
-  return volumes.flatMap((volume, index) => {
-    const at = indexed(field, index);
-    const [, ...others] = Object.keys(volume as unknown as JsonObject).filter((key) => key !== "name");
-    const claim = volume.persistentVolumeClaim;
-    return [
-      ...nameErrors(volume.name, child(at, "name"), seen),
-      ...others.map((source) => forbidden(child(at, source), "may not specify more than 1 volume type")),
-      ...(claim !== undefined && claim.claimName === ""
-        ? [required(child(child(at, "persistentVolumeClaim"), "claimName"))]
-        : []),
-      ...(volume.hostPath?.path === "" ? [required(child(child(at, "hostPath"), "path"))] : []),
-      ...(volume.csi?.driver === "" ? [required(child(child(at, "csi"), "driver"))] : []),
-      ...tokenErrors(volume, at, hasAccount),
-    ];
-  });
+  const known = new Set<string>();
+  for (const [index, volume] of volumes.entries()) {
+    const wrong = volumeErrors(volume, indexed(field, index), serviceAccountName !== "", seen);
+    errors.push(...wrong);
+    if (wrong.length === 0) known.add(volume.name);
+  }
+  return { errors, known };
+}
+
+function volumeErrors(volume: Volume, at: string, hasAccount: boolean, seen: Set<string>): readonly FieldError[] {
+  const [, ...others] = Object.keys(volume as unknown as JsonObject).filter((key) => key !== "name");
+  const claim = volume.persistentVolumeClaim;
+  return [
+    ...nameErrors(volume.name, child(at, "name"), seen),
+    ...others.map((source) => forbidden(child(at, source), "may not specify more than 1 volume type")),
+    ...(claim !== undefined && claim.claimName === ""
+      ? [required(child(child(at, "persistentVolumeClaim"), "claimName"))]
+      : []),
+    ...(volume.hostPath?.path === "" ? [required(child(child(at, "hostPath"), "path"))] : []),
+    ...(volume.csi?.driver === "" ? [required(child(child(at, "csi"), "driver"))] : []),
+    ...tokenErrors(volume, at, hasAccount),
+  ];
 }
 
 function containerErrors(

@@ -3,7 +3,7 @@ import type { Service, ServiceSpec } from "kubernetes-types/core/v1.js";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { ApiObject, Context, FieldError, Reader, Strategy } from "../contracts.ts";
 import { child, duplicate, indexed, invalid, required } from "../field-error.ts";
-import { as, ensure, immutableField, labelNameErrors, oneOf, part, setDefault } from "./check.ts";
+import { as, ensure, labelNameErrors, oneOf, part, setDefault } from "./check.ts";
 
 const specOf = (object: ApiObject): ServiceSpec => as<Service>(object).spec ?? {};
 const headless = "None";
@@ -44,7 +44,9 @@ export const serviceStrategy: Strategy = {
     const [now, before] = [specOf(object), specOf(old)];
     const keeps = now.type === before.type && before.type !== "ExternalName";
     const errors = [
-      ...(keeps ? immutableField("spec.clusterIPs[0]", now.clusterIP, before.clusterIP) : []),
+      ...(keeps && now.clusterIP !== before.clusterIP
+        ? [invalid("spec.clusterIPs[0]", [now.clusterIP ?? ""], "may not change once set")]
+        : []),
       ...serviceErrors(object),
     ];
     return firstOf(errors, () => nodePortErrors(object, context, before.ports));

@@ -130,7 +130,7 @@ function templateErrors(object: ApiObject): readonly FieldError[] {
     errors.push(
       invalid(
         "spec.template.metadata.labels",
-        Object.keys(labels).length === 0 ? null : labels,
+        template?.metadata?.labels ?? null,
         "`selector` does not match template `labels`",
       ),
     );

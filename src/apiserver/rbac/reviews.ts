@@ -5,6 +5,7 @@ import type {
   SubjectAccessReviewSpec,
 } from "kubernetes-types/authorization/v1.js";
 import type { JsonObject } from "../../base/json.ts";
+import { rfc3339 } from "../../base/time.ts";
 import { part } from "../builtin/check.ts";
 import type { ApiObject, Attributes, Context, FieldError, Strategy, User } from "../contracts.ts";
 import { invalid } from "../field-error.ts";
@@ -149,8 +150,9 @@ const shownRule = (rule: Rule): JsonObject => ({ ...rule }) as unknown as JsonOb
 
 /** Who am I, as `kubectl auth whoami` asks. */
 const whoAmI: Strategy = {
-  answer: async (object, { user }) => ({
+  answer: async (object, { user, world }) => ({
     ...object,
+    metadata: { ...object.metadata, creationTimestamp: rfc3339(world.now()) },
     status: {
       userInfo: {
         username: user.name,

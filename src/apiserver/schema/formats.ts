@@ -116,5 +116,12 @@ const checks: Readonly<Record<string, (text: string) => boolean>> = {
   k8slongname: (text) => text.length <= 253 && longName.test(text),
 };
 
+/** Whether a schema of this type ("" when it says none) may name this format, and mean something by it. */
+export function isKnownFormat(type: string, format: string): boolean {
+  if (type === "" || type === "string") return Object.hasOwn(checks, format.replaceAll("-", ""));
+  if (type === "integer") return format === "int32" || format === "int64";
+  return type === "number" && (format === "float" || format === "double");
+}
+
 /** Whether `text` is what `format` names; a format nobody knows accepts everything. */
 export const fitsFormat = (format: string, text: string): boolean => checks[format.replaceAll("-", "")]?.(text) ?? true;

@@ -17,6 +17,12 @@ export const accepted: readonly Accepted[] = [
       text.replace(/( is immutable after creation| it was previously negative\)|for bound claims)\n[\s\S]*$/, "$1"),
   },
   {
+    why: "an empty map of labels is shown as an absent one",
+    where: "schemas",
+    change: (text) =>
+      text.replace(/Invalid value: \{\}(: `selector` does not match template `labels`)/, "Invalid value: null$1"),
+  },
+  {
     why: "why a webhook's answer cannot be read, or its patch not applied, is said in our own words",
     where: "webhooks",
     change: (text) =>
@@ -36,6 +42,17 @@ export const accepted: readonly Accepted[] = [
   {
     why: "an object that a patch made unreadable is shown with its keys in another order",
     where: "schemas",
-    change: (text) => text.replace(/(Invalid value: )"\{\\".*\}": /s, '$1"<object>": '),
+    change: (text) => text.replace(/(Invalid value: )"(\{\\".*\}|map\[.*\])": /s, '$1"<object>": '),
+  },
+  {
+    why: "why such an object, or a text that is no YAML, cannot be read follows from Go's own types and parser",
+    where: "schemas",
+    change: (text) =>
+      text
+        .replace(
+          /(Invalid value: "<object>": )(json: cannot unmarshal .*|unrecognized type: \w+|illegal base64 data .*|unable to decode .*)$/,
+          "$1<unreadable>",
+        )
+        .replace(/(error decoding YAML: ).*$/s, "$1<why>"),
   },
 ];

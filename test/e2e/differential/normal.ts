@@ -15,6 +15,9 @@ const words: Readonly<Record<string, string>> = {
 /** Kubernetes makes up a new name for the type of a rule's `self` each time. */
 const selfType = /selfType\d+/g;
 
+/** An event is named after its object and the time, in hexadecimal. */
+const eventName = /^(\S+)\.[0-9a-f]{13,16}$/;
+
 /** Of an object that stands inside of a message. */
 const version = /"resourceVersion":"\d+"/g;
 
@@ -24,6 +27,7 @@ const plainText = (text: string): string =>
     .replace(uuid, "<uid>")
     .replace(time, "<time>")
     .replace(address, "<address>")
+    .replace(eventName, "$1.<event>")
     .replace(version, '"resourceVersion":"<version>"')
     .replace(/\bin record \(\d+\)/g, "in record (<version>)")
     .replace(/(Too large resource version: \d+, current: )\d+/, "$1<version>")

@@ -157,7 +157,6 @@ interface Answered {
 /** What was answered, without what must differ. */
 function outcomeOf({ step, answer }: Answered, differences: readonly Accepted[]): Outcome {
   if (step.unseen === true) return { status: 0, warnings: "", body: null };
-  if (step.codeOnly === true) return { status: answer.status, warnings: "", body: null };
   return {
     status: answer.status,
     warnings: answer.headers.warning ?? "",

@@ -23,8 +23,6 @@ export interface Step {
   readonly until?: (body: JsonObject, status: number) => boolean;
   /** Also compares metadata.managedFields. */
   readonly managedFields?: boolean;
-  /** Only the status code is compared. */
-  readonly codeOnly?: boolean;
   /** Nothing is compared: it only sets the stage. */
   readonly unseen?: boolean;
 }

@@ -13,6 +13,7 @@ export interface Deed {
   readonly at: number;
   readonly identity: string;
   readonly deed:
+    | "stands"
     | "began"
     | "stopping"
     | "continued"

@@ -41,6 +41,20 @@ async function work({ signal, stillLeading }: Leadership): Promise<void> {
   say("ended");
 }
 
-const options = { api: client, world: realWorld, log: silent, namespace, name: "leader", identity, ...electionTimes };
+/** From its first look at the lease on, it counts the time until the holder's is over. */
+let stands = false;
+const api: typeof client = {
+  ...client,
+  get: async (place, ...more) => {
+    const found = await client.get(place, ...more);
+    if (!stands && place.kind === "Lease") {
+      stands = true;
+      say("stands");
+    }
+    return found;
+  },
+};
+
+const options = { api, world: realWorld, log: silent, namespace, name: "leader", identity, ...electionTimes };
 say(await lead({ ...options, signal: stop.signal }, work));
 close();

@@ -49,7 +49,13 @@ test("a new definition is established at once, unless its names are taken", () =
   const definition = aDefinition();
   strategy.defaults?.(definition, { enabled: () => false });
   strategy.prepareForCreate?.(definition, context());
-  const status = definition.status as { conditions: { type: string; status: string }[]; storedVersions: string[] };
+  assert.deepEqual(definition.status, {
+    conditions: null,
+    acceptedNames: { plural: "", kind: "" },
+    storedVersions: ["v1"],
+  });
+  const established = strategy.afterCreate?.(definition, context()) ?? definition;
+  const status = established.status as { conditions: { type: string; status: string }[]; storedVersions: string[] };
   assert.deepEqual(
     status.conditions.map(({ type, status: value }) => `${type}=${value}`),
     ["NamesAccepted=True", "Established=True"],
@@ -59,8 +65,9 @@ test("a new definition is established at once, unless its names are taken", () =
   const rival = aDefinition({ type: "object" }, { names: { plural: "others", singular: "test", kind: "Other" } });
   rival.metadata.name = "others.example.com";
   strategy.defaults?.(rival, { enabled: () => false });
-  strategy.prepareForCreate?.(rival, context([definition]));
-  assert.deepEqual((rival.status as { conditions: JsonObject[] }).conditions[0], {
+  strategy.prepareForCreate?.(rival, context([established]));
+  const waiting = strategy.afterCreate?.(rival, context([established])) ?? rival;
+  assert.deepEqual((waiting.status as { conditions: JsonObject[] }).conditions[0], {
     lastTransitionTime: "1970-01-01T00:00:00Z",
     type: "NamesAccepted",
     status: "False",
@@ -158,14 +165,26 @@ test("without exactly one storage version a definition is refused", () => {
 });
 
 test("what holds stored objects cannot change: group, plural, and once established scope and kind", () => {
-  const old = aDefinition();
-  strategy.defaults?.(old, { enabled: () => false });
-  strategy.prepareForCreate?.(old, context());
+  const created = aDefinition();
+  strategy.defaults?.(created, { enabled: () => false });
+  strategy.prepareForCreate?.(created, context());
+  const old = strategy.afterCreate?.(created, context()) ?? created;
   const changed = structuredClone(old);
   Object.assign(changed.spec as JsonObject, { scope: "Cluster" });
   assert.deepEqual((strategy.validateUpdate?.(changed, old, context()) ?? []).map(messageOf), [
     'spec.scope: Invalid value: "Cluster": field is immutable',
   ]);
+});
+
+const named = (format: string): JsonObject => ({ type: "object", properties: { a: { type: "string", format } } });
+
+test("a format nobody knows is warned of, once", () => {
+  const [known, odd, odder] = [named("date-time"), named("odd"), named("odder")].map((schema) => aDefinition(schema));
+  assert.ok(known !== undefined && odd !== undefined && odder !== undefined);
+  assert.deepEqual(strategy.warnings?.(known, undefined, context()), []);
+  assert.deepEqual(strategy.warnings?.(odd, undefined, context()), ['unrecognized format "odd"']);
+  assert.deepEqual(strategy.warnings?.(odd, odd, context()), []);
+  assert.deepEqual(strategy.warnings?.(odder, odd, context()), ['unrecognized format "odder"']);
 });
 
 test("a version that was stored in must stay", () => {

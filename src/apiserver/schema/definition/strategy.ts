@@ -1,11 +1,12 @@
 /** How a CustomResourceDefinition object is defaulted, prepared and judged: `Schemas.definitions`. */
-import { equal, isObject } from "../../../base/json.ts";
+import { equal, isObject, type JsonObject } from "../../../base/json.ts";
 import type { ApiObject, Context, FieldError, Schemas } from "../../contracts.ts";
 import { invalid, required } from "../../field-error.ts";
 import { approvalAnnotation, approvalOf, isProtectedGroup } from "./approval.ts";
 import { nameErrors, type RuleJudgeFor, specErrors } from "./spec.ts";
-import { namesTaken, settledStatus } from "./status.ts";
+import { namesTaken, settledStatus, withStored } from "./status.ts";
 import { object, objects, readNames, text, texts, viewOf } from "./view.ts";
+import { definitionWarnings } from "./warnings.ts";
 
 export const definitionsCollection = "apiextensions.k8s.io/customresourcedefinitions";
 const immutable = "field is immutable";
@@ -13,17 +14,22 @@ const immutable = "field is immutable";
 export function createDefinitionStrategy(judgeFor: RuleJudgeFor): Schemas["definitions"] {
   return {
     defaults: giveDefaults,
-    prepareForCreate: (definition, context) => {
+    prepareForCreate: (definition) => {
       const metadata = definition.metadata as { generation?: number };
       metadata.generation = 1;
-      definition.status = {};
-      settle(definition, context);
+      definition.status = {
+        conditions: null,
+        acceptedNames: { plural: "", kind: "" },
+        storedVersions: withStored([], definition),
+      };
     },
+    afterCreate: (definition, context) => ({ ...definition, status: settled({ ...definition, status: {} }, context) }),
+    warnings: (definition, old) => definitionWarnings(definition, old),
     prepareForUpdate: (definition, old, context) => {
       if (context.subresource === "status") return;
       definition.status = structuredClone(old.status ?? {});
       if (!equal(definition.spec, old.spec)) definition.metadata.generation = (old.metadata.generation ?? 0) + 1;
-      settle(definition, context);
+      definition.status = settled(definition, context);
     },
     validateCreate: (definition) => [
       ...requiredNameErrors(definition),
@@ -58,9 +64,9 @@ function giveDefaults(definition: ApiObject): void {
 
 const rfc3339 = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 
-function settle(definition: ApiObject, context: Context): void {
+function settled(definition: ApiObject, context: Context): JsonObject {
   const others = context.reader.list(definitionsCollection);
-  definition.status = settledStatus(definition, namesTaken(definition, others), rfc3339(context.world.now()));
+  return settledStatus(definition, namesTaken(definition, others), rfc3339(context.world.now()));
 }
 
 function requiredNameErrors(definition: ApiObject): readonly FieldError[] {

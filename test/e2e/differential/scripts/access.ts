@@ -19,11 +19,10 @@ const binding = (roleRef: JsonObject, ...subjects: readonly JsonObject[]): JsonO
 });
 const user = (name: string): JsonObject => ({ kind: "User", name });
 const dev = { kind: "Group", name: "dev" };
-const quietly = { codeOnly: true } as const;
 
 const may = (rule: JsonObject, person: Person = "alice"): readonly Step[] => [
-  create(roles, role(rule), quietly),
-  create(bindings, binding({ kind: "Role", name: "$ID" }, user(person)), quietly),
+  create(roles, role(rule)),
+  create(bindings, binding({ kind: "Role", name: "$ID" }, user(person))),
 ];
 /** The authorizer of the real server looks at a cache: ask until it has seen the role. */
 const asks = (resourceAttributes: JsonObject, who: JsonObject = { user: "alice" }, allowed?: boolean): Step =>
@@ -115,31 +114,26 @@ export const accessScripts: readonly Script[] = [
   ),
   script(
     "a binding to a group",
-    create(clusterRoles, role({ apiGroups: [""], resources: ["nodes"], verbs: ["list"] }), quietly),
-    create(
-      clusterBindings,
-      binding({ kind: "ClusterRole", name: "$ID" }, { kind: "Group", name: "group-$ID" }),
-      quietly,
-    ),
+    create(clusterRoles, role({ apiGroups: [""], resources: ["nodes"], verbs: ["list"] })),
+    create(clusterBindings, binding({ kind: "ClusterRole", name: "$ID" }, { kind: "Group", name: "group-$ID" })),
     asks({ verb: "list", resource: "nodes" }, { user: "x", groups: ["group-$ID"] }, true),
     asks({ verb: "list", resource: "nodes" }, { user: "x", groups: ["other"] }),
     asks({ verb: "list", resource: "nodes" }, { groups: ["group-$ID"] }),
   ),
   script(
     "a binding to an account",
-    create(roles, role({ apiGroups: [""], resources: ["pods"], verbs: ["list"] }), quietly),
+    create(roles, role({ apiGroups: [""], resources: ["pods"], verbs: ["list"] })),
     create(
       bindings,
       binding({ kind: "Role", name: "$ID" }, { kind: "ServiceAccount", name: "robot", namespace: "$NS" }),
-      quietly,
     ),
     asks(inSpace({ verb: "list", resource: "pods" }), { user: "system:serviceaccount:$NS:robot" }, true),
     asks(inSpace({ verb: "list", resource: "pods" }), { user: "system:serviceaccount:default:robot" }),
   ),
   script(
     "a binding to a role that does not exist",
-    create(bindings, binding({ kind: "Role", name: "gone-$ID" }, user("carol-$ID")), quietly),
-    create(clusterBindings, binding({ kind: "ClusterRole", name: "gone-$ID" }, user("carol-$ID")), quietly),
+    create(bindings, binding({ kind: "Role", name: "gone-$ID" }, user("carol-$ID"))),
+    create(clusterBindings, binding({ kind: "ClusterRole", name: "gone-$ID" }, user("carol-$ID"))),
     create(
       `${review}/subjectaccessreviews`,
       {
@@ -152,8 +146,8 @@ export const accessScripts: readonly Script[] = [
   ),
   script(
     "a path is allowed",
-    create(clusterRoles, role({ nonResourceURLs: ["/metrics", "/debug/*"], verbs: ["get"] }), quietly),
-    create(clusterBindings, binding({ kind: "ClusterRole", name: "$ID" }, user("dave-$ID")), quietly),
+    create(clusterRoles, role({ nonResourceURLs: ["/metrics", "/debug/*"], verbs: ["get"] })),
+    create(clusterBindings, binding({ kind: "ClusterRole", name: "$ID" }, user("dave-$ID"))),
     create(
       `${review}/subjectaccessreviews`,
       {
@@ -198,6 +192,6 @@ export const accessScripts: readonly Script[] = [
   ),
   script(
     "a person asks who they are",
-    create("/apis/authentication.k8s.io/v1/selfsubjectreviews", {}, { as: "alice", codeOnly: true }),
+    create("/apis/authentication.k8s.io/v1/selfsubjectreviews", {}, { as: "alice" }),
   ),
 ];

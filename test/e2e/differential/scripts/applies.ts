@@ -58,7 +58,7 @@ const maps: readonly Script[] = [
   script("apply of another version", apply(`${configMaps}/m`, { ...aMap({}), apiVersion: "v2" })),
   script("apply without a kind", apply(`${configMaps}/m`, { metadata: { name: "m" } })),
   script("apply under another name", apply(`${configMaps}/other`, aMap({}))),
-  script("apply of what is no YAML", { ...apply(`${configMaps}/m`, "{{{"), codeOnly: true }),
+  script("apply of what is no YAML", { ...apply(`${configMaps}/m`, "{{{") }),
   script(
     "apply in YAML",
     apply(`${configMaps}/m`, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata:\n  x: '1'\n"),

@@ -1,6 +1,6 @@
 /** Claims: what is valid, what may change, and the table of data sources. */
 import type { JsonObject } from "../../../../src/base/json.ts";
-import { create, get, patch, remove, replace, type Script, script } from "../script.ts";
+import { create, get, inPhase, patch, remove, replace, type Script, script } from "../script.ts";
 
 const claims = "/api/v1/namespaces/$NS/persistentvolumeclaims";
 const aClaim = (spec: JsonObject = {}, metadata: JsonObject = {}): JsonObject => ({
@@ -95,6 +95,9 @@ const updates: readonly (readonly [name: string, from: JsonObject, to: JsonObjec
   ["says the size in another spelling", {}, { resources: { requests: { storage: "1048576Ki" } } }],
 ];
 
+/** A finalizer that an update left out is put back in the background. */
+const isProtected = ({ metadata }: JsonObject): boolean => (metadata as JsonObject).finalizers !== undefined;
+
 /** Run with both settings of the gate for sources in other namespaces. */
 export const sourceScripts: readonly Script[] = [
   ...Object.entries(sources).map(([name, spec]) =>
@@ -105,7 +108,7 @@ export const sourceScripts: readonly Script[] = [
       `an update of a claim ${name}`,
       create(claims, aClaim(from)),
       replace(`${claims}/c`, aClaim({ volumeMode: "Filesystem", ...to })),
-      get(`${claims}/c`, { codeOnly: true }),
+      get(`${claims}/c`, { until: isProtected }),
     ),
   ),
 ];
@@ -129,7 +132,13 @@ export const claimScripts: readonly Script[] = [
       status: { phase: "Bound", capacity: { storage: "1024Mi" } },
     }),
     patch("merge", `${claims}/c/status`, { status: { capacity: { storage: "-1" } } }),
-    patch("merge", `${claims}/c`, { status: { phase: "Lost" } }, { codeOnly: true }),
+    patch("merge", `${claims}/c`, { status: { phase: "Lost" } }),
+  ),
+  script(
+    "a claim without class and volume is pending, whatever its status was made to say",
+    create(claims, aClaim({ storageClassName: "" })),
+    patch("merge", `${claims}/c/status`, { status: { phase: "Bound" } }),
+    inPhase(`${claims}/c`, "Pending"),
   ),
   script(
     "a bound claim grows only with its class's consent",
@@ -139,13 +148,9 @@ export const claimScripts: readonly Script[] = [
       allowVolumeExpansion: true,
     }),
     create(claims, aClaim({ storageClassName: "$ID" })),
-    patch(
-      "merge",
-      `${claims}/c/status`,
-      { status: { phase: "Bound", capacity: { storage: "1Gi" } } },
-      { codeOnly: true },
-    ),
-    patch("merge", `${claims}/c`, { spec: { resources: { requests: { storage: "2Gi" } } } }, { codeOnly: true }),
+    get(`${claims}/c`, { until: ({ metadata }) => (metadata as JsonObject).annotations !== undefined }),
+    patch("merge", `${claims}/c/status`, { status: { phase: "Bound", capacity: { storage: "1Gi" } } }),
+    patch("merge", `${claims}/c`, { spec: { resources: { requests: { storage: "2Gi" } } } }),
   ),
   script(
     "a pending claim does not grow",
@@ -155,8 +160,8 @@ export const claimScripts: readonly Script[] = [
   script(
     "a claim is deleted, with and without finalizers of its own",
     create(claims, aClaim({}, { finalizers: ["example.com/hold"] })),
-    remove(`${claims}/c`, { codeOnly: true }),
-    patch("json", `${claims}/c`, [{ op: "remove", path: "/metadata/finalizers" }], { codeOnly: true }),
+    remove(`${claims}/c`),
+    patch("json", `${claims}/c`, [{ op: "remove", path: "/metadata/finalizers" }]),
     get(`${claims}/c`, { until: (_, status) => status === 404 }),
   ),
   script("an unknown field is named", create(`${claims}?fieldValidation=Strict`, aClaim({ dataSourceRef2: {} }))),

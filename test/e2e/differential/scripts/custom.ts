@@ -46,9 +46,9 @@ export const isEstablished = (body: JsonObject): boolean => {
 export const install = (definition: JsonObject, list: string): readonly Step[] => {
   const { name } = definition.metadata as { name: string };
   return [
-    create(definitions, definition, { codeOnly: true }),
+    create(definitions, definition),
     get(`${definitions}/${name}`, { until: isEstablished }),
-    get(list, { until: (_, status) => status === 200, codeOnly: true }),
+    get(list, { until: (_, status) => status === 200 }),
   ];
 };
 

@@ -233,9 +233,9 @@ const lives: readonly Script[] = [
     patch("merge", `${definitions}/lives.a.example.com`, { spec: { scope: "Cluster" } }),
     patch("merge", `${definitions}/lives.a.example.com`, { spec: { names: { kind: "Other" } } }),
     patch("merge", `${definitions}/lives.a.example.com`, { spec: { group: "b.example.com" } }),
-    remove(`${definitions}/lives.a.example.com`, { codeOnly: true }),
+    remove(`${definitions}/lives.a.example.com`),
     gone(`${definitions}/lives.a.example.com`),
-    get("/apis/a.example.com/v1/namespaces/$NS/lives", { until: (_, status) => status === 404, codeOnly: true }),
+    get("/apis/a.example.com/v1/namespaces/$NS/lives", { until: (_, status) => status === 404 }),
   ),
   script(
     "a version is added, stored in, and must then stay",
@@ -249,23 +249,18 @@ const lives: readonly Script[] = [
       metadata: { name: "x" },
       a: "1",
     }),
-    patch(
-      "json",
-      `${definitions}/grows.b.example.com`,
-      [
-        {
-          op: "add",
-          path: "/spec/versions/-",
-          value: {
-            name: "v2",
-            served: true,
-            storage: false,
-            schema: { openAPIV3Schema: withProperty({ type: "string", maxLength: 9 }) },
-          },
+    patch("json", `${definitions}/grows.b.example.com`, [
+      {
+        op: "add",
+        path: "/spec/versions/-",
+        value: {
+          name: "v2",
+          served: true,
+          storage: false,
+          schema: { openAPIV3Schema: withProperty({ type: "string", maxLength: 9 }) },
         },
-      ],
-      { codeOnly: true },
-    ),
+      },
+    ]),
     get("/apis/b.example.com/v2/namespaces/$NS/grows/x", { until: (_, status) => status === 200 }),
     patch("json", `${definitions}/grows.b.example.com`, [
       { op: "replace", path: "/spec/versions/0/storage", value: false },
@@ -274,7 +269,7 @@ const lives: readonly Script[] = [
     patch("json", `${definitions}/grows.b.example.com`, [{ op: "remove", path: "/spec/versions/0" }]),
     patch("merge", `${definitions}/grows.b.example.com/status`, { status: { storedVersions: ["v2"] } }),
     patch("json", `${definitions}/grows.b.example.com`, [{ op: "remove", path: "/spec/versions/0" }]),
-    get("/apis/b.example.com/v1/namespaces/$NS/grows/x", { until: (_, status) => status === 404, codeOnly: true }),
+    get("/apis/b.example.com/v1/namespaces/$NS/grows/x", { until: (_, status) => status === 404 }),
   ),
   script(
     "a definition whose names are taken waits",
@@ -297,12 +292,11 @@ const lives: readonly Script[] = [
         schema: plain,
         spec: { names: { plural: "seconds", singular: "first", kind: "Second", shortNames: ["f", "s"] } },
       }),
-      { codeOnly: true },
     ),
     get(`${definitions}/seconds.c.example.com`, {
       until: (body) => JSON.stringify(body.status ?? {}).includes("Conflict"),
     }),
-    get("/apis/c.example.com/v1/seconds", { codeOnly: true }),
+    get("/apis/c.example.com/v1/seconds"),
   ),
   script(
     "what a definition asks for is asked of objects stored before only where they change",
@@ -335,24 +329,19 @@ const lives: readonly Script[] = [
       b: "1",
       list: [{ k: "1", v: "long" }],
     }),
-    patch(
-      "json",
-      `${definitions}/tightens.d.example.com`,
-      [
-        { op: "add", path: "/spec/versions/0/schema/openAPIV3Schema/properties/a/maxLength", value: 2 },
-        {
-          op: "add",
-          path: "/spec/versions/0/schema/openAPIV3Schema/properties/list/items/properties/v/maxLength",
-          value: 2,
-        },
-        {
-          op: "add",
-          path: "/spec/versions/0/schema/openAPIV3Schema/properties/b/x-kubernetes-validations",
-          value: [{ rule: "self != '1'" }],
-        },
-      ],
-      { codeOnly: true },
-    ),
+    patch("json", `${definitions}/tightens.d.example.com`, [
+      { op: "add", path: "/spec/versions/0/schema/openAPIV3Schema/properties/a/maxLength", value: 2 },
+      {
+        op: "add",
+        path: "/spec/versions/0/schema/openAPIV3Schema/properties/list/items/properties/v/maxLength",
+        value: 2,
+      },
+      {
+        op: "add",
+        path: "/spec/versions/0/schema/openAPIV3Schema/properties/b/x-kubernetes-validations",
+        value: [{ rule: "self != '1'" }],
+      },
+    ]),
     create(
       "/apis/d.example.com/v1/namespaces/$NS/tightens?dryRun=All",
       { apiVersion: "d.example.com/v1", kind: "Tighten", metadata: { name: "y" }, a: "long" },

@@ -5,15 +5,14 @@ import { create, get, gone, patch, remove, type Script, script } from "../script
 const maps = "/api/v1/namespaces/$NS/configmaps";
 const secrets = "/api/v1/namespaces/$NS/secrets";
 const aMap = (name: string, metadata: JsonObject = {}): JsonObject => ({ metadata: { name, ...metadata } });
-const quietly = { codeOnly: true } as const;
 const held = { finalizers: ["example.com/hold"] };
 const selected = (labels: string, more = ""): string => `${maps}?labelSelector=${encodeURIComponent(labels)}${more}`;
 const byField = (fields: string): string => `${maps}?fieldSelector=${encodeURIComponent(fields)}`;
 
 const labelled = [
-  create(maps, aMap("a", { labels: { app: "db", tier: "1" } }), quietly),
-  create(maps, aMap("b", { labels: { app: "web" } }), quietly),
-  create(maps, aMap("c"), quietly),
+  create(maps, aMap("a", { labels: { app: "db", tier: "1" } })),
+  create(maps, aMap("b", { labels: { app: "web" } })),
+  create(maps, aMap("c")),
 ];
 
 const selectors = [
@@ -50,14 +49,14 @@ const badFields = ["metadata.labels=x", "name", "metadata.name>a", "spec.x=y", "
 export const deletionScripts: readonly Script[] = [
   script(
     "an object is deleted, and gone",
-    create(maps, aMap("m"), quietly),
+    create(maps, aMap("m")),
     remove(`${maps}/m`),
     get(`${maps}/m`),
     remove(`${maps}/m`),
   ),
   script(
     "an object waits for its finalizer",
-    create(maps, aMap("m", held), quietly),
+    create(maps, aMap("m", held)),
     remove(`${maps}/m`),
     get(`${maps}/m`),
     remove(`${maps}/m`),
@@ -68,7 +67,7 @@ export const deletionScripts: readonly Script[] = [
   ),
   script(
     "a dry run deletes nothing",
-    create(maps, aMap("m"), quietly),
+    create(maps, aMap("m")),
     remove(`${maps}/m?dryRun=All`),
     remove(`${maps}/m`, { body: { dryRun: ["All"] } }),
     remove(`${maps}/m?dryRun=Some`),
@@ -76,26 +75,26 @@ export const deletionScripts: readonly Script[] = [
   ),
   script(
     "another incarnation is not deleted",
-    create(maps, aMap("m"), quietly),
+    create(maps, aMap("m")),
     remove(`${maps}/m`, { body: { preconditions: { uid: "00000000-0000-0000-0000-000000000000" } } }),
     remove(`${maps}/m`, { body: { preconditions: { resourceVersion: "1" } } }),
-    get(`${maps}/m`, quietly),
+    get(`${maps}/m`),
   ),
   script(
     "options of a deletion that make no sense",
-    create(maps, aMap("m"), quietly),
+    create(maps, aMap("m")),
     remove(`${maps}/m?propagationPolicy=Slowly`),
     remove(`${maps}/m?gracePeriodSeconds=x`),
     remove(`${maps}/m`, { body: { propagationPolicy: "Slowly" } }),
     remove(`${maps}/m`, { body: { orphanDependents: true, propagationPolicy: "Orphan" } }),
-    get(`${maps}/m`, quietly),
+    get(`${maps}/m`),
   ),
   script(
     "a deletion that waits for dependents, and one that lets them go",
-    create(maps, aMap("m"), quietly),
+    create(maps, aMap("m")),
     remove(`${maps}/m`, { body: { propagationPolicy: "Foreground" } }),
     gone(`${maps}/m`),
-    create(maps, aMap("n"), quietly),
+    create(maps, aMap("n")),
     remove(`${maps}/n`, { body: { propagationPolicy: "Orphan" } }),
     gone(`${maps}/n`),
   ),
@@ -104,25 +103,21 @@ export const deletionScripts: readonly Script[] = [
     ...labelled,
     remove(selected("app")),
     get(`${maps}/a`),
-    get(`${maps}/c`, quietly),
+    get(`${maps}/c`),
     remove(`${maps}?dryRun=All`),
-    get(`${maps}/c`, quietly),
+    get(`${maps}/c`),
   ),
   script(
     "a collection of held objects is deleted",
-    create(maps, aMap("a", { ...held, labels: { x: "y" } }), quietly),
+    create(maps, aMap("a", { ...held, labels: { x: "y" } })),
     remove(selected("x=y")),
     get(`${maps}/a`),
-    patch("merge", `${maps}/a`, { metadata: { finalizers: null } }, quietly),
+    patch("merge", `${maps}/a`, { metadata: { finalizers: null } }),
     gone(`${maps}/a`),
   ),
   script(
     "what is owned by nobody goes",
-    create(
-      maps,
-      aMap("m", { ownerReferences: [{ apiVersion: "v1", kind: "Secret", name: "no", uid: "no-such" }] }),
-      quietly,
-    ),
+    create(maps, aMap("m", { ownerReferences: [{ apiVersion: "v1", kind: "Secret", name: "no", uid: "no-such" }] })),
     gone(`${maps}/m`),
   ),
   script(
@@ -146,8 +141,8 @@ export const deletionScripts: readonly Script[] = [
   ),
   script(
     "secrets are found by type",
-    create(secrets, { metadata: { name: "a" } }, quietly),
-    create(secrets, { metadata: { name: "b" }, type: "example.com/x" }, quietly),
+    create(secrets, { metadata: { name: "a" } }),
+    create(secrets, { metadata: { name: "b" }, type: "example.com/x" }),
     get(`${secrets}?fieldSelector=type%3Dexample.com/x`),
     get(`${secrets}?fieldSelector=type!%3Dexample.com/x`),
   ),

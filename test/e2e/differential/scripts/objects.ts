@@ -173,10 +173,11 @@ export const objectScripts: readonly Script[] = [
     remove(`${namespaces}/$ID`),
     create("/api/v1/namespaces/$ID/configmaps", { metadata: { name: "late" } }),
     get(`${namespaces}/$ID`, {
-      until: ({ spec }) => (((spec as JsonObject).finalizers as string[] | undefined) ?? []).length === 1,
-      codeOnly: true,
+      until: ({ spec, status }) =>
+        (((spec as JsonObject).finalizers as string[] | undefined) ?? []).length === 1 &&
+        (status as JsonObject).conditions !== undefined,
     }),
-    replace(`${namespaces}/$ID/finalize`, { metadata: { name: "$ID" }, spec: { finalizers: [] } }, { codeOnly: true }),
+    replace(`${namespaces}/$ID/finalize`, { metadata: { name: "$ID" }, spec: { finalizers: [] } }),
     gone(`${namespaces}/$ID`),
   ),
   script("a namespace of an impossible name", create(namespaces, { metadata: { name: "a.b" } })),
@@ -199,14 +200,10 @@ export const objectScripts: readonly Script[] = [
   ),
   script(
     "a namespace takes its content along, and waits for finalizers",
-    create(namespaces, { metadata: { name: "$ID" } }, { codeOnly: true }),
-    create("/api/v1/namespaces/$ID/configmaps", { metadata: { name: "plain" } }, { codeOnly: true }),
-    create(
-      "/api/v1/namespaces/$ID/configmaps",
-      { metadata: { name: "held", finalizers: ["example.com/hold"] } },
-      { codeOnly: true },
-    ),
-    remove(`${namespaces}/$ID`, { codeOnly: true }),
+    create(namespaces, { metadata: { name: "$ID" } }),
+    create("/api/v1/namespaces/$ID/configmaps", { metadata: { name: "plain" } }),
+    create("/api/v1/namespaces/$ID/configmaps", { metadata: { name: "held", finalizers: ["example.com/hold"] } }),
+    remove(`${namespaces}/$ID`),
     gone("/api/v1/namespaces/$ID/configmaps/plain"),
     get(`${namespaces}/$ID`, {
       until: ({ status }) =>
@@ -214,7 +211,7 @@ export const objectScripts: readonly Script[] = [
           ({ reason }) => reason === "SomeFinalizersRemain",
         ) === true,
     }),
-    patch("merge", "/api/v1/namespaces/$ID/configmaps/held", { metadata: { finalizers: null } }, { codeOnly: true }),
+    patch("merge", "/api/v1/namespaces/$ID/configmaps/held", { metadata: { finalizers: null } }),
     gone(`${namespaces}/$ID`),
   ),
   script(

@@ -129,20 +129,11 @@ const strategicPod: Readonly<Record<string, JsonObject>> = {
   "changes what may not change": { spec: { containers: [{ name: "one", args: ["y"] }] } },
 };
 
-/** What the real server says to these is a matter of Go's conversions between types; that it refuses is not. */
-const codeOnly: ReadonlySet<string> = new Set([
-  "sets a value of the wrong type (Deployment)",
-  "changes the kind (ConfigMap)",
-  // Which of a pod's mistakes follow from one another is judged elsewhere.
-  "leaves a second kind of volume (Deployment)",
-  "deletes the labels (Deployment)",
-  // The owner does not exist, so that the object may be gone by the time it is read.
-  "adds an owner (Pod)",
-]);
-
 const one = (type: PatchType, name: string, start: Step, path: string, body: unknown): Script => {
-  const how = codeOnly.has(name) ? { codeOnly: true } : {};
-  return script(`a ${type} patch ${name}`, start, patch(type, path, body, how), get(path, how));
+  // The owner does not exist, so that the object is deleted in the background, and held by its finalizers.
+  const isDeleted = ({ metadata }: JsonObject): boolean => (metadata as JsonObject).deletionTimestamp !== undefined;
+  const read = get(path, name === "adds an owner (Pod)" ? { until: isDeleted } : {});
+  return script(`a ${type} patch ${name}`, start, patch(type, path, body), read);
 };
 
 const strategic: readonly Script[] = [

@@ -107,7 +107,7 @@ export const snapshotScripts = (): readonly Script[] => [
     ...install(definition("volumesnapshots"), `/apis/${group}/v1/volumesnapshots`),
     ...install(definition("volumesnapshotcontents"), contents),
     ...install(definition("volumesnapshotclasses"), classes),
-    get(`${definitions}?limit=1`, { codeOnly: true }),
+    get(`${definitions}?limit=1`),
   ),
   ...Object.entries(newSnapshots).map(([name, spec]) =>
     script(`a snapshot of ${name}`, create(snapshots, aSnapshot(spec))),

@@ -153,38 +153,34 @@ export const storageScripts: readonly Script[] = [
   ...Object.entries(changes).map(([name, spec]) =>
     script(
       `a volume changes ${name}`,
-      create(volumes, aVolume(), { codeOnly: true }),
+      create(volumes, aVolume()),
       inPhase(`${volumes}/$ID`, "Available"),
       patch("merge", `${volumes}/$ID`, { spec }),
     ),
   ),
   script(
     "a volume stands ready, is taken, and is released after its claim",
-    create(volumes, aVolume(), { codeOnly: true }),
+    create(volumes, aVolume()),
     inPhase(`${volumes}/$ID`, "Available"),
-    create(
-      claims,
-      {
-        metadata: { name: "c" },
-        spec: {
-          accessModes: ["ReadWriteOnce"],
-          resources: { requests: { storage: "1Mi" } },
-          storageClassName: "class-$ID",
-        },
+    create(claims, {
+      metadata: { name: "c" },
+      spec: {
+        accessModes: ["ReadWriteOnce"],
+        resources: { requests: { storage: "1Mi" } },
+        storageClassName: "class-$ID",
       },
-      { codeOnly: true },
-    ),
+    }),
     inPhase(`${claims}/c`, "Bound"),
     inPhase(`${volumes}/$ID`, "Bound"),
-    remove(`${claims}/c`, { codeOnly: true }),
+    remove(`${claims}/c`),
     gone(`${claims}/c`),
     inPhase(`${volumes}/$ID`, "Released"),
-    remove(`${volumes}/$ID`, { codeOnly: true }),
+    remove(`${volumes}/$ID`),
     gone(`${volumes}/$ID`),
   ),
   script(
     "a claim names its volume, which is too small",
-    create(volumes, aVolume(), { codeOnly: true }),
+    create(volumes, aVolume()),
     inPhase(`${volumes}/$ID`, "Available"),
     create(claims, {
       metadata: { name: "c" },
@@ -197,21 +193,16 @@ export const storageScripts: readonly Script[] = [
     }),
     get("/api/v1/namespaces/$NS/events?fieldSelector=reason%3DVolumeMismatch", {
       until: ({ items }) => Array.isArray(items) && items.length > 0,
-      codeOnly: true,
     }),
     get(`${claims}/c`),
   ),
   script(
     "a claim waits for its provisioner, by name",
     create(classes, aClass()),
-    create(
-      claims,
-      {
-        metadata: { name: "c" },
-        spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, storageClassName: "$ID" },
-      },
-      { codeOnly: true },
-    ),
+    create(claims, {
+      metadata: { name: "c" },
+      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, storageClassName: "$ID" },
+    }),
     get(`${claims}/c`, {
       until: ({ metadata }) => (metadata as JsonObject).annotations !== undefined,
     }),
@@ -219,25 +210,15 @@ export const storageScripts: readonly Script[] = [
   script(
     "a claim waits for its first consumer",
     create(classes, aClass({ volumeBindingMode: "WaitForFirstConsumer" })),
-    create(
-      claims,
-      {
-        metadata: { name: "c" },
-        spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, storageClassName: "$ID" },
-      },
-      { codeOnly: true },
-    ),
+    create(claims, {
+      metadata: { name: "c" },
+      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, storageClassName: "$ID" },
+    }),
     get("/api/v1/namespaces/$NS/events?fieldSelector=reason%3DWaitForFirstConsumer", {
       until: ({ items }) => Array.isArray(items) && items.length > 0,
-      codeOnly: true,
     }),
     get(`${claims}/c`),
-    patch(
-      "merge",
-      `${claims}/c`,
-      { metadata: { annotations: { "volume.kubernetes.io/selected-node": "n1" } } },
-      { codeOnly: true },
-    ),
+    patch("merge", `${claims}/c`, { metadata: { annotations: { "volume.kubernetes.io/selected-node": "n1" } } }),
     get(`${claims}/c`, {
       until: ({ metadata }) =>
         ((metadata as JsonObject).annotations as JsonObject)["volume.kubernetes.io/storage-provisioner"] !== undefined,
@@ -245,7 +226,7 @@ export const storageScripts: readonly Script[] = [
   ),
   script(
     "a claim names a volume that belongs to another",
-    create(volumes, aVolume({ claimRef: { namespace: "elsewhere", name: "other", uid: "x" } }), { codeOnly: true }),
+    create(volumes, aVolume({ claimRef: { namespace: "elsewhere", name: "other", uid: "x" } })),
     inPhase(`${volumes}/$ID`, "Released"),
     create(claims, {
       metadata: { name: "c" },

@@ -32,13 +32,13 @@ const sentinel = webhook("deny", {
   objectSelector: { matchLabels: { sentinel: "here" } },
 });
 const inForce = (kind: "mutating" | "validating", ...webhooks: readonly JsonObject[]): readonly Step[] => [
-  create(configurations(kind), configuration(...webhooks, sentinel), { codeOnly: true }),
+  create(configurations(kind), configuration(...webhooks, sentinel)),
   create(`${maps}?dryRun=All`, aMap("sentinel", { labels: { sentinel: "here" } }), {
     until: ({ message }) => String(message).includes(".hooks.example.com"),
     unseen: true,
   }),
 ];
-const over = (kind: "mutating" | "validating"): Step => remove(`${configurations(kind)}/$ID`, { codeOnly: true });
+const over = (kind: "mutating" | "validating"): Step => remove(`${configurations(kind)}/$ID`);
 
 const denials = ["deny", "deny-reason", "deny-message", "deny-details", "deny-success", "deny-warn", "warn", "allow"];
 const patches = ["patch", "patch-unknown", "patch-invalid", "patch-untyped", "patch-empty", "patch-nowhere"];
@@ -111,7 +111,7 @@ export const webhookScripts: readonly Script[] = [
       `a mutating webhook answers ${word}`,
       ...inForce("mutating", webhook(word)),
       create(maps, aMap("m")),
-      get(`${maps}/m`, { codeOnly: true }),
+      get(`${maps}/m`),
       over("mutating"),
     ),
   ),
@@ -153,7 +153,7 @@ export const webhookScripts: readonly Script[] = [
       "validating",
       webhook("tell", { rules: [{ ...aRule, operations: ["*"] }], objectSelector: { matchLabels: { ask: "me" } } }),
     ),
-    create(maps, aMap("quiet"), { codeOnly: true }),
+    create(maps, aMap("quiet")),
     create(maps, aMap("m", { labels: { ask: "me" } })),
     patch("merge", `${maps}/quiet`, { metadata: { labels: { ask: "me" } } }),
     create(`${maps}?dryRun=All&fieldManager=me`, aMap("m", { labels: { ask: "me" } })),
@@ -161,7 +161,7 @@ export const webhookScripts: readonly Script[] = [
   ),
   script(
     "a webhook is asked about the deletion of an object it selects",
-    create(maps, aMap("m", { labels: { ask: "me" } }), { codeOnly: true }),
+    create(maps, aMap("m", { labels: { ask: "me" } })),
     ...inForce(
       "validating",
       webhook("tell", {
@@ -187,26 +187,14 @@ export const webhookScripts: readonly Script[] = [
         objectSelector: {},
       }),
     ),
-    create(
-      "/api/v1/namespaces/$NS/persistentvolumeclaims",
-      {
-        metadata: { name: "c" },
-        spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, storageClassName: "none" },
-      },
-      { codeOnly: true },
-    ),
-    patch(
-      "merge",
-      "/api/v1/namespaces/$NS/persistentvolumeclaims/c",
-      { metadata: { labels: { a: "b" } } },
-      { codeOnly: true },
-    ),
-    patch(
-      "merge",
-      "/api/v1/namespaces/$NS/persistentvolumeclaims/c/status",
-      { status: { capacity: { storage: "1Gi" } } },
-      { codeOnly: true },
-    ),
+    create("/api/v1/namespaces/$NS/persistentvolumeclaims", {
+      metadata: { name: "c" },
+      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, storageClassName: "none" },
+    }),
+    patch("merge", "/api/v1/namespaces/$NS/persistentvolumeclaims/c", { metadata: { labels: { a: "b" } } }),
+    patch("merge", "/api/v1/namespaces/$NS/persistentvolumeclaims/c/status", {
+      status: { capacity: { storage: "1Gi" } },
+    }),
     over("validating"),
   ),
   script(

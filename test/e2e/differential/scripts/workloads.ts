@@ -165,21 +165,21 @@ export const workloadScripts: readonly Script[] = [
   ),
   script(
     "a pod changes its image, and nothing else",
-    create(pods, aPod(), { codeOnly: true }),
+    create(pods, aPod()),
     patch("strategic", `${pods}/p`, { spec: { containers: [{ name: "c", image: "box:2" }] } }),
     patch("strategic", `${pods}/p`, { spec: { containers: [{ name: "c", command: ["x"] }] } }),
     patch("merge", `${pods}/p`, { spec: { nodeName: "other" } }),
-    patch("merge", `${pods}/p/status`, { status: { phase: "Running", podIP: "1.2.3.4" } }, { codeOnly: true }),
+    patch("merge", `${pods}/p/status`, { status: { phase: "Running", podIP: "1.2.3.4" } }),
     get(`${pods}?fieldSelector=status.phase%3DRunning`),
     get(`${pods}?fieldSelector=spec.nodeName%3Dnone`),
     get(`${pods}?fieldSelector=spec.unknown%3Dx`),
   ),
   script(
     "an unscheduled pod goes at once, a scheduled one with grace",
-    create(pods, aPod({}, { name: "free" }), { codeOnly: true }),
+    create(pods, aPod({}, { name: "free" })),
     remove(`${pods}/free`),
     get(`${pods}/free`),
-    create(pods, aPod({ nodeName: "n1" }, { name: "placed" }), { codeOnly: true }),
+    create(pods, aPod({ nodeName: "n1" }, { name: "placed" })),
     remove(`${pods}/placed`),
     remove(`${pods}/placed`, { body: { gracePeriodSeconds: 5 } }),
     remove(`${pods}/placed`, { body: { gracePeriodSeconds: 0 } }),
@@ -187,7 +187,7 @@ export const workloadScripts: readonly Script[] = [
   ),
   script(
     "a workload's selector is kept, its scale changes",
-    create(`${apps}/deployments`, aWorkload(), { codeOnly: true }),
+    create(`${apps}/deployments`, aWorkload()),
     patch("merge", `${apps}/deployments/w`, {
       spec: { selector: { matchLabels: { app: "b" } }, template: { metadata: { labels: { app: "b" } } } },
     }),
@@ -209,8 +209,8 @@ export const workloadScripts: readonly Script[] = [
   ),
   script(
     "a service keeps its address",
-    create(services, aService(), { codeOnly: true }),
+    create(services, aService()),
     replace(`${services}/s`, aService({ ports: [{ port: 81 }] })),
-    patch("merge", `${services}/s`, { spec: { clusterIP: "10.96.77.77" } }, { codeOnly: true }),
+    patch("merge", `${services}/s`, { spec: { clusterIP: "10.96.77.77" } }),
   ),
 ];
