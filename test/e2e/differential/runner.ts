@@ -117,7 +117,7 @@ const send = (plane: ControlPlane, agent: Agent, step: Step): Promise<RawAnswer>
     outgoing.on("error", reject).end(textOf(step));
   });
 
-const untilMsMax = 20_000;
+const untilMsMax = 60_000;
 const pauseMs = 40;
 
 async function answered(side: Side, step: Step): Promise<RawAnswer> {
