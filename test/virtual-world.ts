@@ -6,8 +6,9 @@ import type { Millis } from "../src/base/brand.ts";
 import type { World } from "../src/base/world.ts";
 
 export interface VirtualWorld extends World {
-  /** Lets `ms` pass, waking sleepers at their exact times and in order. */
-  advance(ms: Millis): Promise<void>;
+  /** Lets `ms` pass, waking sleepers at their exact times and in order; less when `isOver` says so after a step. */
+  advance(ms: Millis, isOver?: () => boolean): Promise<void>;
+  after(ms: Millis, ring: () => void): () => void;
   /** Lets time pass until the promise settles; fails when everybody waits for something other than time, or after `msMax`. */
   run<T>(work: Promise<T>, msMax?: Millis): Promise<T>;
   /** Lets time pass until nobody sleeps (true) or `msMax` has passed (false). */
@@ -35,28 +36,30 @@ export function createVirtualWorld(seed = 1): VirtualWorld {
   let wallAhead = bootedAt;
   let order = 0;
 
+  const after = (ms: Millis, wake: () => void): (() => void) => {
+    const sleeper: Sleeper = { at: elapsed + Math.max(ms, 0), order: order++, wake };
+    sleeping.splice(placeFor(sleeping, sleeper), 0, sleeper);
+    return () => {
+      const place = sleeping.indexOf(sleeper);
+      if (place !== -1) sleeping.splice(place, 1);
+    };
+  };
   const sleep = (ms: Millis, signal?: AbortSignal): Promise<void> =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
+      const getUp = after(ms, () => {
+        signal?.removeEventListener("abort", cancel);
+        resolve();
+      });
       const cancel = (): void => {
-        sleeping.splice(sleeping.indexOf(sleeper), 1);
+        getUp();
         reject(signal?.reason);
       };
-      const sleeper: Sleeper = {
-        at: elapsed + Math.max(ms, 0),
-        order: order++,
-        wake: () => {
-          signal?.removeEventListener("abort", cancel);
-          resolve();
-        },
-      };
       signal?.addEventListener("abort", cancel, { once: true });
-      sleeping.splice(placeFor(sleeping, sleeper), 0, sleeper);
     });
 
-  /** One step: the next sleeper wakes, unless it would sleep past `until`. */
-  const step = async (until: Millis): Promise<boolean> => {
-    await settle();
+  /** The next sleeper wakes, unless it would sleep past `until`. */
+  const wakeNext = (until: Millis): boolean => {
     const next = sleeping[0];
     if (next === undefined || next.at > until) return false;
     sleeping.shift();
@@ -64,11 +67,15 @@ export function createVirtualWorld(seed = 1): VirtualWorld {
     next.wake();
     return true;
   };
+  const step = async (until: Millis): Promise<boolean> => {
+    await settle();
+    return wakeNext(until);
+  };
 
-  const advance = async (ms: Millis): Promise<void> => {
+  const advance = async (ms: Millis, isOver: () => boolean = () => false): Promise<void> => {
     const until = elapsed + ms;
-    while (await step(until));
-    elapsed = Math.max(elapsed, until);
+    await inTurns(() => !isOver() && wakeNext(until));
+    if (!isOver()) elapsed = Math.max(elapsed, until);
     await settle();
   };
 
@@ -93,6 +100,7 @@ export function createVirtualWorld(seed = 1): VirtualWorld {
     elapsed: () => elapsed,
     random,
     sleep,
+    after,
     advance,
     run,
     runUntilIdle: async (msMax) => {
@@ -130,6 +138,27 @@ function placeFor(sleeping: readonly Sleeper[], sleeper: Sleeper): number {
 
 /** The event loop comes back here only after every promise that could go on has gone on. */
 const settle = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+
+/**
+ * Takes turns as long as `turn` says that there is more to do; before each, every promise that could go on has gone on. The
+ * event loop does so between two immediates, too: many of them in one round cost a fraction of as many rounds.
+ */
+const inTurns = (turn: () => boolean): Promise<void> =>
+  new Promise((resolve) => {
+    let isOver = false;
+    const take = (): void => {
+      if (isOver || turn()) return;
+      isOver = true;
+      resolve();
+    };
+    const round = (): void => {
+      if (isOver) return;
+      for (let turns = 0; turns < turnsInRound; turns++) setImmediate(take);
+      setImmediate(round);
+    };
+    setImmediate(round);
+  });
+const turnsInRound = 8;
 
 /** A 32-bit xorshift generator: its period is all that a test needs. Seeds are spread, as 1 and 2 should not look alike. */
 export function diceFrom(seed: number): () => number {

@@ -36,11 +36,13 @@ interface Wanted {
 }
 
 const serviceAccount = /^system:serviceaccount:([^:]+):([^:]+)$/;
-const extraPrefix = "impersonate-extra-";
+const prefix = "impersonate-";
+const extraPrefix = `${prefix}extra-`;
 
 /** The user a request acts for: the caller, or somebody the caller may impersonate. */
 export function actingUser(request: HttpRequest, caller: User, authorizer: Authorizer): User {
   const { headers } = request;
+  if (!Object.keys(headers).some((header) => header.startsWith(prefix))) return caller;
   const name = headers["impersonate-user"] ?? "";
   const groups = listed(headers["impersonate-group"]);
   const extra = extrasOf(headers);

@@ -7,6 +7,7 @@ import type { ApiObject, Column, Resource } from "./contracts.ts";
 import { goQuote } from "./go-text.ts";
 import type { Answer, Form } from "./negotiate.ts";
 import { badRequest, internal, Refusal, type Status } from "./status.ts";
+import { storedText } from "./store.ts";
 
 export type IncludeObject = "None" | "Metadata" | "Object";
 
@@ -117,7 +118,9 @@ export function objectAnswer(
   table: Omit<TableOptions, "headers">,
   headers: Readonly<Record<string, string>> = {},
 ): HttpResponse {
-  return json(status, printed(inForm(resource, object, form, table), pretty), headers);
+  const text = form.kind === "object" && !pretty ? storedText(object) : undefined;
+  const body = text === undefined ? printed(inForm(resource, object, form, table), pretty) : `${text}\n`;
+  return json(status, body, headers);
 }
 
 function inForm(resource: Resource, object: ApiObject, form: Form, table: Omit<TableOptions, "headers">): JsonValue {

@@ -30,7 +30,7 @@ export function duplicateFields(text: string): readonly string[] {
     else if (expectKey && frame !== undefined) note(frame, token, found);
     expectKey = token === "{" || (token === "," && frame?.keys !== undefined);
   }
-  return [...new Set(found)];
+  return found.length === 0 ? found : [...new Set(found)];
 }
 
 const opened = (outer: Frame | undefined, token: string): Frame => ({
@@ -41,7 +41,7 @@ const opened = (outer: Frame | undefined, token: string): Frame => ({
 });
 
 function note(frame: Frame, quoted: string, found: string[]): void {
-  const key: string = JSON.parse(quoted);
+  const key: string = quoted.includes("\\") ? JSON.parse(quoted) : quoted.slice(1, -1);
   frame.key = key;
   if (frame.keys?.has(key)) found.push(`duplicate field ${JSON.stringify(childPath(frame))}`);
   frame.keys?.add(key);

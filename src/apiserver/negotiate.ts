@@ -58,6 +58,8 @@ export function negotiate(request: HttpRequest, query: URLSearchParams): Answer 
   const accept = request.headers.accept ?? "";
   const pretty = isPretty(request, query);
   if (accept === "") return { form: { kind: "object" }, pretty };
+  // What most programs say, in so many words.
+  if (accept === "application/json") return { form: { kind: "object" }, pretty };
   for (const clause of clausesOf(accept)) {
     const form = acceptsJson(clause) ? formOf(clause) : undefined;
     if (form !== undefined) return { form, pretty: pretty || clause.parameters.pretty === "1" };

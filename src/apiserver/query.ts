@@ -77,7 +77,10 @@ const isFieldValidation = (text: string): text is FieldValidation | "" =>
 export const dryRunErrors = (dryRun: readonly string[]): readonly FieldError[] =>
   dryRun.every((value) => value === "All") ? [] : [notSupported("dryRun", dryRun, ["All"])];
 
+const plainManager = /^[ -~]{0,128}$/;
+
 function fieldManagerErrors(manager: string): readonly FieldError[] {
+  if (plainManager.test(manager)) return [];
   const errors: FieldError[] = [];
   if (Buffer.byteLength(manager) > fieldManagerBytesMax) errors.push(tooLong("fieldManager", fieldManagerBytesMax));
   for (const { 0: character, index } of manager.matchAll(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu))

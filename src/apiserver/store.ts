@@ -25,19 +25,22 @@ const historyEventsMax = 1_000;
 /** The history is cut only when it has grown this much too long: cutting moves all of it. */
 const historySlack = 0.25;
 
+const texts = new WeakMap<ApiObject, () => string>();
+
+/** The text of an object as some store holds it, which is kept; undefined for any other object. */
+export const storedText = (object: ApiObject): string | undefined => texts.get(object)?.();
+
 function storedAt(object: ApiObject, version: number): Stored {
   // These three come first, so that a list can leave out the first two by cutting the text.
   const { kind, apiVersion, metadata, ...rest } = object;
   const stamped: ApiObject = { kind, apiVersion, metadata: { ...metadata, resourceVersion: String(version) }, ...rest };
-  let text: string | undefined;
-  return {
-    object: stamped,
-    version,
-    text: () => {
-      text ??= print(stamped);
-      return text;
-    },
+  let kept: string | undefined;
+  const text = (): string => {
+    kept ??= print(stamped);
+    return kept;
   };
+  texts.set(stamped, text);
+  return { object: stamped, version, text };
 }
 
 export function createStore({ historyMax = historyEventsMax }: StoreOptions = {}): Store {

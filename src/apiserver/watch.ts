@@ -2,9 +2,10 @@
  * Watches. One observer of the store serves all of them: an event is put into words once per form and shared. A watch starts
  * with what there is, or with history; from then on it hears every commit in order.
  */
+import type { Millis } from "../base/brand.ts";
 import type { HttpResponse } from "../base/http.ts";
 import { print } from "../base/json.ts";
-import type { World } from "../base/world.ts";
+import { ringAfter, type World } from "../base/world.ts";
 import { jsonHeaders } from "./answer.ts";
 import { type Channel, createChannel } from "./channel.ts";
 import type { Store, Stored, StoreEvent } from "./contracts.ts";
@@ -113,8 +114,7 @@ export function createWatchHub(store: Store, world: World): WatchHub {
     const { resource, namespace, query } = listing;
     const passes = selects(listing);
     const beginning = beginningOf(store, listing);
-    const over = new AbortController();
-    const onClose: (() => void)[] = [() => over.abort("the watch has ended")];
+    const onClose: (() => void)[] = [];
     const channel = createChannel(eventsQueuedMax, () => {
       for (const step of onClose) step();
     });
@@ -131,7 +131,7 @@ export function createWatchHub(store: Store, world: World): WatchHub {
       signal?.addEventListener("abort", channel.close, { once: true });
       onClose.push(() => signal?.removeEventListener("abort", channel.close));
       if (signal?.aborted) channel.close();
-      else void untilItsEnd(channel, query, wording, over.signal);
+      if (!channel.closed) onClose.push(untilItsEnd(channel, query, wording));
     }
     return { status: 200, headers: jsonHeaders, body: channel };
   }
@@ -148,25 +148,27 @@ export function createWatchHub(store: Store, world: World): WatchHub {
     if (listing.query.bookmarks) channel.push(wording.bookmark(store.version(), true));
   }
 
-  /** Bookmarks now and then, a last one, and the end. */
-  async function untilItsEnd(
+  /** Bookmarks now and then, a last one, and the end. The answer stops it before its time. */
+  function untilItsEnd(
     channel: Channel,
     { timeoutSeconds, bookmarks }: Listing["query"],
     wording: Wording,
-    signal: AbortSignal,
-  ): Promise<void> {
+  ): () => void {
     let left = timeoutSeconds === undefined ? watchMsMin * (1 + world.random()) : timeoutSeconds * 1_000 + marginMs;
-    try {
-      while (left > 0) {
-        const step = left > lastBookmarkMs ? Math.min(bookmarkMs, left - lastBookmarkMs) : left;
-        await world.sleep(step, signal);
-        left -= step;
-        if (left > 0 && bookmarks) channel.push(wording.bookmark(store.version(), false));
-      }
-    } catch {
-      // It was ended by its reader, before its time.
-    }
-    channel.close();
+    const nextStep = (): Millis => (left > lastBookmarkMs ? Math.min(bookmarkMs, left - lastBookmarkMs) : left);
+    const ring = (passedMs: Millis): void => {
+      left -= passedMs;
+      if (left > 0 && bookmarks) channel.push(wording.bookmark(store.version(), false));
+      if (left > 0) wait();
+      else channel.close();
+    };
+    const wait = (): void => {
+      const stepMs = nextStep();
+      stopTimer = ringAfter(world, stepMs, () => ring(stepMs));
+    };
+    let stopTimer = (): void => undefined;
+    wait();
+    return () => stopTimer();
   }
 
   return { watch, count: () => [...watchers.values()].reduce((sum, { size }) => sum + size, 0) };

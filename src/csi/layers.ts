@@ -3,7 +3,7 @@ import type { Message } from "@bufbuild/protobuf";
 import type { Millis } from "../base/brand.ts";
 import { Fault } from "../base/fault.ts";
 import type { Log } from "../base/log.ts";
-import type { World } from "../base/world.ts";
+import { controllerUnder, ringAfter, type World } from "../base/world.ts";
 import { lockNameOf } from "./lock-names.ts";
 import { redact, scrub, secretsOf } from "./redact.ts";
 import { grpcNameOf } from "./status.ts";
@@ -74,26 +74,20 @@ function scrubbed(call: CsiCall, reason: unknown): Fault {
   return new Fault(fault.code, message, { retryAfterMs: fault.retryAfterMs });
 }
 
-/** A reason of our own: without one, the platform makes an exception with a stack for each call. */
-const callEnded = new Fault("Cancelled", "the call has ended");
-
 /** Ends the wait, not necessarily the work: the other side is told, and the outcome counts as unknown. */
 export const deadlined =
-  (world: Pick<World, "sleep">): Layer =>
+  (world: Pick<World, "sleep" | "after">): Layer =>
   (next) =>
   async (call, parent) => {
-    const [own, timer] = [new AbortController(), new AbortController()];
-    const give = (): void => own.abort(parent.reason);
-    if (parent.aborted) give();
-    parent.addEventListener("abort", give, { once: true });
+    const { own, release } = controllerUnder(parent);
     const expire = (): void =>
       own.abort(new Fault("DeadlineExceeded", `${call.method.name}: no answer within ${call.timeoutMs} ms`));
-    world.sleep(call.timeoutMs, timer.signal).then(expire, () => undefined);
+    const stopTimer = ringAfter(world, call.timeoutMs, expire);
     try {
       return await next(call, own.signal);
     } finally {
-      timer.abort(callEnded);
-      parent.removeEventListener("abort", give);
+      stopTimer();
+      release();
     }
   };
 

@@ -1,7 +1,7 @@
 /** One call's right to run: it ends with the caller's signal or when its time is up, whichever comes first. */
 import type { Millis } from "../base/brand.ts";
 import { Fault } from "../base/fault.ts";
-import type { World } from "../base/world.ts";
+import { ringAfter, type World } from "../base/world.ts";
 
 export interface Guard {
   /** Aborts, with a Fault as reason, when the call must stop. */
@@ -17,21 +17,18 @@ export interface Guard {
 }
 
 const ignore = (): void => undefined;
-/** Without a reason of ours, every abort would make an exception with a stack: a tenth of what a request costs. */
-const lifted = "lifted";
 
 export function createGuard(
-  world: Pick<World, "sleep">,
+  world: Pick<World, "sleep" | "after">,
   caller: AbortSignal | undefined,
   msMax: Millis,
   late: () => string,
 ): Guard {
   const call = new AbortController();
-  const timer = new AbortController();
   // A field instead of Promise.race: racing a long-lived promise once per chunk would pile up its reactions.
   let refuse: (fault: Fault) => void = ignore;
 
-  const lift = (): void => timer.abort(lifted);
+  let lift = ignore;
   const close = (): void => {
     lift();
     caller?.removeEventListener("abort", leave);
@@ -47,7 +44,7 @@ export function createGuard(
   else {
     caller?.addEventListener("abort", leave, { once: true });
     const expire = (): void => stop(new Fault("DeadlineExceeded", `${late()} within ${msMax / 1_000} s`));
-    world.sleep(msMax, timer.signal).then(expire, ignore);
+    lift = ringAfter(world, msMax, expire);
   }
 
   return {
@@ -61,7 +58,7 @@ export function createGuard(
         refuse = reject;
         work.then(resolve, reject);
       }),
-    lift,
+    lift: () => lift(),
     close,
     stop,
   };

@@ -5,7 +5,7 @@ import type { Millis } from "../base/brand.ts";
 import { Fault } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
 import type { Log } from "../base/log.ts";
-import { type World, withDeadline } from "../base/world.ts";
+import { controllerUnder, ringAfter, type World, withDeadline } from "../base/world.ts";
 import type { KubeApi, WatchEvent } from "./api.ts";
 import type { Seen } from "./store.ts";
 import { isNewer } from "./version.ts";
@@ -129,22 +129,21 @@ const drawTimeoutSeconds = (world: World): number =>
 
 /** Aborts the request when nothing was heard for `silenceMsMax`; while we ourselves are busy with news, silence does not count. */
 function createWatchdog(world: World, silenceMsMax: Millis, parent: AbortSignal) {
-  const own = new AbortController();
-  const signal = AbortSignal.any([parent, own.signal]);
+  const { own, release } = controllerUnder(parent);
   let heardAt: Millis | "busy" = world.elapsed();
   let barked = false;
-  const guard = async (): Promise<void> => {
-    for (;;) {
-      const silentMs = heardAt === "busy" ? 0 : world.elapsed() - heardAt;
-      if (silentMs >= silenceMsMax) break;
-      await world.sleep(silenceMsMax - silentMs, signal);
+  const look = (): void => {
+    const silentMs = heardAt === "busy" ? 0 : world.elapsed() - heardAt;
+    if (silentMs < silenceMsMax) {
+      stopTimer = ringAfter(world, silenceMsMax - silentMs, look);
+      return;
     }
     barked = true;
     own.abort(new Fault("DeadlineExceeded", `neither event nor bookmark for ${silenceMsMax} ms`));
   };
-  guard().catch(() => undefined); // The sleep is cut short when the watch ends.
+  let stopTimer = ringAfter(world, silenceMsMax, look);
   return {
-    signal,
+    signal: own.signal,
     barked: () => barked,
     hold: () => {
       heardAt = "busy";
@@ -152,6 +151,10 @@ function createWatchdog(world: World, silenceMsMax: Millis, parent: AbortSignal)
     rearm: () => {
       heardAt = world.elapsed();
     },
-    end: () => own.abort("the watch has ended"),
+    end: () => {
+      stopTimer();
+      release();
+      own.abort("the watch has ended");
+    },
   };
 }

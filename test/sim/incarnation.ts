@@ -1,6 +1,7 @@
 /** One start of a component: from its start until it is killed, frozen now and then. */
 import { Fault } from "../../src/base/fault.ts";
 import type { World } from "../../src/base/world.ts";
+import type { VirtualWorld } from "../virtual-world.ts";
 import type { Actor } from "./record.ts";
 import type { Tap } from "./tap.ts";
 
@@ -20,15 +21,16 @@ export interface Incarnation {
 }
 
 const killed = new Fault("Cancelled", "killed");
-const never = new Promise<never>(() => undefined);
+/** One for each who waits: a shared one would keep everything that ever waited for it. */
+const never = (): Promise<never> => new Promise(() => undefined);
 
-export function createIncarnation(component: Actor, name: string, world: World): Incarnation {
+export function createIncarnation(component: Actor, name: string, world: VirtualWorld): Incarnation {
   const stop = new AbortController();
   const taps = new Set<Tap>();
   let frozenUntilMs = 0;
   const awake = async (): Promise<void> => {
     while (world.elapsed() < frozenUntilMs) await world.sleep(frozenUntilMs - world.elapsed());
-    if (stop.signal.aborted) await never;
+    if (stop.signal.aborted) await never();
   };
   return {
     component,
@@ -41,6 +43,13 @@ export function createIncarnation(component: Actor, name: string, world: World):
       sleep: async (ms, signal) => {
         await world.sleep(ms, signal);
         if (world.elapsed() < frozenUntilMs) await awake();
+      },
+      after: (ms, ring) => {
+        let stop = world.after(ms, () => {
+          if (world.elapsed() < frozenUntilMs) stop = world.after(frozenUntilMs - world.elapsed(), ring);
+          else ring();
+        });
+        return () => stop();
       },
     },
     alive: () => !stop.signal.aborted,

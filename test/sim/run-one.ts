@@ -43,7 +43,7 @@ const leaseMs = 20_000;
 const settleMsMax = 300_000;
 /** A run that writes so much runs in a circle: no need to watch it for all of that time. */
 const entriesMax = 4_000;
-const stepMs = 2_000;
+const stepMsMin = quietMs;
 const latencyMsMax = 6;
 
 export async function runOne({ scenario, seed, faults, sabotage = {} }: Schedule): Promise<Outcome> {
@@ -171,9 +171,10 @@ export async function runOne({ scenario, seed, faults, sabotage = {} }: Schedule
   const restMs = (): number => Math.max(lastActMs, lastFaultMs) + pauseMs() - world.elapsed();
   const isRestless = (): boolean =>
     recorder.entries.length > entriesMax || (open === 0 && world.elapsed() - lastFaultMs > settleMsMax + pauseMs());
+  const isOver = (): boolean => judge.violations().length > 0 || recorder.entries.length > entriesMax;
   while ((restMs() > 0 || open > 0) && judge.violations().length === 0) {
     if (isRestless()) judge.restless();
-    else await world.advance(Math.min(Math.max(restMs(), 500), stepMs));
+    else await world.advance(Math.max(restMs(), stepMsMin), isOver);
   }
   if (scriptFault !== undefined) throw scriptFault;
   if (judge.violations().length === 0) judge.rest();

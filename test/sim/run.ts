@@ -1,13 +1,16 @@
 /**
- * `npm run sim -- --seeds 10000 [--seed N] [--scenario NAME] [--faults FAMILY,…|name,…] [--plan at:name:pick,…] [--exhaustive] [--minutes N]`
- * Runs schedules one after the other on one core and reports. A failing seed is shrunk and printed with the command that repeats it.
+ * `npm run sim -- --seeds 10000 [--seed N] [--scenario NAME] [--faults FAMILY,…|name,…] [--plan at:name:pick,…] [--exhaustive] [--minutes N] [--workers N]`
+ * Runs schedules, one process per core, and reports. A failing seed is shrunk and printed with the command that repeats it.
  */
+import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { judged, scheduleOf, shrink } from "./campaign.ts";
+import { type Finding, judgeAll } from "./crew.ts";
 import { everyCrashPair, everySingleFault } from "./exhaustive.ts";
-import { type FaultRow, families, faultNamed, parseFaults, printFaults } from "./faults/index.ts";
+import { type FaultRow, families, faultNamed, parseFaults } from "./faults/index.ts";
 import { monitors } from "./monitors/index.ts";
-import type { Outcome, Schedule } from "./run-one.ts";
+import { replayCommand } from "./replay.ts";
+import type { Schedule } from "./run-one.ts";
 import { scenarioNamed } from "./scenarios.ts";
 import { createTally } from "./tally.ts";
 
@@ -27,6 +30,8 @@ const { values } = parseArgs({
     failures: { type: "string", default: "5" },
     /** Stop and report after so long. */
     minutes: { type: "string", default: "1440" },
+    /** Processes that judge; 0 uses this one. */
+    workers: { type: "string", default: String(availableParallelism()) },
   },
 });
 
@@ -50,10 +55,7 @@ async function* schedules(): AsyncGenerator<Schedule> {
   }
 }
 
-const commandFor = ({ scenario: { name }, seed, faults }: Schedule): string =>
-  `npm run sim -- --seed ${seed} --scenario ${name} --plan ${printFaults(faults) || '""'} --trace`;
-
-async function explain(schedule: Schedule, { violations }: Outcome): Promise<void> {
+async function explain(schedule: Schedule, { violations }: Finding): Promise<void> {
   const [first] = violations;
   if (first === undefined) return;
   const small = await shrink(schedule, first.id);
@@ -62,7 +64,7 @@ async function explain(schedule: Schedule, { violations }: Outcome): Promise<voi
   console.log(`\nseed ${schedule.seed}, ${schedule.scenario.name}: ${first.id} is broken (${promise})`);
   for (const { id, text } of left) console.log(`  ${id}: ${text}`);
   console.log(
-    `  shrunk from ${schedule.faults.length} faults to ${small.faults.length}; repeat it with\n  ${commandFor(small)}`,
+    `  shrunk from ${schedule.faults.length} faults to ${small.faults.length}; repeat it with\n  ${replayCommand(small)}`,
   );
   console.log(
     trace()
@@ -73,14 +75,17 @@ async function explain(schedule: Schedule, { violations }: Outcome): Promise<voi
 
 const tally = createTally();
 const failuresMax = Number(values.failures);
-for await (const schedule of schedules()) {
-  const outcome = await judged(schedule);
-  tally.add(schedule, outcome);
-  if (values.trace) console.log(outcome.trace().join("\n"));
-  if (tally.seconds() > 60 * Number(values.minutes)) break;
-  if (outcome.violations.length === 0) continue;
-  await explain(schedule, outcome);
-  if (tally.failed() >= failuresMax) break;
-}
+const isSingle = values.seed !== undefined;
+await judgeAll({
+  schedules: schedules(),
+  workers: isSingle ? 0 : Number(values.workers),
+  spend: tally.spend,
+  take: async (schedule, finding) => {
+    tally.add(schedule, finding);
+    if (values.trace) console.log((await judged(schedule)).trace().join("\n"));
+    if (finding.violations.length > 0) await explain(schedule, finding);
+    return tally.seconds() <= 60 * Number(values.minutes) && tally.failed() < failuresMax;
+  },
+});
 console.log(tally.report());
 process.exit(tally.failed() === 0 ? 0 : 1);

@@ -1,7 +1,9 @@
 /** Counts what a campaign did and found, and prints it as one table. */
+
+import type { Finding } from "./crew.ts";
 import { type Family, families, faultNamed } from "./faults/index.ts";
 import type { Counter } from "./monitors/monitor.ts";
-import type { Outcome, Schedule } from "./run-one.ts";
+import type { Schedule } from "./run-one.ts";
 
 const counters: readonly Counter[] = [
   "leaked snapshots",
@@ -12,7 +14,8 @@ const counters: readonly Counter[] = [
 ];
 
 export interface Tally {
-  add(schedule: Schedule, outcome: Outcome): void;
+  add(schedule: Schedule, finding: Finding): void;
+  spend(cpuSeconds: number): void;
   failed(): number;
   seconds(): number;
   report(): string;
@@ -20,7 +23,7 @@ export interface Tally {
 
 export function createTally(): Tally {
   const startedAt = process.hrtime.bigint();
-  const cpuAtStart = process.cpuUsage();
+  let cpuSeconds = 0;
   const struck = new Map<Family, number>();
   const runs = new Map<string, number>();
   const counted = new Map<Counter, number>();
@@ -33,23 +36,27 @@ export function createTally(): Tally {
   const seconds = (): number => Number(process.hrtime.bigint() - startedAt) / 1e9;
   return {
     seconds,
-    add({ scenario }, outcome) {
+    spend: (seconds) => {
+      cpuSeconds += seconds;
+    },
+    add({ scenario }, finding) {
       schedules += 1;
-      calls += outcome.boundaries.length;
+      calls += finding.calls;
       bump(runs, scenario.name);
-      for (const name of outcome.struck) bump(struck, faultNamed(name).family);
-      if (outcome.violations.length > 0) failed += 1;
-      for (const { counter } of outcome.violations) if (counter !== undefined) bump(counted, counter);
+      for (const name of finding.struck) bump(struck, faultNamed(name).family);
+      if (finding.violations.length > 0) failed += 1;
+      for (const { counter } of finding.violations) if (counter !== undefined) bump(counted, counter);
     },
     failed: () => failed,
     report() {
-      const { user, system } = process.cpuUsage(cpuAtStart);
-      const cpuSeconds = (user + system) / 1e6;
       return [
         `${schedules} schedules, ${failed} with violations`,
         line("calls of components", calls),
-        line("schedules per second", (schedules / seconds()).toFixed(1)),
-        line("schedules per CPU second", (schedules / cpuSeconds).toFixed(1)),
+        line(
+          "schedules per second",
+          `${(schedules / seconds()).toFixed(1)}, in ${seconds().toFixed(0)} s, all workers`,
+        ),
+        line("schedules per core second", `${(schedules / cpuSeconds).toFixed(1)}, of CPU time spent`),
         "faults that struck, by family",
         ...families.map((family) => line(family, struck.get(family) ?? 0)),
         "schedules, by scenario",

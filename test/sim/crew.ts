@@ -1,0 +1,104 @@
+/** Schedules judged by several processes at once: one per core, each with a world of its own. */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { judged } from "./campaign.ts";
+import type { PlannedFault } from "./faults/index.ts";
+import type { Violation } from "./monitors/index.ts";
+import type { Schedule } from "./run-one.ts";
+import { scenarioNamed } from "./scenarios.ts";
+
+/** A schedule as it can be sent to another process. */
+export interface Job {
+  readonly scenario: string;
+  readonly seed: number;
+  readonly faults: readonly PlannedFault[];
+}
+
+/** What is left of an outcome when its history is forgotten: a failing seed is run again for that. */
+export interface Finding {
+  readonly calls: number;
+  readonly struck: readonly string[];
+  readonly violations: readonly Violation[];
+}
+
+export interface Report {
+  readonly findings: readonly Finding[];
+  readonly cpuSeconds: number;
+}
+
+const jobsInBatch = 20;
+
+/** In this process. */
+export async function judgeBatch(jobs: readonly Job[]): Promise<Report> {
+  const before = process.cpuUsage();
+  const findings: Finding[] = [];
+  for (const { scenario, seed, faults } of jobs) {
+    const { boundaries, struck, violations } = await judged({ scenario: scenarioNamed(scenario), seed, faults });
+    findings.push({ calls: boundaries.length, struck, violations });
+  }
+  const { user, system } = process.cpuUsage(before);
+  return { findings, cpuSeconds: (user + system) / 1e6 };
+}
+
+export interface CrewOptions {
+  readonly schedules: AsyncGenerator<Schedule>;
+  /** Other processes; 0: this one alone. */
+  readonly workers: number;
+  /** False ends it: what is under way is finished and dropped. */
+  take(schedule: Schedule, finding: Finding): Promise<boolean> | boolean;
+  spend?(cpuSeconds: number): void;
+}
+
+export async function judgeAll({ schedules, workers, take, spend = () => undefined }: CrewOptions): Promise<void> {
+  let isOver = false;
+  let last: Promise<unknown> = Promise.resolve();
+  /** One after the other: the schedules are made as they are asked for. */
+  const nextBatch = (): Promise<readonly Schedule[]> => {
+    const batch = last.then(async () => {
+      const made: Schedule[] = [];
+      while (made.length < jobsInBatch && !isOver) {
+        const next = await schedules.next();
+        if (next.done === true) break;
+        made.push(next.value);
+      }
+      return made;
+    });
+    last = batch;
+    return batch;
+  };
+  const serve = async (judge: (jobs: readonly Job[]) => Promise<Report>): Promise<void> => {
+    for (let batch = await nextBatch(); batch.length > 0; batch = await nextBatch()) {
+      const { findings, cpuSeconds } = await judge(batch.map(jobOf));
+      spend(cpuSeconds);
+      for (const [index, finding] of findings.entries()) {
+        const schedule = batch[index];
+        if (schedule !== undefined && !isOver && !(await take(schedule, finding))) isOver = true;
+      }
+    }
+  };
+  if (workers === 0) return serve(judgeBatch);
+  const crew = Array.from({ length: workers }, () => fork(new URL("worker.ts", import.meta.url)));
+  try {
+    await Promise.all(crew.map((worker) => serve((jobs) => judgedBy(worker, jobs))));
+  } finally {
+    for (const worker of crew) worker.kill();
+  }
+}
+
+const jobOf = ({ scenario, seed, faults }: Schedule): Job => ({ scenario: scenario.name, seed, faults });
+
+async function judgedBy(worker: ChildProcess, jobs: readonly Job[]): Promise<Report> {
+  const ended = new AbortController();
+  const signal = ended.signal;
+  try {
+    const answer = once(worker, "message", { signal });
+    const end = once(worker, "exit", { signal }).then(([code]) => {
+      throw new Error(`a worker of the simulation ended with code ${code}`);
+    });
+    worker.send(jobs);
+    const [report] = await Promise.race([answer, end]);
+    return report as Report;
+  } finally {
+    ended.abort("answered");
+  }
+}

@@ -1,0 +1,42 @@
+/** What takes minutes: `npm test` runs it after the unit tests, on all cores. */
+import assert from "node:assert/strict";
+import { availableParallelism } from "node:os";
+import { test } from "node:test";
+import { scheduleOf } from "./campaign.ts";
+import { judgeAll } from "./crew.ts";
+import { everySingleFault } from "./exhaustive.ts";
+import { replayCommand } from "./replay.ts";
+import type { Schedule } from "./run-one.ts";
+
+const seeds = 1_000;
+const singlesMin = 3_500;
+
+async function* randomSchedules(): AsyncGenerator<Schedule> {
+  for (let seed = 1; seed <= seeds; seed++) yield scheduleOf(seed);
+}
+
+/** How many were judged; every violation is a failure that names the command to repeat it. */
+async function allHold(schedules: AsyncGenerator<Schedule>): Promise<number> {
+  const broken: string[] = [];
+  let count = 0;
+  await judgeAll({
+    schedules,
+    workers: availableParallelism(),
+    take: (schedule, { violations }) => {
+      count += 1;
+      for (const { id, text } of violations) broken.push(`${id}: ${text}; repeat it with ${replayCommand(schedule)}`);
+      return broken.length === 0;
+    },
+  });
+  assert.deepEqual(broken, []);
+  return count;
+}
+
+test(`${seeds} random schedules break no promise`, async () => {
+  assert.equal(await allHold(randomSchedules()), seeds);
+});
+
+test("no single fault, at any call of the core scenarios, breaks a promise", async () => {
+  const count = await allHold(everySingleFault());
+  assert.ok(count > singlesMin, `only ${count} places`);
+});
