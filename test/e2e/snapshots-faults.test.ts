@@ -94,11 +94,34 @@ describe("scenario with a server or a leader in trouble", () => {
     await assertNothingLeft();
   });
 
+  test("delete-annotation-delayed: a content that is retained gets its mark before its snapshot goes, or could never be deleted", async () => {
+    await stand.take("kept", "data", stand.classes.retain);
+    await stand.untilReady("kept");
+    const { metadata } = await stand.contentOf("kept");
+    const refusing = toController.answer(500, (request) => /^PATCH .*\/volumesnapshotcontents\//.test(request));
+    await stand.furniture.client.delete(stand.ref("kept"));
+    await refusedOften(refusing);
+    assert.ok(await isThere(stand.furniture, stand.ref("kept")), "the snapshot went without marking its content");
+    refusing.end();
+    await stand.untilGone(stand.ref("kept"));
+    const content = await stand.furniture.client.get(contentRef(metadata.name));
+    assert.equal(content.metadata.annotations?.[annotations.beingDeleted], "yes");
+    await stand.furniture.client.delete(contentRef(metadata.name));
+    await stand.untilGone(contentRef(metadata.name));
+    driver.snapshots.clear();
+    await assertNothingLeft();
+  });
+
   test("finalizer-patch-500: finalizers that cannot be written are tried again until they can, on claim, content and snapshot", async () => {
     const onClaim = toController.answer(500, (request) => /^PUT .*\/persistentvolumeclaims\/data/.test(request));
     await take("stubborn");
     await refusedOften(onClaim);
     assert.equal(driver.asked.length, 0);
+    assert.equal(
+      (await stand.get("stubborn")).status?.error,
+      undefined,
+      "the server's trouble is no fault of the snapshot",
+    );
     onClaim.end();
     await stand.untilReady("stubborn");
     const { metadata } = await stand.contentOf("stubborn");
@@ -201,6 +224,64 @@ describe("scenario with a server or a leader in trouble", () => {
     await stand.furniture.client.delete(early);
     await stand.untilGone(stand.ref("leaving"));
     await stand.furniture.client.delete(late);
+    await assertNothingLeft();
+  });
+
+  /** Takes the snapshot away against all finalizers, behind the controller's back. */
+  async function removeByForce(name: string): Promise<void> {
+    process.kill(controller.pid, "SIGSTOP");
+    await stand.furniture.client.patch(stand.ref(name), { type: "merge", body: { metadata: { finalizers: null } } });
+    await stand.furniture.client.delete(stand.ref(name));
+    await stand.untilGone(stand.ref(name));
+    process.kill(controller.pid, "SIGCONT");
+  }
+  /** Whatever was to happen of what came before has happened: another one went the whole way. */
+  async function lifeGoesOn(): Promise<void> {
+    await taken("another");
+    await stand.remove("another");
+  }
+
+  for (const deletionPolicy of ["Delete", "Retain"] as const)
+    test(`orphan-vsc-no-vs: a content whose snapshot is gone stays until somebody deletes it, and then goes, ${deletionPolicy === "Delete" ? "with" : "without"} its data`, async () => {
+      const { metadata, status } = await taken("parent");
+      const ref = contentRef(metadata.name);
+      await stand.furniture.client.patch(ref, { type: "merge", body: { spec: { deletionPolicy } } });
+      await removeByForce("parent");
+      await lifeGoesOn();
+      const left = await stand.furniture.client.get(ref);
+      assert.equal(
+        left.metadata.deletionTimestamp,
+        undefined,
+        "a missing snapshot is no proof that nobody wants the data",
+      );
+      assert.deepEqual(await stand.handles(), [status?.snapshotHandle]);
+      await stand.furniture.client.delete(ref);
+      await stand.untilGone(ref);
+      assert.equal((await stand.handles()).length, deletionPolicy === "Delete" ? 0 : 1);
+      driver.snapshots.clear();
+      await assertNothingLeft();
+    });
+
+  test("a ready snapshot whose content was taken away by force is reported lost, and never quietly cut again", async () => {
+    const { metadata } = await taken("robbed");
+    const { creationTime } = (await stand.get("robbed")).status ?? {};
+    await stand.furniture.client.delete(contentRef(metadata.name));
+    await stand.furniture.client.patch(contentRef(metadata.name), {
+      type: "merge",
+      body: { metadata: { finalizers: null } },
+    });
+    await stand.untilTold(
+      "robbed",
+      /VolumeSnapshotContent is missing: .*delete this VolumeSnapshot and take a new one/,
+    );
+    const asked = driver.asked.length;
+    await lifeGoesOn();
+    assert.equal(driver.asked.length, asked + 1);
+    const { status } = await stand.get("robbed");
+    assert.equal(status?.readyToUse, false);
+    assert.equal(status?.creationTime, creationTime);
+    await stand.remove("robbed");
+    driver.snapshots.clear();
     await assertNothingLeft();
   });
 

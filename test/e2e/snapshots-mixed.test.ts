@@ -145,9 +145,18 @@ describe("ours and upstream's together", () => {
     pair = startPair("ours");
     await Promise.all(dropped.map((name) => furniture.client.delete(snapshots.ref(name))));
     await untilReadyCount(50);
+    // The driver takes a second for each, so that these are in flight on the way back for certain.
+    const late = Array.from({ length: 20 }, (_, index) => `late-${index}`);
+    await takeAll(late);
     await kill(pair);
+    assert.ok((await ready()) < kept.length + late.length, "too late: none was in flight on the way back");
     pair = startPair("upstream");
+    kept.push(...late);
     await untilReadyCount(kept.length);
+    assert.deepEqual((await leaseNames()).sort(), [
+      `external-snapshotter-leader-${driver.driver.replaceAll(".", "-")}`,
+      "snapshot-controller-leader",
+    ]);
     for (const name of dropped) await snapshots.untilGone(snapshots.ref(name), 90_000);
     for (const { metadata, spec } of (await furniture.client.list("VolumeSnapshotContent")).objects)
       if (dropped.includes(spec.volumeSnapshotRef.name ?? ""))
@@ -181,10 +190,12 @@ describe("ours and upstream's together", () => {
     await kill(standbys);
   });
 
+  const leaseNames = async () =>
+    (await furniture.client.list("Lease", { namespace })).objects.map(({ metadata }) => metadata.name);
+
   /** Those that killed pairs have left: nobody has to wait for them to run out. */
   async function dropLeases(): Promise<void> {
-    for (const { metadata } of (await furniture.client.list("Lease", { namespace })).objects)
-      await furniture.client.delete({ kind: "Lease", namespace, name: metadata.name });
+    for (const name of await leaseNames()) await furniture.client.delete({ kind: "Lease", namespace, name });
   }
 
   /** Snapshots that were ready and then said they were not. */

@@ -78,6 +78,28 @@ describe("a cluster that serves v1beta1 alone", () => {
     await stand.remove("hopeless");
   });
 
+  const twoOrNone = { both: { volumeHandle: "v", snapshotHandle: "s" }, neither: {} };
+  for (const [which, source] of Object.entries(twoOrNone))
+    test(`a content with ${which} of the two handles is told so, is never brought before the driver, and can be deleted`, async () => {
+      const volumeSnapshotRef = { namespace, name: "nobody", uid: "0d1f4c52-5b6e-4f0c-9f0e-1f2d3c4b5a69" };
+      const spec = { driver: stand.furniture.driver, deletionPolicy: "Delete" as const, source, volumeSnapshotRef };
+      const ref = { kind: "VolumeSnapshotContent", name: `content-with-${which}` } as const;
+      await connection.client.create("VolumeSnapshotContent", draftOf("VolumeSnapshotContent", ref, { spec }));
+      await until({ what: "there is an event" }, async () =>
+        (await connection.client.list("Event")).objects.some(
+          ({ reason, message, involvedObject }) =>
+            reason === "ContentValidationError" &&
+            involvedObject.name === ref.name &&
+            message === "Exactly one of VolumeHandle and SnapshotHandle should be specified",
+        )
+          ? true
+          : undefined,
+      );
+      assert.equal((await connection.client.get(ref)).status, undefined);
+      await connection.client.delete(ref);
+      await stand.untilGone(ref);
+    });
+
   test("vs-without-class-without-pvc: neither class nor claim is told, and crashes nobody (CVE-2020-8569)", async () => {
     await stand.take("nothing", "missing");
     await stand.untilTold("nothing", /claim default\/missing not found: create it/);

@@ -178,6 +178,15 @@ const cases: readonly { given: string; view: ContentView; phase: string; expect:
     expect: ["patch/status rest", "event SnapshotDeleteError"],
   },
   {
+    given: "a deletion whose secret cannot be read",
+    view: aView({
+      content: aContent({ metadata: going, status: ready }),
+      reply: { kind: "unsent", fault: new Fault("NotFound", 'secrets "s" not found') },
+    }),
+    phase: "removable",
+    expect: ["patch/status rest", "event SnapshotDeleteError"],
+  },
+  {
     given: "a deletion with Retain",
     view: aView({ content: aContent({ metadata: going, status: ready, spec: { deletionPolicy: "Retain" } }) }),
     phase: "removable",

@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aContent } from "../../../test/builders.ts";
+import { createVirtualWorld } from "../../../test/virtual-world.ts";
+import type { ClusterAction } from "../../api/plan.ts";
+import { Fault } from "../../base/fault.ts";
+import type { CsiClient } from "../../csi/client.ts";
+import type { KubeApi } from "../../kube/api.ts";
+import { createGate } from "../../runtime/gate.ts";
+import type { Hands } from "../../runtime/hands.ts";
+import { createCsiHand, createSlots } from "./hands.ts";
+import type { Reply } from "./observe.ts";
+import type { CsiCall } from "./plan-calls.ts";
+
+const backoff = { startMs: 1_000, maxMs: 300_000 };
+const poll = { startMs: 1_000, maxMs: 30_000 };
+const failed: Reply = { kind: "failed", fault: new Fault("Unavailable", "away") };
+const taken = (ready: boolean): Reply => ({
+  kind: "taken",
+  snapshot: { handle: "s", ready, creationTimeNs: 1n, sizeBytes: 1n },
+});
+
+/** How long the last of several replies of one kind holds. */
+function heldMs(reply: Reply, times: number): number {
+  const world = createVirtualWorld();
+  const slots = createSlots(world, { backoff, poll });
+  for (let count = 0; count < times; count++) slots.put("u", reply);
+  return (slots.get("u")?.expiresAtMs ?? 0) - world.elapsed();
+}
+const isAbout = (ms: number, longest: number): boolean => ms >= longest / 2 && ms <= longest;
+
+test("readiness is asked for on a timer of its own: never later than half a minute, however often it was not", () => {
+  assert.ok(isAbout(heldMs(taken(false), 1), poll.startMs));
+  assert.ok(isAbout(heldMs(taken(false), 50), poll.maxMs));
+});
+
+test("failures back off to minutes, and the first answer after them is followed up soon again", () => {
+  assert.ok(isAbout(heldMs(failed, 1), backoff.startMs));
+  assert.ok(isAbout(heldMs(failed, 50), backoff.maxMs));
+  const world = createVirtualWorld();
+  const slots = createSlots(world, { backoff, poll });
+  for (let count = 0; count < 50; count++) slots.put("u", failed);
+  slots.put("u", taken(false));
+  assert.ok(isAbout(slots.get("u")?.expiresAtMs ?? 0, poll.startMs));
+});
+
+test("what is ready, and what is deleted, holds for good", () => {
+  assert.equal(heldMs(taken(true), 1), Number.POSITIVE_INFINITY);
+  assert.equal(heldMs({ kind: "deleted" }, 1), Number.POSITIVE_INFINITY);
+});
+
+const secret = { namespace: "vault", name: "key" };
+const create: CsiCall = { method: "create", name: "snapshot-u", volumeHandle: "v", parameters: {}, secret };
+const mark = { kind: "patch" } as ClusterAction;
+
+/** A hand over a driver and a cluster that write down what they are asked, in order. */
+function setUp({ secretFound = true, leading = true, entries = [{}] as readonly object[] } = {}) {
+  const asked: string[] = [];
+  const world = createVirtualWorld();
+  const slots = createSlots(world, { backoff, poll });
+  const api = {
+    get: async ({ kind, namespace, name }: { kind: string; namespace: string; name: string }) => {
+      asked.push(`read ${kind} ${namespace}/${name}`);
+      if (!secretFound) throw new Fault("NotFound", "no such secret");
+      return { data: { token: Buffer.from("päss").toString("base64") } };
+    },
+  } as unknown as KubeApi;
+  const snapshot = {
+    snapshotId: "s",
+    sizeBytes: 1n,
+    readyToUse: true,
+    creationTime: { seconds: 1_700_000_000n, nanos: 0 },
+  };
+  const csi = {
+    controller: {
+      createSnapshot: async ({ name, secrets }: { name: string; secrets: object }) => {
+        asked.push(`create ${name} with ${JSON.stringify(secrets)}`);
+        return { snapshot };
+      },
+      listSnapshots: async ({ snapshotId }: { snapshotId: string }) => {
+        asked.push(`list ${snapshotId}`);
+        return { entries: entries.map((change) => ({ snapshot: { ...snapshot, ...change } })) };
+      },
+    },
+  } as unknown as CsiClient;
+  const cluster = { patch: async () => void asked.push("mark") } as unknown as Hands<ClusterAction>;
+  const about = aContent();
+  const hand = createCsiHand({
+    api,
+    csi,
+    cluster,
+    slots,
+    gate: createGate(1),
+    world,
+    leading: () => leading,
+    wake: () => void asked.push("wake"),
+  });
+  const act = (call: CsiCall, intent: readonly ClusterAction[] = []) =>
+    hand({ kind: "csi", about, call, intent }, new AbortController().signal);
+  return { asked, act, reply: () => slots.get(about.metadata.uid)?.reply };
+}
+
+test("the secret is read first, the intent written next, and only then the driver is asked", async () => {
+  const { asked, act, reply } = setUp();
+  await act(create, [mark]);
+  assert.deepEqual(asked, ["read Secret vault/key", "mark", 'create snapshot-u with {"token":"päss"}', "wake"]);
+  assert.equal(reply()?.kind, "taken");
+});
+
+test("a secret that cannot be read leaves no mark and asks nothing, and the reply says what is missing", async () => {
+  const { asked, act, reply } = setUp({ secretFound: false });
+  await act(create, [mark]);
+  assert.deepEqual(asked, ["read Secret vault/key", "wake"]);
+  const said = reply();
+  assert.match(said?.kind === "unsent" ? said.fault.message : "", /secret vault\/key cannot be read: .*; create it/);
+});
+
+test("whoever has lost the lease asks the driver nothing", async () => {
+  const { asked, act } = setUp({ leading: false });
+  await assert.rejects(act(create, []));
+  assert.deepEqual(asked, ["read Secret vault/key"]);
+});
+
+const list: CsiCall = { method: "list", handle: "s-9", secret: undefined };
+test("of a list only the entry that was asked for counts, wherever it stands", async () => {
+  const { act, reply } = setUp({ entries: [{ snapshotId: "s-1" }, { snapshotId: "s-9", readyToUse: false }] });
+  await act(list);
+  const said = reply();
+  assert.deepEqual(said?.kind === "taken" && [said.snapshot.handle, said.snapshot.ready], ["s-9", false]);
+});
+
+test("a list of others is no answer: a driver that ignores the filter does not make a handle true", async () => {
+  const { act, reply } = setUp({ entries: [{ snapshotId: "s-1" }] });
+  await act(list);
+  const said = reply();
+  assert.equal(said?.kind === "failed" && said.fault.code, "NotFound");
+});
