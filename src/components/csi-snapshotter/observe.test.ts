@@ -53,3 +53,24 @@ test("a refused deletion of a ready content is tried again, although a mark was 
   );
   assert.equal(view?.reply.kind, "none");
 });
+
+const asked: readonly [given: string, slot: Reply | undefined, was: boolean][] = [
+  ["nothing", undefined, false],
+  ["a question that could not be sent", { kind: "unsent", fault: new Fault("NotFound", "no secret") }, false],
+  ["an answer", unreached, true],
+];
+for (const [given, reply, was] of asked)
+  test(`given ${given}, the driver ${was ? "was" : "was not"} asked by this process`, () => {
+    const content = aContent({ metadata: marked });
+    const view = observe(
+      {
+        stores: { VolumeSnapshotContent: { get: () => content }, VolumeSnapshotClass: { get: () => undefined } },
+        slots: new Map(reply === undefined ? [] : [[content.metadata.uid, { reply, expiresAtMs: 0 }]]),
+        facts: { driver, canListSnapshots: true },
+        options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
+      },
+      keyIn(undefined, content.metadata.name),
+      { nowMs: 0, elapsedMs: 1_000 },
+    );
+    assert.equal(view?.wasAskedHere, was);
+  });

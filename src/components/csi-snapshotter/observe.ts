@@ -46,6 +46,8 @@ export interface ContentView {
   readonly content: VolumeSnapshotContent;
   readonly snapshotClass: VolumeSnapshotClass | undefined;
   readonly reply: Reply;
+  /** This process has asked the driver about it before. */
+  readonly wasAskedHere: boolean;
   /** Until when the reply holds; the content is looked at again then. */
   readonly replyLeftMs: Millis;
   readonly facts: DriverFacts;
@@ -84,6 +86,7 @@ export function observe(
     content,
     snapshotClass: className ? stores.VolumeSnapshotClass.get(keyIn(undefined, className)) : undefined,
     reply: slot !== undefined && (replyLeftMs > 0 || leavesMark(slot, content)) ? slot.reply : { kind: "none" },
+    wasAskedHere: slot !== undefined && slot.reply.kind !== "unsent",
     replyLeftMs: Math.max(replyLeftMs, 0),
     facts,
     options,

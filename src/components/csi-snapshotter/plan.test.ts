@@ -28,6 +28,7 @@ const aView = (change: Partial<ContentView> = {}): ContentView => ({
   content: aContent(),
   snapshotClass: aClass(),
   reply: { kind: "none" },
+  wasAskedHere: true,
   replyLeftMs: change.reply === undefined ? 0 : 1_000,
   facts: { driver, canListSnapshots: true },
   options,
@@ -55,6 +56,12 @@ const cases: readonly { given: string; view: ContentView; phase: string; expect:
   { given: "a new content", view: aView(), phase: "uncut", expect: ["mark, create"] },
   {
     given: "a content marked by a predecessor",
+    view: aView({ content: aContent({ metadata: marked }), wasAskedHere: false }),
+    phase: "uncut",
+    expect: ["mark, create"],
+  },
+  {
+    given: "a content marked by this process",
     view: aView({ content: aContent({ metadata: marked }) }),
     phase: "uncut",
     expect: ["confirm, create"],
@@ -343,6 +350,23 @@ test("texts that differ only in request ids are told once", () => {
   };
   const reply = { kind: "failed", fault: new Fault("ResourceExhausted", "busy, request 9c01-42") } as const;
   assert.deepEqual(planContent(aView({ content: aContent({ metadata: marked, status: told }), reply })).actions, []);
+});
+
+test("taking over changes the content's version each time, and nothing of it outlives the mark", () => {
+  const annotationsIn = (view: ContentView) => {
+    const [action] = planContent(view).actions;
+    const write = action?.kind === "csi" ? action.intent[0] : action;
+    assert.ok(write?.kind === "patch");
+    return (write.patch.body as { metadata: { annotations?: object } }).metadata.annotations;
+  };
+  const takenBefore = { annotations: { ...marked.annotations, [annotations.takenOver]: "1" } };
+  const content = aContent({ metadata: takenBefore });
+  assert.deepEqual(annotationsIn(aView({ content, wasAskedHere: false })), { [annotations.takenOver]: "2" });
+  const done = aContent({ metadata: takenBefore, status: ready });
+  assert.deepEqual(annotationsIn(aView({ content: done })), {
+    [annotations.beingCreated]: null,
+    [annotations.takenOver]: null,
+  });
 });
 
 const wrongs: readonly { given: string; view: Partial<ContentView>; says: RegExp }[] = [

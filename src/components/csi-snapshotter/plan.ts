@@ -58,8 +58,9 @@ export function planContent(view: ContentView): SidecarPlan {
   }
 }
 
+const withoutMark = { [annotations.beingCreated]: undefined, [annotations.takenOver]: undefined };
 const unmark = (content: VolumeSnapshotContent): readonly ClusterAction[] =>
-  edit(kind, content, { annotations: { [annotations.beingCreated]: undefined } });
+  edit(kind, content, { annotations: withoutMark });
 
 function planCut(view: ContentView): SidecarPlan {
   const { content, reply } = view;
@@ -85,15 +86,25 @@ function planQuestion(view: ContentView): SidecarPlan {
   const prepared = createCall(view);
   return prepared.kind === "wrong"
     ? planTrouble(view, "SnapshotCreationFailed", `Failed to create snapshot: ${prepared.message}`, [])
-    : doing(settled, ask(view.content, prepared, intent(view.content)));
+    : doing(settled, ask(view.content, prepared, intent(view)));
 }
 
 /** Once a handle is known there is something to delete for certain, and the mark has nothing left to say. */
-function intent(content: VolumeSnapshotContent): readonly ClusterAction[] {
+function intent({ content, wasAskedHere }: ContentView): readonly ClusterAction[] {
   if (content.status?.snapshotHandle) return confirmed(content);
   const addFinalizers = content.metadata.deletionTimestamp === undefined ? [finalizers.contentBound] : [];
   const mark = edit(kind, content, { addFinalizers, annotations: { [annotations.beingCreated]: "yes" } });
-  return mark.length > 0 ? mark : confirmed(content);
+  if (mark.length > 0) return mark;
+  return wasAskedHere ? confirmed(content) : takenOver(content);
+}
+
+/**
+ * Marked by a predecessor, whose request to take the mark off may still be under way. That request names the version the content
+ * has now; a write of any kind makes it fail, so that it cannot take off the mark of the cut that is asked for next.
+ */
+function takenOver(content: VolumeSnapshotContent): readonly ClusterAction[] {
+  const times = Number.parseInt(content.metadata.annotations?.[annotations.takenOver] ?? "", 10) || 0;
+  return edit(kind, content, { annotations: { [annotations.takenOver]: String(times + 1) } });
 }
 
 /**
@@ -163,7 +174,7 @@ function planRemoval(view: ContentView): SidecarPlan {
   const { content, reply } = view;
   const release = edit(kind, content, {
     removeFinalizers: [finalizers.contentBound],
-    annotations: { [annotations.beingCreated]: undefined },
+    annotations: withoutMark,
   });
   const prepared = deleteCall(content);
   if (prepared === undefined || reply.kind === "deleted") return doing(settled, release);

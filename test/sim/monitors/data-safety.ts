@@ -66,12 +66,9 @@ const lacksOf = (content: VolumeSnapshotContent, call: CsiSent): readonly string
     isMarked(content) || content.status?.snapshotHandle ? [] : ["the mark"],
   ].flat();
 
-/** The last thing this process heard of the name was final. */
-function isCertain(seen: Seen, process: string, uid: string): boolean {
-  const last = seen.calls.filter(
-    (call) => call.process === process && call.method === "CreateSnapshot" && uidInName(call.subject) === uid,
-  );
-  const call = last.at(-1);
+/** The last call about the name, whoever sent it, got a final answer. */
+function isCertain(seen: Seen, uid: string): boolean {
+  const call = seen.calls.findLast(({ method, subject }) => method === "CreateSnapshot" && uidInName(subject) === uid);
   return call !== undefined && seen.endOf(call)?.final === true;
 }
 
@@ -88,9 +85,7 @@ const unknownStays: Monitor = {
       return `${write.key} got handle ${newHandle}, which the driver never gave it`;
     const isUnmarked = isMarked(before) && (after === undefined || !isMarked(after));
     if (!isUnmarked || (after ?? before).status?.snapshotHandle !== undefined) return undefined;
-    return isCertain(seen, write.process, uid)
-      ? undefined
-      : `the mark of ${write.key} went while the outcome was unknown`;
+    return isCertain(seen, uid) ? undefined : `the mark of ${write.key} went while the outcome was unknown`;
   },
 };
 

@@ -55,7 +55,7 @@ const singleWriter: Monitor = {
 };
 
 const ownNotes: Readonly<Record<string, readonly string[]>> = {
-  "csi-snapshotter": [annotations.beingCreated],
+  "csi-snapshotter": [annotations.beingCreated, annotations.takenOver],
   "snapshot-controller": [annotations.beingDeleted],
 };
 const othersStatus = ["volumeGroupSnapshotHandle", "volumeGroupSnapshotName"];

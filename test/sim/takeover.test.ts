@@ -1,0 +1,31 @@
+/** A request to take the mark off outlives its sender, and arrives when the successor has asked for the next cut. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { planContent } from "../../src/components/csi-snapshotter/plan.ts";
+import { judged } from "./campaign.ts";
+import type { Sabotage } from "./components.ts";
+import { parseFaults } from "./faults/index.ts";
+import { scenarioNamed } from "./scenarios.ts";
+
+/** Refused for good; then the unmarking under way while its sender dies; then a cut whose outcome stays open. */
+const planAt = (at: number, pick: number): string =>
+  `15:csi-FailedPrecondition:1,${at}:crash-request-arrives-late:${pick},${at + 5}:effect-after-the-deadline:1`;
+const scenario = scenarioNamed("dynamic-create");
+
+async function brokenPromises(sabotage: Sabotage): Promise<ReadonlySet<string>> {
+  const ids = new Set<string>();
+  for (const at of [20, 21, 22])
+    for (let pick = 1; pick <= 6; pick++) {
+      const { violations } = await judged({ scenario, seed: 1, faults: parseFaults(planAt(at, pick)), sabotage });
+      for (const { id } of violations) ids.add(id);
+    }
+  return ids;
+}
+
+test("a mark taken over from a dead sidecar is not taken off by a request of the dead", async () =>
+  assert.deepEqual([...(await brokenPromises({}))], []));
+
+test("it would be by a sidecar that believed to have asked before", async () => {
+  const planSidecar = (view: Parameters<typeof planContent>[0]) => planContent({ ...view, wasAskedHere: true });
+  assert.deepEqual([...(await brokenPromises({ planSidecar: planSidecar as never }))], ["I-3"]);
+});
