@@ -14,6 +14,7 @@ export interface AuditEntry {
     readonly apiGroup?: string;
   };
   readonly responseStatus?: { readonly code?: number };
+  readonly requestReceivedTimestamp: string;
   readonly stageTimestamp: string;
 }
 
@@ -36,8 +37,17 @@ export function readAudit(path: string, from: number): readonly AuditEntry[] {
       .slice(0, text.lastIndexOf("\n") + 1)
       .split("\n")
       .filter((line) => line !== "")
-      .map((line) => JSON.parse(line) as AuditEntry);
+      .flatMap(entryOf);
   } finally {
     closeSync(file);
+  }
+}
+
+/** A server that was killed may have left half a line. */
+function entryOf(line: string): readonly AuditEntry[] {
+  try {
+    return [JSON.parse(line) as AuditEntry];
+  } catch {
+    return [];
   }
 }

@@ -83,39 +83,48 @@ export const onlyOn = (node: string) => ({
 });
 
 /** A claim bound to a volume that the driver really made; returns the volume's handle. */
-export async function aBoundClaim(
-  { client, csi, driver, namespace }: Furniture,
-  name: string,
-  moreOfVolume: object = {},
-): Promise<string> {
-  const volumeName = `${namespace}-${name}`;
-  const made = await csi.controller.createVolume({
-    name: volumeName,
-    volumeCapabilities: [capability],
-    capacityRange: { requiredBytes: 2n ** 20n },
-  });
+export async function aBoundClaim(furniture: Furniture, name: string, moreOfVolume: object = {}): Promise<string> {
+  const { client, csi, namespace } = furniture;
+  const made = await csi.controller.createVolume(volumeRequest(furniture, name));
   const volumeHandle = made.volume?.volumeId ?? "";
-  const claimRef = { namespace, name };
+  const { volume, claim } = claimDrafts(furniture, name, volumeHandle, moreOfVolume);
+  await client.create("PersistentVolume", volume);
+  await client.create("PersistentVolumeClaim", claim);
+  const ref = { kind: "PersistentVolumeClaim", namespace, name } as const;
+  await until({ what: `claim ${name} is bound` }, async () =>
+    (await client.get(ref)).status?.phase === "Bound" ? true : undefined,
+  );
+  return volumeHandle;
+}
+
+type Named = Pick<Furniture, "namespace" | "driver">;
+export const volumeNameFor = ({ namespace }: Pick<Named, "namespace">, claim: string): string =>
+  `${namespace}-${claim}`;
+
+export const volumeRequest = (furniture: Named, claim: string) => ({
+  name: volumeNameFor(furniture, claim),
+  volumeCapabilities: [capability],
+  capacityRange: { requiredBytes: 2n ** 20n },
+});
+
+/** The two objects that name each other. */
+export function claimDrafts(furniture: Named, name: string, volumeHandle: string, moreOfVolume: object = {}) {
+  const { driver, namespace } = furniture;
+  const volumeName = volumeNameFor(furniture, name);
   const spec = {
     capacity,
     accessModes,
     persistentVolumeReclaimPolicy: "Retain",
     storageClassName: "",
     csi: { driver, volumeHandle },
-    claimRef,
+    claimRef: { namespace, name },
     ...moreOfVolume,
   };
-  await client.create("PersistentVolume", draftOf("PersistentVolume", { name: volumeName }, { spec }));
   const claimSpec = { accessModes, storageClassName: "", volumeName, resources: { requests: capacity } };
-  await client.create(
-    "PersistentVolumeClaim",
-    draftOf("PersistentVolumeClaim", { namespace, name }, { spec: claimSpec }),
-  );
-  const ref = { kind: "PersistentVolumeClaim", ...claimRef } as const;
-  await until({ what: `claim ${name} is bound` }, async () =>
-    (await client.get(ref)).status?.phase === "Bound" ? true : undefined,
-  );
-  return volumeHandle;
+  return {
+    volume: draftOf("PersistentVolume", { name: volumeName }, { spec }),
+    claim: draftOf("PersistentVolumeClaim", { namespace, name }, { spec: claimSpec }),
+  };
 }
 
 export const aClassFor = (

@@ -1,0 +1,121 @@
+/** What is asked of the API server, the storage, the logs and the audit log when the faults are over. */
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { print } from "../../../src/base/json.ts";
+import type { AuditEntry } from "../harness/audit.ts";
+import { readOrEmpty } from "../harness/identity.ts";
+import { snapshotsOf } from "../harness/snapshots.ts";
+import type { ComponentName } from "./replica.ts";
+import { components, leaseNames, type Stage } from "./stage.ts";
+import type { State } from "./verdict.ts";
+import type { Wishes } from "./wishes.ts";
+
+/** What the objects say. It is asked for again and again until all is quiet. */
+export async function look({ furniture, driver, replicas }: Stage, wishes: Wishes): Promise<State> {
+  const { client, namespace } = furniture;
+  const [snapshots, contents, claims] = await Promise.all([
+    client.list("VolumeSnapshot", { namespace }),
+    client.list("VolumeSnapshotContent"),
+    client.list("PersistentVolumeClaim", { namespace }),
+  ]);
+  return {
+    wanted: [...wishes.snapshots.values()],
+    retained: wishes.retained,
+    letGo: wishes.letGo,
+    wantedClaims: wishes.claims,
+    complaints: wishes.complaints,
+    snapshots: snapshots.objects,
+    contents: contents.objects,
+    claims: claims.objects,
+    stored: await storedBy(furniture, driver.root),
+    ends: replicas.flatMap(({ user, ends }) => ends.map((end) => ({ user, end }))),
+    secretsSeen: [],
+    overlaps: [],
+    restless: [],
+  };
+}
+
+/** What the driver lists, and under which name it was asked for by its own records. */
+async function storedBy(furniture: Stage["furniture"], root: string): Promise<ReadonlyMap<string, string>> {
+  const handles = await snapshotsOf(furniture).handles();
+  // One that goes between the two looks has gone.
+  return new Map(
+    handles.flatMap((handle) => {
+      const record = readOrEmpty(join(root, "snapshots", handle, "record.json"));
+      return record === "" ? [] : [[handle, (JSON.parse(record) as { name: string }).name] as const];
+    }),
+  );
+}
+
+/** Long enough for whoever would write again and again. */
+const restMs = 5_000;
+
+/** The same, with what takes longer to find out: once, at the very end. */
+export async function lookClosely(stage: Stage, wishes: Wishes): Promise<State> {
+  const mark = stage.plane.auditMark();
+  await sleep(restMs);
+  const restless = stage.plane.auditLog(mark).filter((entry) => isWork(entry) && componentOf(entry) !== undefined);
+  return {
+    ...(await look(stage, wishes)),
+    secretsSeen: await secretsSeen(stage),
+    overlaps: overlapsIn(stage.plane.auditLog(), leaseNames(stage.driver)),
+    restless: restless.map(({ user, verb, requestURI }) => `${user.username}: ${verb} ${requestURI}`),
+  };
+}
+
+async function secretsSeen({ secret, plane, furniture }: Stage): Promise<readonly string[]> {
+  const { client } = furniture;
+  const spellings = [secret, Buffer.from(secret).toString("base64")];
+  const isIn = (text: string): boolean => spellings.some((spelling) => text.includes(spelling));
+  const logs = globSync(join(plane.folder, "*.log")).filter((path) => isIn(readFileSync(path, "utf8")));
+  const kinds = [
+    "VolumeSnapshot",
+    "VolumeSnapshotContent",
+    "VolumeSnapshotClass",
+    "PersistentVolumeClaim",
+    "Event",
+  ] as const;
+  const objects = [];
+  for (const kind of kinds)
+    for (const object of (await client.list(kind)).objects)
+      if (isIn(print(object))) objects.push(`${kind} ${object.metadata.name}`);
+  return [...logs.map((path) => path.slice(plane.folder.length + 1)), ...objects];
+}
+
+const componentOf = ({ user }: AuditEntry): ComponentName | undefined =>
+  components.find((component) => user.username.startsWith(`${component}-`));
+const isAccepted = ({ responseStatus }: AuditEntry): boolean => (responseStatus?.code ?? 500) < 300;
+const isMutation = ({ verb }: AuditEntry): boolean => ["create", "update", "patch", "delete"].includes(verb);
+/** Leases are how they elect, and events tell what was done before. */
+const isWork = (entry: AuditEntry): boolean =>
+  isMutation(entry) && entry.objectRef?.resource !== "leases" && entry.objectRef?.resource !== "events";
+
+/**
+ * Every accepted write must come from the replica that was the last to write the lease: one that was paused and continued
+ * has lost it meanwhile. A write arrives when it is received, a lease is taken when its write is answered.
+ */
+export function overlapsIn(
+  log: readonly AuditEntry[],
+  leases: Readonly<Record<ComponentName, string>>,
+): readonly string[] {
+  const found: string[] = [];
+  const holders = new Map<ComponentName, string>();
+  const steps = log.flatMap((entry) => {
+    const component = componentOf(entry);
+    if (component === undefined || !isMutation(entry) || !isAccepted(entry)) return [];
+    if (entry.objectRef?.name === leases[component])
+      return [{ component, entry, isLease: true, at: entry.stageTimestamp }];
+    return isWork(entry) ? [{ component, entry, isLease: false, at: entry.requestReceivedTimestamp }] : [];
+  });
+  for (const { component, entry, isLease } of steps.sort((a, b) => (a.at < b.at ? -1 : 1))) {
+    const { username } = entry.user;
+    const holder = holders.get(component);
+    if (isLease) holders.set(component, username);
+    else if (holder !== undefined && holder !== username)
+      found.push(
+        `${username} wrote while ${holder} led: ${entry.verb} ${entry.requestURI} at ${entry.requestReceivedTimestamp}`,
+      );
+  }
+  return found;
+}

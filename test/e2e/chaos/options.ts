@@ -1,0 +1,109 @@
+/** The flags of `npm run chaos`. */
+import { parseArgs } from "node:util";
+
+export interface ChaosOptions {
+  readonly seed: number;
+  /** After so long no more faults are begun. */
+  readonly minutes: number;
+  /** What the system may take to come to rest once nobody disturbs it. */
+  readonly quietMinutes: number;
+  readonly users: number;
+  readonly kills: number;
+  readonly cuts: number;
+  readonly delays: number;
+  readonly lostReplies: number;
+  readonly apiRestarts: number;
+  readonly etcdRestarts: number;
+  readonly handovers: number;
+  readonly driverRestarts: number;
+  /** Where the logs are copied to; empty: nowhere. */
+  readonly logs: string;
+}
+
+export type Output = "text" | "json";
+
+const rows = {
+  seed: { value: 1, help: "what fixes the order of the faults and what the users do (not the moments)" },
+  minutes: { value: 30, help: "no more faults are begun after so long" },
+  "quiet-minutes": { value: 5, help: "how long the system may take to come to rest afterwards" },
+  users: { value: 5, help: "people who take and delete snapshots meanwhile" },
+  kills: { value: 100, help: "kill -9 of a snapshot-controller or csi-snapshotter" },
+  cuts: { value: 500, help: "watches cut between a replica and the API server" },
+  delays: { value: 40, help: "times that a replica's replies are delayed by up to a second" },
+  "lost-replies": { value: 100, help: "writes that have their effect and whose reply gets lost" },
+  "api-restarts": { value: 5, help: "restarts of the API server, in good order or by kill -9" },
+  "etcd-restarts": { value: 2, help: "restarts of etcd by kill -9" },
+  handovers: { value: 20, help: "leaders stopped (SIGSTOP) until another one leads, then continued" },
+  "driver-restarts": { value: 10, help: "restarts of the CSI driver by kill -9" },
+} as const;
+
+type Flag = keyof typeof rows;
+const flagNames = Object.keys(rows) as Flag[];
+
+export const usage = `npm run chaos [-- flags]
+
+Starts a real control plane, two replicas each of the snapshot-controller and the csi-snapshotter, and a CSI driver; lets
+people take and delete snapshots; and breaks what can break meanwhile. When all is quiet again it compares the API with the
+driver, and prints what was inflicted, how long recovery took, and every violation. Nothing stays behind, also on Ctrl-C.
+
+${flagNames.map((flag) => `  --${flag.padEnd(17)} ${rows[flag].help} (default ${rows[flag].value})`).join("\n")}
+  --logs FOLDER       where to copy the logs of all processes at the end
+  -o, --output text|json
+                      how the result is printed; progress goes to standard error (default text)
+  -h, --help          this text
+
+Examples:
+  npm run chaos                                        # the full run, about a quarter of an hour
+  npm run chaos -- --kills 5 --cuts 20 --api-restarts 1 --etcd-restarts 0 --handovers 1 --driver-restarts 1
+  npm run chaos -- --seed 7 --minutes 5                # another order, as much as fits
+  npm run -s chaos -- -o json > result.json
+
+Exit code: 0 when all faults were inflicted and nothing is violated, 1 when not, 2 when a flag is wrong.
+The programs are built once from pinned Go modules (Go 1.26 or newer), or taken from KUBEBUILDER_ASSETS.
+`;
+
+export type Parsed =
+  | { readonly kind: "run"; readonly options: ChaosOptions; readonly output: Output }
+  | { readonly kind: "help" }
+  | { readonly kind: "wrong"; readonly why: string };
+
+export function parseOptions(args: readonly string[]): Parsed {
+  try {
+    const strings = Object.fromEntries(flagNames.map((flag) => [flag, { type: "string" as const }]));
+    const more = {
+      logs: { type: "string" },
+      output: { type: "string", short: "o" },
+      help: { type: "boolean", short: "h" },
+    } as const;
+    const { values } = parseArgs({ args: [...args], options: { ...strings, ...more } });
+    if (values.help === true) return { kind: "help" };
+    const number = (flag: Flag): number => numberOf(flag, (values as Record<string, unknown>)[flag]);
+    const output = values.output ?? "text";
+    if (output !== "text" && output !== "json") throw new Error(`--output ${output}: it is text or json`);
+    const options = {
+      seed: number("seed"),
+      minutes: number("minutes"),
+      quietMinutes: number("quiet-minutes"),
+      users: number("users"),
+      kills: number("kills"),
+      cuts: number("cuts"),
+      delays: number("delays"),
+      lostReplies: number("lost-replies"),
+      apiRestarts: number("api-restarts"),
+      etcdRestarts: number("etcd-restarts"),
+      handovers: number("handovers"),
+      driverRestarts: number("driver-restarts"),
+      logs: values.logs ?? "",
+    };
+    return { kind: "run", options, output };
+  } catch (reason) {
+    return { kind: "wrong", why: (reason as Error).message };
+  }
+}
+
+function numberOf(flag: Flag, given: unknown): number {
+  if (given === undefined) return rows[flag].value;
+  if (!/^\d+(\.\d+)?$/.test(String(given)) || (!flag.endsWith("minutes") && !Number.isInteger(Number(given))))
+    throw new Error(`--${flag} ${given}: it is a number, not below zero`);
+  return Number(given);
+}

@@ -1,0 +1,160 @@
+/**
+ * People at work: each has a claim, takes snapshots of it and deletes them in the ways people do, past the proxies, and
+ * tries again when the API server or the driver is away. What they want at the end is written down as they go.
+ */
+import { draftOf } from "../../../src/api/builders.ts";
+import { annotations } from "../../../src/api/names.ts";
+import type { DeletionPolicy } from "../../../src/api/types.ts";
+import { realWorld } from "../../../src/base/world.ts";
+import { createHand, type Hand } from "./hand.ts";
+import { type Stage, secretName } from "./stage.ts";
+import type { Wish, Wishes } from "./wishes.ts";
+
+export interface UserOptions {
+  readonly stage: Stage;
+  readonly wishes: Wishes;
+  readonly number: number;
+  readonly dice: () => number;
+  readonly signal: AbortSignal;
+}
+
+/** How many snapshots somebody keeps before older ones go. */
+const keptMax = 8;
+/** A snapshot deleted while it is being cut is as good a case as one that is ready. */
+const hasteMs = { min: 1_200, spread: 1_500 };
+const pauseMs = { min: 150, spread: 900 };
+
+interface Desk extends UserOptions {
+  readonly hand: Hand;
+  readonly kept: Wish[];
+  claim: string;
+  counter: number;
+}
+
+type Deed = (desk: Desk) => Promise<void>;
+
+export async function work(options: UserOptions): Promise<void> {
+  const { stage, signal, dice, wishes } = options;
+  const hand = createHand(stage, wishes);
+  const desk: Desk = { ...options, hand, kept: [], claim: "", counter: 0 };
+  await newClaim(desk);
+  while (!signal.aborted) {
+    const deed = desk.kept.length >= keptMax ? "delete" : drawn(dice());
+    await deeds[deed](desk).catch((reason: Error) => void wishes.complaints.push(`${deed}: ${reason.message}`));
+    wishes.count(deed);
+    await pause(desk, pauseMs, signal);
+  }
+}
+
+const named = (desk: Desk, prefix: string): string => {
+  desk.counter += 1;
+  return `${prefix}-${desk.number}-${desk.counter}`;
+};
+
+const pause = ({ dice }: Desk, ms: { min: number; spread: number }, signal?: AbortSignal): Promise<void> =>
+  realWorld.sleep(ms.min + dice() * ms.spread, signal).catch(() => undefined);
+
+function taken({ kept, dice }: Desk): Wish | undefined {
+  const index = Math.floor(dice() * kept.length);
+  return kept.splice(index, 1)[0];
+}
+
+async function keep(desk: Desk, policy: DeletionPolicy = "Delete"): Promise<Wish> {
+  const wish = await desk.hand.take(named(desk, "kept"), desk.claim, policy);
+  desk.kept.push(wish);
+  return wish;
+}
+
+async function newClaim(desk: Desk): Promise<void> {
+  const claim = named(desk, "claim");
+  await desk.hand.claim(claim);
+  desk.claim = claim;
+}
+
+/** A snapshot cut by hand at the driver, or one that was let go before, brought into the cluster. */
+async function adopt(desk: Desk): Promise<void> {
+  const { hand, wishes, stage, dice } = desk;
+  const handle = (dice() < 0.5 ? wishes.takeBack() : undefined) ?? (await hand.cut(named(desk, "by-hand"), desk.claim));
+  const name = named(desk, "adopted");
+  const policy: DeletionPolicy = dice() < 0.7 ? "Delete" : "Retain";
+  const { driver, namespace } = stage.furniture;
+  const content = draftOf(
+    "VolumeSnapshotContent",
+    {
+      name,
+      annotations: { [annotations.deletionSecretName]: secretName, [annotations.deletionSecretNamespace]: namespace },
+    },
+    {
+      spec: {
+        driver,
+        deletionPolicy: policy,
+        source: { snapshotHandle: handle },
+        volumeSnapshotRef: { namespace, name },
+      },
+    },
+  );
+  await hand.create("VolumeSnapshotContent", content);
+  desk.kept.push(await hand.want(name, policy, { volumeSnapshotContentName: name }));
+}
+
+const deeds = {
+  keep: async (desk) => void (await keep(desk)),
+  delete: async (desk) => {
+    const wish = taken(desk);
+    if (wish !== undefined) await desk.hand.remove(wish);
+  },
+  hasty: async (desk) => {
+    const wish = await desk.hand.take(named(desk, "hasty"), desk.claim, "Delete");
+    await pause(desk, hasteMs);
+    await desk.hand.remove(wish);
+  },
+  "re-create": async (desk) => {
+    const before = await desk.hand.take(named(desk, "again"), desk.claim, "Delete");
+    await pause(desk, hasteMs);
+    await desk.hand.remove(before);
+    desk.kept.push(await desk.hand.take(before.name, desk.claim, "Delete", before.uid));
+  },
+  retain: async (desk) => {
+    const wish = await desk.hand.take(named(desk, "retained"), desk.claim, "Retain");
+    await desk.hand.untilReady(wish);
+    await desk.hand.remove(wish);
+  },
+  "let go": async ({ wishes, hand }) => {
+    const content = wishes.someRetained();
+    if (content !== undefined) await hand.letGo(content);
+  },
+  "pre-provisioned": adopt,
+  "content first": async (desk) => {
+    const wish = await desk.hand.take(named(desk, "order"), desk.claim, "Delete");
+    await desk.hand.untilReady(wish);
+    await desk.hand.removeContentOf(wish);
+    await desk.hand.remove(wish);
+  },
+  "delete claim": async (desk) => {
+    await desk.hand.untilBegun(await keep(desk));
+    await desk.hand.removeClaim(desk.claim);
+    await newClaim(desk);
+  },
+} as const satisfies Record<string, Deed>;
+
+/** How often each is done, out of a hundred. */
+const weights: readonly (readonly [keyof typeof deeds, number])[] = [
+  ["keep", 20],
+  ["delete", 16],
+  ["hasty", 14],
+  ["re-create", 12],
+  ["retain", 10],
+  ["let go", 6],
+  ["pre-provisioned", 10],
+  ["content first", 6],
+  ["delete claim", 6],
+];
+
+function drawn(lot: number): keyof typeof deeds {
+  let left = lot * 100;
+  for (const [deed, weight] of weights) {
+    left -= weight;
+    if (left < 0) return deed;
+  }
+  return "keep";
+}
