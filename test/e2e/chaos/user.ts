@@ -21,7 +21,7 @@ export interface UserOptions {
 /** How many snapshots somebody keeps before older ones go. */
 const keptMax = 8;
 /** A snapshot deleted while it is being cut is as good a case as one that is ready. */
-const hasteMs = { min: 1_200, spread: 1_500 };
+const hasteMs = { min: 0, spread: 2_500 };
 const pauseMs = { min: 150, spread: 900 };
 
 interface Desk extends UserOptions {
