@@ -1,5 +1,6 @@
 /** One request on one connection. */
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
+import type { Fault } from "../base/fault.ts";
 import type { HttpResponse } from "../base/http.ts";
 import type { Outgoing } from "./call.ts";
 import { cancelledBy } from "./guard.ts";
@@ -9,8 +10,12 @@ import { faultOfFailure, type Reach } from "./transport-fault.ts";
 import type { Pool } from "./transport-pool.ts";
 import { isUrgent } from "./urgent.ts";
 
+/** Asked when the connection is there, just before the first byte: a reason not to send, if there is one. */
+export type Refusal = (request: Outgoing) => Fault | undefined;
+
 export interface Wire {
   readonly target: Target;
+  readonly refusal?: Refusal | undefined;
   readonly pool: Pool;
   readonly responseBytesMax: number;
 }
@@ -38,10 +43,17 @@ export const attempt = (wire: Wire, request: Outgoing, identity: OutgoingHttpHea
 
     signal?.addEventListener("abort", cancel, { once: true });
     call.once("close", () => signal?.removeEventListener("abort", cancel));
+    // A connection may be long in coming, and this process stopped meanwhile: what is not sent yet may have become wrong.
+    const send = (): void => {
+      const refused = wire.refusal?.(request);
+      if (refused !== undefined) return void call.destroy(refused);
+      reached = "sent";
+      call.end(body);
+    };
     call.once("socket", (socket) => {
       isReused = wire.pool.isUsed(socket);
-      if (isReused) reached = "sent";
-      else socket.once("encrypted" in socket ? "secureConnect" : "connect", () => (reached = "sent"));
+      if (isReused) send();
+      else socket.once("encrypted" in socket ? "secureConnect" : "connect", send);
     });
     call.on("error", fail);
     call.once("response", (message) => {
@@ -53,7 +65,6 @@ export const attempt = (wire: Wire, request: Outgoing, identity: OutgoingHttpHea
         answer(streamedBody(message, (reason) => faultOfFailure(reason, wire.target, "sent")));
       else wholeBody(message, wire.responseBytesMax).then(answer, (reason) => resolve(failure(reason, "sent")));
     });
-    call.end(body);
   });
 
 const failure = (reason: unknown, reached: Reach, onReusedSocket = false): Outcome => ({

@@ -126,6 +126,34 @@ test("a request travels with method, path below the server's prefix, headers, id
   );
 });
 
+test("what must not be sent any more when its connection is there is not sent, and says why", async () => {
+  for (const options of [{}, { tls }]) {
+    let leads = true;
+    const refusal = ({ method }: Outgoing) =>
+      method === "GET" || leads ? undefined : new Fault("Aborted", "no longer the leader");
+    let seen = 0;
+    const listener: RequestListener = (_, response) => {
+      seen += 1;
+      response.end();
+    };
+    await between(
+      listener,
+      async (send) => {
+        const connecting = send({ method: "POST", body: "{}" });
+        leads = false; // While the connection is being made.
+        await assert.rejects(connecting, (reason) => isFault(reason, "Aborted") && /no longer/.test(reason.message));
+        assert.equal(seen, 0);
+        await send();
+        await assert.rejects(send({ method: "POST", body: "{}" }), (reason) => isFault(reason, "Aborted"));
+        leads = true;
+        await send({ method: "POST", body: "{}" });
+        assert.equal(seen, 2, "the read, and the write of a leader");
+      },
+      { ...options, transport: { refusal } },
+    );
+  }
+});
+
 test("requests share a connection, and watches do not take it from them", async () => {
   const listener: RequestListener = (request, response) => {
     if (request.url === "/watch") response.write("{}\n");

@@ -9,7 +9,7 @@ import type { Outgoing } from "./call.ts";
 import { type Credential, isSameCredential, type Target } from "./target.ts";
 import { faultOfFailure, unauthenticated } from "./transport-fault.ts";
 import { createPool, isSameTrust, type Pool, type Trust } from "./transport-pool.ts";
-import { attempt, mayReplay, type Wire } from "./transport-send.ts";
+import { attempt, mayReplay, type Refusal, type Wire } from "./transport-send.ts";
 
 export interface Transport {
   readonly handler: Handler;
@@ -20,6 +20,7 @@ export interface Transport {
 export interface TransportOptions {
   readonly socketIdleMsMax?: number | undefined;
   readonly responseBytesMax?: number | undefined;
+  readonly refusal?: Refusal | undefined;
 }
 
 export function createTransport(target: Target, options: TransportOptions = {}): Transport {
@@ -39,7 +40,7 @@ export function createTransport(target: Target, options: TransportOptions = {}):
   };
 
   const exchange = async (request: Outgoing, credential: Credential): Promise<HttpResponse> => {
-    const wire: Wire = { target, pool: await poolFor(credential), responseBytesMax };
+    const wire: Wire = { target, pool: await poolFor(credential), responseBytesMax, refusal: options.refusal };
     const identity = credential.headers as OutgoingHttpHeaders;
     const first = await attempt(wire, request, identity);
     if (first.kind === "answer") return first.response;

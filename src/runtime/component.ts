@@ -13,6 +13,7 @@ import type { KubeObject } from "../api/types.ts";
 import type { Backoff } from "../base/backoff.ts";
 import type { Millis } from "../base/brand.ts";
 import { Fault } from "../base/fault.ts";
+import type { HttpRequest } from "../base/http.ts";
 import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import { uuid } from "../base/world.ts";
@@ -21,11 +22,13 @@ import type { EventRecorder } from "../kube/events.ts";
 import { createEventRecorder } from "../kube/events.ts";
 import type { Leadership } from "../kube/lease.ts";
 import { lead } from "../kube/lease.ts";
+import { isUrgent } from "../kube/urgent.ts";
 import { parseAddress } from "./address.ts";
 import type { CommandContext } from "./command.ts";
 import type { ComponentFlags } from "./common-flags.ts";
 import type { Connection } from "./connect.ts";
 import { connect } from "./connect.ts";
+import { notLeading } from "./hands.ts";
 import { createLog } from "./log.ts";
 import { queueObserver, requestMeasure } from "./measure.ts";
 import type { Metrics } from "./metrics.ts";
@@ -90,7 +93,7 @@ export async function runComponent(input: ComponentInput, spec: ComponentSpec): 
   try {
     const server = await serveStatus(input, metrics, state, log);
     if (server !== undefined) closers.push(() => server.close());
-    const connection = await connectFor(input, spec, metrics, log);
+    const connection = await connectFor(input, spec, metrics, log, state);
     closers.push(connection.close);
     const recordAs = (source: string): EventRecorder["record"] => {
       const events = createEventRecorder({ api: connection.api, world, log, component: source, host: hostname() });
@@ -157,7 +160,20 @@ const firstProblem = (checks: Readonly<Record<string, Check>>): string | undefin
   return undefined;
 };
 
-const connectFor = (input: ComponentInput, spec: ComponentSpec, metrics: Metrics, log: Log): Promise<Connection> =>
+/** What only the leader may send: neither what is read, nor the election itself, nor events of what was done before. */
+const isWork = ({ method, path }: HttpRequest): boolean =>
+  method !== "GET" && !isUrgent(path) && !/\/events(\/|\?|$)/.test(path);
+
+const isLeading = ({ leaderElection }: ComponentFlags, { leadership }: State): boolean =>
+  leaderElection ? leadership?.stillLeading() === true : true;
+
+const connectFor = (
+  input: ComponentInput,
+  spec: ComponentSpec,
+  metrics: Metrics,
+  log: Log,
+  state: State,
+): Promise<Connection> =>
   connect({
     flags: input.options,
     kinds: spec.kinds,
@@ -168,6 +184,7 @@ const connectFor = (input: ComponentInput, spec: ComponentSpec, metrics: Metrics
     log,
     signal: input.signal,
     measure: requestMeasure(metrics),
+    refusal: (request) => (isWork(request) && !isLeading(input.options, state) ? notLeading() : undefined),
   });
 
 const contextOf = (
@@ -186,7 +203,7 @@ const contextOf = (
   backoff: { startMs: options.retryIntervalStart, maxMs: options.retryIntervalMax },
   resyncMs: options.resyncPeriod,
   signal,
-  leading: () => (options.leaderElection ? state.leadership?.stillLeading() === true : true),
+  leading: () => isLeading(options, state),
   recordAs,
   observer: (queue) => queueObserver(metrics, queue),
 });

@@ -19,6 +19,7 @@ import { loadConfig } from "../kube/config.ts";
 import { chooseVersions } from "../kube/discovery.ts";
 import type { Target } from "../kube/target.ts";
 import { createTransport } from "../kube/transport.ts";
+import type { Refusal } from "../kube/transport-send.ts";
 import type { Environment } from "./flags.ts";
 
 export interface ConnectOptions {
@@ -38,6 +39,7 @@ export interface ConnectOptions {
   readonly log: Log;
   readonly signal: AbortSignal;
   readonly measure?: ((host: string) => Measure) | undefined;
+  readonly refusal?: Refusal | undefined;
 }
 
 export interface Connection {
@@ -54,7 +56,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
     environment,
     world,
   });
-  const transport = createTransport(target);
+  const transport = createTransport(target, { refusal: options.refusal });
   const clientOptions = {
     handler: transport.handler,
     world,

@@ -37,7 +37,7 @@ export interface Result {
 
 export type Tell = (line: string) => void;
 
-const baselineProbes = 5;
+const baselineProbes = 3;
 const restMs = { min: 100, spread: 900 };
 
 export async function runChaos(options: ChaosOptions, tell: Tell): Promise<Result> {

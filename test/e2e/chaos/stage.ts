@@ -34,11 +34,14 @@ export const secretName = "storage-password";
 const namespace = "default";
 const patienceMs = 180_000;
 
-/** Short, so that a handover takes seconds; every other flag that bears on behaviour has its default. */
+/**
+ * Short, so that a handover takes seconds, and far enough apart that a request of the old leader which is on its way arrives
+ * before the new one begins, also on a busy machine. Every other flag that bears on behaviour has its default.
+ */
 const election = [
   "--leader-election",
-  "--leader-election-lease-duration=4s",
-  "--leader-election-renew-deadline=3s",
+  "--leader-election-lease-duration=5s",
+  "--leader-election-renew-deadline=2500ms",
   "--leader-election-retry-period=500ms",
   `--leader-election-namespace=${namespace}`,
 ];
