@@ -3,12 +3,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Replica } from "./replica.ts";
 import type { Stage } from "./stage.ts";
 
-export interface NetworkCounts {
-  cuts: number;
-  delays: number;
-  lostReplies: number;
-}
-
 export interface Network {
   /** Returns how many watches were cut, which is none while the replica has none open. */
   cutWatches(): number;
