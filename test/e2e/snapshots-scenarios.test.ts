@@ -248,6 +248,31 @@ describe("scenario", () => {
     await assertNothingLeft();
   });
 
+  test("a driver that cannot list its snapshots is trusted: the handle that an administrator gives is taken as it is", async () => {
+    const listless = await startOddDriver(place.instance.folder, { driver: "listless.example.com", canList: false });
+    const there = await standFor(place, place.connection, listless);
+    const spec = {
+      deletionPolicy: "Delete" as const,
+      driver: listless.driver,
+      source: { snapshotHandle: "from-elsewhere" },
+      volumeSnapshotRef: { namespace, name: "trusted" },
+    };
+    const content = draftOf("VolumeSnapshotContent", { name: "trusted" }, { spec });
+    await stand.furniture.client.create("VolumeSnapshotContent", content);
+    const source = { volumeSnapshotContentName: "trusted" };
+    const snapshot = draftOf("VolumeSnapshot", { namespace, name: "trusted" }, { spec: { source } });
+    await stand.furniture.client.create("VolumeSnapshot", snapshot);
+    const { status } = await there.untilReady("trusted");
+    assert.ok(status?.creationTime !== undefined);
+    await there.remove("trusted");
+    assert.deepEqual(
+      [listless.askedToList.length, listless.askedToDelete.map(({ snapshotId }) => snapshotId)],
+      [0, ["from-elsewhere"]],
+    );
+    there.furniture.csi.close();
+    await listless.close();
+  });
+
   test("metrics-handler-blocks: scrapers that never finish asking hold up no snapshot", async () => {
     const scrapers = Array.from({ length: 50 }, () => dial(port, "127.0.0.1"));
     for (const scraper of scrapers) scraper.on("error", () => undefined).write("GET /metrics HTTP/1.1\r\n");

@@ -69,15 +69,21 @@ for (const [driver, ground] of scenes)
       await stand.furniture.csi.controller.deleteSnapshot({ snapshotId: content.status?.snapshotHandle ?? "" });
     });
 
-    test("policy-flip-delete-retain-delete: the policy at the moment of deletion counts", async () => {
+    test("policy-flip-delete-retain-delete: the policy at the moment of deletion counts, of the snapshot and of the content", async () => {
       await aBoundClaim(stand.furniture, "flip");
       await stand.take("flip", "flip", stand.classes.delete);
       await stand.untilReady("flip");
       const content = await stand.contentOf("flip");
       const ref = { kind: "VolumeSnapshotContent", name: content.metadata.name } as const;
-      for (const deletionPolicy of ["Retain", "Delete"])
-        await stand.furniture.client.patch(ref, { type: "merge", body: { spec: { deletionPolicy } } });
+      const flipTo = (deletionPolicy: "Delete" | "Retain") =>
+        stand.furniture.client.patch(ref, { type: "merge", body: { spec: { deletionPolicy } } });
+      await flipTo("Retain");
       await stand.remove("flip");
+      const { metadata } = await stand.furniture.client.get(ref);
+      assert.equal(metadata.deletionTimestamp, undefined);
+      assert.ok((await stand.handles()).includes(content.status?.snapshotHandle ?? "none"));
+      await flipTo("Delete");
+      await stand.furniture.client.delete(ref);
       await stand.untilGone(ref);
       assert.ok(!(await stand.handles()).includes(content.status?.snapshotHandle ?? "none"));
     });

@@ -409,6 +409,12 @@ test("the content is born with its finalizer, its uid-bound name, its secret and
   });
 });
 
+test("where volume modes may be converted, the content says nothing of the volume's mode", () => {
+  const create = planSnapshot(aView({ keepsVolumeMode: false })).actions.find((action) => action.kind === "create");
+  assert.ok(create !== undefined);
+  assert.ok(!("sourceVolumeMode" in (create.object as ReturnType<typeof aContent>).spec));
+});
+
 test("a pre-provisioned content gets the snapshot's uid and class, and nothing else of its spec changes", () => {
   const content = aContent({
     metadata: { name: "old", finalizers: ["x/keep"] },

@@ -38,9 +38,16 @@ export interface OddDriver extends Driver {
   close(): Promise<void>;
 }
 
-const abilities = [Can.CREATE_DELETE_VOLUME, Can.CREATE_DELETE_SNAPSHOT, Can.LIST_SNAPSHOTS];
+const abilities = [Can.CREATE_DELETE_VOLUME, Can.CREATE_DELETE_SNAPSHOT];
 
-export async function startOddDriver(folder: string, driver = "odd.example.com"): Promise<OddDriver> {
+export interface OddDriverOptions {
+  readonly driver?: string;
+  /** Whether it can be asked what snapshots it has. */
+  readonly canList?: boolean;
+}
+
+export async function startOddDriver(folder: string, options: OddDriverOptions = {}): Promise<OddDriver> {
+  const { driver = "odd.example.com", canList = true } = options;
   mkdirSync(join(folder, driver), { recursive: true });
   const socket = join(folder, driver, "csi.sock");
   const stop = new AbortController();
@@ -60,7 +67,9 @@ export async function startOddDriver(folder: string, driver = "odd.example.com")
     }),
     serve(Controller, {
       controllerGetCapabilities: () => ({
-        capabilities: abilities.map((type) => ({ type: { case: "rpc" as const, value: { type } } })),
+        capabilities: [...abilities, ...(canList ? [Can.LIST_SNAPSHOTS] : [])].map((type) => ({
+          type: { case: "rpc" as const, value: { type } },
+        })),
       }),
       createVolume: ({ name }) => ({ volume: { volumeId: name, capacityBytes: 2n ** 20n } }),
       createSnapshot(request) {
