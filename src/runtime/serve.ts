@@ -9,7 +9,9 @@ import { createServer as createHttpServer } from "node:http";
 import type { Server as HttpsServer, ServerOptions } from "node:https";
 import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { Fault, faults } from "../base/fault.ts";
+import type { Duplex } from "node:stream";
+import type { Millis } from "../base/brand.ts";
+import { Fault } from "../base/fault.ts";
 import type { Body, Handler, HttpRequest, HttpResponse } from "../base/http.ts";
 import { isStream } from "../base/http.ts";
 import { limits } from "../base/limits.ts";
@@ -17,12 +19,20 @@ import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import type { Address } from "./address.ts";
 import { printAddress } from "./address.ts";
+import { createMalformedListener, refusal } from "./serve-refusal.ts";
 
 export interface ServeOptions {
   readonly address: Address;
   readonly log: Log;
   readonly world: Pick<World, "sleep">;
   readonly requestBytesMax?: number | undefined;
+  /** How long a client may take to send its headers, and all of a request. */
+  readonly patience?: Patience | undefined;
+}
+
+interface Patience {
+  readonly headersMsMax: Millis;
+  readonly requestMsMax: Millis;
 }
 
 export interface Server {
@@ -46,24 +56,28 @@ export interface TlsServer extends Server {
   renew(identity: TlsIdentity): void;
 }
 
-const socketOptions = {
-  headersTimeout: limits.serveHeadersMsMax,
-  requestTimeout: limits.serveRequestMsMax,
-  keepAliveTimeout: limits.serveIdleMsMax,
-  maxHeaderSize: limits.serveHeaderBytesMax,
-  noDelay: true,
-} as const;
+const usualPatience = { headersMsMax: limits.serveHeadersMsMax, requestMsMax: limits.serveRequestMsMax } as const;
+
+const socketOptions = ({ patience = usualPatience }: ServeOptions) =>
+  ({
+    headersTimeout: patience.headersMsMax,
+    requestTimeout: patience.requestMsMax,
+    connectionsCheckingInterval: patience.headersMsMax / 2,
+    keepAliveTimeout: limits.serveIdleMsMax,
+    maxHeaderSize: limits.serveHeaderBytesMax,
+    noDelay: true,
+  }) as const;
 
 const closeMsMax = 5_000;
 
 export const overHttp = (handler: Handler, options: ServeOptions): Promise<Server> => {
   const requests = createRequests(handler, options);
-  return listening(createHttpServer(socketOptions, requests.listener), "http", requests, options);
+  return listening(createHttpServer(socketOptions(options), requests.listener), "http", requests, options);
 };
 
 export async function overHttps(handler: Handler, identity: TlsIdentity, options: ServeOptions): Promise<TlsServer> {
   const requests = createRequests(handler, options);
-  const server = createHttpsServer({ ...socketOptions, ...contextOf(identity) }, requests.listener);
+  const server = createHttpsServer({ ...socketOptions(options), ...contextOf(identity) }, requests.listener);
   return {
     ...(await listening(server, "https", requests, options)),
     renew: (next) => server.setSecureContext(contextOf(next)),
@@ -84,6 +98,7 @@ async function listening(
   { address, world, log }: ServeOptions,
 ): Promise<Server> {
   server.maxConnections = limits.serveConnectionsMax;
+  server.on("clientError", requests.malformed);
   await new Promise<void>((resolve, reject) => {
     server.once("error", (reason: NodeJS.ErrnoException) => reject(cannotListen(address, reason)));
     server.listen(address.port, address.host, resolve);
@@ -123,6 +138,8 @@ const cannotListen = (address: Address, reason: NodeJS.ErrnoException): Fault =>
 
 interface Requests {
   readonly listener: RequestListener;
+  /** For what is no request. */
+  readonly malformed: (error: Error, socket: Duplex) => void;
   /** From now on every answer closes its connection, and streams are told to end. */
   stop(): void;
 }
@@ -133,11 +150,14 @@ function createRequests(
 ): Requests {
   /** Answers without an end of their own: the server's end is theirs. */
   const streaming = new Set<AbortController>();
+  const malformed = createMalformedListener();
   let stopping = false;
 
   const respond = async (incoming: IncomingMessage, outgoing: ServerResponse, body: Body): Promise<void> => {
     const gone = new AbortController();
+    const answered = malformed.answers(incoming);
     outgoing.once("close", () => {
+      answered();
       streaming.delete(gone);
       // A stream had promised to keep its connection before we knew that we would stop.
       if (stopping) incoming.socket.end();
@@ -177,6 +197,7 @@ function createRequests(
 
   return {
     listener,
+    malformed: malformed.listener,
     stop() {
       stopping = true;
       for (const stream of streaming) stream.abort(shuttingDown());
@@ -191,8 +212,11 @@ function receive(incoming: IncomingMessage, bytesMax: number, whole: (body: Body
   let bytes = 0;
   incoming.on("data", (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > bytesMax) return;
-    if (first === undefined) first = chunk;
+    if (bytes > bytesMax) {
+      // The rest is read, so that the refusal can be; none of it is kept.
+      first = undefined;
+      more.length = 0;
+    } else if (first === undefined) first = chunk;
     else more.push(chunk);
   });
   incoming.on("end", () => {
@@ -246,11 +270,4 @@ function tooLarge(incoming: IncomingMessage, outgoing: ServerResponse, bytesMax:
   outgoing.shouldKeepAlive = false;
   const response = refusal(new Fault("TooLarge", `the body is larger than ${bytesMax} bytes`));
   sendWhole(incoming, outgoing, response, response.body);
-}
-
-/** In the form Kubernetes' clients read; anybody else reads it as well. */
-function refusal(fault: Fault): HttpResponse & { readonly body: Body } {
-  const { http, reason } = faults[fault.code];
-  const status = { kind: "Status", apiVersion: "v1", status: "Failure", message: fault.message, reason, code: http };
-  return { status: http, headers: { "content-type": "application/json" }, body: `${JSON.stringify(status)}\n` };
 }
