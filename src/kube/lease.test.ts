@@ -73,6 +73,26 @@ test("a renewal is one update and nothing else", async () => {
   assert.equal(kube.calls.length, 10);
 });
 
+test("a renewal after one that failed reads the lease first, and that is told", async () => {
+  const world = createVirtualWorld();
+  let failures = 0;
+  let slow = 0;
+  const kube = createFakeKube(({ verb }, when) => {
+    if (verb === "replace" && when === "before" && failures-- > 0) throw new Fault("Lost", "cut off");
+  });
+  const stop = new AbortController();
+  const options = { api: kube, world, log: silent, namespace: "apps", name: "leader", identity: "one", ...times };
+  void lead({ ...options, signal: stop.signal, onSlowRenewal: () => void slow++ }, ({ signal }) =>
+    untilAborted(signal),
+  );
+  await world.advance(20_000);
+  assert.equal(slow, 0);
+  failures = 1;
+  await world.advance(20_000);
+  assert.equal(slow, 1);
+  stop.abort();
+});
+
 test("a candidate follows a dead leader within lease duration and two seconds, and not before the lease runs out", async () => {
   for (let seed = 1; seed <= 20; seed++) {
     const [kube, world] = [createFakeKube(), createVirtualWorld(seed)];

@@ -32,6 +32,8 @@ export interface ElectionOptions {
   readonly retryPeriodMs: Millis;
   /** Aborts to stop: the work is told, then the lease released. */
   readonly signal: AbortSignal;
+  /** Called when a renewal takes two requests, because the lease had to be read first. */
+  onSlowRenewal?(): void;
 }
 
 export interface Leadership {
@@ -74,7 +76,8 @@ function checkTimes({ leaseDurationMs, renewDeadlineMs, retryPeriodMs }: Electio
 type Lock = ReturnType<typeof createLock>;
 
 /** The lease on the server, seen and written by us. Remembers what it read, so that a renewal is one request. */
-function createLock({ api, world, namespace, name, identity, labels = {}, leaseDurationMs }: ElectionOptions) {
+function createLock(options: ElectionOptions) {
+  const { api, world, namespace, name, identity, labels = {}, leaseDurationMs } = options;
   let observation: Observation | undefined;
   let isFresh = false;
 
@@ -100,8 +103,10 @@ function createLock({ api, world, namespace, name, identity, labels = {}, leaseD
   return {
     /** Does the next step, which is reported; "wait" means that another one leads. */
     attempt: async (signal: AbortSignal): Promise<LeaseStep> => {
-      if (!isFresh || step().kind === "wait") await read(signal);
+      const mustLook = !isFresh || step().kind === "wait";
+      if (mustLook) await read(signal);
       const next = step();
+      if (mustLook && next.kind === "renew") options.onSlowRenewal?.();
       const claim = { identity, labels, durationMs: leaseDurationMs, now: world.now() };
       if (next.kind === "create")
         await write(() => api.create("Lease", createdLease(namespace, name, claim), { signal }));

@@ -224,7 +224,7 @@ async function leadAndRun(
   log: Log,
 ): Promise<void> {
   if (!options.leaderElection) return component.run(signal);
-  const { status } = metrics.instruments(leaderMetrics);
+  const { status, slow } = metrics.instruments(leaderMetrics);
   const labels = { name: component.leaseName };
   status.set(labels, 0);
   const end = await lead(
@@ -241,6 +241,7 @@ async function leadAndRun(
       renewDeadlineMs: options.leaderElectionRenewDeadline,
       retryPeriodMs: options.leaderElectionRetryPeriod,
       signal,
+      onSlowRenewal: () => slow.add(labels),
     },
     (leadership) => {
       state.leadership = leadership;

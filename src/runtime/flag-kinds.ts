@@ -160,7 +160,7 @@ export type Gates = Readonly<Record<string, boolean>>;
 
 /**
  * `Name=true,Other=false`, laid over the defaults. A name outside of `known` is refused, except those of `ignored`:
- * gates that the replaced program knew and that mean nothing here.
+ * gates that the replaced program knew and that mean nothing here. Those given come out too, so that somebody can say so.
  */
 export const featureGates = <T extends Gates>(
   known: T,
@@ -171,7 +171,7 @@ export const featureGates = <T extends Gates>(
   ...row,
   default: known,
   type: "name=bool,…",
-  expects: `gates written like Name=true,Other=false, each one of ${[...Object.keys(known), ...ignored].join(", ")}`,
+  expects: `gates written like Name=true,Other=false, each one of ${Object.keys(known).join(", ")}${ignored.length > 0 ? ` (or one of ${ignored.length} that are accepted and ignored)` : ""}`,
   read: (given, before = known) => {
     const pairs = pairsOf(given, "=");
     if (pairs === undefined) return undefined;
@@ -179,7 +179,7 @@ export const featureGates = <T extends Gates>(
     for (const [name, word] of pairs) {
       const value = bools[word.toLowerCase()];
       if (value === undefined || !(Object.hasOwn(known, name) || ignored.includes(name))) return undefined;
-      if (Object.hasOwn(known, name)) merged[name] = value;
+      merged[name] = value;
     }
     return merged as { readonly [K in keyof T]: boolean };
   },

@@ -61,7 +61,7 @@ const accepted: readonly { argv: readonly string[]; gives: Partial<ReturnType<ty
   { argv: ["--log_dir=/tmp"], gives: { logDir: "/tmp" } },
   {
     argv: ["--feature-gates=Groups=true,WatchListClient=false"],
-    gives: { featureGates: { Groups: true, Release: true } },
+    gives: { featureGates: { Groups: true, Release: true, WatchListClient: false } as never },
   },
   {
     argv: ["--feature-gates=Groups=true", "--feature-gates=Release=false"],
@@ -128,12 +128,12 @@ const refused: readonly { argv: readonly string[]; gives: string }[] = [
   {
     argv: ["--feature-gates=Grups=true"],
     gives:
-      '--feature-gates: "Grups=true" is not valid: expected gates written like Name=true,Other=false, each one of Groups, Release, WatchListClient; for example --feature-gates=Groups=false,Release=true',
+      '--feature-gates: "Grups=true" is not valid: expected gates written like Name=true,Other=false, each one of Groups, Release (or one of 1 that are accepted and ignored); for example --feature-gates=Groups=false,Release=true',
   },
   {
     argv: ["--feature-gates=Groups=on"],
     gives:
-      '--feature-gates: "Groups=on" is not valid: expected gates written like Name=true,Other=false, each one of Groups, Release, WatchListClient; for example --feature-gates=Groups=false,Release=true',
+      '--feature-gates: "Groups=on" is not valid: expected gates written like Name=true,Other=false, each one of Groups, Release (or one of 1 that are accepted and ignored); for example --feature-gates=Groups=false,Release=true',
   },
   {
     argv: ["--timeout"],

@@ -161,4 +161,10 @@ export const leaderMetrics = {
     help: "1 while this process holds the lease, else 0.",
     labels: ["name"],
   },
+  slow: {
+    type: "counter",
+    name: "leader_election_slowpath_total",
+    help: "Renewals of the lease that took two requests, because the one before had failed and the lease had to be read first.",
+    labels: ["name"],
+  },
 } as const satisfies MetricTable;

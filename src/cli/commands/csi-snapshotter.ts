@@ -8,7 +8,8 @@ import { createCsiClient } from "../../csi/client.ts";
 import { defineCommand } from "../../runtime/command.ts";
 import { checkComponent, componentFlags } from "../../runtime/common-flags.ts";
 import { type Component, type ComponentContext, runComponent } from "../../runtime/component.ts";
-import { bool, duration, featureGates, integer, type Options, text } from "../../runtime/flag-kinds.ts";
+import { bool, duration, integer, type Options, text } from "../../runtime/flag-kinds.ts";
+import { tellIdleGates, upstreamGates } from "./upstream-gates.ts";
 
 const name = "csi-snapshotter";
 const group = { group: "Snapshots" } as const;
@@ -46,7 +47,7 @@ const flags = {
     help: "Serve only contents labelled with this node, which NODE_NAME names.",
   }),
   nodeName: text({ ...group, default: "", environment: "NODE_NAME", hidden: true, help: "The node this runs on." }),
-  featureGates: featureGates({ CSIVolumeGroupSnapshot: false }, { ...group, ignored: ["ReleaseLeaderElectionOnExit"] }),
+  featureGates: upstreamGates(group),
 } as const;
 
 export const command = defineCommand({
@@ -104,8 +105,7 @@ async function start(context: ComponentContext, options: Options<typeof flags>):
       `driver ${driver} at ${options.csiAddress} does not take snapshots (no CREATE_DELETE_SNAPSHOT): do not run a csi-snapshotter beside it`,
     );
   log.info("driver is ready", { driver });
-  if (options.featureGates.CSIVolumeGroupSnapshot)
-    log.warn("group snapshots are not served yet: this gate does nothing");
+  tellIdleGates(options.featureGates, log);
   const sidecar = createCsiSnapshotter({
     ...context,
     record: context.recordAs(`${name} ${driver}`),

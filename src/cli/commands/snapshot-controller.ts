@@ -7,7 +7,8 @@ import { createNodeFinder } from "../../components/snapshot-controller/nodes.ts"
 import { defineCommand } from "../../runtime/command.ts";
 import { checkComponent, componentFlags } from "../../runtime/common-flags.ts";
 import { type ComponentContext, runComponent } from "../../runtime/component.ts";
-import { bool, duration, featureGates as gates, integer } from "../../runtime/flag-kinds.ts";
+import { bool, duration, type Gates, integer } from "../../runtime/flag-kinds.ts";
+import { tellIdleGates, upstreamGates } from "./upstream-gates.ts";
 
 const name = "snapshot-controller";
 const group = { group: "Snapshots" } as const;
@@ -39,7 +40,7 @@ export const command = defineCommand({
       min: 1_000,
       help: "How long to wait for the API server and the snapshot CRDs at start.",
     }),
-    featureGates: gates({ CSIVolumeGroupSnapshot: false }, { ...group, ignored: ["ReleaseLeaderElectionOnExit"] }),
+    featureGates: upstreamGates(group),
   },
   metrics: snapshotMetrics,
   examples: [
@@ -71,13 +72,13 @@ export const command = defineCommand({
 interface Options {
   readonly enableDistributedSnapshotting: boolean;
   readonly preventVolumeModeConversion: boolean;
-  readonly featureGates: { readonly CSIVolumeGroupSnapshot: boolean };
+  readonly featureGates: Gates;
 }
 
 function start(context: ComponentContext, given: Options) {
   const { api, world, log, metrics } = context;
   const { enableDistributedSnapshotting, preventVolumeModeConversion, featureGates } = given;
-  if (featureGates.CSIVolumeGroupSnapshot) log.warn("group snapshots are not served yet: this gate does nothing");
+  tellIdleGates(featureGates, log);
   const nodes = enableDistributedSnapshotting ? createNodeFinder(api, { world, log }) : undefined;
   const options = { preventVolumeModeConversion, nodeOf: nodes?.nodeOf ?? (() => undefined) };
   const controller = createSnapshotController({ ...context, options, record: context.recordAs(name) });

@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Log } from "../../base/log.ts";
+import { tellIdleGates, upstreamGates } from "./upstream-gates.ts";
+
+const { read } = upstreamGates({ group: "x" });
+const rows: readonly [given: string, gives: ReturnType<typeof read> | object][] = [
+  ["CSIVolumeGroupSnapshot=true", { CSIVolumeGroupSnapshot: true }],
+  ["WatchList=false,AllAlpha=true", { CSIVolumeGroupSnapshot: false, WatchList: false, AllAlpha: true }],
+  ["ReleaseLeaderElectionOnExit=true", { CSIVolumeGroupSnapshot: false, ReleaseLeaderElectionOnExit: true }],
+];
+for (const [given, gives] of rows)
+  test(`a gate that upstream knows is accepted: ${given}`, () => assert.deepEqual(read(given, undefined), gives));
+
+for (const given of ["WatchListClient=false", "NoSuch=true", "WatchList", "WatchList=on"])
+  test(`what upstream refuses is refused: ${given}`, () => assert.equal(read(given, undefined), undefined));
+
+test("a gate that does nothing is named in the log", () => {
+  const said: string[] = [];
+  const say = (message: string, fields?: object): void =>
+    void said.push(`${message}${fields === undefined ? "" : ` ${JSON.stringify(fields)}`}`);
+  const log = { info: say, warn: say } as unknown as Log;
+  tellIdleGates({ CSIVolumeGroupSnapshot: false }, log);
+  assert.deepEqual(said, []);
+  tellIdleGates({ CSIVolumeGroupSnapshot: true, WatchList: false }, log);
+  assert.match(said.join("\n"), /group snapshots are not served yet.*\n.*mean nothing here {"gates":\["WatchList"\]}/);
+});
