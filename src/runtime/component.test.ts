@@ -4,6 +4,7 @@ import { get } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { draftOf } from "../api/builders.ts";
 import type { Handler, HttpResponse } from "../base/http.ts";
 import { silent } from "../base/log.ts";
 import { realWorld } from "../base/world.ts";
@@ -216,7 +217,7 @@ const election = [
   "--leader-election-retry-period=20ms",
 ];
 
-test("while another replica leads, the caches are kept but nothing works", async () => {
+test("while another replica leads, the caches are kept but nothing works, and no write leaves the process", async () => {
   lease = {
     apiVersion: "coordination.k8s.io/v1",
     kind: "Lease",
@@ -231,10 +232,12 @@ test("while another replica leads, the caches are kept but nothing works", async
   const { code, ran } = await run({
     argv: election,
     component: { watch },
-    meanwhile: async ({ leading }) => {
+    meanwhile: async ({ api, leading }) => {
       const before = leaseReads;
       await until(() => watched === 1 && leaseReads > before + 2);
       assert.equal(leading(), false);
+      const write = api.create("ConfigMap", draftOf("ConfigMap", { namespace: "team", name: "a" }, {}));
+      await assert.rejects(write, /no longer holds the lease/);
     },
   });
   lease = undefined;

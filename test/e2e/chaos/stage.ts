@@ -40,8 +40,8 @@ const patienceMs = 180_000;
  */
 const election = [
   "--leader-election",
-  "--leader-election-lease-duration=5s",
-  "--leader-election-renew-deadline=2500ms",
+  "--leader-election-lease-duration=6s",
+  "--leader-election-renew-deadline=4s",
   "--leader-election-retry-period=500ms",
   `--leader-election-namespace=${namespace}`,
 ];
