@@ -13,6 +13,8 @@ export const limits = {
   execPluginBytesMax: 2 ** 20,
   retryAfterMsMax: 30_000,
   retryAfterAttemptsMax: 5,
+  /** A timer that rings so late says that the process was stopped. */
+  retryLateMsMax: 2_000,
   watchMsMin: 240_000,
   watchMsMax: 540_000,
   /** kube-apiserver sends a bookmark about once a minute, as soon as it has seen an event of the kind. */

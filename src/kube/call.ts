@@ -70,7 +70,10 @@ export function createCaller({ handler, world, limiter, measure }: CallDeps): Ca
         const waitMs = laterMs(response.status, fault);
         if (waitMs === undefined || attempts >= limits.retryAfterAttemptsMax) throw fault;
         guard.close();
+        const againAt = world.elapsed() + waitMs;
         await world.sleep(waitMs, request.signal).catch(giveUp);
+        // A process that was stopped meanwhile would send what it had decided long ago, perhaps as a leader who is none any more.
+        if (world.elapsed() - againAt > limits.retryLateMsMax) throw fault;
       } catch (reason) {
         guard.close();
         throw Fault.from(reason);

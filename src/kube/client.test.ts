@@ -318,6 +318,18 @@ test("a busy server is asked again when it says so, for a bounded number of time
   assert.equal(hopeless.asked.length, 5);
 });
 
+test("who was stopped while waiting to be asked again decides anew instead of sending what it had decided", async () => {
+  const { client, asked, world } = scripted([
+    refusal(503, "ServiceUnavailable", {}, { "retry-after": "1" }),
+    ok(configMap("a")),
+  ]);
+  const created = assert.rejects(client.create("ConfigMap", configMap("a") as never), { code: "Unavailable" });
+  await world.advance(500);
+  world.freeze(60_000);
+  await world.run(created);
+  assert.equal(asked.length, 1);
+});
+
 test("a server that wants an hour is left to the caller's patience", async () => {
   const { client, asked } = scripted([refusal(503, "ServiceUnavailable", {}, { "retry-after": "3600" })]);
   await assert.rejects(

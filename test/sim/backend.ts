@@ -33,6 +33,8 @@ export interface Backend {
   unreadyUntilMs: number;
   /** Names of snapshots it is at work on: CSI asks it to answer ABORTED to further calls about them meanwhile. */
   readonly busy: Set<string>;
+  /** Handles of snapshots whose names it no longer knows: asked for one of them, it cuts again. */
+  readonly nameless: Set<string>;
   /** Puts the secrets it was given into its errors, as rude drivers do. */
   isRude: boolean;
   readonly service: ReturnType<typeof serve<typeof Controller>>;
@@ -66,11 +68,14 @@ export function createBackend(world: World): Backend {
     readyAfterMs: 0,
     unreadyUntilMs: 0,
     busy: new Set(),
+    nameless: new Set(),
     isRude: false,
     service: serve(Controller, {
       createSnapshot({ name, sourceVolumeId, secrets }) {
         rudely(secrets);
-        const existing = [...snapshots.values()].find((snapshot) => snapshot.name === name);
+        const existing = [...snapshots.values()].find(
+          (snapshot) => snapshot.name === name && !backend.nameless.has(snapshot.id),
+        );
         if (existing !== undefined && existing.volumeId !== sourceVolumeId)
           throw new Fault("AlreadyExists", `${name} is of another volume`);
         const snapshot = existing ?? {

@@ -34,12 +34,22 @@ export async function scheduleOf(
   { scenario, allowed = () => true }: SeedOptions = {},
 ): Promise<Schedule> {
   const dice = diceFrom(seed * 7 + 1);
-  const known = scenarios.filter(({ drawn }) => drawn);
-  const drawn = known[Math.floor(dice() * known.length)];
+  const drawn = drawScenario(dice());
   const chosen = scenario ?? drawn;
-  if (chosen === undefined) throw new Error("there are no scenarios");
   const { calls } = await referenceOf(chosen);
   return { scenario: chosen, seed, faults: drawFaults(dice, calls, allowed) };
+}
+
+const weights = scenarios.reduce((sum, { weight }) => sum + weight, 0);
+
+function drawScenario(lot: number): Scenario {
+  let left = lot * weights;
+  const drawn = scenarios.find(({ weight }) => {
+    left -= weight;
+    return left < 0;
+  });
+  if (drawn === undefined) throw new Error("there are no scenarios");
+  return drawn;
 }
 
 /** Runs it, and compares its end with that of the same script without faults; users' own changes make another script. */

@@ -12,7 +12,7 @@ import { uuid } from "../../src/base/world.ts";
 import { createClient } from "../../src/kube/client.ts";
 import type { VirtualWorld } from "../virtual-world.ts";
 import { type Backend, createBackend } from "./backend.ts";
-import { type Actor, createRecorder, type Recorder, type WatchedKind, watchedKinds } from "./record.ts";
+import { type Actor, createRecorder, type Recorder, type WatchedKind, type Write, watchedKinds } from "./record.ts";
 import { isGuarded } from "./wire.ts";
 
 export const driver = "disk.example.com";
@@ -36,7 +36,11 @@ export interface Cluster {
   readonly backend: Backend;
   readonly recorder: Recorder;
   readonly user: ReturnType<typeof createClient>;
-  serve(as: { readonly component: Actor; readonly name: string }, request: HttpRequest): Promise<HttpResponse>;
+  serve(
+    as: { readonly component: Actor; readonly name: string },
+    request: HttpRequest,
+    sentMs?: number,
+  ): Promise<HttpResponse>;
   olderList(request: HttpRequest, changes: number): Promise<HttpResponse>;
   /** Removes an object whatever finalizers it has, as kube-apiserver does by a delete that read it before they came. */
   snatch(kind: WatchedKind, key: string): void;
@@ -75,13 +79,13 @@ export function createCluster(world: VirtualWorld, { objects, background }: Clus
   });
   const stopping = new AbortController();
   const events: StoreEvent[] = [];
-  let current: { component: Actor; name: string; request: HttpRequest } | undefined;
+  let current: { component: Actor; name: string; request: HttpRequest; sentMs: number } | undefined;
 
   /** The request now being served wrote it, if it concerns what the request names; else a controller of the server did. */
   const writerOf = ({
     collection,
     now,
-  }: StoreEvent): { actor: Actor; process: string; guarded: boolean; verb: string } => {
+  }: StoreEvent): Pick<Write, "actor" | "process" | "guarded" | "verb" | "sentMs"> => {
     const { name = "" } = now.object.metadata;
     const path = current?.request.path ?? "";
     const [plural] = collection.split("/").slice(-1);
@@ -92,8 +96,9 @@ export function createCluster(world: VirtualWorld, { objects, background }: Clus
           process: current.name,
           guarded: isGuarded(current.request),
           verb: path.includes("/status") ? `${current.request.method} status` : current.request.method,
+          sentMs: current.sentMs,
         }
-      : { actor: "server", process: "server", guarded: true, verb: "server" };
+      : { actor: "server", process: "server", guarded: true, verb: "server", sentMs: world.elapsed() };
   };
   const note = (event: StoreEvent): void => {
     events.push(event);
@@ -104,14 +109,15 @@ export function createCluster(world: VirtualWorld, { objects, background }: Clus
       atMs: world.elapsed(),
       kind,
       key: event.key,
+      version: event.now.version,
       ...writerOf(event),
       before: event.before?.object as unknown as KubeObject | undefined,
       after: event.type === "DELETED" ? undefined : (event.now.object as unknown as KubeObject),
     });
   };
 
-  const serve: Cluster["serve"] = async ({ component, name }, request) => {
-    current = { component, name, request };
+  const serve: Cluster["serve"] = async ({ component, name }, request, sentMs = world.elapsed()) => {
+    current = { component, name, request, sentMs };
     try {
       return await server.handler(request);
     } finally {
@@ -161,6 +167,8 @@ export function createCluster(world: VirtualWorld, { objects, background }: Clus
         kind,
         key,
         guarded: true,
+        sentMs: 0,
+        version: now.version,
         before: undefined,
         after: now.object as unknown as KubeObject,
       });

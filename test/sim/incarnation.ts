@@ -16,6 +16,8 @@ export interface Incarnation {
   alive(): boolean;
   kill(): void;
   freeze(ms: number): void;
+  /** From now on its wall clock is so far ahead of the others'. */
+  skew(ms: number): void;
   /** Resolves at once unless it is frozen; then when it thaws. Never resolves for the dead. */
   awake(): Promise<void>;
 }
@@ -28,6 +30,7 @@ export function createIncarnation(component: Actor, name: string, world: Virtual
   const stop = new AbortController();
   const taps = new Set<Tap>();
   let frozenUntilMs = 0;
+  let skewMs = 0;
   const awake = async (): Promise<void> => {
     while (world.elapsed() < frozenUntilMs) await world.sleep(frozenUntilMs - world.elapsed());
     if (stop.signal.aborted) await never();
@@ -40,6 +43,7 @@ export function createIncarnation(component: Actor, name: string, world: Virtual
     awake,
     world: {
       ...world,
+      now: () => world.now() + skewMs,
       sleep: async (ms, signal) => {
         await world.sleep(ms, signal);
         if (world.elapsed() < frozenUntilMs) await awake();
@@ -51,6 +55,9 @@ export function createIncarnation(component: Actor, name: string, world: Virtual
         });
         return () => stop();
       },
+    },
+    skew: (ms) => {
+      skewMs = ms;
     },
     alive: () => !stop.signal.aborted,
     kill: () => {

@@ -2,6 +2,7 @@
 import type { KubeObject } from "../../src/api/types.ts";
 import type { FaultCode } from "../../src/base/fault.ts";
 import type { StoredSnapshot } from "./backend.ts";
+import { createKnowledge, type Knowledge } from "./knowledge.ts";
 
 /** The kinds whose every version is kept. */
 export const watchedKinds = [
@@ -28,6 +29,10 @@ export interface Write {
   readonly key: string;
   /** The request named the version or the incarnation it was decided for. */
   readonly guarded: boolean;
+  /** When the request left its sender. */
+  readonly sentMs: number;
+  /** The version that this write made, also of what it removed. */
+  readonly version: number;
   readonly before: KubeObject | undefined;
   /** Undefined: removed. */
   readonly after: KubeObject | undefined;
@@ -66,16 +71,14 @@ export type Entry = Write | CsiSent | CsiEnded | Note;
 
 export interface Past {
   readonly object: KubeObject;
-  readonly fromMs: number;
-  untilMs: number;
+  readonly version: number;
 }
 
 /** The history so far, and what follows from it. */
 export interface Seen {
   readonly entries: readonly Entry[];
   readonly driver: string;
-  /** How old a cache may be that nobody has tampered with; infinite once watches or lists were tampered with. */
-  lagMs: number;
+  readonly knowledge: Knowledge;
   /** Handles and uids for which the user has taken the responsibility, by force. */
   readonly excused: Set<string>;
   readonly secrets: readonly string[];
@@ -104,24 +107,21 @@ export interface Recorder extends Seen {
   listen(listener: (entry: Entry) => void): void;
 }
 
-/** A watch event is at most so late unless a fault delays it. */
-export const cacheLagMs = 250;
-
 export function createRecorder({ driver, storage, cuts, secrets = [] }: RecordOptions): Recorder {
   const entries: Entry[] = [];
   const byKind = new Map<WatchedKind, Map<string, KubeObject>>(watchedKinds.map((kind) => [kind, new Map()]));
   const pasts = new Map<string, Past[]>();
   const kinds = new Map<WatchedKind, Past[]>(watchedKinds.map((kind) => [kind, []]));
   const calls: CsiSent[] = [];
+  const knowledge = createKnowledge();
   const ends = new Map<number, CsiEnded>();
   let listener: (entry: Entry) => void = () => undefined;
 
-  const write = ({ kind, key, before, after, atMs }: Write): void => {
-    const last = before === undefined ? undefined : pasts.get(before.metadata.uid)?.at(-1);
-    if (last !== undefined) last.untilMs = atMs;
+  const write = ({ kind, key, before, after, version }: Write): void => {
+    knowledge.exists(version, kind, (after ?? before)?.metadata.uid ?? "");
     if (after === undefined) return void byKind.get(kind)?.delete(key);
     byKind.get(kind)?.set(key, after);
-    const past: Past = { object: after, fromMs: atMs, untilMs: Number.POSITIVE_INFINITY };
+    const past: Past = { object: after, version };
     const known = pasts.get(after.metadata.uid);
     if (known === undefined) pasts.set(after.metadata.uid, [past]);
     else known.push(past);
@@ -131,7 +131,7 @@ export function createRecorder({ driver, storage, cuts, secrets = [] }: RecordOp
   return {
     entries,
     driver,
-    lagMs: cacheLagMs,
+    knowledge,
     excused: new Set(),
     secrets,
     calls,

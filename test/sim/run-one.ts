@@ -41,8 +41,6 @@ const silenceMs = { csi: 60_000, watch: 90_000, list: 30_000, get: 30_000, write
 const leaseMs = 20_000;
 /** The bound within which everything must have come to rest after the last fault. */
 const settleMsMax = 300_000;
-/** A run that writes so much runs in a circle: no need to watch it for all of that time. */
-const entriesMax = 4_000;
 const stepMsMin = quietMs;
 const latencyMsMax = 6;
 
@@ -79,9 +77,6 @@ export async function runOne({ scenario, seed, faults, sabotage = {} }: Schedule
     recorder,
     running: () => [...running.values()],
     crash: (incarnation, downMs) => crash(incarnation, downMs),
-    tamper: () => {
-      recorder.lagMs = Number.POSITIVE_INFINITY;
-    },
     slow: (ms) => {
       heldMs = Math.max(heldMs, ms);
     },
@@ -142,6 +137,7 @@ export async function runOne({ scenario, seed, faults, sabotage = {} }: Schedule
     crash,
     serve: cluster.serve,
     olderList: cluster.olderList,
+    knowledge: recorder.knowledge,
   };
   const surroundings: Surroundings = {
     stage,
@@ -170,8 +166,9 @@ export async function runOne({ scenario, seed, faults, sabotage = {} }: Schedule
   const pauseMs = (): number => quietMs + heldMs;
   const restMs = (): number => Math.max(lastActMs, lastFaultMs) + pauseMs() - world.elapsed();
   const isRestless = (): boolean =>
-    recorder.entries.length > entriesMax || (open === 0 && world.elapsed() - lastFaultMs > settleMsMax + pauseMs());
-  const isOver = (): boolean => judge.violations().length > 0 || recorder.entries.length > entriesMax;
+    recorder.entries.length > scenario.entriesMax ||
+    (open === 0 && world.elapsed() - lastFaultMs > settleMsMax + pauseMs());
+  const isOver = (): boolean => judge.violations().length > 0 || recorder.entries.length > scenario.entriesMax;
   while ((restMs() > 0 || open > 0) && judge.violations().length === 0) {
     if (isRestless()) judge.restless();
     else await world.advance(Math.max(restMs(), stepMsMin), isOver);

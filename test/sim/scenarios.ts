@@ -22,8 +22,10 @@ export interface Scenario {
   readonly objects: readonly ApiObject[];
   readonly background: boolean;
   readonly elects: boolean;
-  /** Drawn by seeds; others are run by name only. */
-  readonly drawn: boolean;
+  /** How often seeds draw it, relative to others; 0 is run by name only. */
+  readonly weight: number;
+  /** A run that writes so much runs in a circle. */
+  readonly entriesMax: number;
   /** Ends the same whatever happens meanwhile; others depend on when the user acts. */
   readonly repeatable: boolean;
   prepare?(backend: Backend): void;
@@ -38,7 +40,8 @@ const scenario = (row: Row): Scenario => ({
   objects: furniture,
   background: false,
   elects: false,
-  drawn: true,
+  weight: 1,
+  entriesMax: 4_000,
   repeatable: true,
   ...row,
 });
@@ -221,7 +224,7 @@ export const scenarios: readonly Scenario[] = [
   }),
   scenario({
     name: "never-ready",
-    drawn: false,
+    weight: 0,
     prepare: (backend) => {
       backend.readyAfterMs = 36_000_000;
     },
@@ -247,7 +250,20 @@ export const scenarios: readonly Scenario[] = [
     },
   }),
   scenario({
+    name: "hundred-at-once",
+    weight: 0.002,
+    entriesMax: 100_000,
+    script: async (user, dice) => {
+      const names = Array.from({ length: 100 }, (_, index) => `number-${index}`);
+      for (const name of names) await user.create("VolumeSnapshot", aSnapshot(name));
+      await user.sleep(Math.floor(dice() * 300));
+      for (const name of names) await user.remove("VolumeSnapshot", `default/${name}`);
+      await user.until((seen) => seen.objects("VolumeSnapshot").size === 0);
+    },
+  }),
+  scenario({
     name: "eight-at-once",
+    weight: 0.4,
     script: async (user, dice) => {
       const names = ["one", "two", "three", "four", "five", "six", "seven", "eight"];
       for (const name of names) await user.create("VolumeSnapshot", aSnapshot(name));
@@ -323,6 +339,7 @@ export const scenarios: readonly Scenario[] = [
   }),
   scenario({
     name: "two-leaders",
+    weight: 0.4,
     elects: true,
     script: async (user) => {
       await take(user);

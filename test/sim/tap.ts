@@ -14,6 +14,8 @@ export interface Tap extends AsyncIterable<Body> {
   hold(ms: number): void;
   /** Nothing comes any more, and nobody says so. */
   silence(): void;
+  /** The next event breaks off in the middle, and the stream ends as if that were all. */
+  breakOff(): void;
 }
 
 export interface TapOptions {
@@ -25,6 +27,8 @@ export interface TapOptions {
   /** Ends the watch at the server. */
   close(): void;
   onEnd(tap: Tap): void;
+  /** The reader has taken it in. */
+  onTaken(text: string): void;
 }
 
 const expired = `${JSON.stringify({
@@ -34,12 +38,14 @@ const expired = `${JSON.stringify({
 
 type Item = { readonly body: Body } | { readonly fault: Fault } | { readonly end: true };
 
-export function createTap(inner: AsyncIterable<Body>, { world, latencyMs, awake, close, onEnd }: TapOptions): Tap {
+export function createTap(inner: AsyncIterable<Body>, options: TapOptions): Tap {
+  const { world, latencyMs, awake, close, onEnd, onTaken } = options;
   const items: Item[] = [];
   let wake: (() => void) | undefined;
   let mode: "open" | "silent" | "over" = "open";
   let copies = 1;
   let heldMs = 0;
+  let isBreaking = false;
 
   const push = (item: Item): void => {
     items.push(item);
@@ -52,6 +58,10 @@ export function createTap(inner: AsyncIterable<Body>, { world, latencyMs, awake,
     close();
     onEnd(tap);
   };
+  const pass = (body: Body): void => {
+    if (isBreaking) breakOff(body);
+    else for (let copy = 0; copy < copies; copy++) push({ body });
+  };
   const pump = async (): Promise<void> => {
     for await (const body of inner) {
       const waitMs = heldMs > 0 ? heldMs : latencyMs();
@@ -59,10 +69,13 @@ export function createTap(inner: AsyncIterable<Body>, { world, latencyMs, awake,
       if (waitMs > 0) await world.sleep(waitMs);
       await awake();
       if (mode === "over") return;
-      if (mode === "silent") continue;
-      for (let copy = 0; copy < copies; copy++) push({ body });
+      if (mode === "open") pass(body);
     }
     if (mode === "open") finish({ end: true });
+  };
+  const breakOff = (body: Body): void => {
+    push({ body: body.slice(0, Math.floor(body.length / 2)) });
+    finish({ end: true });
   };
   async function* read(): AsyncGenerator<Body> {
     try {
@@ -73,8 +86,10 @@ export function createTap(inner: AsyncIterable<Body>, { world, latencyMs, awake,
             wake = resolve;
           });
           wake = undefined;
-        } else if ("body" in item) yield item.body;
-        else if ("fault" in item) throw item.fault;
+        } else if ("body" in item) {
+          if (typeof item.body === "string" && item.body.endsWith("\n")) onTaken(item.body);
+          yield item.body;
+        } else if ("fault" in item) throw item.fault;
         else return;
       }
     } finally {
@@ -94,6 +109,9 @@ export function createTap(inner: AsyncIterable<Body>, { world, latencyMs, awake,
     },
     hold: (ms) => {
       heldMs = ms;
+    },
+    breakOff: () => {
+      isBreaking = true;
     },
     silence: () => {
       if (mode === "open") mode = "silent";

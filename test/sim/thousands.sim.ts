@@ -7,8 +7,10 @@ import { judgeAll } from "./crew.ts";
 import { everySingleFault } from "./exhaustive.ts";
 import { replayCommand } from "./replay.ts";
 import type { Schedule } from "./run-one.ts";
+import { scenarioNamed } from "./scenarios.ts";
 
 const seeds = 1_000;
+const crowdSeeds = 3;
 const singlesMin = 3_500;
 
 async function* randomSchedules(): AsyncGenerator<Schedule> {
@@ -34,6 +36,16 @@ async function allHold(schedules: AsyncGenerator<Schedule>): Promise<number> {
 
 test(`${seeds} random schedules break no promise`, async () => {
   assert.equal(await allHold(randomSchedules()), seeds);
+});
+
+async function* crowds(): AsyncGenerator<Schedule> {
+  const scenario = scenarioNamed("hundred-at-once");
+  yield { scenario, seed: 1, faults: [] };
+  for (let seed = 1; seed <= crowdSeeds; seed++) yield scheduleOf(seed, { scenario });
+}
+
+test("a hundred snapshots of one claim at once break no promise", async () => {
+  assert.equal(await allHold(crowds()), crowdSeeds + 1);
 });
 
 test("no single fault, at any call of the core scenarios, breaks a promise", async () => {

@@ -15,6 +15,8 @@ export interface Boundary {
 export type Answer =
   | { readonly kind: "http"; readonly status: number; readonly reason: string; readonly retryAfterS?: number }
   | { readonly kind: "code"; readonly code: FaultCode }
+  /** The first half of the true answer. */
+  | { readonly kind: "truncated" }
   /** The connection breaks: no answer. */
   | { readonly kind: "reset" };
 

@@ -4,6 +4,7 @@ import { type Handler, type HttpRequest, type HttpResponse, isStream } from "../
 import { isObject, parse } from "../../src/base/json.ts";
 import type { World } from "../../src/base/world.ts";
 import type { Incarnation } from "./incarnation.ts";
+import type { Knowledge } from "./knowledge.ts";
 import { createTap } from "./tap.ts";
 import type { Answer, Boundary, BoundaryKind, Verdict } from "./verdict.ts";
 
@@ -14,9 +15,10 @@ export interface Stage {
   strike(incarnation: Incarnation, kind: BoundaryKind, text: string): { boundary: Boundary; verdict: Verdict };
   crash(incarnation: Incarnation, downMs: number): void;
   /** Tells the server who writes, for as long as the request is in it. */
-  serve(incarnation: Incarnation, request: HttpRequest): Promise<HttpResponse>;
+  serve(incarnation: Incarnation, request: HttpRequest, sentMs: number): Promise<HttpResponse>;
   /** The list as it was so many changes ago. */
   olderList(request: HttpRequest, changes: number): Promise<HttpResponse>;
+  readonly knowledge: Knowledge;
 }
 
 const never = <T>(): Promise<T> => new Promise(() => undefined);
@@ -27,15 +29,26 @@ export const createWire =
     await incarnation.awake();
     const kind = kindOf(request);
     const { verdict } = stage.strike(incarnation, kind, `${request.method} ${request.path.split("?", 1)[0]}`);
-    return carry(stage, incarnation, verdict, {
-      perform: () => perform(stage, incarnation, request, verdict),
-      answer: (answer) => responseOf(answer),
-    });
+    const { world, knowledge } = stage;
+    const sentMs = world.elapsed();
+    try {
+      const response = await carry(stage, incarnation, verdict, {
+        perform: () => perform(stage, incarnation, request, sentMs, verdict),
+        answer: responseOf,
+      });
+      const isTrue = verdict.answer === undefined;
+      if (isTrue && typeof response.body === "string") knowledge.told(incarnation.name, world.elapsed(), response.body);
+      return response;
+    } finally {
+      const waitsS = verdict.answer?.kind === "http" ? (verdict.answer.retryAfterS ?? 0) : 0;
+      knowledge.answered(incarnation.name, sentMs, world.elapsed() + 1_000 * waitsS);
+    }
   };
 
 export interface Carried<T> {
   perform(): Promise<T>;
-  answer(answer: Answer): T;
+  /** What is answered instead of what was done. */
+  answer(answer: Answer, done: T | undefined): T;
 }
 
 /** One call with everything a verdict can do to it; the same for both lines. */
@@ -57,7 +70,10 @@ export async function carry<T>(
     return never();
   }
   if (verdict.silent) return never();
-  if (verdict.answer !== undefined) result = settledOf(() => answer(verdict.answer as Answer));
+  if (verdict.answer !== undefined) {
+    const done = result !== undefined && "value" in result ? result.value : undefined;
+    result = settledOf(() => answer(verdict.answer as Answer, done));
+  }
   await world.sleep(verdict.replyMs ?? latencyMs());
   await incarnation.awake();
   // The reply is taken in, and everything that follows from it without waiting is done; then the end comes.
@@ -96,11 +112,12 @@ async function perform(
   stage: Stage,
   incarnation: Incarnation,
   request: HttpRequest,
+  sentMs: number,
   { staleBy }: Verdict,
 ): Promise<HttpResponse> {
   if (staleBy !== undefined) return stage.olderList(request, staleBy);
   const closing = new AbortController();
-  const response = await stage.serve(incarnation, { ...request, signal: closing.signal });
+  const response = await stage.serve(incarnation, { ...request, signal: closing.signal }, sentMs);
   if (!isStream(response.body)) return response;
   const tap = createTap(response.body, {
     world: stage.world,
@@ -108,13 +125,16 @@ async function perform(
     awake: incarnation.awake,
     close: () => closing.abort("closed"),
     onEnd: (ended) => void incarnation.taps.delete(ended),
+    onTaken: (text) => stage.knowledge.told(incarnation.name, stage.world.elapsed(), text),
   });
   incarnation.taps.add(tap);
   request.signal?.addEventListener("abort", tap.cut, { once: true });
   return { ...response, body: tap };
 }
 
-function responseOf(answer: Answer): HttpResponse {
+function responseOf(answer: Answer, done: HttpResponse | undefined): HttpResponse {
+  if (answer.kind === "truncated" && typeof done?.body === "string")
+    return { ...done, body: done.body.slice(0, Math.floor(done.body.length / 2)) };
   if (answer.kind !== "http") throw new Fault("Lost", "the connection was cut before the answer was complete");
   const { status: code, reason, retryAfterS } = answer;
   const status = { kind: "Status", apiVersion: "v1", status: "Failure", code, reason, message: `injected ${code}` };

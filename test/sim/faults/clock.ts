@@ -14,4 +14,14 @@ export const clockFaults: readonly FaultRow[] = [
       return pass;
     },
   },
+  {
+    // One machine's clock only: two candidates for a lease then disagree about what time it is.
+    name: "clock-skewed",
+    family: "clock",
+    on: boundaryKinds,
+    strike: ({ incarnation, draw }) => {
+      incarnation.skew(oneOf(draw, [-hourMs, -20_000, 20_000, hourMs]));
+      return pass;
+    },
+  },
 ];

@@ -13,8 +13,6 @@ export interface FaultContext {
   readonly recorder: Recorder;
   running(): readonly Incarnation[];
   crash(incarnation: Incarnation, downMs: number): void;
-  /** From now on caches may be older than the clock suggests. */
-  tamper(): void;
   /** Something may be held for so long before anybody goes on. */
   slow(ms: number): void;
 }

@@ -7,9 +7,8 @@ export const leaderFaults: readonly FaultRow[] = [
     name: "process-paused",
     family: "leader",
     on: boundaryKinds,
-    strike: ({ incarnation, draw, tamper, slow, recorder, world }) => {
+    strike: ({ incarnation, draw, slow, recorder, world }) => {
       const ms = oneOf(draw, [2_000, 12_000, 60_000]);
-      tamper();
       slow(ms);
       recorder.take({
         type: "note",
@@ -27,9 +26,8 @@ export const leaderFaults: readonly FaultRow[] = [
     name: "paused-while-sending",
     family: "leader",
     on: ["write", "csi"],
-    strike: ({ incarnation, tamper, slow, draw }) => {
+    strike: ({ incarnation, slow, draw }) => {
       const ms = oneOf(draw, [2_000, 12_000, 30_000]);
-      tamper();
       slow(ms);
       incarnation.freeze(ms);
       return { effect: true, delayMs: 1 };

@@ -10,6 +10,12 @@ export const replies: readonly FaultRow[] = [
     strike: () => ({ effect: true, answer: { kind: "reset" } }),
   },
   {
+    name: "answer-truncated",
+    family: "reply",
+    on: ["write", "get", "list"],
+    strike: () => ({ effect: true, answer: { kind: "truncated" } }),
+  },
+  {
     name: "request-lost",
     family: "reply",
     on: ["write", "get", "list", "watch", "csi"],

@@ -7,18 +7,14 @@ export const staleness: readonly FaultRow[] = [
     name: "list-from-the-past",
     family: "stale",
     on: ["list"],
-    strike: ({ draw, tamper }) => {
-      tamper();
-      return { effect: true, staleBy: oneOf(draw, [1, 2, 3, 5]), endsOtherwise: true };
-    },
+    strike: ({ draw }) => ({ effect: true, staleBy: oneOf(draw, [1, 2, 3, 5]), endsOtherwise: true }),
   },
   {
     // Cut and expire everything, so that lists follow: other rows of a plan then make them old.
     name: "relist-everything",
     family: "stale",
     on: boundaryKinds,
-    strike: ({ incarnation, tamper }) => {
-      tamper();
+    strike: ({ incarnation }) => {
       for (const tap of incarnation.taps) tap.expire();
       return { effect: true };
     },

@@ -1,4 +1,5 @@
 /** Drivers that are slow to get ready, change their mind about it, or forget what they were doing. */
+import type { VolumeSnapshotContent } from "../../../src/api/types.ts";
 import { pass } from "../verdict.ts";
 import { type FaultRow, oneOf } from "./fault.ts";
 
@@ -27,5 +28,18 @@ export const storageFaults: readonly FaultRow[] = [
     family: "storage",
     on: ["csi"],
     strike: () => ({ effect: false, silent: true }),
+  },
+  {
+    // Of what it has handed over it keeps the handle only. Nobody has a reason to ask for that by name any more.
+    name: "driver-forgets-names",
+    family: "storage",
+    on: ["csi", "write"],
+    strike: ({ backend, recorder }) => {
+      for (const object of recorder.objects("VolumeSnapshotContent").values()) {
+        const { status } = object as VolumeSnapshotContent;
+        if (status?.readyToUse === true && status.snapshotHandle) backend.nameless.add(status.snapshotHandle);
+      }
+      return pass;
+    },
   },
 ];

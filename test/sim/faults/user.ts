@@ -11,7 +11,6 @@ const edits = (name: string, edit: (strike: Strike) => Promise<void>): FaultRow 
   family: "user",
   on: boundaryKinds,
   strike: (strike) => {
-    strike.tamper(); // What they change, a component has not seen yet.
     void edit(strike);
     return pass;
   },

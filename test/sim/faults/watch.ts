@@ -1,4 +1,4 @@
-/** Watches of the component that is calling: cut, expired, doubled, late, or silent. */
+/** Watches of the component that is calling: cut, expired, doubled, late, broken off, or silent. */
 import type { Tap } from "../tap.ts";
 import { boundaryKinds, pass } from "../verdict.ts";
 import { type FaultRow, oneOf, type Strike } from "./fault.ts";
@@ -17,7 +17,6 @@ const onTaps = (name: string, change: (tap: Tap, strike: Strike) => void): Fault
   family: "watch",
   on: boundaryKinds,
   strike: (strike) => {
-    strike.tamper();
     for (const tap of someTaps(strike)) change(tap, strike);
     return pass;
   },
@@ -32,6 +31,7 @@ export const watchFaults: readonly FaultRow[] = [
     slow(ms);
     tap.hold(ms);
   }),
+  onTaps("watch-truncated", (tap) => tap.breakOff()),
   onTaps("watch-silent", (tap, { slow }) => {
     slow(watchSilenceMs);
     tap.silence();

@@ -1,9 +1,24 @@
 /** I-10 to I-14: who belongs to whom, and what may be written where. */
 import { annotations } from "../../../src/api/names.ts";
-import type { KubeObject, PersistentVolume, VolumeSnapshotContent } from "../../../src/api/types.ts";
+import type {
+  KubeObject,
+  PersistentVolume,
+  VolumeSnapshotClass,
+  VolumeSnapshotContent,
+} from "../../../src/api/types.ts";
 import { equal, type JsonObject } from "../../../src/base/json.ts";
 import type { Seen, Write } from "../record.ts";
-import { classesIn, contentIn, handleOf, isOurs, type Monitor, snapshotIn, snapshotsIn, uidInName } from "./monitor.ts";
+import {
+  classesIn,
+  contentIn,
+  handleOf,
+  isOurs,
+  type Monitor,
+  snapshotIn,
+  snapshotsIn,
+  uidInName,
+  versionsKnown,
+} from "./monitor.ts";
 
 const boundTo = (write: Write, seen: Seen): VolumeSnapshotContent | undefined =>
   contentIn(
@@ -90,16 +105,19 @@ const classChoice: Monitor = {
     if (after === undefined || chosen === undefined || before?.spec.volumeSnapshotClassName !== undefined)
       return undefined;
     const driver = driverOfClaim(seen, after.metadata.namespace, after.spec.source.persistentVolumeClaimName ?? "");
-    const defaults = classesIn(seen).filter(
-      (item) => item.driver === driver && item.metadata.annotations?.[annotations.defaultClass] === "true",
-    );
-    const isRight = defaults.length === 1 && defaults[0]?.metadata.name === chosen;
-    // The class may have gone since the component looked, when somebody tampers; another driver's is never right.
-    const named = classesIn(seen).find(({ metadata }) => metadata.name === chosen);
-    const mayBeOld = seen.lagMs === Number.POSITIVE_INFINITY && (named === undefined || named.driver === driver);
-    return isRight || mayBeOld
-      ? undefined
-      : `${write.key} was given class ${chosen}; the defaults are ${defaults.length}`;
+    const isDefault = (item: VolumeSnapshotClass): boolean =>
+      item.driver === driver && item.metadata.annotations?.[annotations.defaultClass] === "true";
+    const uids = new Set(seen.everyPast("VolumeSnapshotClass").map(({ object }) => object.metadata.uid));
+    const isKnown = (uid: string): boolean => seen.knowledge.floorOf(write.process, uid, write.sentMs) !== undefined;
+    const isThere = (uid: string): boolean => classesIn(seen).some(({ metadata }) => metadata.uid === uid);
+    let couldBeIt = false;
+    for (const uid of uids) {
+      const known = versionsKnown<VolumeSnapshotClass>(seen, uid, write);
+      if (known.some((item) => item.metadata.name === chosen && isDefault(item))) couldBeIt = true;
+      else if (isKnown(uid) && known.every(isDefault) && isThere(uid))
+        return `${write.key} was given class ${chosen}, and ${known[0]?.metadata.name} is a default as well`;
+    }
+    return couldBeIt ? undefined : `${write.key} was given class ${chosen}, which is no default of ${driver}`;
   },
 };
 

@@ -5,13 +5,14 @@ import type { CsiSent, Seen } from "../record.ts";
 import {
   contentIn,
   contentsIn,
+  contentsKnown,
   handleOf,
   has,
   isGoing,
   isMarked,
   isOurs,
   type Monitor,
-  recentContents,
+  senderOf,
   snapshotIn,
   snapshotsIn,
   uidInName,
@@ -27,23 +28,37 @@ const oneName: Monitor = {
   onCall(call, seen) {
     if (call.method !== "CreateSnapshot") return undefined;
     const pasts = seen.everyPast("VolumeSnapshotContent").map(({ object }) => object as VolumeSnapshotContent);
-    return pasts.some((content) => askedFor(call, content))
-      ? undefined
-      : `${call.subject} is the name of no snapshot that ever had a content`;
+    if (!pasts.some((content) => askedFor(call, content)))
+      return `${call.subject} is the name of no snapshot that ever had a content`;
+    // A driver may forget the names of what it has handed over: to ask for it again is to risk a second one.
+    const known = contentsKnown(seen, senderOf(call), (content) => askedFor(call, content));
+    return known.length > 0 && known.every(({ status }) => status?.readyToUse === true)
+      ? `${call.subject} is asked for again, although its content is ready`
+      : undefined;
   },
-  atRest({ storage }) {
-    const names = [...storage.values()].map(({ name }) => name);
-    const twice = names.find((name, index) => names.indexOf(name) !== index);
-    return twice === undefined ? undefined : `${twice} was cut twice`;
-  },
+  onEnd: (_, { storage }) => cutTwice(storage),
+  atRest: ({ storage }) => cutTwice(storage),
 };
+
+const uidAnywhere = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/;
+
+/** Of one uid, whatever name was asked for. The storage is asked, not those who asked it. */
+function cutTwice(storage: Seen["storage"]): string | undefined {
+  const uids = new Set<string>();
+  for (const { name } of storage.values()) {
+    const [uid = name] = uidAnywhere.exec(name) ?? [];
+    if (uids.has(uid)) return `${uid} was cut twice`;
+    uids.add(uid);
+  }
+  return undefined;
+}
 
 const intentFirst: Monitor = {
   id: "I-2",
   promise: "the driver is asked to cut only after the intent is stored",
   onCall(call, seen) {
     if (call.method !== "CreateSnapshot") return undefined;
-    const known = recentContents(seen, call.atMs).filter((item) => askedFor(call, item));
+    const known = contentsKnown(seen, senderOf(call), (item) => askedFor(call, item));
     const [content] = known;
     if (content === undefined) {
       const past = seen.everyPast("VolumeSnapshotContent").map(({ object }) => object as VolumeSnapshotContent);
@@ -89,8 +104,8 @@ const unknownStays: Monitor = {
   },
 };
 
-const holders = (call: CsiSent, contents: readonly VolumeSnapshotContent[]): readonly VolumeSnapshotContent[] =>
-  contents.filter((content) => handleOf(content) === call.subject);
+const holders = (call: CsiSent, seen: Seen): readonly VolumeSnapshotContent[] =>
+  contentsKnown(seen, senderOf(call), (content) => handleOf(content) === call.subject);
 
 const rightToDelete: Monitor = {
   id: "I-4",
@@ -98,7 +113,7 @@ const rightToDelete: Monitor = {
   counter: "lost snapshots",
   onCall(call, seen) {
     if (call.method !== "DeleteSnapshot") return undefined;
-    const known = holders(call, recentContents(seen, call.atMs));
+    const known = holders(call, seen);
     const going = known.filter((content) => isGoing(content) && (!isMarked(content) || content.status?.readyToUse));
     if (going.length === 0) return `${call.subject} is deleted at the driver, but no content of it is going`;
     const wanted = snapshotsIn(seen).find(
@@ -117,7 +132,7 @@ const retainIsSacred: Monitor = {
   counter: "lost snapshots",
   onCall(call, seen) {
     if (call.method !== "DeleteSnapshot") return undefined;
-    const known = holders(call, recentContents(seen, call.atMs));
+    const known = holders(call, seen);
     const isKept = known.length > 0 && known.every(({ spec }) => spec.deletionPolicy === "Retain");
     return isKept ? `${call.subject} is deleted at the driver, although its policy is Retain` : undefined;
   },
@@ -204,9 +219,9 @@ const readyIsBacked: Monitor = {
     if (write.kind !== "VolumeSnapshot" || !isOurs(write)) return undefined;
     const [before, after] = [snapshotIn(write.before), snapshotIn(write.after)];
     if (after?.status?.readyToUse !== true || before?.status?.readyToUse === true) return undefined;
-    const isBacked = recentContents(seen, write.atMs).some(
+    const { boundVolumeSnapshotContentName: bound } = after.status;
+    const isBacked = contentsKnown(seen, write, ({ metadata }) => metadata.name === bound).some(
       (content) =>
-        content.metadata.name === after.status?.boundVolumeSnapshotContentName &&
         content.status?.readyToUse === true &&
         handleOf(content) !== undefined &&
         content.spec.volumeSnapshotRef.uid === after.metadata.uid,

@@ -20,6 +20,7 @@ import {
   restoringFrom,
   snapshotIn,
   snapshotsIn,
+  versionsKnown,
 } from "./monitor.ts";
 
 const own: readonly string[] = Object.values(finalizers);
@@ -80,16 +81,13 @@ const ownFinalizers: Monitor = {
   },
 };
 
+const isRetained = ({ spec }: VolumeSnapshotContent): boolean => spec.deletionPolicy === "Retain";
+
 function contentLetGo(write: Write, seen: Seen): string | undefined {
   const before = contentIn(write.before);
   if (before === undefined || !removed(write).includes(finalizers.contentBound)) return undefined;
   const handle = handleOf(before);
-  const mayBeRetained = seen
-    .pastOf(before.metadata.uid)
-    .some(
-      ({ object, untilMs }) =>
-        untilMs >= write.atMs - seen.lagMs && contentIn(object)?.spec.deletionPolicy === "Retain",
-    );
+  const mayBeRetained = versionsKnown<VolumeSnapshotContent>(seen, before.metadata.uid, write).some(isRetained);
   return handle !== undefined && !mayBeRetained && seen.storage.has(handle)
     ? `${write.key} was let go while ${handle} is in the storage`
     : undefined;
@@ -100,12 +98,7 @@ function snapshotLetGo(write: Write, seen: Seen): string | undefined {
   if (before === undefined || !removed(write).includes(finalizers.snapshotAsSource)) return undefined;
   const content = contentsIn(seen).find(({ spec }) => spec.volumeSnapshotRef?.uid === before.metadata.uid);
   if (content === undefined || seen.excused.has(content.metadata.uid)) return undefined;
-  const mayBeRetained = seen
-    .pastOf(content.metadata.uid)
-    .some(
-      ({ object, untilMs }) =>
-        untilMs >= write.atMs - seen.lagMs && contentIn(object)?.spec.deletionPolicy === "Retain",
-    );
+  const mayBeRetained = versionsKnown<VolumeSnapshotContent>(seen, content.metadata.uid, write).some(isRetained);
   return mayBeRetained ? undefined : `${write.key} was let go before its content ${content.metadata.name}`;
 }
 
@@ -145,9 +138,10 @@ const sourceProtection: Monitor = {
   onWrite(write, seen) {
     if (write.kind !== "VolumeSnapshot" || !isOurs(write) || write.after !== undefined) return undefined;
     const before = snapshotIn(write.before);
-    if (before?.status?.readyToUse !== true || seen.lagMs === Number.POSITIVE_INFINITY) return undefined;
+    if (before?.status?.readyToUse !== true) return undefined;
+    // Of one that came just now nobody knows yet; and once it waited, it waits until it is bound.
     const reader = restoringFrom(seen, before).find(
-      ({ metadata }) => (seen.pastOf(metadata.uid)[0]?.fromMs ?? 0) < write.atMs - seen.lagMs,
+      ({ metadata }) => seen.knowledge.floorOf(write.process, metadata.uid, write.sentMs) !== undefined,
     );
     return reader === undefined
       ? undefined

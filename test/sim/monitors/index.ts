@@ -44,6 +44,7 @@ export function createJudge(seen: Seen, asked: readonly Monitor[] = monitors): J
     for (const monitor of asked) {
       if (entry.type === "write") report(monitor, monitor.onWrite?.(entry, seen));
       else if (entry.type === "csi") report(monitor, monitor.onCall?.(entry, seen));
+      else if (entry.type === "csi-end") report(monitor, monitor.onEnd?.(entry, seen));
       else if (entry.type === "note") report(monitor, monitor.onNote?.(entry, seen));
     }
   };

@@ -7,7 +7,7 @@ import type {
   VolumeSnapshotClass,
   VolumeSnapshotContent,
 } from "../../../src/api/types.ts";
-import type { CsiSent, Note, Past, Seen, WatchedKind, Write } from "../record.ts";
+import type { CsiEnded, CsiSent, Note, Past, Seen, WatchedKind, Write } from "../record.ts";
 
 export type Counter = "leaked snapshots" | "lost snapshots" | "stuck finalizers" | "double cuts" | "secrets seen";
 
@@ -17,6 +17,8 @@ export interface Monitor {
   readonly counter?: Counter;
   onWrite?(write: Write, seen: Seen): string | undefined;
   onCall?(call: CsiSent, seen: Seen): string | undefined;
+  /** The caller of the driver has been told how its call ended. */
+  onEnd?(ended: CsiEnded, seen: Seen): string | undefined;
   onNote?(note: Note, seen: Seen): string | undefined;
   atRest?(seen: Seen): string | undefined;
 }
@@ -47,14 +49,38 @@ export const has = ({ metadata }: KubeObject, finalizer: string): boolean =>
 /** The uid in the name asked of the driver. */
 export const uidInName = (name: string): string => name.replace(/^snapshot-/, "");
 
-/** All versions of all contents that a cache could hold at this time. */
-export function recentContents(seen: Seen, atMs: number): readonly VolumeSnapshotContent[] {
-  const isRecent = ({ untilMs }: Past): boolean => untilMs >= atMs - seen.lagMs;
-  return seen
-    .everyPast("VolumeSnapshotContent")
-    .filter(isRecent)
-    .map(({ object }) => object as VolumeSnapshotContent);
+/** Who sent something, and when. */
+export interface Sender {
+  readonly process: string;
+  readonly sentMs: number;
 }
+
+/** Whether what was sent then can rest on this version: it is not older than what its sender had looked at. */
+const canRestOn =
+  (seen: Seen, { process, sentMs }: Sender) =>
+  ({ object, version }: Past): boolean =>
+    version >= (seen.knowledge.floorOf(process, object.metadata.uid, sentMs) ?? 0);
+
+/** All versions of the contents that are meant, on which what was sent then can rest. */
+export const contentsKnown = (
+  seen: Seen,
+  sender: Sender,
+  isMeant: (content: VolumeSnapshotContent) => boolean,
+): readonly VolumeSnapshotContent[] =>
+  seen
+    .everyPast("VolumeSnapshotContent")
+    .filter(({ object }) => isMeant(object as VolumeSnapshotContent))
+    .filter(canRestOn(seen, sender))
+    .map(({ object }) => object as VolumeSnapshotContent);
+
+/** The same, of one incarnation of anything. */
+export const versionsKnown = <T extends KubeObject>(seen: Seen, uid: string, sender: Sender): readonly T[] =>
+  seen
+    .pastOf(uid)
+    .filter(canRestOn(seen, sender))
+    .map(({ object }) => object as T);
+
+export const senderOf = ({ process, atMs }: CsiSent): Sender => ({ process, sentMs: atMs });
 
 /** Claims that wait for a volume made from this snapshot, and did so before it was deleted. */
 export const restoringFrom = (seen: Seen, { metadata }: VolumeSnapshot): readonly PersistentVolumeClaim[] =>

@@ -72,6 +72,8 @@ interface Bench {
   call(method: "CreateSnapshot" | "DeleteSnapshot", subject: string): void;
   end(outcome: CsiEnded["outcome"], final: boolean): void;
   note(what: "ended" | "said" | "call", text: string): void;
+  /** The component is sent what was written last. */
+  show(actor: Actor): void;
 }
 
 function bench(): Bench {
@@ -79,6 +81,7 @@ function bench(): Bench {
   const recorder = createRecorder({ driver, storage, cuts: [], secrets: ["hunter2"] });
   let atMs = 0;
   let calls = 0;
+  let version = 1;
   const next = (): number => (atMs += 10_000);
   return {
     recorder,
@@ -95,6 +98,8 @@ function bench(): Bench {
         kind: kind as WatchedKind,
         key,
         guarded,
+        sentMs: atMs,
+        version: ++version,
         before,
         after,
       });
@@ -110,6 +115,10 @@ function bench(): Bench {
         volume: "vol",
       }),
     end: (outcome, final) => recorder.take({ type: "csi-end", id: calls, atMs: next(), outcome, final }),
+    show: (actor) => {
+      const text = `{"type":"MODIFIED","object":{"metadata":{"resourceVersion":"${version}"}}}\n`;
+      recorder.knowledge.told(`${actor}.1`, next(), text);
+    },
     note: (what, text) => recorder.take({ type: "note", atMs: next(), what, process: "snapshot-controller.1", text }),
   };
 }
@@ -180,8 +189,9 @@ const badHistories: Readonly<Record<string, (bench: Bench) => void>> = {
       aClaim({ metadata: { finalizers: [] } }),
     ),
   "I-17": ({ write }) => write("user", undefined, aClaim({ metadata: { finalizers: [finalizers.claimAsSource] } })),
-  "I-18": ({ write }) => {
+  "I-18": ({ write, show }) => {
     write("user", undefined, aReader);
+    show("snapshot-controller");
     write("snapshot-controller", aSnapshot({ status: { readyToUse: true } }), undefined);
   },
   "I-19": ({ write }) => {
@@ -234,6 +244,57 @@ test("I-20 alone notices a run that does not come to rest", () => {
     ["I-20"],
   );
 });
+
+const retained = aContent({ status: ready, metadata: going, spec: { deletionPolicy: "Retain" } });
+const doomed = aContent({ status: ready, metadata: going });
+const changesOfMind: readonly [string, readonly string[], (bench: Bench) => void][] = [
+  [
+    "a policy that its reader was shown counts",
+    ["I-5"],
+    ({ write, call, show }) => {
+      write("user", undefined, doomed);
+      write("user", doomed, retained);
+      show("csi-snapshotter");
+      call("DeleteSnapshot", handle);
+      write("csi-snapshotter", retained, undefined);
+    },
+  ],
+  [
+    "a policy that its reader was not shown yet does not count",
+    [],
+    ({ write, call, show }) => {
+      write("user", undefined, doomed);
+      show("csi-snapshotter");
+      write("user", doomed, retained);
+      call("DeleteSnapshot", handle);
+      write("csi-snapshotter", retained, undefined);
+    },
+  ],
+  [
+    "what is ready, and was shown to be, is not asked for again",
+    ["I-1"],
+    ({ write, call, show, storage }) => {
+      storage.set(...stored(handle));
+      write("csi-snapshotter", undefined, aContent({ metadata: marked }));
+      write("csi-snapshotter", aContent({ metadata: marked }), aContent({ metadata: marked, status: ready }));
+      show("csi-snapshotter");
+      call("CreateSnapshot", name);
+    },
+  ],
+  [
+    "two snapshots of one uid are two cuts, whatever they are called",
+    ["I-1"],
+    ({ write, call, end, storage }) => {
+      write("csi-snapshotter", undefined, aContent({ metadata: marked }));
+      call("CreateSnapshot", name);
+      storage.set(...stored(handle));
+      storage.set(...stored("other", `again-${uid}`));
+      end("ok", true);
+      storage.delete("other");
+    },
+  ],
+];
+for (const [claim, ids, history] of changesOfMind) test(claim, () => assert.deepEqual(idsFoundIn(history), ids));
 
 test("a good history is found good", () => {
   const good = ({ write, call, end, storage }: Bench): void => {

@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createKnowledge, type Knowledge } from "./knowledge.ts";
+
+const uid = "content-1";
+const process = "csi-snapshotter.1";
+const event = (version: number): string =>
+  `{"type":"MODIFIED","object":{"metadata":{"resourceVersion":"${version}"}}}\n`;
+const answer = (version: number): string => `{"metadata":{"resourceVersion":"${version}"}}\n`;
+const list = (...versions: readonly number[]): string =>
+  `{"kind":"VolumeSnapshotContentList","metadata":{"resourceVersion":"9"},"items":[${versions.map(answer).join(",")}]}`;
+
+const rows: readonly [string, (knowledge: Knowledge) => void, number | undefined][] = [
+  ["who was told nothing knows nothing", () => undefined, undefined],
+  ["an event counts when there was time to look at it", (k) => k.told(process, 100, event(3)), 3],
+  ["an event that came just now does not count yet", (k) => k.told(process, 9_900, event(3)), undefined],
+  ["an answer counts at once", (k) => k.told(process, 9_999, answer(4)), 4],
+  [
+    "an event that came while a call was under way may not have been looked at",
+    (k) => {
+      k.told(process, 100, event(2));
+      k.told(process, 5_000, event(3));
+      k.answered(process, 4_000, 9_990);
+    },
+    2,
+  ],
+  [
+    "an older event leads nobody back",
+    (k) => {
+      k.told(process, 100, event(3));
+      k.told(process, 200, event(2));
+    },
+    3,
+  ],
+  [
+    "a list from the past does lead back",
+    (k) => {
+      k.told(process, 100, event(3));
+      k.told(process, 200, list(2));
+    },
+    2,
+  ],
+  [
+    "what a list leaves out is not known any more",
+    (k) => {
+      k.told(process, 100, event(3));
+      k.told(process, 200, list());
+    },
+    undefined,
+  ],
+  ["a bookmark tells of no object", (k) => k.told(process, 100, event(3).replace("MODIFIED", "BOOKMARK")), undefined],
+  ["another process's knowledge is its own", (k) => k.told("csi-snapshotter.2", 100, event(3)), undefined],
+];
+
+for (const [claim, tell, floor] of rows)
+  test(claim, () => {
+    const knowledge = createKnowledge();
+    for (const version of [2, 3, 4]) knowledge.exists(version, "VolumeSnapshotContent", uid);
+    tell(knowledge);
+    assert.equal(knowledge.floorOf(process, uid, 10_000), floor);
+  });

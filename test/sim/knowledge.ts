@@ -1,0 +1,112 @@
+/**
+ * What each process has been told: the versions of objects that came to it in answers, lists and watches. A decision may rest on
+ * an old version only as long as no newer one was there to be looked at.
+ */
+import type { WatchedKind } from "./record.ts";
+
+export interface Knowledge {
+  /** A version that exists from now on. */
+  exists(version: number, kind: WatchedKind, uid: string): void;
+  /** The text that a process has just taken in: one object, a list, or events. */
+  told(process: string, atMs: number, text: string): void;
+  /** A call of the process has been answered. It may have waited since, as it was asked to, before it goes on. */
+  answered(process: string, sentMs: number, endedMs: number): void;
+  /** The oldest version of the object on which what the process sent at this time can rest; undefined: it has not heard of it. */
+  floorOf(process: string, uid: string, sentMs: number): number | undefined;
+}
+
+interface Heard {
+  readonly atMs: number;
+  readonly version: number | undefined;
+  readonly how: "answer" | "list" | "event";
+}
+interface Span {
+  readonly sentMs: number;
+  readonly endedMs: number;
+}
+interface Mind {
+  readonly heard: Map<string, Heard[]>;
+  readonly spans: Span[];
+}
+
+/** Between taking something in and the first call that follows from it. */
+const thinkingMs = 250;
+const versionWord = /"resourceVersion":"(\d+)"/;
+const versionWords = /"resourceVersion":"(\d+)"/g;
+const listHead = /^\{"kind":"(\w+)List"/;
+
+export function createKnowledge(): Knowledge {
+  const minds = new Map<string, Mind>();
+  const owners = new Map<number, { readonly kind: WatchedKind; readonly uid: string }>();
+  const kinds = new Map<string, WatchedKind>();
+  const mindOf = (process: string): Mind => {
+    const known = minds.get(process);
+    if (known !== undefined) return known;
+    const mind: Mind = { heard: new Map(), spans: [] };
+    minds.set(process, mind);
+    return mind;
+  };
+  const hear = ({ heard }: Mind, uid: string, item: Heard): void => {
+    const known = heard.get(uid);
+    if (known === undefined) heard.set(uid, [item]);
+    else known.push(item);
+  };
+
+  function toldList(mind: Mind, atMs: number, text: string, kind: string): void {
+    const there = new Set<string>();
+    for (const [, digits] of text.matchAll(versionWords)) {
+      const version = Number(digits);
+      const owner = owners.get(version);
+      // A list has a version of its own, which may be that of any object.
+      if (owner?.kind !== kind || there.has(owner.uid)) continue;
+      there.add(owner.uid);
+      hear(mind, owner.uid, { atMs, version, how: "list" });
+    }
+    for (const uid of mind.heard.keys())
+      if (kinds.get(uid) === kind && !there.has(uid)) hear(mind, uid, { atMs, version: undefined, how: "list" });
+  }
+
+  /** When the work began that led to this: calls follow one another without looking at what comes in meanwhile. */
+  function beginOf({ spans }: Mind, sentMs: number): number {
+    let begin = sentMs;
+    for (let index = spans.length - 1; index >= 0; index--) {
+      const { sentMs: from, endedMs: to } = spans[index] as Span;
+      if (to <= sentMs && to >= begin - thinkingMs) begin = Math.min(begin, from);
+    }
+    return begin;
+  }
+
+  return {
+    exists: (version, kind, uid) => {
+      owners.set(version, { kind, uid });
+      kinds.set(uid, kind);
+    },
+    answered: (process, sentMs, endedMs) => void mindOf(process).spans.push({ sentMs, endedMs }),
+    told(process, atMs, text) {
+      const mind = mindOf(process);
+      const list = listHead.exec(text)?.[1];
+      if (list !== undefined) return toldList(mind, atMs, text, list);
+      const isEvent = text.startsWith('{"type":');
+      for (const line of isEvent ? text.split("\n") : [text]) {
+        if (line.startsWith('{"type":"BOOKMARK"')) continue;
+        const version = Number(versionWord.exec(line)?.[1] ?? Number.NaN);
+        const owner = owners.get(version);
+        if (owner !== undefined) hear(mind, owner.uid, { atMs, version, how: isEvent ? "event" : "answer" });
+      }
+    },
+    floorOf(process, uid, sentMs) {
+      const mind = minds.get(process);
+      const heard = mind?.heard.get(uid);
+      if (mind === undefined || heard === undefined) return undefined;
+      const newsMs = beginOf(mind, sentMs) - thinkingMs;
+      let floor: number | undefined;
+      for (const { atMs, version, how } of heard) {
+        if (atMs > (how === "answer" ? sentMs : newsMs)) continue;
+        // Only a list can lead back in time.
+        if (how === "list" || version === undefined) floor = version;
+        else floor = Math.max(floor ?? version, version);
+      }
+      return floor;
+    },
+  };
+}
