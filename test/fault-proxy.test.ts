@@ -1,7 +1,7 @@
 /** The fault proxy does what it says: otherwise what survives it proves nothing. */
 import assert from "node:assert/strict";
 import { createServer, get, type Server, type ServerResponse } from "node:http";
-import { after, before, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { createFaultProxy, type FaultProxy } from "./fault-proxy.ts";
 
 let server: Server;
@@ -9,144 +9,146 @@ let proxy: FaultProxy;
 let streams: ServerResponse[] = [];
 const served: string[] = [];
 
-before(async () => {
-  server = createServer((request, response) => {
-    served.push(String(request.url));
-    response.write("first\n");
-    if (request.url === "/stream") streams.push(response);
-    else response.end();
+describe("the fault proxy", () => {
+  before(async () => {
+    server = createServer((request, response) => {
+      served.push(String(request.url));
+      response.write("first\n");
+      if (request.url === "/stream") streams.push(response);
+      else response.end();
+    });
+    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+    proxy = await createFaultProxy({ port: (server.address() as { port: number }).port });
   });
-  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
-  proxy = await createFaultProxy({ port: (server.address() as { port: number }).port });
-});
-after(async () => {
-  await proxy.close();
-  server.closeAllConnections();
-  server.close();
-});
+  after(async () => {
+    await proxy.close();
+    server.closeAllConnections();
+    server.close();
+  });
 
-interface Reading {
-  text: string;
-  /** How it ended, once it has. */
-  readonly ended: Promise<"complete" | "broken">;
-  /** Resolves with the next piece. */
-  more(): Promise<void>;
-}
-
-function read(path: string): Reading {
-  let heard = (): void => undefined;
-  const reading: Reading = {
-    text: "",
-    more: () =>
-      new Promise((resolve) => {
-        heard = resolve;
-      }),
-    ended: new Promise((resolve) => {
-      const request = get({ port: proxy.port, path, host: "127.0.0.1", agent: false }, (response) => {
-        response.on("data", (chunk) => {
-          reading.text += chunk;
-          heard();
-        });
-        response.on("end", () => resolve("complete")).on("error", () => resolve("broken"));
-      });
-      request.on("error", () => resolve("broken"));
-    }),
-  };
-  return reading;
-}
-
-async function openStream(): Promise<{ reading: Reading; send: (text: string) => void }> {
-  streams = [];
-  const reading = read("/stream");
-  await reading.more();
-  return { reading, send: (text) => void streams[0]?.write(text) };
-}
-
-const isStream = (request: string): boolean => request === "GET /stream";
-
-test("left alone, it passes everything on", async () => {
-  const reading = read("/plain");
-  assert.equal(await reading.ended, "complete");
-  assert.equal(reading.text, "first\n");
-});
-
-test("a cut connection is broken for the client", async () => {
-  const { reading } = await openStream();
-  assert.equal(
-    proxy.cut((request) => request === "GET /other"),
-    0,
-  );
-  assert.equal(proxy.cut(isStream), 1);
-  assert.equal(await reading.ended, "broken");
-});
-
-test("a truncated frame comes by half, in a broken reply or in one that ends in good order", async () => {
-  for (const [how, ended] of [
-    ["cut", "broken"],
-    ["end", "complete"],
-  ] as const) {
-    const { reading, send } = await openStream();
-    assert.equal(proxy.truncate(how, isStream), 1);
-    send("0123456789abcdefghij\n");
-    assert.equal(await reading.ended, ended);
-    assert.match(reading.text, /^first\n0123456/);
-    assert.doesNotMatch(reading.text, /j/);
+  interface Reading {
+    text: string;
+    /** How it ended, once it has. */
+    readonly ended: Promise<"complete" | "broken">;
+    /** Resolves with the next piece. */
+    more(): Promise<void>;
   }
-});
 
-test("a stalled stream stays open and silent, others do not notice", async () => {
-  const { reading, send } = await openStream();
-  assert.equal(proxy.stall(isStream), 1);
-  send("unheard\n");
-  const other = read("/plain");
-  assert.equal(await other.ended, "complete");
-  assert.equal(reading.text, "first\n");
-});
+  function read(path: string): Reading {
+    let heard = (): void => undefined;
+    const reading: Reading = {
+      text: "",
+      more: () =>
+        new Promise((resolve) => {
+          heard = resolve;
+        }),
+      ended: new Promise((resolve) => {
+        const request = get({ port: proxy.port, path, host: "127.0.0.1", agent: false }, (response) => {
+          response.on("data", (chunk) => {
+            reading.text += chunk;
+            heard();
+          });
+          response.on("end", () => resolve("complete")).on("error", () => resolve("broken"));
+        });
+        request.on("error", () => resolve("broken"));
+      }),
+    };
+    return reading;
+  }
 
-test("an injected frame arrives between two of the server's", async () => {
-  const { reading, send } = await openStream();
-  assert.equal(proxy.inject("ours\n", isStream), 1);
-  await reading.more();
-  send("theirs\n");
-  await reading.more();
-  assert.equal(reading.text, "first\nours\ntheirs\n");
-});
+  async function openStream(): Promise<{ reading: Reading; send: (text: string) => void }> {
+    streams = [];
+    const reading = read("/stream");
+    await reading.more();
+    return { reading, send: (text) => void streams[0]?.write(text) };
+  }
 
-test("a lost reply belongs to a request that got through", async () => {
-  const lost = proxy.loseReply((request) => request.endsWith("/lost"));
-  const reading = read("/lost");
-  await lost;
-  assert.equal(await reading.ended, "broken");
-  assert.ok(served.includes("/lost"));
-  assert.equal(await read("/lost").ended, "complete", "one reply only");
-});
+  const isStream = (request: string): boolean => request === "GET /stream";
 
-test("delayed replies come later", async () => {
-  proxy.delayReplies(30);
-  const startedAt = performance.now();
-  await read("/plain").ended;
-  assert.ok(performance.now() - startedAt >= 29);
-  proxy.delayReplies(0);
-});
+  test("left alone, it passes everything on", async () => {
+    const reading = read("/plain");
+    assert.equal(await reading.ended, "complete");
+    assert.equal(reading.text, "first\n");
+  });
 
-test("refused connections never reach the server", async () => {
-  await proxy.refuse(true);
-  const before = served.length;
-  assert.equal(await read("/plain").ended, "broken");
-  await proxy.refuse(false);
-  assert.equal(served.length, before);
-  assert.equal(await read("/plain").ended, "complete");
-});
+  test("a cut connection is broken for the client", async () => {
+    const { reading } = await openStream();
+    assert.equal(
+      proxy.cut((request) => request === "GET /other"),
+      0,
+    );
+    assert.equal(proxy.cut(isStream), 1);
+    assert.equal(await reading.ended, "broken");
+  });
 
-test("a request that is answered in the server's place never arrives, and is counted until that ends", async () => {
-  const { length } = served;
-  const refusing = proxy.answer(503, (request) => request === "GET /plain");
-  const refused = read("/plain");
-  assert.equal(await refused.ended, "complete");
-  assert.match(refused.text, /"code":503/);
-  assert.equal(await read("/other").ended, "complete");
-  refusing.end();
-  assert.equal(refusing.count(), 1);
-  assert.equal(await read("/plain").ended, "complete");
-  assert.deepEqual(served.slice(length), ["/other", "/plain"]);
+  test("a truncated frame comes by half, in a broken reply or in one that ends in good order", async () => {
+    for (const [how, ended] of [
+      ["cut", "broken"],
+      ["end", "complete"],
+    ] as const) {
+      const { reading, send } = await openStream();
+      assert.equal(proxy.truncate(how, isStream), 1);
+      send("0123456789abcdefghij\n");
+      assert.equal(await reading.ended, ended);
+      assert.match(reading.text, /^first\n0123456/);
+      assert.doesNotMatch(reading.text, /j/);
+    }
+  });
+
+  test("a stalled stream stays open and silent, others do not notice", async () => {
+    const { reading, send } = await openStream();
+    assert.equal(proxy.stall(isStream), 1);
+    send("unheard\n");
+    const other = read("/plain");
+    assert.equal(await other.ended, "complete");
+    assert.equal(reading.text, "first\n");
+  });
+
+  test("an injected frame arrives between two of the server's", async () => {
+    const { reading, send } = await openStream();
+    assert.equal(proxy.inject("ours\n", isStream), 1);
+    await reading.more();
+    send("theirs\n");
+    await reading.more();
+    assert.equal(reading.text, "first\nours\ntheirs\n");
+  });
+
+  test("a lost reply belongs to a request that got through", async () => {
+    const lost = proxy.loseReply((request) => request.endsWith("/lost"));
+    const reading = read("/lost");
+    await lost;
+    assert.equal(await reading.ended, "broken");
+    assert.ok(served.includes("/lost"));
+    assert.equal(await read("/lost").ended, "complete", "one reply only");
+  });
+
+  test("delayed replies come later", async () => {
+    proxy.delayReplies(30);
+    const startedAt = performance.now();
+    await read("/plain").ended;
+    assert.ok(performance.now() - startedAt >= 29);
+    proxy.delayReplies(0);
+  });
+
+  test("refused connections never reach the server", async () => {
+    await proxy.refuse(true);
+    const before = served.length;
+    assert.equal(await read("/plain").ended, "broken");
+    await proxy.refuse(false);
+    assert.equal(served.length, before);
+    assert.equal(await read("/plain").ended, "complete");
+  });
+
+  test("a request that is answered in the server's place never arrives, and is counted until that ends", async () => {
+    const { length } = served;
+    const refusing = proxy.answer(503, (request) => request === "GET /plain");
+    const refused = read("/plain");
+    assert.equal(await refused.ended, "complete");
+    assert.match(refused.text, /"code":503/);
+    assert.equal(await read("/other").ended, "complete");
+    refusing.end();
+    assert.equal(refusing.count(), 1);
+    assert.equal(await read("/plain").ended, "complete");
+    assert.deepEqual(served.slice(length), ["/other", "/plain"]);
+  });
 });

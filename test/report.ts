@@ -44,9 +44,10 @@ export async function report(events: AsyncIterable<Event>, out: Sink, counts: Co
     if (type === "test:fail") countFailure(data as TestData, counts, out);
     if (type === "test:stdout" || type === "test:stderr") out.write((data as { message: string }).message);
   }
-  if (running.leaked()) {
+  const trouble = running.trouble();
+  if (trouble !== undefined) {
     counts.failed += 1;
-    out.write(`FAILED: a test left something open: ${process.getActiveResourcesInfo().join(", ")}\n`);
+    out.write(`FAILED: ${trouble}\n`);
   }
   out.write(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`);
   return counts;

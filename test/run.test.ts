@@ -8,13 +8,16 @@ import { test } from "node:test";
 
 const runner = resolve(import.meta.dirname, "run.ts");
 
-async function ran(text: string): Promise<{ code: number; lastLine: string | undefined }> {
+async function ran(...texts: readonly string[]): Promise<{ code: number; lines: readonly string[] }> {
   const folder = mkdtempSync(join(tmpdir(), "run-"));
-  const file = join(folder, "given.test.ts");
-  writeFileSync(file, `import { test } from "node:test";\n${text}`);
-  const ended = Promise.withResolvers<{ code: number; lastLine: string | undefined }>();
-  execFile(process.execPath, [runner, file], (reason, out) =>
-    ended.resolve({ code: reason === null ? 0 : Number(reason.code), lastLine: out.trimEnd().split("\n").at(-1) }),
+  const files = texts.map((text, index) => {
+    const file = join(folder, `given-${index}.test.ts`);
+    writeFileSync(file, `import { test } from "node:test";\n${text}`);
+    return file;
+  });
+  const ended = Promise.withResolvers<{ code: number; lines: readonly string[] }>();
+  execFile(process.execPath, [runner, ...files], (reason, out) =>
+    ended.resolve({ code: reason === null ? 0 : Number(reason.code), lines: out.trimEnd().split("\n") }),
   );
   return ended.promise.finally(() => rmSync(folder, { recursive: true }));
 }
@@ -41,5 +44,7 @@ const runs: readonly { given: string; text: string; code: number; lastLine: stri
   },
 ];
 for (const { given, text, code, lastLine } of runs)
-  test(`given ${given}, the runner exits with ${code} and ends with "${lastLine}"`, async () =>
-    assert.deepEqual(await ran(text), { code, lastLine }));
+  test(`given ${given}, the runner exits with ${code} and ends with "${lastLine}"`, async () => {
+    const run = await ran(text);
+    assert.deepEqual({ code: run.code, lastLine: run.lines.at(-1) }, { code, lastLine });
+  });

@@ -3,19 +3,19 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createRunning, type Event } from "./running.ts";
 
-const limits = { firstMs: 5, againMs: 5, idleMs: 5 };
+const limits = { firstMs: 5, againMs: 5, testMs: 200, idleMs: 5 };
 const event = (type: string): Event => ({ type, data: { name: "a test", nesting: 0 } });
 
 async function follow(events: AsyncIterable<Event>, lines: string[] = []) {
   const running = createRunning((line) => lines.push(line), limits);
   const seen: string[] = [];
   for await (const { type } of running.follow(events)) seen.push(type);
-  return { seen, leaked: running.leaked() };
+  return { seen, trouble: running.trouble() };
 }
 
 test("a test that takes long is named while it runs, again and again", async () => {
   const lines: string[] = [];
-  const { leaked } = await follow(
+  const { trouble } = await follow(
     (async function* () {
       yield event("test:enqueue");
       yield event("test:dequeue");
@@ -25,12 +25,12 @@ test("a test that takes long is named while it runs, again and again", async () 
     lines,
   );
   assert.match(lines[0] ?? "", /^… \d+ s: a test$/);
-  assert.equal(leaked, false);
+  assert.equal(trouble, undefined);
 });
 
 test("a run that does not end after its last test is ended, and called a leak", async () => {
   const hanging = new AbortController();
-  const { seen, leaked } = await follow(
+  const { seen, trouble } = await follow(
     (async function* () {
       yield event("test:enqueue");
       yield event("test:dequeue");
@@ -39,5 +39,19 @@ test("a run that does not end after its last test is ended, and called a leak", 
     })(),
   );
   hanging.abort();
-  assert.deepEqual([seen.length, leaked], [3, true]);
+  assert.equal(seen.length, 3);
+  assert.match(trouble ?? "", /^a test left something open/);
+});
+
+test("a test that does not end is named, and ends the run", async () => {
+  const hanging = new AbortController();
+  const { trouble } = await follow(
+    (async function* () {
+      yield event("test:enqueue");
+      yield event("test:dequeue");
+      await sleep(60_000, undefined, { signal: hanging.signal }).catch(() => undefined);
+    })(),
+  );
+  hanging.abort();
+  assert.equal(trouble, "a test: did not end within 0.2 s");
 });

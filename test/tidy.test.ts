@@ -110,3 +110,11 @@ test("files stay readable: at most 400 lines each", () => {
     .map(({ path }) => path);
   assert.deepEqual(long, []);
 });
+
+test("what a test file does before its tests stands in a suite: at the top it would be done before, or beside, the tests of all files", () => {
+  const hook = /^(before|beforeEach|afterEach)\(/m;
+  const early = globSync("{src,test}/**/*.test.ts", { cwd: root }).filter((path) =>
+    hook.test(readFileSync(resolve(root, path), "utf8")),
+  );
+  assert.deepEqual(early, []);
+});
