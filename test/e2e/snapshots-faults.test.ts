@@ -73,7 +73,6 @@ describe("scenario with a server or a leader in trouble", () => {
       left = await leftovers(stand.furniture);
       return left.length === 0 ? true : undefined;
     }).catch((reason: Error) => assert.fail(`${reason.message}: ${left.join(", ")}`));
-    await stand.untilUnprotected("data");
     driver.asked.length = 0;
     driver.askedToDelete.length = 0;
   }
@@ -113,6 +112,7 @@ describe("scenario with a server or a leader in trouble", () => {
   });
 
   test("finalizer-patch-500: finalizers that cannot be written are tried again until they can, on claim, content and snapshot", async () => {
+    await stand.untilUnprotected("data");
     const onClaim = toController.answer(500, (request) => /^PUT .*\/persistentvolumeclaims\/data/.test(request));
     await take("stubborn");
     await refusedOften(onClaim);
@@ -333,6 +333,7 @@ describe("scenario with a server or a leader in trouble", () => {
     await Promise.all(names.map((name) => stand.furniture.client.delete(stand.ref(name))));
     for (const name of names) await stand.untilGone(stand.ref(name));
     await assertNothingLeft();
+    await stand.untilUnprotected("data");
     for (const standby of standbys) await standby.stop();
   });
 
