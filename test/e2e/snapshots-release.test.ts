@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { draftOf } from "../../src/api/builders.ts";
 import { type Connection, connect } from "./harness/client.ts";
-import { aBoundClaim, aClassFor, csiClientTo, type Furniture } from "./harness/components.ts";
+import { aBoundClaim, aClassFor, csiClientTo, type Furniture, startComponent } from "./harness/components.ts";
 import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts";
 import { startDirectoryDriver } from "./harness/directory-driver.ts";
 import {
@@ -15,6 +15,7 @@ import {
   deniedCalls,
   eventsWritten,
   installRelease,
+  placeOf,
   releaseTokens,
   startAsReleased,
 } from "./harness/release.ts";
@@ -103,5 +104,12 @@ describe("with the release's own manifests, CRDs and RBAC", () => {
     const name = "snapshot-controller-leader";
     const lease = await furniture.client.get({ kind: "Lease", namespace: "kube-system", name });
     assert.ok(lease.spec?.holderIdentity);
+  });
+
+  test("node by node it does not even start with these rules, and says which one is missing", async () => {
+    const flags = ["--enable-distributed-snapshotting", "--retry-crd-interval-max=1s"];
+    const controller = startComponent(placeOf(plane, "snapshot-controller"), "snapshot-controller", flags);
+    await controller.ended;
+    assert.match(controller.lastWords(), /nodes is forbidden: User ".*" cannot list resource "nodes"/);
   });
 });

@@ -45,6 +45,8 @@ for (const [driver, ground] of scenes)
       assert.ok((await stand.handles()).includes(content.status?.snapshotHandle ?? "none"));
       assert.equal(typeof content.status?.creationTime, "bigint");
       assert.ok(status?.creationTime !== undefined);
+      assert.equal(status.boundVolumeSnapshotContentName, content.metadata.name);
+      assert.equal(status.restoreSize, "1Mi");
       assert.equal(content.spec.sourceVolumeMode, "Filesystem");
       await untilUnmarked(stand, "first");
       await stand.untilUnprotected("one");

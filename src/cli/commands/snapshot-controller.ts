@@ -63,6 +63,8 @@ export const command = defineCommand({
         "VolumeSnapshotClass",
         "PersistentVolumeClaim",
         "PersistentVolume",
+        // Asked for at the start, so that a role without nodes is said at once and not in the middle of the work.
+        ...(input.options.enableDistributedSnapshotting ? (["Node"] as const) : []),
       ],
       waitMsMax: input.options.retryCrdIntervalMax,
       start: async (context) => start(context, input.options),

@@ -18,7 +18,7 @@ export const snapshotMetrics = {
   errors: {
     type: "counter",
     name: "snapshot_controller_operation_errors_total",
-    help: "Attempts that failed, as seen by the controller or reported to it by a sidecar.",
+    help: "Failures that the controller saw or a sidecar reported to it. A sidecar reports the same trouble once; its csi_sidecar_operations_seconds counts each attempt.",
     labels: ["driver_name", "operation_name"],
   },
   phases: {

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { temporaryFolder } from "../../../test/csi-sockets.ts";
+import { Fault } from "../../base/fault.ts";
+import { silent } from "../../base/log.ts";
+import { realWorld } from "../../base/world.ts";
+import { type Stack, startStack } from "./stack.ts";
+import { tour } from "./tour.ts";
+
+/** The tour over a stack in which something is wrong, and what it says. */
+async function tourOf(t: TestContext, spoil: (stack: Stack, root: string) => Partial<Stack>) {
+  const root = join(temporaryFolder(t), "root");
+  const stop = new AbortController();
+  const { signal } = stop;
+  const stack = await startStack({ world: realWorld, log: silent, version: "0", port: 0, root, signal });
+  t.after(() => {
+    stop.abort();
+    return stack.stopped;
+  });
+  let said = "";
+  const write = (text: string): void => {
+    said += text;
+  };
+  const held = await tour({ stack: { ...stack, ...spoil(stack, root) }, world: realWorld, out: { write }, signal });
+  return { held, said };
+}
+
+test("a step that fails ends the tour, which says why and does not hold", async (t) => {
+  const { held, said } = await tourOf(t, ({ csi }) => ({
+    csi: {
+      ...csi,
+      controller: {
+        ...csi.controller,
+        createVolume: () => Promise.reject(new Fault("ResourceExhausted", "the disk is full")),
+      },
+    },
+  }));
+  assert.equal(held, false);
+  assert.match(said, /✗ a volume behind a bound claim.*: the disk is full/);
+  assert.doesNotMatch(said, /✓/);
+});
+
+test("a snapshot that does not hold the first words is found out", async (t) => {
+  const { held, said } = await tourOf(t, ({ client }, root) => ({
+    client: {
+      ...client,
+      // Right before the tour looks inside, somebody is at the snapshot's files.
+      get: (async (ref: Parameters<typeof client.get>[0], ...rest: readonly unknown[]) => {
+        if (ref.kind === "VolumeSnapshotContent")
+          for (const name of readdirSync(join(root, "snapshots")))
+            writeFileSync(join(root, "snapshots", name, "data/notes.txt"), "other words");
+        return client.get(ref, ...(rest as []));
+      }) as typeof client.get,
+    },
+  }));
+  assert.equal(held, false);
+  assert.match(
+    said,
+    /✗ the snapshot still holds the first words: .* reads "other words", expected "the first words\\n"/,
+  );
+});
