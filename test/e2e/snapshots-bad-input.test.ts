@@ -266,18 +266,28 @@ describe("bad input", () => {
     await until({ what: "nothing is left" }, async () =>
       (await leftovers(stand.furniture)).length === 0 ? true : undefined,
     );
-    await stand.untilUnprotected("data");
     assert.deepEqual([...driver.snapshots.keys()], []);
     for (const daemon of daemons) assert.ok(daemon.running(), daemon.lastWords());
   }
 
-  test("names of 253 characters are taken as any others", async () => {
-    const { stand } = world;
-    await aBoundClaim(stand.furniture, longName.slice(0, 253 - "default-".length));
+  test("names of 253 characters, of claim, class and snapshot, are taken as any others, and told of", async () => {
+    const { stand, client } = world;
+    await aBoundClaim(stand.furniture, longName);
     await aClassFor(stand.furniture, longName, "Delete");
-    await stand.take(longName, longName.slice(0, 253 - "default-".length), longName);
+    await stand.take(longName, longName, longName);
     await stand.untilReady(longName);
+    await until({ what: "an event tells of it" }, async () =>
+      (await client.list("Event", { namespace })).objects.some(
+        ({ involvedObject, reason }) => involvedObject.name === longName && reason === "SnapshotReady",
+      )
+        ? true
+        : undefined,
+    );
     await stand.remove(longName);
+  });
+
+  test("all this lets the claim go", async () => {
+    await world.stand.untilUnprotected("data");
   });
 
   test("the driver is told parameters and names without the reserved keys, and the secret's values", () => {

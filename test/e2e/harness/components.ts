@@ -99,7 +99,7 @@ export async function aBoundClaim(furniture: Furniture, name: string, moreOfVolu
 
 type Named = Pick<Furniture, "namespace" | "driver">;
 export const volumeNameFor = ({ namespace }: Pick<Named, "namespace">, claim: string): string =>
-  `${namespace}-${claim}`;
+  `${namespace}-${claim}`.slice(0, 253);
 
 export const volumeRequest = (furniture: Named, claim: string) => ({
   name: volumeNameFor(furniture, claim),
