@@ -224,18 +224,21 @@ test("an answered request does not abort its signal", async () => {
 
 test("closing lets a running request end, ends streams, and takes no more", async () => {
   const gate = Promise.withResolvers<void>();
+  const begun = { watch: Promise.withResolvers<void>(), slow: Promise.withResolvers<void>() };
   async function* untilAborted(signal: AbortSignal | undefined) {
+    begun.watch.resolve();
     yield "begun\n";
     if (signal !== undefined) await once(signal, "abort");
   }
   const server = await overHttp(async ({ path, signal }) => {
     if (path === "/watch") return { status: 200, headers: {}, body: untilAborted(signal) };
+    begun.slow.resolve();
     await gate.promise;
     return { status: 200, headers: {}, body: "finished" };
   }, options);
   const watch = ask(server, "/watch");
   const slow = ask(server, "/slow");
-  await realWorld.sleep(20);
+  await Promise.all([begun.watch.promise, begun.slow.promise]);
   const closing = server.close();
   assert.equal((await watch).body, "begun\n");
   gate.resolve();
@@ -248,9 +251,13 @@ test("closing lets a running request end, ends streams, and takes no more", asyn
 });
 
 test("a request that never ends is cut when the grace is over", async () => {
-  const server = await overHttp(() => new Promise(() => undefined), options);
+  const begun = Promise.withResolvers<void>();
+  const server = await overHttp(() => {
+    begun.resolve();
+    return new Promise(() => undefined);
+  }, options);
   const stuck = assert.rejects(ask(server, "/"), { code: "ECONNRESET" });
-  await realWorld.sleep(20);
+  await begun.promise;
   await server.close(10);
   await stuck;
 });
