@@ -49,8 +49,8 @@ export function createHand({ furniture, classes, secret }: Stage, wishes: Wishes
         return await work();
       } catch (reason) {
         if (!isFault(reason)) throw reason;
-        if (isFault(reason, ...fine)) return undefined;
-        if (isFault(reason, ...final) || performance.now() > deadline) throw reason;
+        if (fine.includes(reason.code)) return undefined;
+        if (final.includes(reason.code) || performance.now() > deadline) throw reason;
         wishes.count("tried again");
         await sleep(againMs);
       }
