@@ -11,7 +11,9 @@ import { scenarioNamed } from "./scenarios.ts";
 
 const seeds = 1_000;
 const crowdSeeds = 3;
-const singlesMin = 3_500;
+const singlesMin = 4_000;
+/** On a machine that is busy with other things it takes several times as long. */
+const patience = { timeout: 1_200_000 };
 
 async function* randomSchedules(): AsyncGenerator<Schedule> {
   for (let seed = 1; seed <= seeds; seed++) yield scheduleOf(seed);
@@ -34,7 +36,7 @@ async function allHold(schedules: AsyncGenerator<Schedule>): Promise<number> {
   return count;
 }
 
-test(`${seeds} random schedules break no promise`, async () => {
+test(`${seeds} random schedules break no promise`, patience, async () => {
   assert.equal(await allHold(randomSchedules()), seeds);
 });
 
@@ -44,11 +46,11 @@ async function* crowds(): AsyncGenerator<Schedule> {
   for (let seed = 1; seed <= crowdSeeds; seed++) yield scheduleOf(seed, { scenario });
 }
 
-test("a hundred snapshots of one claim at once break no promise", async () => {
+test("a hundred snapshots of one claim at once break no promise", patience, async () => {
   assert.equal(await allHold(crowds()), crowdSeeds + 1);
 });
 
-test("no single fault, at any call of the core scenarios, breaks a promise", async () => {
+test("no single fault, at any call of the core scenarios, breaks a promise", patience, async () => {
   const count = await allHold(everySingleFault());
   assert.ok(count > singlesMin, `only ${count} places`);
 });

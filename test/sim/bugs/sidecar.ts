@@ -55,6 +55,20 @@ export const sidecarBugs: readonly Bug[] = [
       }),
   },
   {
+    name: "asks for what is ready again after a restart, and so cuts it twice when the driver has forgotten its name",
+    source: "a step doubled",
+    scenario: "policy-flips",
+    breaks: ["I-1"],
+    seedsMax: 10,
+    sabotage: () =>
+      inSidecar({
+        view: (view) =>
+          view.reply.kind === "none" && view.content.status?.readyToUse === true
+            ? withContent(view, { status: { readyToUse: false } })
+            : view,
+      }),
+  },
+  {
     name: "deletes at the driver although the snapshot lives",
     source: "I-4; the being-deleted mark left out",
     scenario: "out-of-order-deletes",
