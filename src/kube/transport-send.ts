@@ -52,6 +52,8 @@ export const attempt = (wire: Wire, request: Outgoing, identity: OutgoingHttpHea
     };
     call.once("socket", (socket) => {
       isReused = wire.pool.isUsed(socket);
+      // Between the end of an answer and the next request nobody listens, and a call given up just then would end the process.
+      if (!isReused) socket.on("error", () => undefined);
       if (isReused) send();
       else socket.once("encrypted" in socket ? "secureConnect" : "connect", send);
     });

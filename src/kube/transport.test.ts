@@ -337,6 +337,35 @@ test("the signal ends a request and a stream, and closes the connection", async 
     );
 });
 
+test("a stream given up just as the server ends it leaves no error that nobody hears", async () => {
+  const served = await serve((_request, response) => void response.end(`${"x".repeat(100_000)}\n`), tls);
+  const { handler, close } = createTransport(targetAt(`https://127.0.0.1:${served.port}`));
+  const unheard: unknown[] = [];
+  const hear = (reason: unknown): void => void unheard.push(reason);
+  process.on("uncaughtException", hear);
+  try {
+    for (let round = 0; round < 40; round++) {
+      const stop = new AbortController();
+      const { body } = await handler({ method: "GET", path: "/x", headers: {}, stream: true, signal: stop.signal });
+      let bytes = 0;
+      const read = async (): Promise<void> => {
+        for await (const chunk of body as AsyncIterable<Buffer>) {
+          bytes += chunk.length;
+          if (bytes > 100_000 - round) stop.abort();
+        }
+      };
+      await read().catch(() => undefined);
+    }
+    await new Promise((next) => setImmediate(next));
+  } finally {
+    process.off("uncaughtException", hear);
+    close();
+    served.server.closeAllConnections();
+    served.server.close();
+  }
+  assert.deepEqual(unheard, []);
+});
+
 test("a refused token is renewed and the request sent again, once", async () => {
   const tokens: (string | undefined)[] = [];
   const listener: RequestListener = (request, response) => {
