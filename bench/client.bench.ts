@@ -3,7 +3,8 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { type Measured, ourClient, theirClient } from "./support/clients.ts";
-import { compare } from "./support/compare.ts";
+import { compare, median } from "./support/compare.ts";
+import { contentAt } from "./support/contents.ts";
 import { type Served, startReplay } from "./support/served.ts";
 
 export const about = "requests, watch decoding and memory of the client, beside @kubernetes/client-node 2.0.1";
@@ -11,6 +12,7 @@ export const needsPeers = true;
 
 const roundMs = 1_000;
 const eventsPerRound = 20_000;
+const followedObjects = 5_000;
 const cachedObjects = 10_000;
 
 /** For a second, `lanes` at a time, each after its own answer, as reconcilers do. */
@@ -44,6 +46,8 @@ export async function run(): Promise<void> {
       await race(`merge patch, ${lanes} at a time`, "requests", (client) => inLanes(lanes, client.patch));
     }
     await race("watch decoding", "events", (client) => client.watch(eventsPerRound));
+    await race("list and watch into a cache", "objects", (client) => client.follow(followedObjects));
+    console.log(floorLine());
     const script = await bundledMemory();
     for (const who of ["ours", "theirs"] as const) console.log(memoryLine(script, who, served));
   } finally {
@@ -51,6 +55,20 @@ export async function run(): Promise<void> {
     theirs.close();
     served.stop();
   }
+}
+
+/** What every client pays that parses what it is sent, whatever else it does: JSON.parse of the same lines, and nothing more. */
+function floorLine(): string {
+  const lines = Array.from({ length: eventsPerRound }, (_, index) =>
+    JSON.stringify({ type: "MODIFIED", object: contentAt(index) }),
+  );
+  const rates = Array.from({ length: 5 }, () => {
+    const before = process.cpuUsage();
+    for (const line of lines) JSON.parse(line);
+    const { user, system } = process.cpuUsage(before);
+    return lines.length / ((user + system) / 1e6);
+  });
+  return `floor of watch decoding: JSON.parse alone reads ${Math.round(median(rates)).toLocaleString("en")} events per CPU second`;
 }
 
 /** As released: a bundle, because Node's type stripping alone holds tens of megabytes. */

@@ -1,8 +1,10 @@
 /** The two clients, reduced to what is measured. */
 import { readFileSync } from "node:fs";
+import { silent } from "../../src/base/log.ts";
 import { realWorld } from "../../src/base/world.ts";
 import { createClient } from "../../src/kube/client.ts";
 import { createStore } from "../../src/kube/store.ts";
+import { watchInto } from "../../src/kube/stores.ts";
 import type { Target } from "../../src/kube/target.ts";
 import { createTransport } from "../../src/kube/transport.ts";
 import type { Served } from "./served.ts";
@@ -13,6 +15,8 @@ export interface Measured {
   patch(): Promise<void>;
   /** Decodes a watch of so many events and says how many came. */
   watch(events: number): Promise<number>;
+  /** Lists so many objects and follows as many events of a watch into a cache, as controllers do; says how many came. */
+  follow(objects: number): Promise<number>;
   /** Fills a cache by a list of so many objects and says how many it holds. The cache stays alive. */
   fill(objects: number): Promise<number>;
   close(): void;
@@ -51,6 +55,18 @@ export function ourClient({ url, caFile }: Served): Measured {
       for await (const event of client.watch("VolumeSnapshotContent", query)) if (event.kind === "put") seen += 1;
       return seen;
     },
+    follow: async (objects) => {
+      const stop = new AbortController();
+      const followed = createStore("VolumeSnapshotContent");
+      let seen = 0;
+      followed.onChange(() => {
+        seen += 1;
+        if (seen === 2 * objects) stop.abort();
+      });
+      const scope = { fieldSelector: selectorFor(objects) };
+      await watchInto(client, followed, { world: realWorld, log: silent, signal: stop.signal, scope });
+      return seen;
+    },
     fill: async (objects) => {
       const listed = await client.list("VolumeSnapshotContent", { fieldSelector: selectorFor(objects) });
       store.take({ kind: "all", ...listed });
@@ -79,7 +95,14 @@ interface ClientNode {
     watch: unknown,
     list: () => Promise<unknown>,
     autoStart: boolean,
-  ) => { start(): Promise<void>; stop(): Promise<void>; list(): readonly object[] };
+    labelSelector?: string,
+    fieldSelector?: string,
+  ) => {
+    start(): Promise<void>;
+    stop(): Promise<void>;
+    list(): readonly object[];
+    on(what: "change" | "error", callback: (about: unknown) => void): void;
+  };
   PatchStrategy: { MergePatch: string };
   setHeaderOptions(name: string, value: string): object;
 }
@@ -117,6 +140,19 @@ export async function theirClient({ url, caFile }: Served): Promise<Measured> {
         };
         const done = (reason: unknown): void => (reason && seen < events ? reject(reason) : resolve(seen));
         new library.Watch(config).watch(path, { fieldSelector: selectorFor(events) }, onEvent, done).catch(reject);
+      }),
+    follow: (objects) =>
+      new Promise((resolve, reject) => {
+        let seen = 0;
+        const fieldSelector = selectorFor(objects);
+        const list = () => api.listClusterCustomObject({ ...kind, fieldSelector });
+        const informer = new library.ListWatch(path, new library.Watch(config), list, false, undefined, fieldSelector);
+        informer.on("change", () => {
+          seen += 1;
+          if (seen === 2 * objects) informer.stop().then(() => resolve(seen), reject);
+        });
+        informer.on("error", (reason) => (seen < 2 * objects ? reject(reason) : undefined));
+        informer.start().catch(reject);
       }),
     fill: async (objects) => {
       const list = () => api.listClusterCustomObject({ ...kind, fieldSelector: selectorFor(objects) });

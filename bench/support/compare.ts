@@ -30,7 +30,7 @@ export async function compare({ what, unit, ours, theirs, rounds = roundsUsual }
   }
   const ratiosOf = (rate: keyof Rate): readonly number[] => pairs.map((pair) => pair.ours[rate] / pair.theirs[rate]);
   const figure = (name: string, rates: readonly Rate[]): string =>
-    `${name} ${Math.round(median(rates.map(({ perSecond }) => perSecond))).toLocaleString("en")} ${unit}/s`;
+    `${name} ${rounded(rates.map(({ perSecond }) => perSecond))} ${unit}/s (${rounded(rates.map(({ perCpuSecond }) => perCpuSecond))} per CPU second)`;
   const reached = [
     figure(
       ours.name,
@@ -46,6 +46,7 @@ export async function compare({ what, unit, ours, theirs, rounds = roundsUsual }
   );
 }
 
+const rounded = (values: readonly number[]): string => Math.round(median(values)).toLocaleString("en");
 export const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 
 /** The middle, and between what it lay. */

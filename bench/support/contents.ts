@@ -1,7 +1,7 @@
 /** VolumeSnapshotContents as a real API server prints them: keys sorted, with the record of two managers' fields. */
 const hex = (index: number): string => index.toString(16).padStart(12, "0");
 
-export function contentAt(index: number): object {
+export function contentAt(index: number, versionBase = 100_000): object {
   const uid = `5f1c8a52-9a0e-4c55-8d0c-${hex(index)}`;
   const name = `snapcontent-${uid}`;
   return {
@@ -42,7 +42,7 @@ export function contentAt(index: number): object {
         }),
       ],
       name,
-      resourceVersion: String(100_000 + index),
+      resourceVersion: String(versionBase + index),
       uid: `0d3ab1de-7a54-4d0f-93f4-${hex(index)}`,
     },
     spec: {

@@ -28,6 +28,7 @@ function answerList(response: ServerResponse, query: URLSearchParams): void {
 }
 
 /** As many events as the field selector says. Like kube-apiserver, it sends each one by itself. */
+/** A change to every object of the list: newer, and otherwise the same. */
 const frames = new Map<number, readonly Buffer[]>();
 async function answerWatch(response: ServerResponse, query: URLSearchParams): Promise<void> {
   const count = Number(query.get("fieldSelector")?.split("=").at(-1) ?? 0);
@@ -36,8 +37,9 @@ async function answerWatch(response: ServerResponse, query: URLSearchParams): Pr
   for (const frame of made) if (!response.write(frame)) await new Promise((resolve) => response.once("drain", resolve));
   response.end();
 }
+const changedSince = 1_000_000;
 const frameAt = (index: number): Buffer =>
-  Buffer.from(`${JSON.stringify({ type: "MODIFIED", object: contentAt(index) })}\n`);
+  Buffer.from(`${JSON.stringify({ type: "MODIFIED", object: contentAt(index, changedSince) })}\n`);
 
 const server = createServer({ cert: certificate, key }, (request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? "/", "https://bench");

@@ -6,7 +6,7 @@ import { limits } from "../base/limits.ts";
 import type { ApiObject, DecodeProtobuf, FeatureGates, Resource } from "./contracts.ts";
 import { duplicateFields } from "./duplicates.ts";
 import { invalid as fieldInvalid } from "./field-error.ts";
-import { goQuote } from "./go-text.ts";
+import { goQuote, jsonWord } from "./go-text.ts";
 import type { FieldValidation } from "./query.ts";
 import { apiVersionOf } from "./rows.ts";
 import { badRequest, invalid, Refusal, tooLarge, unsupportedMediaType } from "./status.ts";
@@ -163,7 +163,7 @@ export async function decodeObject(
   const value = given === null && resource.definition === undefined ? {} : given;
   if (!isObject(value))
     throw unrecognized(
-      `json parse error: json: cannot unmarshal ${goTypeOf(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
+      `json parse error: json: cannot unmarshal ${jsonWord(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
       text,
     );
   // Custom objects are decoded by what they say they are; of the others the path says enough.
@@ -204,9 +204,6 @@ export function fit(object: ApiObject, resource: Resource, gates: FeatureGates):
   return unknown;
 }
 
-const goTypeOf = (value: JsonValue): string =>
-  Array.isArray(value) ? "array" : value === null ? "null" : typeof value === "boolean" ? "bool" : typeof value;
-
 /** A body may leave out what the path already says; what it does say must agree. */
 function recognized(value: JsonObject, resource: Resource): ApiObject {
   const expected = apiVersionOf(resource.group, resource.version);
@@ -227,7 +224,7 @@ function wrongMetadata({ kind, version, definition }: Resource, metadata: JsonVa
   // Custom objects have no Go type of their own: only their metadata is decoded into one.
   const into = definition === undefined ? `Go struct field ${kind}.metadata` : "Go value";
   return badRequest(
-    `${kind} in version ${goQuote(version)} cannot be handled as a ${kind}: json: cannot unmarshal ${goTypeOf(metadata)} into ${into} of type v1.ObjectMeta`,
+    `${kind} in version ${goQuote(version)} cannot be handled as a ${kind}: json: cannot unmarshal ${jsonWord(metadata)} into ${into} of type v1.ObjectMeta`,
   );
 }
 

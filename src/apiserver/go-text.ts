@@ -94,3 +94,10 @@ export function goValue(value: unknown): string {
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return `map[${entries.map(([key, item]) => `${key}:${goValue(item)}`).join(" ")}]`;
 }
+
+/** What Go's JSON decoder calls a value: "json: cannot unmarshal number into …". */
+export function jsonWord(value: unknown): string {
+  if (Array.isArray(value)) return "array";
+  if (value === null) return "null";
+  return typeof value === "boolean" ? "bool" : typeof value === "bigint" ? "number" : typeof value;
+}

@@ -4,6 +4,7 @@
  */
 import { clone, define, equal, isObject, type JsonObject, type JsonValue, print } from "../base/json.ts";
 import { limits } from "../base/limits.ts";
+import { jsonWord } from "./go-text.ts";
 import { badRequest, Refusal, tooLarge } from "./status.ts";
 
 const operationsMax = 10_000;
@@ -32,13 +33,10 @@ export function applyJsonPatch(document: JsonValue, patch: JsonValue): JsonValue
   return operations.reduce((current, operation) => applied(current, operation, copy), clone(document));
 }
 
-const wordOf = (value: JsonValue): string =>
-  isObject(value) ? "object" : typeof value === "boolean" ? "bool" : typeof value;
-
 function operationsOf(patch: JsonValue): readonly Operation[] {
   if (!Array.isArray(patch))
     throw badRequest(
-      `error decoding patch: json: cannot unmarshal ${wordOf(patch)} into Go value of type []handlers.jsonPatchOp`,
+      `error decoding patch: json: cannot unmarshal ${jsonWord(patch)} into Go value of type []handlers.jsonPatchOp`,
     );
   if (patch.length > operationsMax)
     throw tooLarge(`The allowed maximum operations in a JSON patch is ${operationsMax}, got ${patch.length}`);

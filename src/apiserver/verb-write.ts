@@ -9,7 +9,7 @@ import type { ApiObject, Resource, WriteOptions } from "./contracts.ts";
 import { bodyBytes, decodeObject, fit, judgeComplaints, parseJson, parseYaml } from "./decode.ts";
 import { duplicateFields } from "./duplicates.ts";
 import { invalid as invalidField } from "./field-error.ts";
-import { goQuote } from "./go-text.ts";
+import { goQuote, jsonWord } from "./go-text.ts";
 import { applyJsonPatch } from "./json-patch.ts";
 import { patchQuery, type WriteQuery, writeQuery } from "./query.ts";
 import type { Written } from "./registry.ts";
@@ -224,15 +224,6 @@ function patchResult(
     );
   return kind === "merge" ? clone(applyMergePatch(old, value)) : clone(patcher.strategic(resource, old, value));
 }
-
-const jsonWord = (value: JsonValue): string =>
-  Array.isArray(value)
-    ? "array"
-    : typeof value === "boolean"
-      ? "bool"
-      : typeof value === "bigint"
-        ? "number"
-        : typeof value;
 
 /** A patch cannot turn an object into another kind. */
 function checkVersionKept(object: ApiObject, old: ApiObject): void {

@@ -8,6 +8,7 @@ import { GoValueError } from "../builtin/go/opaque.ts";
 import { type GoStruct, goStruct } from "../builtin/go/types.ts";
 import type { Metadata } from "../contracts.ts";
 import { child, type FieldError, indexed, invalid, required, wholeObject } from "../field-error.ts";
+import { jsonWord } from "../go-text.ts";
 import { metadataErrors } from "../metadata.ts";
 import { label1035Problems } from "../names.ts";
 import { badRequest } from "../status.ts";
@@ -48,15 +49,6 @@ function fitInto(object: JsonObject, path: string): readonly string[] {
   object.metadata = fitted;
   return unknown.map((name) => `${path}.${name}`);
 }
-
-const jsonWord = (value: JsonValue | undefined): string =>
-  Array.isArray(value)
-    ? "array"
-    : typeof value === "boolean"
-      ? "bool"
-      : typeof value === "bigint"
-        ? "number"
-        : typeof value;
 
 /** Fits what is embedded below the root, in place; returns the unknown fields of its metadata. */
 export function coerceEmbedded(

@@ -2,6 +2,7 @@
 import type { JsonObject, JsonValue } from "../../../base/json.ts";
 import { isObject } from "../../../base/json.ts";
 import type { Shape } from "../../contracts.ts";
+import { jsonWord } from "../../go-text.ts";
 import { badRequest } from "../../status.ts";
 import { definitionNode } from "../builtin.ts";
 import { fitMetadata } from "../embedded.ts";
@@ -102,11 +103,6 @@ function typeName(node: SchemaNode): string {
   if (node.types[0] === "array") return `[]${name(node.items)}`;
   return typeof node.additional === "object" ? `map[string]${name(node.additional)}` : name(node);
 }
-
-const jsonWord = (value: JsonValue): string => {
-  if (Array.isArray(value)) return "array";
-  return typeof value === "boolean" ? "bool" : typeof value === "bigint" ? "number" : typeof value;
-};
 
 /** Go leaves out what is empty, and null is no value for any field of these types. */
 function dropEmpty(value: JsonValue | undefined): void {

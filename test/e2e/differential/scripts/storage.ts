@@ -146,6 +146,11 @@ const driverCreations: Readonly<Record<string, JsonObject>> = {
 };
 const versionOf = { metadata: { name: "$ID", resourceVersion: "1" } };
 
+const aClaim = (storage: string, spec: JsonObject): JsonObject => ({
+  metadata: { name: "c" },
+  spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage } }, ...spec },
+});
+
 export const storageScripts: readonly Script[] = [
   ...Object.entries(creations).map(([name, spec]) =>
     script(`a volume is created with ${name}`, create(volumes, aVolume(spec))),
@@ -162,14 +167,7 @@ export const storageScripts: readonly Script[] = [
     "a volume stands ready, is taken, and is released after its claim",
     create(volumes, aVolume()),
     inPhase(`${volumes}/$ID`, "Available"),
-    create(claims, {
-      metadata: { name: "c" },
-      spec: {
-        accessModes: ["ReadWriteOnce"],
-        resources: { requests: { storage: "1Mi" } },
-        storageClassName: "class-$ID",
-      },
-    }),
+    create(claims, aClaim("1Mi", { storageClassName: "class-$ID" })),
     inPhase(`${claims}/c`, "Bound"),
     inPhase(`${volumes}/$ID`, "Bound"),
     remove(`${claims}/c`),
@@ -182,15 +180,7 @@ export const storageScripts: readonly Script[] = [
     "a claim names its volume, which is too small",
     create(volumes, aVolume()),
     inPhase(`${volumes}/$ID`, "Available"),
-    create(claims, {
-      metadata: { name: "c" },
-      spec: {
-        accessModes: ["ReadWriteOnce"],
-        resources: { requests: { storage: "9Gi" } },
-        storageClassName: "class-$ID",
-        volumeName: "$ID",
-      },
-    }),
+    create(claims, aClaim("9Gi", { storageClassName: "class-$ID", volumeName: "$ID" })),
     get("/api/v1/namespaces/$NS/events?fieldSelector=reason%3DVolumeMismatch", {
       until: ({ items }) => Array.isArray(items) && items.length > 0,
     }),
@@ -199,10 +189,7 @@ export const storageScripts: readonly Script[] = [
   script(
     "a claim waits for its provisioner, by name",
     create(classes, aClass()),
-    create(claims, {
-      metadata: { name: "c" },
-      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, storageClassName: "$ID" },
-    }),
+    create(claims, aClaim("1Gi", { storageClassName: "$ID" })),
     get(`${claims}/c`, {
       until: ({ metadata }) => (metadata as JsonObject).annotations !== undefined,
     }),
@@ -210,10 +197,7 @@ export const storageScripts: readonly Script[] = [
   script(
     "a claim waits for its first consumer",
     create(classes, aClass({ volumeBindingMode: "WaitForFirstConsumer" })),
-    create(claims, {
-      metadata: { name: "c" },
-      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, storageClassName: "$ID" },
-    }),
+    create(claims, aClaim("1Gi", { storageClassName: "$ID" })),
     get("/api/v1/namespaces/$NS/events?fieldSelector=reason%3DWaitForFirstConsumer", {
       until: ({ items }) => Array.isArray(items) && items.length > 0,
     }),
@@ -228,15 +212,7 @@ export const storageScripts: readonly Script[] = [
     "a claim names a volume that belongs to another",
     create(volumes, aVolume({ claimRef: { namespace: "elsewhere", name: "other", uid: "x" } })),
     inPhase(`${volumes}/$ID`, "Released"),
-    create(claims, {
-      metadata: { name: "c" },
-      spec: {
-        accessModes: ["ReadWriteOnce"],
-        resources: { requests: { storage: "1Mi" } },
-        storageClassName: "class-$ID",
-        volumeName: "$ID",
-      },
-    }),
+    create(claims, aClaim("1Mi", { storageClassName: "class-$ID", volumeName: "$ID" })),
     get(`${claims}/c`),
   ),
   ...Object.entries(classCreations).map(([name, more]) =>
