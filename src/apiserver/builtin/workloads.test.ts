@@ -151,6 +151,21 @@ test("a service gets a free address, and keeps it", () => {
   assert.deepEqual([kept.says, part(kept.object, "spec").clusterIP], [[], "10.96.0.16"]);
 });
 
+test("a node port is given to one service only, within the range of node ports", () => {
+  const strategy = strategyOf("/Service");
+  const onNodes = (nodePort: number): JsonObject => aService({ type: "NodePort", ports: [{ port: 80, nodePort }] });
+  const { object: first, says } = created(strategy, onNodes(30_100));
+  assert.deepEqual(says, []);
+  const taken = aContext({ reader: { get: () => undefined, list: () => [first] } });
+  assert.deepEqual(created(strategy, onNodes(30_100), taken).says, [
+    "spec.ports[0].nodePort: Invalid value: 30100: provided port is already allocated",
+  ]);
+  assert.deepEqual(created(strategy, onNodes(80), taken).says, [
+    "spec.ports[0].nodePort: Invalid value: 80: provided port is not in the valid range. The range of valid ports is 30000-32767",
+  ]);
+  assert.deepEqual(updated(strategy, first, (body) => void Object.assign(body, onNodes(30_100)), taken).says, []);
+});
+
 const badServices: readonly (readonly [given: string, spec: JsonObject, says: readonly string[]])[] = [
   ["no ports", { ports: [] }, ["spec.ports: Required value"]],
   ["no ports, and no address either", { ports: [], clusterIP: "None" }, []],
