@@ -9,7 +9,9 @@ import { type EmbeddedServer, startEmbeddedServer } from "./harness/embedded.ts"
 import { createKubectl } from "./harness/kubectl.ts";
 import { type Kubectl, runScript } from "./kubectl/compare.ts";
 import { creations } from "./kubectl/creations.ts";
-import { endings, moreScripts, preparations, scripts } from "./kubectl/scripts.ts";
+import { moreScripts } from "./kubectl/more-scripts.ts";
+import { endings, preparations, scripts } from "./kubectl/scripts.ts";
+import { showing } from "./kubectl/showing.ts";
 
 let plane: ControlPlane;
 let embedded: EmbeddedServer;
@@ -26,7 +28,7 @@ describe("kubectl on both servers", () => {
     plane?.stop();
   });
 
-  for (const script of [...preparations, ...scripts, ...moreScripts, ...creations, ...endings])
+  for (const script of [...preparations, ...scripts, ...moreScripts, ...creations, ...showing, ...endings])
     test(`kubectl: ${script.name}`, async () => {
       const [real, ours] = await Promise.all(both.map((kubectl) => runScript(kubectl, script)));
       assert.deepEqual(ours, real);

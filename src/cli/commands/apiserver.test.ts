@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { eventually, temporaryFolder } from "../../../test/csi-sockets.ts";
+import { draftOf } from "../../api/builders.ts";
+import { realWorld } from "../../base/world.ts";
+import { createClient } from "../../kube/client.ts";
+import { loadConfig } from "../../kube/config.ts";
+import { createTransport } from "../../kube/transport.ts";
+import { commands } from "../commands.ts";
+import { runCommandLine } from "../run.ts";
+
+function start(t: TestContext, ...args: readonly string[]) {
+  const stop = new AbortController();
+  const said = { text: "" };
+  const out = {
+    write: (text: string) => {
+      said.text += text;
+    },
+  };
+  const context = { environment: {}, signal: stop.signal, world: realWorld, out, error: out, version: "1.2.3" };
+  const code = runCommandLine(commands, ["apiserver", "--port=0", ...args], context);
+  t.after(() => stop.abort());
+  return { said, code, stop: () => stop.abort() };
+}
+
+async function clientOf(t: TestContext, kubeconfig: string) {
+  const { handler, close } = createTransport(await loadConfig({ kubeconfig, environment: {}, world: realWorld }));
+  t.after(close);
+  return createClient({ handler, world: realWorld });
+}
+
+test("it says where it is and where its kubeconfig is, which works and is its owner's alone", async (t) => {
+  const file = join(temporaryFolder(t), "kubeconfig");
+  const server = start(t, "--kubeconfig-out", file);
+  await eventually(() => server.said.text.includes(file));
+  assert.match(
+    server.said.text,
+    /^Kubernetes API at https:\/\/127\.0\.0\.1:\d+\n\n {2}kubectl --kubeconfig .*kubeconfig get namespaces\n\n$/,
+  );
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  const client = await clientOf(t, file);
+  assert.equal((await client.get({ kind: "Namespace", name: "default" })).status?.phase, "Active");
+  const made = draftOf("ConfigMap", { namespace: "default", name: "a" }, { data: { x: "1" } });
+  assert.equal((await client.create("ConfigMap", made)).data?.x, "1");
+  server.stop();
+  assert.equal(await server.code, 0, server.said.text);
+});
+
+test("a token of the file is let in, without rights", async (t) => {
+  const folder = temporaryFolder(t);
+  const [file, tokens] = [join(folder, "kubeconfig"), join(folder, "tokens.csv")];
+  writeFileSync(tokens, "janes,jane,7\n");
+  const server = start(t, "--kubeconfig-out", file, "--token-auth-file", tokens);
+  await eventually(() => server.said.text.includes(file));
+  const [url = ""] = /https:\S+/.exec(server.said.text) ?? [];
+  const config = {
+    "current-context": "c",
+    contexts: [{ name: "c", context: { cluster: "k", user: "u" } }],
+    clusters: [{ name: "k", cluster: { server: url, "insecure-skip-tls-verify": true } }],
+    users: [{ name: "u", user: { token: "janes" } }],
+  };
+  writeFileSync(join(folder, "jane"), JSON.stringify(config));
+  const jane = await clientOf(t, join(folder, "jane"));
+  await assert.rejects(jane.get({ kind: "Namespace", name: "default" }), /User "jane" cannot get resource/);
+  server.stop();
+  assert.equal(await server.code, 0, server.said.text);
+});
+
+test("a gate that nobody knows, or a port that is none, is one line and exit code 1", async (t) => {
+  for (const flag of ["--feature-gates=Nothing=true", "--port=70000"]) {
+    const { said, code } = start(t, flag);
+    assert.equal(await code, 1);
+    assert.match(said.text.trim(), /^[^\n]+$/);
+  }
+});
