@@ -44,7 +44,6 @@ export interface Store<K extends KindName, Index extends string = string> {
   get(key: Key): ObjectOf<K> | undefined;
   all(): IterableIterator<ObjectOf<K>>;
   keysBy(index: Index, value: string): readonly Key[];
-  countBy(index: Index, value: string): number;
   by(index: Index, value: string): readonly ObjectOf<K>[];
   /** Takes in the reply to a write; false when it is old news. */
   see(object: ObjectOf<K>): boolean;
@@ -159,7 +158,6 @@ export function createStore<K extends KindName, Index extends string = never>(
     get: (key) => objects.get(key),
     all: () => objects.values(),
     keysBy: (index, value) => [...indexes.keys(index, value)],
-    countBy: (index, value) => indexes.keys(index, value).size,
     by: (index, value) => [...indexes.keys(index, value)].map((key) => objects.get(key)).filter(isDefined),
     see,
     seeGone: (key, uid) => {

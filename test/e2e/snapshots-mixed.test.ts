@@ -22,12 +22,15 @@ import { startUpstream, unthrottled } from "./harness/upstream.ts";
 type Maker = "ours" | "upstream";
 type Component = "snapshot-controller" | "csi-snapshotter";
 
-/** Short enough for a test to wait for a takeover; both makers understand the same flags. */
+/**
+ * Short enough for a test to wait for a takeover, and long enough that a leader on a busy machine does not lose its lease for want of
+ * a turn: nothing here starts it again. Both makers understand the same flags.
+ */
 const election = [
   "--leader-election=true",
   "--leader-election-namespace=default",
-  "--leader-election-lease-duration=8s",
-  "--leader-election-renew-deadline=6s",
+  "--leader-election-lease-duration=15s",
+  "--leader-election-renew-deadline=12s",
   "--leader-election-retry-period=1s",
   "--retry-interval-max=5s",
 ];

@@ -136,11 +136,17 @@ describe("a cluster that serves v1beta1 alone", () => {
     modern.close();
   });
 
-  /** What our components asked the group for in another version than this. */
+  /**
+   * What our components asked the group for in another version than this. Watches aside: they are recorded when they end, which may
+   * be after their process was stopped; and nobody watches who has not listed before.
+   */
   function callsOutside(version: string, from = 0): readonly string[] {
     const calls = plane
       .auditLog(from)
-      .filter(({ userAgent, requestURI }) => /snapkeep-/.test(userAgent ?? "") && requestURI.includes(`/${group}/`));
+      .filter(
+        ({ verb, userAgent, requestURI }) =>
+          verb !== "watch" && /snapkeep-/.test(userAgent ?? "") && requestURI.includes(`/${group}/`),
+      );
     assert.ok(calls.length > 0);
     return calls.map(({ requestURI }) => requestURI).filter((uri) => !uri.startsWith(`/apis/${group}/${version}/`));
   }

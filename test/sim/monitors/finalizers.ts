@@ -108,7 +108,7 @@ const volumeOf = (seen: Seen, { spec }: PersistentVolumeClaim): string | undefin
 
 const claimProtection: Monitor = {
   id: "I-17",
-  promise: "a claim is protected exactly while something is being cut from it",
+  promise: "a claim is protected while something is being cut from it, and is let go soon after",
   counter: "stuck finalizers",
   atRest(seen) {
     for (const claim of claimsIn(seen)) {
