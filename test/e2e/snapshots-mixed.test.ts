@@ -128,8 +128,12 @@ describe("ours and upstream's together", () => {
       await snapshots.untilGone(ref);
       await furniture.csi.controller.deleteSnapshot({ snapshotId: kept.status?.snapshotHandle ?? "" });
 
+      // While it is cut. Before that it may outrun the finalizers, and upstream's controller then leaves the content for ever.
       await snapshots.take("hasty", "b", "delete");
-      await furniture.client.delete(snapshots.ref("hasty")); // Perhaps before, perhaps while it is cut.
+      await until({ what: "hasty has a content" }, async () =>
+        (await snapshots.get("hasty")).status?.boundVolumeSnapshotContentName === undefined ? undefined : true,
+      );
+      await furniture.client.delete(snapshots.ref("hasty"));
       await snapshots.untilGone(snapshots.ref("hasty"), 60_000);
       await removeAll(names);
       await kill(daemons);
