@@ -127,7 +127,8 @@ async function answered(side: Side, step: Step): Promise<RawAnswer> {
     if (step.until === undefined) return answer;
     const body = bodyOf(answer);
     if (step.until(isObject(body) ? body : {}, answer.status)) return answer;
-    if (performance.now() > givenUpAt) return answer;
+    if (performance.now() > givenUpAt)
+      throw new Error(`gave up waiting for what ${step.method} ${step.path} should answer; it is ${answer.text}`);
     await delay(pauseMs);
   }
 }

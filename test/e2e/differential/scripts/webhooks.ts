@@ -25,7 +25,7 @@ const configuration = (...webhooks: readonly JsonObject[]): JsonObject => ({
 
 /**
  * The real server looks at webhook configurations through a cache. A second webhook, which denies objects with a mark of
- * their own, tells when the configuration has arrived.
+ * their own, tells when the configuration has arrived; the first one may have refused them before that.
  */
 const sentinel = webhook("deny", {
   name: "sentinel.hooks.example.com",
@@ -34,7 +34,7 @@ const sentinel = webhook("deny", {
 const inForce = (kind: "mutating" | "validating", ...webhooks: readonly JsonObject[]): readonly Step[] => [
   create(configurations(kind), configuration(...webhooks, sentinel)),
   create(`${maps}?dryRun=All`, aMap("sentinel", { labels: { sentinel: "here" } }), {
-    until: ({ message }) => String(message).includes(".hooks.example.com"),
+    until: (_, status) => status !== 201,
     unseen: true,
   }),
 ];
