@@ -47,6 +47,10 @@ const volatile: readonly (readonly [pattern: RegExp, stands: string])[] = [
   [/(Resource Version: *)\d+/g, "$1N"],
   [/https:\/\/(127\.0\.0\.1|localhost):\d+/g, "https://SERVER"],
   [/\b(\d+[smhd])+\b/g, "AGE"],
+  // How often a controller has said so by now, and the columns that this makes wider.
+  [/AGE \(x\d+ over AGE\)/g, "AGE"],
+  [/(Type +Reason +Age) +From/g, "$1  From"],
+  [/(---- +------ +----) +----/g, "$1  ----"],
   [/(TIME|AGE|UID) +/g, "$1 "],
   [/\/tmp\/[\w./-]+/g, "FILE"],
   [/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ [+-]\d{4}/g, "TIME"],
