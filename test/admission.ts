@@ -3,35 +3,16 @@ import assert from "node:assert/strict";
 import { createAdmissionWith } from "../src/apiserver/admission/admission.ts";
 import { inProcess } from "../src/apiserver/admission/call.ts";
 import { webhookConfigurationStrategies } from "../src/apiserver/admission/configurations.ts";
-import type { ApiObject, Registry, Resource, Review } from "../src/apiserver/contracts.ts";
+import type { ApiObject, Registry, Review } from "../src/apiserver/contracts.ts";
 import { Refusal } from "../src/apiserver/status.ts";
 import { type Handler, textOf } from "../src/base/http.ts";
 import { type JsonObject, parse, print } from "../src/base/json.ts";
 import { silent } from "../src/base/log.ts";
-import { aContext, created } from "./strategy.ts";
+import { aContext, created, row } from "./strategy.ts";
 import { createVirtualWorld } from "./virtual-world.ts";
 
 export const group = "admissionregistration.k8s.io";
 
-export const row = (plural: string, kind: string, given: Partial<Resource> = {}): Resource => ({
-  group: "",
-  version: "v1",
-  kind,
-  listKind: `${kind}List`,
-  plural,
-  singular: kind.toLowerCase(),
-  scope: "namespace",
-  shortNames: [],
-  categories: [],
-  verbs: [],
-  subresources: {},
-  collection: plural,
-  storedAs: "v1",
-  shape: () => undefined,
-  columns: [],
-  strategy: {},
-  ...given,
-});
 const configMaps = row("configmaps", "ConfigMap");
 export const claims = row("persistentvolumeclaims", "PersistentVolumeClaim");
 export const volumes = row("persistentvolumes", "PersistentVolume", { scope: "cluster" });

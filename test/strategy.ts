@@ -1,6 +1,6 @@
 /** What the tests of built-in kinds need: a context, an object as the server would have it, and errors as sentences. */
 import { builtInShape } from "../src/apiserver/builtin/shape.ts";
-import type { ApiObject, Context, FieldError, Reader, Strategy } from "../src/apiserver/contracts.ts";
+import type { ApiObject, Context, FieldError, Reader, Resource, Strategy } from "../src/apiserver/contracts.ts";
 import { messageOf } from "../src/apiserver/field-error.ts";
 import type { JsonObject } from "../src/base/json.ts";
 import { createVirtualWorld } from "./virtual-world.ts";
@@ -14,6 +14,27 @@ export const aContext = (given: Partial<Context> & { readonly on?: readonly stri
   reader: nothing,
   dryRun: false,
   subresource: "",
+  ...given,
+});
+
+/** A row of the kind table, as short as a test wants it. */
+export const row = (plural: string, kind: string, given: Partial<Resource> = {}): Resource => ({
+  group: "",
+  version: "v1",
+  kind,
+  listKind: `${kind}List`,
+  plural,
+  singular: kind.toLowerCase(),
+  scope: "namespace",
+  shortNames: [],
+  categories: [],
+  verbs: [],
+  subresources: {},
+  collection: plural,
+  storedAs: "v1",
+  shape: () => undefined,
+  columns: [],
+  strategy: {},
   ...given,
 });
 

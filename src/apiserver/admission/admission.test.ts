@@ -15,11 +15,10 @@ import {
   newSnapshots,
   patchOf,
   refusal,
-  row,
   team,
   warned,
 } from "../../../test/admission.ts";
-import { aContext } from "../../../test/strategy.ts";
+import { aContext, row } from "../../../test/strategy.ts";
 import type { Handler } from "../../base/http.ts";
 import { type JsonObject, print } from "../../base/json.ts";
 import type { ApiObject, Review } from "../contracts.ts";

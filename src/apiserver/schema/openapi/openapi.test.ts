@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { row } from "../../../../test/strategy.ts";
 import { type HttpResponse, textOf } from "../../../base/http.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import type { ApiObject, Resource } from "../../contracts.ts";
@@ -12,25 +13,8 @@ const aResource = (
   kind: string,
   plural: string,
   extra: Partial<Resource> = {},
-): Resource => ({
-  group,
-  version,
-  kind,
-  listKind: `${kind}List`,
-  plural,
-  singular: kind.toLowerCase(),
-  scope: "namespace",
-  shortNames: [],
-  categories: [],
-  verbs,
-  subresources: {},
-  collection: `${group}/${plural}`,
-  storedAs: version,
-  columns: [],
-  strategy: {},
-  shape: () => undefined,
-  ...extra,
-});
+): Resource =>
+  row(plural, kind, { group, version, verbs, collection: `${group}/${plural}`, storedAs: version, ...extra });
 
 const schema = {
   type: "object",
