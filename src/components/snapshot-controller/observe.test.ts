@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aClaim, aSnapshot } from "../../../test/builders.ts";
+import { aClaim, aClass, aContent, aSnapshot } from "../../../test/builders.ts";
+import { annotations } from "../../api/names.ts";
 import { keyOf } from "../../api/types.ts";
 import { createStores } from "../../kube/stores.ts";
-import { observeClaim, observeSnapshot } from "./observe.ts";
-import { storeTable } from "./wakes.ts";
+import { observeClaim, observeContent, observeSnapshot } from "./observe.ts";
+import { contentWakes, storeTable } from "./wakes.ts";
 
 const options = { preventVolumeModeConversion: true, nodeOf: () => undefined };
 
@@ -76,4 +77,27 @@ for (const { given, claim, holds } of readers)
     stores.PersistentVolumeClaim.see(aClaim({ status: { phase: "Pending" }, ...claim }));
     const view = observeSnapshot(stores, options, keyOf(snapshot), moment);
     assert.equal(view?.restoring.length, holds ? 1 : 0);
+  });
+
+const cutting = { annotations: { [annotations.beingCreated]: "yes" } };
+const cuts: readonly { given: string; content: Parameters<typeof aContent>[0]; expect: boolean }[] = [
+  { given: "is marked as being cut", content: { metadata: cutting }, expect: true },
+  { given: "is not marked", content: {}, expect: false },
+  {
+    given: "is ready, with a mark left behind",
+    content: { metadata: cutting, status: { readyToUse: true } },
+    expect: false,
+  },
+];
+for (const { given, content: parts, expect } of cuts)
+  test(`a content that ${given} ${expect ? "lacks" : "does not lack"} its class, and ${expect ? "is" : "is not"} woken when that goes`, () => {
+    const stores = createStores(storeTable);
+    const content = aContent(parts);
+    const snapshotClass = aClass();
+    stores.VolumeSnapshotContent.see(content);
+    const lacksClass = () => observeContent(stores, keyOf(content), () => false)?.isCutWithoutClass;
+    assert.equal(lacksClass(), expect);
+    assert.deepEqual(contentWakes.VolumeSnapshotClass?.(snapshotClass, stores), expect ? [keyOf(content)] : []);
+    stores.VolumeSnapshotClass.see(snapshotClass);
+    assert.equal(lacksClass(), false);
   });

@@ -54,6 +54,8 @@ export interface ContentView {
   readonly snapshot: VolumeSnapshot | undefined;
   /** The snapshot the content was made for was here, and went before its user was told of a cut. */
   readonly snapshotWentUntold: boolean;
+  /** A cut of it may be under way, and the class that said how is gone. */
+  readonly isCutWithoutClass: boolean;
 }
 
 /** What is read of one kind's cache; kube/store.ts has it all. */
@@ -65,7 +67,7 @@ interface Cache<K extends KindName, Index extends string = never> {
 }
 export interface SnapshotCaches {
   readonly VolumeSnapshot: Cache<"VolumeSnapshot", keyof typeof indexes.VolumeSnapshot>;
-  readonly VolumeSnapshotContent: Cache<"VolumeSnapshotContent">;
+  readonly VolumeSnapshotContent: Cache<"VolumeSnapshotContent", keyof typeof indexes.VolumeSnapshotContent>;
   readonly VolumeSnapshotClass: Cache<"VolumeSnapshotClass">;
   readonly PersistentVolumeClaim: Cache<"PersistentVolumeClaim", keyof typeof indexes.PersistentVolumeClaim>;
   readonly PersistentVolume: Cache<"PersistentVolume">;
@@ -88,6 +90,11 @@ export const indexes = {
     class: ({ spec }: VolumeSnapshot) => spec.volumeSnapshotClassName ?? "",
     content: (snapshot: VolumeSnapshot) => contentNameOf(snapshot),
   },
+  VolumeSnapshotContent: {
+    /** The few that may be in the middle of a cut, by the class that says how. */
+    cutBy: (content: VolumeSnapshotContent) =>
+      mayBeCutting(content) ? content.spec.volumeSnapshotClassName : undefined,
+  },
   PersistentVolumeClaim: {
     restoresFrom: (claim: PersistentVolumeClaim) => restoredSnapshotKeys(claim),
   },
@@ -96,6 +103,9 @@ export const indexes = {
 /** The sidecar has not said anything about the content that a user should hear of. */
 export const isSilent = ({ status }: VolumeSnapshotContent): boolean =>
   status?.readyToUse !== true && status?.creationTime === undefined && status?.error === undefined;
+
+const mayBeCutting = ({ metadata, status }: VolumeSnapshotContent): boolean =>
+  status?.readyToUse !== true && metadata.annotations?.[annotations.beingCreated] === "yes";
 
 const claimKeyOf = ({ metadata, spec }: VolumeSnapshot): Key | undefined =>
   spec.source.persistentVolumeClaimName ? keyIn(metadata.namespace, spec.source.persistentVolumeClaimName) : undefined;
@@ -213,5 +223,12 @@ export function observeContent(
   if (content === undefined) return undefined;
   const { namespace, name, uid } = content.spec.volumeSnapshotRef ?? {};
   const snapshot = name === undefined ? undefined : stores.VolumeSnapshot.get(keyIn(namespace, name));
-  return { content, snapshot, snapshotWentUntold: uid !== undefined && wentUntold(uid) };
+  const className = content.spec.volumeSnapshotClassName;
+  const isClassGone = Boolean(className) && !stores.VolumeSnapshotClass.get(keyIn(undefined, className ?? ""));
+  return {
+    content,
+    snapshot,
+    snapshotWentUntold: uid !== undefined && wentUntold(uid),
+    isCutWithoutClass: isClassGone && mayBeCutting(content),
+  };
 }

@@ -10,7 +10,12 @@ const going = { deletionTimestamp };
 const marked = { deletionTimestamp, annotations: { [annotations.beingDeleted]: "yes" } };
 const namesake = aSnapshot({ metadata: { uid: "another" } });
 
-const lone: ContentView = { content: aContent(), snapshot: undefined, snapshotWentUntold: false };
+const lone: ContentView = {
+  content: aContent(),
+  snapshot: undefined,
+  snapshotWentUntold: false,
+  isCutWithoutClass: false,
+};
 
 const cases: readonly { given: string; view: Partial<ContentView>; expect: readonly string[] }[] = [
   { given: "a content and its snapshot", view: { content: aContent(), snapshot: aSnapshot() }, expect: [] },
@@ -67,6 +72,26 @@ const cases: readonly { given: string; view: Partial<ContentView>; expect: reado
   {
     given: "a content that its snapshot let go in order, and that is to be deleted only since",
     view: { content: aContent({ metadata: { annotations: marked.annotations } }), snapshotWentUntold: true },
+    expect: [],
+  },
+  {
+    given: "a content whose snapshot, and the class of its unfinished cut, are gone",
+    view: { isCutWithoutClass: true },
+    expect: ["confirm VolumeSnapshot", "patch VolumeSnapshotContent"],
+  },
+  {
+    given: "a content with a snapshot, and without the class of its unfinished cut",
+    view: { snapshot: aSnapshot(), isCutWithoutClass: true },
+    expect: [],
+  },
+  {
+    given: "a content whose snapshot went untold, and the class of its unfinished cut too",
+    view: { snapshotWentUntold: true, isCutWithoutClass: true },
+    expect: ["confirm VolumeSnapshot", "delete VolumeSnapshotContent"],
+  },
+  {
+    given: "a content that its snapshot let go in order, without the class of its unfinished cut",
+    view: { content: aContent({ metadata: { annotations: marked.annotations } }), isCutWithoutClass: true },
     expect: [],
   },
   {

@@ -33,19 +33,24 @@ const isWithoutSnapshot = ({ content: { metadata, spec }, snapshot }: ContentVie
   metadata.annotations?.[annotations.beingDeleted] !== "yes";
 
 function planAlone(view: ContentView): Plan {
-  if (view.content.metadata.deletionTimestamp !== undefined) return planGoing(view);
-  return isUnwanted(view) ? planDisposal(view) : nothing;
+  if (view.content.metadata.deletionTimestamp !== undefined) return planParting(view);
+  if (isUnwanted(view)) return planDisposal(view);
+  return view.isCutWithoutClass ? planParting(view) : nothing;
 }
 
-/** Both end in a deletion at the driver: that the snapshot is gone must be true, not only cached. */
+/** All end in a deletion at the driver: that the snapshot is gone must be true, not only cached. */
 function goneForCertain({ content, snapshot }: ContentView): ClusterAction {
   const { namespace, name = "" } = content.spec.volumeSnapshotRef;
   const ref = { kind: "VolumeSnapshot", namespace, name } as const;
   return { kind: "confirm", ref, resourceVersion: snapshot?.metadata.resourceVersion };
 }
 
-/** Somebody deletes it, and its snapshot, which would confirm that, is gone: by force, say, or before the content was there. */
-function planGoing(view: ContentView): Plan {
+/**
+ * The mark that its snapshot would have set, which is gone: by force, say, or before the content was there. Without it a content
+ * that somebody deletes would wait for ever; and one whose cut has no known outcome, if its class is gone too, would wait for a
+ * class that nobody needs any more. The sidecar asks without the class for what nobody waits for.
+ */
+function planParting(view: ContentView): Plan {
   const mark = edit(kind, view.content, { annotations: { [annotations.beingDeleted]: "yes" } });
   return { actions: [goneForCertain(view), ...mark], next: settled };
 }
@@ -60,7 +65,7 @@ const isUnwanted = ({ content: { metadata, spec }, snapshotWentUntold }: Content
   Boolean(spec.source.volumeHandle) &&
   metadata.name === snapshotContentNameFor(spec.volumeSnapshotRef.uid ?? "");
 
-/** Deleted before it is marked: a crash between the two leaves what `planGoing` takes up. The version guards the policy. */
+/** Deleted before it is marked: a crash between the two leaves what `planParting` takes up. The version guards the policy. */
 const planDisposal = (view: ContentView): Plan => {
   const { resourceVersion } = view.content.metadata;
   return {

@@ -8,7 +8,7 @@ import { contentNameOf, indexes, restoredSnapshotKeys } from "./observe.ts";
 
 export const storeTable = {
   VolumeSnapshot: { indexes: indexes.VolumeSnapshot },
-  VolumeSnapshotContent: {},
+  VolumeSnapshotContent: { indexes: indexes.VolumeSnapshotContent },
   VolumeSnapshotClass: {},
   PersistentVolumeClaim: { indexes: indexes.PersistentVolumeClaim },
   PersistentVolume: {},
@@ -59,4 +59,5 @@ export const claimWakes: Wakes<SnapshotStores> = {
 export const contentWakes: Wakes<SnapshotStores> = {
   VolumeSnapshotContent: (content) => [keyOf(content)],
   VolumeSnapshot: (snapshot) => [keyIn(undefined, contentNameOf(snapshot))],
+  VolumeSnapshotClass: ({ metadata }, stores) => stores.VolumeSnapshotContent.keysBy("cutBy", metadata.name),
 };

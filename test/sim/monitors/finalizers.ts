@@ -98,8 +98,28 @@ function snapshotLetGo(write: Write, seen: Seen): string | undefined {
   if (before === undefined || !removed(write).includes(finalizers.snapshotAsSource)) return undefined;
   const content = contentsIn(seen).find(({ spec }) => spec.volumeSnapshotRef?.uid === before.metadata.uid);
   if (content === undefined || seen.excused.has(content.metadata.uid)) return undefined;
+  if (cameAfterTheQuestion(seen, content, write)) return undefined;
   const mayBeRetained = versionsKnown<VolumeSnapshotContent>(seen, content.metadata.uid, write).some(isRetained);
   return mayBeRetained ? undefined : `${write.key} was let go before its content ${content.metadata.name}`;
+}
+
+/**
+ * No write covers two objects, so a late request can always make a content between the answer that there is none and the write that
+ * lets its snapshot go. That much nobody can know; who did not ask, or asked when it was there, or has heard of it since, could.
+ */
+function cameAfterTheQuestion(seen: Seen, { metadata }: VolumeSnapshotContent, write: Write): boolean {
+  const asked = seen.entries.findLastIndex(
+    (entry) =>
+      entry.type === "note" &&
+      entry.what === "call" &&
+      entry.process === write.process &&
+      entry.atMs <= write.sentMs &&
+      entry.text.startsWith("GET ") &&
+      entry.text.endsWith(`/volumesnapshotcontents/${metadata.name}`),
+  );
+  const came = seen.entries.findIndex((entry) => entry.type === "write" && entry.after?.metadata.uid === metadata.uid);
+  const isKnown = seen.knowledge.floorOf(write.process, metadata.uid, write.sentMs) !== undefined;
+  return asked !== -1 && asked < came && !isKnown;
 }
 
 const volumeOf = (seen: Seen, { spec }: PersistentVolumeClaim): string | undefined =>

@@ -294,6 +294,28 @@ const changesOfMind: readonly [string, readonly string[], (bench: Bench) => void
     },
   ],
 ];
+/** A snapshot on its way out is let go, and there is a content of it. */
+const letGo = ({ write }: Bench): void => write("snapshot-controller", aSnapshot({ metadata: going }), undefined);
+const asks = ({ note }: Bench): void => note("call", "GET /apis/snapshot.storage.k8s.io/v1/volumesnapshotcontents/c");
+const comes = ({ write }: Bench): void => write("user", undefined, aContent());
+const heard = ({ show }: Bench): void => show("snapshot-controller");
+const later = ({ note }: Bench): void => note("call", "GET /api/v1/persistentvolumes");
+const lettingsGo: readonly [string, readonly string[], readonly ((bench: Bench) => void)[]][] = [
+  ["a content that comes when the server has been asked for it cannot be known", [], [asks, comes, letGo]],
+  ["a content that nobody has asked for is no excuse", ["I-16"], [comes, letGo]],
+  ["a content that was there when the server was asked is no excuse", ["I-16"], [comes, asks, letGo]],
+  ["a content that its controller has heard of is no excuse", ["I-16"], [asks, comes, heard, later, letGo]],
+];
+for (const [claim, ids, steps] of lettingsGo)
+  test(claim, () =>
+    assert.deepEqual(
+      idsFoundIn((bench) => {
+        for (const step of steps) step(bench);
+      }),
+      ids,
+    ),
+  );
+
 for (const [claim, ids, history] of changesOfMind) test(claim, () => assert.deepEqual(idsFoundIn(history), ids));
 
 test("a good history is found good", () => {
