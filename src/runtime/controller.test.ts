@@ -218,6 +218,22 @@ test("one poisoned object never stops the others, whether its view, its plan or 
   assert.equal(acted.includes("team/late@0"), true);
 });
 
+test("each run that fails is told; a conflict is no failure", async () => {
+  const told: Key[] = [];
+  const faults = [new Fault("Forbidden", "no"), new Fault("Conflict", "changed"), new Fault("Unavailable", "later")];
+  const { world, sync, run } = setUp({
+    act: async () => {
+      const fault = faults.shift();
+      if (fault !== undefined) throw fault;
+    },
+    onFailure: (key) => void told.push(key),
+  });
+  sync(aConfig("one"));
+  void run();
+  await world.advance(60_000);
+  assert.deepEqual([faults, told], [[], [inTeam("one"), inTeam("one")]]);
+});
+
 test("as many keys run at once as there are workers, and never one key twice", async () => {
   let [under, most] = [0, 0];
   const running = new Set<Key>();

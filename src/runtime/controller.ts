@@ -43,6 +43,8 @@ export interface ControllerOptions<Stores extends AnyStores, View, Action extend
   /** No run starts while this is false. */
   readonly leading?: (() => boolean) | undefined;
   readonly queueKeysMax?: number | undefined;
+  /** Told of each run that failed, conflicts aside: those are no failure but news. */
+  readonly onFailure?: ((key: Key) => void) | undefined;
 }
 
 export interface Controller {
@@ -101,6 +103,7 @@ export function createController<Stores extends AnyStores, View, Action extends 
       atLeastMs: isFault(reason) ? reason.retryAfterMs : undefined,
     });
     const fields = { key, retryMs: Math.round(retryMs) };
+    if (!isConflict) options.onFailure?.(key);
     if (isConflict) log.debug("object changed meanwhile, looking again", { ...fields, reason: reason.message });
     else if (isFault(reason)) log.warn("run failed", { ...fields, fault: reason.code, reason: reason.message });
     else log.error("run failed by a mistake in the program", { ...fields, reason: stackOf(reason) });

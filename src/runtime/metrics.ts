@@ -154,6 +154,17 @@ export const requestMetrics = {
   },
 } as const satisfies MetricTable;
 
+/**
+ * Each process counts the attempts it makes itself: the controller its own, a sidecar its calls to the driver. So their sum is the
+ * number of attempts that failed, and none is counted twice.
+ */
+export const failedAttempts = {
+  type: "counter",
+  name: "snapshot_controller_operation_errors_total",
+  help: "Attempts of this process that failed, each counted once: what the controller refused or could not write, what a sidecar asked of its driver in vain.",
+  labels: ["driver_name", "operation_name"],
+} as const satisfies MetricRow;
+
 export const leaderMetrics = {
   status: {
     type: "gauge",

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { draftOf } from "../../src/api/builders.ts";
 import { annotations, parameters } from "../../src/api/names.ts";
+import { Fault } from "../../src/base/fault.ts";
 import { aBoundClaim, aClassFor, startComponent } from "./harness/components.ts";
 import { type OddDriver, startOddDriver } from "./harness/odd-driver.ts";
 import { freePort } from "./harness/ports.ts";
@@ -31,16 +32,18 @@ for (const ground of ["real control plane", "embedded server"] as const)
     let stand: Stand;
     let odd: OddDriver;
     let oddStand: Stand;
-    let ports: { readonly controller: number; readonly sidecar: number };
+    let ports: { readonly controller: number; readonly sidecar: number; readonly odd: number };
     before(async () => {
       place = await grounds[ground]();
-      ports = { controller: await freePort(), sidecar: await freePort() };
+      ports = { controller: await freePort(), sidecar: await freePort(), odd: await freePort() };
       startComponent(place, "snapshot-controller", [`--http-endpoint=127.0.0.1:${ports.controller}`]);
       const guarded = await drivers["directory-driver"](place.instance, { flags: ["--snapshot-secret=open-sesame"] });
       stand = await standFor(place, place.connection, guarded, [`--http-endpoint=127.0.0.1:${ports.sidecar}`]);
       odd = await startOddDriver(place.instance.folder);
       const naming = ["--snapshot-name-prefix=kept", "--snapshot-name-uuid-length=8", "--extra-create-metadata"];
-      oddStand = await standFor(place, place.connection, odd, naming);
+      const impatient = ["--retry-interval-start=100ms", "--retry-interval-max=200ms"];
+      const watched = `--http-endpoint=127.0.0.1:${ports.odd}`;
+      oddStand = await standFor(place, place.connection, odd, [...naming, ...impatient, watched]);
       await aBoundClaim(stand.furniture, "data");
       const at = (key: string): string => `${parameters.prefix}snapshotter-secret-${key}`;
       await aClassFor(stand.furniture, "guarded", "Delete", {
@@ -97,7 +100,40 @@ for (const ground of ["real control plane", "embedded server"] as const)
       await oddStand.remove("named");
     });
 
-    test("the controller's metrics have the names, labels and buckets that dashboards know, and count failures", async () => {
+    test("each call that the driver refuses counts as one failed attempt, whatever its words, and none is counted twice", async () => {
+      const failures = async (port: number, operation_name: string): Promise<number> => {
+        const labels = { driver_name: odd.driver, operation_name };
+        return numberOf(samplesOf(await scrape(port), "snapshot_controller_operation_errors_total", labels)[0] ?? "0");
+      };
+      const full = () => new Fault("ResourceExhausted", "the pool is full");
+      odd.refusals.create.push(full(), full(), full(), new Fault("Unavailable", "going away"), full());
+      await oddStand.take("refused", "odd", "coloured");
+      await oddStand.untilReady("refused");
+      assert.equal(await failures(ports.odd, "CreateSnapshot"), 5);
+      odd.refusals.delete.push(full(), full(), new Fault("FailedPrecondition", "it is in use"));
+      await oddStand.remove("refused");
+      assert.equal(await failures(ports.odd, "DeleteSnapshot"), 3);
+      assert.equal(await failures(ports.odd, "CreateSnapshot"), 5);
+      const name = "csi_sidecar_operations_seconds_count";
+      const calls = samplesOf(await scrape(ports.odd), name).filter((line) => !line.includes('code="OK"'));
+      assert.equal(
+        calls.reduce((sum, line) => sum + numberOf(line), 0),
+        8,
+      );
+      for (const operation of ["CreateSnapshot", "DeleteSnapshot"])
+        assert.equal(await failures(ports.controller, operation), 0);
+    });
+
+    test("what the controller itself refuses, it counts", async () => {
+      const labels = { driver_name: odd.driver, operation_name: "CreateSnapshot" };
+      await oddStand.take("sourceless", "nowhere", "coloured");
+      await oddStand.untilTold("sourceless", /claim default\/nowhere not found/);
+      const seen = samplesOf(await scrape(ports.controller), "snapshot_controller_operation_errors_total", labels);
+      assert.equal(numberOf(seen[0]), 1);
+      await oddStand.remove("sourceless");
+    });
+
+    test("the controller's metrics have the names, labels and buckets that dashboards know", async () => {
       const { driver } = stand.furniture;
       const labels = (operation_name: string, operation_status = "success") => ({
         driver_name: driver,
@@ -117,8 +153,6 @@ for (const ground of ["real control plane", "embedded server"] as const)
       assert.equal(numberOf(samplesOf(text, `${name}_count`, labels("CreateSnapshot", "cancel"))[0]), 1);
       assert.equal(samplesOf(text, "snapshot_controller_operations_in_flight").length, 1);
       assert.equal(samplesOf(text, "process_start_time_seconds").length, 1);
-      const failures = { driver_name: driver, operation_name: "CreateSnapshot" };
-      assert.ok(numberOf(samplesOf(text, "snapshot_controller_operation_errors_total", failures)[0]) >= 1);
       assert.equal(numberOf(samplesOf(text, "snapshot_controller_snapshots", { phase: "ready" })[0]), 0);
       assert.equal(numberOf(samplesOf(text, "snapshot_controller_stuck_deletions")[0]), 0);
       assert.equal(numberOf(samplesOf(text, "snapshot_controller_oldest_unready_snapshot_seconds")[0]), 0);

@@ -86,7 +86,7 @@ const readinessPoll = { startMs: 1_000, maxMs: 30_000 };
 
 async function start(context: ComponentContext, options: Options<typeof flags>): Promise<Component> {
   const { world, log, metrics, signal } = context;
-  const { calls } = metrics.instruments(sidecarMetrics);
+  const { calls, errors } = metrics.instruments(sidecarMetrics);
   let driver = "unknown-driver";
   const csi = createCsiClient({
     address: options.csiAddress,
@@ -113,6 +113,7 @@ async function start(context: ComponentContext, options: Options<typeof flags>):
     facts: { driver, canListSnapshots: controller.has("LIST_SNAPSHOTS") },
     options,
     callsAtOnce: options.workerThreads,
+    failed: (operation) => errors.add({ driver_name: driver, operation_name: operation }),
     poll: readinessPoll,
     labelSelector: options.nodeDeployment ? `${labels.managedBy}=${options.nodeName}` : undefined,
   });

@@ -1,7 +1,7 @@
 /** `snapkeep snapshot-controller`: flags of the program it replaces, and the component behind them. */
 
 import { createSnapshotController } from "../../components/snapshot-controller/index.ts";
-import { measureOperations, measureStates } from "../../components/snapshot-controller/measure.ts";
+import { countFailure, measureOperations, measureStates } from "../../components/snapshot-controller/measure.ts";
 import { snapshotMetrics } from "../../components/snapshot-controller/metrics.ts";
 import { createNodeFinder } from "../../components/snapshot-controller/nodes.ts";
 import { defineCommand } from "../../runtime/command.ts";
@@ -83,7 +83,12 @@ function start(context: ComponentContext, given: Options) {
   tellIdleGates(featureGates, log);
   const nodes = enableDistributedSnapshotting ? createNodeFinder(api, { world, log }) : undefined;
   const options = { preventVolumeModeConversion, nodeOf: nodes?.nodeOf ?? (() => undefined) };
-  const controller = createSnapshotController({ ...context, options, record: context.recordAs(name) });
+  const controller = createSnapshotController({
+    ...context,
+    options,
+    failed: (kind, key) => countFailure(measuring, kind, key),
+    record: context.recordAs(name),
+  });
   const measuring = { stores: controller.stores, instruments: metrics.instruments(snapshotMetrics), world };
   measureOperations(measuring);
   metrics.refresh(() => measureStates(measuring, options));

@@ -54,8 +54,9 @@ const create: CsiCall = { method: "create", name: "snapshot-u", volumeHandle: "v
 const mark = { kind: "patch" } as ClusterAction;
 
 /** A hand over a driver and a cluster that write down what they are asked, in order. */
-function setUp({ secretFound = true, leading = true, entries = [{}] as readonly object[] } = {}) {
+function setUp({ secretFound = true, leading = true, isAway = false, entries = [{}] as readonly object[] } = {}) {
   const asked: string[] = [];
+  const failures: string[] = [];
   const world = createVirtualWorld();
   const slots = createSlots(world, { backoff, poll });
   const api = {
@@ -75,7 +76,11 @@ function setUp({ secretFound = true, leading = true, entries = [{}] as readonly 
     controller: {
       createSnapshot: async ({ name, secrets }: { name: string; secrets: object }) => {
         asked.push(`create ${name} with ${JSON.stringify(secrets)}`);
+        if (isAway) throw new Fault("Unavailable", "away");
         return { snapshot };
+      },
+      deleteSnapshot: async () => {
+        throw new Fault("FailedPrecondition", "in use");
       },
       listSnapshots: async ({ snapshotId }: { snapshotId: string }) => {
         asked.push(`list ${snapshotId}`);
@@ -94,10 +99,11 @@ function setUp({ secretFound = true, leading = true, entries = [{}] as readonly 
     world,
     leading: () => leading,
     wake: () => void asked.push("wake"),
+    failed: (operation) => void failures.push(operation),
   });
   const act = (call: CsiCall, intent: readonly ClusterAction[] = []) =>
     hand({ kind: "csi", about, call, intent }, new AbortController().signal);
-  return { asked, act, reply: () => slots.get(about.metadata.uid)?.reply };
+  return { asked, failures, act, reply: () => slots.get(about.metadata.uid)?.reply };
 }
 
 test("the secret is read first, the intent written next, and only then the driver is asked", async () => {
@@ -134,4 +140,21 @@ test("a list of others is no answer: a driver that ignores the filter does not m
   await act(list);
   const said = reply();
   assert.equal(said?.kind === "failed" && said.fault.code, "NotFound");
+});
+
+test("each attempt that fails is told once, whatever it failed of; one that succeeds is not", async () => {
+  const remove: CsiCall = { method: "delete", handle: "s", secret: undefined };
+  const cases: readonly [Parameters<typeof setUp>[0], CsiCall, readonly string[]][] = [
+    [{}, create, []],
+    [{ isAway: true }, create, ["CreateSnapshot", "CreateSnapshot"]],
+    [{ secretFound: false }, create, ["CreateSnapshot", "CreateSnapshot"]],
+    [{}, remove, ["DeleteSnapshot", "DeleteSnapshot"]],
+    [{ entries: [] }, list, ["ListSnapshots", "ListSnapshots"]],
+  ];
+  for (const [given, call, told] of cases) {
+    const { failures, act } = setUp(given);
+    await act(call);
+    await act(call);
+    assert.deepEqual(failures, told);
+  }
 });

@@ -4,7 +4,7 @@
  */
 
 import type { ClusterAction } from "../../api/plan.ts";
-import { keyOf, type VolumeSnapshotContent } from "../../api/types.ts";
+import { keyOf } from "../../api/types.ts";
 import { type Backoff, backoffMs } from "../../base/backoff.ts";
 import type { Key, Millis } from "../../base/brand.ts";
 import { Fault } from "../../base/fault.ts";
@@ -27,7 +27,16 @@ export interface CsiHandOptions {
   readonly world: World;
   leading(): boolean;
   wake(key: Key): void;
+  /** Told of each attempt that failed, be it for want of a secret. */
+  failed?(operation: Operation): void;
 }
+
+export type Operation = "CreateSnapshot" | "DeleteSnapshot" | "ListSnapshots";
+const operations: Readonly<Record<CsiCall["method"], Operation>> = {
+  create: "CreateSnapshot",
+  delete: "DeleteSnapshot",
+  list: "ListSnapshots",
+};
 
 /** Replies by the content's uid. Each knows how long it holds: until the next try, the next poll, or for good. */
 export interface Slots extends ReadonlyMap<string, Slot> {
@@ -68,6 +77,7 @@ export function createCsiHand({
   world,
   leading,
   wake,
+  failed = () => undefined,
 }: CsiHandOptions): Hand<CsiAction> {
   const readSecret = async (call: CsiCall, signal: AbortSignal): Promise<Record<string, string>> => {
     if (call.secret === undefined) return {};
@@ -78,25 +88,27 @@ export function createCsiHand({
     );
   };
 
-  const answer = (about: VolumeSnapshotContent, reply: Reply): void => {
+  const answer = ({ about, call }: CsiAction, reply: Reply): void => {
+    if (reply.kind === "failed" || reply.kind === "unsent") failed(operations[call.method]);
     slots.put(about.metadata.uid, reply);
     wake(keyOf(about));
   };
 
-  return async ({ about, call, intent }, signal) => {
+  return async (action, signal) => {
+    const { call, intent } = action;
     let secrets: Record<string, string>;
     try {
       secrets = await readSecret(call, signal);
     } catch (reason) {
       if (signal.aborted) throw reason;
-      return answer(about, { kind: "unsent", fault: unreadable(call, Fault.from(reason)) });
+      return answer(action, { kind: "unsent", fault: unreadable(call, Fault.from(reason)) });
     }
     for (const write of intent) await cluster[write.kind](write as never, signal);
     const reply = await gate(async () => {
       if (!leading()) throw notLeading();
       return ask(csi, call, secrets, BigInt(world.now()) * 1_000_000n, signal);
     });
-    answer(about, reply);
+    answer(action, reply);
   };
 }
 

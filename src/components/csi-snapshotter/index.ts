@@ -12,7 +12,7 @@ import { createController, type Wakes } from "../../runtime/controller.ts";
 import { createGate } from "../../runtime/gate.ts";
 import { createHands } from "../../runtime/hands.ts";
 import type { QueueObserver } from "../../runtime/queue.ts";
-import { createCsiHand, createSlots } from "./hands.ts";
+import { createCsiHand, createSlots, type Operation } from "./hands.ts";
 import { type DriverFacts, indexes, observe, type SidecarOptions } from "./observe.ts";
 import { planContent } from "./plan.ts";
 
@@ -45,6 +45,8 @@ export interface CsiSnapshotterDeps {
   readonly leading?: (() => boolean) | undefined;
   /** Another decision than ours: the simulation shows that it notices wrong ones. */
   readonly plan?: typeof planContent | undefined;
+  /** Told of each attempt of this process that failed. */
+  failed?(operation: Operation): void;
   record(about: KubeObject, event: EventText): void;
   observer?(queue: string): QueueObserver;
 }
@@ -61,7 +63,7 @@ export interface CsiSnapshotter {
 }
 
 export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
-  const { api, csi, facts, options, world, log, leading = () => true } = deps;
+  const { api, csi, facts, options, world, log, leading = () => true, failed = () => undefined } = deps;
   const table = {
     ...storeTable,
     VolumeSnapshotContent: { ...storeTable.VolumeSnapshotContent, labelSelector: deps.labelSelector },
@@ -88,7 +90,12 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
         world,
         leading,
         wake: (key) => controller.wake(key),
+        failed,
       }),
+    },
+    onFailure: (key) => {
+      const isLeaving = stores.VolumeSnapshotContent.get(key)?.metadata.deletionTimestamp !== undefined;
+      failed(isLeaving ? "DeleteSnapshot" : "CreateSnapshot");
     },
     workers: contentsAtOnce,
     world,

@@ -1,5 +1,5 @@
 /** What the sidecar measures of its driver, under the name, labels and buckets that dashboards know. */
-import type { MetricTable } from "../../runtime/metrics.ts";
+import { failedAttempts, type MetricTable } from "../../runtime/metrics.ts";
 
 export const sidecarMetrics = {
   calls: {
@@ -9,4 +9,5 @@ export const sidecarMetrics = {
     labels: ["driver_name", "method_name", "grpc_status_code"],
     buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600],
   },
+  errors: failedAttempts,
 } as const satisfies MetricTable;

@@ -2,7 +2,7 @@
 import type { EventText } from "../../api/plan.ts";
 import type { KubeObject } from "../../api/types.ts";
 import type { Backoff } from "../../base/backoff.ts";
-import type { Millis } from "../../base/brand.ts";
+import type { Key, Millis } from "../../base/brand.ts";
 import type { Log } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
 import type { KubeApi } from "../../kube/api.ts";
@@ -42,6 +42,8 @@ export interface SnapshotControllerDeps {
   readonly leading?: (() => boolean) | undefined;
   /** Other decisions than ours: the simulation shows that it notices wrong ones. */
   readonly plans?: Partial<SnapshotPlans> | undefined;
+  /** Told of each run for this object that failed. */
+  failed?(kind: "VolumeSnapshot" | "PersistentVolumeClaim" | "VolumeSnapshotContent", key: Key): void;
   record(about: KubeObject, event: EventText): void;
   observer?(queue: string): QueueObserver;
 }
@@ -86,18 +88,21 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
       ...shared("snapshot-controller-snapshot"),
       wakes: snapshotWakes,
       observe: (seen, key) => observeSnapshot(seen, options, key, moment()),
+      onFailure: (key) => deps.failed?.("VolumeSnapshot", key),
       plan: deps.plans?.snapshot ?? planSnapshot,
     }),
     createController({
       ...shared("snapshot-controller-claim"),
       wakes: claimWakes,
       observe: (seen, key) => timed(observeClaim(seen, options, key, moment())),
+      onFailure: (key) => deps.failed?.("PersistentVolumeClaim", key),
       plan: deps.plans?.claim ?? planClaim,
     }),
     createController({
       ...shared("snapshot-controller-content"),
       wakes: contentWakes,
       observe: (seen, key) => observeContent(seen, key, departed.wentUntold),
+      onFailure: (key) => deps.failed?.("VolumeSnapshotContent", key),
       plan: deps.plans?.content ?? planContent,
     }),
   ];

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aContent, aSnapshot, driver } from "../../../test/builders.ts";
+import { aClaim, aContent, aSnapshot, aVolume, driver } from "../../../test/builders.ts";
 import { createVirtualWorld } from "../../../test/virtual-world.ts";
+import { keyIn } from "../../base/brand.ts";
 import { createStores } from "../../kube/stores.ts";
 import { createMetrics } from "../../runtime/metrics.ts";
-import { measureOperations, measureStates } from "./measure.ts";
+import { countFailure, measureOperations, measureStates } from "./measure.ts";
 import { snapshotMetrics } from "./metrics.ts";
 import { storeTable } from "./wakes.ts";
 
@@ -68,15 +69,45 @@ test("what was ready before we came is not measured", async () => {
   assert.deepEqual(await lines("snapshot_controller_operation_total_seconds_count"), []);
 });
 
-test("each failed attempt that is reported counts once", async () => {
+const errors = "snapshot_controller_operation_errors_total";
+const failed = (time: string, message = "no") => ({ status: { error: { message, time } } });
+
+test("each refusal of the controller counts once, and one from before it started not at all", async () => {
   const { stores, lines } = setUp();
-  const failed = (time: string) => ({ status: { error: { message: "no", time } } });
   stores.VolumeSnapshotContent.see(aContent());
   stores.VolumeSnapshot.see(aSnapshot({ ...version("1"), ...failed("a") }));
+  assert.deepEqual(await lines(errors), []);
   stores.VolumeSnapshot.see(aSnapshot({ ...version("2"), ...failed("a") }));
   stores.VolumeSnapshot.see(aSnapshot({ ...version("3"), ...failed("b") }));
-  assert.deepEqual(await lines("snapshot_controller_operation_errors_total"), [
-    `snapshot_controller_operation_errors_total{driver_name="${driver}",operation_name="CreateSnapshot"} 2`,
+  stores.VolumeSnapshot.see(aSnapshot({ ...version("4"), ...failed("b", "no, again") }));
+  assert.deepEqual(await lines(errors), [`${errors}{driver_name="${driver}",operation_name="CreateSnapshot"} 2`]);
+});
+
+test("what a sidecar reports is an attempt of the sidecar, which has counted it", async () => {
+  const { stores, lines } = setUp();
+  stores.VolumeSnapshot.see(aSnapshot(version("1")));
+  stores.VolumeSnapshotContent.see(aContent(failed("a")));
+  stores.VolumeSnapshot.see(aSnapshot({ ...version("2"), ...failed("a") }));
+  assert.deepEqual(await lines(errors), []);
+});
+
+test("each run that fails counts once, for the driver and the operation it was for", async () => {
+  const { stores, measuring, lines } = setUp();
+  const leaving = { resourceVersion: "2", deletionTimestamp: "2026-01-01T00:00:01Z" };
+  stores.VolumeSnapshot.see(aSnapshot(version("1")));
+  stores.VolumeSnapshotContent.see(aContent());
+  stores.PersistentVolumeClaim.see(aClaim({ metadata: { deletionTimestamp: leaving.deletionTimestamp } }));
+  stores.PersistentVolume.see(aVolume());
+  for (const kind of ["VolumeSnapshot", "VolumeSnapshot", "PersistentVolumeClaim", "VolumeSnapshotContent"] as const)
+    for (const { metadata } of stores[kind].all())
+      countFailure(measuring, kind, keyIn(metadata.namespace, metadata.name));
+  stores.VolumeSnapshot.see(aSnapshot({ metadata: leaving }));
+  countFailure(measuring, "VolumeSnapshot", "team/monday" as never);
+  countFailure(measuring, "VolumeSnapshot", "team/gone" as never);
+  assert.deepEqual(await lines(errors), [
+    `${errors}{driver_name="${driver}",operation_name="CreateSnapshot"} 4`,
+    `${errors}{driver_name="${driver}",operation_name="DeleteSnapshot"} 1`,
+    `${errors}{driver_name="unknown",operation_name="CreateSnapshot"} 1`,
   ]);
 });
 

@@ -5,7 +5,7 @@
  */
 import type { VolumeSnapshot } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
-import type { Millis } from "../../base/brand.ts";
+import type { Key, Millis } from "../../base/brand.ts";
 import { keyIn } from "../../base/brand.ts";
 import type { World } from "../../base/world.ts";
 import type { Instruments } from "../../runtime/metrics.ts";
@@ -58,7 +58,7 @@ export function measureOperations({ stores, instruments, world }: Measuring): vo
     else if (before === undefined && status?.readyToUse !== true) for (const name of creations) begin(name, after);
     if (status?.creationTime !== undefined) end("CreateSnapshot", after, "success");
     if (status?.readyToUse === true) end("CreateSnapshotAndReady", after, "success");
-    if (isNewTrouble(before, after))
+    if (before !== undefined && isNewTrouble(before, after) && !isReported(stores, after))
       instruments.errors.add({ driver_name: driverOf(stores, after), operation_name: "CreateSnapshot" });
   };
 
@@ -66,25 +66,44 @@ export function measureOperations({ stores, instruments, world }: Measuring): vo
     if (after !== undefined) seen(before, after);
     else if (before !== undefined) gone(before);
   });
-  stores.VolumeSnapshotContent.onChange((before, after) => {
-    if (after?.metadata.deletionTimestamp !== undefined && isNewTrouble(before, after))
-      instruments.errors.add({ driver_name: after.spec.driver, operation_name: "DeleteSnapshot" });
-  });
 }
 
-interface WithError {
-  readonly status?: { readonly error?: { readonly message?: string; readonly time?: string } };
-}
-const isNewTrouble = (before: WithError | undefined, after: WithError): boolean => {
-  const [old, now] = [before?.status?.error, after.status?.error];
+const isNewTrouble = (before: VolumeSnapshot, after: VolumeSnapshot): boolean => {
+  const [old, now] = [before.status?.error, after.status?.error];
   return now !== undefined && (old?.message !== now.message || old?.time !== now.time);
+};
+/** What a sidecar says it could not do, it has counted itself. */
+const isReported = (stores: SnapshotStores, snapshot: VolumeSnapshot): boolean =>
+  contentOf(stores, snapshot)?.status?.error?.message === snapshot.status?.error?.message;
+
+/** A run that failed is an attempt at what its object is for; what is wrong with the object itself is told in its status. */
+export function countFailure({ stores, instruments }: Measuring, kind: keyof typeof driverFor, key: Key): void {
+  const isLeaving = stores[kind].get(key)?.metadata.deletionTimestamp !== undefined;
+  // A claim is only ever touched for the sake of a snapshot that is to be taken.
+  const operation_name = isLeaving && kind !== "PersistentVolumeClaim" ? "DeleteSnapshot" : "CreateSnapshot";
+  instruments.errors.add({ driver_name: driverFor[kind](stores, key) ?? "unknown", operation_name });
+}
+
+const driverFor = {
+  VolumeSnapshot: (stores: SnapshotStores, key: Key) => {
+    const snapshot = stores.VolumeSnapshot.get(key);
+    return snapshot && driverOf(stores, snapshot);
+  },
+  PersistentVolumeClaim: (stores: SnapshotStores, key: Key) => {
+    const volumeName = stores.PersistentVolumeClaim.get(key)?.spec?.volumeName ?? "";
+    return stores.PersistentVolume.get(keyIn(undefined, volumeName))?.spec?.csi?.driver;
+  },
+  VolumeSnapshotContent: (stores: SnapshotStores, key: Key) => stores.VolumeSnapshotContent.get(key)?.spec.driver,
 };
 
 const typeOf = (snapshot: VolumeSnapshot): string =>
   sourceOf(snapshot).kind === "content" ? "pre-provisioned" : "dynamic";
 
+const contentOf = (stores: SnapshotStores, snapshot: VolumeSnapshot) =>
+  stores.VolumeSnapshotContent.get(keyIn(undefined, contentNameOf(snapshot)));
+
 function driverOf(stores: SnapshotStores, snapshot: VolumeSnapshot): string {
-  const content = stores.VolumeSnapshotContent.get(keyIn(undefined, contentNameOf(snapshot)));
+  const content = contentOf(stores, snapshot);
   const named = stores.VolumeSnapshotClass.get(keyIn(undefined, snapshot.spec.volumeSnapshotClassName ?? ""));
   return content?.spec.driver ?? named?.driver ?? "unknown";
 }

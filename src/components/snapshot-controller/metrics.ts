@@ -1,5 +1,5 @@
 /** What the snapshot-controller measures. The first two names, their labels and buckets are those dashboards know. */
-import type { MetricTable } from "../../runtime/metrics.ts";
+import { failedAttempts, type MetricTable } from "../../runtime/metrics.ts";
 
 export const snapshotMetrics = {
   operations: {
@@ -15,12 +15,7 @@ export const snapshotMetrics = {
     help: "Operations that have begun and are not done.",
     labels: [],
   },
-  errors: {
-    type: "counter",
-    name: "snapshot_controller_operation_errors_total",
-    help: "Failures that the controller saw or a sidecar reported to it. A sidecar reports the same trouble once; its csi_sidecar_operations_seconds counts each attempt.",
-    labels: ["driver_name", "operation_name"],
-  },
+  errors: failedAttempts,
   phases: {
     type: "gauge",
     name: "snapshot_controller_snapshots",

@@ -32,6 +32,8 @@ export interface OddDriver extends Driver {
   /** By volume handle; a volume without one is served well. Taking it away mends the driver. */
   readonly oddities: Map<string, Oddity>;
   readonly snapshots: Map<string, OddSnapshot>;
+  /** Thrown at the next calls, one each, before anything is done. */
+  readonly refusals: { readonly create: Fault[]; readonly delete: Fault[] };
   readonly asked: CreateSnapshotRequest[];
   readonly askedToDelete: DeleteSnapshotRequest[];
   readonly askedToList: ListSnapshotsRequest[];
@@ -56,6 +58,10 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
   const asked: OddDriver["asked"] = [];
   const askedToDelete: OddDriver["askedToDelete"] = [];
   const askedToList: OddDriver["askedToList"] = [];
+  const refusals: OddDriver["refusals"] = { create: [], delete: [] };
+  const refuse = (refusal: Fault | undefined): void => {
+    if (refusal !== undefined) throw refusal;
+  };
   const timesAsked = (name: string): number => asked.filter((request) => request.name === name).length;
   const services = [
     serve(Identity, {
@@ -74,6 +80,7 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
       createVolume: ({ name }) => ({ volume: { volumeId: name, capacityBytes: 2n ** 20n } }),
       createSnapshot(request) {
         asked.push(request);
+        refuse(refusals.create.shift());
         const { name, sourceVolumeId } = request;
         if (sourceVolumeId === "") throw new Fault("InvalidArgument", "source_volume_id is empty");
         const right = snapshots.get(name) ?? rightAnswer(name, sourceVolumeId);
@@ -82,6 +89,7 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
       },
       deleteSnapshot(request) {
         askedToDelete.push(request);
+        refuse(refusals.delete.shift());
         const { snapshotId } = request;
         for (const [name, known] of snapshots) if (known.snapshotId === snapshotId) snapshots.delete(name);
         return {};
@@ -109,6 +117,7 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
     socket,
     oddities,
     snapshots,
+    refusals,
     asked,
     askedToDelete,
     askedToList,
