@@ -220,7 +220,11 @@ test("one poisoned object never stops the others, whether its view, its plan or 
 
 test("each run that fails is told; a conflict is no failure", async () => {
   const told: Key[] = [];
-  const faults = [new Fault("Forbidden", "no"), new Fault("Conflict", "changed"), new Fault("Unavailable", "later")];
+  const faults = [
+    new Fault("PermissionDenied", "no"),
+    new Fault("Conflict", "changed"),
+    new Fault("Unavailable", "later"),
+  ];
   const { world, sync, run } = setUp({
     act: async () => {
       const fault = faults.shift();

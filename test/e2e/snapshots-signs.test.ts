@@ -168,6 +168,47 @@ for (const ground of ["real control plane", "embedded server"] as const)
       assert.ok(samplesOf(text, `${name}_count`, create).some((line) => !line.includes('grpc_status_code="OK"')));
     });
 
+    test("a content with an empty handle, which the CRD's rules let pass, is told so beside its snapshot; made anew, both are served", async () => {
+      const { client } = place.connection;
+      const ref = { kind: "VolumeSnapshotContent", name: "by-hand" } as const;
+      const aContent = (snapshotHandle: string) => {
+        const volumeSnapshotRef = { namespace, name: "adopted" };
+        const spec = {
+          driver: odd.driver,
+          deletionPolicy: "Delete" as const,
+          source: { snapshotHandle },
+          volumeSnapshotRef,
+        };
+        return client.create(ref.kind, draftOf(ref.kind, { name: ref.name }, { spec }));
+      };
+      await aContent("");
+      const spec = { source: { volumeSnapshotContentName: ref.name } };
+      await client.create("VolumeSnapshot", draftOf("VolumeSnapshot", { namespace, name: "adopted" }, { spec }));
+      const told =
+        /spec\.source of VolumeSnapshotContent by-hand has neither .*; give one.*, or, .* delete the content/;
+      await oddStand.untilTold("adopted", told);
+      await until({ what: "the content says so too, and events of both" }, async () => {
+        const { status } = await client.get(ref);
+        const events = (await client.list("Event")).objects.filter(({ reason }) => reason === "ContentValidationError");
+        const about = new Set(events.map(({ involvedObject }) => involvedObject.kind));
+        return told.test(status?.error?.message ?? "") && about.size === 2 ? true : undefined;
+      });
+      const creationTime = { seconds: 1_700_000_000n, nanos: 0 };
+      odd.snapshots.set("kept", {
+        snapshotId: "s-1",
+        sourceVolumeId: "v",
+        sizeBytes: 1n,
+        readyToUse: true,
+        creationTime,
+      });
+      await client.delete(ref);
+      await oddStand.untilGone(ref);
+      await aContent("s-1");
+      assert.equal((await oddStand.untilReady("adopted")).status?.error, undefined);
+      await oddStand.remove("adopted");
+      assert.deepEqual(await oddStand.handles(), []);
+    });
+
     test("the state metrics show a snapshot that waits", async () => {
       const spec = { source: { persistentVolumeClaimName: "nowhere" }, volumeSnapshotClassName: stand.classes.delete };
       const draft = draftOf("VolumeSnapshot", { namespace, name: "waits" }, { spec });

@@ -78,6 +78,37 @@ describe("a cluster that serves v1beta1 alone", () => {
     await stand.remove("hopeless");
   });
 
+  test("a content whose handle is empty is told so, as is its snapshot, and both are served once it is given", async () => {
+    await stand.take("original", "data", stand.classes.retain);
+    await stand.untilReady("original");
+    const { snapshotHandle } = (await stand.contentOf("original")).status ?? {};
+    const ref = { kind: "VolumeSnapshotContent", name: "by-hand" } as const;
+    const volumeSnapshotRef = { namespace, name: "adopted" };
+    const source = { snapshotHandle: "" };
+    const spec = { driver: stand.furniture.driver, deletionPolicy: "Delete" as const, source, volumeSnapshotRef };
+    await connection.client.create("VolumeSnapshotContent", draftOf("VolumeSnapshotContent", ref, { spec }));
+    const adopting = { source: { volumeSnapshotContentName: ref.name } };
+    await connection.client.create(
+      "VolumeSnapshot",
+      draftOf("VolumeSnapshot", { namespace, name: "adopted" }, { spec: adopting }),
+    );
+    await stand.untilTold(
+      "adopted",
+      /of VolumeSnapshotContent by-hand has neither \(an empty handle is none\); give one/,
+    );
+    await connection.client.patch(ref, { type: "merge", body: { spec: { source: { snapshotHandle } } } });
+    assert.equal((await stand.untilReady("adopted")).status?.error, undefined);
+    assert.equal((await connection.client.get(ref)).status?.error, undefined);
+    await stand.remove("original");
+    await stand.remove("adopted");
+    const left = (await connection.client.list("VolumeSnapshotContent")).objects;
+    for (const { metadata } of left) await connection.client.delete({ kind: ref.kind, name: metadata.name });
+    for (const { metadata } of left) await stand.untilGone({ kind: ref.kind, name: metadata.name });
+    assert.deepEqual(await stand.handles(), []);
+  });
+
+  const told =
+    /^Exactly one of VolumeHandle and SnapshotHandle should be specified: .* has (both; leave|neither .*; give) one/;
   const twoOrNone = { both: { volumeHandle: "v", snapshotHandle: "s" }, neither: {} };
   for (const [which, source] of Object.entries(twoOrNone))
     test(`a content with ${which} of the two handles is told so, is never brought before the driver, and can be deleted`, async () => {
@@ -88,14 +119,14 @@ describe("a cluster that serves v1beta1 alone", () => {
       await until({ what: "there is an event" }, async () =>
         (await connection.client.list("Event")).objects.some(
           ({ reason, message, involvedObject }) =>
-            reason === "ContentValidationError" &&
-            involvedObject.name === ref.name &&
-            message === "Exactly one of VolumeHandle and SnapshotHandle should be specified",
+            reason === "ContentValidationError" && involvedObject.name === ref.name && told.test(message ?? ""),
         )
           ? true
           : undefined,
       );
-      assert.equal((await connection.client.get(ref)).status, undefined);
+      const { status } = await connection.client.get(ref);
+      assert.match(status?.error?.message ?? "", told);
+      assert.deepEqual([status?.readyToUse, status?.snapshotHandle], [false, undefined]);
       await connection.client.delete(ref);
       await stand.untilGone(ref);
     });

@@ -23,7 +23,7 @@ export function phaseOf(view: ContentView): ContentPhase {
   if (!isOurs(view)) return "foreign";
   if (isRemovable(content)) return "removable";
   if (content.status?.readyToUse === true) return "ready";
-  if (content.spec.source.snapshotHandle) return "unverified";
+  if (content.spec.source?.snapshotHandle) return "unverified";
   if (content.metadata.annotations?.[annotations.groupSnapshotHandle] !== undefined) return "foreign";
   return content.status?.snapshotHandle ? "pending" : "uncut";
 }
@@ -32,8 +32,10 @@ export function phaseOf(view: ContentView): ContentPhase {
 function isOurs({ content, snapshotClass, facts }: ContentView): boolean {
   const { volumeHandle, snapshotHandle } = content.spec.source ?? {};
   const hasOneSource = Boolean(volumeHandle) !== Boolean(snapshotHandle);
+  // One without any source, bound by a controller that let it pass, could otherwise never be deleted.
+  const isEmptyAndLeaving = !(volumeHandle || snapshotHandle) && content.metadata.deletionTimestamp !== undefined;
   return (
-    hasOneSource &&
+    (hasOneSource || isEmptyAndLeaving) &&
     content.spec.driver === facts.driver &&
     (snapshotClass === undefined || snapshotClass.driver === facts.driver)
   );
@@ -45,7 +47,7 @@ function isOurs({ content, snapshotClass, facts }: ContentView): boolean {
  */
 function isRemovable(content: VolumeSnapshotContent): boolean {
   if (content.metadata.deletionTimestamp === undefined) return false;
-  if (content.spec.source.snapshotHandle && !content.spec.volumeSnapshotRef.uid) return true;
+  if (content.spec.source?.snapshotHandle && !content.spec.volumeSnapshotRef.uid) return true;
   if (isMarked(content) && content.status?.readyToUse !== true) return false;
   return content.metadata.annotations?.[annotations.beingDeleted] === "yes";
 }

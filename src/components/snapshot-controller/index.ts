@@ -101,7 +101,7 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
     createController({
       ...shared("snapshot-controller-content"),
       wakes: contentWakes,
-      observe: (seen, key) => observeContent(seen, key, departed.wentUntold),
+      observe: (seen, key) => observeContent(seen, key, departed.wentUntold, world.now()),
       onFailure: (key) => deps.failed?.("VolumeSnapshotContent", key),
       plan: deps.plans?.content ?? planContent,
     }),

@@ -95,7 +95,7 @@ for (const { given, content: parts, expect } of cuts)
     const content = aContent(parts);
     const snapshotClass = aClass();
     stores.VolumeSnapshotContent.see(content);
-    const lacksClass = () => observeContent(stores, keyOf(content), () => false)?.isCutWithoutClass;
+    const lacksClass = () => observeContent(stores, keyOf(content), () => false, 0)?.isCutWithoutClass;
     assert.equal(lacksClass(), expect);
     assert.deepEqual(contentWakes.VolumeSnapshotClass?.(snapshotClass, stores), expect ? [keyOf(content)] : []);
     stores.VolumeSnapshotClass.see(snapshotClass);

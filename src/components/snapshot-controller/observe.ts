@@ -56,6 +56,7 @@ export interface ContentView {
   readonly snapshotWentUntold: boolean;
   /** A cut of it may be under way, and the class that said how is gone. */
   readonly isCutWithoutClass: boolean;
+  readonly nowMs: Millis;
 }
 
 /** What is read of one kind's cache; kube/store.ts has it all. */
@@ -218,6 +219,7 @@ export function observeContent(
   stores: SnapshotCaches,
   key: Key,
   wentUntold: (uid: string) => boolean,
+  nowMs: Millis,
 ): ContentView | undefined {
   const content = stores.VolumeSnapshotContent.get(key);
   if (content === undefined) return undefined;
@@ -230,5 +232,6 @@ export function observeContent(
     snapshot,
     snapshotWentUntold: uid !== undefined && wentUntold(uid),
     isCutWithoutClass: isClassGone && mayBeCutting(content),
+    nowMs,
   };
 }

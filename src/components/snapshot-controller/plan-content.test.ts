@@ -15,6 +15,7 @@ const lone: ContentView = {
   snapshot: undefined,
   snapshotWentUntold: false,
   isCutWithoutClass: false,
+  nowMs: 0,
 };
 
 const cases: readonly { given: string; view: Partial<ContentView>; expect: readonly string[] }[] = [
@@ -114,10 +115,31 @@ for (const { given, view, expect } of cases)
     );
   });
 
-test("a content of two sources or none is told about", () => {
-  const [action] = planContent({ ...lone, content: aContent({ spec: { source: {} } }) }).actions;
-  assert.equal(action?.kind, "event");
-});
+const mistakes: readonly { given: string; source: object; says: RegExp }[] = [
+  { given: "none", source: {}, says: /has neither .*; give one/ },
+  { given: "an empty snapshot handle", source: { snapshotHandle: "" }, says: /an empty handle is none/ },
+  { given: "an empty volume handle", source: { volumeHandle: "" }, says: /an empty handle is none/ },
+  { given: "both", source: { volumeHandle: "v", snapshotHandle: "s" }, says: /has both; leave one/ },
+];
+for (const { given, source, says } of mistakes)
+  test(`a content whose source has ${given} is told so once, in its status and by an event, and may go`, () => {
+    const spec = { source };
+    const [write, event, ...rest] = planContent({ ...lone, content: aContent({ spec }) }).actions;
+    assert.deepEqual(rest, []);
+    assert.ok(write?.kind === "patch" && write.subresource === "status");
+    assert.ok(event?.kind === "event" && event.event.reason === "ContentValidationError");
+    const { message } = event.event;
+    for (const words of [/^Exactly one of VolumeHandle and SnapshotHandle should be specified: /, says])
+      assert.match(message, words);
+    assert.match(message, /spec\.source of VolumeSnapshotContent snapcontent-uid-snap/);
+    const told = aContent({ spec, status: { readyToUse: false, error: { message, time: "then" } } });
+    assert.deepEqual(planContent({ ...lone, content: told }).actions, []);
+    const leaving = planContent({ ...lone, content: aContent({ spec, metadata: going }) });
+    assert.deepEqual(
+      leaving.actions.map(({ kind }) => kind),
+      ["confirm", "patch"],
+    );
+  });
 
 test("what nobody wants is deleted at the version it was judged by, after the server has said that its snapshot is gone", () => {
   const { actions } = planContent({ ...lone, snapshot: namesake, snapshotWentUntold: true });

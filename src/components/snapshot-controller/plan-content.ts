@@ -2,28 +2,34 @@
 
 import { refOf } from "../../api/builders.ts";
 import { annotations, finalizers, snapshotContentNameFor } from "../../api/names.ts";
-import { edit } from "../../api/patches.ts";
+import { edit, patchStatus } from "../../api/patches.ts";
 import { type ClusterAction, nothing, type Plan, settled } from "../../api/plan.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { rfc3339 } from "../../base/time.ts";
 import type { ContentView } from "./observe.ts";
+import { contentMistake } from "./rules.ts";
 
 const kind = "VolumeSnapshotContent";
 
 export function planContent(view: ContentView): Plan {
   const { content, snapshot } = view;
-  const { volumeHandle, snapshotHandle } = content.spec.source ?? {};
-  if (Boolean(volumeHandle) === Boolean(snapshotHandle)) {
-    const message = "Exactly one of VolumeHandle and SnapshotHandle should be specified";
-    return {
-      actions: [
-        { kind: "event", about: content, event: { type: "Warning", reason: "ContentValidationError", message } },
-      ],
-      next: settled,
-    };
-  }
+  const mistake = content.metadata.deletionTimestamp === undefined ? contentMistake(content) : undefined;
+  if (mistake !== undefined) return planMistake(view, mistake);
   if (isWithoutSnapshot(view)) return planAlone(view);
   const isBound = snapshot !== undefined && content.spec.volumeSnapshotRef.uid === snapshot.metadata.uid;
   if (!isBound || content.metadata.deletionTimestamp !== undefined) return nothing;
   return { actions: edit(kind, content, { addFinalizers: [finalizers.contentBound] }), next: settled };
+}
+
+/** Told once. The sidecar, which leaves such a content alone, takes the error away with its first success. */
+function planMistake({ content, nowMs }: ContentView, message: string): Plan {
+  const { status } = content;
+  if (status?.error?.message === message) return nothing;
+  const error = { message, time: rfc3339(nowMs) };
+  const wanted = { ...status, readyToUse: status?.readyToUse === true, error };
+  const write = patchStatus(kind, content, status as JsonObject | undefined, wanted as JsonObject);
+  const event = { type: "Warning", reason: "ContentValidationError", message } as const;
+  return { actions: [...write, { kind: "event", about: content, event }], next: settled };
 }
 
 /** Not so if it waits for a first one. A mark says that its snapshot has let it go in order, with all there was to decide. */

@@ -237,7 +237,22 @@ const wrongs: readonly { given: string; view: Partial<SnapshotView>; reason: str
     given: "both sources",
     view: { source: { kind: "unclear", count: 2 } },
     reason: "SnapshotValidationError",
-    says: /Exactly one of/,
+    says: /Exactly one of .*: spec\.source names both; leave one/,
+  },
+  {
+    given: "no source",
+    view: { source: { kind: "unclear", count: 0 } },
+    reason: "SnapshotValidationError",
+    says: /Exactly one of .*: spec\.source names neither; name one/,
+  },
+  {
+    given: "a content without a handle",
+    view: {
+      source: { kind: "content", name: "by-hand" },
+      content: aContent({ metadata: { name: "by-hand" }, spec: { source: { snapshotHandle: "" } } }),
+    },
+    reason: "ContentValidationError",
+    says: /spec\.source of VolumeSnapshotContent by-hand has neither \(an empty handle is none\); give one/,
   },
   {
     given: "an unknown class",

@@ -33,7 +33,9 @@ const hasOneSource: SnapshotRule = ({ source }) =>
   source.kind === "unclear"
     ? violation(
         "SnapshotValidationError",
-        "Exactly one of PersistentVolumeClaimName and VolumeSnapshotContentName should be specified",
+        `Exactly one of PersistentVolumeClaimName and VolumeSnapshotContentName should be specified: spec.source names ${
+          source.count === 2 ? "both; leave one" : "neither; name one"
+        }`,
       )
     : undefined;
 
@@ -59,6 +61,21 @@ const contentExists: SnapshotRule = ({ source, content }) =>
         `VolumeSnapshotContent is missing: create ${source.name}, or name another in spec.source.volumeSnapshotContentName`,
       )
     : undefined;
+
+/** What is wrong with a content by itself. An empty handle is none, though the CRD's rules take it for one. */
+export function contentMistake({ metadata, spec }: VolumeSnapshotContent): string | undefined {
+  const { volumeHandle, snapshotHandle } = spec.source ?? {};
+  if (Boolean(volumeHandle) !== Boolean(snapshotHandle)) return undefined;
+  const [found, remedy] = volumeHandle
+    ? ["both", "leave one"]
+    : ["neither (an empty handle is none)", "give one, that of the volume to cut or of the snapshot that exists"];
+  return `Exactly one of VolumeHandle and SnapshotHandle should be specified: spec.source of VolumeSnapshotContent ${metadata.name} has ${found}; ${remedy}, or, where the API server refuses the change, delete the content and create it anew`;
+}
+
+const contentHasOneSource: SnapshotRule = ({ content }) => {
+  const mistake = content && contentMistake(content);
+  return mistake === undefined ? undefined : violation("ContentValidationError", mistake);
+};
 
 const contentIsOfTheRightSort: SnapshotRule = ({ source, content }) => {
   if (content === undefined) return undefined;
@@ -194,6 +211,7 @@ export const bindingRules: readonly SnapshotRule[] = [
   hasOneSource,
   contentIsNotLost,
   contentExists,
+  contentHasOneSource,
   contentIsOfTheRightSort,
   contentIsOurs,
 ];
