@@ -1,7 +1,7 @@
 /** I-1 to I-9: no snapshot is lost, leaked, cut twice or guessed. */
 import { finalizers } from "../../../src/api/names.ts";
 import type { VolumeSnapshotContent } from "../../../src/api/types.ts";
-import type { CsiSent, Seen } from "../record.ts";
+import type { CsiSent, Seen, Write } from "../record.ts";
 import {
   contentIn,
   contentsIn,
@@ -36,21 +36,40 @@ const oneName: Monitor = {
       ? `${call.subject} is asked for again, although its content is ready`
       : undefined;
   },
-  onEnd: (_, { storage }) => cutTwice(storage),
-  atRest: ({ storage }) => cutTwice(storage),
+  onEnd: (_, seen) => cutTwice(seen),
+  atRest: (seen) => cutTwice(seen),
 };
 
 const uidAnywhere = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/;
 
 /** Of one uid, whatever name was asked for. The storage is asked, not those who asked it. */
-function cutTwice(storage: Seen["storage"]): string | undefined {
-  const uids = new Set<string>();
-  for (const { name } of storage.values()) {
+function cutTwice(seen: Seen): string | undefined {
+  const uids = new Map<string, number>();
+  for (const { name } of seen.storage.values()) {
     const [uid = name] = uidAnywhere.exec(name) ?? [];
-    if (uids.has(uid)) return `${uid} was cut twice`;
-    uids.add(uid);
+    const times = (uids.get(uid) ?? 0) + 1;
+    uids.set(uid, times);
+    if (times > 1 && times > 1 + contentsThatCameLate(seen, uid)) return `${uid} was cut twice`;
   }
   return undefined;
+}
+
+/**
+ * Contents made again, after the one before was gone, by a request that had left before that. A driver that has forgotten the name
+ * of what it handed over cuts for them anew, and nobody can keep such a request from arriving.
+ */
+function contentsThatCameLate(seen: Seen, uid: string): number {
+  const writes = seen.entries.filter(
+    (entry): entry is Write =>
+      entry.type === "write" &&
+      entry.kind === "VolumeSnapshotContent" &&
+      contentIn(entry.after ?? entry.before)?.spec.volumeSnapshotRef?.uid === uid,
+  );
+  const removals = writes.filter(({ after }) => after === undefined);
+  return writes.filter(
+    ({ before, atMs, sentMs }) =>
+      before === undefined && removals.some((removal) => removal.atMs <= atMs && removal.atMs > sentMs),
+  ).length;
 }
 
 const intentFirst: Monitor = {

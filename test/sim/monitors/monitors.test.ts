@@ -294,6 +294,25 @@ const changesOfMind: readonly [string, readonly string[], (bench: Bench) => void
     },
   ],
 ];
+const twoIncarnations =
+  (sentMs: number | undefined) =>
+  ({ recorder, write, storage }: Bench): void => {
+    storage.set(...stored(handle));
+    storage.set(...stored("other"));
+    write("user", undefined, aContent({ status: ready, spec: { deletionPolicy: "Retain" } }));
+    write("user", aContent({ status: ready, spec: { deletionPolicy: "Retain" } }), undefined);
+    const atMs = (recorder.entries.at(-1)?.atMs ?? 0) + 1;
+    const after = aContent({ metadata: { uid: "again" }, status: { ...ready, snapshotHandle: "other" } });
+    recorder.take({
+      ...{ type: "write", actor: "user", process: "user", verb: "POST", kind: "VolumeSnapshotContent", key: "c" },
+      ...{ guarded: true, atMs, sentMs: sentMs ?? atMs, version: 99, before: undefined, after },
+    });
+  };
+test("a content made again by a request that outlived the first may be cut again by a driver that forgets", () =>
+  assert.deepEqual(idsFoundIn(twoIncarnations(1)), []));
+test("a content made again by a request that was sent when the first had gone must not be", () =>
+  assert.deepEqual(idsFoundIn(twoIncarnations(undefined)), ["I-1"]));
+
 /** A snapshot on its way out is let go, and there is a content of it. */
 const letGo = ({ write }: Bench): void => write("snapshot-controller", aSnapshot({ metadata: going }), undefined);
 const asks = ({ note }: Bench): void => note("call", "GET /apis/snapshot.storage.k8s.io/v1/volumesnapshotcontents/c");
