@@ -17,6 +17,7 @@ export interface Job {
 /** What is left of an outcome when its history is forgotten: a failing seed is run again for that. */
 export interface Finding {
   readonly calls: number;
+  readonly recoveryMs: number;
   readonly struck: readonly string[];
   readonly violations: readonly Violation[];
 }
@@ -33,8 +34,9 @@ export async function judgeBatch(jobs: readonly Job[]): Promise<Report> {
   const before = process.cpuUsage();
   const findings: Finding[] = [];
   for (const { scenario, seed, faults } of jobs) {
-    const { boundaries, struck, violations } = await judged({ scenario: scenarioNamed(scenario), seed, faults });
-    findings.push({ calls: boundaries.length, struck, violations });
+    const outcome = await judged({ scenario: scenarioNamed(scenario), seed, faults });
+    const { boundaries, recoveryMs, struck, violations } = outcome;
+    findings.push({ calls: boundaries.length, recoveryMs, struck, violations });
   }
   const { user, system } = process.cpuUsage(before);
   return { findings, cpuSeconds: (user + system) / 1e6 };

@@ -28,6 +28,8 @@ export interface Outcome {
   readonly entries: readonly Entry[];
   readonly endState: string;
   readonly userFaults: boolean;
+  /** From the last fault, restart or act of the user until the components had nothing left to do. */
+  readonly recoveryMs: number;
   /** The same for the same schedule, byte for byte. */
   readonly digest: () => string;
   readonly trace: () => readonly string[];
@@ -185,6 +187,7 @@ export async function runOne({ scenario, seed, faults, sabotage = {} }: Schedule
     entries: recorder.entries,
     endState: endStateOf(recorder),
     userFaults,
+    recoveryMs: Math.max(0, lastActMs - lastFaultMs),
     trace,
     digest: () => createHash("sha256").update(trace().join("\n")).digest("hex"),
   };

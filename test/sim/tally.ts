@@ -30,6 +30,7 @@ export function createTally(): Tally {
   let schedules = 0;
   let failed = 0;
   let calls = 0;
+  const recoveries: { readonly ms: number; readonly seed: number }[] = [];
   const bump = <K>(map: Map<K, number>, key: K): void => void map.set(key, (map.get(key) ?? 0) + 1);
   const line = (name: string, value: string | number): string => `  ${name.padEnd(28)} ${value}`;
 
@@ -39,9 +40,10 @@ export function createTally(): Tally {
     spend: (seconds) => {
       cpuSeconds += seconds;
     },
-    add({ scenario }, finding) {
+    add({ scenario, seed }, finding) {
       schedules += 1;
       calls += finding.calls;
+      recoveries.push({ ms: finding.recoveryMs, seed });
       bump(runs, scenario.name);
       for (const name of finding.struck) bump(struck, faultNamed(name).family);
       if (finding.violations.length > 0) failed += 1;
@@ -57,6 +59,7 @@ export function createTally(): Tally {
           `${(schedules / seconds()).toFixed(1)}, in ${seconds().toFixed(0)} s, all workers`,
         ),
         line("schedules per core second", `${(schedules / cpuSeconds).toFixed(1)}, of CPU time spent`),
+        line("seconds from fault to rest", spreadOf(recoveries)),
         "faults that struck, by family",
         ...families.map((family) => line(family, struck.get(family) ?? 0)),
         "schedules, by scenario",
@@ -66,4 +69,11 @@ export function createTally(): Tally {
       ].join("\n");
     },
   };
+}
+
+/** Of the simulated clock, with the seed that took longest. */
+function spreadOf(recoveries: readonly { readonly ms: number; readonly seed: number }[]): string {
+  const sorted = recoveries.toSorted((a, b) => a.ms - b.ms);
+  const at = (share: number): string => ((sorted[Math.floor(share * (sorted.length - 1))]?.ms ?? 0) / 1_000).toFixed(2);
+  return `median ${at(0.5)}, p99 ${at(0.99)}, max ${at(1)} (seed ${sorted.at(-1)?.seed})`;
 }

@@ -143,6 +143,23 @@ const cases: readonly { given: string; view: SnapshotView; phase: string; expect
     given: "a ready snapshot whose content vanished",
     view: aView({ snapshot: aSnapshot({ metadata: { finalizers: both }, status: readyStatus }) }),
     phase: "invalid",
+    expect: ["confirm VolumeSnapshotContent", "patch VolumeSnapshot/status", "event SnapshotContentMissing"],
+  },
+  {
+    given: "a ready snapshot whose content names another one",
+    view: aView({
+      snapshot: aSnapshot({ metadata: { finalizers: both }, status: readyStatus }),
+      content: aContent({ spec: { volumeSnapshotRef: { namespace: "team", name: "monday", uid: "uid-before" } } }),
+    }),
+    phase: "invalid",
+    expect: ["confirm VolumeSnapshotContent", "patch VolumeSnapshot/status", "event SnapshotContentMisbound"],
+  },
+  {
+    given: "a snapshot that was cut, but not ready, when its content vanished",
+    view: aView({
+      snapshot: aSnapshot({ metadata: { finalizers: both }, status: { ...readyStatus, readyToUse: false } }),
+    }),
+    phase: "invalid",
     expect: ["patch VolumeSnapshot/status", "event SnapshotContentMissing"],
   },
   {

@@ -52,9 +52,13 @@ function planError(view: SnapshotView): Plan {
   if (found === undefined || found.message === snapshot.status?.error?.message) return nothing;
   const error = { message: found.message, time: rfc3339(nowMs) };
   const status = { ...snapshot.status, error, ...(found.readiness === "false" ? { readyToUse: false } : {}) };
-  return doing(patchStatus(kind, snapshot, snapshot.status as JsonObject | undefined, status as JsonObject), [
-    tell(snapshot, "Warning", found.reason, found.message),
-  ]);
+  // Whoever restores from it goes by its word: a list that leaves its content out is no reason to take that back.
+  const isTakenBack = snapshot.status?.readyToUse === true && found.readiness === "false";
+  return doing(
+    isTakenBack ? confirmation(view) : [],
+    patchStatus(kind, snapshot, snapshot.status as JsonObject | undefined, status as JsonObject),
+    [tell(snapshot, "Warning", found.reason, found.message)],
+  );
 }
 
 /** Both finalizers and a defaulted class in one patch: the policy is known from the class before the content exists. */
@@ -153,7 +157,7 @@ const ownFinalizers = [finalizers.snapshotAsSource, finalizers.snapshotBound];
 const release = (snapshot: VolumeSnapshot): readonly ClusterAction[] =>
   edit(kind, snapshot, { removeFinalizers: ownFinalizers });
 
-/** Letting go cannot be taken back: a content that our cache has not seen yet would be left without its snapshot for ever. */
+/** Letting go is for ever: a content that our cache has not seen yet would be left without its snapshot. */
 const confirmation = ({ snapshot, content }: SnapshotView): readonly ClusterAction[] => [
   {
     kind: "confirm",
