@@ -13,6 +13,8 @@ export const limits = {
   execPluginBytesMax: 2 ** 20,
   retryAfterMsMax: 30_000,
   retryAfterAttemptsMax: 5,
+  /** Of an object whose API server could not be reached, however often. */
+  unreachedRetryMsMax: 10_000,
   /** A timer that rings so late says that the process was stopped. */
   retryLateMsMax: 2_000,
   watchMsMin: 240_000,

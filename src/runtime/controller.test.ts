@@ -174,6 +174,27 @@ test("a conflict is looked at again at once, without a word to the operator", as
   assert.deepEqual(logged, []);
 });
 
+const outages: readonly [string, ConstructorParameters<typeof Fault>[0], boolean][] = [
+  ["an API server that was away for long is tried again soon after it is back", "Unavailable", true],
+  ["an object that was refused for long is tried seldom", "Invalid", false],
+];
+for (const [claim, code, isSoon] of outages)
+  test(claim, async () => {
+    let isAway = true;
+    const { world, acted, sync, run } = setUp({
+      act: async () => {
+        if (isAway) throw new Fault(code, "no");
+      },
+    });
+    sync(aConfig("a"));
+    void run();
+    await world.advance(300_000);
+    isAway = false;
+    const before = acted.length;
+    await world.advance(10_000);
+    assert.equal(acted.length > before, isSoon);
+  });
+
 test("the server's word when to come back is kept", async () => {
   let refusals = 1;
   const { world, acted, sync, run } = setUp({

@@ -101,6 +101,8 @@ export function createController<Stores extends AnyStores, View, Action extends 
     const retryMs = queue.retry(key, {
       startMs: isConflict ? Math.min(conflictStartMs, options.backoff.startMs) : undefined,
       atLeastMs: isFault(reason) ? reason.retryAfterMs : undefined,
+      // An API server that is not there says nothing against the object, and is soon back.
+      atMostMs: isFault(reason, "Unavailable") ? limits.unreachedRetryMsMax : undefined,
     });
     const fields = { key, retryMs: Math.round(retryMs) };
     if (!isConflict) options.onFailure?.(key);

@@ -114,6 +114,20 @@ test("failures come back later and later, up to the longest delay, and forgettin
 test("a retry is never sooner than the server asked for", () =>
   assert.equal(aQueue().queue.retry(a, { atLeastMs: 7_000 }), 7_000));
 
+test("a retry is never later than its own longest delay", () => {
+  const { queue } = aQueue({ backoff: { startMs: 100, maxMs: 60_000 } });
+  for (let times = 0; times < 20; times++) assert.ok(queue.retry(a, { atMostMs: 2_000 }) <= 2_000);
+});
+
+test("many quick retries do not make the first slow one later", () => {
+  const { queue } = aQueue({ backoff: { startMs: 100, maxMs: 60_000 } });
+  for (let times = 0; times < 20; times++) queue.retry(a, { startMs: 1 });
+  assert.ok(queue.retry(a) <= 100);
+  assert.ok(queue.retry(a, { startMs: 1 }) > 100);
+  queue.forget(a);
+  assert.ok(queue.retry(a, { startMs: 1 }) <= 1);
+});
+
 test("two keys that fail together do not return together", () => {
   const { queue } = aQueue();
   assert.notEqual(queue.retry(a), queue.retry(b));

@@ -41,14 +41,22 @@ export interface QueueOptions {
 export interface Queue {
   /** False when the queue is full and the key was not taken. */
   add(key: Key, afterMs?: Millis): boolean;
-  /** Puts a failed key back, each time later than the last; returns the delay. Never before `atLeastMs`. */
-  retry(key: Key, options?: { readonly startMs?: Millis | undefined; readonly atLeastMs?: Millis | undefined }): Millis;
+  /** Puts a failed key back, each time later than the last; returns the delay. */
+  retry(key: Key, options?: RetryOptions): Millis;
   /** The key did well, or is gone: its next failure is a first failure again. */
   forget(key: Key): void;
   /** The next key that is due and not running; undefined once the signal aborts. Call `done` when its run has ended. */
   next(signal: AbortSignal): Promise<Key | undefined>;
   done(key: Key): void;
   stats(): QueueStats;
+}
+
+export interface RetryOptions {
+  /** The first delay. Failures with different ones are counted apart: many quick tries must not make a slow one slower. */
+  readonly startMs?: Millis | undefined;
+  readonly atLeastMs?: Millis | undefined;
+  /** The longest delay, where that of the queue is too long. */
+  readonly atMostMs?: Millis | undefined;
 }
 
 export interface QueueStats {
@@ -69,7 +77,8 @@ export function createQueue({ world, backoff, observer, keysMax = limits.queueKe
   const running = new Map<Key, Millis>();
   /** Keys that were added while they ran, and for when. */
   const again = new Map<Key, Millis>();
-  const failures = new Map<Key, number>();
+  /** By the first delay of their kind. */
+  const failures = new Map<Key, Map<Millis, number>>();
   const takers = new Set<Taker>();
   const heard = new WeakSet<AbortSignal>();
   let alarm: { readonly at: Millis; readonly cancel: AbortController } | undefined;
@@ -154,10 +163,12 @@ export function createQueue({ world, backoff, observer, keysMax = limits.queueKe
       dispatch();
       return taken;
     },
-    retry(key, { startMs = backoff.startMs, atLeastMs = 0 } = {}) {
-      const count = failures.get(key) ?? 0;
-      failures.set(key, count + 1);
-      const ms = Math.max(atLeastMs, backoffMs({ ...backoff, startMs }, count, world.random()));
+    retry(key, { startMs = backoff.startMs, atLeastMs = 0, atMostMs = backoff.maxMs } = {}) {
+      const counts = failures.get(key) ?? new Map<Millis, number>();
+      const count = counts.get(startMs) ?? 0;
+      failures.set(key, counts.set(startMs, count + 1));
+      const maxMs = Math.min(atMostMs, backoff.maxMs);
+      const ms = Math.max(atLeastMs, backoffMs({ startMs, maxMs }, count, world.random()));
       observer?.retried();
       put(key, world.elapsed() + ms);
       dispatch();

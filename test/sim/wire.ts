@@ -31,17 +31,19 @@ export const createWire =
     const { verdict } = stage.strike(incarnation, kind, `${request.method} ${request.path.split("?", 1)[0]}`);
     const { world, knowledge } = stage;
     const sentMs = world.elapsed();
+    /** Nobody is there to take the answer in: its sender has decided anew since. */
+    const isGivenUp = (): boolean => request.signal?.aborted === true;
     try {
       const response = await carry(stage, incarnation, verdict, {
         perform: () => perform(stage, incarnation, request, sentMs, verdict),
         answer: responseOf,
       });
-      const isTrue = verdict.answer === undefined;
+      const isTrue = verdict.answer === undefined && !isGivenUp();
       if (isTrue && typeof response.body === "string") knowledge.told(incarnation.name, world.elapsed(), response.body);
       return response;
     } finally {
       const waitsS = verdict.answer?.kind === "http" ? (verdict.answer.retryAfterS ?? 0) : 0;
-      knowledge.answered(incarnation.name, sentMs, world.elapsed() + 1_000 * waitsS);
+      if (!isGivenUp()) knowledge.answered(incarnation.name, sentMs, world.elapsed() + 1_000 * waitsS);
     }
   };
 

@@ -20,12 +20,14 @@ const taken = (ready: boolean): Reply => ({
   snapshot: { handle: "s", ready, creationTimeNs: 1n, sizeBytes: 1n },
 });
 
+const content = aContent();
+
 /** How long the last of several replies of one kind holds. */
 function heldMs(reply: Reply, times: number): number {
   const world = createVirtualWorld();
   const slots = createSlots(world, { backoff, poll });
-  for (let count = 0; count < times; count++) slots.put("u", reply);
-  return (slots.get("u")?.expiresAtMs ?? 0) - world.elapsed();
+  for (let count = 0; count < times; count++) slots.put(content, reply);
+  return (slots.get(content.metadata.uid)?.expiresAtMs ?? 0) - world.elapsed();
 }
 const isAbout = (ms: number, longest: number): boolean => ms >= longest / 2 && ms <= longest;
 
@@ -39,9 +41,23 @@ test("failures back off to minutes, and the first answer after them is followed 
   assert.ok(isAbout(heldMs(failed, 50), backoff.maxMs));
   const world = createVirtualWorld();
   const slots = createSlots(world, { backoff, poll });
-  for (let count = 0; count < 50; count++) slots.put("u", failed);
-  slots.put("u", taken(false));
-  assert.ok(isAbout(slots.get("u")?.expiresAtMs ?? 0, poll.startMs));
+  for (let count = 0; count < 50; count++) slots.put(content, failed);
+  slots.put(content, taken(false));
+  assert.ok(isAbout(slots.get(content.metadata.uid)?.expiresAtMs ?? 0, poll.startMs));
+});
+
+test("a secret that no API server could be asked for is asked for again within seconds", () => {
+  const unsent = (code: "Unavailable" | "NotFound"): Reply => ({ kind: "unsent", fault: new Fault(code, "no") });
+  assert.ok(heldMs(unsent("Unavailable"), 50) <= 10_000);
+  assert.ok(heldMs(unsent("NotFound"), 50) > 10_000);
+});
+
+test("the trouble with a cut does not make the first trouble with its removal wait for long", () => {
+  const world = createVirtualWorld();
+  const slots = createSlots(world, { backoff, poll });
+  for (let count = 0; count < 50; count++) slots.put(content, failed);
+  slots.put(aContent({ metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }), failed);
+  assert.ok(isAbout(slots.get(content.metadata.uid)?.expiresAtMs ?? 0, backoff.startMs));
 });
 
 test("what is ready, and what is deleted, holds for good", () => {

@@ -4,16 +4,17 @@
  */
 
 import type { ClusterAction } from "../../api/plan.ts";
-import { keyOf } from "../../api/types.ts";
+import { keyOf, type VolumeSnapshotContent } from "../../api/types.ts";
 import { type Backoff, backoffMs } from "../../base/backoff.ts";
 import type { Key, Millis } from "../../base/brand.ts";
 import { Fault } from "../../base/fault.ts";
+import { limits } from "../../base/limits.ts";
 import type { World } from "../../base/world.ts";
 import type { CsiClient } from "../../csi/client.ts";
 import type { KubeApi } from "../../kube/api.ts";
 import type { Gate } from "../../runtime/gate.ts";
 import { type Hand, type Hands, notLeading } from "../../runtime/hands.ts";
-import type { Reply, Slot } from "./observe.ts";
+import { type Reply, type Slot, wantedOf } from "./observe.ts";
 import type { CsiAction } from "./plan.ts";
 import type { CsiCall } from "./plan-calls.ts";
 import { takenFrom } from "./reply.ts";
@@ -40,7 +41,7 @@ const operations: Readonly<Record<CsiCall["method"], Operation>> = {
 
 /** Replies by the content's uid. Each knows how long it holds: until the next try, the next poll, or for good. */
 export interface Slots extends ReadonlyMap<string, Slot> {
-  put(uid: string, reply: Reply): void;
+  put(content: VolumeSnapshotContent, reply: Reply): void;
   forget(uid: string): void;
 }
 
@@ -52,17 +53,23 @@ interface Timing {
 
 export function createSlots(world: World, { backoff, poll }: Timing): Slots {
   const slots = new Map<string, Slot & { readonly tries: number }>();
+  /** Of a secret that could not be read because no API server was there. */
+  const away: Backoff = { ...backoff, maxMs: Math.min(backoff.maxMs, limits.unreachedRetryMsMax) };
   const holdsMs = (reply: Reply, tries: number): Millis => {
+    if (reply.kind === "unsent" && reply.fault.code === "Unavailable") return backoffMs(away, tries, world.random());
     if (reply.kind === "failed" || reply.kind === "unsent") return backoffMs(backoff, tries, world.random());
     return reply.kind === "taken" && !reply.snapshot.ready
       ? backoffMs(poll, tries, world.random())
       : Number.POSITIVE_INFINITY;
   };
   return Object.assign(slots, {
-    put(uid: string, reply: Reply): void {
+    put(content: VolumeSnapshotContent, reply: Reply): void {
+      const { uid } = content.metadata;
+      const wanted = wantedOf(content);
       const before = slots.get(uid);
-      const tries = before?.reply.kind === reply.kind ? before.tries + 1 : 0;
-      slots.set(uid, { reply, tries, expiresAtMs: world.elapsed() + holdsMs(reply, tries) });
+      const isAgain = before?.reply.kind === reply.kind && before.wanted === wanted;
+      const tries = isAgain ? before.tries + 1 : 0;
+      slots.set(uid, { reply, wanted, tries, expiresAtMs: world.elapsed() + holdsMs(reply, tries) });
     },
     forget: (uid: string): void => void slots.delete(uid),
   });
@@ -90,7 +97,7 @@ export function createCsiHand({
 
   const answer = ({ about, call }: CsiAction, reply: Reply): void => {
     if (reply.kind === "failed" || reply.kind === "unsent") failed(operations[call.method]);
-    slots.put(about.metadata.uid, reply);
+    slots.put(about, reply);
     wake(keyOf(about));
   };
 

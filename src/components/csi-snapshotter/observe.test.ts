@@ -4,11 +4,13 @@ import { aContent, driver } from "../../../test/builders.ts";
 import { annotations } from "../../api/names.ts";
 import { type Key, keyIn } from "../../base/brand.ts";
 import { Fault } from "../../base/fault.ts";
-import { observe, type Reply } from "./observe.ts";
+import { observe, type Reply, type Wanted } from "./observe.ts";
 
 const marked = { annotations: { [annotations.beingCreated]: "yes" } };
 const refused: Reply = { kind: "failed", fault: new Fault("FailedPrecondition", "no") };
 const unreached: Reply = { kind: "failed", fault: new Fault("Unavailable", "nobody there") };
+
+const unsent: Reply = { kind: "unsent", fault: new Fault("NotFound", "no secret") };
 
 const cases: readonly { given: string; isMarked: boolean; reply: Reply; ageMs: number; counts: Reply["kind"] }[] = [
   { given: "a fresh refusal", isMarked: true, reply: refused, ageMs: 0, counts: "failed" },
@@ -29,7 +31,7 @@ for (const { given, isMarked, reply, ageMs, counts } of cases)
     const view = observe(
       {
         stores: { VolumeSnapshotContent: { get: () => content }, VolumeSnapshotClass: { get: () => undefined } },
-        slots: new Map([[content.metadata.uid, { reply, expiresAtMs: 1_000 }]]),
+        slots: new Map([[content.metadata.uid, { reply, wanted: "snapshot", expiresAtMs: 1_000 }]]),
         facts: { driver, canListSnapshots: true },
         options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
       },
@@ -44,7 +46,7 @@ test("a refused deletion of a ready content is tried again, although a mark was 
   const view = observe(
     {
       stores: { VolumeSnapshotContent: { get: () => content }, VolumeSnapshotClass: { get: () => undefined } },
-      slots: new Map([[content.metadata.uid, { reply: refused, expiresAtMs: 1_000 }]]),
+      slots: new Map([[content.metadata.uid, { reply: refused, wanted: "snapshot", expiresAtMs: 1_000 }]]),
       facts: { driver, canListSnapshots: true },
       options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
     },
@@ -56,7 +58,7 @@ test("a refused deletion of a ready content is tried again, although a mark was 
 
 const asked: readonly [given: string, slot: Reply | undefined, was: boolean][] = [
   ["nothing", undefined, false],
-  ["a question that could not be sent", { kind: "unsent", fault: new Fault("NotFound", "no secret") }, false],
+  ["a question that could not be sent", unsent, false],
   ["an answer", unreached, true],
 ];
 for (const [given, reply, was] of asked)
@@ -65,7 +67,9 @@ for (const [given, reply, was] of asked)
     const view = observe(
       {
         stores: { VolumeSnapshotContent: { get: () => content }, VolumeSnapshotClass: { get: () => undefined } },
-        slots: new Map(reply === undefined ? [] : [[content.metadata.uid, { reply, expiresAtMs: 0 }]]),
+        slots: new Map(
+          reply === undefined ? [] : [[content.metadata.uid, { reply, wanted: "snapshot" as const, expiresAtMs: 0 }]],
+        ),
         facts: { driver, canListSnapshots: true },
         options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
       },
@@ -73,4 +77,30 @@ for (const [given, reply, was] of asked)
       { nowMs: 0, elapsedMs: 1_000 },
     );
     assert.equal(view?.wasAskedHere, was);
+  });
+
+const deletionTimestamp = "2026-01-01T01:00:00Z";
+const letGo = { deletionTimestamp, annotations: { [annotations.beingDeleted]: "yes" } };
+const wishes: readonly [given: string, metadata: object, wanted: Wanted, reply: Reply, counts: Reply["kind"]][] = [
+  ["trouble with what is still wanted", {}, "snapshot", unreached, "failed"],
+  ["trouble with a cut that nobody wants any more", { deletionTimestamp }, "snapshot", unreached, "none"],
+  ["trouble with a cut or a look, now that it may be removed", letGo, "snapshot", refused, "none"],
+  ["a secret that could not be read for it, now that it may be removed", letGo, "outcome", unsent, "none"],
+  ["trouble with the removal itself", letGo, "removal", refused, "failed"],
+  ["a refusal whose mark is still on", { ...marked, deletionTimestamp }, "snapshot", refused, "failed"],
+];
+for (const [given, metadata, wanted, reply, counts] of wishes)
+  test(`given ${given}, the fresh reply that counts is: ${counts}`, () => {
+    const content = aContent({ metadata });
+    const view = observe(
+      {
+        stores: { VolumeSnapshotContent: { get: () => content }, VolumeSnapshotClass: { get: () => undefined } },
+        slots: new Map([[content.metadata.uid, { reply, wanted, expiresAtMs: 300_000 }]]),
+        facts: { driver, canListSnapshots: true },
+        options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
+      },
+      keyIn(undefined, content.metadata.name),
+      { nowMs: 0, elapsedMs: 0 },
+    );
+    assert.equal(view?.reply.kind, counts);
   });

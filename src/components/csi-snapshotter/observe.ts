@@ -7,6 +7,7 @@ import { annotations } from "../../api/names.ts";
 import type { VolumeSnapshotClass, VolumeSnapshotContent } from "../../api/types.ts";
 import { type Key, keyIn, type Millis } from "../../base/brand.ts";
 import { type Fault, isFinal } from "../../base/fault.ts";
+import { isRemovable } from "./phase.ts";
 
 /** What the driver said of a snapshot, already checked to make sense. */
 export interface Taken {
@@ -24,8 +25,17 @@ export type Reply =
   | { readonly kind: "unsent"; readonly fault: Fault }
   | { readonly kind: "failed"; readonly fault: Fault };
 
+/** What was wanted of a content: the driver's trouble with one of these says nothing about the next. */
+export type Wanted = "snapshot" | "outcome" | "removal";
+export const wantedOf = (content: VolumeSnapshotContent): Wanted => {
+  if (isRemovable(content)) return "removal";
+  return content.metadata.deletionTimestamp === undefined ? "snapshot" : "outcome";
+};
+
 export interface Slot {
   readonly reply: Reply;
+  /** When it was asked. */
+  readonly wanted: Wanted;
   /** When, by the monotonic clock, the reply stops counting and the question is asked again. */
   readonly expiresAtMs: Millis;
 }
@@ -85,13 +95,20 @@ export function observe(
   return {
     content,
     snapshotClass: className ? stores.VolumeSnapshotClass.get(keyIn(undefined, className)) : undefined,
-    reply: slot !== undefined && (replyLeftMs > 0 || leavesMark(slot, content)) ? slot.reply : { kind: "none" },
+    reply: slot !== undefined && counts(slot, content, replyLeftMs) ? slot.reply : { kind: "none" },
     wasAskedHere: slot !== undefined && slot.reply.kind !== "unsent",
     replyLeftMs: Math.max(replyLeftMs, 0),
     facts,
     options,
     nowMs,
   };
+}
+
+function counts(slot: Slot, content: VolumeSnapshotContent, leftMs: Millis): boolean {
+  if (leavesMark(slot, content)) return true;
+  // Whoever deletes a snapshot that could not be taken or found does not wait until that would have been tried again.
+  const isTrouble = slot.reply.kind === "failed" || slot.reply.kind === "unsent";
+  return leftMs > 0 && !(isTrouble && slot.wanted !== wantedOf(content));
 }
 
 /**

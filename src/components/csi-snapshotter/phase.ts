@@ -45,7 +45,7 @@ function isOurs({ content, snapshotClass, facts }: ContentView): boolean {
  * A content goes when the snapshot-controller has confirmed that its snapshot is going (the being-deleted mark), or when it never
  * had a snapshot. While a cut may be under way it stays: only the driver's answer tells what there is to delete.
  */
-function isRemovable(content: VolumeSnapshotContent): boolean {
+export function isRemovable(content: VolumeSnapshotContent): boolean {
   if (content.metadata.deletionTimestamp === undefined) return false;
   if (content.spec.source?.snapshotHandle && !content.spec.volumeSnapshotRef.uid) return true;
   if (isMarked(content) && content.status?.readyToUse !== true) return false;

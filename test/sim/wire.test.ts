@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createVirtualWorld } from "../virtual-world.ts";
+import { createIncarnation } from "./incarnation.ts";
+import { createWire, type Stage } from "./wire.ts";
+
+const answer = '{"metadata":{"resourceVersion":"3"}}';
+
+/** What a process is told by the answer to one call, which takes five seconds. */
+async function toldBy(giveUpAfterMs: number | undefined): Promise<readonly string[]> {
+  const world = createVirtualWorld(1);
+  const told: string[] = [];
+  const stage = {
+    world,
+    latencyMs: () => 0,
+    strike: () => ({ boundary: {}, verdict: { effect: true, replyMs: 5_000 } }),
+    serve: async () => ({ status: 200, headers: {}, body: answer }),
+    knowledge: {
+      told: (_: string, __: number, text: string) => void told.push(text),
+      answered: () => void told.push("answered"),
+    },
+  } as unknown as Stage;
+  const incarnation = createIncarnation("snapshot-controller", "snapshot-controller.1", world);
+  const patience = new AbortController();
+  if (giveUpAfterMs !== undefined) void world.sleep(giveUpAfterMs).then(() => patience.abort("too late"));
+  void createWire(stage, incarnation)({ method: "GET", path: "/x", headers: {}, signal: patience.signal });
+  await world.advance(10_000);
+  return told;
+}
+
+test("what a call is answered is known to its sender", async () =>
+  assert.deepEqual(await toldBy(undefined), [answer, "answered"]));
+
+test("what a call is answered that its sender has given up is known to nobody", async () =>
+  assert.deepEqual(await toldBy(1_000), []));
