@@ -55,7 +55,7 @@ function drawScenario(lot: number): Scenario {
 /** Runs it, and compares its end with that of the same script without faults; users' own changes make another script. */
 export async function judged(schedule: Schedule): Promise<Outcome> {
   const outcome = await runOne(schedule);
-  if (outcome.violations.length > 0 || outcome.userFaults || !schedule.scenario.repeatable) return outcome;
+  if (outcome.violations.length > 0 || outcome.userFaults || !schedule.scenario.repeatable(outcome)) return outcome;
   const { endState } = await referenceOf(schedule.scenario);
   if (outcome.endState === endState) return outcome;
   const text = `the end differs from that without faults:\n${outcome.endState}\ninstead of\n${endState}`;

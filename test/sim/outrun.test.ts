@@ -7,7 +7,7 @@ import { runOne } from "./run-one.ts";
 import { scenarioNamed } from "./scenarios.ts";
 
 const seeds = 40;
-const scenario = { ...scenarioNamed("delete-outruns-finalizers"), repeatable: true };
+const scenario = { ...scenarioNamed("delete-outruns-finalizers"), repeatable: () => true };
 /** Not those that end the one process that knows, or keep it from knowing. */
 const families: readonly Family[] = ["reply", "http", "csi", "storage", "clock"];
 
