@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { draftOf } from "../../src/api/builders.ts";
 import { annotations, parameters } from "../../src/api/names.ts";
+import { Fault } from "../../src/base/fault.ts";
 import type { Client } from "./harness/client.ts";
 import { aBoundClaim, aClassFor, startComponent } from "./harness/components.ts";
 import type { Daemon } from "./harness/instance.ts";
@@ -269,6 +270,31 @@ describe("bad input", () => {
     assert.deepEqual([...driver.snapshots.keys()], []);
     for (const daemon of daemons) assert.ok(daemon.running(), daemon.lastWords());
   }
+
+  const refusing =
+    /Waiting for VolumeSnapshotContent snapcontent-.* to be deleted: Failed to delete snapshot: .*it is in use/;
+  for (const remedy of ["the driver is mended", "the policy says Retain"] as const)
+    test(`a driver that refuses to delete is told of on the snapshot, which goes as soon as ${remedy}`, async () => {
+      const { stand, client, driver } = world;
+      await stand.take("wrong", "data", stand.classes.delete);
+      await stand.untilReady("wrong");
+      const { metadata } = await stand.contentOf("wrong");
+      driver.refusals.delete.push(
+        ...Array.from({ length: 500 }, () => new Fault("FailedPrecondition", "it is in use")),
+      );
+      await client.delete(stand.ref("wrong"));
+      await stand.untilTold("wrong", refusing);
+      await untilEvent("SnapshotDeleteError", refusing);
+      const body = { spec: { deletionPolicy: "Retain" } };
+      const ref = { kind: "VolumeSnapshotContent", name: metadata.name } as const;
+      if (remedy === "the driver is mended") driver.refusals.delete.length = 0;
+      else await client.patch(ref, { type: "merge", body });
+      await stand.untilGone(stand.ref("wrong"));
+      await stand.untilGone(ref);
+      assert.equal(driver.snapshots.size, remedy === "the driver is mended" ? 0 : 1);
+      driver.refusals.delete.length = 0;
+      driver.snapshots.clear();
+    });
 
   test("names of 253 characters, of claim, class and snapshot, are taken as any others, and told of", async () => {
     const { stand, client } = world;

@@ -73,8 +73,10 @@ const isNewTrouble = (before: VolumeSnapshot, after: VolumeSnapshot): boolean =>
   return now !== undefined && (old?.message !== now.message || old?.time !== now.time);
 };
 /** What a sidecar says it could not do, it has counted itself. */
-const isReported = (stores: SnapshotStores, snapshot: VolumeSnapshot): boolean =>
-  contentOf(stores, snapshot)?.status?.error?.message === snapshot.status?.error?.message;
+function isReported(stores: SnapshotStores, snapshot: VolumeSnapshot): boolean {
+  const said = contentOf(stores, snapshot)?.status?.error?.message;
+  return said !== undefined && snapshot.status?.error?.message?.includes(said) === true;
+}
 
 /** A run that failed is an attempt at what its object is for; what is wrong with the object itself is told in its status. */
 export function countFailure({ stores, instruments }: Measuring, kind: keyof typeof driverFor, key: Key): void {

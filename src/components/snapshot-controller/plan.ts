@@ -17,7 +17,7 @@ import { contentNameOf, isSilent, type SnapshotView } from "./observe.ts";
 import { phaseOf, type SnapshotPhase, violationOf } from "./phase.ts";
 import { contentFor } from "./plan-draft.ts";
 import { statusFrom } from "./plan-status.ts";
-import { classOf, pointsAt } from "./rules.ts";
+import { classOf, pointsAt, type SnapshotViolation } from "./rules.ts";
 
 /**
  * A driver usually answers soon, and one status write then does for two. In a burst most contents wait for those before them, and
@@ -49,16 +49,26 @@ export const planSnapshot: Planner<SnapshotView> = (view) => byPhase[phaseOf(vie
 function planError(view: SnapshotView): Plan {
   const { snapshot, nowMs } = view;
   const found = violationOf(view);
-  if (found === undefined || found.message === snapshot.status?.error?.message) return nothing;
-  const error = { message: found.message, time: rfc3339(nowMs) };
-  const status = { ...snapshot.status, error, ...(found.readiness === "false" ? { readyToUse: false } : {}) };
+  if (found === undefined) return nothing;
+  const told = errorOf(snapshot, found, nowMs);
   // Whoever restores from it goes by its word: a list that leaves its content out is no reason to take that back.
   const isTakenBack = snapshot.status?.readyToUse === true && found.readiness === "false";
-  return doing(
-    isTakenBack ? confirmation(view) : [],
-    patchStatus(kind, snapshot, snapshot.status as JsonObject | undefined, status as JsonObject),
-    [tell(snapshot, "Warning", found.reason, found.message)],
-  );
+  return doing(told.length > 0 && isTakenBack ? confirmation(view) : [], told);
+}
+
+/** Told once, in the status and by an event. */
+function errorOf(
+  snapshot: VolumeSnapshot,
+  { reason, message, readiness }: SnapshotViolation,
+  nowMs: number,
+): readonly ClusterAction[] {
+  if (message === snapshot.status?.error?.message) return [];
+  const error = { message, time: rfc3339(nowMs) };
+  const status = { ...snapshot.status, error, ...(readiness === "false" ? { readyToUse: false } : {}) };
+  return [
+    ...patchStatus(kind, snapshot, snapshot.status as JsonObject | undefined, status as JsonObject),
+    tell(snapshot, "Warning", reason, message),
+  ];
 }
 
 /** Both finalizers and a defaulted class in one patch: the policy is known from the class before the content exists. */
@@ -177,7 +187,19 @@ function planDeletion(view: SnapshotView): Plan {
       tell(snapshot, "Warning", "SnapshotDeletePending", `Snapshot is being used to restore a PVC: ${keyOf(reader)}`),
     ]);
   const mark = edit("VolumeSnapshotContent", content, { annotations: { [annotations.beingDeleted]: "yes" } });
-  return content.spec.deletionPolicy === "Retain" ? doing(mark, release(snapshot)) : doing(mark, deletionOf(content));
+  return content.spec.deletionPolicy === "Retain"
+    ? doing(mark, release(snapshot))
+    : doing(mark, deletionOf(content), hindrance(view, content));
+}
+
+/** Whoever deleted a snapshot looks at it, and not at its content, to see why it is still there. */
+function hindrance({ snapshot, nowMs }: SnapshotView, { metadata, status }: VolumeSnapshotContent) {
+  const said = status?.error?.message;
+  // What the snapshot says already was said of its creation; the next word comes when the deletion is tried in vain.
+  if (said === undefined || metadata.deletionTimestamp === undefined || said === snapshot.status?.error?.message)
+    return [];
+  const message = `Waiting for VolumeSnapshotContent ${metadata.name} to be deleted: ${said}; it is tried again. To let it go and leave the data with the driver, set its spec.deletionPolicy to Retain`;
+  return errorOf(snapshot, { reason: "SnapshotDeleteError", message, readiness: "kept" }, nowMs);
 }
 
 const deletionOf = (content: VolumeSnapshotContent): readonly ClusterAction[] =>

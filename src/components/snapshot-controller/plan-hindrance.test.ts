@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aContent, aSnapshot } from "../../../test/builders.ts";
+import { annotations, finalizers } from "../../api/names.ts";
+import type { VolumeSnapshotContent } from "../../api/types.ts";
+import type { SnapshotView } from "./observe.ts";
+import { planSnapshot } from "./plan.ts";
+
+const deletionTimestamp = "2026-01-01T01:00:00Z";
+const held = { finalizers: [finalizers.snapshotAsSource, finalizers.snapshotBound], deletionTimestamp };
+const ready = { readyToUse: true, boundVolumeSnapshotContentName: "snapcontent-uid-snap" };
+const refused = { readyToUse: true, error: { message: "Failed to delete snapshot: in use", time: "then" } };
+const leaving = (parts: Partial<VolumeSnapshotContent> = {}): VolumeSnapshotContent =>
+  aContent({
+    metadata: { deletionTimestamp, annotations: { [annotations.beingDeleted]: "yes" } },
+    status: refused,
+    ...parts,
+  } as never);
+
+const aView = (parts: Partial<SnapshotView> = {}): SnapshotView => ({
+  snapshot: aSnapshot({ metadata: held, status: ready }),
+  source: { kind: "claim", name: "data" },
+  content: leaving(),
+  claim: undefined,
+  volume: undefined,
+  snapshotClass: undefined,
+  defaultClasses: [],
+  restoring: [],
+  node: undefined,
+  keepsVolumeMode: true,
+  standstillMs: 0,
+  nowMs: 0,
+  ...parts,
+});
+
+test("what keeps a content from being deleted is told on its snapshot too, with the way out, and readiness stays", () => {
+  const [write, event, ...rest] = planSnapshot(aView()).actions;
+  assert.deepEqual(rest, []);
+  assert.ok(write?.kind === "patch" && write.subresource === "status" && event?.kind === "event");
+  const { reason, message, type } = event.event;
+  assert.deepEqual([type, reason], ["Warning", "SnapshotDeleteError"]);
+  assert.match(
+    message,
+    /^Waiting for VolumeSnapshotContent snapcontent-uid-snap to be deleted: Failed to delete snapshot: in use; /,
+  );
+  assert.match(message, /set its spec\.deletionPolicy to Retain$/);
+  assert.deepEqual(write.patch.body, {
+    metadata: { resourceVersion: "1" },
+    status: { error: { message, time: "1970-01-01T00:00:00Z" } },
+  });
+  const told = aSnapshot({ metadata: held, status: { ...ready, error: { message, time: "then" } } });
+  assert.deepEqual(planSnapshot(aView({ snapshot: told })).actions, [], "and only once");
+});
+
+const silent: readonly { given: string; view: Partial<SnapshotView>; kinds: readonly string[] }[] = [
+  { given: "nothing is in the way", view: { content: leaving({ status: { readyToUse: true } }) }, kinds: [] },
+  {
+    given: "the error is that of the creation, which the snapshot has",
+    view: { snapshot: aSnapshot({ metadata: held, status: refused }) },
+    kinds: [],
+  },
+  {
+    given: "the deletion has not been asked for yet",
+    view: { content: aContent({ status: refused }) },
+    kinds: ["patch", "delete"],
+  },
+  {
+    given: "the content is to be retained",
+    view: { content: leaving({ spec: { ...aContent().spec, deletionPolicy: "Retain" } }) },
+    kinds: ["patch"],
+  },
+];
+for (const { given, view, kinds } of silent)
+  test(`no trouble is told of a deletion when ${given}`, () =>
+    assert.deepEqual(
+      planSnapshot(aView(view)).actions.map(({ kind }) => kind),
+      kinds,
+    ));
