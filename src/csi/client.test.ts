@@ -163,6 +163,26 @@ test("a call made while the driver is away waits for it", async (t) => {
   assert.equal(await waiting, "late.example.com");
 });
 
+test("a call that waits for its driver is asked once more whether it may leave, and does not reach the driver when not", async (t) => {
+  const address = join(temporaryFolder(t), "csi.sock");
+  let leads = true;
+  const asked: string[] = [];
+  const refusal = () => (leads ? undefined : new Fault("Aborted", "the lease is gone"));
+  const client = connectTo(t, address, { refusal });
+  const waiting = faultOf(client.controller.createSnapshot({ name: "decided-while-leading" }));
+  leads = false;
+  const createSnapshot = ({ name }: { name: string }) => {
+    asked.push(name);
+    return { snapshot: { snapshotId: "handle" } };
+  };
+  await startDriver(t, [serve(Controller, { createSnapshot })], { address });
+  const fault = await waiting;
+  assert.deepEqual([fault.code, fault.message], ["Aborted", "the lease is gone"]);
+  leads = true;
+  await client.controller.createSnapshot({ name: "decided-by-a-leader" });
+  assert.deepEqual(asked, ["decided-by-a-leader"]);
+});
+
 test("a call that runs into its deadline is stopped at both ends", async (t) => {
   const address = join(temporaryFolder(t), "csi.sock");
   const world = createVirtualWorld();

@@ -11,7 +11,7 @@ import type { World } from "../base/world.ts";
 import { type Capabilities, capabilitiesOf } from "./capabilities.ts";
 import { checkedDriverName } from "./driver-name.ts";
 import { Controller, GroupController, Identity, Node } from "./gen/csi_pb.js";
-import { createGrpcCore } from "./grpc.ts";
+import { createGrpcCore, type Refusal } from "./grpc.ts";
 import { deadlined, layered, logged, measured, type Sample } from "./layers.ts";
 import { type CallOptions, type ServiceClient, type Unary, unaryMethodsOf } from "./wire.ts";
 
@@ -28,6 +28,7 @@ export interface CsiSocketOptions extends CsiClientOptions {
   readonly address: string;
   /** Told each time an established connection breaks; the next call connects again by itself. */
   readonly onConnectionLoss?: (() => void) | undefined;
+  readonly refusal?: Refusal | undefined;
 }
 
 export interface CsiClient {
@@ -43,7 +44,7 @@ export interface CsiClient {
 }
 
 export function createCsiClient(options: CsiSocketOptions): CsiClient {
-  const core = createGrpcCore(options.address, options.onConnectionLoss);
+  const core = createGrpcCore(options.address, options);
   return createCsiClientOver(core.call, options, core.close);
 }
 

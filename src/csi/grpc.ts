@@ -40,27 +40,49 @@ export interface GrpcCore {
   close(): void;
 }
 
-export function createGrpcCore(address: string, onConnectionLoss?: () => void): GrpcCore {
+/** Asked when the connection is there, just before the first byte: a reason not to send, if there is one. */
+export type Refusal = (call: CsiCall) => Fault | undefined;
+
+interface GrpcOptions {
+  readonly onConnectionLoss?: (() => void) | undefined;
+  readonly refusal?: Refusal | undefined;
+}
+
+export function createGrpcCore(address: string, { onConnectionLoss, refusal }: GrpcOptions = {}): GrpcCore {
   const path = socketPathOf(address);
   const client = new Client(`unix:${path}`, credentials.createInsecure(), channelOptions);
   const channel = client.getChannel();
   if (onConnectionLoss !== undefined) watchForLoss(channel, onConnectionLoss);
   return {
-    call: (call, signal) => send(client, call, signal, path),
+    call: (call, signal) => send({ client, path, refusal }, call, signal),
     close: () => client.close(),
   };
 }
 
-function send(client: Client, call: CsiCall, signal: AbortSignal, path: string): Promise<Message> {
+interface Line {
+  readonly client: Client;
+  readonly path: string;
+  readonly refusal: Refusal | undefined;
+}
+
+function send({ client, path, refusal }: Line, call: CsiCall, signal: AbortSignal): Promise<Message> {
   const { method, request, timeoutMs } = call;
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(Fault.from(signal.reason));
     const metadata = new Metadata({ waitForReady: true });
     // The driver learns how long we wait; the clock that ends the wait is the World's, not one inside grpc-js.
     metadata.set("grpc-timeout", timeoutOf(timeoutMs));
+    let refused: Fault | undefined;
+    // The one thing grpc-js asks us for when it has a connection and has sent nothing: what else goes into the headers.
+    const lastWord = credentials.createFromMetadataGenerator((_, goOn) => {
+      refused = refusal?.(call);
+      if (refused === undefined) goOn(null, new Metadata());
+      else goOn(refused);
+    });
     const finish = (error: ServiceError | null, reply?: Message): void => {
       signal.removeEventListener("abort", cancel);
       if (error === null && reply !== undefined) resolve(reply);
+      else if (refused !== undefined) reject(refused);
       else reject(signal.aborted ? whyStopped(signal, client.getChannel(), path) : answerOf(call, error));
     };
     const sent = client.makeUnaryRequest(
@@ -69,6 +91,7 @@ function send(client: Client, call: CsiCall, signal: AbortSignal, path: string):
       messageOf(method.output),
       request,
       metadata,
+      refusal === undefined ? {} : { credentials: lastWord },
       finish,
     );
     const cancel = (): void => sent.cancel();

@@ -13,7 +13,6 @@ import type { KubeObject } from "../api/types.ts";
 import type { Backoff } from "../base/backoff.ts";
 import type { Millis } from "../base/brand.ts";
 import { Fault } from "../base/fault.ts";
-import type { HttpRequest } from "../base/http.ts";
 import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import { uuid } from "../base/world.ts";
@@ -22,19 +21,18 @@ import type { EventRecorder } from "../kube/events.ts";
 import { createEventRecorder } from "../kube/events.ts";
 import type { Leadership } from "../kube/lease.ts";
 import { lead } from "../kube/lease.ts";
-import { isUrgent } from "../kube/urgent.ts";
 import { parseAddress } from "./address.ts";
 import type { CommandContext } from "./command.ts";
 import type { ComponentFlags } from "./common-flags.ts";
 import type { Connection } from "./connect.ts";
 import { connect } from "./connect.ts";
-import { notLeading } from "./hands.ts";
 import { createLog } from "./log.ts";
 import { queueObserver, requestMeasure } from "./measure.ts";
 import type { Metrics } from "./metrics.ts";
 import { createMetrics, leaderMetrics } from "./metrics.ts";
 import { measureProcess } from "./process-metrics.ts";
 import type { QueueObserver } from "./queue.ts";
+import { createRefusals, type Refusals } from "./refusals.ts";
 import type { Server } from "./serve.ts";
 import { overHttp } from "./serve.ts";
 import type { Check } from "./status-pages.ts";
@@ -53,6 +51,8 @@ export interface ComponentContext {
   readonly signal: AbortSignal;
   /** To be asked before every write. */
   leading(): boolean;
+  /** For calls to a driver, as for requests to the API server: asked just before the first byte. */
+  readonly refusal: Refusals["ofCall"];
   /** Events as they are to be signed: a sidecar adds the name of its driver, which it learns only from the driver. */
   recordAs(source: string): (about: KubeObject, event: EventText) => void;
   observer(queue: string): QueueObserver;
@@ -160,10 +160,6 @@ const firstProblem = (checks: Readonly<Record<string, Check>>): string | undefin
   return undefined;
 };
 
-/** What only the leader may send: neither what is read, nor the election itself, nor events of what was done before. */
-const isWork = ({ method, path }: HttpRequest): boolean =>
-  method !== "GET" && !isUrgent(path) && !/\/events(\/|\?|$)/.test(path);
-
 const isLeading = ({ leaderElection }: ComponentFlags, { leadership }: State): boolean =>
   leaderElection ? leadership?.stillLeading() === true : true;
 
@@ -184,7 +180,7 @@ const connectFor = (
     log,
     signal: input.signal,
     measure: requestMeasure(metrics),
-    refusal: (request) => (isWork(request) && !isLeading(input.options, state) ? notLeading() : undefined),
+    refusal: createRefusals(() => isLeading(input.options, state)).ofRequest,
   });
 
 const contextOf = (
@@ -204,6 +200,7 @@ const contextOf = (
   resyncMs: options.resyncPeriod,
   signal,
   leading: () => isLeading(options, state),
+  refusal: createRefusals(() => isLeading(options, state)).ofCall,
   recordAs,
   observer: (queue) => queueObserver(metrics, queue),
 });

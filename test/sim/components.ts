@@ -8,6 +8,7 @@ import type { KubeApi } from "../../src/kube/api.ts";
 import { createClient } from "../../src/kube/client.ts";
 import { createEventRecorder } from "../../src/kube/events.ts";
 import { lead } from "../../src/kube/lease.ts";
+import { createRefusals, type Refusals } from "../../src/runtime/refusals.ts";
 import type { Backend } from "./backend.ts";
 import { driver } from "./cluster.ts";
 import { createCsiWire } from "./csi-wire.ts";
@@ -28,6 +29,8 @@ export interface Sabotage {
   /** Wraps the client of both components. */
   api?(api: KubeApi): KubeApi;
   readonly leading?: () => boolean;
+  /** The transport that sends without asking again. */
+  readonly sendsUnasked?: keyof Refusals;
 }
 
 export interface Surroundings {
@@ -61,7 +64,7 @@ export const components: Readonly<Record<ComponentName, Start>> = {
   "csi-snapshotter": (incarnation, around) =>
     elected(incarnation, around, (tools, leading, signal) => {
       const { stage, backend, recorder, sabotage } = around;
-      const line = createCsiWire(stage, incarnation, backend, recorder);
+      const line = createCsiWire(stage, incarnation, backend, recorder, tools.refusals.ofCall);
       const sidecar = createCsiSnapshotter({
         ...tools,
         leading,
@@ -79,9 +82,18 @@ export const components: Readonly<Record<ComponentName, Start>> = {
 
 type Tools = ReturnType<typeof toolsOf>;
 
-function toolsOf(incarnation: Incarnation, { stage, recorder, postsEvents, sabotage }: Surroundings) {
+function toolsOf(
+  incarnation: Incarnation,
+  { stage, recorder, postsEvents, sabotage }: Surroundings,
+  leading: () => boolean,
+) {
   const { world, component } = incarnation;
-  const client = createClient({ handler: createWire(stage, incarnation), world, userAgent: component });
+  const refusals: Refusals = {
+    ...createRefusals(leading),
+    ...(sabotage.sendsUnasked === undefined ? {} : { [sabotage.sendsUnasked]: () => undefined }),
+  };
+  const handler = createWire(stage, incarnation, refusals.ofRequest);
+  const client = createClient({ handler, world, userAgent: component });
   const api = sabotage.api?.(client) ?? client;
   const log = createNotingLog(incarnation, recorder);
   const say = (text: string): void =>
@@ -92,7 +104,7 @@ function toolsOf(incarnation: Incarnation, { stage, recorder, postsEvents, sabot
         record: (_: unknown, event: { reason: string; message: string }) =>
           say(`event ${event.reason}: ${event.message}`),
       };
-  return { api, world, log, record };
+  return { api, world, log, record, refusals };
 }
 
 /** Runs the work at once, or, where there are two, as long as this one leads. */
@@ -101,7 +113,8 @@ async function elected(
   around: Surroundings,
   work: (tools: Tools, leading: (() => boolean) | undefined, signal: AbortSignal) => Promise<unknown>,
 ): Promise<void> {
-  const tools = toolsOf(incarnation, around);
+  let leads = (): boolean => !around.elects;
+  const tools = toolsOf(incarnation, around, () => leads());
   if (!around.elects) return void (await work(tools, undefined, incarnation.signal));
   const election = {
     api: tools.api,
@@ -116,7 +129,8 @@ async function elected(
     signal: incarnation.signal,
   };
   await lead(election, async ({ signal, stillLeading }) => {
-    await work(tools, around.sabotage.leading ?? stillLeading, signal);
+    leads = around.sabotage.leading ?? stillLeading;
+    await work(tools, leads, signal);
   });
 }
 

@@ -3,20 +3,29 @@ import type { Message } from "@bufbuild/protobuf";
 import { Fault, isFault, isFinal } from "../../src/base/fault.ts";
 import { unaryOf } from "../../src/csi/serve.ts";
 import type { Unary } from "../../src/csi/wire.ts";
+import type { Refusals } from "../../src/runtime/refusals.ts";
 import type { Backend } from "./backend.ts";
 import type { Incarnation } from "./incarnation.ts";
 import type { CsiSent, Recorder } from "./record.ts";
 import type { Answer } from "./verdict.ts";
-import { carry, type Stage } from "./wire.ts";
+import { carry, leave, type Stage } from "./wire.ts";
 
-export function createCsiWire(stage: Stage, incarnation: Incarnation, backend: Backend, recorder: Recorder): Unary {
+export function createCsiWire(
+  stage: Stage,
+  incarnation: Incarnation,
+  backend: Backend,
+  recorder: Recorder,
+  refusal: Refusals["ofCall"],
+): Unary {
   const driver = unaryOf([backend.service]);
   const { world } = stage;
   return async (call, signal) => {
     await incarnation.awake();
     const { name = "", snapshotId = "", sourceVolumeId = "" } = call.request as Partial<Record<string, string>>;
     const lock = backend.snapshots.get(snapshotId)?.name ?? (name || snapshotId);
-    const { boundary, verdict } = stage.strike(incarnation, "csi", `${call.method.name} ${name || snapshotId}`);
+    const text = `${call.method.name} ${name || snapshotId}`;
+    const { boundary, verdict } = stage.strike(incarnation, "csi", text);
+    await leave(stage, incarnation, { verdict, text, signal, refusal: () => refusal(call) });
     if (verdict.crash !== "before")
       recorder.take({
         type: "csi",

@@ -136,6 +136,7 @@ export async function runOne({ scenario, seed, faults, sabotage = {} }: Schedule
     world,
     latencyMs: () => Math.floor(dice() * latencyMsMax),
     strike,
+    left: (incarnation, text) => note("call", incarnation.name, text),
     crash,
     serve: cluster.serve,
     olderList: cluster.olderList,

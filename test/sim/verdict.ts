@@ -24,6 +24,8 @@ export interface Verdict {
   readonly crash?: "before" | "after-effect" | "after-reply";
   /** How long the component stays down. */
   readonly downMs?: number;
+  /** Its sender is stopped when it has handed the call over, before the first byte. */
+  readonly heldBack?: true;
   /** How long the request is under way. */
   readonly delayMs?: number;
   /** The call reaches the other side and has its effect. */

@@ -23,7 +23,11 @@ async function toldBy(giveUpAfterMs: number | undefined): Promise<readonly strin
   const incarnation = createIncarnation("snapshot-controller", "snapshot-controller.1", world);
   const patience = new AbortController();
   if (giveUpAfterMs !== undefined) void world.sleep(giveUpAfterMs).then(() => patience.abort("too late"));
-  void createWire(stage, incarnation)({ method: "GET", path: "/x", headers: {}, signal: patience.signal });
+  void createWire(
+    stage,
+    incarnation,
+    () => undefined,
+  )({ method: "GET", path: "/x", headers: {}, signal: patience.signal });
   await world.advance(10_000);
   return told;
 }

@@ -3,6 +3,7 @@ import { Fault } from "../../src/base/fault.ts";
 import { type Handler, type HttpRequest, type HttpResponse, isStream } from "../../src/base/http.ts";
 import { isObject, parse } from "../../src/base/json.ts";
 import type { World } from "../../src/base/world.ts";
+import type { Refusals } from "../../src/runtime/refusals.ts";
 import type { Incarnation } from "./incarnation.ts";
 import type { Knowledge } from "./knowledge.ts";
 import { createTap } from "./tap.ts";
@@ -13,6 +14,8 @@ export interface Stage {
   latencyMs(): number;
   /** Asked once for every call that is about to leave. */
   strike(incarnation: Incarnation, kind: BoundaryKind, text: string): { boundary: Boundary; verdict: Verdict };
+  /** A call that was held back leaves after all. */
+  left(incarnation: Incarnation, text: string): void;
   crash(incarnation: Incarnation, downMs: number): void;
   /** Tells the server who writes, for as long as the request is in it. */
   serve(incarnation: Incarnation, request: HttpRequest, sentMs: number): Promise<HttpResponse>;
@@ -24,11 +27,13 @@ export interface Stage {
 const never = <T>(): Promise<T> => new Promise(() => undefined);
 
 export const createWire =
-  (stage: Stage, incarnation: Incarnation): Handler =>
+  (stage: Stage, incarnation: Incarnation, refusal: Refusals["ofRequest"]): Handler =>
   async (request) => {
     await incarnation.awake();
     const kind = kindOf(request);
-    const { verdict } = stage.strike(incarnation, kind, `${request.method} ${request.path.split("?", 1)[0]}`);
+    const text = `${request.method} ${request.path.split("?", 1)[0]}`;
+    const { verdict } = stage.strike(incarnation, kind, text);
+    await leave(stage, incarnation, { verdict, text, signal: request.signal, refusal: () => refusal(request) });
     const { world, knowledge } = stage;
     const sentMs = world.elapsed();
     /** Nobody is there to take the answer in: its sender has decided anew since. */
@@ -46,6 +51,29 @@ export const createWire =
       if (!isGivenUp()) knowledge.answered(incarnation.name, sentMs, world.elapsed() + 1_000 * waitsS);
     }
   };
+
+interface Leaving {
+  readonly verdict: Verdict;
+  readonly text: string;
+  readonly signal: AbortSignal | undefined;
+  refusal(): Fault | undefined;
+}
+
+/** The transport has its connection, perhaps long after the call was handed to it, and asks a last time whether it may send. */
+export async function leave(
+  stage: Stage,
+  incarnation: Incarnation,
+  { verdict, text, signal, refusal }: Leaving,
+): Promise<void> {
+  if (verdict.heldBack === true) {
+    await stage.world.sleep(1); // By then it is frozen.
+    await incarnation.awake();
+    if (signal?.aborted) throw new Fault("Cancelled", "given up before it was sent");
+  }
+  const refused = refusal();
+  if (refused !== undefined) throw refused;
+  if (verdict.heldBack === true) stage.left(incarnation, text);
+}
 
 export interface Carried<T> {
   perform(): Promise<T>;

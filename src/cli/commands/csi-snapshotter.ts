@@ -93,6 +93,7 @@ async function start(context: ComponentContext, options: Options<typeof flags>):
     world,
     log,
     timeoutMs: options.timeout,
+    refusal: context.refusal,
     measure: ({ method, status, tookMs }) =>
       calls.observe({ driver_name: driver, method_name: method, grpc_status_code: status }, tookMs / 1000),
   });

@@ -115,6 +115,8 @@ export function createCsiHand({
       if (!leading()) throw notLeading();
       return ask(csi, call, secrets, BigInt(world.now()) * 1_000_000n, signal);
     });
+    // A call that the line kept back when the lease was gone has not been made, and has not failed.
+    if (reply.kind === "failed" && !leading()) throw reply.fault;
     answer(action, reply);
   };
 }

@@ -26,7 +26,7 @@ export interface OddSnapshot {
 }
 
 /** What is wrong with the answer about a volume's snapshot: given the right answer and how often it was asked. */
-export type Oddity = (right: OddSnapshot, asked: number) => Partial<OddSnapshot>;
+export type Oddity = (right: OddSnapshot, asked: number) => Partial<OddSnapshot> | Promise<Partial<OddSnapshot>>;
 
 export interface OddDriver extends Driver {
   /** By volume handle; a volume without one is served well. Taking it away mends the driver. */
@@ -78,14 +78,14 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
         })),
       }),
       createVolume: ({ name }) => ({ volume: { volumeId: name, capacityBytes: 2n ** 20n } }),
-      createSnapshot(request) {
+      async createSnapshot(request) {
         asked.push(request);
         refuse(refusals.create.shift());
         const { name, sourceVolumeId } = request;
         if (sourceVolumeId === "") throw new Fault("InvalidArgument", "source_volume_id is empty");
         const right = snapshots.get(name) ?? rightAnswer(name, sourceVolumeId);
         snapshots.set(name, right);
-        return { snapshot: { ...right, ...oddities.get(sourceVolumeId)?.(right, timesAsked(name)) } };
+        return { snapshot: { ...right, ...(await oddities.get(sourceVolumeId)?.(right, timesAsked(name))) } };
       },
       deleteSnapshot(request) {
         askedToDelete.push(request);

@@ -22,6 +22,19 @@ export const leaderFaults: readonly FaultRow[] = [
     },
   },
   {
+    // Stopped when the call waits for its connection: nothing has been sent, and the transport asks whether it still may.
+    name: "paused-before-sending",
+    family: "leader",
+    on: ["write", "csi"],
+    strike: ({ incarnation, slow, draw }) => {
+      // Longer than a lease, shorter than anybody waits for an answer.
+      const ms = oneOf(draw, [2_000, 12_000, 20_000]);
+      slow(ms);
+      incarnation.freeze(ms);
+      return { effect: true, heldBack: true };
+    },
+  },
+  {
     // Stopped between the decision and the sending: the call leaves when it is continued.
     name: "paused-while-sending",
     family: "leader",

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Controller, Identity } from "../csi/gen/csi_pb.js";
+import { createRefusals } from "./refusals.ts";
+
+const contents = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotcontents";
+const requests: readonly { method: string; path: string; refused: boolean }[] = [
+  { method: "PATCH", path: `${contents}/a`, refused: true },
+  { method: "POST", path: contents, refused: true },
+  { method: "DELETE", path: `${contents}/a`, refused: true },
+  { method: "PUT", path: "/api/v1/namespaces/team/persistentvolumeclaims/events", refused: true },
+  { method: "GET", path: contents, refused: false },
+  { method: "PUT", path: "/apis/coordination.k8s.io/v1/namespaces/team/leases/a", refused: false },
+  { method: "POST", path: "/api/v1/namespaces/team/events", refused: false },
+];
+for (const { method, path, refused } of requests)
+  test(`who has lost the lease ${refused ? "does not send" : "may still send"} ${method} ${path}`, () => {
+    const request = { method, path } as never;
+    assert.equal(createRefusals(() => false).ofRequest(request)?.code, refused ? "Aborted" : undefined);
+    assert.equal(createRefusals(() => true).ofRequest(request), undefined);
+  });
+
+const calls = [
+  { method: Controller.method.createSnapshot, refused: true },
+  { method: Controller.method.deleteSnapshot, refused: true },
+  { method: Controller.method.listSnapshots, refused: true },
+  { method: Controller.method.controllerGetCapabilities, refused: false },
+  { method: Identity.method.probe, refused: false },
+  { method: Identity.method.getPluginInfo, refused: false },
+];
+for (const { method, refused } of calls)
+  test(`who has lost the lease ${refused ? "does not ask" : "may still ask"} a driver for ${method.name}`, () => {
+    assert.equal(createRefusals(() => false).ofCall({ method })?.code, refused ? "Aborted" : undefined);
+    assert.equal(createRefusals(() => true).ofCall({ method }), undefined);
+  });

@@ -1,0 +1,27 @@
+/**
+ * Whether this process may still act, asked by the transports when the connection is there, just before the first byte. Between the
+ * decision and that moment a process can be stopped for as long as anybody likes; when it is continued, somebody else may lead.
+ */
+import type { Fault } from "../base/fault.ts";
+import type { HttpRequest } from "../base/http.ts";
+import type { CsiCall } from "../csi/wire.ts";
+import { isUrgent } from "../kube/urgent.ts";
+import { notLeading } from "./hands.ts";
+
+export interface Refusals {
+  ofRequest(request: Pick<HttpRequest, "method" | "path">): Fault | undefined;
+  ofCall(call: Pick<CsiCall, "method">): Fault | undefined;
+}
+
+export const createRefusals = (leading: () => boolean): Refusals => ({
+  ofRequest: (request) => (isWrite(request) && !leading() ? notLeading() : undefined),
+  ofCall: (call) => (isWork(call) && !leading() ? notLeading() : undefined),
+});
+
+/** What only the leader may send: neither what is read, nor the election itself, nor events of what was done before. */
+const isWrite = ({ method, path }: Pick<HttpRequest, "method" | "path">): boolean =>
+  method !== "GET" && !isUrgent(path) && !/^\/api\/v1\/namespaces\/[^/]+\/events([/?]|$)/.test(path);
+
+/** Who the driver is and what it can do may be asked by anybody, and is, before there is a leader. */
+const isWork = ({ method }: Pick<CsiCall, "method">): boolean =>
+  method.parent.name !== "Identity" && !method.name.endsWith("GetCapabilities");
