@@ -5,7 +5,7 @@
 import type { Millis } from "../base/brand.ts";
 import type { HttpResponse } from "../base/http.ts";
 import { print } from "../base/json.ts";
-import { ringAfter, type World } from "../base/world.ts";
+import type { World } from "../base/world.ts";
 import { jsonHeaders } from "./answer.ts";
 import { type Channel, createChannel } from "./channel.ts";
 import type { Store, Stored, StoreEvent } from "./contracts.ts";
@@ -164,7 +164,7 @@ export function createWatchHub(store: Store, world: World): WatchHub {
     };
     const wait = (): void => {
       const stepMs = nextStep();
-      stopTimer = ringAfter(world, stepMs, () => ring(stepMs));
+      stopTimer = world.after(stepMs, () => ring(stepMs));
     };
     let stopTimer = (): void => undefined;
     wait();

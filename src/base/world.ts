@@ -14,8 +14,11 @@ export interface World {
   random(): number;
   /** Resolves after `ms`; rejects with the signal's reason as soon as the signal aborts. */
   sleep(ms: Millis, signal?: AbortSignal): Promise<void>;
-  /** Calls `ring` after `ms`, unless the answer is called before. Cheaper than a sleep; see `ringAfter`. */
-  after?(ms: Millis, ring: () => void): () => void;
+  /**
+   * Calls `ring` after `ms`, unless the answer is called before. For a timer that most often does not ring, as every call has one:
+   * without the signal and the promise of a sleep it costs a fraction.
+   */
+  after(ms: Millis, ring: () => void): () => void;
 }
 
 export const realWorld: World = {
@@ -46,14 +49,6 @@ const timerMsMax = (ms: Millis): Millis => Math.min(Math.max(ms, 0), 2 ** 31 - 1
 
 const ignore = (): void => undefined;
 
-/** A timer that most often does not ring: every call has one. Without the signal and the promise of a sleep it costs a fraction. */
-export function ringAfter(world: Pick<World, "sleep" | "after">, ms: Millis, ring: () => void): () => void {
-  if (world.after !== undefined) return world.after(ms, ring);
-  const stop = new AbortController();
-  world.sleep(ms, stop.signal).then(ring, ignore);
-  return () => stop.abort(ended);
-}
-
 /** A controller that aborts with its parent, too. AbortSignal.any does the same with weak references, and ten times as slowly. */
 export function controllerUnder(parent: AbortSignal | undefined): { own: AbortController; release: () => void } {
   const own = new AbortController();
@@ -81,14 +76,14 @@ const ended = "the work has ended";
 
 /** Aborts the work's signal with DeadlineExceeded after `ms`, or as soon as the parent aborts. The timer dies with the work. */
 export async function withDeadline<T>(
-  world: Pick<World, "sleep" | "after">,
+  world: Pick<World, "after">,
   parent: AbortSignal | undefined,
   ms: Millis,
   work: (signal: AbortSignal) => Promise<T>,
+  what = "not done",
 ): Promise<T> {
   const { own, release } = controllerUnder(parent);
-  const expire = (): void => own.abort(new Fault("DeadlineExceeded", `not done within ${ms} ms`));
-  const stopTimer = ringAfter(world, ms, expire);
+  const stopTimer = world.after(ms, () => own.abort(new Fault("DeadlineExceeded", `${what} within ${ms} ms`)));
   try {
     return await work(own.signal);
   } catch (reason) {

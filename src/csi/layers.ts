@@ -3,7 +3,7 @@ import type { Message } from "@bufbuild/protobuf";
 import type { Millis } from "../base/brand.ts";
 import { Fault } from "../base/fault.ts";
 import type { Log } from "../base/log.ts";
-import { controllerUnder, ringAfter, type World } from "../base/world.ts";
+import { type World, withDeadline } from "../base/world.ts";
 import { lockNameOf } from "./lock-names.ts";
 import { redact, scrub, secretsOf } from "./redact.ts";
 import { grpcNameOf } from "./status.ts";
@@ -76,20 +76,10 @@ function scrubbed(call: CsiCall, reason: unknown): Fault {
 
 /** Ends the wait, not necessarily the work: the other side is told, and the outcome counts as unknown. */
 export const deadlined =
-  (world: Pick<World, "sleep" | "after">): Layer =>
+  (world: Pick<World, "after">): Layer =>
   (next) =>
-  async (call, parent) => {
-    const { own, release } = controllerUnder(parent);
-    const expire = (): void =>
-      own.abort(new Fault("DeadlineExceeded", `${call.method.name}: no answer within ${call.timeoutMs} ms`));
-    const stopTimer = ringAfter(world, call.timeoutMs, expire);
-    try {
-      return await next(call, own.signal);
-    } finally {
-      stopTimer();
-      release();
-    }
-  };
+  (call, parent) =>
+    withDeadline(world, parent, call.timeoutMs, (signal) => next(call, signal), `${call.method.name}: no answer`);
 
 export type Locks = ReturnType<typeof createLocks>;
 

@@ -1,7 +1,7 @@
 /** One call's right to run: it ends with the caller's signal or when its time is up, whichever comes first. */
 import type { Millis } from "../base/brand.ts";
 import { Fault } from "../base/fault.ts";
-import { ringAfter, type World } from "../base/world.ts";
+import type { World } from "../base/world.ts";
 
 export interface Guard {
   /** Aborts, with a Fault as reason, when the call must stop. */
@@ -19,7 +19,7 @@ export interface Guard {
 const ignore = (): void => undefined;
 
 export function createGuard(
-  world: Pick<World, "sleep" | "after">,
+  world: Pick<World, "after">,
   caller: AbortSignal | undefined,
   msMax: Millis,
   late: () => string,
@@ -44,7 +44,7 @@ export function createGuard(
   else {
     caller?.addEventListener("abort", leave, { once: true });
     const expire = (): void => stop(new Fault("DeadlineExceeded", `${late()} within ${msMax / 1_000} s`));
-    lift = ringAfter(world, msMax, expire);
+    lift = world.after(msMax, expire);
   }
 
   return {

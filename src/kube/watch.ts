@@ -5,7 +5,7 @@ import type { Millis } from "../base/brand.ts";
 import { Fault } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
 import type { Log } from "../base/log.ts";
-import { controllerUnder, ringAfter, type World, withDeadline } from "../base/world.ts";
+import { controllerUnder, type World, withDeadline } from "../base/world.ts";
 import type { KubeApi, WatchEvent } from "./api.ts";
 import type { Seen } from "./store.ts";
 import { isNewer } from "./version.ts";
@@ -135,13 +135,13 @@ function createWatchdog(world: World, silenceMsMax: Millis, parent: AbortSignal)
   const look = (): void => {
     const silentMs = heardAt === "busy" ? 0 : world.elapsed() - heardAt;
     if (silentMs < silenceMsMax) {
-      stopTimer = ringAfter(world, silenceMsMax - silentMs, look);
+      stopTimer = world.after(silenceMsMax - silentMs, look);
       return;
     }
     barked = true;
     own.abort(new Fault("DeadlineExceeded", `neither event nor bookmark for ${silenceMsMax} ms`));
   };
-  let stopTimer = ringAfter(world, silenceMsMax, look);
+  let stopTimer = world.after(silenceMsMax, look);
   return {
     signal: own.signal,
     barked: () => barked,

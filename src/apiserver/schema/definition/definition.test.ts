@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createVirtualWorld } from "../../../../test/virtual-world.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import type { ApiObject, Context } from "../../contracts.ts";
 import { messageOf } from "../../field-error.ts";
@@ -8,7 +9,7 @@ import { createDefinitionStrategy } from "./strategy.ts";
 
 const strategy = createDefinitionStrategy(() => ({ judge: () => [], total: () => [] }));
 const context = (others: readonly ApiObject[] = []): Context => ({
-  world: { now: () => 0, elapsed: () => 0, random: () => 0, sleep: async () => undefined },
+  world: { ...createVirtualWorld(), now: () => 0 },
   gates: { enabled: () => false },
   user: { name: "admin", groups: [] },
   reader: { get: () => undefined, list: () => others },
