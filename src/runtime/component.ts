@@ -108,6 +108,7 @@ export async function runComponent(input: ComponentInput, spec: ComponentSpec): 
     await Promise.race([
       workOrFail(component.watch?.(watching.signal), watching.signal),
       leadAndRun(input, connection, component, state, metrics, log),
+      connection.outdated,
     ]);
     log.info("stopped");
     return 0;

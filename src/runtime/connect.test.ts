@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { createVirtualWorld } from "../../test/virtual-world.ts";
 import { Fault } from "../base/fault.ts";
 import type { Log } from "../base/log.ts";
-import type { PathReader } from "../kube/api.ts";
-import { findKinds, patiently } from "./connect.ts";
+import type { KubeApi, PathReader } from "../kube/api.ts";
+import { findKinds, patiently, upToDate } from "./connect.ts";
 
 function setUp(waitMsMax: number) {
   const world = createVirtualWorld();
@@ -107,4 +107,41 @@ test("missing CRDs are named, with the command that installs them", async () => 
   const message =
     "the API server does not know volumesnapshots.snapshot.storage.k8s.io; install the CRDs: snapkeep crds | kubectl apply -f -";
   await assert.rejects(findKinds(apiWith({}), ["VolumeSnapshot"], signal), { message });
+});
+
+const group = "snapshot.storage.k8s.io";
+/** A server that has forgotten the collection, and serves these versions of its group. */
+const forgetting = (...versions: readonly string[]) =>
+  ({
+    ...apiWith(
+      versions.length === 0 ? {} : { [`/apis/${group}`]: { versions: versions.map((version) => ({ version })) } },
+    ),
+    list: async () => {
+      throw new Fault("NotFound", "404 page not found");
+    },
+  }) as unknown as KubeApi & PathReader;
+
+test("a version that is not served any more, where another one is, ends the connection with a word that says so", async () => {
+  const { api, outdated } = upToDate(forgetting("v1"), { [group]: "v1beta1" });
+  const message =
+    "the API server no longer serves snapshot.storage.k8s.io/v1beta1, but v1; ending so that a fresh start speaks that";
+  await assert.rejects(api.list("VolumeSnapshot"), { message });
+  await assert.rejects(outdated, { code: "FailedPrecondition", message });
+});
+
+const missing: readonly { given: string; served: readonly string[] }[] = [
+  { given: "CRDs that were removed", served: [] },
+  { given: "a CRD that was removed beside others of its group", served: ["v1beta1", "v1alpha1"] },
+];
+for (const { given, served } of missing)
+  test(`${given} are waited for: they are named, with the remedy, and may come back`, async () => {
+    const { api, outdated } = upToDate(forgetting(...served), { [group]: "v1beta1" });
+    await assert.rejects(api.list("VolumeSnapshot"), /does not know volumesnapshots.* install the CRDs: snapkeep crds/);
+    assert.equal(await Promise.race([outdated, Promise.resolve("goes on")]), "goes on");
+  });
+
+test("other faults of a list are told as they are", async () => {
+  const denied = { list: async () => Promise.reject(new Fault("PermissionDenied", "no list")) };
+  const { api } = upToDate({ ...forgetting("v1"), ...denied } as never, { [group]: "v1beta1" });
+  await assert.rejects(api.list("VolumeSnapshot"), { message: "no list" });
 });

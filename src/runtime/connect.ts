@@ -44,6 +44,8 @@ export interface ConnectOptions {
 
 export interface Connection {
   readonly api: KubeApi & PathReader;
+  /** Rejects when the server has stopped serving a version that is spoken here, and serves another. */
+  readonly outdated: Promise<never>;
   readonly target: Target;
   close(): void;
 }
@@ -67,7 +69,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
   const first = createClient(clientOptions);
   try {
     const versions = await patiently(options, (deadline) => findKinds(first, options.kinds, deadline));
-    return { api: createClient({ ...clientOptions, versions }), target, close: transport.close };
+    return { ...upToDate(createClient({ ...clientOptions, versions }), versions), target, close: transport.close };
   } catch (reason) {
     transport.close();
     throw signal.aborted ? new Fault("Cancelled", "told to stop before the API server answered") : reason;
@@ -92,6 +94,37 @@ export async function findKinds(
     });
   }
   return versions;
+}
+
+/**
+ * The versions are chosen once. A collection that was there and is not found any more went with its CRD, which may come back, or
+ * with its version: then only a fresh start, which chooses anew, helps.
+ */
+export function upToDate(
+  api: KubeApi & PathReader,
+  versions: Readonly<Record<string, string>>,
+): Pick<Connection, "api" | "outdated"> {
+  const outdated = Promise.withResolvers<never>();
+  outdated.promise.catch(() => undefined); // Whoever does not wait for it is not to fall over it.
+  const whyMissing = async (kind: KindName, signal: AbortSignal | undefined): Promise<Fault> => {
+    const { group } = kindRows[kind];
+    const { [group]: now } = await chooseVersions(api, [kind], { signal });
+    if (now === undefined || now === versions[group]) return unknownKind(kind);
+    const fault = new Fault(
+      "FailedPrecondition",
+      `the API server no longer serves ${group}/${versions[group]}, but ${now}; ending so that a fresh start speaks that`,
+    );
+    outdated.reject(fault);
+    return fault;
+  };
+  const list: KubeApi["list"] = async (kind, query) => {
+    try {
+      return await api.list(kind, query);
+    } catch (reason) {
+      throw isFault(reason, "NotFound") ? await whyMissing(kind, query?.signal) : reason;
+    }
+  };
+  return { api: { ...api, list }, outdated: outdated.promise };
 }
 
 function unknownKind(kind: KindName): Fault {

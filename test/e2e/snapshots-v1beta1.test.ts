@@ -13,6 +13,8 @@ import { until } from "./harness/until.ts";
 
 const namespace = "default";
 const group = "snapshot.storage.k8s.io";
+/** Told apart in the audit log by its token. */
+const bystander = "bystander";
 const crdPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 describe("a cluster that serves v1beta1 alone", () => {
@@ -21,7 +23,7 @@ describe("a cluster that serves v1beta1 alone", () => {
   let stand: Stand;
   let controller: Daemon;
   before(async () => {
-    plane = await startControlPlane();
+    plane = await startControlPlane({ tokens: [{ token: "its-token", user: bystander, groups: ["system:masters"] }] });
     connection = await connect(plane.kubeconfig, { versions: { [group]: "v1beta1" } });
     for (const crd of snapshotCrds(1)) await connection.client.create("CustomResourceDefinition", crd);
     await snapshotKindsServed(connection.client);
@@ -145,6 +147,7 @@ describe("a cluster that serves v1beta1 alone", () => {
     const modern = await connect(plane.kubeconfig);
     const later = snapshotsOf({ ...stand.furniture, client: modern.client });
     let running: readonly Daemon[] = [controller, stand.sidecar];
+    const standby = await aStandby();
     for (const phase of [2, 3] as const) {
       for (const crd of snapshotCrds(phase)) await replaceCrd(crd);
       await snapshotKindsServed(modern.client);
@@ -159,13 +162,30 @@ describe("a cluster that serves v1beta1 alone", () => {
       await later.remove(`in-phase-${phase}`);
       assert.deepEqual(callsOutside("v1", from), []);
       assert.equal((await later.get("from-before")).status?.readyToUse, true);
+      if (phase === 2) assert.ok(standby.running(), standby.lastWords());
     }
+    await standby.ended;
+    assert.match(
+      standby.lastWords(),
+      new RegExp(`no longer serves ${group}/v1beta1, but v1; ending so that a fresh start`),
+    );
     const { text } = await plane.request("GET", `${crdPath}/volumesnapshots.${group}`);
     assert.deepEqual(JSON.parse(text).status.storedVersions, ["v1beta1", "v1"]);
     await later.remove("from-before");
     assert.deepEqual(await leftovers({ ...stand.furniture, client: modern.client }), []);
     modern.close();
   });
+
+  /** One that follows in v1beta1 and never leads: somebody else holds the lease. */
+  async function aStandby(): Promise<Daemon> {
+    const spec = { holderIdentity: "somebody", leaseDurationSeconds: 3_600, renewTime: "2100-01-01T00:00:00.000000Z" };
+    const lease = draftOf("Lease", { namespace, name: "snapshot-controller-leader" }, { spec });
+    await connection.client.create("Lease", lease as never);
+    const place = { instance: plane.instance, kubeconfig: plane.kubeconfigFor(bystander, "its-token") };
+    const standby = startComponent(place, "snapshot-controller", ["--leader-election"]);
+    await until({ what: "it stands by" }, () => (/another one leads/.test(standby.lastWords()) ? true : undefined));
+    return standby;
+  }
 
   /**
    * What our components asked the group for in another version than this. Watches aside: they are recorded when they end, which may
@@ -175,8 +195,11 @@ describe("a cluster that serves v1beta1 alone", () => {
     const calls = plane
       .auditLog(from)
       .filter(
-        ({ verb, userAgent, requestURI }) =>
-          verb !== "watch" && /snapkeep-/.test(userAgent ?? "") && requestURI.includes(`/${group}/`),
+        ({ verb, user, userAgent, requestURI }) =>
+          verb !== "watch" &&
+          user.username !== bystander &&
+          /snapkeep-/.test(userAgent ?? "") &&
+          requestURI.includes(`/${group}/`),
       );
     assert.ok(calls.length > 0);
     return calls.map(({ requestURI }) => requestURI).filter((uri) => !uri.startsWith(`/apis/${group}/${version}/`));
