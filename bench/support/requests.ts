@@ -1,5 +1,6 @@
 /** What a pair of components asked of the API server, from the server's own record. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { limits } from "../../src/base/limits.ts";
 import type { AuditEntry } from "../../test/e2e/harness/audit.ts";
 import type { ControlPlane } from "../../test/e2e/harness/control-plane.ts";
 
@@ -12,7 +13,8 @@ const isUpkeep = ({ verb, objectRef }: AuditEntry): boolean =>
 const componentRequests = (plane: ControlPlane, from: number): readonly AuditEntry[] =>
   plane.auditLog(from).filter((entry) => isComponent(entry) && !isUpkeep(entry));
 
-const settledMs = 1_500;
+/** Longer than any write is put off for the sake of others. */
+const settledMs = limits.markLullMs + 2_000;
 
 /** Waits until the components have asked nothing more for a while, so that what trails behind is counted too. */
 export async function settledRequests(plane: ControlPlane, from: number): Promise<readonly AuditEntry[]> {

@@ -42,6 +42,8 @@ const operations: Readonly<Record<CsiCall["method"], Operation>> = {
 /** Replies by the content's uid. Each knows how long it holds: until the next try, the next poll, or for good. */
 export interface Slots extends ReadonlyMap<string, Slot> {
   put(content: VolumeSnapshotContent, reply: Reply): void;
+  /** When, by the monotonic clock, the last of them came. */
+  lastAtMs(): Millis;
   forget(uid: string): void;
 }
 
@@ -62,14 +64,18 @@ export function createSlots(world: World, { backoff, poll }: Timing): Slots {
       ? backoffMs(poll, tries, world.random())
       : Number.POSITIVE_INFINITY;
   };
+  let lastAtMs = Number.NEGATIVE_INFINITY;
   return Object.assign(slots, {
+    lastAtMs: () => lastAtMs,
     put(content: VolumeSnapshotContent, reply: Reply): void {
       const { uid } = content.metadata;
       const wanted = wantedOf(content);
       const before = slots.get(uid);
       const isAgain = before?.reply.kind === reply.kind && before.wanted === wanted;
       const tries = isAgain ? before.tries + 1 : 0;
-      slots.set(uid, { reply, wanted, tries, expiresAtMs: world.elapsed() + holdsMs(reply, tries) });
+      const cameAtMs = world.elapsed();
+      lastAtMs = cameAtMs;
+      slots.set(uid, { reply, wanted, tries, cameAtMs, expiresAtMs: cameAtMs + holdsMs(reply, tries) });
     },
     forget: (uid: string): void => void slots.delete(uid),
   });

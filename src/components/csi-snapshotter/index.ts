@@ -77,7 +77,11 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
     stores,
     wakes,
     observe: (seen, key) =>
-      observe({ stores: seen, slots, facts, options }, key, { nowMs: world.now(), elapsedMs: world.elapsed() }),
+      observe({ stores: seen, slots, facts, options }, key, {
+        nowMs: world.now(),
+        elapsedMs: world.elapsed(),
+        lastReplyAtMs: slots.lastAtMs(),
+      }),
     plan: deps.plan ?? planContent,
     hands: {
       ...cluster,

@@ -2,15 +2,33 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aContent, driver } from "../../../test/builders.ts";
 import { annotations } from "../../api/names.ts";
-import { type Key, keyIn } from "../../base/brand.ts";
+import type { VolumeSnapshotContent } from "../../api/types.ts";
+import { keyIn, type Millis } from "../../base/brand.ts";
 import { Fault } from "../../base/fault.ts";
-import { observe, type Reply, type Wanted } from "./observe.ts";
+import { type ContentView, observe, type Reply, type Slot, type Wanted } from "./observe.ts";
 
 const marked = { annotations: { [annotations.beingCreated]: "yes" } };
 const refused: Reply = { kind: "failed", fault: new Fault("FailedPrecondition", "no") };
 const unreached: Reply = { kind: "failed", fault: new Fault("Unavailable", "nobody there") };
 
 const unsent: Reply = { kind: "unsent", fault: new Fault("NotFound", "no secret") };
+
+const observed = (
+  content: VolumeSnapshotContent,
+  slot: Slot | undefined,
+  elapsedMs: Millis,
+  lastReplyAtMs: Millis = 0,
+): ContentView | undefined =>
+  observe(
+    {
+      stores: { VolumeSnapshotContent: { get: () => content }, VolumeSnapshotClass: { get: () => undefined } },
+      slots: new Map(slot === undefined ? [] : [[content.metadata.uid, slot]]),
+      facts: { driver, canListSnapshots: true },
+      options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
+    },
+    keyIn(undefined, content.metadata.name),
+    { nowMs: 0, elapsedMs, lastReplyAtMs },
+  );
 
 const cases: readonly { given: string; isMarked: boolean; reply: Reply; ageMs: number; counts: Reply["kind"] }[] = [
   { given: "a fresh refusal", isMarked: true, reply: refused, ageMs: 0, counts: "failed" },
@@ -27,32 +45,13 @@ const cases: readonly { given: string; isMarked: boolean; reply: Reply; ageMs: n
 for (const { given, isMarked, reply, ageMs, counts } of cases)
   test(`given ${given}, the reply that counts is: ${counts}`, () => {
     const content = aContent(isMarked ? { metadata: marked } : {});
-    const key: Key = keyIn(undefined, content.metadata.name);
-    const view = observe(
-      {
-        stores: { VolumeSnapshotContent: { get: () => content }, VolumeSnapshotClass: { get: () => undefined } },
-        slots: new Map([[content.metadata.uid, { reply, wanted: "snapshot", expiresAtMs: 1_000 }]]),
-        facts: { driver, canListSnapshots: true },
-        options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
-      },
-      key,
-      { nowMs: 0, elapsedMs: ageMs },
-    );
+    const view = observed(content, { reply, wanted: "snapshot", cameAtMs: 0, expiresAtMs: 1_000 }, ageMs);
     assert.equal(view?.reply.kind, counts);
   });
 
 test("a refused deletion of a ready content is tried again, although a mark was left behind", () => {
   const content = aContent({ metadata: marked, status: { readyToUse: true, snapshotHandle: "s-1" } });
-  const view = observe(
-    {
-      stores: { VolumeSnapshotContent: { get: () => content }, VolumeSnapshotClass: { get: () => undefined } },
-      slots: new Map([[content.metadata.uid, { reply: refused, wanted: "snapshot", expiresAtMs: 1_000 }]]),
-      facts: { driver, canListSnapshots: true },
-      options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
-    },
-    keyIn(undefined, content.metadata.name),
-    { nowMs: 0, elapsedMs: 2_000 },
-  );
+  const view = observed(content, { reply: refused, wanted: "snapshot", cameAtMs: 0, expiresAtMs: 1_000 }, 2_000);
   assert.equal(view?.reply.kind, "none");
 });
 
@@ -64,18 +63,7 @@ const asked: readonly [given: string, slot: Reply | undefined, was: boolean][] =
 for (const [given, reply, was] of asked)
   test(`given ${given}, the driver ${was ? "was" : "was not"} asked by this process`, () => {
     const content = aContent({ metadata: marked });
-    const view = observe(
-      {
-        stores: { VolumeSnapshotContent: { get: () => content }, VolumeSnapshotClass: { get: () => undefined } },
-        slots: new Map(
-          reply === undefined ? [] : [[content.metadata.uid, { reply, wanted: "snapshot" as const, expiresAtMs: 0 }]],
-        ),
-        facts: { driver, canListSnapshots: true },
-        options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
-      },
-      keyIn(undefined, content.metadata.name),
-      { nowMs: 0, elapsedMs: 1_000 },
-    );
+    const view = observed(content, reply && { reply, wanted: "snapshot", cameAtMs: 0, expiresAtMs: 0 }, 1_000);
     assert.equal(view?.wasAskedHere, was);
   });
 
@@ -92,15 +80,12 @@ const wishes: readonly [given: string, metadata: object, wanted: Wanted, reply: 
 for (const [given, metadata, wanted, reply, counts] of wishes)
   test(`given ${given}, the fresh reply that counts is: ${counts}`, () => {
     const content = aContent({ metadata });
-    const view = observe(
-      {
-        stores: { VolumeSnapshotContent: { get: () => content }, VolumeSnapshotClass: { get: () => undefined } },
-        slots: new Map([[content.metadata.uid, { reply, wanted, expiresAtMs: 300_000 }]]),
-        facts: { driver, canListSnapshots: true },
-        options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
-      },
-      keyIn(undefined, content.metadata.name),
-      { nowMs: 0, elapsedMs: 0 },
-    );
+    const view = observed(content, { reply, wanted, cameAtMs: 0, expiresAtMs: 300_000 }, 0);
     assert.equal(view?.reply.kind, counts);
   });
+
+test("the age of the own reply and the time since anybody's are two things", () => {
+  const slot: Slot = { reply: unreached, wanted: "snapshot", cameAtMs: 1_000, expiresAtMs: 9_000 };
+  const { sinceReplyMs, lullMs } = observed(aContent(), slot, 5_000, 4_000) ?? {};
+  assert.deepEqual({ sinceReplyMs, lullMs }, { sinceReplyMs: 4_000, lullMs: 1_000 });
+});

@@ -36,6 +36,8 @@ export interface Slot {
   readonly reply: Reply;
   /** When it was asked. */
   readonly wanted: Wanted;
+  /** When, by the monotonic clock, the reply came. */
+  readonly cameAtMs: Millis;
   /** When, by the monotonic clock, the reply stops counting and the question is asked again. */
   readonly expiresAtMs: Millis;
 }
@@ -60,6 +62,10 @@ export interface ContentView {
   readonly wasAskedHere: boolean;
   /** Until when the reply holds; the content is looked at again then. */
   readonly replyLeftMs: Millis;
+  /** How long ago the reply came; without one, 0. */
+  readonly sinceReplyMs: Millis;
+  /** How long ago the last reply about any content came. */
+  readonly lullMs: Millis;
   readonly facts: DriverFacts;
   readonly options: SidecarOptions;
   readonly nowMs: Millis;
@@ -85,7 +91,7 @@ export interface Surroundings {
 export function observe(
   { stores, slots, facts, options }: Surroundings,
   key: Key,
-  { nowMs, elapsedMs }: { readonly nowMs: Millis; readonly elapsedMs: Millis },
+  { nowMs, elapsedMs, lastReplyAtMs }: Record<"nowMs" | "elapsedMs" | "lastReplyAtMs", Millis>,
 ): ContentView | undefined {
   const content = stores.VolumeSnapshotContent.get(key);
   if (content === undefined) return undefined;
@@ -98,6 +104,8 @@ export function observe(
     reply: slot !== undefined && counts(slot, content, replyLeftMs) ? slot.reply : { kind: "none" },
     wasAskedHere: slot !== undefined && slot.reply.kind !== "unsent",
     replyLeftMs: Math.max(replyLeftMs, 0),
+    sinceReplyMs: elapsedMs - (slot?.cameAtMs ?? elapsedMs),
+    lullMs: elapsedMs - lastReplyAtMs,
     facts,
     options,
     nowMs,

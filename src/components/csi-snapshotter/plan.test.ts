@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aClass, aContent, driver } from "../../../test/builders.ts";
 import { annotations, finalizers } from "../../api/names.ts";
+import { type Next, settled } from "../../api/plan.ts";
 import { Fault, type FaultCode } from "../../base/fault.ts";
 import { print } from "../../base/json.ts";
 import type { ContentView, Taken } from "./observe.ts";
@@ -30,6 +31,8 @@ const aView = (change: Partial<ContentView> = {}): ContentView => ({
   reply: { kind: "none" },
   wasAskedHere: true,
   replyLeftMs: change.reply === undefined ? 0 : 1_000,
+  sinceReplyMs: 0,
+  lullMs: 0,
   facts: { driver, canListSnapshots: true },
   options,
   nowMs: Date.parse("2026-01-01T00:00:05Z"),
@@ -50,6 +53,27 @@ const brief = (action: SidecarAction): string => {
       return action.kind;
   }
 };
+
+const takenHere: ContentView["reply"] = { kind: "taken", snapshot: cut };
+const unmarkings: readonly [given: string, change: Partial<ContentView>, expect: Next | "off"][] = [
+  ["the driver has just answered", { lullMs: 0 }, { kind: "after", ms: 3_000 }],
+  ["the driver answered others two seconds ago", { sinceReplyMs: 9_000, lullMs: 2_000 }, { kind: "after", ms: 1_000 }],
+  ["the driver has been quiet", { sinceReplyMs: 9_000, lullMs: 3_000 }, "off"],
+  ["the driver is never quiet, nearly a minute after", { sinceReplyMs: 59_500, lullMs: 0 }, { kind: "after", ms: 500 }],
+  ["the driver is never quiet, a minute after", { sinceReplyMs: 60_000, lullMs: 0 }, "off"],
+];
+for (const [given, change, expect] of unmarkings)
+  test(`the mark of a ready content gives way to others: ${given}`, () => {
+    const content = aContent({ metadata: marked, status: ready });
+    const { actions, next } = planContent(aView({ content, reply: takenHere, ...change }));
+    assert.deepEqual(actions.map(brief), expect === "off" ? ["patch mark"] : []);
+    assert.deepEqual(next, expect === "off" ? settled : expect);
+  });
+
+test("a ready content without a mark is not looked at again", () => {
+  const { actions, next } = planContent(aView({ content: aContent({ status: ready }), reply: takenHere }));
+  assert.deepEqual({ actions, next }, { actions: [], next: settled });
+});
 
 const preProvisioned = { source: { snapshotHandle: "s-9" } };
 const cases: readonly { given: string; view: ContentView; phase: string; expect: readonly string[] }[] = [
@@ -73,7 +97,7 @@ const cases: readonly { given: string; view: ContentView; phase: string; expect:
     expect: ["patch/status rest"],
   },
   {
-    given: "a ready content with the mark still on",
+    given: "a ready content with the mark of a predecessor",
     view: aView({ content: aContent({ metadata: marked, status: ready }) }),
     phase: "ready",
     expect: ["patch mark"],

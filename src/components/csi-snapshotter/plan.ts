@@ -14,6 +14,7 @@ import type { VolumeSnapshotContent } from "../../api/types.ts";
 import { unreachable } from "../../base/brand.ts";
 import { type Fault, isFinal } from "../../base/fault.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { limits } from "../../base/limits.ts";
 import { rfc3339 } from "../../base/time.ts";
 import type { ContentView, Taken } from "./observe.ts";
 import { phaseOf } from "./phase.ts";
@@ -44,8 +45,8 @@ export function planContent(view: ContentView): SidecarPlan {
   switch (phase) {
     case "foreign":
       return nothing;
-    case "ready": // A crash between the status and the mark leaves the mark behind.
-      return doing(settled, unmark(view.content));
+    case "ready":
+      return planUnmarking(view);
     case "removable":
       return planRemoval(view);
     case "unverified":
@@ -56,6 +57,18 @@ export function planContent(view: ContentView): SidecarPlan {
     default:
       return unreachable(phase);
   }
+}
+
+/**
+ * Nobody waits for the mark of a ready snapshot to go, and whoever takes over takes it off as well. So in a burst it gives way to
+ * the writes that somebody does wait for.
+ */
+function planUnmarking({ content, reply, sinceReplyMs, lullMs }: ContentView): SidecarPlan {
+  const actions = unmark(content);
+  const leftMs = Math.min(limits.markLullMs - lullMs, limits.markLingerMsMax - sinceReplyMs);
+  return actions.length > 0 && reply.kind === "taken" && leftMs > 0
+    ? doing({ kind: "after", ms: leftMs })
+    : doing(settled, actions);
 }
 
 const withoutMark = { [annotations.beingCreated]: undefined, [annotations.takenOver]: undefined };
