@@ -57,7 +57,7 @@ export const sidecarBugs: readonly Bug[] = [
   {
     name: "asks for what is ready again after a restart, and so cuts it twice when the driver has forgotten its name",
     source: "a step doubled",
-    scenario: "policy-flips",
+    scenario: "eight-at-once",
     breaks: ["I-1"],
     seedsMax: 10,
     sabotage: () =>
