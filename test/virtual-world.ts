@@ -140,25 +140,22 @@ function placeFor(sleeping: readonly Sleeper[], sleeper: Sleeper): number {
 const settle = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 /**
- * Takes turns as long as `turn` says that there is more to do; before each, every promise that could go on has gone on. The
- * event loop does so between two immediates, too: many of them in one round cost a fraction of as many rounds.
+ * Takes turns as long as `turn` says that there is more to do; before each, every promise that could go on has gone on. Node
+ * does so between two ticks, too, and without a round of the event loop: what waits for the outside gets its turn now and then.
  */
 const inTurns = (turn: () => boolean): Promise<void> =>
   new Promise((resolve) => {
-    let isOver = false;
+    let turns = 0;
     const take = (): void => {
-      if (isOver || turn()) return;
-      isOver = true;
-      resolve();
+      turns += 1;
+      if (!turn()) resolve();
+      else if (turns % turnsInRound === 0) setImmediate(take);
+      else queueMicrotask(again);
     };
-    const round = (): void => {
-      if (isOver) return;
-      for (let turns = 0; turns < turnsInRound; turns++) setImmediate(take);
-      setImmediate(round);
-    };
-    setImmediate(round);
+    const again = (): void => process.nextTick(take);
+    setImmediate(take);
   });
-const turnsInRound = 8;
+const turnsInRound = 64;
 
 /** A 32-bit xorshift generator: its period is all that a test needs. Seeds are spread, as 1 and 2 should not look alike. */
 export function diceFrom(seed: number): () => number {

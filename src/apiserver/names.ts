@@ -13,6 +13,7 @@ const subdomainPattern = whole(subdomainFormat);
 const label1035Pattern = whole(label1035Format);
 const keyPattern = whole(keyFormat);
 const valuePattern = whole(valueFormat);
+const qualifiedPattern = whole(`(${subdomainFormat}/)?${keyFormat}`);
 
 const labelBytesMax = 63;
 const subdomainBytesMax = 253;
@@ -80,6 +81,17 @@ function pathSegmentProblems(value: string, prefix: boolean): readonly string[] 
 
 /** Label keys, annotation keys (in lower case) and finalizers. */
 export function qualifiedNameProblems(value: string): readonly string[] {
+  return isPlainQualifiedName(value) ? none : problemsOfQualifiedName(value);
+}
+
+/** What passes the pattern is plain ASCII, so its characters are its bytes. Every write has some of these, and nearly all are right. */
+function isPlainQualifiedName(value: string): boolean {
+  const nameLength = value.length - (value.indexOf("/") + 1);
+  return nameLength <= labelBytesMax && value.length <= subdomainBytesMax && qualifiedPattern.test(value);
+}
+const none: readonly string[] = [];
+
+function problemsOfQualifiedName(value: string): readonly string[] {
   const parts = value.split("/");
   const name = parts.at(-1) ?? "";
   const keyText = regexText(keyRule, keyFormat, "MyName", "my.name", "123-abc");

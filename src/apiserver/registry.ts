@@ -109,10 +109,13 @@ export function createRegistry(parts: RegistryParts): FullRegistry {
     objects: Pick<Review, "object" | "oldObject">,
   ): Review {
     return {
-      ...target,
+      resource: target.resource,
+      namespace: target.namespace,
+      name: target.name,
       operation,
       subresource: options.subresource ?? "",
-      ...objects,
+      object: objects.object,
+      oldObject: objects.oldObject,
       options: optionsObject(operation, options),
       context: contextFor(options),
       warn: options.warn ?? ignore,

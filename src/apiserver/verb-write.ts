@@ -18,12 +18,13 @@ import { objectFromScale, scaleFrom, scaleResource } from "./scale.ts";
 import { badRequest, invalid, Refusal, unsupportedMediaType } from "./status.ts";
 import { ownEntry } from "./target.ts";
 
-const statedWords = ["fieldManager", "fieldValidation"];
-
 function writeOptions(call: Call, { dryRun, fieldManager }: WriteQuery): WriteOptions {
-  const stated = statedWords.map((word) => [word, call.query.get(word) ?? ""] as const);
+  const stated: JsonObject = {};
+  const fieldValidation = call.query.get("fieldValidation") ?? "";
+  if (fieldManager !== "") stated.fieldManager = fieldManager;
+  if (fieldValidation !== "") stated.fieldValidation = fieldValidation;
   return {
-    stated: Object.fromEntries(stated.filter(([, value]) => value !== "")),
+    stated,
     user: call.user,
     subresource: call.subresource,
     dryRun,

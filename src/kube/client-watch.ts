@@ -4,7 +4,7 @@ import { Fault } from "../base/fault.ts";
 import type { Body } from "../base/http.ts";
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import type { WatchEvent, WatchQuery } from "./api.ts";
-import { createFrameDecoder, type DecodeFrame } from "./frames.ts";
+import { createFrameDecoder, type DecodeFrame, type FrameOptions } from "./frames.ts";
 import { textWithoutManagedFields } from "./managed-fields.ts";
 import { type Adoption, adopt, parseAnswer } from "./objects.ts";
 import { faultOfStatus } from "./status.ts";
@@ -25,7 +25,7 @@ export async function* watchOnce<K extends KindName>(
     resourceVersion,
     timeoutSeconds,
   };
-  const decoder = createFrameDecoder({ decode: adoption.managedFields === "strip" ? withoutManagedFields : undefined });
+  const decoder = createFrameDecoder(adoption.managedFields === "strip" ? stripping : {});
   for await (const chunk of open(asked))
     for (const frame of decoder.push(chunk)) {
       const event = eventIn(adoption, frame);
@@ -65,6 +65,11 @@ const leadMax = 40;
 const withoutManagedFields: DecodeFrame = (bytes, start, end) => {
   const at = bytes.subarray(start, Math.min(end, start + leadMax)).indexOf(member);
   return textWithoutManagedFields(bytes, start, end, at === -1 ? end : start + at + member.length);
+};
+
+const stripping: FrameOptions = {
+  decode: withoutManagedFields,
+  isFinalText: (text) => !text.includes('"managedFields":'),
 };
 
 function faultOfError(status: JsonObject): Fault {

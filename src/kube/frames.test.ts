@@ -46,6 +46,21 @@ test("text chunks, blank lines and carriage returns are taken as they come", () 
   decoder.end();
 });
 
+test("whole lines of text give the same frames as their bytes, and are decoded only where that changes something", () => {
+  const text = '{"name":"ä"}\n\r\n{"name":"b"}\r\n';
+  const decoded: string[] = [];
+  const decode = (bytes: Buffer, start: number, end: number): string => {
+    decoded.push(bytes.toString("utf8", start, end));
+    return decoded.at(-1) ?? "";
+  };
+  const frames = ['{"name":"ä"}', '{"name":"b"}\r'];
+  assert.deepEqual(createFrameDecoder().push(text), createFrameDecoder().push(Buffer.from(text)));
+  assert.deepEqual(createFrameDecoder({ decode, isFinalText: () => true }).push(text), frames);
+  assert.equal(decoded.length, 0);
+  assert.deepEqual(createFrameDecoder({ decode, isFinalText: () => false }).push(text), frames);
+  assert.ok(decoded.includes('{"name":"ä"}'));
+});
+
 test("a frame without an end is given up at its limit", () => {
   const decoder = createFrameDecoder({ bytesMax: 1_000 });
   assert.throws(

@@ -28,6 +28,8 @@ export interface Report {
 }
 
 const jobsInBatch = 20;
+/** Nothing of a schedule outlives it: the later it is collected, the less of it is copied. One thread, as each has a core. */
+const roomForYoungObjects = ["--min-semi-space-size=32", "--max-semi-space-size=32", "--single-threaded-gc"];
 
 /** In this process. */
 export async function judgeBatch(jobs: readonly Job[]): Promise<Report> {
@@ -79,7 +81,8 @@ export async function judgeAll({ schedules, workers, take, spend = () => undefin
     }
   };
   if (workers === 0) return serve(judgeBatch);
-  const crew = Array.from({ length: workers }, () => fork(new URL("worker.ts", import.meta.url)));
+  const execArgv = [...process.execArgv, ...roomForYoungObjects];
+  const crew = Array.from({ length: workers }, () => fork(new URL("worker.ts", import.meta.url), { execArgv }));
   try {
     await Promise.all(crew.map((worker) => serve((jobs) => judgedBy(worker, jobs))));
   } finally {

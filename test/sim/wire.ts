@@ -147,7 +147,8 @@ async function perform(
 ): Promise<HttpResponse> {
   if (staleBy !== undefined) return stage.olderList(request, staleBy);
   const closing = new AbortController();
-  const response = await stage.serve(incarnation, { ...request, signal: closing.signal }, sentMs);
+  const { method, path, headers, body } = request;
+  const response = await stage.serve(incarnation, { method, path, headers, body, signal: closing.signal }, sentMs);
   if (!isStream(response.body)) return response;
   const tap = createTap(response.body, {
     world: stage.world,

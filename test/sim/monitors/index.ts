@@ -40,13 +40,16 @@ export function createJudge(seen: Seen, asked: readonly Monitor[] = monitors): J
   const report = ({ id, counter }: Monitor, text: string | undefined): void => {
     if (text !== undefined) found.push({ id, text, counter });
   };
+  // Most monitors are about one type of entry, and most entries are notes: whoever would say nothing is not asked.
+  const onWrite = asked.filter((monitor) => monitor.onWrite !== undefined);
+  const onCall = asked.filter((monitor) => monitor.onCall !== undefined);
+  const onEnd = asked.filter((monitor) => monitor.onEnd !== undefined);
+  const onNote = asked.filter((monitor) => monitor.onNote !== undefined);
   const judge = (entry: Entry): void => {
-    for (const monitor of asked) {
-      if (entry.type === "write") report(monitor, monitor.onWrite?.(entry, seen));
-      else if (entry.type === "csi") report(monitor, monitor.onCall?.(entry, seen));
-      else if (entry.type === "csi-end") report(monitor, monitor.onEnd?.(entry, seen));
-      else if (entry.type === "note") report(monitor, monitor.onNote?.(entry, seen));
-    }
+    if (entry.type === "write") for (const monitor of onWrite) report(monitor, monitor.onWrite?.(entry, seen));
+    else if (entry.type === "csi") for (const monitor of onCall) report(monitor, monitor.onCall?.(entry, seen));
+    else if (entry.type === "csi-end") for (const monitor of onEnd) report(monitor, monitor.onEnd?.(entry, seen));
+    else for (const monitor of onNote) report(monitor, monitor.onNote?.(entry, seen));
   };
   return {
     look() {
