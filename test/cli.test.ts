@@ -49,6 +49,14 @@ test("a reader that closes the pipe early is no failure", async () => {
   assert.deepEqual([code, said], [0, ""]);
 });
 
+test("the exit code of the tour says whether every step held, and its last line which one did not", async () => {
+  const { code, out, error } = await started("up", "--exit", "--fault=DeleteVolume=Internal");
+  assert.deepEqual([code, out.match(/✓/g)?.length], [1, 4], `${out}${error}`);
+  assert.match(out, /✗ everything is deleted and nothing is left: .*DeleteVolume fails because --fault says so/);
+  const whole = await started("up", "--exit");
+  assert.deepEqual([whole.code, whole.out.match(/✓/g)?.length], [0, 5], `${whole.out}${whole.error}`);
+});
+
 const controller = (...argv: string[]): Promise<Ended> =>
   started("snapshot-controller", "--retry-crd-interval-max=1s", ...argv);
 

@@ -14,7 +14,7 @@ const trying = { group: "Trying things out" } as const;
 const kubelet = { group: "Kubelet" } as const;
 
 /** One or several, separated by commas or by repeating the flag. */
-const mishaps: Flag<readonly Mishap[]> = {
+export const mishaps: Flag<readonly Mishap[]> = {
   ...trying,
   type: "method=code*times[:after]",
   default: [],

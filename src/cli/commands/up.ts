@@ -9,17 +9,20 @@ import { createLog } from "../../runtime/log.ts";
 import { fileIn, furnish, names } from "../up/furniture.ts";
 import { type Stack, startStack } from "../up/stack.ts";
 import { tour } from "../up/tour.ts";
+import { mishaps } from "./directory-driver.ts";
 
 export const command = defineCommand({
   flags: {
     exit: bool({ default: false, help: "End after the tour; the exit code says whether every step held." }),
     tour: bool({ default: true, help: "Take, check and delete a snapshot before your eyes." }),
     port: integer({ default: 0, min: 0, max: 65_535, help: "Port of the API server; 0 takes any free one." }),
+    fault: mishaps,
     verbosity: integer({ name: "v", default: 0, min: 0, max: 10, help: "Detail of the log." }),
   },
   examples: [
     { does: "See it work, then use it with kubectl until Ctrl-C", line: "snapkeep up" },
     { does: "See it work and leave, for a script", line: "snapkeep up --exit" },
+    { does: "See what you are told when the driver fails", line: "snapkeep up --fault CreateSnapshot=Unavailable*3" },
   ],
   async run({ options, world, signal, out, error, version }) {
     const folder = await mkdtemp(join(tmpdir(), "snapkeep-"));
@@ -35,6 +38,7 @@ export const command = defineCommand({
         version,
         port: options.port,
         root: join(folder, "storage"),
+        mishaps: options.fault,
         signal: stopping.signal,
       });
       const kubeconfig = join(folder, "kubeconfig");

@@ -7,6 +7,7 @@ import type { Log } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
 import { createCsiSnapshotter } from "../../components/csi-snapshotter/index.ts";
 import { createDirectoryDriver, type DirectoryDriver } from "../../components/directory-driver/index.ts";
+import { type Mishap, mishapLayer } from "../../components/directory-driver/mishaps.ts";
 import { createSnapshotController } from "../../components/snapshot-controller/index.ts";
 import { type CsiClient, createCsiClientOver } from "../../csi/client.ts";
 import { createLocks, layered, locked } from "../../csi/layers.ts";
@@ -24,6 +25,8 @@ export interface StackOptions {
   readonly port: number;
   /** Where volumes and snapshots lie. */
   readonly root: string;
+  /** What the driver fails at. */
+  readonly mishaps?: readonly Mishap[];
   readonly signal: AbortSignal;
 }
 
@@ -39,7 +42,8 @@ export interface Stack {
 
 const backoff = { startMs: 1_000, maxMs: 60_000 };
 
-export async function startStack({ world, log, version, port, root, signal }: StackOptions): Promise<Stack> {
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const { world, log, version, port, root, mishaps = [], signal } = options;
   const definitions = snapshotCrds(3) as unknown as readonly ApiObject[];
   const api = await serveApi({
     world,
@@ -64,7 +68,8 @@ export async function startStack({ world, log, version, port, root, signal }: St
     world,
     log,
   });
-  const csi = createCsiClientOver(layered(unaryOf(driver.services), locked(createLocks())), { world, log });
+  const served = layered(unaryOf(driver.services), locked(createLocks()), mishapLayer(mishaps));
+  const csi = createCsiClientOver(served, { world, log });
   const components = [
     snapshotController(clientFor("snapshot-controller"), world, log),
     sidecar(clientFor("csi-snapshotter"), csi, world, log),
