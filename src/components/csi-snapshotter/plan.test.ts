@@ -8,7 +8,6 @@ import { print } from "../../base/json.ts";
 import type { ContentView, Taken } from "./observe.ts";
 import { phaseOf } from "./phase.ts";
 import { planContent, type SidecarAction } from "./plan.ts";
-import { snapshotName } from "./plan-calls.ts";
 
 const deletionTimestamp = "2026-01-01T01:00:00Z";
 const marked = { annotations: { [annotations.beingCreated]: "yes" } };
@@ -417,12 +416,6 @@ for (const { given, view, says } of wrongs)
     assert.deepEqual(actions.map(brief), ["patch/status rest", "event SnapshotCreationFailed"]);
     assert.match(actions[1]?.kind === "event" ? actions[1].event.message : "", says);
   });
-
-test("the name asked for is a function of the uid alone", () => {
-  const uid = "1234abcd-0000-4000-8000-123456789abc";
-  assert.equal(snapshotName(options, uid), `snapshot-${uid}`);
-  assert.equal(snapshotName({ ...options, snapshotNamePrefix: "s", snapshotNameUuidLength: 6 }, uid), "s-1234ab");
-});
 
 test("parameters reach the driver without reserved keys, and with the object's names where asked for", () => {
   const snapshotClass = aClass({

@@ -116,6 +116,7 @@ test("snapshots are counted by phase, with the age of the oldest that is not rea
   const at = (ms: number): string => new Date(world.now() + ms).toISOString();
   stores.VolumeSnapshot.see(aSnapshot({ metadata: { name: "a", creationTimestamp: at(-60_000) } }));
   stores.VolumeSnapshot.see(aSnapshot({ metadata: { name: "b", deletionTimestamp: at(-700_000) } }));
+  stores.VolumeSnapshot.see(aSnapshot({ metadata: { name: "c", uid: "uid-c", deletionTimestamp: at(-500_000) } }));
   measureStates(measuring, { preventVolumeModeConversion: true, nodeOf: () => undefined });
   assert.ok(
     (await lines("snapshot_controller_snapshots")).includes('snapshot_controller_snapshots{phase="invalid"} 1'),

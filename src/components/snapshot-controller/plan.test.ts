@@ -369,8 +369,11 @@ for (const { given, view: change, reason, says } of wrongs)
     assert.ok(write?.kind === "patch" && event?.kind === "event");
     assert.equal(event.event.reason, reason);
     assert.match(event.event.message, says);
-    const { error } = (write.patch.body as { status: { error: { message: string } } }).status;
+    const { error, ...readiness } = (write.patch.body as { status: { error: { message: string } } }).status;
     assert.equal(error.message, event.event.message);
+    // Trouble with a class says nothing about readiness; what is wrong with the snapshot itself does.
+    const saysNothing = ["GetSnapshotClassFailed", "SetDefaultSnapshotClassFailed"].includes(reason);
+    assert.deepEqual(readiness, saysNothing ? {} : { readyToUse: false });
   });
 
 test("an error that is already told is not told again", () => {

@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aClass, aContent, driver } from "../../../test/builders.ts";
+import { annotations } from "../../api/names.ts";
+import { Fault } from "../../base/fault.ts";
+import type { ContentView } from "./observe.ts";
+import { planContent } from "./plan.ts";
+import { type CsiCall, snapshotName } from "./plan-calls.ts";
+
+const uid = "1234abcd-5678-4abc-9def-0123456789ab";
+const names: readonly { prefix: string; length: number; expect: string }[] = [
+  { prefix: "snapshot", length: -1, expect: `snapshot-${uid}` },
+  { prefix: "s", length: 6, expect: "s-1234ab" },
+  { prefix: "s", length: 12, expect: "s-1234abcd5678" },
+  { prefix: "s", length: 32, expect: "s-1234abcd56784abc9def0123456789ab" },
+  { prefix: "s", length: 0, expect: "s-" },
+];
+for (const { prefix, length, expect } of names)
+  test(`with prefix ${prefix} and uid length ${length} the driver is asked for ${expect}`, () =>
+    assert.equal(
+      snapshotName({ snapshotNamePrefix: prefix, snapshotNameUuidLength: length, extraCreateMetadata: false }, uid),
+      expect,
+    ));
+
+const group = { volumeGroupSnapshotHandle: "g-1" };
+const aView = (reply: ContentView["reply"]): ContentView => ({
+  content: aContent({ status: { readyToUse: false, ...group } }),
+  snapshotClass: aClass(),
+  reply,
+  wasAskedHere: true,
+  replyLeftMs: 1_000,
+  sinceReplyMs: 0,
+  lullMs: 0,
+  facts: { driver, canListSnapshots: true },
+  options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
+  nowMs: 0,
+});
+const replies: readonly { what: string; reply: ContentView["reply"] }[] = [
+  {
+    what: "a cut",
+    reply: { kind: "taken", snapshot: { handle: "s-1", ready: true, creationTimeNs: 1n, sizeBytes: 5n } },
+  },
+  { what: "a failure", reply: { kind: "failed", fault: new Fault("InvalidArgument", "no") } },
+];
+for (const { what, reply } of replies)
+  test(`the status that tells of ${what} leaves the group's handle alone`, () => {
+    const [write] = planContent(aView(reply)).actions;
+    assert.ok(write?.kind === "patch" && write.subresource === "status" && write.patch.type === "merge");
+    assert.ok(!Object.hasOwn(write.patch.body.status as object, "volumeGroupSnapshotHandle"));
+  });
+
+const facts: readonly { what: string; before: object; sizeBytes: bigint; after: object }[] = [
+  { what: "a size that the driver does not know is not told", before: {}, sizeBytes: 0n, after: {} },
+  { what: "a size is told as it is", before: {}, sizeBytes: 5n, after: { restoreSize: 5n } },
+  { what: "a size once known stays when the driver forgets it", before: { restoreSize: 5n }, sizeBytes: 0n, after: {} },
+];
+for (const { what, before, sizeBytes, after } of facts)
+  test(`${what}, and the time of the cut is what was said first`, () => {
+    const status = { snapshotHandle: "s-1", readyToUse: false, creationTime: 1_767_225_601_000_000_001n, ...before };
+    const snapshot = { handle: "s-1", ready: true, creationTimeNs: 1_767_225_999_000_000_000n, sizeBytes };
+    const view = { ...aView({ kind: "taken", snapshot }), content: aContent({ status }) };
+    const [write] = planContent(view).actions;
+    assert.ok(write?.kind === "patch" && write.patch.type === "merge");
+    assert.deepEqual(write.patch.body.status, { readyToUse: true, ...after });
+  });
+
+const key = (name: string): string => `csi.storage.k8s.io/${name}`;
+const listing = {
+  [key("snapshotter-list-secret-name")]: "of-${volumesnapshotcontent.name}",
+  [key("snapshotter-list-secret-namespace")]: "vault",
+};
+const noted = { [annotations.deletionSecretName]: "noted", [annotations.deletionSecretNamespace]: "vault" };
+const none: ContentView["reply"] = { kind: "none" };
+
+/** The one call that is planned. */
+function callOf(view: Partial<ContentView>): CsiCall | undefined {
+  const [action] = planContent({ ...aView(none), content: aContent(), ...view }).actions;
+  return action?.kind === "csi" ? action.call : undefined;
+}
+
+test("a listing takes the secret that the class names for it, the name worked out from the content's", () => {
+  const content = aContent({ metadata: { name: "by-hand" }, spec: { source: { snapshotHandle: "s-9" } } });
+  const secret = { namespace: "vault", name: "of-by-hand" };
+  assert.deepEqual(callOf({ content, snapshotClass: aClass({ parameters: listing }) }), {
+    method: "list",
+    handle: "s-9",
+    secret,
+  });
+});
+
+test("cutting and deleting take the secret that is noted on the content, whatever became of the class", () => {
+  const secret = { namespace: "vault", name: "noted" };
+  assert.deepEqual(callOf({ content: aContent({ metadata: { annotations: noted } }) })?.secret, secret);
+  const going = {
+    deletionTimestamp: "2026-01-01T01:00:00Z",
+    annotations: { ...noted, [annotations.beingDeleted]: "yes" },
+  };
+  const content = aContent({ metadata: going, status: { readyToUse: true, snapshotHandle: "s-1" } });
+  assert.deepEqual(callOf({ content, snapshotClass: undefined }), { method: "delete", handle: "s-1", secret });
+});
+
+test("the driver learns the names of snapshot and content only when it is to be told", () => {
+  const parametersOf = (extraCreateMetadata: boolean): unknown => {
+    const call = callOf({
+      snapshotClass: aClass({ parameters: { colour: "blue" } }),
+      options: { snapshotNamePrefix: "s", snapshotNameUuidLength: -1, extraCreateMetadata },
+    });
+    return call?.method === "create" ? call.parameters : undefined;
+  };
+  assert.deepEqual(parametersOf(false), { colour: "blue" });
+  assert.deepEqual(parametersOf(true), {
+    colour: "blue",
+    [key("volumesnapshot/name")]: "monday",
+    [key("volumesnapshot/namespace")]: "team",
+    [key("volumesnapshotcontent/name")]: "snapcontent-uid-snap",
+  });
+});
