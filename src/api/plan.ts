@@ -39,7 +39,13 @@ export type ClusterAction =
   | { readonly kind: "replace"; readonly ref: Ref; readonly object: KubeObject; readonly subresource?: "status" }
   | { readonly kind: "delete"; readonly ref: Ref; readonly resourceVersion?: string }
   /** Goes on only if the server still has what the cache had: this version, or nothing. For what cannot be taken back. */
-  | { readonly kind: "confirm"; readonly ref: Ref; readonly resourceVersion: string | undefined }
+  | {
+      readonly kind: "confirm";
+      readonly ref: Ref;
+      readonly resourceVersion: string | undefined;
+      /** A version that the server has told this very process in answer to a request needs no more asking. */
+      readonly trustsAnswers?: true;
+    }
   | { readonly kind: "event"; readonly about: KubeObject; readonly event: EventText };
 
 export type Next = { readonly kind: "settled" } | { readonly kind: "after"; readonly ms: Millis };

@@ -55,6 +55,8 @@ export const limits = {
   /** How long the driver must not have answered before the marks of what it has cut are taken off, and how long that may take. */
   markLullMs: 3_000,
   markLingerMsMax: 60_000,
+  /** Objects of which a process remembers which version the server last answered. */
+  answeredVersionsMax: 10_000,
   /** Of a Kubernetes object. */
   nameCharsMax: 253,
   csiCallMsMax: 60_000,

@@ -133,6 +133,21 @@ test("a confirmation passes when the server has what the cache had, also when th
   await gone.act({ kind: "confirm", ref, resourceVersion: undefined });
 });
 
+const trusting: readonly [given: string, answeredVersion: string, uid: string, asks: number][] = [
+  ["of the version that the last write was answered with", "5", "u1", 0],
+  ["of an older version than that", "6", "u1", 1],
+  ["of another incarnation of the same name", "5", "u0", 1],
+];
+for (const [given, resourceVersion, uid, asks] of trusting)
+  test(`a confirmation ${given} that trusts answers ${asks === 0 ? "asks nobody" : "asks the server"}`, async () => {
+    const { act, asked } = setUp({ patch: () => aConfig({ resourceVersion, uid }), get: () => aConfig() });
+    await act({ kind: "patch", ref, patch: merge });
+    await act({ kind: "confirm", ref, resourceVersion: "5", trustsAnswers: true });
+    assert.equal(asked.length - 1, asks);
+    await act({ kind: "confirm", ref, resourceVersion: "5" });
+    assert.equal(asked.length - 1, asks + 1);
+  });
+
 test("a confirmation that fails teaches the cache, and ends the run as a conflict", async () => {
   const newer = aConfig({ resourceVersion: "6" });
   const changed = setUp({ get: () => newer });

@@ -9,15 +9,17 @@
  *   as a conflict; whether that object is ours (names are computed, so a lost reply leaves exactly this) is the next
  *   plan's decision, made by looking at it.
  * - Delete finds nothing: that is what was wanted.
- * - Confirm asks the server itself: a cache can be behind by as long as a watch can be silent. If it was, it learns what is
- *   true, and the run ends as a conflict.
+ * - Confirm asks the server itself: a cache can be behind by as long as a watch can be silent, and a list can come from the
+ *   past. If it was, it learns what is true, and the run ends as a conflict.
  */
 import type { KindName } from "../api/kinds.ts";
 import type { ClusterAction, EventText, Ref } from "../api/plan.ts";
 import type { KubeObject, ObjectOf } from "../api/types.ts";
 import { keyIn } from "../base/brand.ts";
 import { Fault, isFault } from "../base/fault.ts";
+import { limits } from "../base/limits.ts";
 import type { KubeApi } from "../kube/api.ts";
+import { createRecent } from "../kube/recent.ts";
 import type { AnyStores } from "../kube/stores.ts";
 
 export type Hand<Action> = (action: Action, signal: AbortSignal) => Promise<void>;
@@ -43,8 +45,12 @@ export const notLeading = (): Fault =>
 type ActionOf<K extends ClusterAction["kind"]> = Extract<ClusterAction, { readonly kind: K }>;
 
 export function createHands({ api, stores, leading = () => true, record }: HandsOptions): Hands<ClusterAction> {
+  /** The last version of each object that the server has answered. */
+  const answered = createRecent<string>(limits.answeredVersionsMax);
   const see = (kind: KindName, object: KubeObject | undefined): void => {
-    if (object !== undefined) stores[kind]?.see(object as ObjectOf<never>);
+    if (object === undefined) return;
+    answered.set(object.metadata.uid, object.metadata.resourceVersion);
+    stores[kind]?.see(object as ObjectOf<never>);
   };
   const seeGone = ({ kind, namespace, name, uid }: Ref): void => {
     if (uid !== undefined) stores[kind]?.seeGone(keyIn(namespace, name), uid);
@@ -97,7 +103,8 @@ export function createHands({ api, stores, leading = () => true, record }: Hands
     }
   };
 
-  const confirm: Hand<ActionOf<"confirm">> = async ({ ref, resourceVersion }, signal) => {
+  const confirm: Hand<ActionOf<"confirm">> = async ({ ref, resourceVersion, trustsAnswers }, signal) => {
+    if (trustsAnswers && ref.uid !== undefined && answered.get(ref.uid) === resourceVersion) return;
     const { uid: _, ...named } = ref;
     const found = await api.get(named, { signal }).catch((reason: unknown) => {
       if (!isFault(reason, "NotFound")) throw reason;

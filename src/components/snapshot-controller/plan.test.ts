@@ -73,7 +73,7 @@ const cases: readonly { given: string; view: SnapshotView; phase: string; expect
     given: "a protected claim and no content yet",
     view: aView(),
     phase: "unbound",
-    expect: ["create VolumeSnapshotContent", "event CreatingSnapshot"],
+    expect: ["confirm VolumeSnapshot", "create VolumeSnapshotContent", "event CreatingSnapshot"],
   },
   {
     given: "a claim that another snapshot already protects",

@@ -6,6 +6,7 @@
  * it is deleted, so that no sidecar ever sees a deletion it may not act on.
  */
 
+import { refOf } from "../../api/builders.ts";
 import { annotations, finalizers } from "../../api/names.ts";
 import { edit, patchStatus } from "../../api/patches.ts";
 import { type ClusterAction, type EventText, nothing, type Plan, type Planner, settled } from "../../api/plan.ts";
@@ -94,7 +95,8 @@ function planCreation(view: SnapshotView): Plan {
     ref: { kind: "VolumeSnapshotContent", name: object.metadata.name ?? "" },
     object,
   };
-  return doing(protect(view), [
+  const protection = protect(view);
+  return doing(protection.length > 0 ? protection : stillWaiting(view), [
     create,
     tell(
       view.snapshot,
@@ -104,6 +106,19 @@ function planCreation(view: SnapshotView): Plan {
     ),
   ]);
 }
+
+/**
+ * What was promised must not be quietly taken again. By a list from the past, a snapshot whose content was lost long after it got
+ * ready would look as if it still waited for its first; a version-guarded write tells, and where none is due, the server does.
+ */
+const stillWaiting = ({ snapshot }: SnapshotView): readonly ClusterAction[] => [
+  {
+    kind: "confirm",
+    ref: refOf(kind, snapshot),
+    resourceVersion: snapshot.metadata.resourceVersion,
+    trustsAnswers: true,
+  },
+];
 
 /** A pre-provisioned content learns which snapshot it belongs to; nothing else of its spec is touched. */
 function planBinding(view: SnapshotView): Plan {
