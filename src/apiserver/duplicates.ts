@@ -14,28 +14,46 @@ const childPath = ({ path, keys, key, index }: Frame): string => {
   return path === "" ? key : `${path}.${key}`;
 };
 
-/** Strings, and the signs that open, close and separate; numbers and words in between do not matter. */
-const tokens = /"(?:[^"\\]|\\.)*"|[{}[\],]/g;
+const [quote, comma, backslash] = [34, 44, 92];
+const [openBracket, closeBracket, openBrace, closeBrace] = [91, 93, 123, 125];
+
+/** Where the closing quote of the string stands that opens at `at`. */
+function endOfString(text: string, at: number): number {
+  let end = at + 1;
+  for (let code = text.charCodeAt(end); code !== quote && end < text.length; code = text.charCodeAt(end))
+    end += code === backslash ? 2 : 1;
+  return end;
+}
 
 /** 'duplicate field "spec.replicas"', in order of appearance. Expects a text that JSON.parse accepts. */
 export function duplicateFields(text: string): readonly string[] {
   const found: string[] = [];
   const frames: Frame[] = [];
   let expectKey = false;
-  for (const [token] of text.matchAll(tokens)) {
+  // Strings, and the signs that open, close and separate; numbers and words in between do not matter.
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
     const frame = frames.at(-1);
-    if (token === "{" || token === "[") frames.push(opened(frame, token));
-    else if (token === "}" || token === "]") frames.pop();
-    else if (token === "," && frame !== undefined) frame.index += 1;
-    else if (expectKey && frame !== undefined) note(frame, token, found);
-    expectKey = token === "{" || (token === "," && frame?.keys !== undefined);
+    if (code === quote) {
+      const end = endOfString(text, at);
+      if (expectKey && frame !== undefined) note(frame, text.slice(at, end + 1), found);
+      expectKey = false;
+      at = end;
+    } else if (code === openBrace || code === openBracket) {
+      expectKey = code === openBrace;
+      frames.push(opened(frame, expectKey));
+    } else if (code === closeBrace || code === closeBracket) frames.pop();
+    else if (code === comma && frame !== undefined) {
+      frame.index += 1;
+      expectKey = frame.keys !== undefined;
+    }
   }
   return found.length === 0 ? found : [...new Set(found)];
 }
 
-const opened = (outer: Frame | undefined, token: string): Frame => ({
+const opened = (outer: Frame | undefined, hasKeys: boolean): Frame => ({
   path: outer === undefined ? "" : childPath(outer),
-  keys: token === "{" ? new Set() : undefined,
+  keys: hasKeys ? new Set() : undefined,
   key: "",
   index: 0,
 });

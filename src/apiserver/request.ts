@@ -44,6 +44,7 @@ function targetOf(path: string): Path {
 }
 
 function decoded(part: string): string {
+  if (!part.includes("%")) return part;
   try {
     return decodeURIComponent(part);
   } catch {

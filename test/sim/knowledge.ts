@@ -54,8 +54,9 @@ export function createKnowledge(): Knowledge {
 
   function toldList(mind: Mind, atMs: number, text: string, kind: string): void {
     const there = new Set<string>();
-    for (const [, digits] of text.matchAll(versionWords)) {
-      const version = Number(digits);
+    versionWords.lastIndex = 0;
+    for (let word = versionWords.exec(text); word !== null; word = versionWords.exec(text)) {
+      const version = Number(word[1]);
       const owner = owners.get(version);
       // A list has a version of its own, which may be that of any object.
       if (owner?.kind !== kind || there.has(owner.uid)) continue;

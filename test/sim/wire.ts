@@ -131,12 +131,10 @@ function kindOf({ method, path }: HttpRequest): BoundaryKind {
   if (method !== "GET") return "write";
   const [place = "", query = ""] = path.split("?", 2);
   if (query.includes("watch=1")) return "watch";
-  return /\/(volumesnapshots|volumesnapshotcontents|volumesnapshotclasses|persistentvolumeclaims|persistentvolumes)$/.test(
-    place,
-  )
-    ? "list"
-    : "get";
+  return listed.test(place) ? "list" : "get";
 }
+const listed =
+  /\/(volumesnapshots|volumesnapshotcontents|volumesnapshotclasses|persistentvolumeclaims|persistentvolumes)$/;
 
 async function perform(
   stage: Stage,
