@@ -227,8 +227,7 @@ test("in any history the queue hands out the same keys in the same order as a pl
   fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 120 }), async (steps) => {
       let now = 0;
-      const frozen = new Promise<void>(() => undefined);
-      const world = { elapsed: () => now, random: () => 0, sleep: () => frozen };
+      const world = { elapsed: () => now, random: () => 0, after: () => () => undefined };
       const queue = createQueue({ world, backoff: { startMs: 1, maxMs: 1 } });
       const model = naiveQueue();
       const handed: (Key | undefined)[] = [];

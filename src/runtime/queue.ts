@@ -15,9 +15,6 @@ import { limits } from "../base/limits.ts";
 import type { World } from "../base/world.ts";
 import { createHeap } from "./heap.ts";
 
-/** Without a reason of ours, every abort would make an exception with a stack. */
-const replaced = "another alarm is set";
-
 /** What the queue tells whoever measures it. */
 export interface QueueObserver {
   added(): void;
@@ -30,7 +27,7 @@ export interface QueueObserver {
 }
 
 export interface QueueOptions {
-  readonly world: Pick<World, "elapsed" | "random" | "sleep">;
+  readonly world: Pick<World, "elapsed" | "random" | "after">;
   readonly backoff: Backoff;
   readonly observer?: QueueObserver | undefined;
   readonly keysMax?: number | undefined;
@@ -81,7 +78,7 @@ export function createQueue({ world, backoff, observer, keysMax = limits.queueKe
   const failures = new Map<Key, Map<Millis, number>>();
   const takers = new Set<Taker>();
   const heard = new WeakSet<AbortSignal>();
-  let alarm: { readonly at: Millis; readonly cancel: AbortController } | undefined;
+  let alarm: { readonly at: Millis; readonly cancel: () => void } | undefined;
   let refused = false;
 
   const put = (key: Key, at: Millis): boolean => {
@@ -119,17 +116,14 @@ export function createQueue({ world, backoff, observer, keysMax = limits.queueKe
   const setAlarm = (): void => {
     const at = takers.size === 0 ? undefined : waiting.first()?.at;
     if (at === alarm?.at) return;
-    alarm?.cancel.abort(replaced);
+    alarm?.cancel();
     alarm = undefined;
     if (at === undefined) return;
-    const own = { at, cancel: new AbortController() };
-    alarm = own;
     const ring = (): void => {
-      if (alarm !== own) return;
       alarm = undefined;
       dispatch();
     };
-    world.sleep(at - world.elapsed(), own.cancel.signal).then(ring, () => undefined);
+    alarm = { at, cancel: world.after(at - world.elapsed(), ring) };
   };
 
   /** One listener for all who wait: a thousand of them on one signal would be looked through at every wait. */
