@@ -8,7 +8,7 @@ import type { Backend } from "./backend.ts";
 import type { Incarnation } from "./incarnation.ts";
 import type { CsiSent, Recorder } from "./record.ts";
 import type { Answer } from "./verdict.ts";
-import { carry, leave, type Stage } from "./wire.ts";
+import { carry, leave, obey, type Stage } from "./wire.ts";
 
 export function createCsiWire(
   stage: Stage,
@@ -21,6 +21,7 @@ export function createCsiWire(
   const { world } = stage;
   return async (call, signal) => {
     await incarnation.awake();
+    obey(refusal(call));
     const { name = "", snapshotId = "", sourceVolumeId = "" } = call.request as Partial<Record<string, string>>;
     const lock = backend.snapshots.get(snapshotId)?.name ?? (name || snapshotId);
     const text = `${call.method.name} ${name || snapshotId}`;

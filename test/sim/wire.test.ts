@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Fault } from "../../src/base/fault.ts";
 import { createVirtualWorld } from "../virtual-world.ts";
 import { createIncarnation } from "./incarnation.ts";
 import { createWire, type Stage } from "./wire.ts";
@@ -37,3 +38,11 @@ test("what a call is answered is known to its sender", async () =>
 
 test("what a call is answered that its sender has given up is known to nobody", async () =>
   assert.deepEqual(await toldBy(1_000), []));
+
+test("what the transport refuses to send is no call", async () => {
+  const world = createVirtualWorld(1);
+  const stage = { world, strike: () => assert.fail("it was sent") } as unknown as Stage;
+  const incarnation = createIncarnation("snapshot-controller", "snapshot-controller.1", world);
+  const send = createWire(stage, incarnation, () => new Fault("Aborted", "no longer leading"));
+  await assert.rejects(async () => send({ method: "PUT", path: "/x", headers: {} }), { code: "Aborted" });
+});

@@ -30,6 +30,7 @@ export const createWire =
   (stage: Stage, incarnation: Incarnation, refusal: Refusals["ofRequest"]): Handler =>
   async (request) => {
     await incarnation.awake();
+    obey(refusal(request));
     const kind = kindOf(request);
     const text = `${request.method} ${request.path.split("?", 1)[0]}`;
     const { verdict } = stage.strike(incarnation, kind, text);
@@ -52,6 +53,11 @@ export const createWire =
     }
   };
 
+/** What is refused before it leaves is no call: nobody is asked, and nothing is sent. */
+export const obey = (refused: Fault | undefined): void => {
+  if (refused !== undefined) throw refused;
+};
+
 interface Leaving {
   readonly verdict: Verdict;
   readonly text: string;
@@ -70,8 +76,7 @@ export async function leave(
     await incarnation.awake();
     if (signal?.aborted) throw new Fault("Cancelled", "given up before it was sent");
   }
-  const refused = refusal();
-  if (refused !== undefined) throw refused;
+  obey(refusal());
   if (verdict.heldBack === true) stage.left(incarnation, text);
 }
 
