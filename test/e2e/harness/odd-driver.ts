@@ -15,6 +15,7 @@ import {
 } from "../../../src/csi/gen/csi_pb.js";
 import { serve } from "../../../src/csi/serve.ts";
 import { createCsiServer } from "../../../src/csi/server.ts";
+import { csiClientTo } from "./components.ts";
 import type { Driver } from "./stands.ts";
 
 export interface OddSnapshot {
@@ -25,13 +26,19 @@ export interface OddSnapshot {
   readonly creationTime: { readonly seconds: bigint; readonly nanos: number };
 }
 
-/** What is wrong with the answer about a volume's snapshot: given the right answer and how often it was asked. */
-export type Oddity = (right: OddSnapshot, asked: number) => Partial<OddSnapshot> | Promise<Partial<OddSnapshot>>;
+/** What is wrong with the answer about a volume's snapshot: given the right answer, how often it was asked and by which name. */
+export type Oddity = (
+  right: OddSnapshot,
+  asked: number,
+  name: string,
+) => Partial<OddSnapshot> | Promise<Partial<OddSnapshot>>;
 
 export interface OddDriver extends Driver {
   /** By volume handle; a volume without one is served well. Taking it away mends the driver. */
   readonly oddities: Map<string, Oddity>;
   readonly snapshots: Map<string, OddSnapshot>;
+  /** By volume handle: why it is never cut. */
+  readonly bars: Map<string, Fault>;
   /** Thrown at the next calls, one each, before anything is done. */
   readonly refusals: { readonly create: Fault[]; readonly delete: Fault[] };
   readonly asked: CreateSnapshotRequest[];
@@ -46,18 +53,29 @@ export interface OddDriverOptions {
   readonly driver?: string;
   /** Whether it can be asked what snapshots it has. */
   readonly canList?: boolean;
+  /** A real driver that does the work, and whose answers are bent on their way. Without one nothing is kept but names. */
+  readonly behind?: Pick<Driver, "driver" | "socket">;
 }
 
 export async function startOddDriver(folder: string, options: OddDriverOptions = {}): Promise<OddDriver> {
-  const { driver = "odd.example.com", canList = true } = options;
+  const { behind, driver = behind?.driver ?? "odd.example.com", canList = true } = options;
+  const real = behind === undefined ? undefined : csiClientTo(behind.socket);
   mkdirSync(join(folder, driver), { recursive: true });
-  const socket = join(folder, driver, "csi.sock");
+  const socket = join(folder, driver, "odd.sock");
   const stop = new AbortController();
   const oddities: OddDriver["oddities"] = new Map();
   const snapshots: OddDriver["snapshots"] = new Map();
   const asked: OddDriver["asked"] = [];
   const askedToDelete: OddDriver["askedToDelete"] = [];
   const askedToList: OddDriver["askedToList"] = [];
+  const bars: OddDriver["bars"] = new Map();
+  const cut = async ({ $typeName: _, ...request }: CreateSnapshotRequest): Promise<OddSnapshot> => {
+    const { name, sourceVolumeId } = request;
+    if (real !== undefined) return (await real.controller.createSnapshot(request)).snapshot as OddSnapshot;
+    const right = snapshots.get(name) ?? rightAnswer(name, sourceVolumeId);
+    snapshots.set(name, right);
+    return right;
+  };
   const refusals: OddDriver["refusals"] = { create: [], delete: [] };
   const refuse = (refusal: Fault | undefined): void => {
     if (refusal !== undefined) throw refusal;
@@ -77,26 +95,28 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
           type: { case: "rpc" as const, value: { type } },
         })),
       }),
-      createVolume: ({ name }) => ({ volume: { volumeId: name, capacityBytes: 2n ** 20n } }),
+      createVolume: (request) =>
+        real?.controller.createVolume(request) ?? { volume: { volumeId: request.name, capacityBytes: 2n ** 20n } },
       async createSnapshot(request) {
         asked.push(request);
-        refuse(refusals.create.shift());
         const { name, sourceVolumeId } = request;
+        refuse(refusals.create.shift() ?? bars.get(sourceVolumeId));
         if (sourceVolumeId === "") throw new Fault("InvalidArgument", "source_volume_id is empty");
-        const right = snapshots.get(name) ?? rightAnswer(name, sourceVolumeId);
-        snapshots.set(name, right);
-        return { snapshot: { ...right, ...(await oddities.get(sourceVolumeId)?.(right, timesAsked(name))) } };
+        const right = await cut(request);
+        return { snapshot: { ...right, ...(await oddities.get(sourceVolumeId)?.(right, timesAsked(name), name)) } };
       },
       deleteSnapshot(request) {
         askedToDelete.push(request);
         refuse(refusals.delete.shift());
         const { snapshotId } = request;
+        if (real !== undefined) return real.controller.deleteSnapshot(request);
         for (const [name, known] of snapshots) if (known.snapshotId === snapshotId) snapshots.delete(name);
         return {};
       },
       listSnapshots(request) {
         askedToList.push(request);
         const { snapshotId } = request;
+        if (real !== undefined) return real.controller.listSnapshots(request);
         return {
           entries: [...snapshots.values()]
             .filter((known) => snapshotId === "" || known.snapshotId === snapshotId)
@@ -117,6 +137,7 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
     socket,
     oddities,
     snapshots,
+    bars,
     refusals,
     asked,
     askedToDelete,
@@ -126,6 +147,7 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
     },
     close: () => {
       stop.abort();
+      real?.close();
       return server.closed;
     },
   };
