@@ -149,15 +149,16 @@ async function perform(
   { staleBy }: Verdict,
 ): Promise<HttpResponse> {
   if (staleBy !== undefined) return stage.olderList(request, staleBy);
-  const closing = new AbortController();
   const { method, path, headers, body } = request;
-  const response = await stage.serve(incarnation, { method, path, headers, body, signal: closing.signal }, sentMs);
+  // Only a watch is ever closed from here: whatever else is under way at the server comes to its end there.
+  const closing = kindOf(request) === "watch" ? new AbortController() : undefined;
+  const response = await stage.serve(incarnation, { method, path, headers, body, signal: closing?.signal }, sentMs);
   if (!isStream(response.body)) return response;
   const tap = createTap(response.body, {
     world: stage.world,
     latencyMs: stage.latencyMs,
     awake: incarnation.awake,
-    close: () => closing.abort("closed"),
+    close: () => closing?.abort("closed"),
     onEnd: (ended) => void incarnation.taps.delete(ended),
     onTaken: (text) => stage.knowledge.told(incarnation.name, stage.world.elapsed(), text),
   });
