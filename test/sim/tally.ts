@@ -1,7 +1,7 @@
 /** Counts what a campaign did and found, and prints it as one table. */
 
 import type { Finding } from "./crew.ts";
-import { type Family, families, faultNamed } from "./faults/index.ts";
+import { families, faultNamed } from "./faults/index.ts";
 import type { Counter } from "./monitors/monitor.ts";
 import type { Schedule } from "./run-one.ts";
 
@@ -13,30 +13,45 @@ const counters: readonly Counter[] = [
   "secrets seen",
 ];
 
+export interface CampaignResult {
+  readonly schedules: number;
+  readonly failed: number;
+  readonly calls: number;
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+  /** From the last fault to rest, by the simulated clock, and the seed that took longest. */
+  readonly recovery: Readonly<Record<"median" | "p99" | "max" | "slowestSeed", number>>;
+  readonly faultsByFamily: Readonly<Record<string, number>>;
+  readonly schedulesByScenario: Readonly<Record<string, number>>;
+  readonly found: Readonly<Record<string, number>>;
+}
+
 export interface Tally {
   add(schedule: Schedule, finding: Finding): void;
   spend(cpuSeconds: number): void;
-  failed(): number;
-  seconds(): number;
-  report(): string;
+  /** Cheap enough to be asked after every schedule. */
+  soFar(): Pick<CampaignResult, "schedules" | "failed" | "seconds">;
+  result(): CampaignResult;
+}
+
+interface Recovery {
+  readonly ms: number;
+  readonly seed: number;
 }
 
 export function createTally(): Tally {
-  const startedAt = process.hrtime.bigint();
+  const startedAt = performance.now();
   let cpuSeconds = 0;
-  const struck = new Map<Family, number>();
+  const struck = new Map<string, number>(families.map((family) => [family, 0]));
   const runs = new Map<string, number>();
-  const counted = new Map<Counter, number>();
+  const found = new Map<string, number>(counters.map((counter) => [counter, 0]));
   let schedules = 0;
   let failed = 0;
   let calls = 0;
-  const recoveries: { readonly ms: number; readonly seed: number }[] = [];
-  const bump = <K>(map: Map<K, number>, key: K): void => void map.set(key, (map.get(key) ?? 0) + 1);
-  const line = (name: string, value: string | number): string => `  ${name.padEnd(28)} ${value}`;
-
-  const seconds = (): number => Number(process.hrtime.bigint() - startedAt) / 1e9;
+  const recoveries: Recovery[] = [];
+  const soFar = () => ({ schedules, failed, seconds: (performance.now() - startedAt) / 1_000 });
+  const bump = (map: Map<string, number>, key: string): void => void map.set(key, (map.get(key) ?? 0) + 1);
   return {
-    seconds,
     spend: (seconds) => {
       cpuSeconds += seconds;
     },
@@ -47,33 +62,45 @@ export function createTally(): Tally {
       bump(runs, scenario.name);
       for (const name of finding.struck) bump(struck, faultNamed(name).family);
       if (finding.violations.length > 0) failed += 1;
-      for (const { counter } of finding.violations) if (counter !== undefined) bump(counted, counter);
+      for (const { counter } of finding.violations) if (counter !== undefined) bump(found, counter);
     },
-    failed: () => failed,
-    report() {
-      return [
-        `${schedules} schedules, ${failed} with violations`,
-        line("calls of components", calls),
-        line(
-          "schedules per second",
-          `${(schedules / seconds()).toFixed(1)}, in ${seconds().toFixed(0)} s, all workers`,
-        ),
-        line("schedules per core second", `${(schedules / cpuSeconds).toFixed(1)}, of CPU time spent`),
-        line("seconds from fault to rest", spreadOf(recoveries)),
-        "faults that struck, by family",
-        ...families.map((family) => line(family, struck.get(family) ?? 0)),
-        "schedules, by scenario",
-        ...[...runs].sort().map(([name, count]) => line(name, count)),
-        "found",
-        ...counters.map((counter) => line(counter, counted.get(counter) ?? 0)),
-      ].join("\n");
-    },
+    soFar,
+    result: () => ({
+      ...soFar(),
+      calls,
+      cpuSeconds,
+      recovery: spreadOf(recoveries),
+      faultsByFamily: Object.fromEntries(struck),
+      schedulesByScenario: Object.fromEntries([...runs].sort()),
+      found: Object.fromEntries(found),
+    }),
   };
 }
 
-/** Of the simulated clock, with the seed that took longest. */
-function spreadOf(recoveries: readonly { readonly ms: number; readonly seed: number }[]): string {
+function spreadOf(recoveries: readonly Recovery[]): CampaignResult["recovery"] {
   const sorted = recoveries.toSorted((a, b) => a.ms - b.ms);
-  const at = (share: number): string => ((sorted[Math.floor(share * (sorted.length - 1))]?.ms ?? 0) / 1_000).toFixed(2);
-  return `median ${at(0.5)}, p99 ${at(0.99)}, max ${at(1)} (seed ${sorted.at(-1)?.seed})`;
+  const at = (share: number): number => (sorted[Math.floor(share * (sorted.length - 1))]?.ms ?? 0) / 1_000;
+  return { median: at(0.5), p99: at(0.99), max: at(1), slowestSeed: sorted.at(-1)?.seed ?? 0 };
+}
+
+const line = (name: string, value: string | number): string => `  ${name.padEnd(28)} ${value}`;
+const lines = (table: Readonly<Record<string, number>>): readonly string[] =>
+  Object.entries(table).map(([name, count]) => line(name, count));
+
+export function printed(result: CampaignResult): string {
+  const { schedules, failed, calls, seconds, cpuSeconds, recovery } = result;
+  const rest = (["median", "p99", "max"] as const).map((figure) => `${figure} ${recovery[figure].toFixed(2)}`);
+  return [
+    `${schedules} schedules, ${failed} with violations`,
+    line("calls of components", calls),
+    line("schedules per second", `${(schedules / seconds).toFixed(1)}, in ${seconds.toFixed(0)} s, all workers`),
+    line("schedules per core second", `${(schedules / cpuSeconds).toFixed(1)}, of CPU time spent`),
+    line("seconds from fault to rest", `${rest.join(", ")} (seed ${recovery.slowestSeed})`),
+    "faults that struck, by family",
+    ...lines(result.faultsByFamily),
+    "schedules, by scenario",
+    ...lines(result.schedulesByScenario),
+    "found",
+    ...lines(result.found),
+  ].join("\n");
 }

@@ -1,5 +1,6 @@
 /** The flags of `npm run chaos`. */
 import { parseArgs } from "node:util";
+import { flagHelp, numbersIn, outputOf, type Parsed, stringsFor } from "../../flags.ts";
 
 export interface ChaosOptions {
   readonly seed: number;
@@ -20,12 +21,10 @@ export interface ChaosOptions {
   readonly logs: string;
 }
 
-export type Output = "text" | "json";
-
-const rows = {
+const numbers = {
   seed: { value: 1, help: "what fixes the order of the faults and what the users do (not the moments)" },
-  minutes: { value: 30, help: "no more faults are begun after so long" },
-  "quiet-minutes": { value: 5, help: "how long the system may take to come to rest afterwards" },
+  minutes: { value: 30, help: "no more faults are begun after so long", partly: true },
+  "quiet-minutes": { value: 5, help: "how long the system may take to come to rest afterwards", partly: true },
   users: { value: 5, help: "people who take and delete snapshots meanwhile" },
   kills: { value: 100, help: "kill -9 of a snapshot-controller or csi-snapshotter" },
   cuts: { value: 500, help: "watches cut between a replica and the API server" },
@@ -37,16 +36,13 @@ const rows = {
   "driver-restarts": { value: 10, help: "restarts of the CSI driver by kill -9" },
 } as const;
 
-type Flag = keyof typeof rows;
-const flagNames = Object.keys(rows) as Flag[];
-
 export const usage = `npm run chaos [-- flags]
 
 Starts a real control plane, two replicas each of the snapshot-controller and the csi-snapshotter, and a CSI driver; lets
 people take and delete snapshots; and breaks what can break meanwhile. When all is quiet again it compares the API with the
 driver, and prints what was inflicted, how long recovery took, and every violation. Nothing stays behind, also on Ctrl-C.
 
-${flagNames.map((flag) => `  --${flag.padEnd(17)} ${rows[flag].help} (default ${rows[flag].value})`).join("\n")}
+${flagHelp(numbers)}
   --logs FOLDER       where to copy the logs of all processes at the end
   -o, --output text|json
                       how the result is printed; progress goes to standard error (default text)
@@ -62,48 +58,27 @@ Exit code: 0 when all faults were inflicted and nothing is violated, 1 when not,
 The programs are built once from pinned Go modules (Go 1.26 or newer), or taken from KUBEBUILDER_ASSETS.
 `;
 
-export type Parsed =
-  | { readonly kind: "run"; readonly options: ChaosOptions; readonly output: Output }
-  | { readonly kind: "help" }
-  | { readonly kind: "wrong"; readonly why: string };
-
-export function parseOptions(args: readonly string[]): Parsed {
+export function parseOptions(args: readonly string[]): Parsed<ChaosOptions> {
   try {
-    const strings = Object.fromEntries(flagNames.map((flag) => [flag, { type: "string" as const }]));
     const more = {
       logs: { type: "string" },
       output: { type: "string", short: "o" },
       help: { type: "boolean", short: "h" },
     } as const;
-    const { values } = parseArgs({ args: [...args], options: { ...strings, ...more } });
+    const { values } = parseArgs({ args: [...args], options: { ...stringsFor(numbers), ...more } });
     if (values.help === true) return { kind: "help" };
-    const number = (flag: Flag): number => numberOf(flag, (values as Record<string, unknown>)[flag]);
-    const output = values.output ?? "text";
-    if (output !== "text" && output !== "json") throw new Error(`--output ${output}: it is text or json`);
-    const options = {
-      seed: number("seed"),
-      minutes: number("minutes"),
-      quietMinutes: number("quiet-minutes"),
-      users: number("users"),
-      kills: number("kills"),
-      cuts: number("cuts"),
-      delays: number("delays"),
-      lostReplies: number("lost-replies"),
-      apiRestarts: number("api-restarts"),
-      etcdRestarts: number("etcd-restarts"),
-      handovers: number("handovers"),
-      driverRestarts: number("driver-restarts"),
-      logs: values.logs ?? "",
-    };
-    return { kind: "run", options, output };
+    const {
+      "quiet-minutes": quietMinutes,
+      "lost-replies": lostReplies,
+      "api-restarts": apiRestarts,
+      "etcd-restarts": etcdRestarts,
+      "driver-restarts": driverRestarts,
+      ...others
+    } = numbersIn(numbers, values);
+    const restarts = { apiRestarts, etcdRestarts, driverRestarts };
+    const options = { ...others, ...restarts, quietMinutes, lostReplies, logs: values.logs ?? "" };
+    return { kind: "run", options, output: outputOf(values.output) };
   } catch (reason) {
     return { kind: "wrong", why: (reason as Error).message };
   }
-}
-
-function numberOf(flag: Flag, given: unknown): number {
-  if (given === undefined) return rows[flag].value;
-  if (!/^\d+(\.\d+)?$/.test(String(given)) || (!flag.endsWith("minutes") && !Number.isInteger(Number(given))))
-    throw new Error(`--${flag} ${given}: it is a number, not below zero`);
-  return Number(given);
 }

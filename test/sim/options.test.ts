@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseOptions, usage } from "./options.ts";
+
+const wrong: readonly [args: readonly string[], why: RegExp][] = [
+  [["--seeds", "many"], /--seeds many: it is a whole number/],
+  [["--seed", "-4"], /--seed/],
+  [["--workers", "1.5"], /--workers 1.5: it is a whole number/],
+  [["--scenario", "nap"], /no scenario "nap"; there are .*retain/],
+  [["--faults", "crash,boredom"], /no fault "boredom"/],
+  [["--output", "xml"], /--output xml: it is text or json/],
+  [["--sedes", "1"], /--sedes/],
+];
+for (const [args, why] of wrong)
+  test(`${args.join(" ")} is refused, and why`, () => {
+    const parsed = parseOptions(args);
+    assert.equal(parsed.kind, "wrong");
+    assert.match(parsed.kind === "wrong" ? parsed.why : "", why);
+  });
+
+test("one seed is judged by this process alone", () => {
+  const parsed = parseOptions(["--seed", "144", "--workers", "7"]);
+  assert.ok(parsed.kind === "run");
+  const { from, seeds, workers } = parsed.options;
+  assert.deepEqual({ from, seeds, workers }, { from: 144, seeds: 1, workers: 0 });
+});
+
+test("minutes may be parts of one, and faults be named by family or name", () => {
+  const parsed = parseOptions(["--minutes", "0.5", "--faults", "crash,watch-cut", "-o", "json"]);
+  assert.ok(parsed.kind === "run");
+  const { minutes, allowed } = parsed.options;
+  assert.deepEqual([minutes, parsed.output], [0.5, "json"]);
+  const row = (family: string, name: string) => ({ family, name }) as Parameters<typeof allowed>[0];
+  assert.deepEqual([row("crash", "a"), row("watch", "watch-cut"), row("watch", "b")].map(allowed), [true, true, false]);
+});
+
+test("the help names every flag, scenario and family", () => {
+  assert.equal(parseOptions(["-h"]).kind, "help");
+  for (const word of ["--seeds ", "--plan ", "--exhaustive", "--workers ", "two-leaders", "Families of faults: "])
+    assert.ok(usage.includes(word), word);
+});

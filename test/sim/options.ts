@@ -1,0 +1,105 @@
+/** The flags of `npm run sim`. */
+import { availableParallelism } from "node:os";
+import { parseArgs } from "node:util";
+import { flagHelp, numbersIn, outputOf, type Parsed, stringsFor } from "../flags.ts";
+import { type FaultRow, families, faultNamed, type PlannedFault, parseFaults } from "./faults/index.ts";
+import { type Scenario, scenarioNamed, scenarios } from "./scenarios.ts";
+
+export interface SimOptions {
+  /** Seeds from the first to the one before `from + seeds`. */
+  readonly from: number;
+  readonly seeds: number;
+  readonly scenario: Scenario | undefined;
+  /** Instead of what the seed draws. */
+  readonly plan: readonly PlannedFault[] | undefined;
+  readonly exhaustive: boolean;
+  readonly trace: boolean;
+  readonly failures: number;
+  readonly minutes: number;
+  /** Processes that judge; 0: this one. */
+  readonly workers: number;
+  allowed(row: FaultRow): boolean;
+}
+
+const numbers = {
+  seeds: { value: 1_000, help: "how many schedules" },
+  from: { value: 1, help: "the first seed" },
+  failures: { value: 5, help: "end after so many schedules with violations" },
+  minutes: { value: 1_440, help: "end after so long", partly: true },
+  workers: { value: availableParallelism(), help: "processes at once; 0 takes none but this one" },
+} as const;
+
+export const usage = `npm run sim [-- flags]
+
+Runs the production components, the embedded API server and a simulated CSI driver on a virtual clock, with 3 to 20 faults per
+schedule, and checks every promise of docs/reliability.md after each step and at the end. A seed is a schedule: the same seed is the
+same history, byte for byte. One that breaks a promise is shrunk and printed with its trace and the command that repeats it.
+
+${flagHelp(numbers)}
+  --seed N            this one seed, in this process
+  --scenario NAME     always this scenario, instead of one that the seed draws
+  --faults WORD,…     only these faults, by family or by name
+  --plan AT:NAME:PICK,…
+                      exactly these faults: what the command of a broken promise names
+  --exhaustive        every single fault at every call of the core scenarios, then all pairs of crashes in two of them
+  --trace             print the calls and writes of every schedule
+  -o, --output text|json
+                      how the result is printed; progress goes to standard error (default text)
+  -h, --help          this text
+
+Scenarios: ${listed(scenarios.map(({ name }) => name))}
+Families of faults: ${listed(families)}
+
+Examples:
+  npm run sim -- --seeds 10000
+  npm run sim -- --seed 144 --trace
+  npm run sim -- --seeds 500 --scenario retain --faults crash,watch
+  npm run sim -- --exhaustive --minutes 5
+  npm run -s sim -- --seeds 300000 -o json > result.json
+
+Exit code: 0 when no promise was broken, 1 when one was, 2 when a flag is wrong.
+`;
+
+function listed(names: readonly string[]): string {
+  return names.join(", ").replace(/(.{90,120}?,) /g, "$1\n  ");
+}
+
+const texts = {
+  seed: { type: "string" },
+  scenario: { type: "string" },
+  faults: { type: "string" },
+  plan: { type: "string" },
+  exhaustive: { type: "boolean", default: false },
+  trace: { type: "boolean", default: false },
+  output: { type: "string", short: "o" },
+  help: { type: "boolean", short: "h" },
+} as const;
+
+export function parseOptions(args: readonly string[]): Parsed<SimOptions> {
+  try {
+    const { values } = parseArgs({ args: [...args], options: { ...stringsFor(numbers), ...texts } });
+    if (values.help === true) return { kind: "help" };
+    const { scenario, plan, exhaustive, trace } = values;
+    const many = numbersIn(numbers, values);
+    const one = values.seed === undefined ? {} : { from: seedOf(values.seed), seeds: 1, workers: 0 };
+    const options = {
+      ...many,
+      ...one,
+      scenario: scenario === undefined ? undefined : scenarioNamed(scenario),
+      plan: plan === undefined ? undefined : parseFaults(plan),
+      exhaustive,
+      trace,
+      allowed: allowedBy(values.faults?.split(",")),
+    };
+    return { kind: "run", options, output: outputOf(values.output) };
+  } catch (reason) {
+    return { kind: "wrong", why: (reason as Error).message };
+  }
+}
+
+const seedOf = (seed: string): number => numbersIn({ seed: { value: 1, help: "" } }, { seed }).seed;
+
+function allowedBy(words: readonly string[] | undefined): (row: FaultRow) => boolean {
+  for (const word of words ?? []) if (!families.some((family) => family === word)) faultNamed(word);
+  return ({ family, name }) => words === undefined || words.includes(family) || words.includes(name);
+}
