@@ -7,14 +7,6 @@ import { spread } from "./support/compare.ts";
 import { buildBundle, type Contestant, startOurs, startTheirs } from "./support/contestants.ts";
 import { inLanes } from "./support/lanes.ts";
 
-export const about =
-  "start, memory with 10,000 objects, create, list and watch of the embedded API server, beside etcd and kube-apiserver";
-export const needsPeers = false;
-export const options = {
-  "--quick": "a tenth of the objects, for a first look",
-  "--profile": "leave a processor profile of the embedded server in bench/dist/profiles",
-};
-
 const rounds = 5;
 const lanes = 16;
 const watchers = 50;

@@ -7,9 +7,6 @@ import { compare, median } from "./support/compare.ts";
 import { contentAt } from "./support/contents.ts";
 import { type Served, startReplay } from "./support/served.ts";
 
-export const about = "requests, watch decoding and memory of the client, beside @kubernetes/client-node 2.0.1";
-export const needsPeers = true;
-
 const roundMs = 1_000;
 const eventsPerRound = 20_000;
 const followedObjects = 5_000;

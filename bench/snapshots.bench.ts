@@ -18,15 +18,6 @@ import { createPairs, type Pairs, type Side } from "./support/pairs.ts";
 import { type Counts, countsOf, countTable, type Sums, settledRequests, sumsOf } from "./support/requests.ts";
 import { cpuByProgram } from "./support/usage.ts";
 
-export const about =
-  "a burst of snapshots, their deletion and one alone, beside external-snapshotter v8.6.0 tuned to QPS 5000";
-export const needsPeers = false;
-export const options = {
-  "--large": "2,000 snapshots in one round, for memory",
-  "--quick": "100 snapshots per round, for a first look",
-  "--profile": "only ours, one round, with processor profiles in bench/dist/profiles",
-};
-
 const claims = ["one", "two", "three", "four", "five"];
 const namespace = "default";
 const snapshotClass = "bench";

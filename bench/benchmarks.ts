@@ -1,0 +1,40 @@
+/** What there is to measure. A benchmark is loaded when it is run: to be listed it needs neither Go nor packages. */
+
+export interface Benchmark {
+  /** What is compared with what, in one line. */
+  readonly about: string;
+  /** Uses the packages of bench/package.json, which are not those of snapkeep. */
+  readonly needsPeers: boolean;
+  /** What `--option`s it knows, each with what it does. */
+  readonly options: Readonly<Record<string, string>>;
+  load(): Promise<{ run(options: ReadonlySet<string>): Promise<void> }>;
+}
+
+export const benchmarks: Readonly<Record<string, Benchmark>> = {
+  apiserver: {
+    about:
+      "start, memory with 10,000 objects, create, list and watch of the embedded API server, beside etcd and kube-apiserver",
+    needsPeers: false,
+    options: {
+      "--quick": "a tenth of the objects, for a first look",
+      "--profile": "leave a processor profile of the embedded server in bench/dist/profiles",
+    },
+    load: () => import("./apiserver.bench.ts"),
+  },
+  client: {
+    about: "requests, watch decoding and memory of the client, beside @kubernetes/client-node 2.0.1",
+    needsPeers: true,
+    options: {},
+    load: () => import("./client.bench.ts"),
+  },
+  snapshots: {
+    about: "a burst of snapshots, their deletion and one alone, beside external-snapshotter v8.6.0 tuned to QPS 5000",
+    needsPeers: false,
+    options: {
+      "--large": "2,000 snapshots in one round, for memory",
+      "--quick": "100 snapshots per round, for a first look",
+      "--profile": "only ours, one round, with processor profiles in bench/dist/profiles",
+    },
+    load: () => import("./snapshots.bench.ts"),
+  },
+};
