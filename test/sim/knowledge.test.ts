@@ -41,6 +41,22 @@ const rows: readonly [string, (knowledge: Knowledge) => void, number | undefined
     2,
   ],
   [
+    "a list from the past that came just now may have led back already",
+    (k) => {
+      k.told(process, 100, event(3));
+      k.told(process, 9_999, list(2));
+    },
+    2,
+  ],
+  [
+    "a list of today that came just now need not have been looked at",
+    (k) => {
+      k.told(process, 100, event(3));
+      k.told(process, 9_999, list(4));
+    },
+    3,
+  ],
+  [
     "what a list leaves out is not known any more",
     (k) => {
       k.told(process, 100, event(3));

@@ -35,6 +35,14 @@ const versionWord = /"resourceVersion":"(\d+)"/;
 const versionWords = /"resourceVersion":"(\d+)"/g;
 const listHead = /^\{"kind":"(\w+)List"/;
 
+/** Only a list can lead back in time. */
+const floorAfter = (floor: number | undefined, { version, how }: Heard): number | undefined =>
+  how === "list" || version === undefined ? version : Math.max(floor ?? version, version);
+
+/** Looked at already or not: a list that leads back in time may be what a decision rests on. */
+const floorPerhapsAfter = (floor: number | undefined, { version, how }: Heard): number | undefined =>
+  how === "list" && version !== undefined && floor !== undefined ? Math.min(floor, version) : floor;
+
 export function createKnowledge(): Knowledge {
   const minds = new Map<string, Mind>();
   const owners = new Map<number, { readonly kind: WatchedKind; readonly uid: string }>();
@@ -101,11 +109,10 @@ export function createKnowledge(): Knowledge {
       if (mind === undefined || heard === undefined) return undefined;
       const newsMs = beginOf(mind, sentMs) - thinkingMs;
       let floor: number | undefined;
-      for (const { atMs, version, how } of heard) {
-        if (atMs > (how === "answer" ? sentMs : newsMs)) continue;
-        // Only a list can lead back in time.
-        if (how === "list" || version === undefined) floor = version;
-        else floor = Math.max(floor ?? version, version);
+      for (const item of heard) {
+        if (item.atMs > sentMs) continue;
+        const wasLookedAt = item.how === "answer" || item.atMs <= newsMs;
+        floor = wasLookedAt ? floorAfter(floor, item) : floorPerhapsAfter(floor, item);
       }
       return floor;
     },
