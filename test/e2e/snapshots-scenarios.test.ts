@@ -32,7 +32,7 @@ for (const [ground, kind] of stages)
     before(async () => {
       place = await grounds[ground]();
       const behind = await drivers[kind](place.instance);
-      driver = await startOddDriver(place.instance.folder, { behind });
+      driver = await startOddDriver(place.instance.folder, { behind, asksOnce: kind === "hostpath" });
       port = await freePort();
       startComponent(place, "snapshot-controller", [`--http-endpoint=127.0.0.1:${port}`]);
       stand = await standFor(place, place.connection, driver, [

@@ -55,10 +55,20 @@ export interface OddDriverOptions {
   readonly canList?: boolean;
   /** A real driver that does the work, and whose answers are bent on their way. Without one nothing is kept but names. */
   readonly behind?: Pick<Driver, "driver" | "socket">;
+  /**
+   * That driver is asked once for each name, because it would cut anew when asked again: hostpath knows only the last snapshot of
+   * a volume.
+   */
+  readonly asksOnce?: boolean;
 }
 
 export async function startOddDriver(folder: string, options: OddDriverOptions = {}): Promise<OddDriver> {
-  const { behind, driver = behind?.driver ?? "odd.example.com", canList = true } = options;
+  const {
+    behind,
+    driver = behind?.driver ?? "odd.example.com",
+    canList = true,
+    asksOnce = behind === undefined,
+  } = options;
   const real = behind === undefined ? undefined : csiClientTo(behind.socket);
   mkdirSync(join(folder, driver), { recursive: true });
   const socket = join(folder, driver, "odd.sock");
@@ -71,8 +81,9 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
   const bars: OddDriver["bars"] = new Map();
   const cut = async ({ $typeName: _, ...request }: CreateSnapshotRequest): Promise<OddSnapshot> => {
     const { name, sourceVolumeId } = request;
-    if (real !== undefined) return (await real.controller.createSnapshot(request)).snapshot as OddSnapshot;
-    const right = snapshots.get(name) ?? rightAnswer(name, sourceVolumeId);
+    const known = asksOnce ? snapshots.get(name) : undefined;
+    const made = async () => (await real?.controller.createSnapshot(request))?.snapshot as OddSnapshot | undefined;
+    const right = known ?? (await made()) ?? rightAnswer(name, sourceVolumeId);
     snapshots.set(name, right);
     return right;
   };
@@ -109,9 +120,8 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
         askedToDelete.push(request);
         refuse(refusals.delete.shift());
         const { snapshotId } = request;
-        if (real !== undefined) return real.controller.deleteSnapshot(request);
         for (const [name, known] of snapshots) if (known.snapshotId === snapshotId) snapshots.delete(name);
-        return {};
+        return real?.controller.deleteSnapshot(request) ?? {};
       },
       listSnapshots(request) {
         askedToList.push(request);
