@@ -38,6 +38,19 @@ export function outputOf(given: string | undefined): Output {
   return output;
 }
 
+/** What is to be run; help and a wrong flag end the process here. */
+export function mustRun<Options>(parsed: Parsed<Options>, command: string, usage: string) {
+  if (parsed.kind === "help") {
+    process.stdout.write(usage);
+    process.exit(0);
+  }
+  if (parsed.kind === "wrong") {
+    process.stderr.write(`${parsed.why}; see ${command} -- --help\n`);
+    process.exit(2);
+  }
+  return parsed;
+}
+
 export type Parsed<Options> =
   | { readonly kind: "run"; readonly options: Options; readonly output: Output }
   | { readonly kind: "help" }

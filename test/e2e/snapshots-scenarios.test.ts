@@ -11,17 +11,11 @@ import { aBoundClaim, startComponent } from "./harness/components.ts";
 import { type OddDriver, startOddDriver } from "./harness/odd-driver.ts";
 import { freePort } from "./harness/ports.ts";
 import { leftovers, snapshotsOf } from "./harness/snapshots.ts";
-import { drivers, type Ground, grounds, type Stand, standFor } from "./harness/stands.ts";
+import { drivers, type Ground, grounds, type Stand, stages, standFor } from "./harness/stands.ts";
 import { until } from "./harness/until.ts";
 
 const namespace = "default";
-const stages = [
-  ["real control plane", "hostpath"],
-  ["real control plane", "directory-driver"],
-  ["embedded server", "directory-driver"],
-] as const;
-
-for (const [ground, kind] of stages)
+for (const [kind, ground] of stages)
   describe(`scenario with ${kind} on the ${ground}`, () => {
     let place: Ground;
     /** The handle of the volume behind the claim. */

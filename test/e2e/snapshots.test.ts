@@ -7,17 +7,11 @@ import { draftOf } from "../../src/api/builders.ts";
 import { annotations, finalizers } from "../../src/api/names.ts";
 import { aBoundClaim, aClassFor, startComponent } from "./harness/components.ts";
 import { leftovers } from "./harness/snapshots.ts";
-import { drivers, type Ground, grounds, provisionBy, type Stand, standFor } from "./harness/stands.ts";
+import { drivers, type Ground, grounds, provisionBy, type Stand, stages, standFor } from "./harness/stands.ts";
 import { until } from "./harness/until.ts";
 
 const namespace = "default";
-const scenes = [
-  ["hostpath", "real control plane"],
-  ["directory-driver", "real control plane"],
-  ["directory-driver", "embedded server"],
-] as const;
-
-for (const [driver, ground] of scenes)
+for (const [driver, ground] of stages)
   describe(`with ${driver} on the ${ground}`, () => {
     let place: Ground;
     let stand: Stand;

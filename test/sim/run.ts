@@ -1,5 +1,6 @@
 /** `npm run sim`: schedules from seeds, one process per core. See options.ts, or --help. */
 import { say } from "../e2e/harness/progress.ts";
+import { mustRun } from "../flags.ts";
 import { judged, scheduleOf, shrink } from "./campaign.ts";
 import { type Finding, judgeAll } from "./crew.ts";
 import { everyCrashPair, everySingleFault } from "./exhaustive.ts";
@@ -12,16 +13,7 @@ import { createTally, printed, type Tally } from "./tally.ts";
 // Thousands of faults are thrown on purpose: nobody reads their stacks.
 Error.stackTraceLimit = 0;
 
-const parsed = parseOptions(process.argv.slice(2));
-if (parsed.kind === "help") {
-  process.stdout.write(usage);
-  process.exit(0);
-}
-if (parsed.kind === "wrong") {
-  say(`${parsed.why}; see npm run sim -- --help`);
-  process.exit(2);
-}
-const { options, output } = parsed;
+const { options, output } = mustRun(parseOptions(process.argv.slice(2)), "npm run sim", usage);
 const out = output === "text" ? console.log : say;
 
 async function* schedules({ from, seeds, scenario, plan, exhaustive, allowed }: SimOptions): AsyncGenerator<Schedule> {

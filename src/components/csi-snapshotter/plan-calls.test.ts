@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aClass, aContent, driver } from "../../../test/builders.ts";
+import { aClass, aContent } from "../../../test/builders.ts";
+import { aContentView } from "../../../test/views.ts";
 import { annotations } from "../../api/names.ts";
 import { Fault } from "../../base/fault.ts";
 import type { ContentView } from "./observe.ts";
@@ -23,18 +24,8 @@ for (const { prefix, length, expect } of names)
     ));
 
 const group = { volumeGroupSnapshotHandle: "g-1" };
-const aView = (reply: ContentView["reply"]): ContentView => ({
-  content: aContent({ status: { readyToUse: false, ...group } }),
-  snapshotClass: aClass(),
-  reply,
-  wasAskedHere: true,
-  replyLeftMs: 1_000,
-  sinceReplyMs: 0,
-  lullMs: 0,
-  facts: { driver, canListSnapshots: true },
-  options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
-  nowMs: 0,
-});
+const aView = (reply: ContentView["reply"]): ContentView =>
+  aContentView({ content: aContent({ status: { readyToUse: false, ...group } }), reply });
 const replies: readonly { what: string; reply: ContentView["reply"] }[] = [
   {
     what: "a cut",

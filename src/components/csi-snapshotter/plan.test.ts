@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aClass, aContent, driver } from "../../../test/builders.ts";
+import { aContentView } from "../../../test/views.ts";
 import { annotations, finalizers } from "../../api/names.ts";
 import { type Next, settled } from "../../api/plan.ts";
 import { Fault, type FaultCode } from "../../base/fault.ts";
@@ -24,19 +25,8 @@ const failure = (code: FaultCode): ContentView["reply"] => ({
   fault: new Fault(code, `rpc error: code = ${code}`),
 });
 
-const aView = (change: Partial<ContentView> = {}): ContentView => ({
-  content: aContent(),
-  snapshotClass: aClass(),
-  reply: { kind: "none" },
-  wasAskedHere: true,
-  replyLeftMs: change.reply === undefined ? 0 : 1_000,
-  sinceReplyMs: 0,
-  lullMs: 0,
-  facts: { driver, canListSnapshots: true },
-  options,
-  nowMs: Date.parse("2026-01-01T00:00:05Z"),
-  ...change,
-});
+const aView = (change: Partial<ContentView> = {}): ContentView =>
+  aContentView({ nowMs: Date.parse("2026-01-01T00:00:05Z"), ...change });
 
 const brief = (action: SidecarAction): string => {
   switch (action.kind) {

@@ -1,31 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aClaim, aClass, aContent, aSnapshot, aVolume } from "../../../test/builders.ts";
+import { aClaim, aContent, aSnapshot } from "../../../test/builders.ts";
+import { aSnapshotView } from "../../../test/views.ts";
 import { annotations, finalizers } from "../../api/names.ts";
 import type { PersistentVolumeClaim } from "../../api/types.ts";
-import { type SnapshotView, sourceOf } from "./observe.ts";
+import type { SnapshotView } from "./observe.ts";
 import { isNeeded, planClaim } from "./plan-claim.ts";
 
 const claim = aClaim({ metadata: { finalizers: ["kubernetes.io/pvc-protection"] } });
 const guarded = aClaim({ metadata: { finalizers: ["kubernetes.io/pvc-protection", finalizers.claimAsSource] } });
 const deletionTimestamp = "2026-01-01T01:00:00Z";
 
-const of = (seen: PersistentVolumeClaim, change: Partial<SnapshotView> = {}): SnapshotView => {
-  const snapshot = change.snapshot ?? aSnapshot();
-  const base = {
-    content: undefined,
-    claim: seen,
-    volume: aVolume(),
-    snapshotClass: aClass(),
-    defaultClasses: [],
-    restoring: [],
-    node: undefined,
-    keepsVolumeMode: true,
-    standstillMs: 0,
-    nowMs: 0,
-  };
-  return { ...base, snapshot, source: sourceOf(snapshot), ...change };
-};
+const of = (seen: PersistentVolumeClaim, change: Partial<SnapshotView> = {}): SnapshotView =>
+  aSnapshotView({ claim: seen, ...change });
 const failed = { readyToUse: false, error: { message: "no space" } };
 
 const cases: readonly {

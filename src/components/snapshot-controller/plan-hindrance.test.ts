@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aContent, aSnapshot } from "../../../test/builders.ts";
+import { aSnapshotView } from "../../../test/views.ts";
 import { annotations, finalizers } from "../../api/names.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
 import type { SnapshotView } from "./observe.ts";
@@ -17,21 +18,14 @@ const leaving = (parts: Partial<VolumeSnapshotContent> = {}): VolumeSnapshotCont
     ...parts,
   } as never);
 
-const aView = (parts: Partial<SnapshotView> = {}): SnapshotView => ({
-  snapshot: aSnapshot({ metadata: held, status: ready }),
-  source: { kind: "claim", name: "data" },
-  content: leaving(),
-  claim: undefined,
-  volume: undefined,
-  snapshotClass: undefined,
-  defaultClasses: [],
-  restoring: [],
-  node: undefined,
-  keepsVolumeMode: true,
-  standstillMs: 0,
-  nowMs: 0,
-  ...parts,
-});
+const aView = (parts: Partial<SnapshotView> = {}): SnapshotView =>
+  aSnapshotView({
+    snapshot: aSnapshot({ metadata: held, status: ready }),
+    content: leaving(),
+    volume: undefined,
+    snapshotClass: undefined,
+    ...parts,
+  });
 
 test("what keeps a content from being deleted is told on its snapshot too, with the way out, and readiness stays", () => {
   const [write, event, ...rest] = planSnapshot(aView()).actions;

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aClaim, aClass, aContent, aSnapshot, aVolume } from "../../../test/builders.ts";
+import { aSnapshotView } from "../../../test/views.ts";
 import { annotations, finalizers } from "../../api/names.ts";
 import type { ClusterAction } from "../../api/plan.ts";
-import { type SnapshotView, sourceOf } from "./observe.ts";
+import type { SnapshotView } from "./observe.ts";
 import { phaseOf } from "./phase.ts";
 import { bindingDelayMs, planSnapshot } from "./plan.ts";
 
@@ -26,24 +27,14 @@ const readyContent = aContent({
 });
 const protectedClaim = aClaim({ metadata: { finalizers: [finalizers.claimAsSource] } });
 
-const aView = (change: Partial<SnapshotView> = {}): SnapshotView => {
-  const snapshot = change.snapshot ?? aSnapshot({ metadata: { finalizers: both } });
-  return {
-    snapshot,
-    source: sourceOf(snapshot),
-    content: undefined,
+const aView = (change: Partial<SnapshotView> = {}): SnapshotView =>
+  aSnapshotView({
+    snapshot: aSnapshot({ metadata: { finalizers: both } }),
     claim: protectedClaim,
-    volume: aVolume(),
-    snapshotClass: aClass(),
-    defaultClasses: [],
-    restoring: [],
-    node: undefined,
-    keepsVolumeMode: true,
     standstillMs: Number.POSITIVE_INFINITY,
     nowMs: bornMs + 500,
     ...change,
-  };
-};
+  });
 
 const brief = (action: ClusterAction): string => {
   switch (action.kind) {

@@ -1,17 +1,10 @@
 /** `npm run chaos`: real processes on the real control plane, under load and faults. See options.ts, or --help. */
+import { mustRun } from "../../flags.ts";
 import { say } from "../harness/progress.ts";
 import { toolTrouble } from "../harness/tools.ts";
 import { parseOptions, usage } from "./options.ts";
 
-const parsed = parseOptions(process.argv.slice(2));
-if (parsed.kind === "help") {
-  process.stdout.write(usage);
-  process.exit(0);
-}
-if (parsed.kind === "wrong") {
-  say(`${parsed.why}; see npm run chaos -- --help`);
-  process.exit(2);
-}
+const { options, output } = mustRun(parseOptions(process.argv.slice(2)), "npm run chaos", usage);
 const trouble = await toolTrouble();
 if (trouble !== undefined) {
   say(trouble);
@@ -20,8 +13,8 @@ if (trouble !== undefined) {
 const startedAt = performance.now();
 const { runChaos } = await import("./campaign.ts");
 const { isComplete, printed } = await import("./report.ts");
-const result = await runChaos(parsed.options, (line) =>
+const result = await runChaos(options, (line) =>
   say(`${Math.round((performance.now() - startedAt) / 1_000)} s: ${line}`),
 );
-process.stdout.write(`${parsed.output === "json" ? JSON.stringify(result, undefined, 2) : printed(result)}\n`);
+process.stdout.write(`${output === "json" ? JSON.stringify(result, undefined, 2) : printed(result)}\n`);
 process.exit(result.violations.length === 0 && isComplete(result) ? 0 : 1);

@@ -56,6 +56,13 @@ export const grounds = {
   },
 } as const;
 
+/** Which driver on which ground: what a user sees must be the same on all of them. */
+export const stages = [
+  ["hostpath", "real control plane"],
+  ["directory-driver", "real control plane"],
+  ["directory-driver", "embedded server"],
+] as const satisfies readonly [keyof typeof drivers, keyof typeof grounds][];
+
 function end(connection: Connection, server: { stop(): void }): void {
   connection.close();
   server.stop();

@@ -1,0 +1,39 @@
+/** What planners look at, in tests: an ordinary case, of which each test says what is different. */
+import type { ContentView } from "../src/components/csi-snapshotter/observe.ts";
+import { type SnapshotView, sourceOf } from "../src/components/snapshot-controller/observe.ts";
+import { aClass, aContent, aSnapshot, aVolume, driver } from "./builders.ts";
+
+/** A snapshot of a bound volume, without a content yet. */
+export const aSnapshotView = (change: Partial<SnapshotView> = {}): SnapshotView => {
+  const snapshot = change.snapshot ?? aSnapshot();
+  return {
+    snapshot,
+    source: sourceOf(snapshot),
+    content: undefined,
+    claim: undefined,
+    volume: aVolume(),
+    snapshotClass: aClass(),
+    defaultClasses: [],
+    restoring: [],
+    node: undefined,
+    keepsVolumeMode: true,
+    standstillMs: 0,
+    nowMs: 0,
+    ...change,
+  };
+};
+
+/** A content of our driver that this process has asked about before; a reply holds for another second. */
+export const aContentView = (change: Partial<ContentView> = {}): ContentView => ({
+  content: aContent(),
+  snapshotClass: aClass(),
+  reply: { kind: "none" },
+  wasAskedHere: true,
+  replyLeftMs: change.reply === undefined ? 0 : 1_000,
+  sinceReplyMs: 0,
+  lullMs: 0,
+  facts: { driver, canListSnapshots: true },
+  options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
+  nowMs: 0,
+  ...change,
+});
