@@ -1,6 +1,6 @@
 /** What planners look at, in tests: an ordinary case, of which each test says what is different. */
 import type { ContentView } from "../src/components/csi-snapshotter/observe.ts";
-import { type SnapshotView, sourceOf } from "../src/components/snapshot-controller/observe.ts";
+import { anywhere, type SnapshotView, sourceOf } from "../src/components/snapshot-controller/observe.ts";
 import { aClass, aContent, aSnapshot, aVolume, driver } from "./builders.ts";
 
 /** A snapshot of a bound volume, without a content yet. */
@@ -15,7 +15,7 @@ export const aSnapshotView = (change: Partial<SnapshotView> = {}): SnapshotView 
     snapshotClass: aClass(),
     defaultClasses: [],
     restoring: [],
-    node: undefined,
+    place: anywhere,
     keepsVolumeMode: true,
     standstillMs: 0,
     nowMs: 0,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { draftOf } from "../api/builders.ts";
@@ -161,14 +161,16 @@ test("a component starts, works, and stops with 0 when it is told to", async () 
   );
 });
 
-test("metrics, health and readiness are served while it runs", async () => {
+test("metrics, health and readiness are served while it runs, and stop with it in good order", async () => {
   let ready: string | undefined = "caches are filling";
-  await run({
+  let served = "";
+  const { code } = await run({
     argv: ["--http-endpoint=127.0.0.1:0", "--leader-election"],
     component: { ready: () => ready },
     meanwhile: async (_context, lines) => {
       await until(() => lines.join("").includes("url="));
-      const [, url] = /url="([^"]+)"/.exec(lines.join("")) ?? [];
+      const [, url = ""] = /url="([^"]+)"/.exec(lines.join("")) ?? [];
+      served = url;
       assert.match(
         await fetched(`${url}/metrics`),
         /rest_client_requests_total\{code="200",method="GET",host="127.0.0.1:\d+"\} \d/,
@@ -180,6 +182,8 @@ test("metrics, health and readiness are served while it runs", async () => {
       assert.equal(await fetched(`${url}/readyz`), "200 ok");
     },
   });
+  assert.equal(code, 0);
+  await assert.rejects(fetched(`${served}/metrics`), /ECONNREFUSED/);
 });
 
 test("an unreachable server is one line that names the file and the remedy, without the token", async () => {
@@ -242,6 +246,24 @@ test("while another replica leads, the caches are kept but nothing works, and no
   });
   lease = undefined;
   assert.deepEqual([code, ran, watched], [0, 0, 1]);
+});
+
+test("two processes of one host are two candidates: each stands for itself", async () => {
+  const holders: unknown[] = [];
+  for (let times = 0; times < 2; times++)
+    await run({
+      argv: election,
+      meanwhile: async ({ leading }) => {
+        await until(leading);
+        holders.push((lease?.spec as { holderIdentity?: string } | undefined)?.holderIdentity);
+      },
+    });
+  lease = undefined;
+  assert.deepEqual(
+    holders.map((holder) => String(holder).split("_")[0]),
+    [hostname(), hostname()],
+  );
+  assert.equal(new Set(holders).size, 2);
 });
 
 test("a leader that cannot renew stops working and fails, so that its supervisor starts it anew", async () => {

@@ -3,6 +3,7 @@ import type { Planner } from "../../src/api/plan.ts";
 import type { Fields, Log } from "../../src/base/log.ts";
 import { createCsiSnapshotter } from "../../src/components/csi-snapshotter/index.ts";
 import { createSnapshotController } from "../../src/components/snapshot-controller/index.ts";
+import { anywhere } from "../../src/components/snapshot-controller/observe.ts";
 import { createCsiClientOver } from "../../src/csi/client.ts";
 import type { KubeApi } from "../../src/kube/api.ts";
 import { createClient } from "../../src/kube/client.ts";
@@ -54,7 +55,7 @@ export const components: Readonly<Record<ComponentName, Start>> = {
       const controller = createSnapshotController({
         ...tools,
         leading,
-        options: { preventVolumeModeConversion: true, nodeOf: () => undefined },
+        options: { preventVolumeModeConversion: true, placeOf: () => anywhere },
         workers: 10,
         backoff,
         plans: { snapshot: sabotage.planSnapshot, claim: sabotage.planClaim, content: sabotage.planContent } as never,

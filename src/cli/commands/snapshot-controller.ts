@@ -4,6 +4,7 @@ import { createSnapshotController } from "../../components/snapshot-controller/i
 import { countFailure, measureOperations, measureStates } from "../../components/snapshot-controller/measure.ts";
 import { snapshotMetrics } from "../../components/snapshot-controller/metrics.ts";
 import { createNodeFinder } from "../../components/snapshot-controller/nodes.ts";
+import { anywhere } from "../../components/snapshot-controller/observe.ts";
 import { defineCommand } from "../../runtime/command.ts";
 import { checkComponent, componentFlags } from "../../runtime/common-flags.ts";
 import { type ComponentContext, runComponent } from "../../runtime/component.ts";
@@ -82,10 +83,11 @@ function start(context: ComponentContext, given: Options) {
   const { enableDistributedSnapshotting, preventVolumeModeConversion, featureGates } = given;
   tellIdleGates(featureGates, log);
   const nodes = enableDistributedSnapshotting ? createNodeFinder(api, { world, log }) : undefined;
-  const options = { preventVolumeModeConversion, nodeOf: nodes?.nodeOf ?? (() => undefined) };
+  const options = { preventVolumeModeConversion, placeOf: nodes?.placeOf ?? (() => anywhere) };
   const controller = createSnapshotController({
     ...context,
     options,
+    onPlacesChange: nodes?.onChange,
     failed: (kind, key) => countFailure(measuring, kind, key),
     record: context.recordAs(name),
   });

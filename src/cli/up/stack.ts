@@ -9,6 +9,7 @@ import { createCsiSnapshotter } from "../../components/csi-snapshotter/index.ts"
 import { createDirectoryDriver, type DirectoryDriver } from "../../components/directory-driver/index.ts";
 import { type Mishap, mishapLayer } from "../../components/directory-driver/mishaps.ts";
 import { createSnapshotController } from "../../components/snapshot-controller/index.ts";
+import { anywhere } from "../../components/snapshot-controller/observe.ts";
 import { type CsiClient, createCsiClientOver } from "../../csi/client.ts";
 import { createLocks, layered, locked } from "../../csi/layers.ts";
 import { unaryOf } from "../../csi/serve.ts";
@@ -81,7 +82,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 
 function snapshotController(api: KubeApi, world: World, log: Log) {
   const { record } = createEventRecorder({ api, world, log, component: "snapshot-controller" });
-  const options = { preventVolumeModeConversion: true, nodeOf: () => undefined };
+  const options = { preventVolumeModeConversion: true, placeOf: () => anywhere };
   return createSnapshotController({ api, world, log, options, workers: 10, backoff, record });
 }
 

@@ -1,6 +1,6 @@
 /** The snapshot-controller: three controllers over the same caches. This file only wires; the decisions are in plan*.ts. */
 import type { EventText } from "../../api/plan.ts";
-import type { KubeObject } from "../../api/types.ts";
+import { type KubeObject, keyOf } from "../../api/types.ts";
 import type { Backoff } from "../../base/backoff.ts";
 import type { Key, Millis } from "../../base/brand.ts";
 import type { Log } from "../../base/log.ts";
@@ -23,7 +23,7 @@ import { createPace } from "./pace.ts";
 import { planSnapshot } from "./plan.ts";
 import { type ClaimView, isNeeded, planClaim } from "./plan-claim.ts";
 import { planContent } from "./plan-content.ts";
-import { claimWakes, contentWakes, type SnapshotStores, snapshotWakes, storeTable } from "./wakes.ts";
+import { claimOf, claimWakes, contentWakes, type SnapshotStores, snapshotWakes, storeTable } from "./wakes.ts";
 
 export interface SnapshotPlans {
   readonly snapshot: typeof planSnapshot;
@@ -42,6 +42,8 @@ export interface SnapshotControllerDeps {
   readonly leading?: (() => boolean) | undefined;
   /** Other decisions than ours: the simulation shows that it notices wrong ones. */
   readonly plans?: Partial<SnapshotPlans> | undefined;
+  /** Where snapshots are taken node by node: calls back when a volume may be reached from elsewhere than before. */
+  readonly onPlacesChange?: ((listener: () => void) => void) | undefined;
   /** Told of each run for this object that failed. */
   failed?(kind: "VolumeSnapshot" | "PersistentVolumeClaim" | "VolumeSnapshotContent", key: Key): void;
   record(about: KubeObject, event: EventText): void;
@@ -83,34 +85,39 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
     leading,
     observer: deps.observer?.(name),
   });
-  const controllers = [
-    createController({
-      ...shared("snapshot-controller-snapshot"),
-      wakes: snapshotWakes,
-      observe: (seen, key) => observeSnapshot(seen, options, key, moment()),
-      onFailure: (key) => deps.failed?.("VolumeSnapshot", key),
-      plan: deps.plans?.snapshot ?? planSnapshot,
-    }),
-    createController({
-      ...shared("snapshot-controller-claim"),
-      wakes: claimWakes,
-      observe: (seen, key) => timed(observeClaim(seen, options, key, moment())),
-      onFailure: (key) => deps.failed?.("PersistentVolumeClaim", key),
-      plan: deps.plans?.claim ?? planClaim,
-    }),
-    createController({
-      ...shared("snapshot-controller-content"),
-      wakes: contentWakes,
-      observe: (seen, key) => observeContent(seen, key, departed.wentUntold, world.now()),
-      onFailure: (key) => deps.failed?.("VolumeSnapshotContent", key),
-      plan: deps.plans?.content ?? planContent,
-    }),
-  ];
+  const snapshots = createController({
+    ...shared("snapshot-controller-snapshot"),
+    wakes: snapshotWakes,
+    observe: (seen, key) => observeSnapshot(seen, options, key, moment()),
+    onFailure: (key) => deps.failed?.("VolumeSnapshot", key),
+    plan: deps.plans?.snapshot ?? planSnapshot,
+  });
+  const claims = createController({
+    ...shared("snapshot-controller-claim"),
+    wakes: claimWakes,
+    observe: (seen, key) => timed(observeClaim(seen, options, key, moment())),
+    onFailure: (key) => deps.failed?.("PersistentVolumeClaim", key),
+    plan: deps.plans?.claim ?? planClaim,
+  });
+  const contents = createController({
+    ...shared("snapshot-controller-content"),
+    wakes: contentWakes,
+    observe: (seen, key) => observeContent(seen, key, departed.wentUntold, world.now()),
+    onFailure: (key) => deps.failed?.("VolumeSnapshotContent", key),
+    plan: deps.plans?.content ?? planContent,
+  });
+  deps.onPlacesChange?.(() => {
+    for (const snapshot of stores.VolumeSnapshot.all()) {
+      if (snapshot.status?.readyToUse === true) continue;
+      snapshots.wake(keyOf(snapshot));
+      for (const claim of claimOf(snapshot)) claims.wake(claim);
+    }
+  });
   return {
     stores,
     watch: (signal) => watchStores(api, storeTable, stores, { world, log, signal }),
     run: async (signal) => {
-      await Promise.all(controllers.map((controller) => controller.run(signal)));
+      await Promise.all([snapshots, claims, contents].map((controller) => controller.run(signal)));
     },
   };
 }

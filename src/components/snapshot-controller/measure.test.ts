@@ -7,6 +7,7 @@ import { createStores } from "../../kube/stores.ts";
 import { createMetrics } from "../../runtime/metrics.ts";
 import { countFailure, measureOperations, measureStates } from "./measure.ts";
 import { snapshotMetrics } from "./metrics.ts";
+import { anywhere } from "./observe.ts";
 import { storeTable } from "./wakes.ts";
 
 function setUp() {
@@ -46,13 +47,22 @@ test("a snapshot is measured from when it is seen until it is cut, and until it 
   ]);
 });
 
-test("a snapshot that goes before it is ready is a deletion done and two creations cancelled", async () => {
-  const { stores, lines } = setUp();
+test("a snapshot that goes before it is ready is a deletion done and two creations cancelled, each measured from its own beginning", async () => {
+  const { world, stores, lines } = setUp();
   stores.VolumeSnapshot.see(aSnapshot(version("1")));
+  await world.advance(60_000);
   stores.VolumeSnapshot.see(
     aSnapshot({ metadata: { resourceVersion: "2", deletionTimestamp: "2026-01-01T00:00:01Z" } }),
   );
+  await world.advance(2_000);
   stores.VolumeSnapshot.seeGone("team/monday" as never, "uid-snap");
+  const sums = await lines("snapshot_controller_operation_total_seconds_sum");
+  const secondsOf = (status: string) =>
+    sums.filter((line) => line.includes(`operation_status="${status}"`)).map((line) => line.split(" ").at(-1));
+  assert.deepEqual(
+    { success: secondsOf("success"), cancel: secondsOf("cancel") },
+    { success: ["2"], cancel: ["62", "62"] },
+  );
   const counts = await lines("snapshot_controller_operation_total_seconds_count");
   assert.equal(counts.filter((line) => line.includes('operation_status="cancel"')).length, 2);
   assert.equal(
@@ -117,7 +127,7 @@ test("snapshots are counted by phase, with the age of the oldest that is not rea
   stores.VolumeSnapshot.see(aSnapshot({ metadata: { name: "a", creationTimestamp: at(-60_000) } }));
   stores.VolumeSnapshot.see(aSnapshot({ metadata: { name: "b", deletionTimestamp: at(-700_000) } }));
   stores.VolumeSnapshot.see(aSnapshot({ metadata: { name: "c", uid: "uid-c", deletionTimestamp: at(-500_000) } }));
-  measureStates(measuring, { preventVolumeModeConversion: true, nodeOf: () => undefined });
+  measureStates(measuring, { preventVolumeModeConversion: true, placeOf: () => anywhere });
   assert.ok(
     (await lines("snapshot_controller_snapshots")).includes('snapshot_controller_snapshots{phase="invalid"} 1'),
   );

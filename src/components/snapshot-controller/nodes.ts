@@ -1,17 +1,21 @@
 /** Which node takes the snapshot of a volume, where every node has a sidecar of its own. */
 import type { PersistentVolume } from "../../api/types.ts";
+import { equal } from "../../base/json.ts";
 import type { KubeApi } from "../../kube/api.ts";
 import { createStores, type StoreTable, watchStores } from "../../kube/stores.ts";
 import type { WatchOptions } from "../../kube/watch.ts";
 import { nodeMatches } from "../../rules/node-affinity.ts";
+import { anywhere, type Place } from "./observe.ts";
 
 const table = { Node: {} } as const satisfies StoreTable;
 
 export interface NodeFinder {
   watch(signal: AbortSignal): Promise<void>;
   readonly synced: Promise<void>;
-  /** The first node, by name, that the volume's affinity allows; none for a volume that every node reaches. */
-  nodeOf(volume: PersistentVolume): string | undefined;
+  /** The first node, by name, that the volume's affinity allows; anywhere for a volume that every node reaches. */
+  placeOf(volume: PersistentVolume): Place;
+  /** Tells whenever a node comes, goes or gets other labels; what else happens to nodes, and often, moves no volume. */
+  onChange(listener: () => void): void;
 }
 
 export function createNodeFinder(api: KubeApi, options: Omit<WatchOptions, "scope" | "signal">): NodeFinder {
@@ -19,13 +23,20 @@ export function createNodeFinder(api: KubeApi, options: Omit<WatchOptions, "scop
   return {
     synced: stores.Node.whenSynced,
     watch: (signal) => watchStores(api, table, stores, { ...options, signal }),
-    nodeOf({ spec }) {
+    placeOf({ spec }) {
       const required = spec?.nodeAffinity?.required;
-      if (required === undefined) return undefined;
+      if (required === undefined) return anywhere;
       const names = [...stores.Node.all()]
         .filter((node) => nodeMatches(node, required))
         .map(({ metadata }) => metadata.name);
-      return names.sort()[0];
+      const [name] = names.sort();
+      return name === undefined ? { kind: "nowhere" } : { kind: "node", name };
     },
+    onChange: (listener) =>
+      void stores.Node.onChange((before, after) => {
+        const isSame =
+          before !== undefined && after !== undefined && equal(before.metadata.labels, after.metadata.labels);
+        if (!isSame) listener();
+      }),
   };
 }

@@ -4,10 +4,10 @@ import { aClaim, aClass, aContent, aSnapshot } from "../../../test/builders.ts";
 import { annotations } from "../../api/names.ts";
 import { keyOf } from "../../api/types.ts";
 import { createStores } from "../../kube/stores.ts";
-import { observeClaim, observeContent, observeSnapshot } from "./observe.ts";
+import { anywhere, observeClaim, observeContent, observeSnapshot } from "./observe.ts";
 import { contentWakes, storeTable } from "./wakes.ts";
 
-const options = { preventVolumeModeConversion: true, nodeOf: () => undefined };
+const options = { preventVolumeModeConversion: true, placeOf: () => anywhere };
 
 const moment = { nowMs: 0, standstillMs: 0 };
 

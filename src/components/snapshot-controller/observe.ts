@@ -18,6 +18,13 @@ export type Source =
   | { readonly kind: "content"; readonly name: string }
   | { readonly kind: "unclear"; readonly count: 0 | 2 };
 
+/** Whose sidecar takes the snapshots of a volume: any one's, that of a node, or, as no node reaches the volume, nobody's yet. */
+export type Place =
+  | { readonly kind: "anywhere" }
+  | { readonly kind: "node"; readonly name: string }
+  | { readonly kind: "nowhere" };
+export const anywhere: Place = { kind: "anywhere" };
+
 export interface SnapshotView {
   readonly snapshot: VolumeSnapshot;
   readonly source: Source;
@@ -30,8 +37,8 @@ export interface SnapshotView {
   readonly defaultClasses: readonly VolumeSnapshotClass[];
   /** Claims, in any namespace, that wait for a volume made from this snapshot. */
   readonly restoring: readonly PersistentVolumeClaim[];
-  /** The node the volume is reached from; undefined unless snapshots are taken node by node. */
-  readonly node: string | undefined;
+  /** Where the volume is reached from; anywhere unless snapshots are taken node by node. */
+  readonly place: Place;
   /** Whether the volume's mode is written into the content, so that a restore cannot change it. */
   readonly keepsVolumeMode: boolean;
   /** For how long the line of contents that wait for a first word from their sidecar has not moved. */
@@ -77,8 +84,8 @@ export interface SnapshotCaches {
 /** What the flags say that a decision depends on. */
 export interface SnapshotOptions {
   readonly preventVolumeModeConversion: boolean;
-  /** The node a volume is reached from, where snapshots are taken node by node. */
-  nodeOf(volume: PersistentVolume): string | undefined;
+  /** Where a volume is reached from. */
+  placeOf(volume: PersistentVolume): Place;
 }
 
 /** The secondary indexes observe looks things up by; index.ts hands them to the stores. */
@@ -163,7 +170,7 @@ export function observeSnapshot(
     snapshotClass: className ? stores.VolumeSnapshotClass.get(keyIn(undefined, className)) : undefined,
     defaultClasses: className ? [] : defaultClassesOf(stores, volume?.spec?.csi?.driver),
     restoring: restoringFrom(stores, snapshot),
-    node: volume === undefined ? undefined : options.nodeOf(volume),
+    place: volume === undefined ? anywhere : options.placeOf(volume),
     keepsVolumeMode: options.preventVolumeModeConversion,
     ...moment,
   };

@@ -8,7 +8,7 @@ import { classOf, deletionSecretOf } from "./rules.ts";
 
 /** Its name comes from the snapshot's uid, so making it twice is harmless and a namesake never inherits it. */
 export function contentFor(view: SnapshotView): Draft<VolumeSnapshotContent> | undefined {
-  const { snapshot, volume, node } = view;
+  const { snapshot, volume, place } = view;
   const chosen = classOf(view);
   const csi = volume?.spec?.csi;
   if (chosen === undefined || csi === undefined) return undefined;
@@ -24,7 +24,7 @@ export function contentFor(view: SnapshotView): Draft<VolumeSnapshotContent> | u
     name: snapshotContentNameFor(snapshot.metadata.uid),
     finalizers: [finalizers.contentBound],
     ...(secretNotes === undefined ? {} : { annotations: secretNotes }),
-    ...(node === undefined ? {} : { labels: { [labels.managedBy]: node } }),
+    ...(place.kind === "node" ? { labels: { [labels.managedBy]: place.name } } : {}),
   };
   return draftOf("VolumeSnapshotContent", metadata, {
     spec: {

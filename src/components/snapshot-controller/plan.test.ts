@@ -131,6 +131,38 @@ const cases: readonly { given: string; view: SnapshotView; phase: string; expect
     expect: [],
   },
   {
+    given: "an error of the content that the snapshot already tells",
+    view: aView({
+      snapshot: aSnapshot({
+        metadata: { finalizers: both },
+        status: {
+          boundVolumeSnapshotContentName: "snapcontent-uid-snap",
+          readyToUse: false,
+          error: { message: "no space", time: "2026-01-01T00:00:02Z" },
+        },
+      }),
+      content: aContent({
+        status: { readyToUse: false, error: { message: "no space", time: "2026-01-01T00:00:09Z" } },
+      }),
+      nowMs: bornMs + 60_000,
+    }),
+    phase: "waiting",
+    expect: [],
+  },
+  {
+    given: "a ready snapshot that an old error about its class was left on",
+    view: aView({
+      snapshot: aSnapshot({
+        metadata: { finalizers: both },
+        status: { ...readyStatus, error: { message: 'volumesnapshotclass "fast" not found' } },
+      }),
+      content: readyContent,
+      snapshotClass: undefined,
+    }),
+    phase: "ready",
+    expect: ["patch VolumeSnapshot/status"],
+  },
+  {
     given: "a ready snapshot whose content vanished",
     view: aView({ snapshot: aSnapshot({ metadata: { finalizers: both }, status: readyStatus }) }),
     phase: "invalid",
@@ -216,6 +248,17 @@ const cases: readonly { given: string; view: SnapshotView; phase: string; expect
     expect: ["confirm VolumeSnapshotContent", "patch VolumeSnapshot"],
   },
   {
+    given: "a snapshot being deleted whose class cannot be told, nor its source",
+    view: aView({
+      snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp }, spec: { source: {} } }),
+      content: readyContent,
+      snapshotClass: undefined,
+      defaultClasses: [aClass(), aClass({ metadata: { name: "also" } })],
+    }),
+    phase: "deleting",
+    expect: ["patch VolumeSnapshotContent", "delete VolumeSnapshotContent"],
+  },
+  {
     given: "a snapshot being deleted that only others' finalizers hold",
     view: aView({ snapshot: aSnapshot({ metadata: { finalizers: ["x/y"], deletionTimestamp } }) }),
     phase: "deleting",
@@ -232,6 +275,22 @@ const cases: readonly { given: string; view: SnapshotView; phase: string; expect
     }),
     phase: "unbound",
     expect: ["patch VolumeSnapshot", "patch VolumeSnapshotContent"],
+  },
+  {
+    given: "a pre-provisioned content that is bound, not ready, and without the class that its snapshot names",
+    view: aView({
+      snapshot: aSnapshot({
+        metadata: { finalizers: both },
+        spec: { source: { volumeSnapshotContentName: "old" }, volumeSnapshotClassName: "fast" },
+        status: { boundVolumeSnapshotContentName: "old", readyToUse: false },
+      }),
+      content: aContent({
+        metadata: { name: "old" },
+        spec: { source: { snapshotHandle: "s-9" }, volumeSnapshotClassName: undefined as never },
+      }),
+    }),
+    phase: "waiting",
+    expect: [],
   },
 ];
 for (const { given, view, phase, expect } of cases)
@@ -307,6 +366,12 @@ const wrongs: readonly { given: string; view: Partial<SnapshotView>; reason: str
     view: { snapshotClass: aClass({ driver: "tape" }) },
     reason: "SnapshotContentCreationFailed",
     says: /class fast is for driver tape/,
+  },
+  {
+    given: "a volume that no node reaches, where snapshots are taken node by node",
+    view: { place: { kind: "nowhere" } },
+    reason: "SnapshotContentCreationFailed",
+    says: /no node matches spec\.nodeAffinity of volume pv-1: bring the node back/,
   },
   {
     given: "no default class",
@@ -405,9 +470,9 @@ test("the content is born with its finalizer, its uid-bound name, its secret and
       "csi.storage.k8s.io/snapshotter-secret-namespace": "vault",
     },
   });
-  const create = planSnapshot(aView({ snapshotClass: secretClass, node: "node-7" })).actions.find(
-    (action) => action.kind === "create",
-  );
+  const create = planSnapshot(
+    aView({ snapshotClass: secretClass, place: { kind: "node", name: "node-7" } }),
+  ).actions.find((action) => action.kind === "create");
   assert.deepEqual(create?.object, {
     apiVersion: "snapshot.storage.k8s.io/v1",
     kind: "VolumeSnapshotContent",

@@ -162,6 +162,15 @@ const volumeIsTheClaims: SnapshotRule = (view) => {
     : undefined;
 };
 
+/** Its content would carry no node's label, and wait for ever without a word: no sidecar takes one that is not its own. */
+const aNodeReachesTheVolume: SnapshotRule = (view) =>
+  view.place.kind === "nowhere"
+    ? creationFailure(
+        view,
+        `no node matches spec.nodeAffinity of volume ${view.volume?.metadata.name}: bring the node back, or correct its labels; the snapshot is taken once there is one`,
+      )
+    : undefined;
+
 const oneDefaultClass: SnapshotRule = (view) => {
   if (view.snapshot.spec.volumeSnapshotClassName !== undefined || view.defaultClasses.length === 1) return undefined;
   const driver = view.volume?.spec?.csi?.driver;
@@ -222,5 +231,6 @@ export const creationRules: readonly SnapshotRule[] = [
   volumeIsTheClaims,
   oneDefaultClass,
   classServesDriver,
+  aNodeReachesTheVolume,
   secretIsClear,
 ];

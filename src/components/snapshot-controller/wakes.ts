@@ -40,7 +40,8 @@ export const snapshotWakes: Wakes<SnapshotStores> = {
   PersistentVolume: (volume, stores) => snapshotsOfVolume(stores, volume),
 };
 
-const claimOf = ({ metadata, spec }: VolumeSnapshot): readonly Key[] =>
+/** The claim a snapshot is taken of, if it names one. */
+export const claimOf = ({ metadata, spec }: VolumeSnapshot): readonly Key[] =>
   spec.source.persistentVolumeClaimName ? [keyIn(metadata.namespace, spec.source.persistentVolumeClaimName)] : [];
 const claimsOf = (stores: SnapshotStores, snapshotKeys: readonly Key[]): readonly Key[] =>
   snapshotKeys.flatMap((key) => {

@@ -1,0 +1,114 @@
+/** The whole sidecar on an API server in memory and a driver of a few lines. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aClass, aContent, driver } from "../../../test/builders.ts";
+import { createFakeKube, type Hook } from "../../../test/fake-kube.ts";
+import { createVirtualWorld } from "../../../test/virtual-world.ts";
+import { annotations, finalizers } from "../../api/names.ts";
+import type { VolumeSnapshotContent } from "../../api/types.ts";
+import { Fault } from "../../base/fault.ts";
+import { silent } from "../../base/log.ts";
+import type { CsiClient } from "../../csi/client.ts";
+import { createCsiSnapshotter } from "./index.ts";
+
+type Answer = { readonly snapshotId: string; readonly readyToUse: boolean };
+
+interface Setting {
+  readonly contents: readonly VolumeSnapshotContent[];
+  readonly hook?: Hook;
+  readonly callsAtOnce?: number;
+  create(name: string): Promise<Answer>;
+}
+
+async function setUp({ contents, hook, callsAtOnce = 10, create }: Setting) {
+  const world = createVirtualWorld();
+  let isRunning = false;
+  const kube = createFakeKube((call, when) => (isRunning ? hook?.(call, when) : undefined));
+  for (const object of [aClass(), ...contents]) await kube.create(object.kind as never, object as never);
+  isRunning = true;
+  const told: string[] = [];
+  const createSnapshot = async ({ name }: { name: string }) => ({
+    snapshot: { sizeBytes: 1n, creationTime: { seconds: 1_750_000_000n, nanos: 0 }, ...(await create(name)) },
+  });
+  const sidecar = createCsiSnapshotter({
+    api: kube,
+    csi: { controller: { createSnapshot } } as unknown as CsiClient,
+    facts: { driver, canListSnapshots: true },
+    options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
+    world,
+    log: silent,
+    callsAtOnce,
+    backoff: { startMs: 1_000, maxMs: 300_000 },
+    poll: { startMs: 1_000, maxMs: 30_000 },
+    record: (about, { reason }) => void told.push(`${reason} of ${about.metadata.name}`),
+  });
+  const stop = new AbortController();
+  const running = Promise.all([sidecar.watch(stop.signal), sidecar.run(stop.signal)]);
+  running.catch(() => undefined);
+  const stored = (name: string) => kube.stored("VolumeSnapshotContent").find(({ metadata }) => metadata.name === name);
+  return { kube, world, told, stored, stop: () => stop.abort() };
+}
+
+const never = (): Promise<never> => new Promise(() => undefined);
+
+test("a driver that does not answer holds up its own calls and nothing else", async () => {
+  const asked: string[] = [];
+  const leaving = { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [finalizers.contentBound] };
+  const retained = aContent({
+    metadata: { name: "retained", ...leaving, annotations: { [annotations.beingDeleted]: "yes" } },
+    spec: { deletionPolicy: "Retain" },
+  });
+  const wrong = aContent({ metadata: { name: "wrong" }, spec: { volumeSnapshotClassName: "nobody-made-this" } });
+  const { world, told, stored, stop } = await setUp({
+    contents: [aContent({ metadata: { name: "slow" } }), retained, wrong],
+    callsAtOnce: 1,
+    create: (name) => {
+      asked.push(name);
+      return never();
+    },
+  });
+  await world.advance(1_000);
+  assert.deepEqual(asked, ["snapshot-uid-snap"]);
+  assert.equal(stored("retained"), undefined);
+  assert.deepEqual(told, ["SnapshotCreationFailed of wrong"]);
+  assert.match(stored("wrong")?.status?.error?.message ?? "", /"nobody-made-this" not found/);
+  stop();
+});
+
+test("readiness is asked for until it is there, though no event of what was written ever comes", async () => {
+  let times = 0;
+  const { kube, world, stored, stop } = await setUp({
+    contents: [aContent({ metadata: { name: "slow" } })],
+    hook: ({ verb }, when) => (verb === "watch" && when === "after" ? never() : undefined),
+    create: async () => {
+      times += 1;
+      return { snapshotId: "s-1", readyToUse: times === 20 };
+    },
+  });
+  // Twenty questions, half a minute apart at most; a backoff that grew to five minutes would take an hour and a half.
+  await world.advance(600_000);
+  assert.deepEqual([times, stored("slow")?.status?.readyToUse], [20, true]);
+  const writes = kube.calls.filter(({ verb }) => verb === "patch").length;
+  assert.ok(
+    writes <= 4,
+    `${writes} writes: mark, handle, readiness, mark off; a question that changes nothing writes nothing`,
+  );
+  stop();
+});
+
+test("one kind of trouble is one event and one status, however often it comes and whatever numbers its words hold", async () => {
+  let times = 0;
+  const { kube, world, told, stop } = await setUp({
+    contents: [aContent({ metadata: { name: "refused" } })],
+    create: async () => {
+      times += 1;
+      throw new Fault("FailedPrecondition", `no space left, request ${times}f3a-${times}`);
+    },
+  });
+  await world.advance(600_000);
+  assert.ok(times > 5, `asked ${times} times`);
+  assert.deepEqual(told, ["SnapshotCreationFailed of refused"]);
+  const statuses = kube.calls.filter(({ verb, body }) => verb === "patch" && JSON.stringify(body).includes('"status"'));
+  assert.equal(statuses.length, 1);
+  stop();
+});

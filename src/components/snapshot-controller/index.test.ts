@@ -1,0 +1,107 @@
+/** The whole controller on an API server in memory: what only shows when decisions, writes and watches play together. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aClaim, aClass, aSnapshot, aVolume, driver } from "../../../test/builders.ts";
+import { createFakeKube, type Hook } from "../../../test/fake-kube.ts";
+import { createVirtualWorld } from "../../../test/virtual-world.ts";
+import { draftOf } from "../../api/builders.ts";
+import { labels } from "../../api/names.ts";
+import { keyOf } from "../../api/types.ts";
+import { Fault } from "../../base/fault.ts";
+import { silent } from "../../base/log.ts";
+import { createSnapshotController } from "./index.ts";
+import { createNodeFinder } from "./nodes.ts";
+
+const claimRef = { namespace: "team", name: "data" };
+const volume = aVolume({ spec: { csi: { driver, volumeHandle: "vol-1" }, claimRef } });
+const hostname = "kubernetes.io/hostname";
+const onlyOnFar = {
+  required: { nodeSelectorTerms: [{ matchExpressions: [{ key: hostname, operator: "In", values: ["far"] }] }] },
+};
+const aNode = (name: string, nodeLabels: Record<string, string>) =>
+  draftOf("Node", { name, labels: nodeLabels }, {} as never);
+
+/** A cluster with a bound claim, a class and a snapshot of it, and a controller that takes snapshots node by node. */
+async function setUp({ hook, pv = volume }: { hook?: Hook; pv?: typeof volume } = {}) {
+  const world = createVirtualWorld();
+  let isRunning = false;
+  const kube = createFakeKube((call, when) => (isRunning ? hook?.(call, when) : undefined));
+  for (const object of [aClaim(), pv, aClass(), aSnapshot()]) await kube.create(object.kind as never, object as never);
+  isRunning = true;
+  const told: string[] = [];
+  const nodes = createNodeFinder(kube, { world, log: silent });
+  const controller = createSnapshotController({
+    api: kube,
+    world,
+    log: silent,
+    options: { preventVolumeModeConversion: true, placeOf: nodes.placeOf },
+    onPlacesChange: nodes.onChange,
+    workers: 4,
+    backoff: { startMs: 100, maxMs: 1_000 },
+    record: (about, { type, reason }) => void told.push(`${type} ${reason} of ${about.kind} ${keyOf(about)}`),
+  });
+  const stop = new AbortController();
+  const watching = [nodes.watch(stop.signal), controller.watch(stop.signal)];
+  await nodes.synced;
+  const running = Promise.all([...watching, controller.run(stop.signal)]);
+  await world.advance(10_000);
+  return {
+    kube,
+    world,
+    told,
+    errorOf: () => kube.stored("VolumeSnapshot")[0]?.status?.error?.message,
+    end: async () => {
+      stop.abort();
+      await world.run(running.catch(() => undefined));
+    },
+  };
+}
+
+/** Refuses the first calls that are meant, each with this fault. */
+function refusing(times: number, fault: Fault, isMeant: (call: Parameters<Hook>[0]) => boolean): Hook {
+  let left = times;
+  return (call, when) => {
+    if (when === "after" || !isMeant(call) || left === 0) return;
+    left -= 1;
+    throw fault;
+  };
+}
+
+test("a snapshot whose volume no node reaches says so, and is taken as soon as a node does", async () => {
+  const pv = { ...volume, spec: { ...volume.spec, nodeAffinity: onlyOnFar } } as typeof volume;
+  const { kube, world, told, errorOf, end } = await setUp({ pv });
+  assert.match(errorOf() ?? "", /no node matches spec\.nodeAffinity of volume pv-1/);
+  assert.deepEqual(told, ["Warning SnapshotContentCreationFailed of VolumeSnapshot team/monday"]);
+  await kube.create("Node", aNode("near", { [hostname]: "near" }));
+  await world.advance(1_000);
+  assert.deepEqual(kube.stored("VolumeSnapshotContent"), []);
+  await kube.create("Node", aNode("far-away", { [hostname]: "far" }));
+  await world.advance(1_000);
+  const [content] = kube.stored("VolumeSnapshotContent");
+  assert.equal(content?.metadata.labels?.[labels.managedBy], "far-away");
+  await end();
+});
+
+test("an event is told once, and of the snapshot it is about, however often the status could not be written before", async () => {
+  const away = new Fault("Internal", "the server broke down");
+  const { kube, world, told, errorOf, end } = await setUp({
+    pv: { ...volume, spec: { claimRef } },
+    hook: refusing(3, away, ({ verb, kind }) => verb === "patch" && kind === "VolumeSnapshot"),
+  });
+  assert.equal(kube.calls.filter(({ verb, kind }) => verb === "patch" && kind === "VolumeSnapshot").length, 4);
+  assert.match(errorOf() ?? "", /non-CSI/);
+  await world.advance(60_000);
+  assert.deepEqual(told, ["Warning SnapshotContentCreationFailed of VolumeSnapshot team/monday"]);
+  await end();
+});
+
+test("a write that came too late is repeated, and its user hears nothing of it", async () => {
+  const conflict = new Fault("Conflict", "the object has been modified");
+  const { kube, told, errorOf, end } = await setUp({
+    hook: refusing(6, conflict, ({ verb }) => verb === "patch" || verb === "replace" || verb === "create"),
+  });
+  assert.equal(kube.stored("VolumeSnapshotContent").length, 1);
+  assert.equal(errorOf(), undefined);
+  assert.deepEqual(told, ["Normal CreatingSnapshot of VolumeSnapshot team/monday"]);
+  await end();
+});
