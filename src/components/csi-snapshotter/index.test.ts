@@ -18,9 +18,10 @@ interface Setting {
   readonly hook?: Hook;
   readonly callsAtOnce?: number;
   create(name: string): Promise<Answer>;
+  remove?(handle: string): Promise<void>;
 }
 
-async function setUp({ contents, hook, callsAtOnce = 10, create }: Setting) {
+async function setUp({ contents, hook, callsAtOnce = 10, create, remove }: Setting) {
   const world = createVirtualWorld();
   let isRunning = false;
   const kube = createFakeKube((call, when) => (isRunning ? hook?.(call, when) : undefined));
@@ -30,9 +31,10 @@ async function setUp({ contents, hook, callsAtOnce = 10, create }: Setting) {
   const createSnapshot = async ({ name }: { name: string }) => ({
     snapshot: { sizeBytes: 1n, creationTime: { seconds: 1_750_000_000n, nanos: 0 }, ...(await create(name)) },
   });
+  const deleteSnapshot = async ({ snapshotId }: { snapshotId: string }) => void (await remove?.(snapshotId));
   const sidecar = createCsiSnapshotter({
     api: kube,
-    csi: { controller: { createSnapshot } } as unknown as CsiClient,
+    csi: { controller: { createSnapshot, deleteSnapshot } } as unknown as CsiClient,
     facts: { driver, canListSnapshots: true },
     options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
     world,
@@ -49,6 +51,8 @@ async function setUp({ contents, hook, callsAtOnce = 10, create }: Setting) {
   return { kube, world, told, stored, stop: () => stop.abort() };
 }
 
+/** No watch tells anything: of its own writes the sidecar knows by their answers. */
+const withoutEvents: Hook = ({ verb }, when) => (verb === "watch" && when === "after" ? never() : undefined);
 const never = (): Promise<never> => new Promise(() => undefined);
 
 test("a driver that does not answer holds up its own calls and nothing else", async () => {
@@ -79,7 +83,7 @@ test("readiness is asked for until it is there, though no event of what was writ
   let times = 0;
   const { kube, world, stored, stop } = await setUp({
     contents: [aContent({ metadata: { name: "slow" } })],
-    hook: ({ verb }, when) => (verb === "watch" && when === "after" ? never() : undefined),
+    hook: withoutEvents,
     create: async () => {
       times += 1;
       return { snapshotId: "s-1", readyToUse: times === 20 };
@@ -110,5 +114,34 @@ test("one kind of trouble is one event and one status, however often it comes an
   assert.deepEqual(told, ["SnapshotCreationFailed of refused"]);
   const statuses = kube.calls.filter(({ verb, body }) => verb === "patch" && JSON.stringify(body).includes('"status"'));
   assert.equal(statuses.length, 1);
+  stop();
+});
+
+test("a snapshot deleted while its cut was under way is deleted at the driver right after the answer, though no event comes", async () => {
+  const marks = { [annotations.beingCreated]: "yes", [annotations.beingDeleted]: "yes" };
+  const leaving = { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [finalizers.contentBound] };
+  const removed: string[] = [];
+  const { world, stored, stop } = await setUp({
+    contents: [aContent({ metadata: { name: "unwanted", ...leaving, annotations: marks } })],
+    hook: withoutEvents,
+    create: async () => ({ snapshotId: "s-1", readyToUse: true }),
+    remove: async (handle) => void removed.push(handle),
+  });
+  await world.advance(1_000);
+  assert.deepEqual([removed, stored("unwanted")], [["s-1"], undefined]);
+  stop();
+});
+
+test("a class that was missing is all that was missing: its content is cut at once when it comes", async () => {
+  const { kube, world, stored, stop } = await setUp({
+    contents: [aContent({ metadata: { name: "early" }, spec: { volumeSnapshotClassName: "late" } })],
+    create: async () => ({ snapshotId: "s-1", readyToUse: true }),
+  });
+  await world.advance(3_600_000);
+  assert.match(stored("early")?.status?.error?.message ?? "", /"late" not found/);
+  const { metadata, ...late } = aClass();
+  await kube.create("VolumeSnapshotClass", { ...late, metadata: { ...metadata, name: "late" } });
+  await world.advance(100);
+  assert.equal(stored("early")?.status?.readyToUse, true);
   stop();
 });

@@ -5,7 +5,7 @@ import { aClaim, aClass, aSnapshot, aVolume, driver } from "../../../test/builde
 import { createFakeKube, type Hook } from "../../../test/fake-kube.ts";
 import { createVirtualWorld } from "../../../test/virtual-world.ts";
 import { draftOf } from "../../api/builders.ts";
-import { labels } from "../../api/names.ts";
+import { annotations, labels } from "../../api/names.ts";
 import { keyOf } from "../../api/types.ts";
 import { Fault } from "../../base/fault.ts";
 import { silent } from "../../base/log.ts";
@@ -21,12 +21,19 @@ const onlyOnFar = {
 const aNode = (name: string, nodeLabels: Record<string, string>) =>
   draftOf("Node", { name, labels: nodeLabels }, {} as never);
 
+interface Setting {
+  readonly hook?: Hook;
+  readonly pv?: typeof volume;
+  readonly policy?: "Delete" | "Retain";
+}
+
 /** A cluster with a bound claim, a class and a snapshot of it, and a controller that takes snapshots node by node. */
-async function setUp({ hook, pv = volume }: { hook?: Hook; pv?: typeof volume } = {}) {
+async function setUp({ hook, pv = volume, policy = "Delete" }: Setting = {}) {
   const world = createVirtualWorld();
   let isRunning = false;
   const kube = createFakeKube((call, when) => (isRunning ? hook?.(call, when) : undefined));
-  for (const object of [aClaim(), pv, aClass(), aSnapshot()]) await kube.create(object.kind as never, object as never);
+  for (const object of [aClaim(), pv, aClass({ deletionPolicy: policy }), aSnapshot()])
+    await kube.create(object.kind as never, object as never);
   isRunning = true;
   const told: string[] = [];
   const nodes = createNodeFinder(kube, { world, log: silent });
@@ -57,6 +64,8 @@ async function setUp({ hook, pv = volume }: { hook?: Hook; pv?: typeof volume } 
   };
 }
 
+const brokenDown = new Fault("Internal", "the server broke down");
+
 /** Refuses the first calls that are meant, each with this fault. */
 function refusing(times: number, fault: Fault, isMeant: (call: Parameters<Hook>[0]) => boolean): Hook {
   let left = times;
@@ -83,10 +92,9 @@ test("a snapshot whose volume no node reaches says so, and is taken as soon as a
 });
 
 test("an event is told once, and of the snapshot it is about, however often the status could not be written before", async () => {
-  const away = new Fault("Internal", "the server broke down");
   const { kube, world, told, errorOf, end } = await setUp({
     pv: { ...volume, spec: { claimRef } },
-    hook: refusing(3, away, ({ verb, kind }) => verb === "patch" && kind === "VolumeSnapshot"),
+    hook: refusing(3, brokenDown, ({ verb, kind }) => verb === "patch" && kind === "VolumeSnapshot"),
   });
   assert.equal(kube.calls.filter(({ verb, kind }) => verb === "patch" && kind === "VolumeSnapshot").length, 4);
   assert.match(errorOf() ?? "", /non-CSI/);
@@ -103,5 +111,18 @@ test("a write that came too late is repeated, and its user hears nothing of it",
   assert.equal(kube.stored("VolumeSnapshotContent").length, 1);
   assert.equal(errorOf(), undefined);
   assert.deepEqual(told, ["Normal CreatingSnapshot of VolumeSnapshot team/monday"]);
+  await end();
+});
+
+test("a retained content whose mark could not be written is marked in the end, before its snapshot goes", async () => {
+  const isMark = ({ verb, kind }: { verb: string; kind: string }) =>
+    verb === "patch" && kind === "VolumeSnapshotContent";
+  const { kube, world, end } = await setUp({ policy: "Retain", hook: refusing(3, brokenDown, isMark) });
+  await kube.delete({ kind: "VolumeSnapshot", namespace: "team", name: "monday" });
+  await world.advance(60_000);
+  const [content] = kube.stored("VolumeSnapshotContent");
+  assert.deepEqual([kube.calls.filter(isMark).length, kube.stored("VolumeSnapshot").length], [4, 0]);
+  assert.equal(content?.metadata.annotations?.[annotations.beingDeleted], "yes");
+  assert.equal(content?.metadata.deletionTimestamp, undefined);
   await end();
 });

@@ -1,7 +1,7 @@
 /**
  * Operations measured by what changes in the caches, so that measuring cannot get in the way of the work: an operation begins when
- * a snapshot is first seen to want it and ends when the snapshot shows that it is done. What began before this process did is not
- * measured, because its beginning is not known.
+ * a snapshot is first seen to want it and ends when the snapshot shows that it is done. What was done before this process started is
+ * not measured; what was wanted before is measured from when this process first saw it.
  */
 import type { VolumeSnapshot } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
