@@ -73,6 +73,7 @@ const mark = { kind: "patch" } as ClusterAction;
 function setUp({ secretFound = true, leading = true, isAway = false, entries = [{}] as readonly object[] } = {}) {
   const asked: string[] = [];
   const failures: string[] = [];
+  const requests: object[] = [];
   const world = createVirtualWorld();
   const slots = createSlots(world, { backoff, poll });
   const api = {
@@ -90,15 +91,18 @@ function setUp({ secretFound = true, leading = true, isAway = false, entries = [
   };
   const csi = {
     controller: {
-      createSnapshot: async ({ name, secrets }: { name: string; secrets: object }) => {
+      createSnapshot: async ({ name, secrets, ...rest }: { name: string; secrets: object }) => {
         asked.push(`create ${name} with ${JSON.stringify(secrets)}`);
+        requests.push({ name, secrets, ...rest });
         if (isAway) throw new Fault("Unavailable", "away");
         return { snapshot };
       },
-      deleteSnapshot: async () => {
+      deleteSnapshot: async (request: object) => {
+        requests.push(request);
         throw new Fault("FailedPrecondition", "in use");
       },
-      listSnapshots: async ({ snapshotId }: { snapshotId: string }) => {
+      listSnapshots: async ({ snapshotId, ...rest }: { snapshotId: string }) => {
+        requests.push({ snapshotId, ...rest });
         asked.push(`list ${snapshotId}`);
         return { entries: entries.map((change) => ({ snapshot: { ...snapshot, ...change } })) };
       },
@@ -119,7 +123,7 @@ function setUp({ secretFound = true, leading = true, isAway = false, entries = [
   });
   const act = (call: CsiCall, intent: readonly ClusterAction[] = []) =>
     hand({ kind: "csi", about, call, intent }, new AbortController().signal);
-  return { asked, failures, act, reply: () => slots.get(about.metadata.uid)?.reply };
+  return { asked, requests, failures, act, reply: () => slots.get(about.metadata.uid)?.reply };
 }
 
 test("the secret is read first, the intent written next, and only then the driver is asked", async () => {
@@ -127,6 +131,19 @@ test("the secret is read first, the intent written next, and only then the drive
   await act(create, [mark]);
   assert.deepEqual(asked, ["read Secret vault/key", "mark", 'create snapshot-u with {"token":"päss"}', "wake"]);
   assert.equal(reply()?.kind, "taken");
+});
+
+test("the driver is told all it needs: to cut the volume, name, parameters and secret; to delete and to list the handle and the secret", async () => {
+  const { act, requests } = setUp();
+  await act({ ...create, parameters: { tier: "gold" } });
+  await act({ method: "delete", handle: "s", secret });
+  await act({ method: "list", handle: "s", secret });
+  const secrets = { token: "päss" };
+  assert.deepEqual(requests, [
+    { name: "snapshot-u", sourceVolumeId: "v", parameters: { tier: "gold" }, secrets },
+    { snapshotId: "s", secrets },
+    { snapshotId: "s", secrets },
+  ]);
 });
 
 test("a secret that cannot be read leaves no mark and asks nothing, and the reply says what is missing", async () => {

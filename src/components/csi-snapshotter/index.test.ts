@@ -17,11 +17,12 @@ interface Setting {
   readonly contents: readonly VolumeSnapshotContent[];
   readonly hook?: Hook;
   readonly callsAtOnce?: number;
+  readonly labelSelector?: string;
   create(name: string): Promise<Answer>;
   remove?(handle: string): Promise<void>;
 }
 
-async function setUp({ contents, hook, callsAtOnce = 10, create, remove }: Setting) {
+async function setUp({ contents, hook, callsAtOnce = 10, labelSelector, create, remove }: Setting) {
   const world = createVirtualWorld();
   let isRunning = false;
   const kube = createFakeKube((call, when) => (isRunning ? hook?.(call, when) : undefined));
@@ -40,6 +41,7 @@ async function setUp({ contents, hook, callsAtOnce = 10, create, remove }: Setti
     world,
     log: silent,
     callsAtOnce,
+    labelSelector,
     backoff: { startMs: 1_000, maxMs: 300_000 },
     poll: { startMs: 1_000, maxMs: 30_000 },
     record: (about, { reason }) => void told.push(`${reason} of ${about.metadata.name}`),
@@ -64,7 +66,7 @@ test("a driver that does not answer holds up its own calls and nothing else", as
   });
   const wrong = aContent({ metadata: { name: "wrong" }, spec: { volumeSnapshotClassName: "nobody-made-this" } });
   const { world, told, stored, stop } = await setUp({
-    contents: [aContent({ metadata: { name: "slow" } }), retained, wrong],
+    contents: [aContent({ metadata: { name: "slow" } }), aContent({ metadata: { name: "next" } }), retained, wrong],
     callsAtOnce: 1,
     create: (name) => {
       asked.push(name);
@@ -143,5 +145,19 @@ test("a class that was missing is all that was missing: its content is cut at on
   await kube.create("VolumeSnapshotClass", { ...late, metadata: { ...metadata, name: "late" } });
   await world.advance(100);
   assert.equal(stored("early")?.status?.readyToUse, true);
+  stop();
+});
+
+test("where snapshots are taken node by node, only the contents of this node are looked at, and all classes", async () => {
+  const labelSelector = "snapshot.storage.kubernetes.io/managed-by=near";
+  const { kube, world, stop } = await setUp({ contents: [], labelSelector, create: never });
+  await world.advance(1_000);
+  const scopes = kube.calls
+    .filter(({ verb }) => verb === "watch")
+    .map(({ kind, body }) => [kind, (body as { labelSelector?: string }).labelSelector]);
+  assert.deepEqual(Object.fromEntries(scopes), {
+    VolumeSnapshotContent: labelSelector,
+    VolumeSnapshotClass: undefined,
+  });
   stop();
 });

@@ -138,6 +138,18 @@ const cases: readonly { given: string; view: ContentView; phase: string; expect:
     expect: ["event SnapshotCreationFailed"],
   },
   {
+    given: "a call that was given up",
+    view: aView({ content: aContent({ metadata: marked }), reply: failure("Cancelled") }),
+    phase: "uncut",
+    expect: ["event SnapshotCreationFailed"],
+  },
+  {
+    given: "an answer that was lost",
+    view: aView({ content: aContent({ metadata: marked }), reply: failure("Lost") }),
+    phase: "uncut",
+    expect: ["event SnapshotCreationFailed"],
+  },
+  {
     given: "a driver out of reach",
     view: aView({ content: aContent({ metadata: marked }), reply: failure("Unavailable") }),
     phase: "uncut",
@@ -329,6 +341,33 @@ test("the mark and a missing finalizer are one patch, written before the call", 
       },
     ],
   );
+});
+
+test("the mark on a content that is on its way out brings no finalizer, which the server would refuse", () => {
+  const content = aContent({ metadata: { deletionTimestamp, finalizers: ["x/theirs"] } });
+  const [action] = planContent(aView({ content })).actions;
+  const [write] = action?.kind === "csi" ? action.intent : [];
+  assert.deepEqual(write?.kind === "patch" && write.patch.body, {
+    metadata: { resourceVersion: "1", annotations: { [annotations.beingCreated]: "yes" } },
+  });
+});
+
+const statusOf = (view: Partial<ContentView>): unknown => {
+  const [write] = planContent(aView(view)).actions;
+  return write?.kind === "patch" ? (write.patch.body as { status?: unknown }).status : write;
+};
+
+test("a success takes the error of an earlier attempt away", () => {
+  const failedBefore = { readyToUse: false, error: { message: "no space" } };
+  const content = aContent({ metadata: marked, status: failedBefore });
+  const { error, readyToUse } = statusOf({ content, reply: takenHere }) as { error: unknown; readyToUse: unknown };
+  assert.deepEqual({ error, readyToUse }, { error: null, readyToUse: true });
+});
+
+test("trouble with the deletion of a ready snapshot leaves it ready, for it can still be read", () => {
+  const content = aContent({ metadata: going, status: ready });
+  const status = statusOf({ content, reply: failure("FailedPrecondition") }) as object;
+  assert.deepEqual(Object.keys(status), ["error"]);
 });
 
 test("handle and creation time are written once, digit for digit", () => {

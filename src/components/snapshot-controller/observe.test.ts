@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aClaim, aClass, aContent, aSnapshot } from "../../../test/builders.ts";
+import { aClaim, aClass, aContent, aSnapshot, aVolume } from "../../../test/builders.ts";
 import { annotations } from "../../api/names.ts";
 import { keyOf } from "../../api/types.ts";
 import { createStores } from "../../kube/stores.ts";
@@ -100,4 +100,27 @@ for (const { given, content: parts, expect } of cuts)
     assert.deepEqual(contentWakes.VolumeSnapshotClass?.(snapshotClass, stores), expect ? [keyOf(content)] : []);
     stores.VolumeSnapshotClass.see(snapshotClass);
     assert.equal(lacksClass(), false);
+  });
+
+const annotated = (value: string) => ({ [annotations.defaultClass]: value });
+const candidates: readonly { given: string; change: Parameters<typeof aClass>[0]; counts: boolean }[] = [
+  { given: "annotated as the default, of the volume's driver", change: {}, counts: true },
+  { given: "of another driver", change: { driver: "tape" }, counts: false },
+  {
+    given: "annotated with another word than true",
+    change: { metadata: { annotations: annotated("True") } },
+    counts: false,
+  },
+  { given: "not annotated", change: { metadata: {} }, counts: false },
+];
+for (const { given, change, counts } of candidates)
+  test(`a class ${given} ${counts ? "counts" : "does not count"} as a default`, () => {
+    const stores = createStores(storeTable);
+    stores.VolumeSnapshotClass.see(aClass({ metadata: { annotations: annotated("true") }, ...change }));
+    stores.PersistentVolumeClaim.see(aClaim());
+    stores.PersistentVolume.see(aVolume());
+    const snapshot = aSnapshot({ spec: { source: { persistentVolumeClaimName: "data" } } });
+    stores.VolumeSnapshot.see(snapshot);
+    const view = observeSnapshot(stores, options, keyOf(snapshot), { nowMs: 0, standstillMs: 0 });
+    assert.equal(view?.defaultClasses.length, counts ? 1 : 0);
   });

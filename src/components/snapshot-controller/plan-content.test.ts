@@ -26,6 +26,17 @@ const cases: readonly { given: string; view: Partial<ContentView>; expect: reado
     expect: ["patch VolumeSnapshotContent"],
   },
   {
+    given: "a content that waits for its first snapshot",
+    view: {
+      content: aContent({
+        metadata: { finalizers: [] },
+        spec: { source: { snapshotHandle: "s-9" }, volumeSnapshotRef: { namespace: "team", name: "monday" } },
+      }),
+      snapshot: aSnapshot(),
+    },
+    expect: [],
+  },
+  {
     given: "a content deleted while its snapshot lives",
     view: { content: aContent({ metadata: going }), snapshot: aSnapshot() },
     expect: [],

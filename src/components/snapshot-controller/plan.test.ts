@@ -340,6 +340,12 @@ const wrongs: readonly { given: string; view: Partial<SnapshotView>; reason: str
     says: /not bound to a volume/,
   },
   {
+    given: "a claim that names its volume and is not bound yet",
+    view: { claim: aClaim({ status: { phase: "Pending" } }) },
+    reason: "SnapshotContentCreationFailed",
+    says: /claim team\/data is not bound to a volume \(it is Pending\)/,
+  },
+  {
     given: "a claim on its way out",
     view: { claim: aClaim({ metadata: { deletionTimestamp } }) },
     reason: "SnapshotContentCreationFailed",
@@ -360,6 +366,32 @@ const wrongs: readonly { given: string; view: Partial<SnapshotView>; reason: str
     },
     reason: "SnapshotContentCreationFailed",
     says: /does not point back/,
+  },
+  {
+    given: "a volume that names another claim",
+    view: {
+      volume: aVolume({
+        spec: {
+          csi: { driver: "disk.example.com", volumeHandle: "v" },
+          claimRef: { namespace: "team", name: "other" },
+        },
+      }),
+    },
+    reason: "SnapshotContentCreationFailed",
+    says: /does not point back at the claim \(spec\.claimRef names team\/other\)/,
+  },
+  {
+    given: "a class whose secret cannot be worked out",
+    view: {
+      snapshotClass: aClass({
+        parameters: {
+          "csi.storage.k8s.io/snapshotter-secret-name": "${pvc.name}",
+          "csi.storage.k8s.io/snapshotter-secret-namespace": "vault",
+        },
+      }),
+    },
+    reason: "SnapshotContentCreationFailed",
+    says: /"\$\{pvc\.name\}" has invalid tokens: "pvc\.name" \(class fast\)/,
   },
   {
     given: "a class of another driver",

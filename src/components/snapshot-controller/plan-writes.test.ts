@@ -1,0 +1,106 @@
+/** What exactly is written of a snapshot and its content: who else has written there must not lose it, and facts stay facts. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aClaim, aClass, aContent, aSnapshot } from "../../../test/builders.ts";
+import { aSnapshotView } from "../../../test/views.ts";
+import { annotations, finalizers } from "../../api/names.ts";
+import type { ClusterAction } from "../../api/plan.ts";
+import type { SnapshotView } from "./observe.ts";
+import { planSnapshot } from "./plan.ts";
+
+const both = [finalizers.snapshotAsSource, finalizers.snapshotBound];
+const deletionTimestamp = "2026-01-01T01:00:00Z";
+const protectedClaim = aClaim({ metadata: { finalizers: [finalizers.claimAsSource] } });
+const aView = (change: Partial<SnapshotView>): SnapshotView => aSnapshotView({ claim: protectedClaim, ...change });
+
+const bodyOf = (action: ClusterAction | undefined): unknown =>
+  action?.kind === "patch" ? action.patch.body : `no patch but ${action?.kind ?? "nothing"}`;
+
+const policies: readonly { policy: "Delete" | "Retain"; expect: readonly string[] }[] = [
+  { policy: "Delete", expect: both },
+  { policy: "Retain", expect: [finalizers.snapshotAsSource] },
+];
+for (const { policy, expect } of policies)
+  test(`with ${policy} a snapshot gets ${expect.length === 1 ? "one finalizer" : "both finalizers"}, beside those of others, in one patch`, () => {
+    const snapshot = aSnapshot({ metadata: { finalizers: ["x/theirs"] } });
+    const [write] = planSnapshot(aView({ snapshot, snapshotClass: aClass({ deletionPolicy: policy }) })).actions;
+    assert.deepEqual(bodyOf(write), { metadata: { resourceVersion: "1", finalizers: ["x/theirs", ...expect] } });
+  });
+
+test("a snapshot on its way out loses our finalizers in one patch, and keeps those of others", () => {
+  const metadata = { deletionTimestamp, finalizers: ["x/theirs", ...both, finalizers.snapshotRestoring] };
+  const { actions } = planSnapshot(aView({ snapshot: aSnapshot({ metadata }) }));
+  assert.deepEqual(bodyOf(actions.at(-1)), {
+    metadata: { resourceVersion: "1", finalizers: ["x/theirs", finalizers.snapshotRestoring] },
+  });
+});
+
+test("the mark of a content to be deleted is written beside what others have noted there", () => {
+  const snapshot = aSnapshot({ metadata: { deletionTimestamp, finalizers: both } });
+  const content = aContent({ metadata: { annotations: { theirs: "kept" } } });
+  const [mark] = planSnapshot(aView({ snapshot, content })).actions;
+  assert.deepEqual(bodyOf(mark), {
+    metadata: { resourceVersion: "1", annotations: { [annotations.beingDeleted]: "yes" } },
+  });
+});
+
+const adopted = { source: { snapshotHandle: "s-9" }, volumeSnapshotRef: { namespace: "team", name: "monday" } };
+const adopting = (volumeSnapshotClassName: string) =>
+  aSnapshot({
+    metadata: { finalizers: both },
+    spec: { source: { volumeSnapshotContentName: "old" }, volumeSnapshotClassName },
+  });
+
+test("a pre-provisioned content on its way out learns its snapshot, and takes no new finalizer, which the server would refuse", () => {
+  const content = aContent({ metadata: { name: "old", deletionTimestamp, finalizers: ["x/theirs"] }, spec: adopted });
+  const [bind] = planSnapshot(aView({ snapshot: adopting("fast"), content })).actions;
+  assert.deepEqual(bodyOf(bind), {
+    metadata: { resourceVersion: "1" },
+    spec: { volumeSnapshotRef: { uid: "uid-snap" } },
+  });
+});
+
+test("a pre-provisioned content keeps the class that it names itself", () => {
+  const content = aContent({ metadata: { name: "old" }, spec: { ...adopted, volumeSnapshotClassName: "its-own" } });
+  const [bind] = planSnapshot(aView({ snapshot: adopting("another"), content })).actions;
+  assert.deepEqual((bodyOf(bind) as { spec: unknown }).spec, { volumeSnapshotRef: { uid: "uid-snap" } });
+});
+
+const said = { snapshotHandle: "s-1", creationTime: 1_767_225_999_000_000_000n, restoreSize: 2_147_483_648n };
+const statusOf = (
+  status: NonNullable<SnapshotView["snapshot"]["status"]>,
+  content: SnapshotView["content"],
+): unknown => {
+  const snapshot = aSnapshot({ metadata: { finalizers: both }, status });
+  const [write] = planSnapshot(aView({ snapshot, content })).actions;
+  return write === undefined ? "nothing" : (bodyOf(write) as { status: unknown }).status;
+};
+const told = { boundVolumeSnapshotContentName: "snapcontent-uid-snap", readyToUse: false };
+
+test("the time and size of a snapshot that were told once stay, whatever its content says later", () =>
+  assert.deepEqual(
+    statusOf(
+      { ...told, creationTime: "2026-01-01T00:00:01Z", restoreSize: "1Gi" },
+      aContent({ status: { ...said, readyToUse: true } }),
+    ),
+    { readyToUse: true },
+  ));
+
+test("a size of zero is no size: it is told when it is known", () =>
+  assert.deepEqual(
+    statusOf(
+      { ...told, creationTime: "2026-01-01T00:00:01Z", restoreSize: "0" },
+      aContent({ status: { ...said, readyToUse: false } }),
+    ),
+    { restoreSize: "2Gi" },
+  ));
+
+test("a content that says it is ready and names no handle makes no snapshot ready", () =>
+  assert.equal(statusOf(told, aContent({ status: { readyToUse: true } })), "nothing"));
+
+test("a snapshot that was reported lost stays lost, and nothing is cut for it", () => {
+  const error = { message: "VolumeSnapshotContent is missing: snapcontent-uid-snap was removed", time: "then" };
+  const reported = aSnapshot({ metadata: { finalizers: both }, status: { readyToUse: false, error } });
+  const { actions } = planSnapshot(aView({ snapshot: reported }));
+  assert.ok(!actions.some(({ kind }) => kind === "create"));
+});
