@@ -1,13 +1,14 @@
 /** One request on one connection. */
-import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import type { Fault } from "../base/fault.ts";
 import type { HttpResponse } from "../base/http.ts";
 import type { Outgoing } from "./call.ts";
+import type { Connection, ExchangeReader } from "./connection.ts";
 import { cancelledBy } from "./guard.ts";
-import type { Target } from "./target.ts";
-import { streamedBody, wholeBody } from "./transport-body.ts";
+import { requestHead } from "./request-head.ts";
+import type { Credential, Target } from "./target.ts";
+import { type Receiver, streamedAnswer, wholeAnswer } from "./transport-body.ts";
 import { faultOfFailure, type Reach } from "./transport-fault.ts";
-import type { Pool } from "./transport-pool.ts";
+import type { Pool, Use } from "./transport-pool.ts";
 import { isUrgent } from "./urgent.ts";
 
 /** Asked when the connection is there, just before the first byte: a reason not to send, if there is one. */
@@ -24,70 +25,84 @@ export type Outcome =
   | { readonly kind: "answer"; readonly response: HttpResponse }
   | { readonly kind: "failure"; readonly reason: unknown; readonly reached: Reach; readonly onReusedSocket: boolean };
 
-export const attempt = (wire: Wire, request: Outgoing, identity: OutgoingHttpHeaders): Promise<Outcome> =>
+export const attempt = (wire: Wire, request: Outgoing, identity: Credential["headers"]): Promise<Outcome> =>
   new Promise((resolve) => {
-    const { signal, body } = request;
+    const { method, signal, body } = request;
     if (signal?.aborted) return resolve(failure(cancelledBy(signal.reason), "unsent"));
-    const call = wire.pool.open(
-      {
-        method: request.method,
-        path: `${prefixOf(wire.target.server)}${request.path}`,
-        headers: { ...request.headers, ...identity, ...lengthOf(body) },
-      },
-      request.stream === true ? "stream" : isUrgent(request.path) ? "urgent" : "request",
-    );
+    const head = requestHead(wire.target.server, request, identity);
     let reached: Reach = "unsent";
     let isReused = false;
-    const cancel = (): void => void call.destroy(cancelledBy(signal?.reason));
-    const fail = (reason: unknown): void => resolve(failure(reason, reached, isReused));
+    let giveUp: (fault: Fault) => void;
+    const cancel = (): void => giveUp(cancelledBy(signal?.reason));
+    const release = (): void => signal?.removeEventListener("abort", cancel);
+    const receiver: Receiver = {
+      answer: (response) => resolve({ kind: "answer", response }),
+      fail: (reason) => {
+        release();
+        resolve(failure(reason, reached, isReused));
+      },
+    };
+    const send = (connection: Connection): void => {
+      // A connection may be long in coming, and this process stopped meanwhile: what is not sent yet may have become wrong.
+      const refused = wire.refusal?.(request);
+      if (refused !== undefined) {
+        connection.destroy();
+        receiver.fail(refused);
+        return;
+      }
+      giveUp = (fault) => connection.destroy(fault);
+      reached = "sent";
+      const reader = readerOf(wire, request, connection, receiver);
+      connection.send(method, head, body, {
+        ...reader,
+        head: (answer) => {
+          isReused = false; // An answer has begun: what happens from now on is not for the age of the connection.
+          reader.head(answer);
+        },
+        end: (isReusable) => {
+          release();
+          reader.end(isReusable);
+        },
+      });
+    };
 
     signal?.addEventListener("abort", cancel, { once: true });
-    call.once("close", () => signal?.removeEventListener("abort", cancel));
-    // A connection may be long in coming, and this process stopped meanwhile: what is not sent yet may have become wrong.
-    const send = (): void => {
-      const refused = wire.refusal?.(request);
-      if (refused !== undefined) return void call.destroy(refused);
-      reached = "sent";
-      call.end(body);
+    giveUp = (fault) => {
+      leave();
+      receiver.fail(fault);
     };
-    call.once("socket", (socket) => {
-      isReused = wire.pool.isUsed(socket);
-      // Between the end of an answer and the next request nobody listens, and a call given up just then would end the process.
-      if (!isReused) socket.on("error", () => undefined);
-      if (isReused) send();
-      else socket.once("encrypted" in socket ? "secureConnect" : "connect", send);
-    });
-    call.on("error", fail);
-    call.once("response", (message) => {
-      // Remembered by the stream for its reader; without a listener it would be lost, or end the process.
-      message.on("error", () => undefined);
-      const answer = (content: HttpResponse["body"]): void =>
-        resolve({ kind: "answer", response: responseOf(message, content) });
-      if (request.stream === true && isSuccess(message))
-        answer(streamedBody(message, (reason) => faultOfFailure(reason, wire.target, "sent")));
-      else wholeBody(message, wire.responseBytesMax).then(answer, (reason) => resolve(failure(reason, "sent")));
+    const leave = wire.pool.take(useOf(request), {
+      ready: (connection, reused) => {
+        isReused = reused;
+        send(connection);
+      },
+      fail: receiver.fail,
     });
   });
+
+const useOf = ({ stream, path }: Outgoing): Use => (stream === true ? "stream" : isUrgent(path) ? "urgent" : "request");
+
+/** Only a success goes on and on; an error answer is short, and read whole. */
+function readerOf(wire: Wire, { stream }: Outgoing, connection: Connection, receiver: Receiver): ExchangeReader {
+  let reader = wholeAnswer(wire.responseBytesMax, receiver);
+  if (stream !== true) return reader;
+  return {
+    head: (head) => {
+      if (head.status < 300)
+        reader = streamedAnswer(connection, receiver, (reason) => faultOfFailure(reason, wire.target, "sent"));
+      reader.head(head);
+    },
+    data: (bytes) => reader.data(bytes),
+    end: (isReusable) => reader.end(isReusable),
+    fail: (reason) => reader.fail(reason),
+  };
+}
 
 const failure = (reason: unknown, reached: Reach, onReusedSocket = false): Outcome => ({
   kind: "failure",
   reason,
   reached,
   onReusedSocket,
-});
-
-const prefixOf = ({ pathname }: URL): string => pathname.replace(/\/$/, "");
-
-const lengthOf = (body: Outgoing["body"]): OutgoingHttpHeaders =>
-  body === undefined ? {} : { "content-length": Buffer.byteLength(body) };
-
-const isSuccess = ({ statusCode = 0 }: IncomingMessage): boolean => statusCode < 300;
-
-const responseOf = (message: IncomingMessage, body: HttpResponse["body"]): HttpResponse => ({
-  status: message.statusCode ?? 0,
-  // Only Set-Cookie would be a list, and no API server sends it.
-  headers: message.headers as Record<string, string>,
-  body,
 });
 
 /**

@@ -198,6 +198,7 @@ test("no more connections are opened than the limit, and an idle one closes", as
   await between(
     (_request, response) => setImmediate(() => response.end("ok")),
     async (send, served) => {
+      served.server.keepAliveTimeout = 0; // Or the server would do what the client should.
       await Promise.all(Array.from({ length: 100 }, () => send()));
       assert.ok(served.accepted <= 32, String(served.accepted));
       assert.ok(served.accepted > 1);

@@ -2,7 +2,6 @@
  * The wire to one API server: HTTP/1.1 over kept-alive connections, TLS as the target says, credentials as they are now.
  * It keeps no deadlines: the caller's signal does.
  */
-import type { OutgoingHttpHeaders } from "node:http";
 import type { Handler, HttpResponse } from "../base/http.ts";
 import { limits } from "../base/limits.ts";
 import type { Outgoing } from "./call.ts";
@@ -41,13 +40,12 @@ export function createTransport(target: Target, options: TransportOptions = {}):
 
   const exchange = async (request: Outgoing, credential: Credential): Promise<HttpResponse> => {
     const wire: Wire = { target, pool: await poolFor(credential), responseBytesMax, refusal: options.refusal };
-    const identity = credential.headers as OutgoingHttpHeaders;
-    const first = await attempt(wire, request, identity);
+    const first = await attempt(wire, request, credential.headers);
     if (first.kind === "answer") return first.response;
     if (!mayReplay(request, first)) throw faultOfFailure(first.reason, target, first.reached);
     // The other idle connections are as old and most likely dead too: the second attempt gets a new one.
     wire.pool.dropIdle();
-    const second = await attempt(wire, request, identity);
+    const second = await attempt(wire, request, credential.headers);
     if (second.kind === "answer") return second.response;
     throw faultOfFailure(second.reason, target, second.reached);
   };
