@@ -70,7 +70,7 @@ export function ourClient({ url, caFile }: Served): Measured {
     fill: async (objects) => {
       const listed = await client.list("VolumeSnapshotContent", { fieldSelector: selectorFor(objects) });
       store.take({ kind: "all", ...listed });
-      return store.size;
+      return store.size();
     },
     close,
   };

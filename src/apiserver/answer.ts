@@ -1,13 +1,13 @@
 /** Answers: objects, lists, tables and refusals as HTTP responses. */
 
+import { keyIn } from "../base/brand.ts";
 import { Fault, faults } from "../base/fault.ts";
 import type { HttpResponse } from "../base/http.ts";
 import { type JsonObject, type JsonValue, print } from "../base/json.ts";
-import type { ApiObject, Column, Resource } from "./contracts.ts";
+import type { ApiObject, Column, Resource, Store } from "./contracts.ts";
 import { goQuote } from "./go-text.ts";
 import type { Answer, Form } from "./negotiate.ts";
 import { badRequest, internal, Refusal, type Status } from "./status.ts";
-import { storedText } from "./store.ts";
 
 export type IncludeObject = "None" | "Metadata" | "Object";
 
@@ -109,16 +109,29 @@ const columnDefinition = ({ name, type, format = "", description = "", priority 
   priority,
 });
 
+/** What was asked for, and how the answer shall look. */
+interface Asked {
+  readonly resource: Resource;
+  readonly answer: Answer;
+  readonly table: Omit<TableOptions, "headers">;
+}
+
+/** The text of an object that the store holds, which keeps it; undefined for any other object. */
+function storedText(store: Store, { collection }: Resource, object: ApiObject): string | undefined {
+  const { namespace, name = "" } = object.metadata;
+  const stored = store.get(collection, keyIn(namespace, name));
+  return stored?.object === object ? stored.text() : undefined;
+}
+
 /** One object in the form asked for. */
 export function objectAnswer(
   status: number,
-  resource: Resource,
+  { resource, answer: { form, pretty }, table }: Asked,
+  store: Store,
   object: ApiObject,
-  { form, pretty }: Answer,
-  table: Omit<TableOptions, "headers">,
   headers: Readonly<Record<string, string>> = {},
 ): HttpResponse {
-  const text = form.kind === "object" && !pretty ? storedText(object) : undefined;
+  const text = form.kind === "object" && !pretty ? storedText(store, resource, object) : undefined;
   const body = text === undefined ? printed(inForm(resource, object, form, table), pretty) : `${text}\n`;
   return json(status, body, headers);
 }

@@ -6,7 +6,7 @@ export interface Channel extends AsyncIterable<string> {
   /** False when the reader is too far behind: the text is lost and the channel closed. */
   push(text: string): boolean;
   close(): void;
-  readonly closed: boolean;
+  isClosed(): boolean;
 }
 
 export function createChannel(textsMax: number, onClose: () => void): Channel {
@@ -21,26 +21,37 @@ export function createChannel(textsMax: number, onClose: () => void): Channel {
     wake?.();
   }
 
-  async function* read(): AsyncGenerator<string> {
-    try {
-      for (;;) {
-        if (texts.length > 0) {
-          const [first = ""] = texts;
-          const piece = texts.length === 1 ? first : texts.join("");
-          texts = [];
-          yield piece;
-          continue;
-        }
-        if (closed) return;
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-        wake = undefined;
-      }
-    } finally {
-      close();
+  /** What has gathered, or the end; undefined when there is neither yet. */
+  function take(): IteratorResult<string, undefined> | undefined {
+    if (texts.length > 0) {
+      const [first = ""] = texts;
+      const value = texts.length === 1 ? first : texts.join("");
+      texts = [];
+      return { done: false, value };
     }
+    return closed ? over : undefined;
   }
+
+  // Not a generator: one made here would come with a prototype and a hidden class of its own, which outlive many collections
+  // of young garbage, and everything around them with them.
+  const next = async (): Promise<IteratorResult<string, undefined>> => {
+    for (;;) {
+      const taken = take();
+      if (taken !== undefined) return taken;
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      wake = undefined;
+    }
+  };
+  const reader: AsyncIterator<string, undefined> = {
+    next,
+    async return() {
+      close();
+      texts = [];
+      return over;
+    },
+  };
 
   return {
     push(text) {
@@ -55,19 +66,9 @@ export function createChannel(textsMax: number, onClose: () => void): Channel {
       return true;
     },
     close,
-    get closed() {
-      return closed;
-    },
-    [Symbol.asyncIterator]() {
-      const reading = read();
-      return {
-        next: () => reading.next(),
-        // A generator that has not begun ends without its `finally`.
-        async return() {
-          close();
-          return reading.return(undefined);
-        },
-      };
-    },
+    isClosed: () => closed,
+    [Symbol.asyncIterator]: () => reader,
   };
 }
+
+const over = { done: true, value: undefined } as const;

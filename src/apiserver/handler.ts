@@ -123,7 +123,7 @@ async function onCollection(parts: HandlerParts, call: Call, headers: Headers): 
       return listOrWatch(parts, call, headers);
     case "POST":
       if (resource.scope === "namespace" && call.namespace === "" && allows("create")) throw methodNotAllowed();
-      return objectAnswer(201, resource, await create(call, parts), call.answer, call.table, headers());
+      return objectAnswer(201, call, parts.registry.store, await create(call, parts), headers());
     case "DELETE":
       if (!allows("deletecollection") || (resource.scope === "namespace" && call.namespace === ""))
         throw methodNotAllowed();
@@ -156,7 +156,7 @@ async function onObject(parts: HandlerParts, call: Call, headers: Headers): Prom
   switch (request.method) {
     case "GET":
     case "HEAD":
-      return objectAnswer(200, resource, read(parts, call), call.answer, call.table, headers());
+      return objectAnswer(200, call, parts.registry.store, read(parts, call), headers());
     case "PUT":
     case "PATCH":
       return writtenAnswer(parts, call, headers);
@@ -169,7 +169,7 @@ async function onObject(parts: HandlerParts, call: Call, headers: Headers): Prom
 
 async function writtenAnswer(parts: HandlerParts, call: Call, headers: Headers): Promise<HttpResponse> {
   const { object, created } = await (call.request.method === "PUT" ? update(call, parts) : patch(call, parts));
-  return objectAnswer(created ? 201 : 200, call.resource, object, call.answer, call.table, headers());
+  return objectAnswer(created ? 201 : 200, call, parts.registry.store, object, headers());
 }
 
 function read({ registry }: HandlerParts, call: Call) {
@@ -193,10 +193,9 @@ async function onSubresource(parts: HandlerParts, call: Call, headers: Headers):
   if (known === undefined) throw noSuchResource();
   const verb = ownEntry(subresourceVerbs, request.method);
   if (verb === undefined || !known.verbs.some((allowed) => allowed === verb)) throw methodNotAllowed();
-  if (verb === "create")
-    return objectAnswer(201, resource, await connect(call, parts), call.answer, call.table, headers());
+  if (verb === "create") return objectAnswer(201, call, parts.registry.store, await connect(call, parts), headers());
   if (verb !== "get") return writtenAnswer(parts, call, headers);
   const object = read(parts, call);
   const shown = subresource === "scale" ? scaleFrom(resource, object) : object;
-  return objectAnswer(200, resource, shown, call.answer, call.table, headers());
+  return objectAnswer(200, call, parts.registry.store, shown, headers());
 }

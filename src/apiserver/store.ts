@@ -25,11 +25,6 @@ const historyEventsMax = 1_000;
 /** The history is cut only when it has grown this much too long: cutting moves all of it. */
 const historySlack = 0.25;
 
-const texts = new WeakMap<ApiObject, () => string>();
-
-/** The text of an object as some store holds it, which is kept; undefined for any other object. */
-export const storedText = (object: ApiObject): string | undefined => texts.get(object)?.();
-
 function storedAt(object: ApiObject, version: number): Stored {
   // These three come first, so that a list can leave out the first two by cutting the text.
   const { kind, apiVersion, metadata, ...rest } = object;
@@ -39,7 +34,6 @@ function storedAt(object: ApiObject, version: number): Stored {
     kept ??= print(stamped);
     return kept;
   };
-  texts.set(stamped, text);
   return { object: stamped, version, text };
 }
 

@@ -109,7 +109,7 @@ export async function deleteOne(
   const status = !gone && request.orphaning === true && request.propagation === "Background" ? 202 : 200;
   if (gone && call.resource.strategy.returnsDeleted !== true)
     return json(status, printed(successStatus(call, { object, gone }), call.answer.pretty), headers());
-  return objectAnswer(status, call.resource, object, call.answer, call.table, headers());
+  return objectAnswer(status, call, serving.registry.store, object, headers());
 }
 
 function successStatus({ resource }: Call, { object }: Deleted): JsonObject {

@@ -131,7 +131,7 @@ export function createWatchHub(store: Store, world: World): WatchHub {
       signal?.addEventListener("abort", channel.close, { once: true });
       onClose.push(() => signal?.removeEventListener("abort", channel.close));
       if (signal?.aborted) channel.close();
-      if (!channel.closed) onClose.push(untilItsEnd(channel, query, wording));
+      if (!channel.isClosed()) onClose.push(untilItsEnd(channel, query, wording));
     }
     return { status: 200, headers: jsonHeaders, body: channel };
   }

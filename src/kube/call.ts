@@ -89,18 +89,7 @@ export function createCaller({ handler, world, limiter, measure }: CallDeps): Ca
         guard.close();
         return text;
       }),
-    async *stream(request) {
-      const [response, guard] = await ask({ ...request, stream: true }, async (...opened) => opened);
-      guard.lift();
-      try {
-        if (isStream(response.body)) yield* guarded(response.body, guard);
-        else yield response.body;
-      } catch (reason) {
-        throw Fault.from(reason);
-      } finally {
-        guard.stop(new Fault("Cancelled", `${what(request)} is not read any more`));
-      }
-    },
+    stream: (request) => streamed(request, () => ask({ ...request, stream: true }, async (...opened) => opened)),
   };
 }
 
@@ -118,19 +107,29 @@ const giveUp = (reason: unknown): never => {
   throw cancelledBy(reason);
 };
 
-/** Ends when the guard does, also when the stream itself would stay silent for ever. */
-async function* guarded(body: AsyncIterable<Body>, guard: Guard): AsyncGenerator<Body> {
-  const iterator = body[Symbol.asyncIterator]();
-  let finished = false;
+/**
+ * The body as it comes. Ends when the guard does, also when the stream itself would stay silent for ever. Not inside of the
+ * caller: a generator function made per client keeps that client alive for as long as its hidden class.
+ */
+async function* streamed(
+  request: HttpRequest,
+  open: () => Promise<[response: HttpResponse, guard: Guard]>,
+): AsyncGenerator<Body> {
+  const [{ body }, guard] = await open();
+  guard.lift();
+  const iterator = isStream(body) ? body[Symbol.asyncIterator]() : undefined;
+  let finished = iterator === undefined;
   try {
-    while (true) {
-      const next = await guard.race(iterator.next());
-      if (next.done === true) break;
-      yield next.value;
-    }
+    if (iterator === undefined) yield body as Uint8Array | string;
+    else
+      for (let next = await guard.race(iterator.next()); next.done !== true; next = await guard.race(iterator.next()))
+        yield next.value;
     finished = true;
+  } catch (reason) {
+    throw Fault.from(reason);
   } finally {
     // Not awaited: the return of a generator that waits for data is answered only when data comes.
-    if (!finished) void Promise.resolve(iterator.return?.()).catch(() => undefined);
+    if (!finished) void Promise.resolve(iterator?.return?.()).catch(() => undefined);
+    guard.stop(new Fault("Cancelled", `${what(request)} is not read any more`));
   }
 }

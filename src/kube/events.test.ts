@@ -167,7 +167,7 @@ test("a bounded number waits, and the oldest give way", async () => {
   });
   const count = limits.eventsWaitingMax + 100;
   for (let index = 0; index < count; index++) record(anObject(`o${index}`), anEvent());
-  assert.equal(recorder.waiting, limits.eventsWaitingMax);
+  assert.equal(recorder.waiting(), limits.eventsWaitingMax);
   away = false;
   await world.advance(60_000);
   const names = kube.stored("Event").map(({ involvedObject }) => involvedObject.name);

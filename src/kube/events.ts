@@ -29,7 +29,7 @@ export interface EventRecorder {
   record(about: KubeObject, event: EventText): void;
   /** Sends what waits, without lingering, and gives up after `ms`; what is recorded later is dropped. Never rejects. */
   close(ms: Millis): Promise<void>;
-  readonly waiting: number;
+  waiting(): number;
 }
 
 /** Happened `count` times since it was last sent. */
@@ -145,9 +145,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
       await Promise.race([draining, deadline]);
       over.abort();
     },
-    get waiting() {
-      return queue.size;
-    },
+    waiting: () => queue.size,
   };
 }
 

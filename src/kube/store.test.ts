@@ -132,7 +132,7 @@ for (const { given, messages, holds } of histories)
     const store = createStore("VolumeSnapshot");
     tell(store, messages);
     assert.equal(store.get(key)?.metadata.resourceVersion, holds);
-    assert.equal(store.size, holds === undefined ? 0 : 1);
+    assert.equal(store.size(), holds === undefined ? 0 : 1);
   });
 
 test("whatever the order of replies and deletions among watch events, the last state wins", () => {
@@ -169,7 +169,7 @@ test("versions that are no numbers are believed in order of arrival", () => {
   assert.equal(store.see(aSnapshot("alpha")), true);
   assert.equal(store.see(aSnapshot("alpha")), false);
   store.take({ kind: "gone", object: aSnapshot("gamma") });
-  assert.equal(store.size, 0);
+  assert.equal(store.size(), 0);
 });
 
 const changesOf = (store: Store<"VolumeSnapshot">): string[] => {
@@ -218,7 +218,7 @@ test("a listener or an indexer that throws is logged and disturbs nobody", () =>
   store.onChange((_before, after) => void poisoned(after ?? aSnapshot(1)));
   tell(store, [list(20, aSnapshot(5, { name: "bad" }), aSnapshot(6))]);
   assert.equal(changes.length, 2);
-  assert.equal(store.size, 2);
+  assert.equal(store.size(), 2);
   assert.deepEqual(store.keysBy("poisoned", "fine"), [key]);
   assert.deepEqual(errors, ["object cannot be indexed", "store listener failed"]);
 });
@@ -226,9 +226,9 @@ test("a listener or an indexer that throws is logged and disturbs nobody", () =>
 test("a store is synced by the first whole list, even an empty one, and not by a reply", async () => {
   const store = createStore("VolumeSnapshot");
   tell(store, [reply(5)]);
-  assert.equal(store.synced, false);
+  assert.equal(store.isSynced(), false);
   tell(store, [list(9)]);
-  assert.equal(store.synced, true);
+  assert.equal(store.isSynced(), true);
   await store.whenSynced;
 });
 
@@ -244,7 +244,7 @@ test("indexes follow every change", () => {
   store.take({ kind: "gone", object: aSnapshot(11, { name: "web" }) });
   assert.deepEqual(store.keysBy("claim", "data"), []);
   assert.deepEqual(store.keysBy("claim", "logs"), [key]);
-  assert.equal(stores.PersistentVolumeClaim.size, 0);
+  assert.equal(stores.PersistentVolumeClaim.size(), 0);
 });
 
 test("who set which field is not kept, and the caller's object is left alone", () => {

@@ -36,10 +36,10 @@ export type Listener<K extends KindName> = (before: ObjectOf<K> | undefined, aft
 
 export interface Store<K extends KindName, Index extends string = string> {
   readonly kind: K;
-  readonly size: number;
+  size(): number;
   /** True once a whole list has been taken in. */
-  readonly synced: boolean;
-  /** Resolves when `synced` becomes true. */
+  isSynced(): boolean;
+  /** Resolves when `isSynced` becomes true. */
   readonly whenSynced: Promise<void>;
   get(key: Key): ObjectOf<K> | undefined;
   all(): IterableIterator<ObjectOf<K>>;
@@ -148,12 +148,9 @@ export function createStore<K extends KindName, Index extends string = never>(
 
   return {
     kind,
-    get size() {
-      return objects.size;
-    },
-    get synced() {
-      return synced;
-    },
+    // Functions, for an accessor would give every store a hidden class of its own, which outlives the store.
+    size: () => objects.size,
+    isSynced: () => synced,
     whenSynced: sync.promise,
     get: (key) => objects.get(key),
     all: () => objects.values(),

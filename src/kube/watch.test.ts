@@ -43,7 +43,7 @@ test("what is there is listed, what comes, changes and goes is watched", async (
   await kube.create("ConfigMap", aMap("old"));
   const { world, store } = watching(kube);
   await world.advance(0);
-  assert.equal(store.synced, true);
+  assert.equal(store.isSynced(), true);
   assertSame(store, kube);
   await kube.create("ConfigMap", aMap("new"));
   await setValue(kube, "old", "changed");
@@ -174,7 +174,7 @@ for (const code of refusals)
     assert.ok(kube.calls.length > 360 && kube.calls.length < 730, `${kube.calls.length} requests`);
     refused = false;
     await world.advance(30_000);
-    assert.equal(store.synced, true);
+    assert.equal(store.isSynced(), true);
   });
 
 test("a server that lists but breaks every watch is not listed in a circle", async () => {
@@ -207,7 +207,7 @@ test("a server restored from a backup is believed, although its versions are sma
   const facade: FakeKube = { ...old, list: (...a) => kube.list(...a), watch: (...a) => kube.watch(...a) };
   const { world, store } = watching(facade);
   await world.advance(0);
-  assert.equal(store.size, 10);
+  assert.equal(store.size(), 10);
   kube = restored;
   old.endWatches(new Fault("Lost", "connection reset"));
   await world.advance(200);

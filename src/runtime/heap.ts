@@ -15,7 +15,7 @@ interface Entry {
 const isBefore = (a: Entry, b: Entry): boolean => a.at < b.at || (a.at === b.at && a.order < b.order);
 
 export interface Heap {
-  readonly size: number;
+  size(): number;
   has(key: Key): boolean;
   first(): { readonly key: Key; readonly at: Millis } | undefined;
   /** True when the key was not there before; an earlier date replaces a later one. */
@@ -63,9 +63,7 @@ export function createHeap(): Heap {
   };
 
   return {
-    get size() {
-      return entries.length;
-    },
+    size: () => entries.length,
     has: (key) => byKey.has(key),
     first: () => entries[0],
     put(key, at) {

@@ -86,7 +86,7 @@ export function createQueue({ world, backoff, observer, keysMax = limits.queueKe
       again.set(key, Math.min(at, again.get(key) ?? Number.POSITIVE_INFINITY));
       return true;
     }
-    if (waiting.size + running.size >= keysMax && !waiting.has(key)) {
+    if (waiting.size() + running.size >= keysMax && !waiting.has(key)) {
       refused = true;
       return false;
     }
@@ -107,7 +107,7 @@ export function createQueue({ world, backoff, observer, keysMax = limits.queueKe
       taker.take(first.key);
     }
     setAlarm();
-    if (refused && waiting.size + running.size <= keysMax / 2) {
+    if (refused && waiting.size() + running.size <= keysMax / 2) {
       refused = false;
       onRoom?.();
     }
@@ -145,7 +145,7 @@ export function createQueue({ world, backoff, observer, keysMax = limits.queueKe
     const now = world.elapsed();
     return {
       due: waiting.countUntil(now),
-      waiting: waiting.size,
+      waiting: waiting.size(),
       runningMs: [...running.values()].map((startedAt) => now - startedAt),
     };
   };

@@ -77,25 +77,29 @@ export function createTap(inner: AsyncIterable<Body>, options: TapOptions): Tap 
     push({ body: body.slice(0, Math.floor(body.length / 2)) });
     finish({ end: true });
   };
-  async function* read(): AsyncGenerator<Body> {
-    try {
-      for (;;) {
-        const item = items.shift();
-        if (item === undefined) {
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-          });
-          wake = undefined;
-        } else if ("body" in item) {
-          if (typeof item.body === "string" && item.body.endsWith("\n")) onTaken(item.body);
-          yield item.body;
-        } else if ("fault" in item) throw item.fault;
-        else return;
-      }
-    } finally {
-      finish({ end: true });
+  // No generator, for the reason that channel.ts gives.
+  const next = async (): Promise<IteratorResult<Body, undefined>> => {
+    for (;;) {
+      const item = items.shift();
+      if (item === undefined) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        wake = undefined;
+      } else if ("body" in item) {
+        if (typeof item.body === "string" && item.body.endsWith("\n")) onTaken(item.body);
+        return { done: false, value: item.body };
+      } else if ("fault" in item) throw item.fault;
+      else return over;
     }
-  }
+  };
+  const reader: AsyncIterator<Body, undefined> = {
+    next,
+    async return() {
+      finish({ end: true });
+      return over;
+    },
+  };
 
   const tap: Tap = {
     cut: () => finish({ fault: new Fault("Lost", "the watch was cut") }),
@@ -116,8 +120,10 @@ export function createTap(inner: AsyncIterable<Body>, options: TapOptions): Tap 
     silence: () => {
       if (mode === "open") mode = "silent";
     },
-    [Symbol.asyncIterator]: read,
+    [Symbol.asyncIterator]: () => reader,
   };
   void pump().catch(() => finish({ end: true }));
   return tap;
 }
+
+const over = { done: true, value: undefined } as const;

@@ -77,9 +77,7 @@ const viewOf = (registry: Registry, index: BinderIndex): BinderView => ({
     [...index.promisedTo(placeOf(claim)), ...index.free(classNameOf(claim) ?? "")]
       .map((name) => registry.get(volumes, "", name))
       .filter((volume) => volume !== undefined),
-  get defaultClass() {
-    return defaultClass(registry);
-  },
+  defaultClass: () => defaultClass(registry),
   volume: (name) => registry.get(volumes, "", name),
   claim: (namespace, name) => registry.get(claims, namespace, name),
   storageClass: (name) => registry.get(classes, "", name),

@@ -66,7 +66,7 @@ const viewOf = ({ claims = [], volumes = [], classes = [aClass()], defaultClass 
   volume: (name) => volumes.find(({ metadata }) => metadata.name === name),
   claim: (namespace, name) => claims.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
   storageClass: (name) => classes.find(({ metadata }) => metadata.name === name),
-  defaultClass,
+  defaultClass: () => defaultClass,
 });
 
 /** "write data spec: …" in a few words, so that a row reads as a sentence. */

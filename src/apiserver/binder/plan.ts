@@ -37,7 +37,7 @@ export interface BinderView {
   claim(namespace: string, name: string): ApiObject | undefined;
   storageClass(name: string): ApiObject | undefined;
   /** The class a claim gets that did not say one. */
-  readonly defaultClass: string | undefined;
+  defaultClass(): string | undefined;
 }
 
 const rest: Step = { kind: "rest" };
@@ -76,8 +76,8 @@ function planUnbound(claim: ApiObject, view: BinderView): Step {
   const delayed = storageClass?.volumeBindingMode === "WaitForFirstConsumer";
   const volume = matchingVolume(claim, view.candidates(claim), delayed);
   if (volume !== undefined) return planBinding(volume, claim);
-  if (className === undefined && view.defaultClass !== undefined)
-    return write(withSpec(claim, { storageClassName: view.defaultClass }));
+  const byDefault = className === undefined ? view.defaultClass() : undefined;
+  if (byDefault !== undefined) return write(withSpec(claim, { storageClassName: byDefault }));
   const pending = withPhase(claim, "Pending");
   if (delayed && annotationOf(claim, annotations.selectedNode) === undefined)
     return firstOf(
