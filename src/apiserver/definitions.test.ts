@@ -52,6 +52,27 @@ test("a definition is served from the moment it is created", async () => {
   assert.equal(created.status, 201);
 });
 
+test("the watches of its objects end when its spec changes and when it goes, and not for less", async () => {
+  const server = startApiServer();
+  const at = `${definitions}/things.example.com`;
+  await server.ask("POST", definitions, thing());
+  await server.open("/api/v1/configmaps?watch=true");
+  const open = () => server.open("/apis/example.com/v1/things?watch=true");
+  await open();
+  await server.ask("PATCH", at, { metadata: { labels: { a: "b" } } }, { type: "merge" });
+  assert.equal(server.watches(), 2);
+  await server.ask("PATCH", at, { spec: { names: { shortNames: ["th"] } } }, { type: "merge" });
+  assert.equal(server.watches(), 1);
+  await open();
+  const stop = new AbortController();
+  void server.run(stop.signal);
+  await server.ask("DELETE", at);
+  await server.world.advance(10_000);
+  assert.equal((await server.ask("GET", at)).status, 404);
+  assert.equal(server.watches(), 1, "only that of another collection is left");
+  stop.abort();
+});
+
 test("several versions show one object, each under its own name", async () => {
   const server = startApiServer();
   const versions = [

@@ -4,12 +4,14 @@
  */
 import type { Millis } from "../base/brand.ts";
 import type { HttpResponse } from "../base/http.ts";
-import { print } from "../base/json.ts";
+import { equal, print } from "../base/json.ts";
 import type { World } from "../base/world.ts";
 import { jsonHeaders } from "./answer.ts";
 import { type Channel, createChannel } from "./channel.ts";
 import type { Store, Stored, StoreEvent } from "./contracts.ts";
+import { asDefinition } from "./custom.ts";
 import { type Listing, selects, tooNew, versionOf } from "./list.ts";
+import { collectionOf, definitionsCollection } from "./rows.ts";
 import { expired, Refusal } from "./status.ts";
 import { createWording, type EventType, type WatchForm, type Wording } from "./watch-words.ts";
 
@@ -62,6 +64,13 @@ function restamped({ object }: Stored, version: number): Stored {
   return { object: stamped, version, text: () => print(stamped) };
 }
 
+/** The collection whose definition has changed, or is gone. */
+function redefinedBy({ collection, type, now, before }: StoreEvent): string | undefined {
+  if (collection !== definitionsCollection || before === undefined) return undefined;
+  const [{ spec }, old] = [asDefinition(now.object), asDefinition(before.object)];
+  return type === "DELETED" || !equal(spec, old.spec) ? collectionOf(spec.group, spec.names.plural) : undefined;
+}
+
 function beginningOf(store: Store, { resource, query }: Listing): Beginning {
   const { resourceVersion: asked, sendInitialEvents: initial } = query;
   const unset = asked === "" || asked === "0";
@@ -83,7 +92,11 @@ export function createWatchHub(store: Store, world: World): WatchHub {
   const lines = new Map<string, string>();
 
   store.onCommit((events) => {
-    for (const event of events) for (const watcher of watchers.get(event.collection) ?? []) tell(watcher, event);
+    for (const event of events) {
+      for (const watcher of watchers.get(event.collection) ?? []) tell(watcher, event);
+      // They were begun by the rules of another definition, perhaps in a version that is served no longer: kube-apiserver ends them.
+      for (const { channel } of [...(watchers.get(redefinedBy(event) ?? "") ?? [])]) channel.close();
+    }
   });
 
   function tell(watcher: Watcher, event: StoreEvent): void {
