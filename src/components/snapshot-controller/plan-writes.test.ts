@@ -1,16 +1,14 @@
 /** What exactly is written of a snapshot and its content: who else has written there must not lose it, and facts stay facts. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aClaim, aClass, aContent, aSnapshot } from "../../../test/builders.ts";
+import { aClass, aContent, aSnapshot } from "../../../test/builders.ts";
+import { both, deletionTimestamp, protectedClaim } from "../../../test/snapshot-plans.ts";
 import { aSnapshotView } from "../../../test/views.ts";
 import { annotations, finalizers } from "../../api/names.ts";
 import type { ClusterAction } from "../../api/plan.ts";
 import type { SnapshotView } from "./observe.ts";
 import { planSnapshot } from "./plan.ts";
 
-const both = [finalizers.snapshotAsSource, finalizers.snapshotBound];
-const deletionTimestamp = "2026-01-01T01:00:00Z";
-const protectedClaim = aClaim({ metadata: { finalizers: [finalizers.claimAsSource] } });
 const aView = (change: Partial<SnapshotView>): SnapshotView => aSnapshotView({ claim: protectedClaim, ...change });
 
 const bodyOf = (action: ClusterAction | undefined): unknown =>

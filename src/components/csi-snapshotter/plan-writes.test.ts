@@ -1,0 +1,130 @@
+/** What exactly is written of a content, and what the driver is told. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aClass, aContent } from "../../../test/builders.ts";
+import {
+  aYoungView as aView,
+  brief,
+  cut,
+  failure,
+  going,
+  marked,
+  ready,
+  takenHere,
+} from "../../../test/content-plans.ts";
+import { annotations } from "../../api/names.ts";
+import { Fault } from "../../base/fault.ts";
+import { print } from "../../base/json.ts";
+import type { ContentView } from "./observe.ts";
+import { planContent } from "./plan.ts";
+
+const options = {
+  snapshotNamePrefix: "snapshot",
+  snapshotNameUuidLength: -1,
+  extraCreateMetadata: false,
+};
+
+const statusOf = (view: Partial<ContentView>): unknown => {
+  const [write] = planContent(aView(view)).actions;
+  return write?.kind === "patch" ? (write.patch.body as { status?: unknown }).status : write;
+};
+
+test("a success takes the error of an earlier attempt away", () => {
+  const failedBefore = { readyToUse: false, error: { message: "no space" } };
+  const content = aContent({ metadata: marked, status: failedBefore });
+  const { error, readyToUse } = statusOf({ content, reply: takenHere }) as { error: unknown; readyToUse: unknown };
+  assert.deepEqual({ error, readyToUse }, { error: null, readyToUse: true });
+});
+
+test("trouble with the deletion of a ready snapshot leaves it ready, for it can still be read", () => {
+  const content = aContent({ metadata: going, status: ready });
+  const status = statusOf({ content, reply: failure("FailedPrecondition") }) as object;
+  assert.deepEqual(Object.keys(status), ["error"]);
+});
+
+test("handle and creation time are written once, digit for digit", () => {
+  const [write] = planContent(
+    aView({ content: aContent({ metadata: marked }), reply: { kind: "taken", snapshot: cut } }),
+  ).actions;
+  assert.ok(write?.kind === "patch");
+  assert.deepEqual((write.patch.body as unknown as { status: unknown }).status, {
+    snapshotHandle: "s-1",
+    creationTime: 1_767_225_601_123_456_789n,
+    readyToUse: true,
+    restoreSize: 5n,
+  });
+});
+
+test("a driver that answers another handle for the same name is reported, and the first handle stays", () => {
+  const content = aContent({ status: { ...ready, readyToUse: false } });
+  const [write, event] = planContent(
+    aView({ content, reply: { kind: "taken", snapshot: { ...cut, handle: "s-2" } } }),
+  ).actions;
+  assert.ok(write?.kind === "patch" && event?.kind === "event");
+  assert.match(event.event.message, /answered handle "s-2" for a snapshot it called "s-1"/);
+  assert.ok(!print(write.patch.body).includes("snapshotHandle"));
+});
+
+test("texts that differ only in request ids are told once", () => {
+  const told = {
+    readyToUse: false,
+    error: {
+      message: 'Failed to create snapshot: failed to take snapshot of the volume vol-1: "busy, request 7f3a-11"',
+    },
+  };
+  const reply = { kind: "failed", fault: new Fault("ResourceExhausted", "busy, request 9c01-42") } as const;
+  assert.deepEqual(planContent(aView({ content: aContent({ metadata: marked, status: told }), reply })).actions, []);
+});
+
+test("parameters reach the driver without reserved keys, and with the object's names where asked for", () => {
+  const snapshotClass = aClass({
+    parameters: {
+      tier: "gold",
+      "csi.storage.k8s.io/snapshotter-secret-name": "s",
+      "csi.storage.k8s.io/snapshotter-secret-namespace": "n",
+    },
+  });
+  const content = aContent({
+    metadata: { annotations: { [annotations.deletionSecretName]: "s", [annotations.deletionSecretNamespace]: "n" } },
+  });
+  const [action] = planContent(
+    aView({ snapshotClass, content, options: { ...options, extraCreateMetadata: true } }),
+  ).actions;
+  assert.deepEqual(action?.kind === "csi" ? action.call : action, {
+    method: "create",
+    name: "snapshot-uid-snap",
+    volumeHandle: "vol-1",
+    parameters: {
+      tier: "gold",
+      "csi.storage.k8s.io/volumesnapshot/name": "monday",
+      "csi.storage.k8s.io/volumesnapshot/namespace": "team",
+      "csi.storage.k8s.io/volumesnapshotcontent/name": "snapcontent-uid-snap",
+    },
+    secret: { name: "s", namespace: "n" },
+  });
+});
+
+const wrongs: readonly { given: string; view: Partial<ContentView>; says: RegExp }[] = [
+  { given: "a class that is gone", view: { snapshotClass: undefined }, says: /volumesnapshotclass "fast" not found/ },
+  {
+    given: "an unknown reserved parameter",
+    view: { snapshotClass: aClass({ parameters: { "csi.storage.k8s.io/odd": "x" } }) },
+    says: /unknown parameter key "csi.storage.k8s.io\/odd"/,
+  },
+  {
+    given: "a reference without uid",
+    view: { content: aContent({ spec: { volumeSnapshotRef: { namespace: "team", name: "monday" } } }) },
+    says: /volumeSnapshotRef.uid is not set/,
+  },
+  {
+    given: "a secret that cannot be read",
+    view: { reply: { kind: "unsent", fault: new Fault("NotFound", 'secrets "s" not found') } },
+    says: /secrets "s" not found/,
+  },
+];
+for (const { given, view, says } of wrongs)
+  test(`given ${given}, nothing is asked of the driver and the user reads why`, () => {
+    const { actions } = planContent(aView(view));
+    assert.deepEqual(actions.map(brief), ["patch/status rest", "event SnapshotCreationFailed"]);
+    assert.match(actions[1]?.kind === "event" ? actions[1].event.message : "", says);
+  });

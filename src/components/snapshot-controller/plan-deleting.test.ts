@@ -1,0 +1,92 @@
+import { aClaim, aClass, aContent, aSnapshot } from "../../../test/builders.ts";
+import {
+  aProtectedView as aView,
+  both,
+  deletionTimestamp,
+  readyContent,
+  readyStatus,
+  testPlans,
+} from "../../../test/snapshot-plans.ts";
+import { annotations } from "../../api/names.ts";
+
+testPlans([
+  {
+    given: "a snapshot being deleted whose content remains",
+    view: aView({
+      snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp }, status: readyStatus }),
+      content: readyContent,
+    }),
+    phase: "deleting",
+    expect: ["patch VolumeSnapshotContent", "delete VolumeSnapshotContent"],
+  },
+  {
+    given: "a snapshot being deleted whose content is on its way out",
+    view: aView({
+      snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp } }),
+      content: aContent({ metadata: { deletionTimestamp, annotations: { [annotations.beingDeleted]: "yes" } } }),
+    }),
+    phase: "deleting",
+    expect: [],
+  },
+  {
+    given: "a snapshot being deleted whose content is gone",
+    view: aView({ snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp }, status: readyStatus }) }),
+    phase: "deleting",
+    expect: ["confirm VolumeSnapshotContent", "patch VolumeSnapshot"],
+  },
+  {
+    given: "a snapshot being deleted with Retain",
+    view: aView({
+      snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp } }),
+      content: aContent({ spec: { deletionPolicy: "Retain" } }),
+    }),
+    phase: "deleting",
+    expect: ["patch VolumeSnapshotContent", "patch VolumeSnapshot"],
+  },
+  {
+    given: "a snapshot being deleted while a claim of another namespace restores from it",
+    view: aView({
+      snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp } }),
+      content: readyContent,
+      restoring: [aClaim({ metadata: { namespace: "other", name: "copy" } })],
+    }),
+    phase: "deleting",
+    expect: ["event SnapshotDeletePending"],
+  },
+  {
+    given: "a snapshot being deleted that was never ready, and a claim that waits for it",
+    view: aView({
+      snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp } }),
+      content: aContent(),
+      restoring: [aClaim()],
+    }),
+    phase: "deleting",
+    expect: ["patch VolumeSnapshotContent", "delete VolumeSnapshotContent"],
+  },
+  {
+    given: "a snapshot being deleted whose namesake's content is of another uid",
+    view: aView({
+      snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp } }),
+      content: aContent({ spec: { volumeSnapshotRef: { namespace: "team", name: "monday", uid: "other" } } }),
+    }),
+    phase: "deleting",
+    expect: ["confirm VolumeSnapshotContent", "patch VolumeSnapshot"],
+  },
+  {
+    given: "a snapshot being deleted whose class cannot be told, nor its source",
+    view: aView({
+      snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp }, spec: { source: {} } }),
+      content: readyContent,
+      snapshotClass: undefined,
+      defaultClasses: [aClass(), aClass({ metadata: { name: "also" } })],
+    }),
+    phase: "deleting",
+    expect: ["patch VolumeSnapshotContent", "delete VolumeSnapshotContent"],
+  },
+  {
+    given: "a snapshot being deleted that only others' finalizers hold",
+    view: aView({ snapshot: aSnapshot({ metadata: { finalizers: ["x/y"], deletionTimestamp } }) }),
+    phase: "deleting",
+    expect: [],
+  },
+]);

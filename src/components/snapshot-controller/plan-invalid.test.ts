@@ -1,0 +1,190 @@
+/** What the user reads of a snapshot that cannot be taken as it is. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aClaim, aClass, aContent, aSnapshot, aVolume } from "../../../test/builders.ts";
+import { aProtectedView as aView, bornMs, both, deletionTimestamp } from "../../../test/snapshot-plans.ts";
+import type { SnapshotView } from "./observe.ts";
+import { phaseOf } from "./phase.ts";
+import { planSnapshot } from "./plan.ts";
+
+const wrongs: readonly { given: string; view: Partial<SnapshotView>; reason: string; says: RegExp }[] = [
+  {
+    given: "both sources",
+    view: { source: { kind: "unclear", count: 2 } },
+    reason: "SnapshotValidationError",
+    says: /Exactly one of .*: spec\.source names both; leave one/,
+  },
+  {
+    given: "no source",
+    view: { source: { kind: "unclear", count: 0 } },
+    reason: "SnapshotValidationError",
+    says: /Exactly one of .*: spec\.source names neither; name one/,
+  },
+  {
+    given: "a content without a handle",
+    view: {
+      source: { kind: "content", name: "by-hand" },
+      content: aContent({ metadata: { name: "by-hand" }, spec: { source: { snapshotHandle: "" } } }),
+    },
+    reason: "ContentValidationError",
+    says: /spec\.source of VolumeSnapshotContent by-hand has neither \(an empty handle is none\); give one/,
+  },
+  {
+    given: "an unknown class",
+    view: { snapshotClass: undefined },
+    reason: "GetSnapshotClassFailed",
+    says: /"fast" not found: create it/,
+  },
+  {
+    given: "a claim that does not exist",
+    view: { claim: undefined },
+    reason: "SnapshotContentCreationFailed",
+    says: /claim team\/data not found/,
+  },
+  {
+    given: "an unbound claim",
+    view: { claim: aClaim({ spec: {}, status: { phase: "Pending" } }) },
+    reason: "SnapshotContentCreationFailed",
+    says: /not bound to a volume/,
+  },
+  {
+    given: "a claim that names its volume and is not bound yet",
+    view: { claim: aClaim({ status: { phase: "Pending" } }) },
+    reason: "SnapshotContentCreationFailed",
+    says: /claim team\/data is not bound to a volume \(it is Pending\)/,
+  },
+  {
+    given: "a claim on its way out",
+    view: { claim: aClaim({ metadata: { deletionTimestamp } }) },
+    reason: "SnapshotContentCreationFailed",
+    says: /is being deleted/,
+  },
+  {
+    given: "a volume that is no CSI volume",
+    view: { volume: aVolume({ spec: { claimRef: { namespace: "team", name: "data" } } }) },
+    reason: "SnapshotContentCreationFailed",
+    says: /non-CSI/,
+  },
+  {
+    given: "a volume bound to another claim",
+    view: {
+      volume: aVolume({
+        spec: { csi: { driver: "d", volumeHandle: "v" }, claimRef: { namespace: "team", name: "data", uid: "other" } },
+      }),
+    },
+    reason: "SnapshotContentCreationFailed",
+    says: /does not point back/,
+  },
+  {
+    given: "a volume that names another claim",
+    view: {
+      volume: aVolume({
+        spec: {
+          csi: { driver: "disk.example.com", volumeHandle: "v" },
+          claimRef: { namespace: "team", name: "other" },
+        },
+      }),
+    },
+    reason: "SnapshotContentCreationFailed",
+    says: /does not point back at the claim \(spec\.claimRef names team\/other\)/,
+  },
+  {
+    given: "a class whose secret cannot be worked out",
+    view: {
+      snapshotClass: aClass({
+        parameters: {
+          "csi.storage.k8s.io/snapshotter-secret-name": "${pvc.name}",
+          "csi.storage.k8s.io/snapshotter-secret-namespace": "vault",
+        },
+      }),
+    },
+    reason: "SnapshotContentCreationFailed",
+    says: /"\$\{pvc\.name\}" has invalid tokens: "pvc\.name" \(class fast\)/,
+  },
+  {
+    given: "a class of another driver",
+    view: { snapshotClass: aClass({ driver: "tape" }) },
+    reason: "SnapshotContentCreationFailed",
+    says: /class fast is for driver tape/,
+  },
+  {
+    given: "a volume that no node reaches, where snapshots are taken node by node",
+    view: { place: { kind: "nowhere" } },
+    reason: "SnapshotContentCreationFailed",
+    says: /no node matches spec\.nodeAffinity of volume pv-1: bring the node back/,
+  },
+  {
+    given: "no default class",
+    view: {
+      snapshot: aSnapshot({ spec: { source: { persistentVolumeClaimName: "data" } } }),
+      snapshotClass: undefined,
+    },
+    reason: "SetDefaultSnapshotClassFailed",
+    says: /cannot find default snapshot class for driver disk.example.com/,
+  },
+  {
+    given: "two default classes",
+    view: {
+      snapshot: aSnapshot({ spec: { source: { persistentVolumeClaimName: "data" } } }),
+      snapshotClass: undefined,
+      defaultClasses: [aClass(), aClass({ metadata: { name: "also" } })],
+    },
+    reason: "SetDefaultSnapshotClassFailed",
+    says: /2 default snapshot classes were found .*\(also, fast\)/,
+  },
+  {
+    given: "a pre-provisioned content that does not exist",
+    view: { snapshot: aSnapshot({ spec: { source: { volumeSnapshotContentName: "old" } } }) },
+    reason: "SnapshotContentMissing",
+    says: /create old/,
+  },
+  {
+    given: "a content that points at a foreign snapshot",
+    view: {
+      snapshot: aSnapshot({ spec: { source: { volumeSnapshotContentName: "old" } } }),
+      content: aContent({
+        spec: { source: { snapshotHandle: "h" }, volumeSnapshotRef: { namespace: "a", name: "b" } },
+      }),
+    },
+    reason: "SnapshotContentMisbound",
+    says: /names a\/b/,
+  },
+  {
+    given: "a dynamic content where a pre-provisioned one is named",
+    view: { snapshot: aSnapshot({ spec: { source: { volumeSnapshotContentName: "old" } } }), content: aContent() },
+    reason: "SnapshotContentMismatch",
+    says: /expecting a pre-provisioned one/,
+  },
+];
+for (const { given, view: change, reason, says } of wrongs)
+  test(`given ${given}, the user reads ${reason} and nothing else is written`, () => {
+    const view = aView(change);
+    const [write, event, ...rest] = planSnapshot(view).actions;
+    assert.equal(phaseOf(view), "invalid");
+    assert.deepEqual(rest, []);
+    assert.ok(write?.kind === "patch" && event?.kind === "event");
+    assert.equal(event.event.reason, reason);
+    assert.match(event.event.message, says);
+    const { error, ...readiness } = (write.patch.body as { status: { error: { message: string } } }).status;
+    assert.equal(error.message, event.event.message);
+    // Trouble with a class says nothing about readiness; what is wrong with the snapshot itself does.
+    const saysNothing = ["GetSnapshotClassFailed", "SetDefaultSnapshotClassFailed"].includes(reason);
+    assert.deepEqual(readiness, saysNothing ? {} : { readyToUse: false });
+  });
+
+test("an error that is already told is not told again", () => {
+  const first = aView({ claim: undefined });
+  const [write] = planSnapshot(first).actions;
+  assert.ok(write?.kind === "patch");
+  const { status } = write.patch.body as unknown as { status: NonNullable<SnapshotView["snapshot"]["status"]> };
+  assert.deepEqual(
+    planSnapshot(
+      aView({
+        claim: undefined,
+        snapshot: aSnapshot({ metadata: { finalizers: both }, status }),
+        nowMs: bornMs + 60_000,
+      }),
+    ).actions,
+    [],
+  );
+});

@@ -1,0 +1,55 @@
+/** Plans of the sidecar for a content, in tests: what it looks at, and what it wants to do, in a word each. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { annotations } from "../src/api/names.ts";
+import { Fault, type FaultCode } from "../src/base/fault.ts";
+import { print } from "../src/base/json.ts";
+import type { ContentView, Taken } from "../src/components/csi-snapshotter/observe.ts";
+import { phaseOf } from "../src/components/csi-snapshotter/phase.ts";
+import { planContent, type SidecarAction } from "../src/components/csi-snapshotter/plan.ts";
+import { aContentView } from "./views.ts";
+
+export const deletionTimestamp = "2026-01-01T01:00:00Z";
+export const marked = { annotations: { [annotations.beingCreated]: "yes" } };
+export const going = { deletionTimestamp, annotations: { [annotations.beingDeleted]: "yes" } };
+export const cut: Taken = { handle: "s-1", ready: true, creationTimeNs: 1_767_225_601_123_456_789n, sizeBytes: 5n };
+export const ready = { snapshotHandle: "s-1", readyToUse: true, creationTime: cut.creationTimeNs, restoreSize: 5n };
+export const takenHere: ContentView["reply"] = { kind: "taken", snapshot: cut };
+export const failure = (code: FaultCode): ContentView["reply"] => ({
+  kind: "failed",
+  fault: new Fault(code, `rpc error: code = ${code}`),
+});
+
+/** Five seconds after the content was made. */
+export const aYoungView = (change: Partial<ContentView> = {}): ContentView =>
+  aContentView({ nowMs: Date.parse("2026-01-01T00:00:05Z"), ...change });
+
+export const brief = (action: SidecarAction): string => {
+  switch (action.kind) {
+    case "csi":
+      return [...action.intent.map((write) => (write.kind === "patch" ? "mark" : write.kind)), action.call.method].join(
+        ", ",
+      );
+    case "event":
+      return `event ${action.event.reason}`;
+    case "patch":
+      return `patch${action.subresource === undefined ? "" : "/status"} ${print(action.patch.body).includes(annotations.beingCreated) ? "mark" : "rest"}`;
+    default:
+      return action.kind;
+  }
+};
+
+export interface PlanCase {
+  readonly given: string;
+  readonly view: ContentView;
+  readonly phase: string;
+  readonly expect: readonly string[];
+}
+
+export function testPlans(cases: readonly PlanCase[]): void {
+  for (const { given, view, phase, expect } of cases)
+    test(`given ${given}, it is ${phase} and the plan is: ${expect.join(", ") || "nothing"}`, () => {
+      assert.equal(phaseOf(view), phase);
+      assert.deepEqual(planContent(view).actions.map(brief), expect);
+    });
+}

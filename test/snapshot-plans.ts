@@ -1,0 +1,65 @@
+/** Plans of the controller for a snapshot, in tests: what it looks at, and what it wants to do, in a word each. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { finalizers } from "../src/api/names.ts";
+import type { ClusterAction } from "../src/api/plan.ts";
+import type { SnapshotView } from "../src/components/snapshot-controller/observe.ts";
+import { phaseOf } from "../src/components/snapshot-controller/phase.ts";
+import { planSnapshot } from "../src/components/snapshot-controller/plan.ts";
+import { aClaim, aContent, aSnapshot } from "./builders.ts";
+import { aSnapshotView } from "./views.ts";
+
+export const bornMs = Date.parse("2026-01-01T00:00:00Z");
+export const both = [finalizers.snapshotAsSource, finalizers.snapshotBound];
+export const deletionTimestamp = "2026-01-01T01:00:00Z";
+export const readyStatus = {
+  boundVolumeSnapshotContentName: "snapcontent-uid-snap",
+  readyToUse: true,
+  creationTime: "2026-01-01T00:00:01Z",
+  restoreSize: "1Gi",
+};
+export const readyContent = aContent({
+  status: {
+    readyToUse: true,
+    snapshotHandle: "s-1",
+    creationTime: 1_767_225_601_123_456_789n,
+    restoreSize: 1_073_741_824,
+  },
+});
+export const protectedClaim = aClaim({ metadata: { finalizers: [finalizers.claimAsSource] } });
+
+/** A snapshot with its finalizers, of a protected claim. */
+export const aProtectedView = (change: Partial<SnapshotView> = {}): SnapshotView =>
+  aSnapshotView({
+    snapshot: aSnapshot({ metadata: { finalizers: both } }),
+    claim: protectedClaim,
+    standstillMs: Number.POSITIVE_INFINITY,
+    nowMs: bornMs + 500,
+    ...change,
+  });
+
+const brief = (action: ClusterAction): string => {
+  switch (action.kind) {
+    case "event":
+      return `event ${action.event.reason}`;
+    case "patch":
+      return `patch ${action.ref.kind}${action.subresource === undefined ? "" : "/status"}`;
+    default:
+      return `${action.kind} ${action.ref.kind}`;
+  }
+};
+
+export interface PlanCase {
+  readonly given: string;
+  readonly view: SnapshotView;
+  readonly phase: string;
+  readonly expect: readonly string[];
+}
+
+export function testPlans(cases: readonly PlanCase[]): void {
+  for (const { given, view, phase, expect } of cases)
+    test(`given ${given}, it is ${phase} and the plan is: ${expect.join(", ") || "nothing"}`, () => {
+      assert.equal(phaseOf(view), phase);
+      assert.deepEqual(planSnapshot(view).actions.map(brief), expect);
+    });
+}
