@@ -148,6 +148,30 @@ for (const [given, resourceVersion, uid, asks] of trusting)
     assert.equal(asked.length - 1, asks + 1);
   });
 
+for (const kind of ["patch", "replace"] as const)
+  test(`a ${kind} refused twice at the same version reads what the watch does not bring, and not before`, async () => {
+    const newer = aConfig({ resourceVersion: "9" });
+    const { act, asked, stored, stores } = setUp({ [kind]: failWith("Conflict"), get: () => newer });
+    const reads = () => asked.filter((call) => (call as readonly unknown[])[0] === "get").length;
+    const write = (): Promise<void> =>
+      act(kind === "patch" ? { kind, ref, patch: merge } : { kind, ref, object: aConfig() as never });
+    stores.ConfigMap.see(aConfig() as never);
+    await assert.rejects(write(), { code: "Conflict" });
+    stores.ConfigMap.see(aConfig({ resourceVersion: "6" }) as never);
+    await assert.rejects(write(), { code: "Conflict" });
+    assert.equal(reads(), 0);
+    await assert.rejects(write(), { code: "Conflict" });
+    assert.deepEqual([reads(), stored()], [1, newer]);
+  });
+
+test("what is gone when a second conflict makes us look is gone from the store too", async () => {
+  const { act, stored, stores } = setUp({ patch: failWith("Conflict"), get: failWith("NotFound") });
+  stores.ConfigMap.see(aConfig() as never);
+  for (let attempts = 0; attempts < 2; attempts++)
+    await assert.rejects(act({ kind: "patch", ref, patch: merge }), { code: "Conflict" });
+  assert.equal(stored(), undefined);
+});
+
 test("a confirmation that fails teaches the cache, and ends the run as a conflict", async () => {
   const newer = aConfig({ resourceVersion: "6" });
   const changed = setUp({ get: () => newer });

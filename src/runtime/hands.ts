@@ -9,6 +9,8 @@
  *   as a conflict; whether that object is ours (names are computed, so a lost reply leaves exactly this) is the next
  *   plan's decision, made by looking at it.
  * - Delete finds nothing: that is what was wanted.
+ * - A write is refused as a conflict: the newer version is on its way, most likely. If the next one is refused at the very same
+ *   version it is not, because a watch can be silent for long, and the object is read.
  * - Confirm asks the server itself: a cache can be behind by as long as a watch can be silent, and a list can come from the
  *   past. If it was, it learns what is true, and the run ends as a conflict.
  */
@@ -59,14 +61,36 @@ export function createHands({ api, stores, leading = () => true, record }: Hands
     if (!leading()) throw notLeading();
   };
 
+  const read = async ({ uid: _, ...named }: Ref, signal: AbortSignal): Promise<KubeObject | undefined> => {
+    try {
+      return await api.get(named, { signal });
+    } catch (reason) {
+      if (!isFault(reason, "NotFound")) throw reason;
+      return undefined;
+    }
+  };
+  const learn = (ref: Ref, found: KubeObject | undefined): void => {
+    if (found === undefined) seeGone(ref);
+    else see(ref.kind, found);
+  };
+
+  /** The version of each object at which a write was refused last. */
+  const refused = createRecent<string>(limits.answeredVersionsMax);
+  const learnFrom = async (reason: unknown, ref: Ref, signal: AbortSignal): Promise<void> => {
+    if (isFault(reason, "NotFound")) seeGone(ref);
+    const known = stores[ref.kind]?.get(keyIn(ref.namespace, ref.name))?.metadata;
+    if (!isFault(reason, "Conflict") || known === undefined) return;
+    if (refused.get(known.uid) !== known.resourceVersion) refused.set(known.uid, known.resourceVersion);
+    else learn(ref, await read(ref, signal));
+  };
+
   const create: Hand<ActionOf<"create">> = async ({ ref, object }, signal) => {
     mustLead();
     try {
       see(ref.kind, await api.create(ref.kind, object, { signal }));
     } catch (reason) {
       if (!isFault(reason, "AlreadyExists") || stores[ref.kind] === undefined) throw reason;
-      const { uid: _, ...named } = ref;
-      see(ref.kind, await api.get(named, { signal }));
+      learn(ref, await read(ref, signal));
       throw new Fault("Conflict", `${ref.kind} ${keyIn(ref.namespace, ref.name)} exists already`, { cause: reason });
     }
   };
@@ -76,7 +100,7 @@ export function createHands({ api, stores, leading = () => true, record }: Hands
     try {
       see(action.ref.kind, await api.patch(action.ref, action.patch, { signal, subresource: action.subresource }));
     } catch (reason) {
-      if (isFault(reason, "NotFound")) seeGone(action.ref);
+      await learnFrom(reason, action.ref, signal);
       throw reason;
     }
   };
@@ -86,7 +110,7 @@ export function createHands({ api, stores, leading = () => true, record }: Hands
     try {
       see(ref.kind, await api.replace(ref.kind, object as ObjectOf<never>, { signal, subresource }));
     } catch (reason) {
-      if (isFault(reason, "NotFound")) seeGone(ref);
+      await learnFrom(reason, ref, signal);
       throw reason;
     }
   };
@@ -95,8 +119,7 @@ export function createHands({ api, stores, leading = () => true, record }: Hands
     mustLead();
     try {
       const left = await api.delete(ref, { signal, uid: ref.uid, resourceVersion });
-      if (left === undefined) seeGone(ref);
-      else see(ref.kind, left);
+      learn(ref, left);
     } catch (reason) {
       if (!isFault(reason, "NotFound")) throw reason;
       seeGone(ref);
@@ -105,14 +128,9 @@ export function createHands({ api, stores, leading = () => true, record }: Hands
 
   const confirm: Hand<ActionOf<"confirm">> = async ({ ref, resourceVersion, trustsAnswers }, signal) => {
     if (trustsAnswers && ref.uid !== undefined && answered.get(ref.uid) === resourceVersion) return;
-    const { uid: _, ...named } = ref;
-    const found = await api.get(named, { signal }).catch((reason: unknown) => {
-      if (!isFault(reason, "NotFound")) throw reason;
-      return undefined;
-    });
+    const found = await read(ref, signal);
     if (found?.metadata.resourceVersion === resourceVersion) return;
-    if (found === undefined) seeGone(ref);
-    else see(ref.kind, found);
+    learn(ref, found);
     throw new Fault("Conflict", `${ref.kind} ${keyIn(ref.namespace, ref.name)} is not as the cache had it`);
   };
 
