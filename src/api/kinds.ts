@@ -181,10 +181,9 @@ export function pathOf(
 ): string {
   const { group, versions, plural, scope } = kindRows[kind];
   const version = at.version ?? versions[0];
-  const parts = [group === "" ? `/api/${version}` : `/apis/${group}/${version}`];
-  if (scope === "namespace" && at.namespace !== undefined) parts.push("namespaces", encodeURIComponent(at.namespace));
-  parts.push(plural);
-  if (at.name !== undefined) parts.push(encodeURIComponent(at.name));
-  if (at.subresource !== undefined) parts.push(at.subresource);
-  return parts.join("/");
+  let path = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
+  if (scope === "namespace" && at.namespace !== undefined) path += `/namespaces/${encodeURIComponent(at.namespace)}`;
+  path += `/${plural}`;
+  if (at.name !== undefined) path += `/${encodeURIComponent(at.name)}`;
+  return at.subresource === undefined ? path : `${path}/${at.subresource}`;
 }

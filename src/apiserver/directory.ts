@@ -47,6 +47,22 @@ function indexOf(all: readonly Resource[]): Index {
 
 const builtInIndex = new WeakMap<readonly Resource[], Index>();
 
+interface Known {
+  readonly custom: readonly Resource[];
+  readonly index: Index;
+}
+/** The last index with custom resources: servers that are made one after the other mostly have the same ones. */
+const lastIndex = new WeakMap<readonly Resource[], Known>();
+
+function indexWith(builtIn: readonly Resource[], custom: readonly Resource[]): Index {
+  const known = lastIndex.get(builtIn);
+  const isSame = known?.custom.length === custom.length && custom.every((row, at) => row === known.custom[at]);
+  if (known !== undefined && isSame) return known.index;
+  const index = indexOf([...builtIn, ...custom]);
+  lastIndex.set(builtIn, { custom, index });
+  return index;
+}
+
 export function createDirectory(store: Store, parts: Parts): Directory {
   const builtIn = builtInResources(parts);
   const bare = builtInIndex.get(builtIn) ?? indexOf(builtIn);
@@ -57,10 +73,10 @@ export function createDirectory(store: Store, parts: Parts): Directory {
   });
 
   function current(): Index {
-    index ??= indexOf([
-      ...builtIn,
-      ...store.list(definitionsCollection).flatMap(({ object }) => customResources(object, parts)),
-    ]);
+    index ??= indexWith(
+      builtIn,
+      store.list(definitionsCollection).flatMap(({ object }) => customResources(object, parts)),
+    );
     return index;
   }
 

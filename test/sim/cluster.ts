@@ -17,6 +17,7 @@ import { isGuarded } from "./wire.ts";
 
 export const driver = "disk.example.com";
 export const canary = "hunter2-canary";
+const isTrue = (): boolean => true;
 const definitions = snapshotCrds(3) as unknown as readonly ApiObject[];
 
 const collectionOf = (kind: KindName): string => {
@@ -87,18 +88,19 @@ export function createCluster(world: VirtualWorld, { objects, background }: Clus
     now,
   }: StoreEvent): Pick<Write, "actor" | "process" | "guarded" | "verb" | "sentMs"> => {
     const { name = "" } = now.object.metadata;
-    const path = current?.request.path ?? "";
-    const [plural] = collection.split("/").slice(-1);
-    const isIts = path.includes(`/${plural}`) && (current?.request.method === "POST" || path.includes(`/${name}`));
-    return current !== undefined && isIts
+    const request = current?.request;
+    const path = request?.path ?? "";
+    const plural = collection.slice(collection.lastIndexOf("/") + 1);
+    const isIts = path.includes(`/${plural}`) && (request?.method === "POST" || path.includes(`/${name}`));
+    return current !== undefined && request !== undefined && isIts
       ? {
           actor: current.component,
           process: current.name,
-          guarded: isGuarded(current.request),
-          verb: path.includes("/status") ? `${current.request.method} status` : current.request.method,
+          guarded: () => isGuarded(request),
+          verb: path.includes("/status") ? `${request.method} status` : request.method,
           sentMs: current.sentMs,
         }
-      : { actor: "server", process: "server", guarded: true, verb: "server", sentMs: world.elapsed() };
+      : { actor: "server", process: "server", guarded: isTrue, verb: "server", sentMs: world.elapsed() };
   };
   const note = (event: StoreEvent): void => {
     events.push(event);
@@ -166,7 +168,7 @@ export function createCluster(world: VirtualWorld, { objects, background }: Clus
         verb: "furnish",
         kind,
         key,
-        guarded: true,
+        guarded: isTrue,
         sentMs: 0,
         version: now.version,
         before: undefined,

@@ -18,8 +18,8 @@ export interface Incarnation {
   freeze(ms: number): void;
   /** From now on its wall clock is so far ahead of the others'. */
   skew(ms: number): void;
-  /** Resolves at once unless it is frozen; then when it thaws. Never resolves for the dead. */
-  awake(): Promise<void>;
+  /** Nothing to wait for unless it is frozen; then resolves when it thaws. Never resolves for the dead. */
+  awake(): Promise<void> | undefined;
 }
 
 const killed = new Fault("Cancelled", "killed");
@@ -31,7 +31,9 @@ export function createIncarnation(component: Actor, name: string, world: Virtual
   const taps = new Set<Tap>();
   let frozenUntilMs = 0;
   let skewMs = 0;
-  const awake = async (): Promise<void> => {
+  const awake = (): Promise<void> | undefined =>
+    world.elapsed() < frozenUntilMs || stop.signal.aborted ? thawed() : undefined;
+  const thawed = async (): Promise<void> => {
     while (world.elapsed() < frozenUntilMs) await world.sleep(frozenUntilMs - world.elapsed());
     if (stop.signal.aborted) await never();
   };

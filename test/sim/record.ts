@@ -28,7 +28,7 @@ export interface Write {
   readonly kind: WatchedKind;
   readonly key: string;
   /** The request named the version or the incarnation it was decided for. */
-  readonly guarded: boolean;
+  readonly guarded: () => boolean;
   /** When the request left its sender. */
   readonly sentMs: number;
   /** The version that this write made, also of what it removed. */

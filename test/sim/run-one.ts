@@ -90,7 +90,9 @@ export async function runOne({ scenario, seed, faults, sabotage = {} }: Schedule
     boundaries.push(boundary);
     if (kind === "csi" || kind === "write") lastActMs = world.elapsed();
     note("call", incarnation.name, text);
-    const index = waiting.findIndex(({ at, name }) => at <= boundary.n && faultNamed(name).on.includes(kind));
+    const isNext = ({ at, name }: PlannedFault): boolean => at <= boundary.n && faultNamed(name).on.includes(kind);
+    // In their order: when the first is for later, so are the others.
+    const index = waiting[0] === undefined || waiting[0].at > boundary.n ? -1 : waiting.findIndex(isNext);
     const planned = index === -1 ? undefined : waiting.splice(index, 1)[0];
     if (planned === undefined) return { boundary, verdict: pass };
     const row = faultNamed(planned.name);

@@ -23,7 +23,7 @@ export interface TapOptions {
   /** How long the next event takes. */
   latencyMs(): number;
   /** Resolves when the reader can take something in. */
-  awake(): Promise<void>;
+  awake(): Promise<void> | undefined;
   /** Ends the watch at the server. */
   close(): void;
   onEnd(tap: Tap): void;

@@ -32,7 +32,7 @@ export const createWire =
     await incarnation.awake();
     obey(refusal(request));
     const kind = kindOf(request);
-    const text = `${request.method} ${request.path.split("?", 1)[0]}`;
+    const text = `${request.method} ${placeIn(request)}`;
     const { verdict } = stage.strike(incarnation, kind, text);
     await leave(stage, incarnation, { verdict, text, signal: request.signal, refusal: () => refusal(request) });
     const { world, knowledge } = stage;
@@ -41,7 +41,7 @@ export const createWire =
     const isGivenUp = (): boolean => request.signal?.aborted === true;
     try {
       const response = await carry(stage, incarnation, verdict, {
-        perform: () => perform(stage, incarnation, request, sentMs, verdict),
+        perform: () => perform(stage, incarnation, { request, kind, sentMs }, verdict),
         answer: responseOf,
       });
       const isTrue = verdict.answer === undefined && !isGivenUp();
@@ -132,11 +132,16 @@ function settledOf<T>(work: () => T): Settled<T> {
   }
 }
 
-function kindOf({ method, path }: HttpRequest): BoundaryKind {
-  if (method !== "GET") return "write";
-  const [place = "", query = ""] = path.split("?", 2);
-  if (query.includes("watch=1")) return "watch";
-  return listed.test(place) ? "list" : "get";
+/** The path without its query. */
+function placeIn({ path }: HttpRequest): string {
+  const end = path.indexOf("?");
+  return end === -1 ? path : path.slice(0, end);
+}
+
+function kindOf(request: HttpRequest): BoundaryKind {
+  if (request.method !== "GET") return "write";
+  if (request.path.includes("watch=1")) return "watch";
+  return listed.test(placeIn(request)) ? "list" : "get";
 }
 const listed =
   /\/(volumesnapshots|volumesnapshotcontents|volumesnapshotclasses|persistentvolumeclaims|persistentvolumes)$/;
@@ -144,14 +149,13 @@ const listed =
 async function perform(
   stage: Stage,
   incarnation: Incarnation,
-  request: HttpRequest,
-  sentMs: number,
+  { request, kind, sentMs }: { readonly request: HttpRequest; readonly kind: BoundaryKind; readonly sentMs: number },
   { staleBy }: Verdict,
 ): Promise<HttpResponse> {
   if (staleBy !== undefined) return stage.olderList(request, staleBy);
   const { method, path, headers, body } = request;
   // Only a watch is ever closed from here: whatever else is under way at the server comes to its end there.
-  const closing = kindOf(request) === "watch" ? new AbortController() : undefined;
+  const closing = kind === "watch" ? new AbortController() : undefined;
   const response = await stage.serve(incarnation, { method, path, headers, body, signal: closing?.signal }, sentMs);
   if (!isStream(response.body)) return response;
   const tap = createTap(response.body, {

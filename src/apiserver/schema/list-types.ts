@@ -15,11 +15,12 @@ export function duplicatesIn(
 }
 
 function visit(schema: SchemaNode, value: JsonValue | undefined, path: string, errors: FieldError[]): void {
+  if (!hasUniqueLists(schema)) return;
   if (Array.isArray(value)) {
     if (schema.listType === "set") inSet(value, path, errors);
     if (schema.listType === "map") inMap(schema.listMapKeys, value, path, errors);
     const { items } = schema;
-    if (items !== undefined && hasLists(items))
+    if (items !== undefined)
       for (const [index, item] of value.entries()) visit(items, item, indexed(path, index), errors);
   } else if (isObject(value)) visitFields(schema, value, path, errors);
 }
@@ -32,8 +33,19 @@ function visitFields(schema: SchemaNode, value: JsonObject, path: string, errors
   }
 }
 
-const hasLists = (schema: SchemaNode): boolean =>
-  schema.items !== undefined || schema.properties.size > 0 || typeof schema.additional === "object";
+const known = new WeakMap<SchemaNode, boolean>();
+
+/** Whether there is such a list at all, at any depth: most schemas have none, and then nothing need be looked at. */
+function hasUniqueLists(schema: SchemaNode): boolean {
+  const answer = known.get(schema);
+  if (answer !== undefined) return answer;
+  known.set(schema, true); // Until it is known: a schema that holds itself is then looked at.
+  const { listType, items, properties, additional } = schema;
+  const below = [items, additional, ...properties.values()].filter((node) => typeof node === "object");
+  const found = listType === "set" || listType === "map" || below.some(hasUniqueLists);
+  known.set(schema, found);
+  return found;
+}
 
 /** The second of its kind is reported, a third is not. */
 function repeated(keys: readonly string[]): readonly number[] {

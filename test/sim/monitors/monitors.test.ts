@@ -97,7 +97,7 @@ function bench(): Bench {
         verb: "PATCH",
         kind: kind as WatchedKind,
         key,
-        guarded,
+        guarded: () => guarded,
         sentMs: atMs,
         version: ++version,
         before,
@@ -305,7 +305,7 @@ const twoIncarnations =
     const after = aContent({ metadata: { uid: "again" }, status: { ...ready, snapshotHandle: "other" } });
     recorder.take({
       ...{ type: "write", actor: "user", process: "user", verb: "POST", kind: "VolumeSnapshotContent", key: "c" },
-      ...{ guarded: true, atMs, sentMs: sentMs ?? atMs, version: 99, before: undefined, after },
+      ...{ guarded: () => true, atMs, sentMs: sentMs ?? atMs, version: 99, before: undefined, after },
     });
   };
 test("a content made again by a request that outlived the first may be cut again by a driver that forgets", () =>

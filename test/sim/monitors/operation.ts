@@ -35,14 +35,14 @@ const singleWriter: Monitor = {
   id: "I-37",
   promise: "only the leader sends writes and calls, and every write names what it was decided for",
   onWrite: (write) =>
-    isOurs(write) && write.kind !== "Lease" && !write.guarded
+    isOurs(write) && write.kind !== "Lease" && !write.guarded()
       ? `${write.verb} ${write.kind} ${write.key} names neither version nor incarnation`
       : undefined,
   onNote(note, seen) {
     // Events tell of what was done while leading; they change nothing.
     if (
-      note.text.endsWith("/events") ||
       note.what !== "call" ||
+      note.text.endsWith("/events") ||
       !/^(POST|PUT|PATCH|DELETE|Create|Delete)/.test(note.text)
     )
       return undefined;
