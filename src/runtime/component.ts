@@ -88,7 +88,7 @@ export async function runComponent(input: ComponentInput, spec: ComponentSpec): 
   const log = createLog({ format, verbosity, name: spec.name, world, out: input.error });
   const metrics = createMetrics();
   measureProcess(metrics);
-  const state = createState();
+  const state = createState(options);
   const closers: (() => unknown)[] = [];
   try {
     const server = await serveStatus(input, metrics, state, log);
@@ -127,8 +127,15 @@ const eventsMsMax = 2_000;
 interface State {
   component: Component | undefined;
   leadership: Leadership | undefined;
+  readonly leading: () => boolean;
+  readonly refusals: Refusals;
 }
-const createState = (): State => ({ component: undefined, leadership: undefined });
+
+function createState({ leaderElection }: ComponentFlags): State {
+  const leading = (): boolean => !leaderElection || state.leadership?.stillLeading() === true;
+  const state: State = { component: undefined, leadership: undefined, leading, refusals: createRefusals(leading) };
+  return state;
+}
 
 async function serveStatus(
   { options, world }: ComponentInput,
@@ -161,9 +168,6 @@ const firstProblem = (checks: Readonly<Record<string, Check>>): string | undefin
   return undefined;
 };
 
-const isLeading = ({ leaderElection }: ComponentFlags, { leadership }: State): boolean =>
-  leaderElection ? leadership?.stillLeading() === true : true;
-
 const connectFor = (
   input: ComponentInput,
   spec: ComponentSpec,
@@ -181,7 +185,7 @@ const connectFor = (
     log,
     signal: input.signal,
     measure: requestMeasure(metrics),
-    refusal: createRefusals(() => isLeading(input.options, state)).ofRequest,
+    refusal: state.refusals.ofRequest,
   });
 
 const contextOf = (
@@ -200,8 +204,8 @@ const contextOf = (
   backoff: { startMs: options.retryIntervalStart, maxMs: options.retryIntervalMax },
   resyncMs: options.resyncPeriod,
   signal,
-  leading: () => isLeading(options, state),
-  refusal: createRefusals(() => isLeading(options, state)).ofCall,
+  leading: state.leading,
+  refusal: state.refusals.ofCall,
   recordAs,
   observer: (queue) => queueObserver(metrics, queue),
 });
