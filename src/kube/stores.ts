@@ -73,7 +73,7 @@ export async function watchInto<K extends KindName>(
   const { world, log, signal } = options;
   while (!signal.aborted) {
     try {
-      for await (const seen of listAndWatch(api, store.kind, options)) store.take(seen);
+      await listAndWatch(api, store.kind, options, store.take);
     } catch (reason) {
       // The loop itself does not throw; an object so broken that it cannot be stored must not end it either.
       log.error("store cannot take in what was seen, listing again", { kind: store.kind, reason });

@@ -1,4 +1,4 @@
-/** List-and-watch: everything there is, then every change, for ever. Ends only when its signal aborts, and never throws. */
+/** List-and-watch: everything there is, then every change, for ever. Ends only when its signal aborts, or by what `take` throws. */
 import type { KindName } from "../api/kinds.ts";
 import { backoffMs } from "../base/backoff.ts";
 import type { Millis } from "../base/brand.ts";
@@ -30,11 +30,16 @@ export interface WatchOptions {
 
 const retry = { startMs: limits.watchRetryMsMin, maxMs: limits.watchRetryMsMax };
 
-export async function* listAndWatch<K extends KindName>(
+/** Called with what was seen, in order. A callback, for a chain of generators would cost more than what passes through it. */
+export type Take<K extends KindName> = (seen: Seen<K>) => void;
+
+export async function listAndWatch<K extends KindName>(
   api: KubeApi,
   kind: K,
   options: WatchOptions,
-): AsyncGenerator<Seen<K>, void> {
+  take: Take<K>,
+): Promise<void> {
+  const handOver = handingTo(take);
   const { world, signal } = options;
   const log = options.log.with({ kind });
   let position = atFirst;
@@ -42,8 +47,8 @@ export async function* listAndWatch<K extends KindName>(
   while (!signal.aborted) {
     const end: WatchEnd =
       position.state.kind === "listing"
-        ? yield* listOnce(api, kind, options, newest)
-        : yield* watchOnce(api, kind, options, position.state.version);
+        ? await listOnce(api, kind, options, newest, handOver)
+        : await watchOnce(api, kind, options, position.state.version, handOver);
     if (signal.aborted) return;
     position = positionAfter(position, end);
     if (end.kind !== "unlisted") newest = end.version;
@@ -68,30 +73,33 @@ function report(log: Log, end: WatchEnd, { failures, state }: WatchPosition, del
 }
 
 /** The newest list, never a cached one: after a reconnect to a lagging API server a cache could lead us back in time. */
-async function* listOnce<K extends KindName>(
+async function listOnce<K extends KindName>(
   api: KubeApi,
   kind: K,
   { world, signal, scope }: WatchOptions,
   newest: string,
-): AsyncGenerator<Seen<K>, WatchEnd> {
+  handOver: Take<K>,
+): Promise<WatchEnd> {
   try {
     const { objects, resourceVersion } = await withDeadline(world, signal, limits.listMsMax, (signal) =>
       api.list(kind, { ...scope, signal }),
     );
     const rewound = isNewer(newest, resourceVersion) ? { rewound: true as const } : {};
-    yield { kind: "all", objects, resourceVersion, ...rewound };
+    handOver({ kind: "all", objects, resourceVersion, ...rewound });
     return { kind: "listed", version: resourceVersion };
   } catch (reason) {
+    if (reason instanceof NotTaken) throw reason.cause;
     return { kind: "unlisted", fault: Fault.from(reason) };
   }
 }
 
-async function* watchOnce<K extends KindName>(
+async function watchOnce<K extends KindName>(
   api: KubeApi,
   kind: K,
   { world, signal, scope, silenceMsMax = limits.watchSilenceMsMax }: WatchOptions,
   since: string,
-): AsyncGenerator<Seen<K>, WatchEnd> {
+  handOver: Take<K>,
+): Promise<WatchEnd> {
   const watchdog = createWatchdog(world, silenceMsMax, signal);
   const startedAt = world.elapsed();
   let version = since;
@@ -103,18 +111,31 @@ async function* watchOnce<K extends KindName>(
       const came = versionOf(event);
       if (isNewer(version, came)) throw wentBack(kind, version, came);
       [version, heard] = [came, true];
-      watchdog.hold();
-      if (event.kind !== "bookmark") yield event;
+      if (event.kind !== "bookmark") handOver(event);
       watchdog.rearm();
     }
     return { kind: "closed", version, lively: lively() };
   } catch (reason) {
+    if (reason instanceof NotTaken) throw reason.cause;
     if (watchdog.barked()) return { kind: "silent", version, heard };
     return { kind: "broken", version, lively: lively(), fault: Fault.from(reason) };
   } finally {
     watchdog.end();
   }
 }
+
+/** What the taker throws goes through to whoever gave it: it is no fault of the stream. */
+class NotTaken extends Error {}
+
+const handingTo =
+  <K extends KindName>(take: Take<K>): Take<K> =>
+  (seen) => {
+    try {
+      take(seen);
+    } catch (reason) {
+      throw new NotTaken("not taken in", { cause: reason });
+    }
+  };
 
 const versionOf = (event: WatchEvent<KindName>): string =>
   event.kind === "bookmark" ? event.resourceVersion : event.object.metadata.resourceVersion;
@@ -127,13 +148,13 @@ const wentBack = (kind: KindName, from: string, to: string): Fault =>
 const drawTimeoutSeconds = (world: World): number =>
   Math.floor((limits.watchMsMin + world.random() * (limits.watchMsMax - limits.watchMsMin)) / 1_000);
 
-/** Aborts the request when nothing was heard for `silenceMsMax`; while we ourselves are busy with news, silence does not count. */
+/** Aborts the request when nothing was heard for `silenceMsMax`, counted from when we had taken in the last news. */
 function createWatchdog(world: World, silenceMsMax: Millis, parent: AbortSignal) {
   const { own, release } = controllerUnder(parent);
-  let heardAt: Millis | "busy" = world.elapsed();
+  let heardAt = world.elapsed();
   let barked = false;
   const look = (): void => {
-    const silentMs = heardAt === "busy" ? 0 : world.elapsed() - heardAt;
+    const silentMs = world.elapsed() - heardAt;
     if (silentMs < silenceMsMax) {
       stopTimer = world.after(silenceMsMax - silentMs, look);
       return;
@@ -145,9 +166,6 @@ function createWatchdog(world: World, silenceMsMax: Millis, parent: AbortSignal)
   return {
     signal: own.signal,
     barked: () => barked,
-    hold: () => {
-      heardAt = "busy";
-    },
     rearm: () => {
       heardAt = world.elapsed();
     },
