@@ -151,4 +151,16 @@ describe("the fault proxy", () => {
     assert.equal(await read("/plain").ended, "complete");
     assert.deepEqual(served.slice(length), ["/other", "/plain"]);
   });
+
+  test("what was to be answered in the server's place arrives again when all that is taken back, and a record has both", async () => {
+    const record = proxy.record();
+    proxy.answer(503, () => true);
+    assert.equal(await read("/other").ended, "complete");
+    proxy.answerNoMore();
+    const passed = read("/plain");
+    assert.equal(await passed.ended, "complete");
+    assert.doesNotMatch(passed.text, /503/);
+    assert.deepEqual(record, ["GET /other", "GET /plain"]);
+    assert.deepEqual(proxy.record(), [], "a record begins when it is asked for");
+  });
 });

@@ -44,6 +44,10 @@ export interface FaultProxy {
   loseReply(match: Match): Promise<void>;
   /** Every request that matches is answered with this status and never arrives, as by a server in trouble, until that ends. */
   answer(status: number, match: Match): Refusing;
+  /** Takes back every `answer` that was not ended. */
+  answerNoMore(): void;
+  /** Every request from now on, whether it arrives or not, in a list that grows. */
+  record(): readonly string[];
   /** Every piece of a reply comes so much later, until set to 0. */
   delayReplies(ms: number): void;
   /** Nobody listens, until set to false: the kernel refuses new connections. Those that are open stay. */
@@ -81,6 +85,7 @@ export async function createFaultProxy(options: FaultProxyOptions): Promise<Faul
   const relays = new Set<Relay>();
   const losses: { readonly match: Match; readonly done: () => void }[] = [];
   const refusals = new Set<Refusal>();
+  const records: string[][] = [];
   let delayMs = 0;
 
   const accept = (client: Socket): void => {
@@ -112,7 +117,7 @@ export async function createFaultProxy(options: FaultProxyOptions): Promise<Faul
         });
       });
     client.on("data", (chunk: Buffer) => {
-      noteRequest(relay, chunk, losses);
+      noteRequest(relay, chunk, losses, records);
       if (!isRefused(relay, refusals)) server.write(chunk);
     });
     server.on("data", (chunk: Buffer) => {
@@ -154,6 +159,12 @@ export async function createFaultProxy(options: FaultProxyOptions): Promise<Faul
       refusals.add(refusal);
       return { count: () => refusal.count, end: () => void refusals.delete(refusal) };
     },
+    answerNoMore: () => refusals.clear(),
+    record: () => {
+      const record: string[] = [];
+      records.push(record);
+      return record;
+    },
     delayReplies: (ms) => {
       delayMs = ms;
     },
@@ -189,10 +200,12 @@ function noteRequest(
   relay: Relay,
   chunk: Buffer,
   losses: { readonly match: Match; readonly done: () => void }[],
+  records: readonly string[][],
 ): void {
   const [, request] = requestLine.exec(chunk.toString("latin1", 0, 4_096)) ?? [];
   if (request === undefined) return;
   relay.request = request;
+  for (const record of records) record.push(request);
   relay.atBoundary = false;
   const index = losses.findIndex(({ match }) => match(request));
   if (index === -1) return;

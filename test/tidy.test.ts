@@ -1,8 +1,9 @@
 /** Architecture as a test: what may import what, what is pure, and where time and chance may be touched. */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
-import { dirname, relative, resolve } from "node:path";
+import { basename, dirname, relative, resolve } from "node:path";
 import { test } from "node:test";
+import { scenarioNames } from "./e2e/scenarios/names.ts";
 
 const root = resolve(import.meta.dirname, "..");
 
@@ -117,4 +118,9 @@ test("what a test file does before its tests stands in a suite: at the top it wo
     hook.test(readFileSync(resolve(root, path), "utf8")),
   );
   assert.deepEqual(early, []);
+});
+
+test("every known name of a scenario is a file of that name, and has no other", () => {
+  const files = globSync("test/e2e/scenarios/*.ts", { cwd: root }).map((path) => basename(path, ".ts"));
+  assert.deepEqual(files.sort(), [...scenarioNames, "index", "names"].sort());
 });

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { draftOf } from "../../src/api/builders.ts";
 import { annotations, finalizers } from "../../src/api/names.ts";
-import { aBoundClaim, aClassFor, startComponent } from "./harness/components.ts";
+import { aBoundClaim, startComponent } from "./harness/components.ts";
+import { startOddDriver } from "./harness/odd-driver.ts";
 import { leftovers } from "./harness/snapshots.ts";
 import { drivers, type Ground, grounds, provisionBy, type Stand, stages, standFor } from "./harness/stands.ts";
 import { until } from "./harness/until.ts";
@@ -49,41 +50,6 @@ for (const [driver, ground] of stages)
       assert.ok(!(await stand.handles()).includes(content.status?.snapshotHandle ?? "none"));
     });
 
-    test("retain-with-being-deleted: with Retain content and data stay, and only the content goes when an administrator deletes it", async () => {
-      await aBoundClaim(stand.furniture, "kept");
-      await stand.take("kept", "kept", stand.classes.retain);
-      await stand.untilReady("kept");
-      const content = await stand.contentOf("kept");
-      await stand.remove("kept");
-      const ref = { kind: "VolumeSnapshotContent", name: content.metadata.name } as const;
-      const left = await stand.furniture.client.get(ref);
-      assert.equal(left.metadata.annotations?.[annotations.beingDeleted], "yes");
-      assert.deepEqual(left.metadata.finalizers, [finalizers.contentBound]);
-      await stand.furniture.client.delete(ref);
-      await stand.untilGone(ref);
-      assert.ok((await stand.handles()).includes(content.status?.snapshotHandle ?? "none"));
-      await stand.furniture.csi.controller.deleteSnapshot({ snapshotId: content.status?.snapshotHandle ?? "" });
-    });
-
-    test("policy-flip-delete-retain-delete: the policy at the moment of deletion counts, of the snapshot and of the content", async () => {
-      await aBoundClaim(stand.furniture, "flip");
-      await stand.take("flip", "flip", stand.classes.delete);
-      await stand.untilReady("flip");
-      const content = await stand.contentOf("flip");
-      const ref = { kind: "VolumeSnapshotContent", name: content.metadata.name } as const;
-      const flipTo = (deletionPolicy: "Delete" | "Retain") =>
-        stand.furniture.client.patch(ref, { type: "merge", body: { spec: { deletionPolicy } } });
-      await flipTo("Retain");
-      await stand.remove("flip");
-      const { metadata } = await stand.furniture.client.get(ref);
-      assert.equal(metadata.deletionTimestamp, undefined);
-      assert.ok((await stand.handles()).includes(content.status?.snapshotHandle ?? "none"));
-      await flipTo("Delete");
-      await stand.furniture.client.delete(ref);
-      await stand.untilGone(ref);
-      assert.ok(!(await stand.handles()).includes(content.status?.snapshotHandle ?? "none"));
-    });
-
     test("a snapshot that exists on the storage system is bound by its content", async () => {
       const sourceVolumeId = await aBoundClaim(stand.furniture, "old");
       const { snapshot } = await stand.furniture.csi.controller.createSnapshot({ name: "by-hand", sourceVolumeId });
@@ -105,19 +71,29 @@ for (const [driver, ground] of stages)
       await stand.untilGone(ref);
     });
 
-    test("class-deleted-first: class, claim and volume may go before the snapshot does", async () => {
-      await aBoundClaim(stand.furniture, "early");
-      await aClassFor(stand.furniture, "passing", "Delete");
-      await stand.take("early", "early", "passing");
-      await stand.untilReady("early");
-      await stand.untilUnprotected("early");
-      await stand.furniture.client.delete({ kind: "VolumeSnapshotClass", name: "passing" });
-      await stand.furniture.client.delete({ kind: "PersistentVolumeClaim", namespace, name: "early" });
-      await stand.untilGone({ kind: "PersistentVolumeClaim", namespace, name: "early" });
-      await stand.furniture.client.delete({ kind: "PersistentVolume", name: `${namespace}-early` });
-      await stand.untilGone({ kind: "PersistentVolume", name: `${namespace}-early` });
-      assert.equal((await stand.get("early")).status?.error, undefined);
-      await stand.remove("early");
+    test("a driver that cannot list its snapshots is trusted: the handle that an administrator gives is taken as it is", async () => {
+      const listless = await startOddDriver(place.instance.folder, { driver: "listless.example.com", canList: false });
+      const there = await standFor(place, place.connection, listless);
+      const spec = {
+        deletionPolicy: "Delete" as const,
+        driver: listless.driver,
+        source: { snapshotHandle: "from-elsewhere" },
+        volumeSnapshotRef: { namespace, name: "trusted" },
+      };
+      const content = draftOf("VolumeSnapshotContent", { name: "trusted" }, { spec });
+      await stand.furniture.client.create("VolumeSnapshotContent", content);
+      const source = { volumeSnapshotContentName: "trusted" };
+      const snapshot = draftOf("VolumeSnapshot", { namespace, name: "trusted" }, { spec: { source } });
+      await stand.furniture.client.create("VolumeSnapshot", snapshot);
+      const { status } = await there.untilReady("trusted");
+      assert.ok(status?.creationTime !== undefined);
+      await there.remove("trusted");
+      assert.deepEqual(
+        [listless.askedToList.length, listless.askedToDelete.map(({ snapshotId }) => snapshotId)],
+        [0, ["from-elsewhere"]],
+      );
+      there.furniture.csi.close();
+      await listless.close();
     });
 
     test("a snapshot that cannot be taken says why, and is taken once that is mended", async () => {

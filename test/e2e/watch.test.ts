@@ -11,14 +11,14 @@ import { watchInto } from "../../src/kube/stores.ts";
 import { diceFrom } from "../virtual-world.ts";
 import { type Client, type Connection, connect } from "./harness/client.ts";
 import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts";
-import { type ProxiedPlane, proxyTo } from "./harness/fault-proxy.ts";
+import { type Proxied, proxyTo } from "./harness/fault-proxy.ts";
 import { newNamespace } from "./harness/shared.ts";
 import { until } from "./harness/until.ts";
 
 type ConfigMap = ObjectOf<"ConfigMap">;
 
 let plane: ControlPlane;
-let proxied: ProxiedPlane;
+let proxied: Proxied;
 /** Past the proxy: it writes, and knows the truth. */
 let direct: Connection;
 /** Through the proxy: it watches. */

@@ -43,7 +43,7 @@ export interface ReplicaOptions {
 const restartMs = 300;
 
 export async function startReplica({ plane, component, user, token, flags }: ReplicaOptions): Promise<Replica> {
-  const { proxy, kubeconfig } = await proxyTo(plane, plane.kubeconfigFor(user, token));
+  const { proxy, kubeconfig } = await proxyTo({ ...plane, kubeconfig: plane.kubeconfigFor(user, token) });
   const ends: End[] = [];
   let daemon: Daemon;
   let identity: string | undefined;

@@ -15,7 +15,8 @@ export interface EmbeddedServer {
 export async function startEmbeddedServer(): Promise<EmbeddedServer> {
   const instance = createInstance();
   const kubeconfig = join(instance.folder, "admin.kubeconfig");
-  const flags = ["--port=0", `--kubeconfig-out=${kubeconfig}`];
+  // The gate that the harness opens on the real control plane too.
+  const flags = ["--port=0", `--kubeconfig-out=${kubeconfig}`, "--feature-gates=CrossNamespaceVolumeDataSource=true"];
   const daemon = instance.start("apiserver", process.execPath, [main, "apiserver", ...flags]);
   try {
     await until({ what: "the embedded server has written its kubeconfig" }, () => {

@@ -44,6 +44,10 @@ export interface OddDriver extends Driver {
   readonly asked: CreateSnapshotRequest[];
   readonly askedToDelete: DeleteSnapshotRequest[];
   readonly askedToList: ListSnapshotsRequest[];
+  /** Nothing is odd about it any more. */
+  mend(): void;
+  /** What it was asked. */
+  forget(): void;
   close(): Promise<void>;
 }
 
@@ -152,6 +156,14 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
     asked,
     askedToDelete,
     askedToList,
+    mend: () => {
+      oddities.clear();
+      bars.clear();
+      for (const list of Object.values(refusals)) list.length = 0;
+    },
+    forget: () => {
+      for (const list of [asked, askedToDelete, askedToList]) list.length = 0;
+    },
     dataOf: () => {
       throw new Error("this driver keeps no data");
     },

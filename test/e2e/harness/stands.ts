@@ -1,7 +1,8 @@
 /** Where the snapshot suites are played: an API server, a driver, our controller and sidecar, and a provisioner. */
 import { join } from "node:path";
 import { draftOf } from "../../../src/api/builders.ts";
-import { type Connection, connect } from "./client.ts";
+import type { ClientOptions } from "../../../src/kube/client.ts";
+import { type Client, type Connection, connect } from "./client.ts";
 import { aClassFor, csiClientTo, type Furniture, installSnapshotCrds, startComponent } from "./components.ts";
 import { type ControlPlane, startControlPlane } from "./control-plane.ts";
 import { type DirectoryDriverOptions, startDirectoryDriver } from "./directory-driver.ts";
@@ -41,27 +42,38 @@ export interface Ground extends Place {
   stop(): void;
 }
 
-export const grounds = {
-  "real control plane": async (): Promise<Ground> => {
+const bareGrounds = {
+  "real control plane": async () => {
     const plane = await startControlPlane();
-    const connection = await connect(plane.kubeconfig);
-    await installSnapshotCrds(connection.client);
-    return { ...plane, plane, connection, stop: () => end(connection, plane) };
+    return { ...plane, plane };
   },
-  "embedded server": async (): Promise<Ground> => {
-    const server = await startEmbeddedServer();
-    const connection = await connect(server.kubeconfig);
-    await installSnapshotCrds(connection.client);
-    return { ...server, plane: undefined, connection, stop: () => end(connection, server) };
-  },
+  "embedded server": async () => ({ ...(await startEmbeddedServer()), plane: undefined }),
 } as const;
+
+export const grounds = {
+  "real control plane": () => groundWith("real control plane", {}, installSnapshotCrds),
+  "embedded server": () => groundWith("embedded server", {}, installSnapshotCrds),
+} as const;
+
+/** A ground whose snapshot CRDs are others, seen by a client of other options. */
+export async function groundWith(
+  ground: keyof typeof bareGrounds,
+  options: Partial<ClientOptions>,
+  installCrds: (client: Client) => Promise<void>,
+): Promise<Ground> {
+  const server = await bareGrounds[ground]();
+  const connection = await connect(server.kubeconfig, options);
+  await installCrds(connection.client);
+  return { ...server, connection, stop: () => end(connection, server) };
+}
 
 /** Which driver on which ground: what a user sees must be the same on all of them. */
 export const stages = [
   ["hostpath", "real control plane"],
   ["directory-driver", "real control plane"],
   ["directory-driver", "embedded server"],
-] as const satisfies readonly [keyof typeof drivers, keyof typeof grounds][];
+] as const satisfies readonly Stage[];
+export type Stage = readonly [keyof typeof drivers, keyof typeof grounds];
 
 function end(connection: Connection, server: { stop(): void }): void {
   connection.close();
@@ -72,6 +84,8 @@ export type Stand = ReturnType<typeof snapshotsOf> & {
   readonly furniture: Furniture;
   readonly driver: Driver;
   readonly sidecar: Daemon;
+  /** Another one of the same flags. */
+  startSidecar(): Daemon;
   /** Names of the two classes. */
   readonly classes: { readonly delete: string; readonly retain: string };
 };
@@ -89,12 +103,14 @@ export async function standFor(
     driver: driver.driver,
     namespace: "default",
   };
-  const sidecar = startComponent(place, "csi-snapshotter", [`--csi-address=${driver.socket}`, ...sidecarFlags]);
+  const startSidecar = () =>
+    startComponent(place, "csi-snapshotter", [`--csi-address=${driver.socket}`, ...sidecarFlags]);
+  const sidecar = startSidecar();
   const name = shortName(driver);
   const classes = { delete: `delete-${name}`, retain: `retain-${name}` };
   await aClassFor(furniture, classes.delete, "Delete");
   await aClassFor(furniture, classes.retain, "Retain");
-  return { ...snapshotsOf(furniture), furniture, driver, sidecar, classes };
+  return { ...snapshotsOf(furniture), furniture, driver, sidecar, startSidecar, classes };
 }
 
 /** A storage class of the driver's name, and upstream's csi-provisioner to serve it. */

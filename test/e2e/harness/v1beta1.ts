@@ -1,0 +1,20 @@
+/** A cluster of the years before v1: CRDs that serve v1beta1 alone and do not check what later ones do. */
+import assert from "node:assert/strict";
+import { snapshotCrds } from "../../../src/api/crds/index.ts";
+import { snapshotKindsServed } from "./components.ts";
+import { type Ground, type grounds, groundWith } from "./stands.ts";
+
+export const snapshotGroup = "snapshot.storage.k8s.io";
+
+export const groundOfV1beta1 = (ground: keyof typeof grounds): Promise<Ground> =>
+  groundWith(ground, { versions: { [snapshotGroup]: "v1beta1" } }, async (client) => {
+    for (const crd of snapshotCrds(1)) await client.create("CustomResourceDefinition", crd);
+    await snapshotKindsServed(client);
+  });
+
+/** Which of these requests ask the group for something in another version. */
+export function callsOutside(version: string, sent: readonly string[]): readonly string[] {
+  const calls = sent.filter((request) => request.includes(`/${snapshotGroup}/`));
+  assert.ok(calls.length > 0);
+  return calls.filter((request) => !request.includes(` /apis/${snapshotGroup}/${version}/`));
+}

@@ -1,0 +1,31 @@
+/** Claims that wait for a volume from a snapshot, and so hold it. */
+import { draftOf } from "../../../src/api/builders.ts";
+import { namespace, type Scene } from "./scene.ts";
+import { until } from "./until.ts";
+
+/** One that waits for ever: nobody serves its class. */
+export async function aWaitingClaim({ client }: Pick<Scene, "client">, name: string, space: string, snapshot: string) {
+  const ref = { kind: "PersistentVolumeClaim", namespace: space, name } as const;
+  const source = { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: snapshot };
+  const spec = {
+    accessModes: ["ReadWriteOnce"],
+    storageClassName: "nobody-serves-this",
+    resources: { requests: { storage: "1Mi" } },
+    ...(space === namespace ? { dataSource: source } : { dataSourceRef: { ...source, namespace } }),
+  };
+  await client.create("PersistentVolumeClaim", draftOf("PersistentVolumeClaim", ref, { spec }));
+  await until({ what: `claim ${name} is pending` }, async () =>
+    (await client.get(ref)).status?.phase === "Pending" ? true : undefined,
+  );
+  return ref;
+}
+
+/** The user of a snapshot is told for whom it waits. */
+export const untilHeldBy = ({ client }: Pick<Scene, "client">, claim: string): Promise<true> =>
+  until({ what: `the user is told of ${claim}` }, async () =>
+    (await client.list("Event", { namespace })).objects.some(
+      ({ reason, message }) => reason === "SnapshotDeletePending" && message?.endsWith(`restore a PVC: ${claim}`),
+    )
+      ? true
+      : undefined,
+  );

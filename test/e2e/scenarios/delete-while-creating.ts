@@ -1,0 +1,17 @@
+import assert from "node:assert/strict";
+import type { Scenario } from "../harness/scene.ts";
+
+export const deleteWhileCreating: Scenario = {
+  shows: "a snapshot deleted while its cut is under way leaves nothing at the driver",
+  async play({ client, stand, driver, take, loseAnswers, untilAsked, assertNothingLeft }) {
+    loseAnswers("Unavailable");
+    await take("hasty");
+    await untilAsked(1);
+    await client.delete(stand.ref("hasty"));
+    await untilAsked(2);
+    assert.equal((await stand.handles()).length, 1);
+    driver.mend();
+    await stand.untilGone(stand.ref("hasty"));
+    await assertNothingLeft();
+  },
+};

@@ -1,0 +1,15 @@
+import { claimName, type Scenario } from "../harness/scene.ts";
+
+export const eightFailedVsDeletedAtOnce: Scenario = {
+  shows: "refused for good and deleted together, they let their claim go",
+  async play({ client, stand, take, refuseToCut, assertNothingLeft }) {
+    refuseToCut();
+    const names = Array.from({ length: 8 }, (_, index) => `refused-${index}`);
+    for (const name of names) await take(name);
+    for (const name of names) await stand.untilTold(name, /this volume cannot be cut/);
+    await Promise.all(names.map((name) => client.delete(stand.ref(name))));
+    for (const name of names) await stand.untilGone(stand.ref(name));
+    await assertNothingLeft();
+    await stand.untilUnprotected(claimName);
+  },
+};

@@ -1,0 +1,18 @@
+import assert from "node:assert/strict";
+import type { Scenario } from "../harness/scene.ts";
+
+export const leakCreateTimeout: Scenario = {
+  shows: "a cut whose answer is lost is asked for again by the same name, and is no failure",
+  async play({ stand, driver, take, loseAnswers, untilAsked, assertNothingLeft }) {
+    loseAnswers("DeadlineExceeded");
+    await take("lost");
+    await untilAsked(3);
+    assert.equal((await stand.get("lost")).status?.error, undefined);
+    driver.mend();
+    await stand.untilReady("lost");
+    assert.equal(new Set(driver.asked.map(({ name }) => name)).size, 1);
+    assert.equal((await stand.handles()).length, 1);
+    await stand.remove("lost");
+    await assertNothingLeft();
+  },
+};

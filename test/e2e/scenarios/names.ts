@@ -1,0 +1,30 @@
+/** What has gone wrong in the field with snapshots, under the names it is known by: each is a file here, played on every stage. */
+export const scenarioNames = [
+  "leak-create-timeout",
+  "delete-while-creating",
+  "delete-annotation-delayed",
+  "quick-create-delete",
+  "finalizer-patch-500",
+  "vs-delete-pvc-pending",
+  "pvc-from-terminating-vs",
+  "eight-failed-vs-deleted-at-once",
+  "notready-error-notready",
+  "own-write-hot-loop",
+  "already-exists-other-uid",
+  "vs-without-class-without-pvc",
+  "policy-flip-delete-retain-delete",
+  "class-deleted-first",
+  "namespace-deleted-mid-create",
+  "storedversions-dropped-version",
+  "two-writers-one-annotation-map",
+  "cross-ns-source-delete-mid-restore",
+  "driver-mismatch-content",
+  "retain-with-being-deleted",
+  "orphan-vsc-no-vs",
+  "velero-style-vsc-rebinding",
+  "leader-paused-60s-resumes",
+  "metrics-handler-blocks",
+  "content-taken-by-force",
+] as const;
+
+export type ScenarioName = (typeof scenarioNames)[number];

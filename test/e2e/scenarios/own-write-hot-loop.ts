@@ -1,0 +1,18 @@
+import assert from "node:assert/strict";
+import type { Scenario } from "../harness/scene.ts";
+
+export const ownWriteHotLoop: Scenario = {
+  shows: "what we write does not make us ask again",
+  async play({ stand, driver, take, refuseToCut, untilAsked, assertNothingLeft }) {
+    refuseToCut();
+    await take("refused");
+    await untilAsked(1);
+    const startedAt = performance.now();
+    await untilAsked(4);
+    const tookMs = performance.now() - startedAt;
+    assert.ok(tookMs > 1_000, `three more questions within ${Math.round(tookMs)} ms`);
+    driver.mend();
+    await stand.remove("refused");
+    await assertNothingLeft();
+  },
+};

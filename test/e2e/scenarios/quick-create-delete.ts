@@ -1,0 +1,17 @@
+import type { Scenario } from "../harness/scene.ts";
+
+export const quickCreateDelete: Scenario = {
+  shows: "snapshots deleted as soon as they are taken leave nothing behind",
+  async play({ client, stand, driver, volume, take, untilAsked, assertNothingLeft }) {
+    // A snapshot that is never ready keeps the claim protected, so that nothing slows the others down.
+    driver.oddities.set(volume, (_right, _asked, name) => ({ readyToUse: name !== `snapshot-${first}` }));
+    const first = (await take("first")).metadata.uid;
+    await untilAsked(1);
+    for (let round = 0; round < 30; round++) {
+      await take(`quick-${round}`);
+      await client.delete(stand.ref(`quick-${round}`));
+    }
+    await stand.remove("first");
+    await assertNothingLeft();
+  },
+};

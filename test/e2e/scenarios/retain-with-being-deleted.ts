@@ -1,0 +1,22 @@
+import assert from "node:assert/strict";
+import { annotations, finalizers } from "../../../src/api/names.ts";
+import { claimName, contentRef, type Scenario } from "../harness/scene.ts";
+
+export const retainWithBeingDeleted: Scenario = {
+  shows: "with Retain content and data stay, and only the content goes when an administrator deletes it",
+  async play({ client, stand, deleteHandles, assertNothingLeft }) {
+    await stand.take("kept", claimName, stand.classes.retain);
+    await stand.untilReady("kept");
+    const content = await stand.contentOf("kept");
+    await stand.remove("kept");
+    const ref = contentRef(content.metadata.name);
+    const left = await client.get(ref);
+    assert.equal(left.metadata.annotations?.[annotations.beingDeleted], "yes");
+    assert.deepEqual(left.metadata.finalizers, [finalizers.contentBound]);
+    await client.delete(ref);
+    await stand.untilGone(ref);
+    assert.deepEqual(await stand.handles(), [content.status?.snapshotHandle]);
+    await deleteHandles();
+    await assertNothingLeft();
+  },
+};

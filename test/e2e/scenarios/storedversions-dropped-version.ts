@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { draftOf } from "../../../src/api/builders.ts";
+import { snapshotCrds } from "../../../src/api/crds/index.ts";
+import type { Client } from "../harness/client.ts";
+import { connect } from "../harness/client.ts";
+import { aBoundClaim, snapshotKindsServed, startComponent } from "../harness/components.ts";
+import { proxyTo } from "../harness/fault-proxy.ts";
+import type { Daemon } from "../harness/instance.ts";
+import { namespace, type Scenario } from "../harness/scene.ts";
+import { leftovers, snapshotsOf } from "../harness/snapshots.ts";
+import { drivers, type Ground, type Stage, standFor } from "../harness/stands.ts";
+import { until } from "../harness/until.ts";
+import { callsOutside, groundOfV1beta1, snapshotGroup } from "../harness/v1beta1.ts";
+
+/** One that follows in v1beta1 and never leads: somebody else holds the lease. */
+async function aStandby(place: Ground): Promise<Daemon> {
+  const spec = { holderIdentity: "somebody", leaseDurationSeconds: 3_600, renewTime: "2100-01-01T00:00:00.000000Z" };
+  const lease = draftOf("Lease", { namespace, name: "snapshot-controller-leader" }, { spec });
+  await place.connection.client.create("Lease", lease as never);
+  const standby = startComponent(place, "snapshot-controller", ["--leader-election"]);
+  await until({ what: "it stands by" }, () => (/another one leads/.test(standby.lastWords()) ? true : undefined));
+  return standby;
+}
+
+async function replaceCrds(client: Client, phase: 2 | 3): Promise<void> {
+  for (const crd of snapshotCrds(phase)) {
+    const { metadata } = await client.get({ kind: "CustomResourceDefinition", name: crd.metadata.name ?? "" });
+    const { resourceVersion } = metadata;
+    await client.replace("CustomResourceDefinition", {
+      ...crd,
+      metadata: { ...crd.metadata, resourceVersion },
+    } as never);
+  }
+}
+
+/** A fresh pair, and a record of all it sends. */
+async function startPair(place: Ground, socket: string) {
+  const { proxy, kubeconfig } = await proxyTo(place);
+  const sent = proxy.record();
+  const via = { ...place, kubeconfig };
+  const pair = [
+    startComponent(via, "snapshot-controller"),
+    startComponent(via, "csi-snapshotter", [`--csi-address=${socket}`]),
+  ];
+  return {
+    sent,
+    stop: async () => {
+      for (const daemon of pair) await daemon.stop();
+      await proxy.close();
+    },
+  };
+}
+
+async function play([kind]: Stage, place: Ground): Promise<void> {
+  const controller = startComponent(place, "snapshot-controller");
+  const stand = await standFor(place, place.connection, await drivers[kind](place.instance));
+  const modern = await connect(place.kubeconfig);
+  try {
+    for (const claim of ["old", "new"]) await aBoundClaim(stand.furniture, claim);
+    await stand.take("from-before", "old", stand.classes.delete);
+    await stand.untilReady("from-before");
+    const later = snapshotsOf({ ...stand.furniture, client: modern.client });
+    const standby = await aStandby(place);
+    for (const daemon of [controller, stand.sidecar]) await daemon.stop();
+    for (const phase of [2, 3] as const) {
+      await replaceCrds(place.connection.client, phase);
+      await snapshotKindsServed(modern.client);
+      const pair = await startPair(place, stand.driver.socket);
+      await later.take(`in-phase-${phase}`, "new", stand.classes.delete);
+      await later.untilReady(`in-phase-${phase}`);
+      await later.remove(`in-phase-${phase}`);
+      assert.deepEqual(callsOutside("v1", pair.sent), []);
+      assert.equal((await later.get("from-before")).status?.readyToUse, true);
+      if (phase === 2) assert.ok(standby.running(), standby.lastWords());
+      else await later.remove("from-before");
+      await pair.stop();
+    }
+    await standby.ended;
+    const words = `no longer serves ${snapshotGroup}/v1beta1, but v1; ending so that a fresh start`;
+    assert.match(standby.lastWords(), new RegExp(words));
+    const crd = await modern.client.get({
+      kind: "CustomResourceDefinition",
+      name: `volumesnapshots.${snapshotGroup}`,
+    });
+    assert.deepEqual((crd as { status?: { storedVersions?: unknown } }).status?.storedVersions, ["v1beta1", "v1"]);
+    assert.deepEqual(await leftovers({ ...stand.furniture, client: modern.client }), []);
+  } finally {
+    modern.close();
+    stand.furniture.csi.close();
+  }
+}
+
+/** On a cluster of its own, of the years before v1. */
+export const storedversionsDroppedVersion: Scenario = {
+  shows:
+    "a cluster of v1beta1 goes on in v1 once its CRDs do, phase by phase, with the snapshots it had, for the version they were stored in is never dropped",
+  async play({ stage }) {
+    const place = await groundOfV1beta1(stage[1]);
+    try {
+      await play(stage, place);
+    } finally {
+      place.stop();
+    }
+  },
+};

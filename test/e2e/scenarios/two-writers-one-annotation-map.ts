@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { contentRef, type Scenario } from "../harness/scene.ts";
+import { until } from "../harness/until.ts";
+
+export const twoWritersOneAnnotationMap: Scenario = {
+  shows: "another's annotation outlives all of ours",
+  async play({ client, stand, driver, volume, take, deleteHandles, assertNothingLeft }) {
+    driver.oddities.set(volume, () => ({ readyToUse: false }));
+    await take("noted");
+    const content = await until({ what: "the snapshot is bound" }, () =>
+      stand.contentOf("noted").catch(() => undefined),
+    );
+    const ref = contentRef(content.metadata.name);
+    await client.patch(ref, { type: "merge", body: { metadata: { annotations: { "their/note": "x" } } } });
+    driver.mend();
+    await stand.untilReady("noted");
+    await client.patch(ref, { type: "merge", body: { spec: { deletionPolicy: "Retain" } } });
+    await stand.remove("noted");
+    assert.equal((await client.get(ref)).metadata.annotations?.["their/note"], "x");
+    await client.delete(ref);
+    await stand.untilGone(ref);
+    await deleteHandles();
+    await assertNothingLeft();
+  },
+};

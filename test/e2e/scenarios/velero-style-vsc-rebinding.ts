@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { draftOf } from "../../../src/api/builders.ts";
+import { claimName, contentRef, namespace, type Scenario } from "../harness/scene.ts";
+
+export const veleroStyleVscRebinding: Scenario = {
+  shows: "kept data comes back under another name through a content made by hand",
+  async play({ client, stand, driver, assertNothingLeft }) {
+    await stand.take("first", claimName, stand.classes.retain);
+    await stand.untilReady("first");
+    const old = await stand.contentOf("first");
+    await stand.remove("first");
+    await client.delete(contentRef(old.metadata.name));
+    const spec = {
+      deletionPolicy: "Delete" as const,
+      driver: driver.driver,
+      source: { snapshotHandle: old.status?.snapshotHandle ?? "" },
+      volumeSnapshotRef: { namespace, name: "second" },
+    };
+    await client.create("VolumeSnapshotContent", draftOf("VolumeSnapshotContent", { name: "rebound" }, { spec }));
+    const adopting = { spec: { source: { volumeSnapshotContentName: "rebound" } } };
+    await client.create("VolumeSnapshot", draftOf("VolumeSnapshot", { namespace, name: "second" }, adopting));
+    await stand.untilReady("second");
+    assert.deepEqual(await stand.handles(), [old.status?.snapshotHandle]);
+    await stand.remove("second");
+    await assertNothingLeft();
+  },
+};

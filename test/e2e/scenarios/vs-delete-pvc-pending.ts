@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import { namespace, type Scenario } from "../harness/scene.ts";
+import { aWaitingClaim, untilHeldBy } from "../harness/waiting-claims.ts";
+
+export const vsDeletePvcPending: Scenario = {
+  shows: "a snapshot that a claim waits for stays until the claim is served or gone",
+  async play(scene) {
+    const { client, stand, take, assertNothingLeft } = scene;
+    await take("wanted");
+    await stand.untilReady("wanted");
+    const claim = await aWaitingClaim(scene, "waiting", namespace, "wanted");
+    await client.delete(stand.ref("wanted"));
+    await untilHeldBy(scene, `${namespace}/waiting`);
+    assert.equal((await stand.handles()).length, 1);
+    await client.delete(claim);
+    await stand.untilGone(stand.ref("wanted"));
+    await assertNothingLeft();
+  },
+};

@@ -1,0 +1,14 @@
+import assert from "node:assert/strict";
+import type { Scenario } from "../harness/scene.ts";
+
+export const vsWithoutClassWithoutPvc: Scenario = {
+  shows: "neither class nor claim is told, and crashes nobody (CVE-2020-8569)",
+  async play({ stand, controller, sidecar, lifeGoesOn, assertNothingLeft }) {
+    await stand.take("nothing", "missing");
+    await stand.untilTold("nothing", /claim default\/missing not found: create it/);
+    await lifeGoesOn();
+    await stand.remove("nothing");
+    for (const daemon of [controller(), sidecar()]) assert.ok(daemon.running(), daemon.lastWords());
+    await assertNothingLeft();
+  },
+};
