@@ -1,0 +1,130 @@
+/** Connections that die, answers that are cut, and requests that are given up. */
+import assert from "node:assert/strict";
+import type { RequestListener } from "node:http";
+import { test } from "node:test";
+import { between, serve, targetAt, tls } from "../../test/http-server.ts";
+import { Fault, isFault } from "../base/fault.ts";
+import type { Outgoing } from "./call.ts";
+import { createTransport } from "./transport.ts";
+import { mayReplay } from "./transport-send.ts";
+
+function dyingListener(): { listener: RequestListener; seen: string[] } {
+  const seen: string[] = [];
+  return {
+    seen,
+    listener: (request, response) => {
+      seen.push(`${request.method}`);
+      if (seen.length === 2) request.socket.destroy();
+      else response.end("ok");
+    },
+  };
+}
+const replays: readonly { request: Partial<Outgoing>; isRepeated: boolean }[] = [
+  { request: { method: "GET" }, isRepeated: true },
+  { request: { method: "PUT", body: "{}", replayable: true }, isRepeated: true },
+  { request: { method: "DELETE", body: "{}", replayable: true }, isRepeated: true },
+  { request: { method: "PUT", body: "{}" }, isRepeated: false },
+  { request: { method: "PATCH", body: "{}" }, isRepeated: false },
+  { request: { method: "POST", body: "{}" }, isRepeated: false },
+];
+for (const { request, isRepeated } of replays)
+  test(`a ${request.method} ${request.replayable ? "that may be replayed " : ""}on a reused connection that died is ${isRepeated ? "sent again" : "not sent again"}`, async () => {
+    const { listener, seen } = dyingListener();
+    await between(listener, async (send) => {
+      await send();
+      if (isRepeated) assert.equal((await send(request)).text, "ok");
+      else await assert.rejects(send(request), (reason) => isFault(reason, "Lost"));
+      assert.equal(seen.length, isRepeated ? 3 : 2);
+    });
+  });
+
+test("a new connection that dies is not tried again", async () => {
+  let requests = 0;
+  await between(
+    (request) => {
+      requests += 1;
+      request.socket.destroy();
+    },
+    async (send) => {
+      await assert.rejects(
+        send(),
+        (reason) => isFault(reason, "Lost") && /was cut before the answer was complete/.test(reason.message),
+      );
+      assert.equal(requests, 1);
+    },
+  );
+});
+
+test("an answer that is cut in the middle is Lost, whole or as a stream", async () => {
+  await between(
+    (request, response) => {
+      response.writeHead(200, { "content-length": "100" });
+      response.write("part");
+      setImmediate(() => request.socket.destroy());
+    },
+    async (send) => {
+      for (const stream of [false, true]) await assert.rejects(send({ stream }), (reason) => isFault(reason, "Lost"));
+    },
+  );
+});
+
+test("the signal ends a request and a stream, and closes the connection", async () => {
+  for (const stream of [false, true])
+    await between(
+      (_request, response) => {
+        response.write("x");
+      },
+      async (send, served) => {
+        const stop = new AbortController();
+        const sent = assert.rejects(send({ stream, signal: stop.signal }), (reason) =>
+          isFault(reason, "DeadlineExceeded"),
+        );
+        while (served.sockets.size === 0) await new Promise((resolve) => setImmediate(resolve));
+        const closed = Promise.all(
+          [...served.sockets].map((socket) => new Promise((resolve) => socket.once("close", resolve))),
+        );
+        stop.abort(new Fault("DeadlineExceeded", "late"));
+        await Promise.all([sent, closed]);
+        await assert.rejects(send({ signal: stop.signal }), (reason) => isFault(reason, "DeadlineExceeded"));
+      },
+    );
+});
+
+test("a stream given up just as the server ends it leaves no error that nobody hears", async () => {
+  const served = await serve((_request, response) => void response.end(`${"x".repeat(100_000)}\n`), tls);
+  const { handler, close } = createTransport(targetAt(`https://127.0.0.1:${served.port}`));
+  const unheard: unknown[] = [];
+  const hear = (reason: unknown): void => void unheard.push(reason);
+  process.on("uncaughtException", hear);
+  try {
+    for (let round = 0; round < 40; round++) {
+      const stop = new AbortController();
+      const request: Outgoing = { method: "GET", path: "/x", headers: {}, stream: true, signal: stop.signal };
+      const { body } = await handler(request);
+      let bytes = 0;
+      const read = async (): Promise<void> => {
+        for await (const chunk of body as AsyncIterable<Buffer>) {
+          bytes += chunk.length;
+          if (bytes > 100_000 - round) stop.abort();
+        }
+      };
+      await read().catch(() => undefined);
+    }
+    await new Promise((next) => setImmediate(next));
+  } finally {
+    process.off("uncaughtException", hear);
+    close();
+    served.server.closeAllConnections();
+    served.server.close();
+  }
+  assert.deepEqual(unheard, []);
+});
+
+test("what the server cannot have read is sent again whatever it is, but only on a reused connection", () => {
+  const post: Outgoing = { method: "POST", path: "/x", headers: {} };
+  const failed = { kind: "failure", reason: { code: "EPIPE" }, reached: "sent", onReusedSocket: true } as const;
+  assert.equal(mayReplay(post, failed), true);
+  assert.equal(mayReplay(post, { ...failed, reason: { code: "ECONNRESET" } }), false);
+  assert.equal(mayReplay(post, { ...failed, onReusedSocket: false }), false);
+  assert.equal(mayReplay({ ...post, signal: AbortSignal.abort() }, failed), false);
+});

@@ -1,0 +1,148 @@
+/** Who the client is, and whom it believes. */
+import assert from "node:assert/strict";
+import type { RequestListener } from "node:http";
+import { test } from "node:test";
+import { createAuthority } from "../../test/e2e/harness/certificates.ts";
+import { authority, between, echo, fixedCredentials, serve, targetAt, tls } from "../../test/http-server.ts";
+import { isFault } from "../base/fault.ts";
+import type { Credential, Target } from "./target.ts";
+import { createTransport } from "./transport.ts";
+
+test("a refused token is renewed and the request sent again, once", async () => {
+  const tokens: (string | undefined)[] = [];
+  const listener: RequestListener = (request, response) => {
+    tokens.push(request.headers.authorization);
+    response.statusCode = request.headers.authorization === "Bearer new" ? 200 : 401;
+    response.end("body");
+  };
+  const withTokens = (...names: readonly string[]) => ({
+    target: {
+      credentials: fixedCredentials(...names.map((name) => ({ headers: { authorization: `Bearer ${name}` } }))),
+    },
+  });
+  await between(
+    listener,
+    async (send) => assert.equal((await send({ method: "POST", body: "{}" })).status, 200),
+    withTokens("old", "new"),
+  );
+  assert.deepEqual(tokens.splice(0), ["Bearer old", "Bearer new"]);
+
+  for (const [names, asked] of [
+    [["old"], 1],
+    [["old", "older"], 2],
+  ] as const) {
+    await between(
+      listener,
+      (send) =>
+        assert.rejects(send(), (reason) => {
+          assert.ok(isFault(reason, "Unauthenticated"));
+          assert.match(
+            reason.message,
+            /^http:\/\/127\.0\.0\.1:\d+ does not accept the credentials \(users\[0\]\.user\.token in config\): they are wrong or have expired; renew them$/,
+          );
+          return true;
+        }),
+      withTokens(...names),
+    );
+    assert.equal(tokens.splice(0).length, asked);
+  }
+});
+
+test("a new authority or client certificate is used for the next request", async () => {
+  const me = authority.issue({ commonName: "me" });
+  const trusted: (string | undefined)[] = [createAuthority("other").certificate, authority.certificate];
+  let credential: Credential = { headers: {} };
+  await between(
+    (request, response) => {
+      const shown = request.socket as unknown as { getPeerCertificate(): { subject?: { CN?: string } } };
+      response.end(shown.getPeerCertificate().subject?.CN ?? "nobody");
+    },
+    async (send, served) => {
+      await assert.rejects(send(), (reason) => isFault(reason, "Unavailable"));
+      trusted.shift();
+      assert.equal((await send()).text, "nobody");
+      credential = { headers: {}, certificate: me.certificate, key: me.key };
+      assert.equal((await send()).text, "me");
+      assert.equal(served.accepted >= 2, true);
+    },
+    {
+      tls: { ...tls, ca: authority.certificate, requestCert: true, rejectUnauthorized: false },
+      target: {
+        authority: async () => trusted[0],
+        credentials: { current: async () => credential, refused: () => undefined, origin: "here" },
+      },
+    },
+  );
+});
+
+const expired = authority.issue({ commonName: "old", ipv4: ["127.0.0.1"], days: -1 });
+const misnamed = authority.issue({ commonName: "other", dnsNames: ["elsewhere"] });
+const distrust: readonly { given: string; tls?: object; target?: Partial<Target>; says: RegExp }[] = [
+  {
+    given: "an unknown authority",
+    tls,
+    target: { authority: async () => createAuthority("other").certificate },
+    says: /shows a certificate that the authority \(clusters\[0\]\.cluster\.certificate-authority in config\) has not signed; give the authority/,
+  },
+  {
+    given: "an expired certificate",
+    tls: { cert: expired.certificate, key: expired.key },
+    says: /the certificate of https:\/\/127\.0\.0\.1:\d+ has expired; renew it/,
+  },
+  {
+    given: "a certificate for another name",
+    tls: { cert: misnamed.certificate, key: misnamed.key },
+    says: /is for other names than 127\.0\.0\.1; correct clusters\[0\]\.cluster\.server in config, or set tls-server-name/,
+  },
+  {
+    given: "another name than tls-server-name",
+    tls,
+    target: { serverName: "nobody" },
+    says: /is for other names than nobody/,
+  },
+];
+for (const { given, tls, target, says } of distrust)
+  test(`a server with ${given} is refused in one clear line`, () =>
+    between(
+      echo,
+      (send) =>
+        assert.rejects(send(), (reason) => {
+          assert.ok(isFault(reason, "Unavailable"), String(reason));
+          assert.match(reason.message, says);
+          return true;
+        }),
+      { ...(tls === undefined ? {} : { tls }), ...(target === undefined ? {} : { target }) },
+    ));
+
+test("tls-server-name and insecure-skip-tls-verify make exceptions", async () => {
+  const misnamedTls = { cert: misnamed.certificate, key: misnamed.key };
+  for (const [served, target] of [
+    [misnamedTls, { serverName: "elsewhere" }],
+    [misnamedTls, { insecure: true, authority: async () => undefined }],
+  ] as const)
+    await between(echo, async (send) => assert.equal((await send()).status, 200), { tls: served, target });
+});
+
+test("a server that is not there or speaks no TLS is one clear line with a remedy", async () => {
+  const served = await serve(echo);
+  const { port } = served;
+  const fails = async (server: string, says: RegExp) => {
+    const { handler, close } = createTransport(targetAt(server));
+    await assert.rejects(handler({ method: "GET", path: "/x", headers: {} }), (reason) => {
+      assert.ok(isFault(reason, "Unavailable"), String(reason));
+      assert.match(reason.message, says);
+      return true;
+    });
+    close();
+  };
+  await fails(
+    `https://127.0.0.1:${port}`,
+    /does not speak TLS; correct clusters\[0\]\.cluster\.server in config to http/,
+  );
+  served.server.close();
+  await fails(
+    `https://127.0.0.1:${port}`,
+    /^nothing answers at https:\/\/127\.0\.0\.1:\d+ \(clusters\[0\]\.cluster\.server in config\); start the API server or correct the address$/,
+  );
+  await fails(`https://localhost:${port}`, /^nothing answers at https:\/\/localhost:\d+ /);
+});
