@@ -65,6 +65,17 @@ test("with the kubelet's path it shows itself in the kubelet's folder", async (t
   assert.deepEqual(readdirSync(registry), []);
 });
 
+test("with --snapshot-delay a snapshot is cut at once, and not ready", async (t) => {
+  const folder = temporaryFolder(t);
+  const socket = join(folder, "csi.sock");
+  start(t, "--endpoint", socket, "--root", join(folder, "root"), "--snapshot-delay=1h");
+  const { controller } = connectTo(t, socket);
+  const volumeCapabilities = [{ accessType: { case: "mount", value: {} } as const, accessMode: { mode: 1 } }];
+  await controller.createVolume({ name: "v", volumeCapabilities });
+  const { snapshot } = await controller.createSnapshot({ name: "s", sourceVolumeId: "v" });
+  assert.deepEqual([snapshot?.snapshotId, snapshot?.readyToUse], ["s", false]);
+});
+
 test("trouble on demand comes as often as asked for", async (t) => {
   const folder = temporaryFolder(t);
   const socket = join(folder, "csi.sock");

@@ -21,6 +21,7 @@ export const nodePackages: Packages = {
 /** The suites also try file systems that share blocks, and extended attributes. */
 export const suitePackages: Packages = {
   ...nodePackages,
+  e2fsprogs: "/usr/sbin/mkfs.ext4",
   xfsprogs: "/usr/sbin/mkfs.xfs",
   "btrfs-progs": "/usr/sbin/mkfs.btrfs",
   attr: "/usr/bin/setfattr",

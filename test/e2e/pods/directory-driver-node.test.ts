@@ -152,6 +152,43 @@ test("a full disk is said as such, and leaves nothing behind", async (t) => {
   assert.equal((await cut("s", "v")).snapshot?.readyToUse, true, "with room again it is taken");
 });
 
+test("what was answered outlives a power failure: the disk, as it is at that moment, has it whole", async (t) => {
+  const instance = anInstance(t);
+  const [image, place] = [join(instance.folder, "image"), join(instance.folder, "disk")];
+  mkdirSync(place);
+  await must("truncate", "--size=64M", image);
+  await must("mkfs.ext4", "-q", image);
+  // The file system writes nothing by itself meanwhile: on the disk is only what the driver has seen to.
+  await must("mount", "-o", "loop,commit=300", image, place);
+  const { controller, dataOf, cut } = await aDriver(t, instance, { root: join(place, "root") });
+  /** A driver on the disk as it is now, as if the machine had been switched off. */
+  const afterwards = async (name: string) => {
+    const later = join(instance.folder, name);
+    mkdirSync(later);
+    await must("cp", "--sparse=always", image, `${later}-image`);
+    await must("mount", "-o", "loop", `${later}-image`, later);
+    return aDriver(t, instance, { driver: name, root: join(later, "root") });
+  };
+  await newVolume({ controller }, "v");
+  const bytes = Buffer.alloc(mebi, "first bytes ");
+  writeFileSync(join(dataOf("v"), "file"), bytes);
+  await cut("s", "v");
+  const cutThen = await afterwards("cut.example.com");
+  const { entries } = await cutThen.controller.listSnapshots({});
+  assert.deepEqual(
+    entries.map(({ snapshot }) => snapshot?.snapshotId),
+    ["s"],
+  );
+  assert.ok(readFileSync(join(cutThen.snapshotOf("s"), "file")).equals(bytes));
+
+  await controller.controllerExpandVolume({ volumeId: "v", capacityRange: { requiredBytes: BigInt(2 ** 31) } });
+  const grown = await afterwards("grown.example.com");
+  assert.equal((await grown.controller.listVolumes({})).entries[0]?.volume?.capacityBytes, BigInt(2 ** 31));
+  await controller.deleteSnapshot({ snapshotId: "s" });
+  const gone = await afterwards("gone.example.com");
+  assert.deepEqual((await gone.controller.listSnapshots({})).entries, []);
+});
+
 test("a folder volume is published, also through a symbolic link, and nothing but a deliberate deletion touches its files", async (t) => {
   const { instance, controller, node, dataOf } = await aDriver(t);
   for (const name of ["v", "w"]) await newVolume({ controller }, name);
@@ -237,6 +274,9 @@ test("a block volume is a device that can be written, cut while it is open, grow
 
   await assert.rejects(controller.deleteVolume({ volumeId: "b" }), { code: "FailedPrecondition" });
   for (const _ of [1, 2]) await node.nodeUnpublishVolume(published);
+  await node.nodePublishVolume({ ...published, readonly: true });
+  assert.equal(await must("blockdev", "--getro", targetPath), "1\n");
+  await node.nodeUnpublishVolume(published);
   assert.equal(await loops(), 0);
   await controller.deleteVolume({ volumeId: "b" });
 });
