@@ -34,10 +34,14 @@ export function parseRequest({ path }: HttpRequest): Parsed {
 }
 
 function targetOf(path: string): Path {
-  const [root, ...parts] = path
-    .split("/")
-    .filter((part) => part !== "")
-    .map(decoded);
+  const parts: string[] = [];
+  for (let from = 0; from < path.length; ) {
+    const slash = path.indexOf("/", from);
+    const to = slash === -1 ? path.length : slash;
+    if (to > from) parts.push(decoded(path.slice(from, to)));
+    from = to + 1;
+  }
+  const root = parts.shift();
   if (root === "api" && parts.length >= 2) return resourceIn("", parts[0] ?? "", parts.slice(1));
   if (root === "apis" && parts.length >= 3) return resourceIn(parts[0] ?? "", parts[1] ?? "", parts.slice(2));
   return page;

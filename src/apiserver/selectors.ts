@@ -55,6 +55,7 @@ const binaryOperators = "in, notin, =, ==, !=, gt, lt";
 
 function tokensOf(text: string): readonly Token[] {
   const tokens: Token[] = [];
+  if (text === "") return tokens;
   for (const [part] of text.matchAll(/==|!=|[=!<>(),]|[^\s=!<>(),]+/g))
     tokens.push({ kind: /^[=!<>(),]/.test(part) ? "sign" : "word", text: part });
   return tokens;

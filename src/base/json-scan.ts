@@ -86,8 +86,10 @@ export function restoreLargeIntegers(value: JsonValue, integers: ReadonlyMap<num
   for (const key of Object.keys(container)) {
     const old = container[key] as JsonValue;
     const restored = restoreLargeIntegers(old, integers);
+    if (restored === old) continue;
     // Plain assignment would call the setter of "__proto__".
-    if (restored !== old) Object.defineProperty(container, key, { value: restored });
+    if (key === "__proto__") Object.defineProperty(container, key, { value: restored });
+    else container[key] = restored;
   }
   return value;
 }

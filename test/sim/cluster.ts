@@ -106,13 +106,18 @@ export function createCluster(world: VirtualWorld, { objects, background }: Clus
     events.push(event);
     const kind = watched.get(event.collection);
     if (kind === undefined) return;
+    const { actor, process, guarded, verb, sentMs } = writerOf(event);
     recorder.take({
       type: "write",
       atMs: world.elapsed(),
+      actor,
+      process,
+      verb,
       kind,
       key: event.key,
+      guarded,
+      sentMs,
       version: event.now.version,
-      ...writerOf(event),
       before: event.before?.object as unknown as KubeObject | undefined,
       after: event.type === "DELETED" ? undefined : (event.now.object as unknown as KubeObject),
     });
