@@ -29,6 +29,7 @@ async function setUp({ contents, hook, callsAtOnce = 10, labelSelector, create, 
   for (const object of [aClass(), ...contents]) await kube.create(object.kind as never, object as never);
   isRunning = true;
   const told: string[] = [];
+  const failures: string[] = [];
   const createSnapshot = async ({ name }: { name: string }) => ({
     snapshot: { sizeBytes: 1n, creationTime: { seconds: 1_750_000_000n, nanos: 0 }, ...(await create(name)) },
   });
@@ -44,13 +45,14 @@ async function setUp({ contents, hook, callsAtOnce = 10, labelSelector, create, 
     labelSelector,
     backoff: { startMs: 1_000, maxMs: 300_000 },
     poll: { startMs: 1_000, maxMs: 30_000 },
+    failed: (operation) => void failures.push(operation),
     record: (about, { reason }) => void told.push(`${reason} of ${about.metadata.name}`),
   });
   const stop = new AbortController();
   const running = Promise.all([sidecar.watch(stop.signal), sidecar.run(stop.signal)]);
   running.catch(() => undefined);
   const stored = (name: string) => kube.stored("VolumeSnapshotContent").find(({ metadata }) => metadata.name === name);
-  return { kube, world, told, stored, stop: () => stop.abort() };
+  return { kube, world, told, failures, stored, stop: () => stop.abort() };
 }
 
 /** No watch tells anything: of its own writes the sidecar knows by their answers. */
@@ -159,5 +161,21 @@ test("where snapshots are taken node by node, only the contents of this node are
     VolumeSnapshotContent: labelSelector,
     VolumeSnapshotClass: undefined,
   });
+  stop();
+});
+
+test("an attempt that fails before the driver is asked counts as well, each time", async () => {
+  let left = 2;
+  const { world, failures, stored, stop } = await setUp({
+    contents: [aContent({ metadata: { name: "unmarked" } })],
+    hook: ({ verb }, when) => {
+      if (verb !== "patch" || when === "after" || left === 0) return;
+      left -= 1;
+      throw new Fault("Internal", "the server broke down");
+    },
+    create: async () => ({ snapshotId: "s-1", readyToUse: true }),
+  });
+  await world.advance(10_000);
+  assert.deepEqual([failures, stored("unmarked")?.status?.readyToUse], [["CreateSnapshot", "CreateSnapshot"], true]);
   stop();
 });

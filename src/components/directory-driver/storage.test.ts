@@ -57,6 +57,14 @@ test("a snapshot keeps the bytes it was cut with, whatever becomes of the volume
   assert.equal(await readFile(join(storage.dataOf(restored), "note"), "utf8"), "first");
 });
 
+test("a new volume is open to pods of any user, whatever mask the driver runs with", async (t) => {
+  const { storage } = await aStorage(t);
+  const mask = process.umask(0o077);
+  t.after(() => void process.umask(mask));
+  const volume = await storage.createVolume(wish("v"));
+  assert.equal((await stat(storage.dataOf(volume))).mode & 0o777, 0o777);
+});
+
 test("links, modes, times and holes survive a snapshot", async (t) => {
   const { storage } = await aStorage(t);
   const data = storage.dataOf(await storage.createVolume(wish("v")));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aClaim, aContent, aSnapshot, aVolume, driver } from "../../../test/builders.ts";
+import { aClaim, aClass, aContent, aSnapshot, aVolume, driver } from "../../../test/builders.ts";
 import { createVirtualWorld } from "../../../test/virtual-world.ts";
 import { keyIn } from "../../base/brand.ts";
 import { createStores } from "../../kube/stores.ts";
@@ -73,6 +73,20 @@ test("a snapshot that goes before it is ready is a deletion done and two creatio
   );
 });
 
+test("a snapshot of a content is measured as pre-provisioned, and one without a content under the driver of its class", async () => {
+  const { stores, lines } = setUp();
+  stores.VolumeSnapshotClass.see(aClass({ driver: "of-the-class" }));
+  const of = (name: string, source: object) =>
+    aSnapshot({ metadata: { name, uid: `uid-${name}` }, spec: { source, volumeSnapshotClassName: "fast" } });
+  stores.VolumeSnapshot.see(of("static", { volumeSnapshotContentName: "old" }));
+  stores.VolumeSnapshot.see(of("dynamic", { persistentVolumeClaimName: "data" }));
+  for (const name of ["static", "dynamic"]) stores.VolumeSnapshot.seeGone(keyIn("team", name), `uid-${name}`);
+  const counts = await lines("snapshot_controller_operation_total_seconds_count");
+  const labelsOf = (type: string) => counts.filter((line) => line.includes(`snapshot_type="${type}"`));
+  assert.deepEqual([labelsOf("pre-provisioned").length, labelsOf("dynamic").length], [2, 2]);
+  assert.ok(counts.every((line) => line.includes('driver_name="of-the-class"')));
+});
+
 test("what was ready before we came is not measured", async () => {
   const { stores, lines } = setUp();
   stores.VolumeSnapshot.see(aSnapshot({ ...version("1"), status: ready }));
@@ -127,6 +141,12 @@ test("snapshots are counted by phase, with the age of the oldest that is not rea
   stores.VolumeSnapshot.see(aSnapshot({ metadata: { name: "a", creationTimestamp: at(-60_000) } }));
   stores.VolumeSnapshot.see(aSnapshot({ metadata: { name: "b", deletionTimestamp: at(-700_000) } }));
   stores.VolumeSnapshot.see(aSnapshot({ metadata: { name: "c", uid: "uid-c", deletionTimestamp: at(-500_000) } }));
+  const old = { name: "d", uid: "uid-d", creationTimestamp: at(-900_000) };
+  const ref = { namespace: "team", name: "d", uid: "uid-d" };
+  stores.VolumeSnapshotContent.see(
+    aContent({ metadata: { name: "snapcontent-uid-d" }, spec: { volumeSnapshotRef: ref } }),
+  );
+  stores.VolumeSnapshot.see(aSnapshot({ metadata: old, status: ready }));
   measureStates(measuring, { preventVolumeModeConversion: true, placeOf: () => anywhere });
   assert.ok(
     (await lines("snapshot_controller_snapshots")).includes('snapshot_controller_snapshots{phase="invalid"} 1'),
