@@ -93,7 +93,7 @@ test("beside a driver that takes no snapshots the sidecar ends with 1, and says 
   assert.match(said(), /driver plain\.example\.com at .* does not take snapshots .*: do not run a csi-snapshotter/);
 });
 
-test("flags reach the work: the leases have their names, the volume's mode is left out, and a driver that cannot list is trusted", async (t) => {
+test("flags reach the work: the leases have their names, the volume's mode is left out, events name their driver, and one that cannot list is trusted", async (t) => {
   const { client, socket, start } = await setUp(t, [Capability.CREATE_DELETE_SNAPSHOT]);
   const elects = ["--leader-election", "--leader-election-namespace=kube-system"];
   start("snapshot-controller", ...elects, "--prevent-volume-mode-conversion=false");
@@ -117,6 +117,15 @@ test("flags reach the work: the leases have their names, the volume's mode is le
   await eventually(async () => (await contentOf("by-hand")).status?.readyToUse === true);
   const bound = await contentOf((await client.get(snapshot)).status?.boundVolumeSnapshotContentName ?? "");
   assert.equal(bound.spec.sourceVolumeMode, undefined);
+  const classless = { ...given, source: { volumeHandle: "v-2" }, volumeSnapshotClassName: "nobody-made-this" };
+  const spec = { ...classless, volumeSnapshotRef: { ...snapshot, name: "other", uid: "u" } };
+  await client.create("VolumeSnapshotContent", draftOf("VolumeSnapshotContent", { name: "classless" }, { spec }));
+  const sources = async () =>
+    (await client.list("Event", {})).objects.map(
+      (event) => (event as { source?: { component?: string } }).source?.component,
+    );
+  await eventually(async () => new Set(await sources()).size === 2);
+  assert.deepEqual([...new Set(await sources())].sort(), ["csi-snapshotter plain.example.com", "snapshot-controller"]);
   const leases = await client.list("Lease", { namespace: "kube-system" });
   assert.deepEqual(leases.objects.map(({ metadata }) => metadata.name).sort(), [
     "external-snapshotter-leader-plain-example-com",
