@@ -1,12 +1,11 @@
 /** Plans of the sidecar for a content, in tests: what it looks at, and what it wants to do, in a word each. */
-import assert from "node:assert/strict";
-import { test } from "node:test";
 import { annotations } from "../src/api/names.ts";
 import { Fault, type FaultCode } from "../src/base/fault.ts";
 import { print } from "../src/base/json.ts";
 import type { ContentView, Taken } from "../src/components/csi-snapshotter/observe.ts";
 import { phaseOf } from "../src/components/csi-snapshotter/phase.ts";
 import { planContent, type SidecarAction } from "../src/components/csi-snapshotter/plan.ts";
+import { planTester } from "./plan-cases.ts";
 import { aContentView } from "./views.ts";
 
 export const deletionTimestamp = "2026-01-01T01:00:00Z";
@@ -39,17 +38,4 @@ export const brief = (action: SidecarAction): string => {
   }
 };
 
-export interface PlanCase {
-  readonly given: string;
-  readonly view: ContentView;
-  readonly phase: string;
-  readonly expect: readonly string[];
-}
-
-export function testPlans(cases: readonly PlanCase[]): void {
-  for (const { given, view, phase, expect } of cases)
-    test(`given ${given}, it is ${phase} and the plan is: ${expect.join(", ") || "nothing"}`, () => {
-      assert.equal(phaseOf(view), phase);
-      assert.deepEqual(planContent(view).actions.map(brief), expect);
-    });
-}
+export const testPlans = planTester({ phaseOf, plan: planContent, brief });

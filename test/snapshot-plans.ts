@@ -1,12 +1,11 @@
 /** Plans of the controller for a snapshot, in tests: what it looks at, and what it wants to do, in a word each. */
-import assert from "node:assert/strict";
-import { test } from "node:test";
 import { finalizers } from "../src/api/names.ts";
 import type { ClusterAction } from "../src/api/plan.ts";
 import type { SnapshotView } from "../src/components/snapshot-controller/observe.ts";
 import { phaseOf } from "../src/components/snapshot-controller/phase.ts";
 import { planSnapshot } from "../src/components/snapshot-controller/plan.ts";
 import { aClaim, aContent, aSnapshot } from "./builders.ts";
+import { planTester } from "./plan-cases.ts";
 import { aSnapshotView } from "./views.ts";
 
 export const bornMs = Date.parse("2026-01-01T00:00:00Z");
@@ -49,17 +48,4 @@ const brief = (action: ClusterAction): string => {
   }
 };
 
-export interface PlanCase {
-  readonly given: string;
-  readonly view: SnapshotView;
-  readonly phase: string;
-  readonly expect: readonly string[];
-}
-
-export function testPlans(cases: readonly PlanCase[]): void {
-  for (const { given, view, phase, expect } of cases)
-    test(`given ${given}, it is ${phase} and the plan is: ${expect.join(", ") || "nothing"}`, () => {
-      assert.equal(phaseOf(view), phase);
-      assert.deepEqual(planSnapshot(view).actions.map(brief), expect);
-    });
-}
+export const testPlans = planTester({ phaseOf, plan: planSnapshot, brief });

@@ -1,0 +1,26 @@
+/** A table of situations: in each, which phase it is, and what the plan wants to do, in a word each. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+export interface PlanCase<View> {
+  readonly given: string;
+  readonly view: View;
+  readonly phase: string;
+  readonly expect: readonly string[];
+}
+
+interface Planning<View, Action> {
+  phaseOf(view: View): string;
+  plan(view: View): { readonly actions: readonly Action[] };
+  brief(action: Action): string;
+}
+
+export const planTester =
+  <View, Action>({ phaseOf, plan, brief }: Planning<View, Action>) =>
+  (cases: readonly PlanCase<View>[]): void => {
+    for (const { given, view, phase, expect } of cases)
+      test(`given ${given}, it is ${phase} and the plan is: ${expect.join(", ") || "nothing"}`, () => {
+        assert.equal(phaseOf(view), phase);
+        assert.deepEqual(plan(view).actions.map(brief), expect);
+      });
+  };
