@@ -79,6 +79,8 @@ function createLane({ open, connectionsMax, keepsIdle }: LaneOptions): Lane {
   const idle = new Set<Connection>();
   const alive = new Set<Connection>();
   const waiting = new Set<Applicant>();
+  /** The connections that are being made, by whom they are for. */
+  const dialing = new Map<Applicant, Connection>();
 
   /** The longest waiting goes first. */
   const next = (): Applicant | undefined => {
@@ -102,27 +104,26 @@ function createLane({ open, connectionsMax, keepsIdle }: LaneOptions): Lane {
     },
   };
 
-  const dial = (applicant: Applicant): (() => void) => {
-    let isReady = false;
+  const dial = (applicant: Applicant): void => {
     const socket = open(() => {
-      isReady = true;
+      dialing.delete(applicant);
       applicant.ready(connection, false);
     });
     const connection = createConnection(socket, owner);
     alive.add(connection);
+    dialing.set(applicant, connection);
     let failure: unknown;
     socket.once("error", (reason) => {
       failure = reason;
     });
     socket.once("close", () => {
-      if (!isReady) applicant.fail(failure ?? hungUp());
+      if (dialing.delete(applicant)) applicant.fail(failure ?? hungUp());
     });
     socket.setNoDelay(true);
     socket.setKeepAlive(true, tcpProbeMs);
     socket.on("timeout", () => {
       if (idle.has(connection)) connection.destroy();
     });
-    return () => connection.destroy();
   };
 
   /** The one used last: it is the least likely to have been closed by the server meanwhile. */
@@ -138,11 +139,13 @@ function createLane({ open, connectionsMax, keepsIdle }: LaneOptions): Lane {
       if (connection !== undefined) {
         idle.delete(connection);
         applicant.ready(connection, true);
-        return () => undefined;
-      }
-      if (alive.size < connectionsMax) return dial(applicant);
-      waiting.add(applicant);
-      return () => void waiting.delete(applicant);
+      } else if (alive.size < connectionsMax) dial(applicant);
+      else waiting.add(applicant);
+      // Whoever waits may be dialled for later: what counts is where it is when it gives up.
+      return () => {
+        waiting.delete(applicant);
+        dialing.get(applicant)?.destroy();
+      };
     },
     dropIdle: () => {
       for (const connection of [...idle]) connection.destroy();
