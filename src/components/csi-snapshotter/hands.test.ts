@@ -118,6 +118,7 @@ function setUp({ secretFound = true, leading = true, isAway = false, entries = [
     gate: createGate(1),
     world,
     leading: () => leading,
+    knows: () => true,
     wake: () => void asked.push("wake"),
     failed: (operation) => void failures.push(operation),
   });

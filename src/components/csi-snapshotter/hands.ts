@@ -27,6 +27,8 @@ export interface CsiHandOptions {
   readonly gate: Gate;
   readonly world: World;
   leading(): boolean;
+  /** Whether it is still there: what is said of one that is gone is not kept. */
+  knows(content: VolumeSnapshotContent): boolean;
   wake(key: Key): void;
   /** Told of each attempt that failed, be it for want of a secret. */
   failed?(operation: Operation): void;
@@ -89,6 +91,7 @@ export function createCsiHand({
   gate,
   world,
   leading,
+  knows,
   wake,
   failed = () => undefined,
 }: CsiHandOptions): Hand<CsiAction> {
@@ -103,6 +106,7 @@ export function createCsiHand({
 
   const answer = ({ about, call }: CsiAction, reply: Reply): void => {
     if (reply.kind === "failed" || reply.kind === "unsent") failed(operations[call.method]);
+    if (!knows(about)) return;
     slots.put(about, reply);
     wake(keyOf(about));
   };

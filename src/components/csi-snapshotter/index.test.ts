@@ -52,7 +52,7 @@ async function setUp({ contents, hook, callsAtOnce = 10, labelSelector, create, 
   const running = Promise.all([sidecar.watch(stop.signal), sidecar.run(stop.signal)]);
   running.catch(() => undefined);
   const stored = (name: string) => kube.stored("VolumeSnapshotContent").find(({ metadata }) => metadata.name === name);
-  return { kube, world, told, failures, stored, stop: () => stop.abort() };
+  return { kube, world, told, failures, stored, remembered: sidecar.remembered, stop: () => stop.abort() };
 }
 
 /** No watch tells anything: of its own writes the sidecar knows by their answers. */
@@ -177,5 +177,38 @@ test("an attempt that fails before the driver is asked counts as well, each time
   });
   await world.advance(10_000);
   assert.deepEqual([failures, stored("unmarked")?.status?.readyToUse], [["CreateSnapshot", "CreateSnapshot"], true]);
+  stop();
+});
+
+test("what a driver said of a content is forgotten with the content", async () => {
+  const { kube, world, stored, remembered, stop } = await setUp({
+    contents: ["a", "b", "c"].map((name) => aContent({ metadata: { name } })),
+    create: async () => ({ snapshotId: "s-1", readyToUse: true }),
+  });
+  await world.advance(1_000);
+  assert.equal(remembered(), 3);
+  const ref = { kind: "VolumeSnapshotContent", name: "a" } as const;
+  const annotated = { metadata: { annotations: { [annotations.beingDeleted]: "yes" } } };
+  await kube.patch(ref, { type: "merge", body: annotated });
+  await kube.delete(ref);
+  await world.advance(1_000);
+  assert.deepEqual([stored("a"), remembered()], [undefined, 2]);
+  stop();
+});
+
+test("what a driver says of a content that was taken away by force meanwhile is not kept", async () => {
+  const answer = Promise.withResolvers<Answer>();
+  const { kube, world, stored, remembered, stop } = await setUp({
+    contents: [aContent({ metadata: { name: "forced" } })],
+    create: () => answer.promise,
+  });
+  await world.advance(1_000);
+  const ref = { kind: "VolumeSnapshotContent", name: "forced" } as const;
+  await kube.patch(ref, { type: "merge", body: { metadata: { finalizers: null } } });
+  await kube.delete(ref);
+  await world.advance(1_000);
+  answer.resolve({ snapshotId: "s-1", readyToUse: true });
+  await world.advance(1_000);
+  assert.deepEqual([stored("forced"), remembered()], [undefined, 0]);
   stop();
 });

@@ -56,6 +56,8 @@ const contentsAtOnce = 1_000;
 
 export interface CsiSnapshotter {
   readonly stores: SidecarStores;
+  /** Contents of which it is remembered what the driver said: never more than there are. */
+  remembered(): number;
   /** Keeps the caches current until the signal aborts. */
   watch(signal: AbortSignal): Promise<void>;
   /** Works until the signal aborts. */
@@ -93,6 +95,7 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
         gate: createGate(deps.callsAtOnce),
         world,
         leading,
+        knows: (content) => stores.VolumeSnapshotContent.get(keyOf(content))?.metadata.uid === content.metadata.uid,
         wake: (key) => controller.wake(key),
         failed,
       }),
@@ -114,6 +117,7 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
   });
   return {
     stores,
+    remembered: () => slots.size,
     watch: (signal) => watchStores(api, table, stores, { world, log, signal }),
     run: (signal) => controller.run(signal),
   };
