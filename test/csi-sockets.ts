@@ -43,9 +43,27 @@ export function temporaryFolder(t: TestContext): string {
   return folder;
 }
 
-/** Looks again after each turn of the event loop until `condition` holds; the runner's own time limit ends a hopeless wait. */
-export async function eventually(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 1));
+/** Long enough for a busy machine, and so short that a broken program is told of in words and not by a runner that gives up. */
+const patienceMs = 30_000;
+
+const hopeless = (what: string): Error => new Error(`gave up after ${patienceMs / 1000} s waiting until ${what}`);
+
+/** Looks again after each turn of the event loop until `condition` holds. */
+export async function eventually(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + patienceMs;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw hopeless(what);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}
+
+/** For work that would never end if what it waits for were broken. */
+export async function inTime<T>(what: string, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(hopeless(what)), patienceMs);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
 export async function startDriver(

@@ -93,7 +93,9 @@ test("probing goes on until the driver is there and ready, and says each reason 
   };
   const { log, ...client } = connectTo(t, address, { world });
   const probing = client.probeUntilReady(never);
-  await eventually(() => log.lines.some(({ message }) => message === "csi driver not ready yet"));
+  await eventually("the wait is in the log", () =>
+    log.lines.some(({ message }) => message === "csi driver not ready yet"),
+  );
 
   const answers = [{ ready: false }, { ready: false }, new Fault("FailedPrecondition", "disk is missing"), {}];
   const probe = () => {
@@ -140,11 +142,11 @@ for (const [what, end] of ends)
     const first = await startRestartable(t, [hangs], { address, drainMs: 0 });
     const client = connectTo(t, address, { onConnectionLoss: () => losses++ });
     const call = faultOf(client.controller.createSnapshot({ name: "s" }));
-    await eventually(() => began);
+    await eventually("the call has begun", () => began);
     await end(first);
     const fault = await call;
     assert.equal(isFinal(fault), false, `${fault.code}: ${fault.message}`);
-    await eventually(() => losses === 1);
+    await eventually("the loss is told", () => losses === 1);
 
     const works = serve(Controller, { createSnapshot: () => ({ snapshot: { snapshotId: "handle" } }) });
     await startDriver(t, [works], { address });
@@ -196,12 +198,12 @@ test("a call that runs into its deadline is stopped at both ends", async (t) => 
   await startDriver(t, [hangs], { address });
   const client = connectTo(t, address, { world, timeoutMs: 30_000 });
   const call = client.controller.createSnapshot({ name: "s" });
-  await eventually(() => state === "running");
+  await eventually("the call is running", () => state === "running");
   await Promise.all([
     world.advance(30_000),
     assert.rejects(call, { code: "DeadlineExceeded", message: "CreateSnapshot: no answer within 30000 ms" }),
   ]);
-  await eventually(() => state === "stopped");
+  await eventually("the call has stopped", () => state === "stopped");
 });
 
 test("the driver is told how long we wait, under a host name that Go's server accepts", async (t) => {

@@ -88,7 +88,7 @@ test("a withdrawn registration leaves no socket behind", async (t) => {
   await kubeletAt(t, registration.path).getInfo();
   stop.abort();
   await registration.closed;
-  await eventually(() => !existsSync(registration.path));
+  await eventually("the socket is gone", () => !existsSync(registration.path));
 });
 
 test("a driver name that would leave the folder is refused", async (t) => {

@@ -74,7 +74,7 @@ test("a second call for one volume is aborted until the first has ended, even if
   const { controller } = connectTo(t, address);
   const caller = new AbortController();
   const first = faultOf(controller.deleteVolume({ volumeId: "v" }, { signal: caller.signal }));
-  await eventually(() => running === 1);
+  await eventually("the call is running", () => running === 1);
   caller.abort();
   assert.equal((await first).code, "Cancelled");
 
@@ -82,7 +82,7 @@ test("a second call for one volume is aborted until the first has ended, even if
   assert.equal(second.code, "Aborted");
   assert.equal(second.message, "DeleteVolume: an operation is pending for volume v: try again later");
   gate.resolve();
-  await eventually(() => running === 0);
+  await eventually("the call has stopped", () => running === 0);
   await controller.deleteVolume({ volumeId: "v" });
 });
 
@@ -131,7 +131,7 @@ test("at shutdown a running call is finished, a new one is refused, and the sock
   };
   const driver = await startDriver(t, [serve(Controller, { createVolume })], { address });
   const running = connectTo(t, address).controller.createVolume({ name: "v" });
-  await eventually(() => began);
+  await eventually("the call has begun", () => began);
   const stopped = driver.stop();
   await assert.rejects(new Promise((resolve, reject) => connect(address).on("connect", resolve).on("error", reject)));
   gate.resolve();
@@ -154,7 +154,7 @@ test("a call that outlasts the drain time is cut off, and both its ends are told
   };
   const driver = await startDriver(t, [serve(Controller, { createVolume })], { address, world, drainMs: 5_000 });
   const running = faultOf(connectTo(t, address).controller.createVolume({ name: "v" }));
-  await eventually(() => began);
+  await eventually("the call has begun", () => began);
   const stopped = driver.stop();
   await world.advance(4_999);
   assert.equal(told, undefined);

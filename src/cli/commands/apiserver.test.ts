@@ -34,7 +34,7 @@ async function clientOf(t: TestContext, kubeconfig: string) {
 test("it says where it is and where its kubeconfig is, which works and is its owner's alone", async (t) => {
   const file = join(temporaryFolder(t), "kubeconfig");
   const server = start(t, "--kubeconfig-out", file);
-  await eventually(() => server.said.text.includes(file));
+  await eventually("the server says where its kubeconfig is", () => server.said.text.includes(file));
   assert.match(
     server.said.text,
     /^Kubernetes API at https:\/\/127\.0\.0\.1:\d+\n\n {2}kubectl --kubeconfig .*kubeconfig get namespaces\n\n$/,
@@ -53,7 +53,7 @@ test("a token of the file is let in, without rights", async (t) => {
   const [file, tokens] = [join(folder, "kubeconfig"), join(folder, "tokens.csv")];
   writeFileSync(tokens, "janes,jane,7\n");
   const server = start(t, "--kubeconfig-out", file, "--token-auth-file", tokens);
-  await eventually(() => server.said.text.includes(file));
+  await eventually("the server says where its kubeconfig is", () => server.said.text.includes(file));
   const [url = ""] = /https:\S+/.exec(server.said.text) ?? [];
   const config = {
     "current-context": "c",

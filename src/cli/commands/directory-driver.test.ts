@@ -59,7 +59,9 @@ test("with the kubelet's path it shows itself in the kubelet's folder", async (t
   const socket = join(folder, "csi.sock");
   const flags = ["--kubelet-registration-path", socket, "--kubelet-registry-folder", registry];
   const driver = start(t, "--endpoint", socket, "--root", join(folder, "root"), ...flags);
-  await eventually(() => readdirSync(registry).includes("directory.snapkeep.dev-reg.sock"));
+  await eventually("the kubelet could find the driver", () =>
+    readdirSync(registry).includes("directory.snapkeep.dev-reg.sock"),
+  );
   driver.stop();
   assert.equal(await driver.code, 0, driver.written.error);
   assert.deepEqual(readdirSync(registry), []);

@@ -101,7 +101,7 @@ function start(context: ComponentContext, given: Options) {
     },
     run: async (signal: AbortSignal) => {
       // A content made before the nodes are known would carry no node, and no sidecar would take it.
-      await nodes?.synced;
+      await nodes?.synced(signal);
       await controller.run(signal);
     },
   };

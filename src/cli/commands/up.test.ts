@@ -33,7 +33,7 @@ test("the tour holds at every step, says so, and leaves nothing on disk", async 
 
 test("it stays up with a claim to take a snapshot of, and the lines that it invites to work as they are printed", async () => {
   const { said, stop, code } = start("--tour=false");
-  await eventually(() => said.text.includes("Ctrl-C ends it"));
+  await eventually("it says that it stays up", () => said.text.includes("Ctrl-C ends it"));
   const [, kubeconfig = ""] = /export KUBECONFIG=(.*)/.exec(said.text) ?? [];
   const [, file = ""] = /cat (.*)/.exec(said.text) ?? [];
   const [, object = ""] = /echo '(.*)' \| kubectl apply/.exec(said.text) ?? [];
@@ -45,7 +45,7 @@ test("it stays up with a claim to take a snapshot of, and the lines that it invi
     metadata: { namespace: "default", ...JSON.parse(object).metadata },
   });
   const ref = { kind: "VolumeSnapshot", namespace: "default", name: metadata.name } as const;
-  await eventually(async () => (await client.get(ref)).status?.readyToUse === true);
+  await eventually("a snapshot of one's own is ready", async () => (await client.get(ref)).status?.readyToUse === true);
   close();
   stop();
   assert.equal(await code, 0, said.text);

@@ -49,7 +49,7 @@ async function setUp({ hook, pv = volume, policy = "Delete" }: Setting = {}) {
   });
   const stop = new AbortController();
   const watching = [nodes.watch(stop.signal), controller.watch(stop.signal)];
-  await nodes.synced;
+  await nodes.synced(stop.signal);
   const running = Promise.all([...watching, controller.run(stop.signal)]);
   await world.advance(10_000);
   return {

@@ -2,7 +2,7 @@
 import type { PersistentVolume } from "../../api/types.ts";
 import { equal } from "../../base/json.ts";
 import type { KubeApi } from "../../kube/api.ts";
-import { createStores, type StoreTable, watchStores } from "../../kube/stores.ts";
+import { allSynced, createStores, type StoreTable, watchStores } from "../../kube/stores.ts";
 import type { WatchOptions } from "../../kube/watch.ts";
 import { nodeMatches } from "../../rules/node-affinity.ts";
 import { anywhere, type Place } from "./observe.ts";
@@ -11,7 +11,8 @@ const table = { Node: {} } as const satisfies StoreTable;
 
 export interface NodeFinder {
   watch(signal: AbortSignal): Promise<void>;
-  readonly synced: Promise<void>;
+  /** Resolves when all nodes are known; rejects when the signal aborts first. */
+  synced(signal: AbortSignal): Promise<void>;
   /** The first node, by name, that the volume's affinity allows; anywhere for a volume that every node reaches. */
   placeOf(volume: PersistentVolume): Place;
   /** Tells whenever a node comes, goes or gets other labels; what else happens to nodes, and often, moves no volume. */
@@ -21,7 +22,7 @@ export interface NodeFinder {
 export function createNodeFinder(api: KubeApi, options: Omit<WatchOptions, "scope" | "signal">): NodeFinder {
   const stores = createStores(table, options.log);
   return {
-    synced: stores.Node.whenSynced,
+    synced: (signal) => allSynced(stores, signal),
     watch: (signal) => watchStores(api, table, stores, { ...options, signal }),
     placeOf({ spec }) {
       const required = spec?.nodeAffinity?.required;

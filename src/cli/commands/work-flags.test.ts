@@ -1,0 +1,127 @@
+/** Flags that bound the work of the two programs, as seen from the driver and from the API server. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { furnish, policy, setStage, wish } from "../../../test/command-stage.ts";
+import { eventually, inTime } from "../../../test/csi-sockets.ts";
+import { draftOf } from "../../api/builders.ts";
+import { labels } from "../../api/names.ts";
+
+/** Calls that come together stay until `expected` of them are there, and a little longer, so that one too many would be seen. */
+function createMeeting(expected: number) {
+  let here = 0;
+  let most = 0;
+  return {
+    most: () => most,
+    attend: async () => {
+      here += 1;
+      most = Math.max(most, here);
+      await eventually(`${expected} calls are under way at once`, () => most >= expected);
+      await sleep(lingerMs);
+      here -= 1;
+    },
+  };
+}
+const lingerMs = 100;
+const names = ["a", "b", "c", "d"] as const;
+
+test("--worker-threads is how many calls of the sidecar are under way at the driver, no more and no fewer", async (t) => {
+  const meeting = createMeeting(2);
+  const { client, socket, start } = await setStage(t, { beforeCut: meeting.attend });
+  await client.create("VolumeSnapshotClass", draftOf("VolumeSnapshotClass", { name: "fast" }, policy));
+  for (const name of names) {
+    const volumeSnapshotRef = { namespace: "default", name, uid: `uid-of-${name}` };
+    const source = { volumeHandle: `v-${name}` };
+    const spec = { ...policy, source, volumeSnapshotRef, volumeSnapshotClassName: "fast" };
+    await client.create("VolumeSnapshotContent", draftOf("VolumeSnapshotContent", { name }, { spec }));
+  }
+  start("csi-snapshotter", `--csi-address=${socket}`, "--worker-threads=2");
+  await eventually("all contents are ready", async () => {
+    const { objects } = await client.list("VolumeSnapshotContent", {});
+    return objects.every(({ status }) => status?.readyToUse === true);
+  });
+  assert.equal(meeting.most(), 2);
+});
+
+test("--worker-threads is how many snapshots the controller works on at once, no more and no fewer", async (t) => {
+  const meeting = createMeeting(2);
+  const { client, start } = await setStage(t, {
+    beforeRequest: ({ method, path }) =>
+      method === "POST" && path.includes("/volumesnapshotcontents") ? meeting.attend() : undefined,
+  });
+  await furnish(client);
+  for (const name of names) await wish(client, name);
+  start("snapshot-controller", "--worker-threads=2");
+  await eventually(
+    "every snapshot has a content",
+    async () => (await client.list("VolumeSnapshotContent", {})).objects.length === names.length,
+  );
+  assert.equal(meeting.most(), 2);
+});
+
+test("--timeout is how long the sidecar waits for an answer of the driver before it asks again", async (t) => {
+  const asked: string[] = [];
+  const { client, socket, start } = await setStage(t, {
+    beforeCut: async (name, signal) => {
+      asked.push(name);
+      if (asked.length === 1) await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    },
+  });
+  await furnish(client);
+  const snapshot = await wish(client, "monday");
+  start("snapshot-controller");
+  start("csi-snapshotter", `--csi-address=${socket}`, "--timeout=1s", "--retry-interval-start=10ms");
+  await eventually(
+    "a call without an answer has been given up and made again",
+    async () => (await client.get(snapshot)).status?.readyToUse === true,
+  );
+  assert.equal(new Set(asked).size, 1, "it is asked again for another snapshot");
+});
+
+const hostname = "kubernetes.io/hostname";
+const nodeSelectorTerms = [{ matchExpressions: [{ key: hostname, operator: "In", values: ["far"] }] }];
+const isNodeList = (path: string): boolean =>
+  path.startsWith("/api/v1/nodes") && !path.includes("watch") && !path.endsWith("?limit=1");
+
+test("with distributed snapshotting nothing is decided before the nodes are known", async (t) => {
+  const nodesMayBeKnown = Promise.withResolvers<void>();
+  const seen: string[] = [];
+  const { client, start } = await setStage(t, {
+    beforeRequest: ({ path }) => {
+      seen.push(path);
+      return isNodeList(path) ? nodesMayBeKnown.promise : undefined;
+    },
+  });
+  await furnish(client, { nodeAffinity: { required: { nodeSelectorTerms } } });
+  await client.create("Node", draftOf("Node", { name: "far-away", labels: { [hostname]: "far" } }, {} as never));
+  const snapshot = await wish(client, "monday");
+  start("snapshot-controller", "--enable-distributed-snapshotting");
+  await eventually("all but the nodes is known", () => seen.filter((path) => path.includes("watch=")).length === 5);
+  await sleep(lingerMs);
+  assert.equal((await client.get(snapshot)).status, undefined, "it was decided without the nodes");
+  nodesMayBeKnown.resolve();
+  await eventually("a content is there", async () => {
+    const { objects } = await client.list("VolumeSnapshotContent", {});
+    return objects[0]?.metadata.labels?.[labels.managedBy] === "far-away";
+  });
+  const { objects: told } = await client.list("Event", {});
+  assert.deepEqual(
+    told.filter(({ type }) => type === "Warning"),
+    [],
+  );
+});
+
+test("a controller that is told to stop before the nodes are known stops", async (t) => {
+  const asked = Promise.withResolvers<void>();
+  const { start, stop } = await setStage(t, {
+    beforeRequest: ({ path }) => {
+      if (!isNodeList(path)) return undefined;
+      asked.resolve();
+      return new Promise(() => undefined);
+    },
+  });
+  const { code, said } = start("snapshot-controller", "--enable-distributed-snapshotting");
+  await inTime("the nodes are asked for", asked.promise);
+  stop();
+  assert.equal(await inTime("the controller has stopped", code), 0, said());
+});
