@@ -4,6 +4,7 @@ import { rfc3339 } from "../base/time.ts";
 import { uuid, type World } from "../base/world.ts";
 import type { ApiObject, Metadata, OwnerReference, Resource } from "./contracts.ts";
 import { badRequest } from "./status.ts";
+import { ownEntry } from "./target.ts";
 
 const generatedNameMax = 63;
 /** No vowels, and nothing that looks like another letter. */
@@ -114,13 +115,18 @@ function counts(object: ApiObject, old: ApiObject, { strategy }: Resource): bool
     case "spec":
       return !equal(object.spec, old.spec);
     default:
-      return !equal({ ...object, metadata: undefined }, { ...old, metadata: undefined });
+      return !sameButMetadata(object, old);
   }
+}
+
+function sameButMetadata(object: ApiObject, old: ApiObject): boolean {
+  const isSame = (key: string): boolean => key === "metadata" || equal(ownEntry(object, key), ownEntry(old, key));
+  return Object.keys(object).every(isSame) && Object.keys(old).every(isSame);
 }
 
 /** Two states that differ in nothing but when a manager last wrote are the same: nothing is stored. */
 export function sameState(object: ApiObject, old: ApiObject): boolean {
-  if (!equal({ ...object, metadata: undefined }, { ...old, metadata: undefined })) return false;
+  if (!sameButMetadata(object, old)) return false;
   const strip = (metadata: Metadata): JsonObject => ({
     ...metadata,
     resourceVersion: undefined,

@@ -223,7 +223,10 @@ function patchResult(
     throw badRequest(
       `${kind === "merge" ? "error decoding patch: " : ""}json: cannot unmarshal ${jsonWord(value)} into Go value of type map[string]interface {}`,
     );
-  return kind === "merge" ? clone(applyMergePatch(old, value)) : clone(patcher.strategic(resource, old, value));
+  if (kind === "strategic") return clone(patcher.strategic(resource, old, value));
+  const result = applyMergePatch(old, value);
+  // Built-in kinds are defaulted in place; custom ones keep the parts they share with the stored object as they are.
+  return resource.definition === undefined ? clone(result) : result;
 }
 
 /** A patch cannot turn an object into another kind. */

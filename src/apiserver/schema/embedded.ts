@@ -2,7 +2,7 @@
  * apiVersion, kind and metadata have a type of their own, at the root of an object and wherever a schema embeds a whole
  * resource: the schema does not describe them, Go's ObjectMeta does.
  */
-import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { clone, define, isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { fitToGo } from "../builtin/go/fit.ts";
 import { GoValueError } from "../builtin/go/opaque.ts";
 import { type GoStruct, goStruct } from "../builtin/go/types.ts";
@@ -50,16 +50,19 @@ function fitInto(object: JsonObject, path: string): readonly string[] {
   return unknown.map((name) => `${path}.${name}`);
 }
 
-/** Fits what is embedded below the root, in place; returns the unknown fields of its metadata. */
-export function coerceEmbedded(
-  schema: SchemaNode,
-  value: JsonValue | undefined,
-  path: string = wholeObject,
-): readonly string[] {
+/** Fits what is embedded below the root; returns the unknown fields of its metadata. */
+export function coerceEmbedded(root: SchemaNode, object: JsonObject): readonly string[] {
+  if (!embeds(root)) return [];
+  // In place, so not in parts that the stored object has as well.
+  for (const [name, part] of Object.entries(object)) if (part !== undefined) define(object, name, clone(part));
+  return coerce(root, object, wholeObject);
+}
+
+function coerce(schema: SchemaNode, value: JsonValue | undefined, path: string): readonly string[] {
   if (!embeds(schema)) return [];
   if (Array.isArray(value)) {
     const { items } = schema;
-    return items === undefined ? [] : value.flatMap((item, index) => coerceEmbedded(items, item, indexed(path, index)));
+    return items === undefined ? [] : value.flatMap((item, index) => coerce(items, item, indexed(path, index)));
   }
   if (!isObject(value)) return [];
   const unknown: string[] = [];
@@ -67,9 +70,9 @@ export function coerceEmbedded(
     unknown.push(...fitQuietly(value, child(path, "metadata")));
   for (const [name, item] of Object.entries(value)) {
     const property = schema.properties.get(name);
-    if (property !== undefined) unknown.push(...coerceEmbedded(property, item, child(path, name)));
+    if (property !== undefined) unknown.push(...coerce(property, item, child(path, name)));
     else if (typeof schema.additional === "object")
-      unknown.push(...coerceEmbedded(schema.additional, item, indexed(path, name)));
+      unknown.push(...coerce(schema.additional, item, indexed(path, name)));
   }
   return unknown;
 }

@@ -78,6 +78,29 @@ test("defaults fill in from the outside, never over what is there, and share not
   assert.deepEqual(bare, {});
 });
 
+test("parts are copied where they change and shared where they do not, for the stored object has them too", () => {
+  const stored = {
+    spec: { known: "x", foo: 1, items: [{ a: "x" }, { b: 1 }], map: { k: { a: null } }, nested: {} },
+    kept: 1,
+  };
+  const before = structuredClone(stored);
+  const object: JsonObject = { ...stored };
+  prune(schema, object);
+  dropNulls(schema, object);
+  applyDefaults(schema, object);
+  assert.deepEqual(object, {
+    spec: { known: "x", items: [{ a: "x" }, {}], map: { k: {} }, nested: { deep: 3 }, mode: "fast" },
+  });
+  assert.deepEqual(stored, before);
+  const { spec } = object as { spec: { items: unknown[] } };
+  assert.equal(spec.items[0], stored.spec.items[0]);
+  const again: JsonObject = { ...object };
+  prune(schema, again);
+  dropNulls(schema, again);
+  applyDefaults(schema, again);
+  assert.equal(again.spec, object.spec);
+});
+
 test("pruning a second time finds nothing", () => {
   fc.assert(
     fc.property(fc.object({ maxDepth: 4, values: [fc.string(), fc.integer(), fc.constant(null)] }), (generated) => {

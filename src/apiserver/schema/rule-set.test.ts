@@ -61,14 +61,14 @@ const schema = readSchema({
 const rules = createRuleSet(schema);
 
 const warned: string[] = [];
-const check = (spec: JsonObject, old?: JsonObject): readonly string[] => {
-  const [now, before] = [
-    { spec: { a: "x", limit: 1, ...spec } },
-    old === undefined ? undefined : { spec: { a: "x", limit: 1, ...old } },
-  ];
+const check = (spec: JsonObject, old?: JsonObject): readonly string[] =>
+  told({ a: "x", limit: 1, ...spec }, old === undefined ? undefined : { a: "x", limit: 1, ...old });
+
+function told(spec: JsonObject, old: JsonObject | undefined): readonly string[] {
+  const [now, before] = [{ spec }, old === undefined ? undefined : { spec: old }];
   const relation = before === undefined ? undefined : correlate(schema, now, before);
   return (rules?.check(now, before, relation, (text) => warned.push(text)) ?? []).map(messageOf);
-};
+}
 
 const rows: readonly { given: string; spec: JsonObject; old?: JsonObject; says: readonly string[] }[] = [
   { given: "everything in order", spec: {}, says: [] },
@@ -135,6 +135,32 @@ test("a tolerated failure is said as a warning", () => {
   warned.length = 0;
   assert.deepEqual(check({ mode: "bad", limit: 2 }, { mode: "bad" }), []);
   assert.deepEqual(warned, [`spec.mode: Invalid value: "bad": failed rule: self != 'bad'`]);
+});
+
+test("what is stored is warned of each time, not only the first", () => {
+  const spec = { a: "x", limit: 1, mode: "bad" };
+  for (const _ of [1, 2]) {
+    warned.length = 0;
+    assert.deepEqual(told(spec, spec), []);
+    assert.deepEqual(warned, [`spec.mode: Invalid value: "bad": failed rule: self != 'bad'`]);
+  }
+});
+
+test("what stayed as it was in silence is judged again as soon as it is a change", () => {
+  const spec = { a: "x", limit: 1 };
+  for (const _ of [1, 2]) assert.deepEqual(told(spec, spec), []);
+  assert.deepEqual(told(spec, { a: "y", limit: 1 }), ['spec.a: Invalid value: "x": a is immutable']);
+});
+
+test("a rule that asks for a change is broken each time nothing changes", () => {
+  const moving = readSchema({
+    type: "object",
+    properties: { spec: { type: "object", "x-kubernetes-validations": [{ rule: "self != oldSelf" }] } },
+  });
+  const rules = createRuleSet(moving);
+  const object = { spec: {} };
+  for (const _ of [1, 2])
+    assert.equal(rules?.check(object, object, correlate(moving, object, object), () => undefined).length, 1);
 });
 
 test("a schema without rules costs nothing", () =>

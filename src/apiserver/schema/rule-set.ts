@@ -30,6 +30,8 @@ interface RuleNode {
   readonly properties: ReadonlyMap<string, RuleNode>;
   readonly additional: RuleNode | undefined;
   readonly items: RuleNode | undefined;
+  /** Parts about which no rule has said anything when they stayed as they are: stored parts never change, nor does what is said. */
+  readonly silent: WeakSet<object>;
 }
 
 export interface RuleSet {
@@ -81,6 +83,7 @@ function compileNode(schema: SchemaNode, isResource: boolean): RuleNode | undefi
     properties,
     additional: below(typeof schema.additional === "object" ? schema.additional : undefined),
     items: below(schema.items),
+    silent: new WeakSet(),
   };
 }
 
@@ -107,6 +110,24 @@ const isUnchanged = ({ relation, parent }: Place): boolean =>
 
 function visit(node: RuleNode, value: JsonValue | undefined, place: Place): void {
   if (value === undefined || value === null) return;
+  if (typeof value === "object" && value === place.old) visitStored(node, value, place);
+  else visitChanged(node, value, place);
+}
+
+/** The part that is stored, itself: once it was heard in silence, it need not be heard again. */
+function visitStored(node: RuleNode, value: JsonObject | JsonValue[], place: Place): void {
+  if (node.silent.has(value)) return;
+  const errorsBefore = place.errors.length;
+  let isWarned = false;
+  const warn = (text: string): void => {
+    isWarned = true;
+    place.warn(text);
+  };
+  visitChanged(node, value, { ...place, warn });
+  if (!isWarned && place.errors.length === errorsBefore) node.silent.add(value);
+}
+
+function visitChanged(node: RuleNode, value: JsonValue, place: Place): void {
   for (const rule of node.rules) judge(node, rule, value, place);
   if (Array.isArray(value)) visitItems(node, value, place);
   else if (isObject(value)) visitFields(node, value, place);

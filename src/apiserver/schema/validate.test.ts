@@ -201,6 +201,20 @@ test("entries of a keyed list are tolerated one by one, those of a plain list on
   assert.equal(afterUpdate({ plain: ["zz"] }, { plain: ["zz", "a"] }).length, 1);
 });
 
+test("the very part that is stored is judged as an equal one is, also inside of alternatives", () => {
+  const part = { type: "object", properties: { n: { type: "integer", maximum: 3 }, s: { type: "string" } } };
+  const far = { properties: { kind: { enum: ["other"] }, part: { ...part, maxProperties: 0 } } };
+  const near = { properties: { kind: { enum: ["these"] }, part } };
+  const schema = readSchema({ type: "object", anyOf: [far, near], properties: { kind: { type: "string" }, part } });
+  const told = (now: JsonObject, old: JsonObject): readonly string[] =>
+    validateValue(schema, now, correlate(schema, now, old)).map(messageOf);
+  for (const stored of [{ n: 1 }, { n: 5, s: "a" }, { n: "five", s: 1 }]) {
+    const old: JsonObject = { kind: "these", part: stored };
+    for (const kind of ["these", "neither"])
+      assert.deepEqual(told({ kind, part: stored }, old), told({ kind, part: { ...stored } }, old));
+  }
+});
+
 test("errors of a status stand below status, and their words do not repeat it", () => {
   const schema = readSchema({ type: "object", properties: { n: { type: "integer" } } });
   assert.deepEqual(validateValue(schema, { n: "a" }, undefined, "status").map(messageOf), [

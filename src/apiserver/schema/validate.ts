@@ -19,7 +19,7 @@ export function validateValue(
   prefix: string = wholeObject,
 ): readonly FieldError[] {
   const finding = newFinding();
-  checkRatcheting(schema, value, { path: "", old, finding });
+  checkRatcheting(schema, value, { path: "", old, finding, isWeighed: false });
   return finding.problems.map((problem) => toFieldError(problem, prefix));
 }
 
@@ -28,18 +28,25 @@ interface Place {
   readonly path: string;
   readonly old: Correlation | undefined;
   readonly finding: Finding;
+  /** Inside of an alternative, which is weighed against others by how many checks it passed. */
+  readonly isWeighed: boolean;
 }
 
-function checkRatcheting(schema: SchemaNode, value: JsonValue, { path, old, finding }: Place): void {
+function checkRatcheting(schema: SchemaNode, value: JsonValue, place: Place): void {
+  const { old, finding } = place;
   if (old === undefined) {
-    check(schema, value, { path, old, finding });
+    check(schema, value, place);
     return;
   }
+  // Whatever is wrong with the very part that is stored is tolerated, so it need not be looked for.
+  if (value === old.old && isContainer(value) && !place.isWeighed) return;
   const own = newFinding();
-  check(schema, value, { path, old, finding: own });
+  check(schema, value, { ...place, finding: own });
   if (own.problems.length > 0 && old.unchanged()) finding.passed += own.passed;
   else merge(finding, own);
 }
+
+const isContainer = (value: JsonValue): boolean => typeof value === "object" && value !== null;
 
 function check(schema: SchemaNode, value: JsonValue, place: Place): void {
   const { finding } = place;
@@ -147,10 +154,11 @@ function isEnumerated(value: JsonValue, candidate: JsonValue): boolean {
   return typeof value === "bigint" ? String(value) === String(candidate) : value === candidate;
 }
 
-function checkList(schema: SchemaNode, items: readonly JsonValue[], { path, old, finding }: Place): void {
+function checkList(schema: SchemaNode, items: readonly JsonValue[], place: Place): void {
+  const { path, old, finding } = place;
   if (schema.items !== undefined)
     for (const [index, item] of items.entries())
-      checkRatcheting(schema.items, item, { path: `${path}[${index}]`, old: old?.index(index), finding });
+      checkRatcheting(schema.items, item, { ...place, path: `${path}[${index}]`, old: old?.index(index) });
   if (schema.bounds !== undefined) checkItemCount(schema.bounds, items, path, finding);
 }
 
@@ -167,22 +175,19 @@ function checkObject(schema: SchemaNode, value: JsonObject, place: Place): void 
       note(finding, { kind: "required", path: `${path}.${name}`, message: `${path}.${name} in body is required` });
 }
 
-function checkField(schema: SchemaNode, name: string, item: JsonValue, { path, old, finding }: Place): void {
+function checkField(schema: SchemaNode, name: string, item: JsonValue, place: Place): void {
+  const { path, old, finding } = place;
   const property = schema.properties.get(name);
   if (property !== undefined) {
     // Both sides were brought to one version, so an unchanged apiVersion says nothing about what the client sent.
     const isTypeMeta = path === "" && (name === "kind" || name === "apiVersion");
-    const below = {
-      path: path === "" ? name : `${path}.${name}`,
-      old: isTypeMeta ? undefined : old?.key(name),
-      finding,
-    };
-    checkRatcheting(property, item, below);
+    const below = path === "" ? name : `${path}.${name}`;
+    checkRatcheting(property, item, { ...place, path: below, old: isTypeMeta ? undefined : old?.key(name) });
   } else if (schema.additional === false) {
     const message = `${path}.${name} in body is a forbidden property`;
     note(finding, { kind: "invalid", path, value: name, message });
   } else if (typeof schema.additional === "object")
-    checkRatcheting(schema.additional, item, { path: `${path}.${name}`, old: old?.key(name), finding });
+    checkRatcheting(schema.additional, item, { ...place, path: `${path}.${name}`, old: old?.key(name) });
 }
 
 function checkCombinations(schema: SchemaNode, value: JsonValue, place: Place): void {
@@ -199,7 +204,7 @@ const noteComposite = ({ path, finding }: Place, words: string): void =>
 
 function tried(schema: SchemaNode, value: JsonValue, { path, old }: Place): Finding {
   const finding = newFinding();
-  check(schema, value, { path, old, finding });
+  check(schema, value, { path, old, finding, isWeighed: true });
   return finding;
 }
 

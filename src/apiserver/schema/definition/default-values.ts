@@ -2,7 +2,7 @@
 import { equal, isObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
 import { child, type FieldError, indexed, invalid } from "../../field-error.ts";
 import { readSchema } from "../node.ts";
-import { pruneAny } from "../prune.ts";
+import { pruned } from "../prune.ts";
 import { validateValue } from "../validate.ts";
 import { object } from "./view.ts";
 
@@ -22,8 +22,6 @@ function visit(schema: JsonObject, path: string, errors: FieldError[]): void {
 function errorsOf(schema: JsonObject, value: JsonValue, path: string): readonly FieldError[] {
   const node = readSchema(schema);
   const at = child(path, "default");
-  const pruned = structuredClone(value);
-  pruneAny(node, pruned);
-  const unknown = equal(pruned, value) ? [] : [invalid(at, value, "must not have unknown fields")];
+  const unknown = equal(pruned(node, value), value) ? [] : [invalid(at, value, "must not have unknown fields")];
   return [...unknown, ...validateValue(node, value, undefined, at)];
 }
