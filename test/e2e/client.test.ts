@@ -1,20 +1,17 @@
 /** The client against the real kube-apiserver: every verb, every patch type, and what it says when it may not or cannot. */
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { draftOf } from "../../src/api/builders.ts";
 import { snapshotCrds } from "../../src/api/crds/index.ts";
 import type { ObjectOf } from "../../src/api/types.ts";
-import { type FaultCode, isFault } from "../../src/base/fault.ts";
+import { isFault } from "../../src/base/fault.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { limits } from "../../src/base/limits.ts";
 import type { WatchEvent } from "../../src/kube/api.ts";
 import { chooseVersions, servedVersions } from "../../src/kube/discovery.ts";
-import { createAuthority } from "./harness/certificates.ts";
 import { type Client, type Connection, connect } from "./harness/client.ts";
 import type { ControlPlane } from "./harness/control-plane.ts";
-import { freePort } from "./harness/ports.ts";
+import { refused } from "./harness/refused.ts";
 import { newNamespace, useControlPlane } from "./harness/shared.ts";
 import { until } from "./harness/until.ts";
 
@@ -31,14 +28,6 @@ describe("the client on the real API server", () => {
     namespace = await newNamespace(plane, "client");
   });
   after(() => connection?.close());
-
-  const refused = (work: Promise<unknown>, code: FaultCode, says: RegExp): Promise<void> =>
-    assert.rejects(work, (reason) => {
-      assert.ok(isFault(reason, code), String(reason));
-      assert.match(reason.message, says);
-      assert.equal(reason.message.includes("\n"), false);
-      return true;
-    });
 
   type ConfigMap = ObjectOf<"ConfigMap">;
   const refTo = (name: string) => ({ kind: "ConfigMap", namespace, name }) as const;
@@ -273,101 +262,5 @@ describe("the client on the real API server", () => {
       "Expired",
       /too old resource version|required revision has been compacted/,
     );
-  });
-
-  interface Kubeconfig {
-    readonly url?: string;
-    readonly ca?: string;
-    readonly user: object;
-  }
-  /** A kubeconfig that differs from the administrator's in one thing. */
-  function kubeconfigWith(name: string, { url = plane.url, ca, user }: Kubeconfig): string {
-    const path = join(plane.folder, `${name}.client.json`);
-    const authority =
-      ca === undefined
-        ? { "certificate-authority": plane.caFile }
-        : { "certificate-authority-data": Buffer.from(ca).toString("base64") };
-    writeFileSync(
-      path,
-      JSON.stringify({
-        "current-context": "x",
-        contexts: [{ name: "x", context: { cluster: "x", user: "x" } }],
-        clusters: [{ name: "x", cluster: { server: url, ...authority } }],
-        users: [{ name: "x", user }],
-      }),
-    );
-    return path;
-  }
-
-  test("a client certificate is accepted", async () => {
-    const me = plane.authority.issue({ commonName: "certified", organizations: ["system:masters"] });
-    const base64 = (text: string): string => Buffer.from(text).toString("base64");
-    const user = { "client-certificate-data": base64(me.certificate), "client-key-data": base64(me.key) };
-    const { client: certified, close } = await connect(kubeconfigWith("certified", { user }));
-    assert.equal((await certified.get({ kind: "Namespace", name: namespace })).metadata.name, namespace);
-    close();
-  });
-
-  test("a wrong token, a wrong authority and a missing server are one clear line each", async () => {
-    const readWith = async (path: string): Promise<unknown> => {
-      const { client: other, close } = await connect(path);
-      return other.get({ kind: "Namespace", name: namespace }).finally(close);
-    };
-    const wrongToken = kubeconfigWith("token", { user: { token: "expired-long-ago" } });
-    await assert.rejects(readWith(wrongToken), (reason) => {
-      assert.ok(isFault(reason, "Unauthenticated"), String(reason));
-      assert.equal(
-        reason.message,
-        `${plane.url} does not accept the credentials (users[0].user.token in ${wrongToken}): they are wrong or have expired; renew them`,
-      );
-      return true;
-    });
-    const wrongAuthority = kubeconfigWith("authority", {
-      ca: createAuthority("stranger").certificate,
-      user: { token: plane.token },
-    });
-    await refused(
-      readWith(wrongAuthority),
-      "Unavailable",
-      /shows a certificate that the authority \(clusters\[0\]\.cluster\.certificate-authority-data in .*\) has not signed; /,
-    );
-    const nobody = kubeconfigWith("nobody", {
-      url: `https://127.0.0.1:${await freePort()}`,
-      user: { token: plane.token },
-    });
-    await refused(
-      readWith(nobody),
-      "Unavailable",
-      /^nothing answers at https:\/\/127\.0\.0\.1:\d+ \(clusters\[0\]\.cluster\.server in .*\); start the API server or correct the address$/,
-    );
-    const wrongName = kubeconfigWith("name", {
-      url: plane.url.replace("127.0.0.1", "127.0.0.2"),
-      user: { token: plane.token },
-    });
-    await assert.rejects(readWith(wrongName), (reason) => isFault(reason, "Unavailable"));
-  });
-
-  test("a renewed token file is used as soon as the old token is refused", async () => {
-    const file = join(plane.folder, "renewed.token");
-    writeFileSync(file, plane.token);
-    const { client: renewing, close } = await connect(kubeconfigWith("renewed", { user: { tokenFile: file } }));
-    await renewing.get({ kind: "Namespace", name: namespace });
-    writeFileSync(file, "not-this-one");
-    assert.equal((await renewing.get({ kind: "Namespace", name: namespace })).metadata.name, namespace);
-    writeFileSync(file, plane.token);
-    close();
-  });
-
-  test("who may not do a thing is told what is missing", async () => {
-    const me = plane.authority.issue({ commonName: "nobody-special" });
-    const base64 = (text: string): string => Buffer.from(text).toString("base64");
-    const user = { "client-certificate-data": base64(me.certificate), "client-key-data": base64(me.key) };
-    const { client: limited, close } = await connect(kubeconfigWith("limited", { user }));
-    await refused(
-      limited.list("Secret", { namespace }),
-      "PermissionDenied",
-      /User "nobody-special" cannot list resource "secrets"/,
-    );
-    close();
   });
 });

@@ -20,6 +20,8 @@ export interface Snapshots {
   contentOf(name: string): Promise<VolumeSnapshotContent>;
   untilGone(ref: Ref, msMax?: number): Promise<true>;
   remove(name: string): Promise<void>;
+  /** Takes a snapshot, and removes it again as soon as it is ready; what was its content then. */
+  takeAndRemove(name: string, claim: string, className: string): Promise<VolumeSnapshotContent>;
   untilUnprotected(claim: string): Promise<true>;
   /** Everything the driver has, whoever made it. */
   handles(): Promise<readonly string[]>;
@@ -48,15 +50,33 @@ export function snapshotsOf(furniture: Furniture): Snapshots {
       throw new Error(`${(reason as Error).message}; its status: ${print(last?.status)}`);
     }
   };
+  const take: Snapshots["take"] = (name, claim, volumeSnapshotClassName) => {
+    const source = { persistentVolumeClaimName: claim };
+    const spec = { source, ...(volumeSnapshotClassName === undefined ? {} : { volumeSnapshotClassName }) };
+    return client.create("VolumeSnapshot", draftOf("VolumeSnapshot", { namespace, name }, { spec }));
+  };
+  const contentOf: Snapshots["contentOf"] = async (name) => {
+    const { status } = await client.get(ref(name));
+    return client.get({ kind: "VolumeSnapshotContent", name: status?.boundVolumeSnapshotContentName ?? "" });
+  };
+  const remove: Snapshots["remove"] = async (name) => {
+    await client.delete(ref(name));
+    await untilGone(ref(name));
+  };
   return {
     ref,
     untilGone,
     untilReady,
+    take,
+    contentOf,
+    remove,
     get: (name) => client.get(ref(name)),
-    take: (name, claim, volumeSnapshotClassName) => {
-      const source = { persistentVolumeClaimName: claim };
-      const spec = { source, ...(volumeSnapshotClassName === undefined ? {} : { volumeSnapshotClassName }) };
-      return client.create("VolumeSnapshot", draftOf("VolumeSnapshot", { namespace, name }, { spec }));
+    takeAndRemove: async (name, claim, className) => {
+      await take(name, claim, className);
+      await untilReady(name);
+      const content = await contentOf(name);
+      await remove(name);
+      return content;
     },
     untilTold: async (name, what) => {
       let last = "nothing";
@@ -68,14 +88,6 @@ export function snapshotsOf(furniture: Furniture): Snapshots {
       } catch (reason) {
         throw new Error(`${(reason as Error).message}; it says: ${last}`);
       }
-    },
-    contentOf: async (name) => {
-      const { status } = await client.get(ref(name));
-      return client.get({ kind: "VolumeSnapshotContent", name: status?.boundVolumeSnapshotContentName ?? "" });
-    },
-    remove: async (name) => {
-      await client.delete(ref(name));
-      await untilGone(ref(name));
     },
     untilUnprotected: (claim) =>
       until({ what: `claim ${claim} is let go` }, async () => {

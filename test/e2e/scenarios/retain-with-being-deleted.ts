@@ -5,10 +5,7 @@ import { claimName, contentRef, type Scenario } from "../harness/scene.ts";
 export const retainWithBeingDeleted: Scenario = {
   shows: "with Retain content and data stay, and only the content goes when an administrator deletes it",
   async play({ client, stand, deleteHandles, assertNothingLeft }) {
-    await stand.take("kept", claimName, stand.classes.retain);
-    await stand.untilReady("kept");
-    const content = await stand.contentOf("kept");
-    await stand.remove("kept");
+    const content = await stand.takeAndRemove("kept", claimName, stand.classes.retain);
     const ref = contentRef(content.metadata.name);
     const left = await client.get(ref);
     assert.equal(left.metadata.annotations?.[annotations.beingDeleted], "yes");

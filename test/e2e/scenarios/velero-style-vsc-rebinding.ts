@@ -5,10 +5,7 @@ import { claimName, contentRef, namespace, type Scenario } from "../harness/scen
 export const veleroStyleVscRebinding: Scenario = {
   shows: "kept data comes back under another name through a content made by hand",
   async play({ client, stand, driver, assertNothingLeft }) {
-    await stand.take("first", claimName, stand.classes.retain);
-    await stand.untilReady("first");
-    const old = await stand.contentOf("first");
-    await stand.remove("first");
+    const old = await stand.takeAndRemove("first", claimName, stand.classes.retain);
     await client.delete(contentRef(old.metadata.name));
     const spec = {
       deletionPolicy: "Delete" as const,
