@@ -1,6 +1,6 @@
 /** What users, administrators and drivers get wrong: each is told, names its remedy, hurts nobody else, and heals when mended. */
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { after, before, beforeEach, describe, test } from "node:test";
 import { Fault } from "../../src/base/fault.ts";
 import { aBoundClaim, aClassFor, startComponent } from "./harness/components.ts";
 import type { Daemon } from "./harness/instance.ts";
@@ -33,6 +33,8 @@ describe("bad input", () => {
     await world?.driver.close();
     place?.stop();
   });
+  // After a crash every test would wait in vain for what the one before it has killed.
+  beforeEach(mustBeAlive);
 
   for (const { what, make, reason, told, mend } of wrongs)
     test(`${what} is told with its remedy, hurts no other snapshot${mend === undefined ? ", and can be deleted" : ", and heals when mended"}`, async () => {
@@ -68,7 +70,11 @@ describe("bad input", () => {
       (await leftovers(stand.furniture)).length === 0 ? true : undefined,
     );
     assert.deepEqual([...driver.snapshots.keys()], []);
-    for (const daemon of daemons) assert.ok(daemon.running(), daemon.lastWords());
+    mustBeAlive();
+  }
+
+  function mustBeAlive(): void {
+    for (const daemon of daemons) assert.ok(daemon.running(), `a program has ended: ${daemon.lastWords()}`);
   }
 
   const refusing =

@@ -5,6 +5,7 @@ import { closeSync, mkdirSync, openSync, renameSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { onExit } from "./exit.ts";
+import { forgetFallen, noteFallen } from "./fallen.ts";
 import { type Identity, identify, isAlive, processNamespace, readOrEmpty } from "./identity.ts";
 import { mark, runFolder, sweep, takeDown, writeState } from "./leftovers.ts";
 
@@ -46,6 +47,7 @@ export function createInstance(): Instance {
   let stopped = false;
   const stop = () => {
     stopped = true;
+    forgetFallen(folder);
     takeDown(folder);
     forget();
   };
@@ -55,7 +57,17 @@ export function createInstance(): Instance {
     const identity = identify(daemon.pid);
     if (identity !== undefined) processes.push(identity);
     save();
-    return daemon;
+    let isMeant = false;
+    daemon.ended.then(() => {
+      if (!stopped && !isMeant) noteFallen({ folder, name, lastWords: daemon.lastWords });
+    });
+    return {
+      ...daemon,
+      stop: (...args) => {
+        isMeant = true;
+        return daemon.stop(...args);
+      },
+    };
   };
   const keep: Instance["keep"] = (name, program, args) => {
     const daemon = start(name, program, args);

@@ -1,5 +1,6 @@
 /** Waiting for something to become true, with a limit and a sentence for the case that it does not. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { tellFallen } from "./fallen.ts";
 
 export interface Wait {
   /** Completes "gave up waiting until …". */
@@ -17,7 +18,8 @@ export async function until<T>(
   for (;;) {
     const found = await look();
     if (found !== undefined) return found;
-    if (performance.now() > deadline) throw new Error(`gave up after ${msMax / 1000} s waiting until ${what}`);
+    if (performance.now() > deadline)
+      throw new Error(`gave up after ${msMax / 1000} s waiting until ${what}${tellFallen()}`);
     await sleep(everyMs);
   }
 }
