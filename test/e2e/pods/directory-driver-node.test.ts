@@ -61,6 +61,8 @@ interface SpecReport {
   readonly ContainerHierarchyTexts: readonly string[];
   readonly Failure?: { readonly Message: string };
 }
+/** Pending is what csi-sanity itself never runs. */
+const harmless = new Set(["passed", "skipped", "pending"]);
 const toldOf = ({ ContainerHierarchyTexts, LeafNodeText, Failure }: SpecReport): string =>
   `${[...ContainerHierarchyTexts, LeafNodeText].join(" ")}: ${Failure?.Message}`;
 
@@ -79,7 +81,7 @@ test("csi-sanity passes completely: what it skips needs a capability that a dire
     readonly SpecReports: readonly SpecReport[];
   }[];
   const specs = (suite?.SpecReports ?? []).filter(({ LeafNodeType }) => LeafNodeType === "It");
-  const failed = specs.filter(({ State }) => State !== "passed" && State !== "skipped");
+  const failed = specs.filter(({ State }) => !harmless.has(State));
   assert.deepEqual(failed.map(toldOf), [], "these specs fail");
   assert.equal(specs.filter(({ State }) => State === "passed").length, 62);
   const reasons = specs.filter(({ State }) => State === "skipped").map(({ Failure }) => Failure?.Message);
