@@ -9,7 +9,10 @@ import { planTester } from "./plan-cases.ts";
 import { aContentView } from "./views.ts";
 
 export const deletionTimestamp = "2026-01-01T01:00:00Z";
-export const marked = { annotations: { [annotations.beingCreated]: "yes" } };
+export const ourTerm = "our-term";
+export const marked = { annotations: { [annotations.beingCreated]: "yes", [annotations.cutBy]: ourTerm } };
+/** As upstream's sidecar marks it, which has no terms. */
+export const markedByAnother = { annotations: { [annotations.beingCreated]: "yes" } };
 export const going = { deletionTimestamp, annotations: { [annotations.beingDeleted]: "yes" } };
 export const cut: Taken = { handle: "s-1", ready: true, creationTimeNs: 1_767_225_601_123_456_789n, sizeBytes: 5n };
 export const ready = { snapshotHandle: "s-1", readyToUse: true, creationTime: cut.creationTimeNs, restoreSize: 5n };
@@ -21,7 +24,7 @@ export const failure = (code: FaultCode): ContentView["reply"] => ({
 
 /** Five seconds after the content was made. */
 export const aYoungView = (change: Partial<ContentView> = {}): ContentView =>
-  aContentView({ nowMs: Date.parse("2026-01-01T00:00:05Z"), ...change });
+  aContentView({ term: ourTerm, nowMs: Date.parse("2026-01-01T00:00:05Z"), ...change });
 
 export const brief = (action: SidecarAction): string => {
   switch (action.kind) {

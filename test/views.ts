@@ -18,6 +18,7 @@ export const aSnapshotView = (change: Partial<SnapshotView> = {}): SnapshotView 
     place: anywhere,
     keepsVolumeMode: true,
     standstillMs: 0,
+    cutter: undefined,
     nowMs: 0,
     ...change,
   };
@@ -28,7 +29,8 @@ export const aContentView = (change: Partial<ContentView> = {}): ContentView => 
   content: aContent(),
   snapshotClass: aClass(),
   reply: { kind: "none" },
-  wasAskedHere: true,
+  asked: "here",
+  term: "our-term",
   replyLeftMs: change.reply === undefined ? 0 : 1_000,
   sinceReplyMs: 0,
   lullMs: 0,

@@ -17,8 +17,8 @@ export const annotations = {
   deletionSecretName: `${snapshotDomain}/deletion-secret-name`,
   deletionSecretNamespace: `${snapshotDomain}/deletion-secret-namespace`,
   allowVolumeModeChange: `${snapshotDomain}/allow-volume-mode-change`,
-  /** Ours alone, and only while being-created is on: how often a sidecar has taken over what another had begun. */
-  takenOver: "snapkeep.dev/taken-over",
+  /** Ours alone, and only while being-created is on: the term of the sidecar that asks the driver, or has asked it. */
+  cutBy: "snapkeep.dev/cut-by",
   groupSnapshotHandle: "groupsnapshot.storage.k8s.io/volumeGroupSnapshotHandle",
 } as const;
 

@@ -55,6 +55,10 @@ export const limits = {
   /** How long the driver must not have answered before the marks of what it has cut are taken off, and how long that may take. */
   markLullMs: 3_000,
   markLingerMsMax: 60_000,
+  /** Contents of which a sidecar remembers that it has asked the driver to cut them. */
+  askedContentsMax: 20_000,
+  /** How long after its last sign a sidecar is still taken to be at work. */
+  cutterSeenMsMax: 60_000,
   /** Objects of which a process remembers which version the server last answered. */
   answeredVersionsMax: 10_000,
   /** Of a Kubernetes object. */

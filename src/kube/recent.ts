@@ -11,6 +11,7 @@ export function createRecent<T>(sizeMax: number) {
   };
   return {
     set,
+    size: (): number => entries.size,
     get: (key: string): T | undefined => entries.get(key),
     delete: (key: string): void => void entries.delete(key),
     use(key: string, create: () => T): T {

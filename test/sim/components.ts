@@ -42,6 +42,8 @@ export interface Surroundings {
   readonly postsEvents: boolean;
   /** Two of each, and an election between them. */
   readonly elects: boolean;
+  /** The sidecar that contents are made for before it has shown itself; undefined: none until it has. */
+  readonly cutter?: (() => string | undefined) | undefined;
   readonly sabotage: Sabotage;
 }
 
@@ -51,10 +53,14 @@ export type ComponentName = "snapshot-controller" | "csi-snapshotter";
 export const components: Readonly<Record<ComponentName, Start>> = {
   "snapshot-controller": (incarnation, around) =>
     elected(incarnation, around, (tools, leading, signal) => {
-      const { sabotage } = around;
+      const { sabotage, cutter } = around;
       const controller = createSnapshotController({
         ...tools,
         leading,
+        cutters:
+          cutter === undefined
+            ? undefined
+            : { see: () => undefined, of: (of) => (of === driver ? cutter() : undefined) },
         options: { preventVolumeModeConversion: true, placeOf: () => anywhere },
         workers: 10,
         backoff,
@@ -70,6 +76,7 @@ export const components: Readonly<Record<ComponentName, Start>> = {
         ...tools,
         leading,
         csi: createCsiClientOver(line, { world: incarnation.world, log: tools.log }),
+        term: incarnation.name,
         facts: { driver, canListSnapshots: true },
         options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
         callsAtOnce: 10,

@@ -134,6 +134,10 @@ export async function runOne({ scenario, seed, faults, sabotage = {} }: Schedule
     components[component](incarnation, surroundings).then(() => end(), end);
   };
 
+  /** The newest that runs: contents are made for it from the first moment on, be it at work or not. */
+  const lastSidecar = (): string | undefined =>
+    [...running.values()].findLast(({ component }) => component === "csi-snapshotter")?.name;
+
   const stage: Stage = {
     world,
     latencyMs: () => Math.floor(dice() * latencyMsMax),
@@ -150,6 +154,7 @@ export async function runOne({ scenario, seed, faults, sabotage = {} }: Schedule
     recorder,
     postsEvents: seed % 16 === 0,
     elects: scenario.elects,
+    cutter: seed % 2 === 0 ? lastSidecar : undefined,
     sabotage,
   };
 

@@ -1,6 +1,7 @@
 /** A request to take the mark off outlives its sender, and arrives when the successor has asked for the next cut. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { annotations } from "../../src/api/names.ts";
 import { planContent } from "../../src/components/csi-snapshotter/plan.ts";
 import { judged } from "./campaign.ts";
 import type { Sabotage } from "./components.ts";
@@ -26,6 +27,7 @@ test("a mark taken over from a dead sidecar is not taken off by a request of the
   assert.deepEqual([...(await brokenPromises({}))], []));
 
 test("it would be by a sidecar that believed to have asked before", async () => {
-  const planSidecar = (view: Parameters<typeof planContent>[0]) => planContent({ ...view, wasAskedHere: true });
+  const planSidecar = (view: Parameters<typeof planContent>[0]) =>
+    planContent({ ...view, asked: "here", term: view.content.metadata.annotations?.[annotations.cutBy] ?? view.term });
   assert.deepEqual([...(await brokenPromises({ planSidecar: planSidecar as never }))], ["I-3"]);
 });

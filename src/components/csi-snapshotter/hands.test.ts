@@ -115,6 +115,7 @@ function setUp({ secretFound = true, leading = true, isAway = false, entries = [
     csi,
     cluster,
     slots,
+    term: { asks: () => void asked.push("note") },
     gate: createGate(1),
     world,
     leading: () => leading,
@@ -130,7 +131,7 @@ function setUp({ secretFound = true, leading = true, isAway = false, entries = [
 test("the secret is read first, the intent written next, and only then the driver is asked", async () => {
   const { asked, act, reply } = setUp();
   await act(create, [mark]);
-  assert.deepEqual(asked, ["read Secret vault/key", "mark", 'create snapshot-u with {"token":"päss"}', "wake"]);
+  assert.deepEqual(asked, ["read Secret vault/key", "note", "mark", 'create snapshot-u with {"token":"päss"}', "wake"]);
   assert.equal(reply()?.kind, "taken");
 });
 
@@ -158,7 +159,7 @@ test("a secret that cannot be read leaves no mark and asks nothing, and the repl
 test("whoever has lost the lease asks the driver nothing", async () => {
   const { asked, act } = setUp({ leading: false });
   await assert.rejects(act(create, []));
-  assert.deepEqual(asked, ["read Secret vault/key"]);
+  assert.deepEqual(asked, ["read Secret vault/key", "note"]);
 });
 
 const list: CsiCall = { method: "list", handle: "s-9", secret: undefined };

@@ -18,12 +18,14 @@ import { type Reply, type Slot, wantedOf } from "./observe.ts";
 import type { CsiAction } from "./plan.ts";
 import type { CsiCall } from "./plan-calls.ts";
 import { takenFrom } from "./reply.ts";
+import type { Term } from "./term.ts";
 
 export interface CsiHandOptions {
   readonly api: KubeApi;
   readonly csi: CsiClient;
   readonly cluster: Hands<ClusterAction>;
   readonly slots: Slots;
+  readonly term: Pick<Term, "asks">;
   readonly gate: Gate;
   readonly world: World;
   leading(): boolean;
@@ -88,6 +90,7 @@ export function createCsiHand({
   csi,
   cluster,
   slots,
+  term,
   gate,
   world,
   leading,
@@ -120,6 +123,8 @@ export function createCsiHand({
       if (signal.aborted) throw reason;
       return answer(action, { kind: "unsent", fault: unreadable(call, Fault.from(reason)) });
     }
+    // Before our name is written on what a predecessor has begun: from then on it could be taken for ours alone.
+    if (call.method === "create") term.asks(action.about);
     for (const write of intent) await cluster[write.kind](write as never, signal);
     const reply = await gate(async () => {
       if (!leading()) throw notLeading();

@@ -4,7 +4,7 @@ import { type KubeObject, keyOf } from "../../api/types.ts";
 import type { Backoff } from "../../base/backoff.ts";
 import type { Millis } from "../../base/brand.ts";
 import type { Log } from "../../base/log.ts";
-import type { World } from "../../base/world.ts";
+import { uuid, type World } from "../../base/world.ts";
 import type { CsiClient } from "../../csi/client.ts";
 import type { KubeApi } from "../../kube/api.ts";
 import { createStores, type StoresOf, type StoreTable, watchStores } from "../../kube/stores.ts";
@@ -15,6 +15,7 @@ import type { QueueObserver } from "../../runtime/queue.ts";
 import { createCsiHand, createSlots, type Operation } from "./hands.ts";
 import { type DriverFacts, indexes, observe, type SidecarOptions } from "./observe.ts";
 import { planContent } from "./plan.ts";
+import { createTerm } from "./term.ts";
 
 const storeTable = {
   VolumeSnapshotContent: { indexes: indexes.VolumeSnapshotContent },
@@ -43,6 +44,8 @@ export interface CsiSnapshotterDeps {
   /** Where snapshots are taken node by node: contents labelled with this node only. */
   readonly labelSelector?: string | undefined;
   readonly leading?: (() => boolean) | undefined;
+  /** What this process calls itself on contents, if not by lot; it must not have been any other's name. */
+  readonly term?: string | undefined;
   /** Another decision than ours: the simulation shows that it notices wrong ones. */
   readonly plan?: typeof planContent | undefined;
   /** Told of each attempt of this process that failed. */
@@ -72,6 +75,7 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
   };
   const stores = createStores(table, log);
   const slots = createSlots(world, { backoff: deps.backoff, poll: deps.poll });
+  const term = createTerm(deps.term ?? uuid(world));
   const cluster = createHands({ api, stores, leading, record: deps.record });
   const name = "csi-snapshotter-content";
   const controller = createController({
@@ -79,7 +83,7 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
     stores,
     wakes,
     observe: (seen, key) =>
-      observe({ stores: seen, slots, facts, options }, key, {
+      observe({ stores: seen, slots, term, facts, options }, key, {
         nowMs: world.now(),
         elapsedMs: world.elapsed(),
         lastReplyAtMs: slots.lastAtMs(),
@@ -92,6 +96,7 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
         csi,
         cluster,
         slots,
+        term,
         gate: createGate(deps.callsAtOnce),
         world,
         leading,

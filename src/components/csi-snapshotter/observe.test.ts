@@ -23,6 +23,7 @@ const observed = (
     {
       stores: { VolumeSnapshotContent: { get: () => content }, VolumeSnapshotClass: { get: () => undefined } },
       slots: new Map(slot === undefined ? [] : [[content.metadata.uid, slot]]),
+      term: { name: "our-term", asked: () => "perhaps" },
       facts: { driver, canListSnapshots: true },
       options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
     },
@@ -55,18 +56,6 @@ test("a refused deletion of a ready content is tried again, although a mark was 
   assert.equal(view?.reply.kind, "none");
 });
 
-const asked: readonly [given: string, slot: Reply | undefined, was: boolean][] = [
-  ["nothing", undefined, false],
-  ["a question that could not be sent", unsent, false],
-  ["an answer", unreached, true],
-];
-for (const [given, reply, was] of asked)
-  test(`given ${given}, the driver ${was ? "was" : "was not"} asked by this process`, () => {
-    const content = aContent({ metadata: marked });
-    const view = observed(content, reply && { reply, wanted: "snapshot", cameAtMs: 0, expiresAtMs: 0 }, 1_000);
-    assert.equal(view?.wasAskedHere, was);
-  });
-
 const deletionTimestamp = "2026-01-01T01:00:00Z";
 const letGo = { deletionTimestamp, annotations: { [annotations.beingDeleted]: "yes" } };
 const wishes: readonly [given: string, metadata: object, wanted: Wanted, reply: Reply, counts: Reply["kind"]][] = [
@@ -83,6 +72,11 @@ for (const [given, metadata, wanted, reply, counts] of wishes)
     const view = observed(content, { reply, wanted, cameAtMs: 0, expiresAtMs: 300_000 }, 0);
     assert.equal(view?.reply.kind, counts);
   });
+
+test("the view says what the term knows", () => {
+  const { term, asked } = observed(aContent(), undefined, 0) ?? {};
+  assert.deepEqual({ term, asked }, { term: "our-term", asked: "perhaps" });
+});
 
 test("the age of the own reply and the time since anybody's are two things", () => {
   const slot: Slot = { reply: unreached, wanted: "snapshot", cameAtMs: 1_000, expiresAtMs: 9_000 };

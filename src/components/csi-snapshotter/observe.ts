@@ -54,12 +54,17 @@ export interface SidecarOptions {
   readonly extraCreateMetadata: boolean;
 }
 
+/** Whether the driver has been asked to cut: by this process, by nobody at all, or by somebody who cannot be asked any more. */
+export type Asked = "here" | "never" | "perhaps";
+
 export interface ContentView {
   readonly content: VolumeSnapshotContent;
   readonly snapshotClass: VolumeSnapshotClass | undefined;
   readonly reply: Reply;
-  /** This process has asked the driver about it before. */
-  readonly wasAskedHere: boolean;
+  /** Whether the driver has been asked to cut it before. */
+  readonly asked: Asked;
+  /** The name of our term. */
+  readonly term: string;
   /** Until when the reply holds; the content is looked at again then. */
   readonly replyLeftMs: Millis;
   /** How long ago the reply came; without one, 0. */
@@ -84,12 +89,13 @@ interface Caches {
 export interface Surroundings {
   readonly stores: Caches;
   readonly slots: ReadonlyMap<string, Slot>;
+  readonly term: { readonly name: string; asked(content: VolumeSnapshotContent): Asked };
   readonly facts: DriverFacts;
   readonly options: SidecarOptions;
 }
 
 export function observe(
-  { stores, slots, facts, options }: Surroundings,
+  { stores, slots, term, facts, options }: Surroundings,
   key: Key,
   { nowMs, elapsedMs, lastReplyAtMs }: Record<"nowMs" | "elapsedMs" | "lastReplyAtMs", Millis>,
 ): ContentView | undefined {
@@ -102,7 +108,8 @@ export function observe(
     content,
     snapshotClass: className ? stores.VolumeSnapshotClass.get(keyIn(undefined, className)) : undefined,
     reply: slot !== undefined && counts(slot, content, replyLeftMs) ? slot.reply : { kind: "none" },
-    wasAskedHere: slot !== undefined && slot.reply.kind !== "unsent",
+    asked: term.asked(content),
+    term: term.name,
     replyLeftMs: Math.max(replyLeftMs, 0),
     sinceReplyMs: elapsedMs - (slot?.cameAtMs ?? elapsedMs),
     lullMs: elapsedMs - lastReplyAtMs,

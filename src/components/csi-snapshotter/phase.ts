@@ -10,7 +10,7 @@
  */
 import { annotations } from "../../api/names.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
-import type { ContentView } from "./observe.ts";
+import type { Asked, ContentView } from "./observe.ts";
 
 export const contentPhases = ["foreign", "removable", "ready", "unverified", "pending", "uncut"] as const;
 export type ContentPhase = (typeof contentPhases)[number];
@@ -21,7 +21,7 @@ export const isMarked = ({ metadata }: VolumeSnapshotContent): boolean =>
 export function phaseOf(view: ContentView): ContentPhase {
   const { content } = view;
   if (!isOurs(view)) return "foreign";
-  if (isRemovable(content)) return "removable";
+  if (isRemovable(content, view.asked)) return "removable";
   if (content.status?.readyToUse === true) return "ready";
   if (content.spec.source?.snapshotHandle) return "unverified";
   if (content.metadata.annotations?.[annotations.groupSnapshotHandle] !== undefined) return "foreign";
@@ -45,9 +45,9 @@ function isOurs({ content, snapshotClass, facts }: ContentView): boolean {
  * A content goes when the snapshot-controller has confirmed that its snapshot is going (the being-deleted mark), or when it never
  * had a snapshot. While a cut may be under way it stays: only the driver's answer tells what there is to delete.
  */
-export function isRemovable(content: VolumeSnapshotContent): boolean {
+export function isRemovable(content: VolumeSnapshotContent, asked: Asked = "perhaps"): boolean {
   if (content.metadata.deletionTimestamp === undefined) return false;
   if (content.spec.source?.snapshotHandle && !content.spec.volumeSnapshotRef.uid) return true;
-  if (isMarked(content) && content.status?.readyToUse !== true) return false;
+  if (isMarked(content) && asked !== "never" && content.status?.readyToUse !== true) return false;
   return content.metadata.annotations?.[annotations.beingDeleted] === "yes";
 }

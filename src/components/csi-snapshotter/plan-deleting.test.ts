@@ -10,8 +10,21 @@ import {
 } from "../../../test/content-plans.ts";
 import { Fault } from "../../base/fault.ts";
 
+const bornAndGoing = { ...going, annotations: { ...marked.annotations, ...going.annotations } };
 const preProvisioned = { source: { snapshotHandle: "s-9" } };
 testPlans([
+  {
+    given: "a deletion before the driver was asked about a content born with our mark",
+    view: aView({ content: aContent({ metadata: bornAndGoing }), asked: "never" }),
+    phase: "removable",
+    expect: ["patch mark"],
+  },
+  {
+    given: "a deletion of a content that was born with the mark of a predecessor",
+    view: aView({ content: aContent({ metadata: bornAndGoing }), asked: "perhaps", term: "another" }),
+    phase: "uncut",
+    expect: ["mark, create"],
+  },
   {
     given: "a deletion the controller has confirmed",
     view: aView({ content: aContent({ metadata: going, status: ready }) }),

@@ -7,6 +7,7 @@ import {
   brief,
   deletionTimestamp,
   marked,
+  ourTerm,
   ready,
   takenHere,
 } from "../../../test/content-plans.ts";
@@ -45,7 +46,7 @@ test("the mark and a missing finalizer are one patch, written before the call", 
         metadata: {
           resourceVersion: "1",
           finalizers: [finalizers.contentBound],
-          annotations: { [annotations.beingCreated]: "yes" },
+          annotations: { [annotations.beingCreated]: "yes", [annotations.cutBy]: ourTerm },
         },
       },
     ],
@@ -57,23 +58,28 @@ test("the mark on a content that is on its way out brings no finalizer, which th
   const [action] = planContent(aView({ content })).actions;
   const [write] = action?.kind === "csi" ? action.intent : [];
   assert.deepEqual(write?.kind === "patch" && write.patch.body, {
-    metadata: { resourceVersion: "1", annotations: { [annotations.beingCreated]: "yes" } },
+    metadata: {
+      resourceVersion: "1",
+      annotations: { [annotations.beingCreated]: "yes", [annotations.cutBy]: ourTerm },
+    },
   });
 });
 
-test("taking over changes the content's version each time, and nothing of it outlives the mark", () => {
-  const annotationsIn = (view: ContentView) => {
-    const [action] = planContent(view).actions;
-    const write = action?.kind === "csi" ? action.intent[0] : action;
-    assert.ok(write?.kind === "patch");
-    return (write.patch.body as { metadata: { annotations?: object } }).metadata.annotations;
-  };
-  const takenBefore = { annotations: { ...marked.annotations, [annotations.takenOver]: "1" } };
-  const content = aContent({ metadata: takenBefore });
-  assert.deepEqual(annotationsIn(aView({ content, wasAskedHere: false })), { [annotations.takenOver]: "2" });
-  const done = aContent({ metadata: takenBefore, status: ready });
-  assert.deepEqual(annotationsIn(aView({ content: done })), {
-    [annotations.beingCreated]: null,
-    [annotations.takenOver]: null,
-  });
+const annotationsIn = (view: ContentView) => {
+  const [action] = planContent(view).actions;
+  const write = action?.kind === "csi" ? action.intent[0] : action;
+  assert.ok(write?.kind === "patch");
+  return (write.patch.body as { metadata: { annotations?: object } }).metadata.annotations;
+};
+
+test("our name on what a predecessor began changes its version, so that no request of the predecessor takes the mark off", () => {
+  const predecessors = { annotations: { ...marked.annotations, [annotations.cutBy]: "a term before" } };
+  const view = aView({ content: aContent({ metadata: predecessors }), asked: "perhaps" });
+  assert.deepEqual(annotationsIn(view), { [annotations.cutBy]: ourTerm });
 });
+
+test("nothing of the mark outlives it", () =>
+  assert.deepEqual(annotationsIn(aView({ content: aContent({ metadata: marked, status: ready }) })), {
+    [annotations.beingCreated]: null,
+    [annotations.cutBy]: null,
+  }));

@@ -1,15 +1,71 @@
 import { aClass, aContent, driver } from "../../../test/builders.ts";
-import { aYoungView as aView, cut, failure, marked, ready, testPlans } from "../../../test/content-plans.ts";
+import {
+  aYoungView as aView,
+  cut,
+  failure,
+  marked,
+  markedByAnother,
+  ready,
+  testPlans,
+} from "../../../test/content-plans.ts";
 import { annotations } from "../../api/names.ts";
 
+const classNotFound = `Failed to create snapshot: volumesnapshotclass "${aContent().spec.volumeSnapshotClassName}" not found: its parameters are needed to take the snapshot`;
 const preProvisioned = { source: { snapshotHandle: "s-9" } };
 testPlans([
   { given: "a new content", view: aView(), phase: "uncut", expect: ["mark, create"] },
   {
     given: "a content marked by a predecessor",
-    view: aView({ content: aContent({ metadata: marked }), wasAskedHere: false }),
+    view: aView({ content: aContent({ metadata: markedByAnother }), asked: "perhaps" }),
     phase: "uncut",
     expect: ["mark, create"],
+  },
+  {
+    given: "a content born with our mark",
+    view: aView({ content: aContent({ metadata: marked }), asked: "never" }),
+    phase: "uncut",
+    expect: ["create"],
+  },
+  {
+    given: "a content born with our mark and without its finalizer",
+    view: aView({ content: aContent({ metadata: { ...marked, finalizers: [] } }), asked: "never" }),
+    phase: "uncut",
+    expect: ["mark, create"],
+  },
+  {
+    given: "a content with our mark about which too much has been forgotten",
+    view: aView({ content: aContent({ metadata: marked }), asked: "perhaps" }),
+    phase: "uncut",
+    expect: ["confirm, create"],
+  },
+  {
+    given: "a content born with our mark whose class is gone",
+    view: aView({ content: aContent({ metadata: marked }), asked: "never", snapshotClass: undefined }),
+    phase: "uncut",
+    expect: ["patch/status rest", "event SnapshotCreationFailed"],
+  },
+  {
+    given: "a content born with our mark whose class is gone, when that has been told",
+    view: aView({
+      content: aContent({ metadata: marked, status: { readyToUse: false, error: { message: classNotFound } } }),
+      asked: "never",
+      snapshotClass: undefined,
+    }),
+    phase: "uncut",
+    expect: ["patch mark"],
+  },
+  {
+    given: "a content marked by a predecessor whose class is gone, when that has been told",
+    view: aView({
+      content: aContent({
+        metadata: markedByAnother,
+        status: { readyToUse: false, error: { message: classNotFound } },
+      }),
+      asked: "perhaps",
+      snapshotClass: undefined,
+    }),
+    phase: "uncut",
+    expect: [],
   },
   {
     given: "a content marked by this process",

@@ -71,7 +71,7 @@ function planUnmarking({ content, reply, sinceReplyMs, lullMs }: ContentView): S
     : doing(settled, actions);
 }
 
-const withoutMark = { [annotations.beingCreated]: undefined, [annotations.takenOver]: undefined };
+const withoutMark = { [annotations.beingCreated]: undefined, [annotations.cutBy]: undefined };
 const unmark = (content: VolumeSnapshotContent): readonly ClusterAction[] =>
   edit(kind, content, { annotations: withoutMark });
 
@@ -88,7 +88,7 @@ function planCut(view: ContentView): SidecarPlan {
         reply.fault,
       );
     case "unsent":
-      return planTrouble(view, "SnapshotCreationFailed", `Failed to create snapshot: ${reply.fault.message}`, []);
+      return planHindrance(view, reply.fault.message);
     default:
       return planQuestion(view);
   }
@@ -98,26 +98,31 @@ function planCut(view: ContentView): SidecarPlan {
 function planQuestion(view: ContentView): SidecarPlan {
   const prepared = createCall(view);
   return prepared.kind === "wrong"
-    ? planTrouble(view, "SnapshotCreationFailed", `Failed to create snapshot: ${prepared.message}`, [])
+    ? planHindrance(view, prepared.message)
     : doing(settled, ask(view.content, prepared, intent(view)));
 }
 
-/** Once a handle is known there is something to delete for certain, and the mark has nothing left to say. */
-function intent({ content, wasAskedHere }: ContentView): readonly ClusterAction[] {
-  if (content.status?.snapshotHandle) return confirmed(content);
-  const addFinalizers = content.metadata.deletionTimestamp === undefined ? [finalizers.contentBound] : [];
-  const mark = edit(kind, content, { addFinalizers, annotations: { [annotations.beingCreated]: "yes" } });
-  if (mark.length > 0) return mark;
-  return wasAskedHere ? confirmed(content) : takenOver(content);
-}
+/** The driver cannot be asked. A content that was born with the mark does not keep it: nothing is being cut. */
+const planHindrance = (view: ContentView, message: string): SidecarPlan =>
+  planTrouble(
+    view,
+    "SnapshotCreationFailed",
+    `Failed to create snapshot: ${message}`,
+    view.asked === "never" ? unmark(view.content) : [],
+  );
 
 /**
- * Marked by a predecessor, whose request to take the mark off may still be under way. That request names the version the content
- * has now; a write of any kind makes it fail, so that it cannot take off the mark of the cut that is asked for next.
+ * Once a handle is known there is something to delete for certain, and the mark has nothing left to say.
+ *
+ * What a predecessor has marked gets our name too. A request of the predecessor to take the mark off may still be under way; it
+ * names the version the content has now, so the write makes it fail, and it cannot take off the mark of what is asked for next.
  */
-function takenOver(content: VolumeSnapshotContent): readonly ClusterAction[] {
-  const times = Number.parseInt(content.metadata.annotations?.[annotations.takenOver] ?? "", 10) || 0;
-  return edit(kind, content, { annotations: { [annotations.takenOver]: String(times + 1) } });
+function intent({ content, asked, term }: ContentView): readonly ClusterAction[] {
+  if (content.status?.snapshotHandle) return confirmed(content);
+  const addFinalizers = content.metadata.deletionTimestamp === undefined ? [finalizers.contentBound] : [];
+  const mark = { [annotations.beingCreated]: "yes", [annotations.cutBy]: term };
+  const write = edit(kind, content, { addFinalizers, annotations: mark });
+  return write.length > 0 || asked === "never" ? write : confirmed(content);
 }
 
 /**

@@ -10,6 +10,7 @@ import { createStores, watchStores } from "../../kube/stores.ts";
 import { createController } from "../../runtime/controller.ts";
 import { createHands } from "../../runtime/hands.ts";
 import type { QueueObserver } from "../../runtime/queue.ts";
+import { type Cutters, createCutters } from "./cutters.ts";
 import { createDeparted } from "./departed.ts";
 import {
   type ClaimSight,
@@ -40,6 +41,8 @@ export interface SnapshotControllerDeps {
   readonly backoff: Backoff;
   readonly resyncMs?: Millis | undefined;
   readonly leading?: (() => boolean) | undefined;
+  /** Who is known to be at work: the simulation names sidecars that have not shown themselves yet. */
+  readonly cutters?: Cutters | undefined;
   /** Other decisions than ours: the simulation shows that it notices wrong ones. */
   readonly plans?: Partial<SnapshotPlans> | undefined;
   /** Where snapshots are taken node by node: calls back when a volume may be reached from elsewhere than before. */
@@ -66,7 +69,9 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
   const pace = createPace(world);
   stores.PersistentVolumeClaim.onChange(pace.seeClaim);
   stores.VolumeSnapshotContent.onChange(pace.seeContent);
-  const moment = (): Moment => ({ nowMs: world.now(), standstillMs: pace.standstillMs() });
+  const cutters = deps.cutters ?? createCutters(world);
+  stores.VolumeSnapshotContent.onChange(cutters.see);
+  const moment = (): Moment => ({ nowMs: world.now(), standstillMs: pace.standstillMs(), cutterOf: cutters.of });
   const timed = (sight: ClaimSight | undefined): ClaimView | undefined => {
     if (sight === undefined) return undefined;
     const needed = isNeeded(sight);

@@ -119,7 +119,11 @@ export function measureStates({ stores, instruments, world }: Measuring, options
   let oldestMs = 0;
   let stuck = 0;
   for (const snapshot of stores.VolumeSnapshot.all()) {
-    const view = observeSnapshot(stores, options, keyOf(snapshot), { nowMs, standstillMs: 0 });
+    const view = observeSnapshot(stores, options, keyOf(snapshot), {
+      nowMs,
+      standstillMs: 0,
+      cutterOf: () => undefined,
+    });
     if (view === undefined) continue;
     const phase = phaseOf(view);
     counts.set(phase, (counts.get(phase) ?? 0) + 1);

@@ -4,12 +4,12 @@ import { aClaim, aClass, aContent, aSnapshot, aVolume } from "../../../test/buil
 import { annotations } from "../../api/names.ts";
 import { keyOf } from "../../api/types.ts";
 import { createStores } from "../../kube/stores.ts";
-import { anywhere, observeClaim, observeContent, observeSnapshot } from "./observe.ts";
+import { anywhere, observeClaim, observeContent, observeSnapshot, type Place } from "./observe.ts";
 import { contentWakes, storeTable } from "./wakes.ts";
 
 const options = { preventVolumeModeConversion: true, placeOf: () => anywhere };
 
-const moment = { nowMs: 0, standstillMs: 0 };
+const moment = { nowMs: 0, standstillMs: 0, cutterOf: () => undefined };
 
 test("a claim looks at its snapshots that are not ready, and only as far as it must", () => {
   const stores = createStores(storeTable);
@@ -121,6 +121,25 @@ for (const { given, change, counts } of candidates)
     stores.PersistentVolume.see(aVolume());
     const snapshot = aSnapshot({ spec: { source: { persistentVolumeClaimName: "data" } } });
     stores.VolumeSnapshot.see(snapshot);
-    const view = observeSnapshot(stores, options, keyOf(snapshot), { nowMs: 0, standstillMs: 0 });
+    const view = observeSnapshot(stores, options, keyOf(snapshot), moment);
     assert.equal(view?.defaultClasses.length, counts ? 1 : 0);
+  });
+
+const sidecars: readonly [given: string, place: Place, expect: string][] = [
+  ["its driver", anywhere, "term of disk.example.com"],
+  ["its driver on its node", { kind: "node", name: "node-1" }, "term of disk.example.com on node-1"],
+];
+for (const [given, place, expect] of sidecars)
+  test(`a snapshot looks for the sidecar of ${given}`, () => {
+    const stores = createStores(storeTable);
+    stores.PersistentVolumeClaim.see(aClaim());
+    stores.PersistentVolume.see(aVolume());
+    const snapshot = aSnapshot();
+    stores.VolumeSnapshot.see(snapshot);
+    const cutterOf = (name: string, node?: string) => `term of ${name}${node === undefined ? "" : ` on ${node}`}`;
+    const view = observeSnapshot(stores, { ...options, placeOf: () => place }, keyOf(snapshot), {
+      ...moment,
+      cutterOf,
+    });
+    assert.equal(view?.cutter, expect);
   });

@@ -43,11 +43,15 @@ export interface SnapshotView {
   readonly keepsVolumeMode: boolean;
   /** For how long the line of contents that wait for a first word from their sidecar has not moved. */
   readonly standstillMs: Millis;
+  /** The term of the sidecar that is known to be at work for the volume's driver. */
+  readonly cutter: string | undefined;
   readonly nowMs: Millis;
 }
 
-/** When it is looked at. */
-export type Moment = Pick<SnapshotView, "nowMs" | "standstillMs">;
+/** When it is looked at, and how the work goes then. */
+export interface Moment extends Pick<SnapshotView, "nowMs" | "standstillMs"> {
+  cutterOf(driver: string, node: string | undefined): string | undefined;
+}
 
 export interface ClaimSight {
   readonly claim: PersistentVolumeClaim;
@@ -148,7 +152,7 @@ export function observeSnapshot(
   stores: SnapshotCaches,
   options: SnapshotOptions,
   key: Key,
-  moment: Moment,
+  { nowMs, standstillMs, cutterOf }: Moment,
 ): SnapshotView | undefined {
   const snapshot = stores.VolumeSnapshot.get(key);
   if (snapshot === undefined) return undefined;
@@ -160,6 +164,8 @@ export function observeSnapshot(
   const volume = claim?.spec?.volumeName
     ? stores.PersistentVolume.get(keyIn(undefined, claim.spec.volumeName))
     : undefined;
+  const csi = volume?.spec?.csi;
+  const place = volume === undefined ? anywhere : options.placeOf(volume);
   const className = snapshot.spec.volumeSnapshotClassName;
   return {
     snapshot,
@@ -168,11 +174,13 @@ export function observeSnapshot(
     claim,
     volume,
     snapshotClass: className ? stores.VolumeSnapshotClass.get(keyIn(undefined, className)) : undefined,
-    defaultClasses: className ? [] : defaultClassesOf(stores, volume?.spec?.csi?.driver),
+    defaultClasses: className ? [] : defaultClassesOf(stores, csi?.driver),
     restoring: restoringFrom(stores, snapshot),
-    place: volume === undefined ? anywhere : options.placeOf(volume),
+    place,
     keepsVolumeMode: options.preventVolumeModeConversion,
-    ...moment,
+    standstillMs,
+    cutter: csi === undefined ? undefined : cutterOf(csi.driver, place.kind === "node" ? place.name : undefined),
+    nowMs,
   };
 }
 

@@ -13,17 +13,17 @@ export function contentFor(view: SnapshotView): Draft<VolumeSnapshotContent> | u
   const csi = volume?.spec?.csi;
   if (chosen === undefined || csi === undefined) return undefined;
   const secret = deletionSecretOf(view, chosen);
-  const secretNotes =
+  const notes =
     secret.kind === "secret"
       ? {
           [annotations.deletionSecretName]: secret.secret.name,
           [annotations.deletionSecretNamespace]: secret.secret.namespace,
         }
-      : undefined;
+      : markFor(view);
   const metadata = {
     name: snapshotContentNameFor(snapshot.metadata.uid),
     finalizers: [finalizers.contentBound],
-    ...(secretNotes === undefined ? {} : { annotations: secretNotes }),
+    ...(notes === undefined ? {} : { annotations: notes }),
     ...(place.kind === "node" ? { labels: { [labels.managedBy]: place.name } } : {}),
   };
   return draftOf("VolumeSnapshotContent", metadata, {
@@ -46,3 +46,10 @@ export function contentFor(view: SnapshotView): Draft<VolumeSnapshotContent> | u
     },
   });
 }
+
+/**
+ * Born with the mark of the cut, for a sidecar that is known to be at work: it need not write one. Not where a secret is needed. If
+ * that cannot be read, the driver cannot be asked, and a successor of the sidecar could not tell whether it ever was.
+ */
+const markFor = ({ cutter }: SnapshotView) =>
+  cutter === undefined ? undefined : { [annotations.beingCreated]: "yes", [annotations.cutBy]: cutter };

@@ -20,13 +20,14 @@ test("one default class is written into the snapshot together with the finalizer
   });
 });
 
+const secretClass = aClass({
+  parameters: {
+    "csi.storage.k8s.io/snapshotter-secret-name": "${volumesnapshot.name}",
+    "csi.storage.k8s.io/snapshotter-secret-namespace": "vault",
+  },
+});
+
 test("the content is born with its finalizer, its uid-bound name, its secret and the volume's mode", () => {
-  const secretClass = aClass({
-    parameters: {
-      "csi.storage.k8s.io/snapshotter-secret-name": "${volumesnapshot.name}",
-      "csi.storage.k8s.io/snapshotter-secret-namespace": "vault",
-    },
-  });
   const create = planSnapshot(
     aView({ snapshotClass: secretClass, place: { kind: "node", name: "node-7" } }),
   ).actions.find((action) => action.kind === "create");
@@ -56,6 +57,29 @@ test("the content is born with its finalizer, its uid-bound name, its secret and
     },
   });
 });
+
+test("a content that needs a secret is born without a mark, for whomever it is made", () => {
+  const create = planSnapshot(aView({ snapshotClass: secretClass, cutter: "third" })).actions.find(
+    (action) => action.kind === "create",
+  );
+  const notes = (create?.object as ReturnType<typeof aContent> | undefined)?.metadata.annotations ?? {};
+  assert.deepEqual(Object.keys(notes), [annotations.deletionSecretName, annotations.deletionSecretNamespace]);
+});
+
+const marks: readonly [given: string, cutter: string | undefined, expect: object | undefined][] = [
+  [
+    "a sidecar that is known to be at work is born with its mark",
+    "third",
+    { [annotations.beingCreated]: "yes", [annotations.cutBy]: "third" },
+  ],
+  ["nobody in particular is born without a mark", undefined, undefined],
+];
+for (const [given, cutter, expect] of marks)
+  test(`a content for ${given}`, () => {
+    const create = planSnapshot(aView({ cutter })).actions.find((action) => action.kind === "create");
+    assert.ok(create !== undefined);
+    assert.deepEqual((create.object as ReturnType<typeof aContent>).metadata.annotations, expect);
+  });
 
 test("where volume modes may be converted, the content says nothing of the volume's mode", () => {
   const create = planSnapshot(aView({ keepsVolumeMode: false })).actions.find((action) => action.kind === "create");

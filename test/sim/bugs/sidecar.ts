@@ -23,6 +23,32 @@ export const sidecarBugs: readonly Bug[] = [
       }),
   },
   {
+    name: "takes its name on a content for proof that nobody has asked yet",
+    source: "a predecessor's mark under our name; found by seed 1137",
+    scenario: "quick-delete",
+    breaks: ["I-3", "I-6"],
+    seedsMax: 30,
+    sabotage: () =>
+      inSidecar({
+        view: (view) =>
+          view.content.metadata.annotations?.[annotations.cutBy] === view.term ? { ...view, asked: "never" } : view,
+      }),
+  },
+  {
+    name: "goes by a predecessor's mark as if it were its own",
+    source: "lifecycle step left out",
+    scenario: "delete",
+    breaks: ["I-3", "I-4", "I-6"],
+    seedsMax: 60,
+    sabotage: () =>
+      inSidecar({
+        view: (view) => {
+          const term = view.content.metadata.annotations?.[annotations.cutBy];
+          return term === undefined || term === view.term ? view : { ...view, term, asked: "never" };
+        },
+      }),
+  },
+  {
     name: "takes an unknown outcome for a failure",
     source: "A3-1: #134, #261, ceph-csi#446",
     scenario: "quick-delete",

@@ -100,10 +100,10 @@ const lacksOf = (content: VolumeSnapshotContent, call: CsiSent): readonly string
     isMarked(content) || content.status?.snapshotHandle ? [] : ["the mark"],
   ].flat();
 
-/** The last call about the name, whoever sent it, got a final answer. */
+/** The last call about the name, whoever sent it, got a final answer, or there never was one. */
 function isCertain(seen: Seen, uid: string): boolean {
   const call = seen.calls.findLast(({ method, subject }) => method === "CreateSnapshot" && uidInName(subject) === uid);
-  return call !== undefined && seen.endOf(call)?.final === true;
+  return call === undefined || seen.endOf(call)?.final === true;
 }
 
 const unknownStays: Monitor = {

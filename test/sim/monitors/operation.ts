@@ -55,7 +55,7 @@ const singleWriter: Monitor = {
 };
 
 const ownNotes: Readonly<Record<string, readonly string[]>> = {
-  "csi-snapshotter": [annotations.beingCreated, annotations.takenOver],
+  "csi-snapshotter": [annotations.beingCreated, annotations.cutBy],
   "snapshot-controller": [annotations.beingDeleted],
 };
 const othersStatus = ["volumeGroupSnapshotHandle", "volumeGroupSnapshotName"];

@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aContent } from "../../../test/builders.ts";
+import { annotations } from "../../api/names.ts";
+import { createTerm } from "./term.ts";
+
+const namedAt = (version: number, cutBy: string | undefined, uid = "uid-content") =>
+  aContent({
+    metadata: {
+      uid,
+      resourceVersion: String(version),
+      ...(cutBy === undefined
+        ? {}
+        : { annotations: { [annotations.beingCreated]: "yes", [annotations.cutBy]: cutBy } }),
+    },
+  });
+
+test("about a content that names this term, and that it has not asked about, nobody has asked", () =>
+  assert.equal(createTerm("third").asked(namedAt(1, "third")), "never"));
+
+test("a content that names another term, or none, may have been asked about", () => {
+  const { asked } = createTerm("third");
+  assert.deepEqual([namedAt(1, "second"), namedAt(1, undefined)].map(asked), ["perhaps", "perhaps"]);
+});
+
+test("what was asked stays asked, in whichever version it comes back", () => {
+  const { asks, asked } = createTerm("third");
+  asks(namedAt(7, "third"));
+  assert.deepEqual([namedAt(5, "third"), namedAt(9, "third"), namedAt(9, undefined)].map(asked), [
+    "here",
+    "here",
+    "here",
+  ]);
+});
+
+test("when the memory is full, only what is newer than all that was asked before is believed to be new", () => {
+  const { asks, asked } = createTerm("third", 2);
+  for (const version of [1, 3, 5, 7]) asks(namedAt(version, "third", `uid-${version}`));
+  const of = (uid: number, version: number) => asked(namedAt(version, "third", `uid-${uid}`));
+  assert.deepEqual(
+    [of(7, 7), of(5, 5), of(3, 3), of(3, 4), of(1, 1), of(8, 8)],
+    ["here", "here", "perhaps", "perhaps", "perhaps", "never"],
+  );
+});
+
+test("asking again about the same content makes nothing else forgotten", () => {
+  const { asks, asked } = createTerm("third", 2);
+  for (const version of [1, 3, 1, 3]) asks(namedAt(version, "third", `uid-${version}`));
+  assert.equal(asked(namedAt(2, "third", "uid-2")), "never");
+});

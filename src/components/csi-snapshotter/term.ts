@@ -1,0 +1,41 @@
+/**
+ * A term: the life of this process as the one sidecar that acts for its driver. Its name stands on every content whose cut it may
+ * have asked for, so whoever comes after knows that it has to find out what became of that.
+ *
+ * A content that names this very term and that the driver was never asked about here is one that nobody was ever asked about, not
+ * even if the cache is behind: the only one who could have is ourselves. So it takes neither a write nor a read to be sure of it.
+ */
+
+import { annotations } from "../../api/names.ts";
+import type { VolumeSnapshotContent } from "../../api/types.ts";
+import { limits } from "../../base/limits.ts";
+import { createRecent } from "../../kube/recent.ts";
+import { isNewer } from "../../kube/version.ts";
+import type { Asked } from "./observe.ts";
+
+export interface Term {
+  readonly name: string;
+  /** To be told before the driver is asked to cut, and before our name is written on the content to that end. */
+  asks(content: VolumeSnapshotContent): void;
+  asked(content: VolumeSnapshotContent): Asked;
+}
+
+export function createTerm(name: string, sizeMax: number = limits.askedContentsMax): Term {
+  const uids = createRecent<true>(sizeMax);
+  let newest = "";
+  /** Of what is not newer than this, some may have been forgotten. */
+  let floor = "";
+  return {
+    name,
+    asks: ({ metadata: { uid, resourceVersion } }) => {
+      if (uids.size() >= sizeMax && uids.get(uid) === undefined) floor = newest;
+      if (newest === "" || isNewer(resourceVersion, newest)) newest = resourceVersion;
+      uids.set(uid, true);
+    },
+    asked: ({ metadata }) => {
+      if (uids.get(metadata.uid) === true) return "here";
+      const isRemembered = floor === "" || isNewer(metadata.resourceVersion, floor);
+      return isRemembered && metadata.annotations?.[annotations.cutBy] === name ? "never" : "perhaps";
+    },
+  };
+}

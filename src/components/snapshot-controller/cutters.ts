@@ -1,0 +1,42 @@
+/**
+ * Which sidecar cuts for a driver just now, as far as its writes have shown. A content that is made for it can be born with the
+ * mark of the cut and the sidecar's name on it, which spares the sidecar a write before it asks the driver.
+ *
+ * Only a sidecar of ours puts its name on contents, and only one that has done so lately is named: another one, upstream's say,
+ * could not take such a mark off a content that it cannot ask the driver about.
+ */
+import { annotations, labels } from "../../api/names.ts";
+import type { VolumeSnapshotContent } from "../../api/types.ts";
+import type { Millis } from "../../base/brand.ts";
+import { limits } from "../../base/limits.ts";
+import type { World } from "../../base/world.ts";
+
+export interface Cutters {
+  /** To be told of every change of a content. */
+  see(before: VolumeSnapshotContent | undefined, after: VolumeSnapshotContent | undefined): void;
+  /** The term of the sidecar that was at work for the driver, on the node if there is one for each, not long ago. */
+  of(driver: string, node: string | undefined): string | undefined;
+}
+
+export function createCutters({ elapsed }: Pick<World, "elapsed">): Cutters {
+  const byPlace = new Map<string, { readonly term: string; readonly atMs: Millis }>();
+  const placeOf = (driver: string, node = ""): string => `${driver}\n${node}`;
+  return {
+    see: (before, after) => {
+      const term = termOf(after);
+      if (before === undefined || after === undefined || term === undefined) return;
+      const isAtWork = termOf(before) !== term || isCut(before) !== isCut(after);
+      const place = placeOf(after.spec.driver, after.metadata.labels?.[labels.managedBy]);
+      if (isAtWork) byPlace.set(place, { term, atMs: elapsed() });
+    },
+    of: (driver, node) => {
+      const last = byPlace.get(placeOf(driver, node));
+      return last !== undefined && elapsed() - last.atMs < limits.cutterSeenMsMax ? last.term : undefined;
+    },
+  };
+}
+
+const termOf = (content: VolumeSnapshotContent | undefined): string | undefined =>
+  content?.metadata.annotations?.[annotations.cutBy];
+/** Upstream's sidecar takes the mark off before it writes what was cut; ours after, so the name is still on. */
+const isCut = ({ status }: VolumeSnapshotContent): boolean => Boolean(status?.snapshotHandle);
