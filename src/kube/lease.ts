@@ -13,7 +13,7 @@ import type { Millis } from "../base/brand.ts";
 import { Fault, isFault } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
 import type { Log } from "../base/log.ts";
-import { type World, withDeadline } from "../base/world.ts";
+import { controllerUnder, type World, withDeadline } from "../base/world.ts";
 import type { KubeApi } from "./api.ts";
 import type { LeaseStep, Observation } from "./lease-record.ts";
 import { claimedLease, createdLease, decide, observe, releasedLease } from "./lease-record.ts";
@@ -165,25 +165,28 @@ async function reign(
   work: (leadership: Leadership) => Promise<void>,
 ): Promise<ElectionEnd> {
   const { world, log, signal } = options;
-  const lost = new AbortController();
+  const { own: working, release } = controllerUnder(signal);
   const done = new AbortController();
+  let isLost = false;
   const tenure = createTenure(options, wonAt, (fault) => {
     log.error("lost leadership", { identity: options.identity, reason: fault.message });
-    lost.abort(fault);
+    isLost = true;
+    working.abort(fault);
   });
   const upkeep = Promise.all([tenure.guard(done.signal), tenure.renewals(lock, done.signal)]);
   try {
-    await work({ signal: AbortSignal.any([signal, lost.signal]), stillLeading: tenure.holds });
+    await work({ signal: working.signal, stillLeading: tenure.holds });
   } catch (reason) {
-    if (!signal.aborted && !lost.signal.aborted) throw reason;
+    if (!working.signal.aborted) throw reason;
   } finally {
+    release();
     done.abort();
     await upkeep;
     // Only now: as long as the work runs, nobody else may begin. Whatever goes wrong, the lease runs out by itself.
     if (tenure.resign())
       await withDeadline(world, undefined, limits.leaseReleaseMsMax, lock.release).catch(() => undefined);
   }
-  return lost.signal.aborted ? "lost" : signal.aborted ? "stopped" : "finished";
+  return isLost ? "lost" : signal.aborted ? "stopped" : "finished";
 }
 
 /** One stretch of leading: until when it is certain, and what keeps it so. */

@@ -45,7 +45,6 @@ export interface Cluster {
   olderList(request: HttpRequest, changes: number): Promise<HttpResponse>;
   /** Removes an object whatever finalizers it has, as kube-apiserver does by a delete that read it before they came. */
   snatch(kind: WatchedKind, key: string): void;
-  stop(): void;
 }
 
 const standard = standardParts();
@@ -78,7 +77,6 @@ export function createCluster(world: VirtualWorld, { objects, background }: Clus
     cuts,
     secrets: objects.some(({ kind }) => kind === "Secret") ? [canary] : [],
   });
-  const stopping = new AbortController();
   const events: StoreEvent[] = [];
   let current: { component: Actor; name: string; request: HttpRequest; sentMs: number } | undefined;
 
@@ -180,7 +178,7 @@ export function createCluster(world: VirtualWorld, { objects, background }: Clus
         after: now.object as unknown as KubeObject,
       });
   server.store.onCommit((committed) => committed.forEach(note));
-  if (background) void server.run(stopping.signal);
+  if (background) void server.run(new AbortController().signal);
 
   const asUser = { component: "user", name: "user" } as const;
   return {
@@ -191,6 +189,5 @@ export function createCluster(world: VirtualWorld, { objects, background }: Clus
     olderList,
     snatch: (kind, key) =>
       void server.store.commit([{ kind: "remove", collection: collectionOf(kind), key: key as Key, expect: "any" }]),
-    stop: () => stopping.abort("over"),
   };
 }

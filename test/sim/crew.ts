@@ -28,8 +28,17 @@ export interface Report {
 }
 
 const jobsInBatch = 20;
-/** Nothing of a schedule outlives it: the later it is collected, the less of it is copied. One thread, as each has a core. */
-const roomForYoungObjects = ["--min-semi-space-size=32", "--max-semi-space-size=32", "--single-threaded-gc"];
+/**
+ * Nothing of a schedule outlives it: the later it is collected, the less of it is copied. The engine must not take the long-lived
+ * parts of a schedule for immortal: what it puts among the old ones keeps the rest of a finished schedule alive. One thread, as
+ * each has a core.
+ */
+const forShortLives = [
+  "--min-semi-space-size=32",
+  "--max-semi-space-size=32",
+  "--no-allocation-site-pretenuring",
+  "--single-threaded-gc",
+];
 
 /** In this process. */
 export async function judgeBatch(jobs: readonly Job[]): Promise<Report> {
@@ -81,7 +90,7 @@ export async function judgeAll({ schedules, workers, take, spend = () => undefin
     }
   };
   if (workers === 0) return serve(judgeBatch);
-  const execArgv = [...process.execArgv, ...roomForYoungObjects];
+  const execArgv = [...process.execArgv, ...forShortLives];
   const crew = Array.from({ length: workers }, () => fork(new URL("worker.ts", import.meta.url), { execArgv }));
   try {
     await Promise.all(crew.map((worker) => serve((jobs) => judgedBy(worker, jobs))));
