@@ -4,7 +4,7 @@
  * words of Go's JSON decoder.
  */
 import type { JsonObject, JsonValue } from "../../../base/json.ts";
-import { isObject } from "../../../base/json.ts";
+import { define, isObject } from "../../../base/json.ts";
 import { fitOpaque, GoValueError } from "./opaque.ts";
 import type { GoField, GoScalar, GoStruct, GoType } from "./types.ts";
 
@@ -30,28 +30,41 @@ const depthMax = 60;
 /** Throws a `GoValueError`. apiVersion and kind are kept as they are. */
 export function fitToGo(struct: GoStruct, object: JsonObject): Fitted {
   const unknown: string[] = [];
-  const { apiVersion, kind, ...rest } = object;
-  const fitted = fitStruct(struct, rest, { struct: undefined, fields: "", path: "", unknown, depth: 0 });
-  return {
-    object: { ...(kind === undefined ? {} : { kind }), ...(apiVersion === undefined ? {} : { apiVersion }), ...fitted },
-    unknown,
-  };
+  const { apiVersion, kind } = object;
+  const fitted = fitStruct(struct, object, { struct: undefined, fields: "", path: "", unknown, depth: 0 });
+  const head: JsonObject = {};
+  if (kind !== undefined) head.kind = kind;
+  if (apiVersion !== undefined) head.apiVersion = apiVersion;
+  return { object: Object.assign(head, fitted), unknown };
 }
 
 function fitStruct(struct: GoStruct, object: JsonObject, trail: Trail): JsonObject {
   if (trail.depth > depthMax) throw new GoValueError("exceeded max depth");
   for (const key of Object.keys(object))
-    if (!struct.byName.has(key)) trail.unknown.push(trail.path === "" ? key : `${trail.path}.${key}`);
+    if (!struct.byName.has(key) && !(trail.depth === 0 && isTypeMeta(key)))
+      trail.unknown.push(trail.path === "" ? key : `${trail.path}.${key}`);
   const result: JsonObject = {};
   for (const field of struct.fields) {
-    const given = Object.hasOwn(object, field.name) ? object[field.name] : undefined;
-    const value = given === undefined || given === null ? zeroOf(field.type) : fitField(struct, field, given, trail);
+    // No field has the name of something that every object inherits.
+    const given = object[field.name] ?? null;
+    if (given === null && field.isOptional) continue;
+    const value = given === null ? zeroOf(field.type) : fitField(struct, field, given, trail);
     if (!isLeftOut(field, value)) result[field.name] = value;
   }
   return result;
 }
 
+const isTypeMeta = (key: string): boolean => key === "apiVersion" || key === "kind";
+
+/** Texts and truth values are taken as they are: most of what there is to fit. */
+function isPlain(type: GoType, value: JsonValue): boolean {
+  if (type.kind === "pointer") return isPlain(type.of, value);
+  if (type.kind !== "scalar") return false;
+  return type.of === "string" ? typeof value === "string" : type.of === "bool" && typeof value === "boolean";
+}
+
 function fitField(struct: GoStruct, field: GoField, value: JsonValue, trail: Trail): JsonValue {
+  if (isPlain(field.type, value)) return value;
   const dot = trail.fields === "" ? "" : ".";
   return fitValue(field.type, value, {
     struct,
@@ -121,20 +134,19 @@ function fitList(type: GoType & { kind: "list" | "map" | "pointer" }, value: Jso
   if (!Array.isArray(value)) throw mismatch(value, type.goName, trail);
   // Stored as protobuf, an empty list is no list.
   if (value.length === 0) return null;
-  return value.map((item, index) =>
-    item === null ? zeroOf(type.of) : fitValue(type.of, item, { ...trail, path: `${trail.path}[${index}]` }),
-  );
+  return value.map((item, index) => fitItem(type.of, item, trail, `[${index}]`));
+}
+
+function fitItem(type: GoType, item: JsonValue | undefined, trail: Trail, step: string): JsonValue {
+  if (item === null || item === undefined) return zeroOf(type);
+  return isPlain(type, item) ? item : fitValue(type, item, { ...trail, path: `${trail.path}${step}` });
 }
 
 function fitMap(type: GoType & { kind: "list" | "map" | "pointer" }, value: JsonValue, trail: Trail): JsonValue {
   if (!isObject(value)) throw mismatch(value, type.goName, trail);
-  const entries = Object.entries(value).map(([key, item]): [string, JsonValue] => [
-    key,
-    item === null || item === undefined
-      ? zeroOf(type.of)
-      : fitValue(type.of, item, { ...trail, path: `${trail.path}.${key}` }),
-  ]);
-  return Object.fromEntries(entries);
+  const result: JsonObject = {};
+  for (const key of Object.keys(value)) define(result, key, fitItem(type.of, value[key], trail, `.${key}`));
+  return result;
 }
 
 const integerBits: Readonly<Record<string, number>> = { int32: 31, int64: 63, int: 63, uint8: 8 };

@@ -10,6 +10,8 @@ export interface GoField {
   readonly type: GoType;
   readonly omitEmpty: boolean;
   readonly omitZero: boolean;
+  /** Left out when nothing is given for it, whatever its type makes of nothing. */
+  readonly isOptional: boolean;
   /** Strategic merge of a list: "merge" by this key, or by value when it is "". */
   readonly merge: { readonly key: string; readonly retainKeys: boolean } | undefined;
 }
@@ -87,11 +89,14 @@ function parseField(text: string): readonly GoField[] {
   const [head = "", type = "", strategy = ""] = text.split(" ");
   if (head === "...") return structOf(type).fields;
   const [how = "", key = ""] = strategy.split(":");
+  const parsed = parseType(type);
+  const omitEmpty = head.includes("?");
   return [
     {
       name: head.replace(/[?0]+$/, ""),
-      type: parseType(type),
-      omitEmpty: head.includes("?"),
+      type: parsed,
+      omitEmpty,
+      isOptional: omitEmpty && parsed.kind !== "struct" && parsed.kind !== "opaque",
       omitZero: head.endsWith("0"),
       merge: how.includes("merge") ? { key, retainKeys: how.includes("retainKeys") } : undefined,
     },
