@@ -3,6 +3,7 @@ import type { Admission, BackgroundContext, Parts } from "../contracts.ts";
 import { createHttpsReach, type ReachWebhook } from "./call.ts";
 import { createDispatch } from "./dispatch.ts";
 import { mutateBuiltIn, validateBuiltIn } from "./plugins.ts";
+import { type Phase, webhooksIn } from "./webhook.ts";
 
 export interface AdmissionOptions {
   /** How webhooks are reached; over HTTPS unless they live in this process. */
@@ -13,11 +14,15 @@ export const createAdmissionWith =
   ({ reach = createHttpsReach() }: AdmissionOptions = {}): Parts["createAdmission"] =>
   (context: BackgroundContext): Admission => {
     const webhooks = createDispatch(context, reach);
+    const isAnybodyAsked = (phase: Phase): boolean => webhooksIn(context.registry, phase).length > 0;
     return {
-      mutate: async (review) => webhooks.mutate({ ...review, object: mutateBuiltIn(review, context.registry) }),
+      mutate: async (review) => {
+        const object = mutateBuiltIn(review, context.registry);
+        return isAnybodyAsked("mutating") ? webhooks.mutate({ ...review, object }) : object;
+      },
       validate: async (review) => {
         validateBuiltIn(review, context.registry);
-        await webhooks.validate(review);
+        if (isAnybodyAsked("validating")) await webhooks.validate(review);
       },
     };
   };
