@@ -173,7 +173,7 @@ export async function decodeObject(
     );
   const object = recognized(value, resource);
   const complaints = [
-    ...(strictness === "Ignore" ? [] : duplicateFields(text)),
+    ...(strictness === "Ignore" ? [] : duplicateFields(text, given)),
     ...fit(object, resource, decoding.gates).map((field) => `unknown field ${goQuote(field)}`),
   ];
   judgeComplaints(complaints, strictness, decoding.warn, (all) =>

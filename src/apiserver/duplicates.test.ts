@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { parse } from "../base/json.ts";
 import { duplicateFields } from "./duplicates.ts";
 
 const cases: readonly (readonly [text: string, fields: readonly string[]])[] = [
@@ -8,11 +9,13 @@ const cases: readonly (readonly [text: string, fields: readonly string[]])[] = [
   ['{"spec":{"x":1,"y":[{"z":1,"z":2}],"x":3}}', ["spec.y[0].z", "spec.x"]],
   ['{"a":"\\"a\\":{","a":1}', ["a"]],
   ['{"a":["a","a"],"b":{}}', []],
+  ['{ "a": 1, "b": 12345678901234567890 }', []],
+  ['{ "a": 1, "a": 1 }', ["a"]],
 ];
 for (const [text, fields] of cases)
   test(`${text} says ${fields.length === 0 ? "nothing" : fields.join(" and ")} twice`, () => {
     assert.deepEqual(
-      duplicateFields(text),
+      duplicateFields(text, parse(text)),
       fields.map((field) => `duplicate field "${field}"`),
     );
   });

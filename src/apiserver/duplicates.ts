@@ -2,6 +2,8 @@
  * Which fields a JSON text says twice: JSON.parse keeps the last and says nothing. Only asked when a client wants to know
  * (kubectl does), so one pass over the text is enough, and the parser stays the platform's.
  */
+import { type JsonValue, print } from "../base/json.ts";
+
 interface Frame {
   readonly path: string;
   readonly keys: Set<string> | undefined;
@@ -25,8 +27,14 @@ function endOfString(text: string, at: number): number {
   return end;
 }
 
-/** 'duplicate field "spec.replicas"', in order of appearance. Expects a text that JSON.parse accepts. */
-export function duplicateFields(text: string): readonly string[] {
+/**
+ * 'duplicate field "spec.replicas"', in order of appearance. Expects a text that JSON.parse accepts, and what it read. What
+ * is printed says nothing twice, and the platform prints faster than we search: most clients send what they have printed.
+ */
+export const duplicateFields = (text: string, value: JsonValue): readonly string[] =>
+  text === "" || print(value) === text ? [] : duplicatesIn(text);
+
+function duplicatesIn(text: string): readonly string[] {
   const found: string[] = [];
   const frames: Frame[] = [];
   let expectKey = false;

@@ -189,7 +189,7 @@ function patched(
     metadata: result.metadata ?? {},
   } as ApiObject;
   const complaints = [
-    ...(query.fieldValidation === "Ignore" ? [] : duplicateFields(given.text)),
+    ...(query.fieldValidation === "Ignore" ? [] : duplicateFields(given.text, given.value)),
     ...fitPatched(object, resource, gates).map((field) => `unknown field ${goQuote(field)}`),
   ];
   judgeComplaints(complaints, query.fieldValidation, call.warn, (all) =>
