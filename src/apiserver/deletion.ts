@@ -110,7 +110,7 @@ async function attemptDelete(
 function stepOf(resource: Resource, old: ApiObject, request: DeleteRequest, context: Context, world: World): Step {
   const grace = graceOf(resource, old, request, world);
   if (grace === "pending") return { kind: "pending" };
-  const object = clone(old);
+  const object = ownCopy(resource, old);
   object.metadata.finalizers = finalizersFor(resource, old, request);
   if (grace !== undefined) {
     object.metadata.deletionTimestamp = grace.at;
@@ -129,6 +129,10 @@ function stepOf(resource: Resource, old: ApiObject, request: DeleteRequest, cont
   if (held && grace === undefined) markDeleting(resource, object, old, world);
   return { kind: "keep", object };
 }
+
+/** Only metadata changes, unless the kind has more to say about its end. */
+const ownCopy = ({ strategy }: Resource, old: ApiObject): ApiObject =>
+  strategy.prepareForDelete === undefined ? { ...old, metadata: { ...old.metadata } } : clone(old);
 
 function bumpGeneration(object: ApiObject, old: ApiObject): void {
   const { generation = 0 } = old.metadata;

@@ -4,7 +4,7 @@ import type { World } from "../base/world.ts";
 import { actingUser, authorize } from "./access.ts";
 import { includeOf, notFoundPage, objectAnswer, refusalOf, statusAnswer, warningHeader } from "./answer.ts";
 import type { Call, Serving } from "./call.ts";
-import type { Attributes, Authorizer, User } from "./contracts.ts";
+import type { ApiObject, Attributes, Authorizer, User } from "./contracts.ts";
 import { fromStored } from "./convert.ts";
 import { type Listing, listAnswer } from "./list.ts";
 import { negotiate } from "./negotiate.ts";
@@ -107,13 +107,15 @@ function pageOf(parts: HandlerParts, request: HttpRequest, parsed: Parsed): Http
 }
 
 type Headers = () => Readonly<Record<string, string>>;
+/** What only reads is answered at once. */
+type Answered = HttpResponse | Promise<HttpResponse>;
 
-function perform(parts: HandlerParts, call: Call, headers: Headers): Promise<HttpResponse> {
+function perform(parts: HandlerParts, call: Call, headers: Headers): Answered {
   if (call.subresource !== "") return onSubresource(parts, call, headers);
   return call.name === "" ? onCollection(parts, call, headers) : onObject(parts, call, headers);
 }
 
-async function onCollection(parts: HandlerParts, call: Call, headers: Headers): Promise<HttpResponse> {
+function onCollection(parts: HandlerParts, call: Call, headers: Headers): Answered {
   const { resource, request } = call;
   const allows = (verb: string): boolean => resource.verbs.some((known) => known === verb);
   switch (request.method) {
@@ -123,7 +125,7 @@ async function onCollection(parts: HandlerParts, call: Call, headers: Headers): 
       return listOrWatch(parts, call, headers);
     case "POST":
       if (resource.scope === "namespace" && call.namespace === "" && allows("create")) throw methodNotAllowed();
-      return objectAnswer(201, call, parts.registry.store, await create(call, parts), headers());
+      return createdAnswer(parts, call, create(call, parts), headers);
     case "DELETE":
       if (!allows("deletecollection") || (resource.scope === "namespace" && call.namespace === ""))
         throw methodNotAllowed();
@@ -131,6 +133,15 @@ async function onCollection(parts: HandlerParts, call: Call, headers: Headers): 
     default:
       throw methodNotAllowed();
   }
+}
+
+async function createdAnswer(
+  { registry }: HandlerParts,
+  call: Call,
+  created: Promise<ApiObject>,
+  headers: Headers,
+): Promise<HttpResponse> {
+  return objectAnswer(201, call, registry.store, await created, headers());
 }
 
 function listOrWatch(parts: HandlerParts, call: Call, headers: Headers): HttpResponse {
@@ -150,7 +161,7 @@ function listOrWatch(parts: HandlerParts, call: Call, headers: Headers): HttpRes
   return { ...response, headers: { ...response.headers, ...headers() } };
 }
 
-async function onObject(parts: HandlerParts, call: Call, headers: Headers): Promise<HttpResponse> {
+function onObject(parts: HandlerParts, call: Call, headers: Headers): Answered {
   const { resource, request } = call;
   if (!resource.verbs.includes("get")) throw methodNotAllowed();
   switch (request.method) {
@@ -187,13 +198,13 @@ const subresourceVerbs: Readonly<Record<string, string>> = {
   POST: "create",
 };
 
-async function onSubresource(parts: HandlerParts, call: Call, headers: Headers): Promise<HttpResponse> {
+function onSubresource(parts: HandlerParts, call: Call, headers: Headers): Answered {
   const { resource, subresource, request } = call;
   const known = ownEntry(resource.subresources, subresource);
   if (known === undefined) throw noSuchResource();
   const verb = ownEntry(subresourceVerbs, request.method);
   if (verb === undefined || !known.verbs.some((allowed) => allowed === verb)) throw methodNotAllowed();
-  if (verb === "create") return objectAnswer(201, call, parts.registry.store, await connect(call, parts), headers());
+  if (verb === "create") return createdAnswer(parts, call, connect(call, parts), headers);
   if (verb !== "get") return writtenAnswer(parts, call, headers);
   const object = read(parts, call);
   const shown = subresource === "scale" ? scaleFrom(resource, object) : object;

@@ -131,8 +131,17 @@ function managedFieldsErrors(entries: readonly JsonValue[]): readonly FieldError
   });
 }
 
+/** What Kubernetes says of updated metadata besides `metadataErrors`, some of it once more. */
+export const metadataUpdateErrors = (metadata: Metadata, old: Metadata): readonly FieldError[] => [
+  ...metadataChangeErrors(metadata, old),
+  ...labelErrors(metadata.labels ?? {}),
+  ...annotationErrors(metadata.annotations ?? {}),
+  ...ownerErrors(metadata.ownerReferences ?? []),
+  ...managedFieldsErrors(metadata.managedFields ?? []),
+];
+
 /** What an update may not touch. The core has already put back what clients may leave out (uid, dates). */
-export function metadataUpdateErrors(metadata: Metadata, old: Metadata): readonly FieldError[] {
+export function metadataChangeErrors(metadata: Metadata, old: Metadata): readonly FieldError[] {
   const errors: FieldError[] = [];
   if (old.deletionTimestamp !== undefined) errors.push(...newFinalizerErrors(metadata, old));
   if ((metadata.resourceVersion ?? "") === "")
@@ -142,13 +151,7 @@ export function metadataUpdateErrors(metadata: Metadata, old: Metadata): readonl
       errors.push(invalid(`metadata.${field}`, metadata[field] ?? null, immutable));
   if (metadata.deletionGracePeriodSeconds !== old.deletionGracePeriodSeconds)
     errors.push(invalid("metadata.deletionGracePeriodSeconds", metadata.deletionGracePeriodSeconds ?? null, immutable));
-  return [
-    ...errors,
-    ...labelErrors(metadata.labels ?? {}),
-    ...annotationErrors(metadata.annotations ?? {}),
-    ...ownerErrors(metadata.ownerReferences ?? []),
-    ...managedFieldsErrors(metadata.managedFields ?? []),
-  ];
+  return errors;
 }
 
 function newFinalizerErrors(metadata: Metadata, old: Metadata): readonly FieldError[] {

@@ -1,5 +1,5 @@
 /** What the server itself writes into an object before it is judged: dates, uids, generations, and parts put back. */
-import { clone, define, equal, type JsonObject } from "../base/json.ts";
+import { define, equal, isObject, type JsonObject } from "../base/json.ts";
 import { rfc3339 } from "../base/time.ts";
 import { uuid, type World } from "../base/world.ts";
 import type { ApiObject, Metadata, OwnerReference, Resource } from "./contracts.ts";
@@ -90,7 +90,7 @@ export function restoreUnwritable(object: ApiObject, old: ApiObject, resource: R
 /** The status of a custom resource is written without touching its metadata. */
 function restoreMetadata(object: ApiObject, old: ApiObject): void {
   const { managedFields, resourceVersion } = object.metadata;
-  object.metadata = { ...clone(old.metadata) };
+  object.metadata = { ...old.metadata };
   if (managedFields !== undefined) object.metadata.managedFields = managedFields;
   if (resourceVersion !== undefined) object.metadata.resourceVersion = resourceVersion;
 }
@@ -126,13 +126,17 @@ function sameButMetadata(object: ApiObject, old: ApiObject): boolean {
 
 /** Two states that differ in nothing but when a manager last wrote are the same: nothing is stored. */
 export function sameState(object: ApiObject, old: ApiObject): boolean {
-  if (!sameButMetadata(object, old)) return false;
-  const strip = (metadata: Metadata): JsonObject => ({
-    ...metadata,
-    resourceVersion: undefined,
-    managedFields: metadata.managedFields?.map((entry) =>
-      typeof entry === "object" && entry !== null && !Array.isArray(entry) ? { ...entry, time: undefined } : entry,
-    ) as never,
-  });
-  return equal(strip(object.metadata), strip(old.metadata));
+  return sameButMetadata(object, old) && sameMetadata(object.metadata, old.metadata);
 }
+
+function sameMetadata(metadata: Metadata, old: Metadata): boolean {
+  const isSame = (key: string): boolean => {
+    if (key === "resourceVersion") return true;
+    if (key === "managedFields") return equal(undated(metadata[key]), undated(old[key]));
+    return equal(ownEntry(metadata, key), ownEntry(old, key));
+  };
+  return Object.keys(metadata).every(isSame) && Object.keys(old).every(isSame);
+}
+
+const undated = (entries: Metadata["managedFields"]): Metadata["managedFields"] =>
+  entries?.map((entry) => (isObject(entry) ? { ...entry, time: null } : entry));

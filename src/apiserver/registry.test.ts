@@ -139,3 +139,16 @@ test("without a status subresource, status is a field like others and counts as 
   assert.deepEqual([body.status, (body.metadata as JsonObject).generation], [{ phase: "old" }, 2]);
   assert.equal((await server.ask("PATCH", `${things}/a/status`, {}, { type: "merge" })).status, 404);
 });
+
+test("what is wrong with updated metadata is told once for all kinds and twice for the kind, also next to what may not change", async () => {
+  const server = startApiServer();
+  const { body } = await server.ask("POST", "/api/v1/namespaces/default/configmaps", draft("a"));
+  const causes = async (metadata: JsonObject): Promise<number> => {
+    const changed = { ...body, metadata: { ...(body.metadata as JsonObject), ...metadata } };
+    const answer = await server.ask("PUT", "/api/v1/namespaces/default/configmaps/a", changed);
+    return (answer.body.details as { causes: unknown[] }).causes.length;
+  };
+  assert.equal(await causes({ labels: { "-": "x" } }), 3);
+  assert.equal(await causes({ deletionGracePeriodSeconds: 5 }), 2);
+  assert.equal(await causes({ labels: { "-": "x" }, deletionGracePeriodSeconds: 5 }), 5);
+});

@@ -13,10 +13,13 @@ import type {
   Context,
   DeleteRequest,
   FeatureGates,
+  FieldError,
+  Metadata,
   Operation,
   Patcher,
   Reader,
   Registry,
+  Resource,
   Review,
   Store,
   Stored,
@@ -26,7 +29,7 @@ import type {
 import { fromStored, toStored } from "./convert.ts";
 import { type Deleted, deleteObject } from "./deletion.ts";
 import type { Directory } from "./directory.ts";
-import { metadataErrors, metadataUpdateErrors } from "./metadata.ts";
+import { metadataChangeErrors, metadataErrors, metadataUpdateErrors } from "./metadata.ts";
 import {
   dedupeOwners,
   fillSystemFields,
@@ -287,12 +290,8 @@ export function createRegistry(parts: RegistryParts): FullRegistry {
     restoreUnwritable(object, old, resource, context.subresource);
     strategy.prepareForUpdate?.(object, old, context);
     settleMetadata(object, old, resource, context.subresource);
-    const again = metadataUpdateErrors(object.metadata, old.metadata);
     refuseInvalid(resource, name, [
-      // Kubernetes judges metadata twice on update, once for all kinds and once per kind; clients see both causes.
-      ...metadataErrors(object.metadata, { scope: resource.scope, nameRule: "pathSegment" }),
-      ...again,
-      ...again,
+      ...updatedMetadataErrors(object.metadata, old.metadata, resource.scope),
       ...(resource.shape()?.validate(object, old, context.subresource, options.warn) ?? []),
       ...(strategy.validateUpdate?.(object, old, context) ?? []),
     ]);
@@ -352,6 +351,14 @@ export function createRegistry(parts: RegistryParts): FullRegistry {
       await deleteIn({ resource, namespace, name }, options);
     },
   };
+}
+
+/** Kubernetes judges metadata twice on update, once for all kinds and once per kind; clients see both causes. */
+function updatedMetadataErrors(metadata: Metadata, old: Metadata, scope: Resource["scope"]): readonly FieldError[] {
+  const first = metadataErrors(metadata, { scope, nameRule: "pathSegment" });
+  // What was found in order once is in order.
+  const again = first.length === 0 ? metadataChangeErrors(metadata, old) : metadataUpdateErrors(metadata, old);
+  return [...first, ...again, ...again];
 }
 
 const ignore = (): void => undefined;

@@ -25,11 +25,13 @@ export interface Parsed {
 }
 
 const page: Path = { kind: "page" };
+/** Nobody changes a query, and half of all requests have none. */
+const noQuery = new URLSearchParams();
 
 export function parseRequest({ path }: HttpRequest): Parsed {
   const at = path.indexOf("?");
   const bare = at === -1 ? path : path.slice(0, at);
-  const query = new URLSearchParams(at === -1 ? "" : path.slice(at + 1));
+  const query = at === -1 ? noQuery : new URLSearchParams(path.slice(at + 1));
   return { path: bare, query, target: targetOf(bare) };
 }
 
