@@ -13,7 +13,7 @@ export interface Directory {
 
 interface Index {
   readonly all: readonly Resource[];
-  readonly byPath: ReadonlyMap<string, Resource>;
+  readonly byPlural: ReadonlyMap<string, readonly Resource[]>;
   readonly byKind: ReadonlyMap<string, Resource>;
   readonly byCollection: ReadonlyMap<string, Resource>;
 }
@@ -31,15 +31,13 @@ function customResources(definition: ApiObject, parts: Parts): readonly Resource
   return made;
 }
 
-const pathKey = (group: string, version: string, plural: string): string => `${group}/${version}/${plural}`;
-
 function indexOf(all: readonly Resource[]): Index {
   const stored = (resource: Resource): boolean => resource.storedAs.endsWith(resource.version);
   // Of several versions the stored one wins, for it is what background work shall see.
   const storedLast = [...all].sort((a, b) => Number(stored(a)) - Number(stored(b)));
   return {
     all,
-    byPath: new Map(all.map((row) => [pathKey(row.group, row.version, row.plural), row])),
+    byPlural: Map.groupBy(all, ({ plural }) => plural),
     byKind: new Map(storedLast.map((row) => [`${row.group}/${row.kind}`, row])),
     byCollection: new Map(storedLast.filter((row) => row.conversion === undefined).map((row) => [row.collection, row])),
   };
@@ -82,7 +80,10 @@ export function createDirectory(store: Store, parts: Parts): Directory {
 
   return {
     all: () => current().all,
-    find: (group, version, plural) => current().byPath.get(pathKey(group, version, plural)),
+    find: (group, version, plural) =>
+      current()
+        .byPlural.get(plural)
+        ?.findLast((row) => row.group === group && row.version === version),
     byKind: (group, kind) => current().byKind.get(`${group}/${kind}`),
     ofCollection: (collection) => current().byCollection.get(collection),
   };

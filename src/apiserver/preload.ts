@@ -1,5 +1,6 @@
 /** What a server has from the start. Put straight into the store: nobody is there yet who could object. */
 import { keyIn } from "../base/brand.ts";
+import type { JsonObject } from "../base/json.ts";
 import { rfc3339 } from "../base/time.ts";
 import { uuid, type World } from "../base/world.ts";
 import type { ApiObject, Change, Store } from "./contracts.ts";
@@ -29,10 +30,21 @@ export function preload(store: Store, directory: Directory, world: World, { obje
   store.commit(
     definitions.map((definition) => {
       const { metadata, ...rest } = dated(definition);
-      const status = settledStatus(definition, namesTaken(definition, []), now);
+      const status = statusOf(definition, now);
       return put(definitionsCollection, { ...rest, metadata: { ...metadata, generation: 1 }, status } as ApiObject);
     }),
   );
+}
+
+/** The last status made of a definition: servers that are made one after the other mostly have the same ones at the same time. */
+const lastStatus = new WeakMap<ApiObject, { readonly now: string; readonly status: JsonObject }>();
+
+function statusOf(definition: ApiObject, now: string): JsonObject {
+  const known = lastStatus.get(definition);
+  if (known?.now === now) return known.status;
+  const status = settledStatus(definition, namesTaken(definition, []), now);
+  lastStatus.set(definition, { now, status });
+  return status;
 }
 
 function collectionFor(directory: Directory, { apiVersion, kind }: ApiObject): string {
