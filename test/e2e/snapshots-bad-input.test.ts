@@ -1,11 +1,11 @@
 /** What users, administrators and drivers get wrong: each is told, names its remedy, hurts nobody else, and heals when mended. */
 import assert from "node:assert/strict";
-import { after, before, beforeEach, describe, test } from "node:test";
+import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { Fault } from "../../src/base/fault.ts";
 import { aBoundClaim, aClassFor, startComponent } from "./harness/components.ts";
 import type { Daemon } from "./harness/instance.ts";
 import { startOddDriver } from "./harness/odd-driver.ts";
-import { leftovers } from "./harness/snapshots.ts";
+import { isThere, leftovers } from "./harness/snapshots.ts";
 import { type Ground, grounds, standFor } from "./harness/stands.ts";
 import { until } from "./harness/until.ts";
 import { classRef, defaultClass, type World, wrongs } from "./harness/wrongs.ts";
@@ -35,6 +35,7 @@ describe("bad input", () => {
   });
   // After a crash every test would wait in vain for what the one before it has killed.
   beforeEach(mustBeAlive);
+  afterEach(tidyUp);
 
   for (const { what, make, reason, told, mend } of wrongs)
     test(`${what} is told with its remedy, hurts no other snapshot${mend === undefined ? ", and can be deleted" : ", and heals when mended"}`, async () => {
@@ -47,7 +48,7 @@ describe("bad input", () => {
       await stand.remove("good");
       await mend?.(world);
       if (mend !== undefined) assert.equal((await stand.untilReady("wrong")).status?.error, undefined);
-      await tidyUp();
+      await stand.remove("wrong");
     });
 
   /** On the snapshot, or on its content where the sidecar found it. */
@@ -60,16 +61,19 @@ describe("bad input", () => {
         : undefined,
     );
 
+  /** Also after a test that failed in the middle: the next one is about something else. */
   async function tidyUp(): Promise<void> {
     const { stand, client, driver } = world;
-    await stand.remove("wrong");
+    driver.mend();
+    if (await isThere(stand.furniture, stand.ref("wrong"))) await stand.remove("wrong");
     for (const { metadata } of (await client.list("VolumeSnapshotContent")).objects)
       if (metadata.name === "theirs") await client.delete({ kind: "VolumeSnapshotContent", name: "theirs" });
     for (const name of Object.values(stand.classes)) await client.patch(classRef(name), defaultClass(false));
-    await until({ what: "nothing is left" }, async () =>
-      (await leftovers(stand.furniture)).length === 0 ? true : undefined,
-    );
-    assert.deepEqual([...driver.snapshots.keys()], []);
+    let left: readonly string[] = [];
+    await until({ what: "nothing is left" }, async () => {
+      left = await leftovers(stand.furniture);
+      return left.length === 0 ? true : undefined;
+    }).catch((reason: Error) => assert.fail(`${reason.message}; there is: ${left.join(", ")}`));
     mustBeAlive();
   }
 
