@@ -186,9 +186,8 @@ describe("ours and upstream's together", () => {
     const relapsed = watchForRelapses(stop.signal);
     await dropLeases();
     const leaders = startPair("ours");
-    await until({ what: "both leases are held" }, async () =>
-      (await furniture.client.list("Lease", { namespace })).objects.length === 2 ? true : undefined,
-    );
+    await until({ what: "both leases are held" }, async () => ((await leases()).length === 2 ? true : undefined));
+    const before = await leases();
     const standbys = startPair("ours");
     const names = Array.from({ length: 100 }, (_, index) => `burst-${index}`);
     await takeAll(names);
@@ -200,11 +199,17 @@ describe("ours and upstream's together", () => {
     await removeAll(names);
     stop.abort();
     assert.deepEqual(await relapsed, []);
+    const changed = (await leases()).map(({ metadata, spec }, index) => {
+      const isAnother = spec?.holderIdentity !== before[index]?.spec?.holderIdentity;
+      return `${metadata.name}: ${isAnother ? "another" : "the same"} holder, ${spec?.leaseTransitions} takeovers`;
+    });
+    const once = before.map(({ metadata }) => `${metadata.name}: another holder, 1 takeovers`);
+    assert.deepEqual(changed, once, "the standby did not wait for its turn, or never got it");
     await kill(standbys);
   });
 
-  const leaseNames = async () =>
-    (await furniture.client.list("Lease", { namespace })).objects.map(({ metadata }) => metadata.name);
+  const leases = async () => (await furniture.client.list("Lease", { namespace })).objects;
+  const leaseNames = async () => (await leases()).map(({ metadata }) => metadata.name);
 
   /** Those that killed pairs have left: nobody has to wait for them to run out. */
   async function dropLeases(): Promise<void> {
