@@ -13,6 +13,7 @@ import { attributesOf, type Parsed, parseRequest, type ResourcePath } from "./re
 import { scaleFrom } from "./scale.ts";
 import { notFound, Refusal, unauthorized } from "./status.ts";
 import { keyFor, ownEntry } from "./target.ts";
+import { isUnserved, notServed } from "./unserved.ts";
 import { deleteCollection, deleteOne } from "./verb-delete.ts";
 import { connect, create, patch, update } from "./verb-write.ts";
 import type { WatchHub } from "./watch.ts";
@@ -201,7 +202,8 @@ const subresourceVerbs: Readonly<Record<string, string>> = {
 function onSubresource(parts: HandlerParts, call: Call, headers: Headers): Answered {
   const { resource, subresource, request } = call;
   const known = ownEntry(resource.subresources, subresource);
-  if (known === undefined) throw noSuchResource();
+  if (known === undefined)
+    throw isUnserved(resource, subresource) ? notServed(resource, subresource) : noSuchResource();
   const verb = ownEntry(subresourceVerbs, request.method);
   if (verb === undefined || !known.verbs.some((allowed) => allowed === verb)) throw methodNotAllowed();
   if (verb === "create") return createdAnswer(parts, call, connect(call, parts), headers);

@@ -17,6 +17,7 @@ import { apiVersionOf } from "./rows.ts";
 import { objectFromScale, scaleFrom, scaleResource } from "./scale.ts";
 import { badRequest, invalid, Refusal, unsupportedMediaType } from "./status.ts";
 import { ownEntry } from "./target.ts";
+import { notServed } from "./unserved.ts";
 
 function writeOptions(call: Call, { dryRun, fieldManager }: WriteQuery): WriteOptions {
   const stated: JsonObject = {};
@@ -52,12 +53,7 @@ export async function connect(call: Call, serving: Serving): Promise<ApiObject> 
   const { resource, subresource, name, namespace } = call;
   const action = resource.strategy.connect;
   const kind = ownEntry(resource.subresources, subresource)?.kind;
-  if (action === undefined || kind === undefined)
-    throw new Refusal(
-      501,
-      "NotImplemented",
-      `${resource.plural}/${subresource} is not served by the embedded API server`,
-    );
+  if (action === undefined || kind === undefined) throw notServed(resource, subresource);
   const asResource: Resource = { ...resource, ...kind, shape: () => undefined, strategy: {} };
   const body = await decodeObject(call.request, asResource, "Ignore", decodingFor(call, serving));
   const context = serving.registry.contextFor(writeOptions(call, query));

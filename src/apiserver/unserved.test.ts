@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { startApiServer } from "../../test/api-server.ts";
+
+const account = "/api/v1/namespaces/default/serviceaccounts/robot";
+const pod = "/api/v1/namespaces/default/pods/p";
+
+test("who asks for a token of a service account is told that there are none, and how to do without", async () => {
+  const { ask } = startApiServer();
+  await ask("POST", "/api/v1/namespaces/default/serviceaccounts", {
+    apiVersion: "v1",
+    kind: "ServiceAccount",
+    metadata: { name: "robot" },
+  });
+  const { status, body } = await ask("POST", `${account}/token`, {
+    apiVersion: "authentication.k8s.io/v1",
+    kind: "TokenRequest",
+    spec: {},
+  });
+  assert.equal(status, 501);
+  assert.match(String(body.message), /it issues no tokens; act as the account by "kubectl --as=system:/);
+});
+
+test("the way that is named instead works: whoever may impersonate acts as the account, with its rights", async () => {
+  const { ask } = startApiServer();
+  const headers = { "impersonate-user": "system:serviceaccount:default:robot" };
+  const { status, body } = await ask("GET", "/api/v1/secrets", undefined, { headers });
+  assert.equal(status, 403);
+  assert.match(String(body.message), /User "system:serviceaccount:default:robot" cannot list resource "secrets"/);
+});
+
+for (const path of [`${pod}/log`, `${pod}/exec?command=ls`, `${pod}/proxy`])
+  test(`GET ${path} says that pods are never run here`, async () => {
+    const { status, body } = await startApiServer().ask("GET", path);
+    assert.equal(status, 501);
+    assert.match(String(body.message), /pods are stored here and never run/);
+  });
+
+test("a subresource that Kubernetes does not have either is not found", async () => {
+  const { status, body } = await startApiServer().ask("GET", `${pod}/constructor`);
+  assert.deepEqual([status, body.message], [404, "the server could not find the requested resource"]);
+});

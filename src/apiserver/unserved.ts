@@ -1,0 +1,34 @@
+/** What Kubernetes has and this server does not, said in a way that helps: a plain "not found" would look like a mistake of the user. */
+import type { Resource } from "./contracts.ts";
+import { Refusal } from "./status.ts";
+import { ownEntry } from "./target.ts";
+
+const noKubelet = "pods are stored here and never run, so there is nothing to reach: use a cluster with nodes";
+const noNetwork = "nothing listens behind services and nodes here: use a cluster with nodes";
+
+/** By "plural/subresource" of the core group. */
+const unserved: Readonly<Record<string, string>> = {
+  "serviceaccounts/token":
+    'it issues no tokens; act as the account by "kubectl --as=system:serviceaccount:NAMESPACE:NAME", or give it a token of your own in the file of "snapkeep apiserver --token-auth-file"',
+  "pods/attach": noKubelet,
+  "pods/exec": noKubelet,
+  "pods/log": noKubelet,
+  "pods/portforward": noKubelet,
+  "pods/proxy": noKubelet,
+  "nodes/proxy": noNetwork,
+  "services/proxy": noNetwork,
+};
+
+const whyNot = ({ group, plural }: Resource, subresource: string): string | undefined =>
+  group === "" ? ownEntry(unserved, `${plural}/${subresource}`) : undefined;
+
+/** Kubernetes has it, though we do not list it. */
+export const isUnserved = (resource: Resource, subresource: string): boolean =>
+  whyNot(resource, subresource) !== undefined;
+
+export const notServed = (resource: Resource, subresource: string): Refusal =>
+  new Refusal(
+    501,
+    "NotImplemented",
+    `${resource.plural}/${subresource} is not served by the embedded API server: ${whyNot(resource, subresource) ?? "use a real one"}`,
+  );
