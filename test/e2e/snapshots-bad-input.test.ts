@@ -63,6 +63,7 @@ describe("bad input", () => {
 
   /** Also after a test that failed in the middle: the next one is about something else. */
   async function tidyUp(): Promise<void> {
+    mustBeAlive();
     const { stand, client, driver } = world;
     driver.mend();
     if (await isThere(stand.furniture, stand.ref("wrong"))) await stand.remove("wrong");
@@ -74,7 +75,6 @@ describe("bad input", () => {
       left = await leftovers(stand.furniture);
       return left.length === 0 ? true : undefined;
     }).catch((reason: Error) => assert.fail(`${reason.message}; there is: ${left.join(", ")}`));
-    mustBeAlive();
   }
 
   function mustBeAlive(): void {
