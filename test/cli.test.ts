@@ -98,6 +98,8 @@ test("a component waits for an unreachable server as long as its flag says, then
     waiting ?? "",
     /^W.* snapshot-controller\] waiting for the API server reason="nothing answers at https:\/\/127\.0\.0\.1:1/,
   );
+  const [, leftMs] = /forMs=(\d+)/.exec(waiting ?? "") ?? [];
+  assert.ok(Number(leftMs) <= 1_000, `it waits for another ${leftMs} ms`);
   assert.equal(
     last,
     `snapkeep snapshot-controller: nothing answers at ${server} (clusters[0].cluster.server in ${file}); start the API server or correct the address`,

@@ -13,9 +13,13 @@ test("beside a driver that takes no snapshots the sidecar ends with 1, and says 
   assert.match(said(), /driver plain\.example\.com at .* does not take snapshots .*: do not run a csi-snapshotter/);
 });
 
-test("flags reach the work: the leases have their names, the volume's mode is left out, events name their driver, and one that cannot list is trusted", async (t) => {
+test("flags reach the work: the leases have their names and labels, the volume's mode is left out, events name their driver, and one that cannot list is trusted", async (t) => {
   const { client, socket, start } = await setStage(t);
-  const elects = ["--leader-election", "--leader-election-namespace=kube-system"];
+  const elects = [
+    "--leader-election",
+    "--leader-election-namespace=kube-system",
+    "--leader-election-labels=team:storage",
+  ];
   start("snapshot-controller", ...elects, "--prevent-volume-mode-conversion=false");
   start("csi-snapshotter", ...elects, `--csi-address=${socket}`);
   await furnish(client);
@@ -40,6 +44,7 @@ test("flags reach the work: the leases have their names, the volume's mode is le
   await eventually("both programs have told of something", async () => new Set(await sources()).size === 2);
   assert.deepEqual([...new Set(await sources())].sort(), ["csi-snapshotter plain.example.com", "snapshot-controller"]);
   const leases = await client.list("Lease", { namespace: "kube-system" });
+  for (const { metadata } of leases.objects) assert.deepEqual(metadata.labels, { team: "storage" });
   assert.deepEqual(leases.objects.map(({ metadata }) => metadata.name).sort(), [
     "external-snapshotter-leader-plain-example-com",
     "snapshot-controller-leader",

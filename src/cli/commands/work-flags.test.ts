@@ -1,11 +1,14 @@
 /** Flags that bound the work of the two programs, as seen from the driver and from the API server. */
 import assert from "node:assert/strict";
+import { get } from "node:http";
+import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { furnish, policy, setStage, wish } from "../../../test/command-stage.ts";
 import { eventually, inTime } from "../../../test/csi-sockets.ts";
 import { draftOf } from "../../api/builders.ts";
 import { labels } from "../../api/names.ts";
+import { Fault } from "../../base/fault.ts";
 
 /** Calls that come together stay until `expected` of them are there, and a little longer, so that one too many would be seen. */
 function createMeeting(expected: number) {
@@ -78,6 +81,45 @@ test("--timeout is how long the sidecar waits for an answer of the driver before
   assert.equal(new Set(asked).size, 1, "it is asked again for another snapshot");
 });
 
+test("--retry-interval-start and --retry-interval-max are the pauses after which what failed is tried again", async (t) => {
+  let refusals = 20; // By the default pauses they would take a good hour.
+  const { client, socket, start } = await setStage(t, {
+    beforeCut: async () => {
+      refusals -= 1;
+      if (refusals >= 0) throw new Fault("ResourceExhausted", "not now");
+    },
+  });
+  await furnish(client);
+  const snapshot = await wish(client, "monday");
+  start("snapshot-controller");
+  start("csi-snapshotter", `--csi-address=${socket}`, "--retry-interval-start=1ms", "--retry-interval-max=10ms");
+  await eventually(
+    "the last of many tries, each soon after the other, has succeeded",
+    async () => (await client.get(snapshot)).status?.readyToUse === true,
+  );
+});
+
+test("--resync-period is how often everything is looked at again though nothing has happened", async (t) => {
+  const { client, start } = await setStage(t);
+  await furnish(client);
+  await wish(client, "monday");
+  const { said } = start("snapshot-controller", "--resync-period=50ms", "--http-endpoint=127.0.0.1:0");
+  const looks = async (): Promise<number> => {
+    const [, url] = /url="(\S+)"/.exec(said()) ?? [];
+    if (url === undefined) return 0;
+    const page = await readPage(`${url}/metrics`);
+    return Number(/^workqueue_adds_total\{name="snapshot-controller-snapshot"\} (\d+)$/m.exec(page)?.[1] ?? 0);
+  };
+  await eventually("the snapshot has been looked at often", async () => (await looks()) > 50);
+});
+
+const readPage = (url: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    get(url, (response) => {
+      text(response).then(resolve, reject);
+    }).on("error", reject);
+  });
+
 const hostname = "kubernetes.io/hostname";
 const nodeSelectorTerms = [{ matchExpressions: [{ key: hostname, operator: "In", values: ["far"] }] }];
 const isNodeList = (path: string): boolean =>
@@ -108,6 +150,21 @@ test("with distributed snapshotting nothing is decided before the nodes are know
   assert.deepEqual(
     told.filter(({ type }) => type === "Warning"),
     [],
+  );
+});
+
+test("with distributed snapshotting a snapshot that no node could serve is served as soon as one can", async (t) => {
+  const { client, start } = await setStage(t);
+  await furnish(client, { nodeAffinity: { required: { nodeSelectorTerms } } });
+  const snapshot = await wish(client, "monday");
+  start("snapshot-controller", "--enable-distributed-snapshotting");
+  await eventually("the lack of a node is told", async () =>
+    /no node matches/.test((await client.get(snapshot)).status?.error?.message ?? ""),
+  );
+  await client.create("Node", draftOf("Node", { name: "far-away", labels: { [hostname]: "far" } }, {} as never));
+  await eventually(
+    "the node is used",
+    async () => (await client.list("VolumeSnapshotContent", {})).objects.length === 1,
   );
 });
 
