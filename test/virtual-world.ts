@@ -46,16 +46,17 @@ export function createVirtualWorld(seed = 1): VirtualWorld {
   };
   const sleep = (ms: Millis, signal?: AbortSignal): Promise<void> =>
     new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
+      if (signal === undefined) return void after(ms, resolve);
+      if (signal.aborted) return reject(signal.reason);
       const getUp = after(ms, () => {
-        signal?.removeEventListener("abort", cancel);
+        signal.removeEventListener("abort", cancel);
         resolve();
       });
       const cancel = (): void => {
         getUp();
-        reject(signal?.reason);
+        reject(signal.reason);
       };
-      signal?.addEventListener("abort", cancel, { once: true });
+      signal.addEventListener("abort", cancel, { once: true });
     });
 
   /** The next sleeper wakes, unless it would sleep past `until`. */

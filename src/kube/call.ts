@@ -5,7 +5,7 @@
 import type { Millis } from "../base/brand.ts";
 import { Fault } from "../base/fault.ts";
 import type { Body, Handler, HttpRequest, HttpResponse } from "../base/http.ts";
-import { isStream, readAll } from "../base/http.ts";
+import { isStream, readAll, textOf } from "../base/http.ts";
 import { limits } from "../base/limits.ts";
 import type { World } from "../base/world.ts";
 import { cancelledBy, createGuard, type Guard } from "./guard.ts";
@@ -57,14 +57,14 @@ export function createCaller({ handler, world, limiter, measure }: CallDeps): Ca
     }
   };
 
-  /** Asks until the answer is a success, a refusal, or "later" once too often; `use` reads the answer under the guard. */
-  const ask = async <T>(request: Outgoing, use: (response: HttpResponse, guard: Guard) => Promise<T>): Promise<T> => {
+  /** Asks until the answer is a success, a refusal, or "later" once too often. A success is to be read under its guard. */
+  const ask = async (request: Outgoing): Promise<Opened> => {
     for (let attempts = 1; ; attempts++) {
-      if (!isUrgent(request.path)) await limiter?.(request.signal).catch(giveUp);
+      if (limiter !== undefined && !isUrgent(request.path)) await limiter(request.signal).catch(giveUp);
       const guard = createGuard(world, request.signal, limits.requestMsMax, () => `${what(request)} got no answer`);
       try {
         const response = await attempt(request, guard);
-        if (response.status < 300) return await use(response, guard);
+        if (response.status < 300) return { body: response.body, guard };
         const body = await guard.race(readAll(response.body));
         const fault = faultOfResponse(response, body, what(request), world.now());
         const waitMs = laterMs(response.status, fault);
@@ -82,15 +82,24 @@ export function createCaller({ handler, world, limiter, measure }: CallDeps): Ca
   };
 
   return {
-    text: (request) =>
-      ask(request, async (response, guard) => {
-        const body = response.body;
-        const text = isStream(body) ? await guard.race(readAll(body)) : await readAll(body);
+    text: async (request) => {
+      const { body, guard } = await ask(request);
+      try {
+        return isStream(body) ? await guard.race(readAll(body)) : textOf(body);
+      } catch (reason) {
+        throw Fault.from(reason);
+      } finally {
         guard.close();
-        return text;
-      }),
-    stream: (request) => streamed(request, () => ask({ ...request, stream: true }, async (...opened) => opened)),
+      }
+    },
+    stream: (request) => streamed(request, () => ask({ ...request, stream: true })),
   };
+}
+
+/** The answer is a success, and the rest of it may still come. */
+interface Opened {
+  readonly body: HttpResponse["body"];
+  readonly guard: Guard;
 }
 
 const what = ({ method, path }: HttpRequest): string => `${method} ${path.split("?", 1)[0]}`;
@@ -111,11 +120,8 @@ const giveUp = (reason: unknown): never => {
  * The body as it comes. Ends when the guard does, also when the stream itself would stay silent for ever. Not inside of the
  * caller: a generator function made per client keeps that client alive for as long as its hidden class.
  */
-async function* streamed(
-  request: HttpRequest,
-  open: () => Promise<[response: HttpResponse, guard: Guard]>,
-): AsyncGenerator<Body> {
-  const [{ body }, guard] = await open();
+async function* streamed(request: HttpRequest, open: () => Promise<Opened>): AsyncGenerator<Body> {
+  const { body, guard } = await open();
   guard.lift();
   const iterator = isStream(body) ? body[Symbol.asyncIterator]() : undefined;
   let finished = iterator === undefined;

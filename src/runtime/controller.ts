@@ -159,10 +159,8 @@ function subscribe<Stores extends AnyStores>(
   return wakeRows(stores, wakes).map(({ store, keysFor }) =>
     store.onChange((before, after) => {
       // Both states matter: an object that no longer points somewhere wakes whom it used to wake.
-      const woken = new Set([
-        ...(before === undefined ? [] : keysFor(before)),
-        ...(after === undefined ? [] : keysFor(after)),
-      ]);
+      const woken = new Set(before === undefined ? undefined : keysFor(before));
+      if (after !== undefined) for (const key of keysFor(after)) woken.add(key);
       for (const key of woken) add(key);
     }),
   );

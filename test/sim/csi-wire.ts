@@ -8,7 +8,7 @@ import type { Backend } from "./backend.ts";
 import type { Incarnation } from "./incarnation.ts";
 import type { CsiSent, Recorder } from "./record.ts";
 import type { Answer } from "./verdict.ts";
-import { carry, leave, obey, type Stage } from "./wire.ts";
+import { carry, leaveLate, obey, type Stage } from "./wire.ts";
 
 export function createCsiWire(
   stage: Stage,
@@ -20,13 +20,14 @@ export function createCsiWire(
   const driver = unaryOf([backend.service]);
   const { world } = stage;
   return async (call, signal) => {
-    await incarnation.awake();
+    const asleep = incarnation.awake();
+    if (asleep !== undefined) await asleep;
     obey(refusal(call));
     const { name = "", snapshotId = "", sourceVolumeId = "" } = call.request as Partial<Record<string, string>>;
     const lock = backend.snapshots.get(snapshotId)?.name ?? (name || snapshotId);
     const text = `${call.method.name} ${name || snapshotId}`;
     const { boundary, verdict } = stage.strike(incarnation, "csi", text);
-    await leave(stage, incarnation, { verdict, text, signal, refusal: () => refusal(call) });
+    if (verdict.heldBack === true) await leaveLate(stage, incarnation, { text, signal, refusal: () => refusal(call) });
     if (verdict.crash !== "before")
       recorder.take({
         type: "csi",

@@ -41,7 +41,7 @@ type Item = { readonly body: Body } | { readonly fault: Fault } | { readonly end
 export function createTap(inner: AsyncIterable<Body>, options: TapOptions): Tap {
   const { world, latencyMs, awake, close, onEnd, onTaken } = options;
   const items: Item[] = [];
-  let wake: (() => void) | undefined;
+  let taker: PromiseWithResolvers<IteratorResult<Body, undefined>> | undefined;
   let mode: "open" | "silent" | "over" = "open";
   let copies = 1;
   let heldMs = 0;
@@ -49,7 +49,7 @@ export function createTap(inner: AsyncIterable<Body>, options: TapOptions): Tap 
 
   const push = (item: Item): void => {
     items.push(item);
-    wake?.();
+    hand();
   };
   const finish = (item: Item): void => {
     if (mode === "over") return;
@@ -67,7 +67,8 @@ export function createTap(inner: AsyncIterable<Body>, options: TapOptions): Tap 
       const waitMs = heldMs > 0 ? heldMs : latencyMs();
       heldMs = 0;
       if (waitMs > 0) await world.sleep(waitMs);
-      await awake();
+      const asleep = awake();
+      if (asleep !== undefined) await asleep;
       if (mode === "over") return;
       if (mode === "open") pass(body);
     }
@@ -77,21 +78,25 @@ export function createTap(inner: AsyncIterable<Body>, options: TapOptions): Tap 
     push({ body: body.slice(0, Math.floor(body.length / 2)) });
     finish({ end: true });
   };
-  // No generator, for the reason that channel.ts gives.
-  const next = async (): Promise<IteratorResult<Body, undefined>> => {
-    for (;;) {
-      const item = items.shift();
-      if (item === undefined) {
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-        wake = undefined;
-      } else if ("body" in item) {
-        if (typeof item.body === "string" && item.body.endsWith("\n")) onTaken(item.body);
-        return { done: false, value: item.body };
-      } else if ("fault" in item) throw item.fault;
-      else return over;
+  /** What comes next goes to whoever waits for it. */
+  const hand = (): void => {
+    if (taker === undefined || items.length === 0) return;
+    const { resolve, reject } = taker;
+    taker = undefined;
+    const item = items.shift() ?? { end: true };
+    if ("fault" in item) reject(item.fault);
+    else if ("end" in item) resolve(over);
+    else {
+      if (typeof item.body === "string" && item.body.endsWith("\n")) onTaken(item.body);
+      resolve({ done: false, value: item.body });
     }
+  };
+  // No generator, for the reason that channel.ts gives.
+  const next = (): Promise<IteratorResult<Body, undefined>> => {
+    taker = Promise.withResolvers();
+    const { promise } = taker;
+    hand();
+    return promise;
   };
   const reader: AsyncIterator<Body, undefined> = {
     next,

@@ -29,12 +29,15 @@ const never = <T>(): Promise<T> => new Promise(() => undefined);
 export const createWire =
   (stage: Stage, incarnation: Incarnation, refusal: Refusals["ofRequest"]): Handler =>
   async (request) => {
-    await incarnation.awake();
+    const asleep = incarnation.awake();
+    if (asleep !== undefined) await asleep;
     obey(refusal(request));
-    const kind = kindOf(request);
-    const text = `${request.method} ${placeIn(request)}`;
+    const place = placeIn(request);
+    const kind = kindOf(request, place);
+    const text = `${request.method} ${place}`;
     const { verdict } = stage.strike(incarnation, kind, text);
-    await leave(stage, incarnation, { verdict, text, signal: request.signal, refusal: () => refusal(request) });
+    if (verdict.heldBack === true)
+      await leaveLate(stage, incarnation, { text, signal: request.signal, refusal: () => refusal(request) });
     const { world, knowledge } = stage;
     const sentMs = world.elapsed();
     /** Nobody is there to take the answer in: its sender has decided anew since. */
@@ -59,25 +62,22 @@ export const obey = (refused: Fault | undefined): void => {
 };
 
 interface Leaving {
-  readonly verdict: Verdict;
   readonly text: string;
   readonly signal: AbortSignal | undefined;
   refusal(): Fault | undefined;
 }
 
-/** The transport has its connection, perhaps long after the call was handed to it, and asks a last time whether it may send. */
-export async function leave(
+/** The transport has its connection long after the call was handed to it, and asks a last time whether it may send. */
+export async function leaveLate(
   stage: Stage,
   incarnation: Incarnation,
-  { verdict, text, signal, refusal }: Leaving,
+  { text, signal, refusal }: Leaving,
 ): Promise<void> {
-  if (verdict.heldBack === true) {
-    await stage.world.sleep(1); // By then it is frozen.
-    await incarnation.awake();
-    if (signal?.aborted) throw new Fault("Cancelled", "given up before it was sent");
-  }
+  await stage.world.sleep(1); // By then it is frozen.
+  await incarnation.awake();
+  if (signal?.aborted) throw new Fault("Cancelled", "given up before it was sent");
   obey(refusal());
-  if (verdict.heldBack === true) stage.left(incarnation, text);
+  stage.left(incarnation, text);
 }
 
 export interface Carried<T> {
@@ -110,7 +110,8 @@ export async function carry<T>(
     result = settledOf(() => answer(verdict.answer as Answer, done));
   }
   await world.sleep(verdict.replyMs ?? latencyMs());
-  await incarnation.awake();
+  const asleep = incarnation.awake();
+  if (asleep !== undefined) await asleep;
   // The reply is taken in, and everything that follows from it without waiting is done; then the end comes.
   if (verdict.crash === "after-reply") void world.sleep(0).then(() => crash(incarnation, downMs));
   if (result === undefined) return never();
@@ -119,11 +120,9 @@ export async function carry<T>(
 }
 
 type Settled<T> = { readonly value: T } | { readonly fault: unknown };
-const settled = <T>(work: Promise<T>): Promise<Settled<T>> =>
-  work.then(
-    (value) => ({ value }),
-    (fault: unknown) => ({ fault }),
-  );
+const withValue = <T>(value: T): Settled<T> => ({ value });
+const withFault = (fault: unknown): Settled<never> => ({ fault });
+const settled = <T>(work: Promise<T>): Promise<Settled<T>> => work.then<Settled<T>, Settled<T>>(withValue, withFault);
 function settledOf<T>(work: () => T): Settled<T> {
   try {
     return { value: work() };
@@ -138,10 +137,10 @@ function placeIn({ path }: HttpRequest): string {
   return end === -1 ? path : path.slice(0, end);
 }
 
-function kindOf(request: HttpRequest): BoundaryKind {
-  if (request.method !== "GET") return "write";
-  if (request.path.includes("watch=1")) return "watch";
-  return listed.test(placeIn(request)) ? "list" : "get";
+function kindOf({ method, path }: HttpRequest, place: string): BoundaryKind {
+  if (method !== "GET") return "write";
+  if (path.includes("watch=1", place.length)) return "watch";
+  return listed.test(place) ? "list" : "get";
 }
 const listed =
   /\/(volumesnapshots|volumesnapshotcontents|volumesnapshotclasses|persistentvolumeclaims|persistentvolumes)$/;
