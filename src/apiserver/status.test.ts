@@ -37,3 +37,8 @@ test("field errors become causes, and a message that says a repeated one once", 
     'VolumeSnapshot.snapshot.storage.k8s.io "x" is invalid: spec.source: Required value',
   );
 });
+
+test("a refusal does not look up where it was made, and other errors still do", () => {
+  assert.equal(notFound(snapshots, "x").stack?.includes("\n"), false);
+  assert.match(new Error("another").stack ?? "", /status\.test\.ts/);
+});

@@ -34,7 +34,11 @@ export class Refusal extends Error {
   readonly status: Status;
 
   constructor(code: number, reason: string, message: string, details?: StatusDetails) {
+    // A refusal is an answer like others: nobody asks where in the code it was worded, and to find that out costs more than all the rest of it.
+    const framesMax = Error.stackTraceLimit;
+    Error.stackTraceLimit = 0;
     super(message);
+    Error.stackTraceLimit = framesMax;
     this.name = "Refusal";
     this.status = failure(code, reason, message, details);
   }
