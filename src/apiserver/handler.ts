@@ -38,7 +38,8 @@ export function createHandler(parts: HandlerParts): Handler {
       const attributes = attributesOf(request.method, parsed);
       authorize(parts.authorizer, user, attributes);
       if (parsed.target.kind === "page") return pageOf(parts, request, parsed);
-      return await onResource(parts, request, parsed, parsed.target, user);
+      const answer = onResource(parts, request, parsed, parsed.target, user);
+      return answer instanceof Promise ? await answer : answer;
     } catch (reason) {
       return statusAnswer(refusalOf(reason).status);
     }
@@ -50,13 +51,16 @@ const noSuchResource = (): Refusal =>
 const methodNotAllowed = (): Refusal =>
   new Refusal(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {});
 
-async function onResource(
+/** What only reads is answered at once. */
+type Answered = HttpResponse | Promise<HttpResponse>;
+
+function onResource(
   parts: HandlerParts,
   request: HttpRequest,
   parsed: Parsed,
   target: ResourcePath,
   user: User,
-): Promise<HttpResponse> {
+): Answered {
   const { registry } = parts;
   const resource = registry.resource(target.group, target.version, target.plural);
   if (resource === undefined) return nobodyServes(parts, target.group);
@@ -83,11 +87,15 @@ async function onResource(
     mayCreate: () =>
       authorize(parts.authorizer, user, { ...attributesOf(request.method, parsed), verb: "create" } as Attributes),
   };
-  try {
-    return await perform(parts, call, () => warningHeader(warnings));
-  } catch (reason) {
+  const refused = (reason: unknown): HttpResponse => {
     const answer = statusAnswer(refusalOf(reason).status, call.answer.pretty);
     return { ...answer, headers: { ...answer.headers, ...warningHeader(warnings) } };
+  };
+  try {
+    const answer = perform(parts, call, () => warningHeader(warnings));
+    return answer instanceof Promise ? answer.catch(refused) : answer;
+  } catch (reason) {
+    return refused(reason);
   }
 }
 
@@ -108,8 +116,6 @@ function pageOf(parts: HandlerParts, request: HttpRequest, parsed: Parsed): Http
 }
 
 type Headers = () => Readonly<Record<string, string>>;
-/** What only reads is answered at once. */
-type Answered = HttpResponse | Promise<HttpResponse>;
 
 function perform(parts: HandlerParts, call: Call, headers: Headers): Answered {
   if (call.subresource !== "") return onSubresource(parts, call, headers);

@@ -136,7 +136,7 @@ export async function patch(call: Call, serving: Serving): Promise<Written> {
   bodyBytes(call.request);
   const query = patchQuery(call.query, kind === "apply");
   const text = textOf(call.request.body ?? "");
-  const value = await patchBody(kind, text);
+  const value = kind === "apply" ? await appliedBody(text) : patchBody(text);
   const { resource } = call;
   const options = writeOptions(call, query);
   const scaled = call.subresource === "scale";
@@ -157,10 +157,10 @@ export async function patch(call: Call, serving: Serving): Promise<Written> {
   return scaled ? { ...written, object: scaleFrom(resource, written.object) } : written;
 }
 
-async function patchBody(kind: PatchKind, text: string): Promise<JsonValue> {
-  if (kind === "apply") return parseYaml(text, (why) => badRequest(`error decoding YAML: ${why}`));
-  return parseJson(text, (why) => badRequest(why.replace(/^json parse error: /, "")));
-}
+const appliedBody = (text: string): Promise<JsonValue> =>
+  parseYaml(text, (why) => badRequest(`error decoding YAML: ${why}`));
+const patchBody = (text: string): JsonValue =>
+  parseJson(text, (why) => badRequest(why.replace(/^json parse error: /, "")));
 
 interface PatchGiven {
   readonly kind: Exclude<PatchKind, "apply">;
