@@ -55,7 +55,7 @@ const unlessExpired = (page: Promise<string>, limit: number | undefined): Promis
   });
 
 function pageIn(adoption: Adoption<KindName>, text: string): { items: readonly JsonObject[]; metadata: JsonObject } {
-  const page = parseAnswer(text, `the list of ${adoption.kind} objects`);
+  const page = parseAnswer(text, `the list of ${adoption.kind} objects`, adoption.read);
   const items = isObject(page) ? (page.items ?? []) : undefined;
   if (!isObject(page) || !isObject(page.metadata) || !Array.isArray(items))
     throw new Fault("Lost", `the API server answered with something that is no list of ${adoption.kind} objects`);

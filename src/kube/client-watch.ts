@@ -53,7 +53,7 @@ function eventIn<K extends KindName>(adoption: Adoption<K>, frame: string): Watc
 }
 
 function envelopeIn(adoption: Adoption<KindName>, frame: string): { type: JsonValue; object: JsonObject } {
-  const value = parseAnswer(frame, `the watch of ${adoption.kind} objects`);
+  const value = parseAnswer(frame, `the watch of ${adoption.kind} objects`, adoption.read);
   if (!isObject(value) || !isObject(value.object))
     throw new Fault("Lost", `the watch of ${adoption.kind} objects sent something that is no event`);
   return { type: value.type ?? null, object: value.object };

@@ -8,14 +8,14 @@ import type { Patch, Ref } from "../api/plan.ts";
 import type { KubeObject, ObjectOf } from "../api/types.ts";
 import { Fault } from "../base/fault.ts";
 import type { Handler } from "../base/http.ts";
-import { isObject, type JsonObject, type JsonValue, print } from "../base/json.ts";
+import { isObject, type JsonObject, type JsonValue, parse, print } from "../base/json.ts";
 import type { World } from "../base/world.ts";
 import type { CallOptions, DeleteOptions, KubeApi, PathReader, WriteOptions } from "./api.ts";
 import { createCaller, type Measure, type Outgoing } from "./call.ts";
 import { listAll } from "./client-list.ts";
 import { watchOnce } from "./client-watch.ts";
 import { createLimiter, type RateLimit } from "./limiter.ts";
-import { type Adoption, adopt, parseAnswer } from "./objects.ts";
+import { type Adoption, adopt, parseAnswer, type ReadText } from "./objects.ts";
 import { bodyOfPatch, faultOfPatch, queryOfPatch, typeOfPatch } from "./patches.ts";
 import { withQuery } from "./query.ts";
 
@@ -30,10 +30,12 @@ export interface ClientOptions {
   readonly rateLimit?: RateLimit | undefined;
   readonly measure?: Measure | undefined;
   readonly managedFields?: "keep" | "strip" | undefined;
+  /** Objects are never changed: where many clients live in one process, what one has read will do for all. */
+  readonly read?: ReadText | undefined;
 }
 
 export function createClient(options: ClientOptions): KubeApi & PathReader {
-  const { handler, world, versions = {}, userAgent = "snapkeep", managedFields = "strip" } = options;
+  const { handler, world, versions = {}, userAgent = "snapkeep", managedFields = "strip", read = parse } = options;
   const limiter = options.rateLimit === undefined ? undefined : createLimiter(options.rateLimit, world);
   const caller = createCaller({ handler, world, limiter, measure: options.measure });
 
@@ -42,6 +44,7 @@ export function createClient(options: ClientOptions): KubeApi & PathReader {
     kind,
     apiVersion: apiVersionOf(kind, versionOf(kind)),
     managedFields,
+    read,
   });
   const headers = { accept: "application/json", "user-agent": userAgent };
   const pathTo = (ref: Ref, subresource?: string): string =>
@@ -49,7 +52,7 @@ export function createClient(options: ClientOptions): KubeApi & PathReader {
   const send = (request: Omit<Outgoing, "headers">, type = "application/json"): Promise<string> =>
     caller.text({ ...request, headers: request.body === undefined ? headers : { ...headers, "content-type": type } });
   const answered = async <K extends KindName>(kind: K, request: Omit<Outgoing, "headers">, type?: string) =>
-    adopt(adoptionOf(kind), parseAnswer(await send(request, type), `${request.method} ${request.path}`));
+    adopt(adoptionOf(kind), parseAnswer(await send(request, type), `${request.method} ${request.path}`, read));
   /** The version in use, not the one the object was drafted for. */
   const bodyOf = (kind: KindName, object: object): string =>
     print({ ...object, apiVersion: adoptionOf(kind).apiVersion, kind });
@@ -100,7 +103,7 @@ export function createClient(options: ClientOptions): KubeApi & PathReader {
       const body = deletionOf(ref, wanted);
       const replayable = body.preconditions !== undefined;
       const request = { method: "DELETE", path: pathTo(ref), body: print(body), replayable, ...signalOf(wanted) };
-      return heldObject(adoptionOf(ref.kind), parseAnswer(await send(request), `DELETE ${request.path}`));
+      return heldObject(adoptionOf(ref.kind), parseAnswer(await send(request), `DELETE ${request.path}`, read));
     },
 
     watch: (kind, query) =>
@@ -109,7 +112,8 @@ export function createClient(options: ClientOptions): KubeApi & PathReader {
         return caller.stream({ method: "GET", path: withQuery(path, parameters), headers, ...signalOf(query) });
       }),
 
-    getPath: async (path, { signal } = {}) => parseAnswer(await send({ method: "GET", path, signal }), `GET ${path}`),
+    getPath: async (path, { signal } = {}) =>
+      parseAnswer(await send({ method: "GET", path, signal }), `GET ${path}`, read),
   };
 }
 

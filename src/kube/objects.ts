@@ -2,14 +2,18 @@
 import type { KindName } from "../api/kinds.ts";
 import type { ObjectOf } from "../api/types.ts";
 import { Fault } from "../base/fault.ts";
-import { isObject, type JsonObject, type JsonValue, parse } from "../base/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
 
 export interface Adoption<K extends KindName> {
   readonly kind: K;
   readonly apiVersion: string;
   /** Half of most objects is the record of who set which field. Nobody here reads it, and caches would hold it. */
   readonly managedFields: "keep" | "strip";
+  readonly read: ReadText;
 }
+
+/** From the text of an answer to its value; throws at what is no JSON. */
+export type ReadText = (text: string) => JsonValue;
 
 /**
  * Items of a list of a built-in kind lack apiVersion and kind. Writing the two constants over what was parsed also spares
@@ -35,9 +39,9 @@ function stripped(metadata: JsonObject): JsonObject {
 }
 
 /** JSON.parse quotes the text it could not read in its message; that text may be a Secret, so its words are not passed on. */
-export function parseAnswer(text: string, what: string): JsonValue {
+export function parseAnswer(text: string, what: string, read: ReadText): JsonValue {
   try {
-    return parse(text);
+    return read(text);
   } catch {
     throw new Fault("Lost", `${what} was answered with something that is no JSON (${text.length} characters)`);
   }

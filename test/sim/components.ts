@@ -101,7 +101,7 @@ function toolsOf(
     ...(sabotage.sendsUnasked === undefined ? {} : { [sabotage.sendsUnasked]: () => undefined }),
   };
   const handler = createWire(stage, incarnation, refusals.ofRequest);
-  const client = createClient({ handler, world, userAgent: component });
+  const client = createClient({ handler, world, userAgent: component, read: stage.read });
   const api = sabotage.api?.(client) ?? client;
   const log = createNotingLog(incarnation, recorder);
   const say = (text: string): void =>

@@ -3,6 +3,7 @@ import { Fault } from "../../src/base/fault.ts";
 import { type Handler, type HttpRequest, type HttpResponse, isStream } from "../../src/base/http.ts";
 import { isObject, parse } from "../../src/base/json.ts";
 import type { World } from "../../src/base/world.ts";
+import type { ReadText } from "../../src/kube/objects.ts";
 import type { Refusals } from "../../src/runtime/refusals.ts";
 import type { Incarnation } from "./incarnation.ts";
 import type { Knowledge } from "./knowledge.ts";
@@ -22,6 +23,8 @@ export interface Stage {
   /** The list as it was so many changes ago. */
   olderList(request: HttpRequest, changes: number): Promise<HttpResponse>;
   readonly knowledge: Knowledge;
+  /** Reads an answer, for all processes. */
+  readonly read: ReadText;
 }
 
 const never = <T>(): Promise<T> => new Promise(() => undefined);

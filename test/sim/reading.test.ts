@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { KubeApi, WatchEvent } from "../../src/kube/api.ts";
+import { judged, scheduleOf } from "./campaign.ts";
+import { createSharedReader } from "./reading.ts";
+
+const seeds = 40;
+
+test("what comes twice is read once", () => {
+  const read = createSharedReader();
+  assert.equal(read('{"a":[1]}'), read('{"a":[1]}'));
+  assert.deepEqual(read('{"a":[2]}'), { a: [2] });
+  assert.throws(() => read('{"a":'), SyntaxError);
+});
+
+test("no component changes what it has read", async () => {
+  let frozen = 0;
+  const freeze = (value: unknown): void => {
+    if (typeof value !== "object" || value === null || Object.isFrozen(value)) return;
+    frozen += 1;
+    Object.values(Object.freeze(value)).forEach(freeze);
+  };
+  /** Below its top, to which the client itself writes kind and version. */
+  const held = <T>(object: T): T => {
+    Object.values(object ?? {}).forEach(freeze);
+    return object;
+  };
+  async function* heldEvents(events: AsyncIterable<WatchEvent<never>>): AsyncGenerator<WatchEvent<never>> {
+    for await (const event of events) {
+      if (event.kind !== "bookmark") held(event.object);
+      yield event;
+    }
+  }
+  const sabotage = {
+    api: (api: KubeApi): KubeApi => ({
+      get: async (...call) => held(await api.get(...call)),
+      create: async (...call) => held(await api.create(...call)),
+      replace: async (...call) => held(await api.replace(...call)),
+      patch: async (...call) => held(await api.patch(...call)),
+      delete: async (...call) => held(await api.delete(...call)),
+      list: async (...call) => {
+        const listed = await api.list(...call);
+        listed.objects.forEach(held);
+        return listed;
+      },
+      watch: (...call) => heldEvents(api.watch(...call) as AsyncIterable<WatchEvent<never>>),
+    }),
+  };
+  for (let seed = 1; seed <= seeds; seed++) {
+    const { violations } = await judged({ ...(await scheduleOf(seed)), sabotage });
+    assert.deepEqual(violations, []);
+  }
+  assert.ok(frozen > 100 * seeds, `only ${frozen} values were frozen`);
+});
