@@ -9,7 +9,7 @@ import { kubeconfigText } from "../src/apiserver/serve/kubeconfig.ts";
 import { createApiServer } from "../src/apiserver/server.ts";
 import type { Handler, HttpRequest } from "../src/base/http.ts";
 import { silent } from "../src/base/log.ts";
-import { realWorld } from "../src/base/world.ts";
+import { realWorld, type World } from "../src/base/world.ts";
 import { commands } from "../src/cli/commands.ts";
 import { runCommandLine } from "../src/cli/run.ts";
 import {
@@ -31,6 +31,8 @@ export interface StageOptions {
   readonly capabilities?: readonly Capability[];
   /** Awaited before the driver answers; the signal aborts when nobody waits for that any more. */
   beforeCut?(name: string, signal: AbortSignal): Promise<unknown>;
+  /** The clock of the programs, where it is another than the server's. */
+  readonly world?: World;
   /** Awaited before the API server looks at a request of a program; the tests' own client does not come this way. */
   beforeRequest?(request: HttpRequest): Promise<unknown> | undefined;
 }
@@ -82,7 +84,7 @@ export async function setStage(t: TestContext, options: StageOptions = {}) {
     const code = runCommandLine(commands, [...argv, `--kubeconfig=${kubeconfig}`], {
       environment: {},
       signal: stop.signal,
-      world: realWorld,
+      world: options.world ?? realWorld,
       out: { write },
       error: { write },
       version: "1.2.3",
