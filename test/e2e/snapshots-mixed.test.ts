@@ -15,6 +15,7 @@ import {
 import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts";
 import { type DirectoryDriverProcess, startDirectoryDriver } from "./harness/directory-driver.ts";
 import type { Daemon } from "./harness/instance.ts";
+import { startOddDriver } from "./harness/odd-driver.ts";
 import { leftovers, type Snapshots, snapshotsOf } from "./harness/snapshots.ts";
 import { until } from "./harness/until.ts";
 import { startUpstream, unthrottled } from "./harness/upstream.ts";
@@ -68,8 +69,8 @@ describe("ours and upstream's together", () => {
     plane?.stop();
   });
 
-  function start(maker: Maker, component: Component, flags: readonly string[] = []): Daemon {
-    const driven = component === "csi-snapshotter" ? [`--csi-address=${driver.socket}`] : [];
+  function start(maker: Maker, component: Component, flags: readonly string[] = [], socket = driver.socket): Daemon {
+    const driven = component === "csi-snapshotter" ? [`--csi-address=${socket}`] : [];
     return maker === "ours"
       ? startComponent(plane, component, [...driven, ...flags])
       : startUpstream(plane, component, [...unthrottled, ...looksAgain, ...driven, ...flags]);
@@ -143,6 +144,49 @@ describe("ours and upstream's together", () => {
       await snapshots.untilGone(snapshots.ref("hasty"), 60_000);
       await removeAll(names);
       await kill(daemons);
+    });
+
+  for (const [killed, heir] of [
+    ["ours", "upstream"],
+    ["upstream", "ours"],
+  ] as const)
+    test(`what ${killed === "ours" ? "our sidecar" : "upstream's sidecar"} had the driver cut, also when it was killed meanwhile, ${heir === "ours" ? "ours" : "upstream's"} deletes`, async () => {
+      const odd = await startOddDriver(plane.instance.folder, { driver: `${killed}.example.com` });
+      const theirs: Furniture = { ...furniture, csi: csiClientTo(odd.socket), driver: odd.driver };
+      await aClassFor(theirs, `cut-by-${killed}`, "Delete");
+      const answer = Promise.withResolvers<object>();
+      odd.oddities.set(await aBoundClaim(theirs, killed), () => answer.promise);
+      const startSidecar = (maker: Maker) => start(maker, "csi-snapshotter", [], odd.socket);
+      const [controller, sidecar] = [start(heir, "snapshot-controller"), startSidecar(killed)];
+      await aBoundClaim(theirs, `${killed}-whole`);
+      await snapshots.take("whole", `${killed}-whole`, `cut-by-${killed}`);
+      await snapshots.untilReady("whole");
+      // Whoever deletes it would take a mark that is left for a cut that is going on.
+      await until({ what: "the mark of the cut is off" }, async () =>
+        (await snapshots.contentOf("whole")).metadata.annotations?.[annotations.beingCreated] === undefined
+          ? true
+          : undefined,
+      );
+      const { metadata } = await snapshots.take("cut", killed, `cut-by-${killed}`);
+      await until({ what: "the driver has cut" }, () => (odd.snapshots.size === 2 ? true : undefined));
+      await kill([sidecar]);
+      for (const name of ["cut", "whole"]) await furniture.client.delete(snapshots.ref(name));
+      // Before that the heir would simply cut, and know by the answer what there is to delete.
+      const content = { kind: "VolumeSnapshotContent", name: `snapcontent-${metadata.uid}` } as const;
+      await until({ what: "the content is on its way out" }, async () =>
+        (await furniture.client.get(content)).metadata.deletionTimestamp === undefined ? undefined : true,
+      );
+      answer.resolve({});
+      const last = startSidecar(heir);
+      for (const name of ["cut", "whole"]) await snapshots.untilGone(snapshots.ref(name), 60_000);
+      await snapshots.untilUnprotected(killed);
+      await until({ what: "the content is gone" }, async () =>
+        (await leftovers(theirs)).some((left) => left.startsWith("VolumeSnapshotContent")) ? undefined : true,
+      );
+      assert.deepEqual(await leftovers(theirs), [], "nobody knows of it any more");
+      theirs.csi.close();
+      await kill([controller, last]);
+      await odd.close();
     });
 
   test("a swap from upstream to ours and back with 100 snapshots in flight loses, leaks and blocks nothing", async () => {
