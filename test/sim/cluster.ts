@@ -10,8 +10,10 @@ import type { HttpRequest, HttpResponse } from "../../src/base/http.ts";
 import { rfc3339 } from "../../src/base/time.ts";
 import { uuid } from "../../src/base/world.ts";
 import { createClient } from "../../src/kube/client.ts";
+import type { ReadText } from "../../src/kube/objects.ts";
 import type { VirtualWorld } from "../virtual-world.ts";
 import { type Backend, createBackend } from "./backend.ts";
+import { createSharedReader } from "./reading.ts";
 import { type Actor, createRecorder, type Recorder, type WatchedKind, type Write, watchedKinds } from "./record.ts";
 import { isGuarded } from "./wire.ts";
 
@@ -36,6 +38,8 @@ export interface ClusterOptions {
 export interface Cluster {
   readonly backend: Backend;
   readonly recorder: Recorder;
+  /** How every client here reads what the server sends. */
+  readonly read: ReadText;
   readonly user: ReturnType<typeof createClient>;
   serve(
     as: { readonly component: Actor; readonly name: string },
@@ -77,6 +81,7 @@ export function createCluster(world: VirtualWorld, { objects, background }: Clus
     cuts,
     secrets: objects.some(({ kind }) => kind === "Secret") ? [canary] : [],
   });
+  const { read, learn } = createSharedReader();
   const events: StoreEvent[] = [];
   let current: { component: Actor; name: string; request: HttpRequest; sentMs: number } | undefined;
 
@@ -102,6 +107,7 @@ export function createCluster(world: VirtualWorld, { objects, background }: Clus
   };
   const note = (event: StoreEvent): void => {
     events.push(event);
+    learn(event.now.text(), event.now.object);
     const kind = watched.get(event.collection);
     if (kind === undefined) return;
     const { actor, process, guarded, verb, sentMs } = writerOf(event);
@@ -184,7 +190,8 @@ export function createCluster(world: VirtualWorld, { objects, background }: Clus
   return {
     backend,
     recorder,
-    user: createClient({ handler: (request) => serve(asUser, request), world, userAgent: "user" }),
+    read,
+    user: createClient({ handler: (request) => serve(asUser, request), world, userAgent: "user", read }),
     serve,
     olderList,
     snatch: (kind, key) =>

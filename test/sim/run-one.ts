@@ -7,7 +7,6 @@ import { endStateOf } from "./end-state.ts";
 import { type FaultContext, faultNamed, type PlannedFault } from "./faults/index.ts";
 import { createIncarnation, type Incarnation } from "./incarnation.ts";
 import { createJudge, type Violation } from "./monitors/index.ts";
-import { createSharedReader } from "./reading.ts";
 import { describe, type Entry } from "./record.ts";
 import type { Scenario } from "./scenarios.ts";
 import { createUser } from "./user.ts";
@@ -148,7 +147,7 @@ export async function runOne({ scenario, seed, faults, sabotage = {} }: Schedule
     serve: cluster.serve,
     olderList: cluster.olderList,
     knowledge: recorder.knowledge,
-    read: createSharedReader(),
+    read: cluster.read,
   };
   const surroundings: Surroundings = {
     stage,

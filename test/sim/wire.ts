@@ -189,9 +189,13 @@ function responseOf(answer: Answer, done: HttpResponse | undefined): HttpRespons
   };
 }
 
+/** How nearly every patch of ours begins. */
+const guardFirst = '{"metadata":{"resourceVersion":"';
+
 /** Whether the request says for which version or incarnation it was decided. */
 export function isGuarded({ method, body }: HttpRequest): boolean {
   if (method === "POST") return true;
+  if (method === "PATCH" && typeof body === "string" && body.startsWith(guardFirst)) return true;
   const value = typeof body === "string" ? parse(body) : undefined;
   if (Array.isArray(value)) return value.some((operation) => isObject(operation) && operation.op === "test");
   if (!isObject(value)) return false;
