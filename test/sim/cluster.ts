@@ -107,7 +107,7 @@ export function createCluster(world: VirtualWorld, { objects, background }: Clus
   };
   const note = (event: StoreEvent): void => {
     events.push(event);
-    learn(event.now.text(), event.now.object);
+    learn(event.now);
     const kind = watched.get(event.collection);
     if (kind === undefined) return;
     const { actor, process, guarded, verb, sentMs } = writerOf(event);

@@ -18,13 +18,22 @@ test("what comes twice is read once, and everybody has a top of their own", () =
 
 test("what the server has stored is not read at all, neither as an answer nor in an event", () => {
   const { read, learn } = createSharedReader();
-  const object = { spec: { size: 1 } };
-  learn(print(object), object);
+  const object = { metadata: { resourceVersion: "7" }, spec: { size: 1 } };
+  learn({ object, version: 7, text: () => print(object) });
   const [answer, event] = [read(`${print(object)}\n`), read(`{"type":"ADDED","object":${print(object)}}`)];
   assert.deepEqual([answer, event], [object, { type: "ADDED", object }]);
   assert.equal((answer as typeof object).spec, object.spec);
   assert.equal((event as { object: typeof object }).object.spec, object.spec);
-  assert.deepEqual(read('{"type":"BOOKMARK","object":{"spec":{}}}'), { type: "BOOKMARK", object: { spec: {} } });
+  const others = [
+    { type: "BOOKMARK", object: { metadata: { resourceVersion: "7" } } },
+    { type: "ADDED", object: { ...object, spec: { size: 2 } } },
+    { ...object, status: {} },
+    { kind: "List", metadata: { resourceVersion: "7" }, items: [object] },
+  ];
+  assert.deepEqual(
+    others.map((other) => read(print(other))),
+    others,
+  );
 });
 
 test("what the server has stored is what its words say", async () => {

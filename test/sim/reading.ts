@@ -2,12 +2,20 @@
 import { isObject, type JsonObject, type JsonValue, parse } from "../../src/base/json.ts";
 import type { ReadText } from "../../src/kube/objects.ts";
 
-export interface SharedReader {
-  readonly read: ReadText;
-  /** To be told of what the server has stored, and how it words it. */
-  learn(text: string, object: JsonObject): void;
+/** What the server keeps, and how it words it. */
+interface Kept {
+  readonly object: JsonObject;
+  readonly version: number;
+  text(): string;
 }
 
+export interface SharedReader {
+  readonly read: ReadText;
+  /** To be told of everything that the server stores. */
+  learn(kept: Kept): void;
+}
+
+const versionWord = '"resourceVersion":"';
 const eventHead = '{"type":"';
 const objectMember = ',"object":';
 /** Types of events are short. */
@@ -15,28 +23,34 @@ const headMax = 30;
 
 /** Nobody changes what has been read below its top (reading.test.ts), so that nobody can tell whether it was shared. */
 export function createSharedReader(): SharedReader {
+  const stored = new Map<number, Kept>();
   const known = new Map<string, JsonValue>();
 
-  function knownEvent(text: string): JsonValue | undefined {
-    if (!text.startsWith(eventHead)) return undefined;
-    const at = text.indexOf(objectMember);
-    if (at === -1 || at > headMax) return undefined;
-    const object = known.get(text.slice(at + objectMember.length, -1));
+  /** By the first version that the text names, and then by every letter: an answer, which ends with a new line, or an event. */
+  function storedIn(text: string): JsonValue | undefined {
+    const at = text.indexOf(versionWord);
+    const kept = at === -1 ? undefined : stored.get(Number.parseInt(text.slice(at + versionWord.length), 10));
+    if (kept === undefined) return undefined;
+    const words = kept.text();
+    if (text.startsWith(words) && text.trimEnd().length === words.length) return { ...kept.object };
+    const head = text.startsWith(eventHead) ? text.indexOf(objectMember) : -1;
+    const isEvent =
+      head !== -1 &&
+      head <= headMax &&
+      text.length === head + objectMember.length + words.length + 1 &&
+      text.startsWith(words, head + objectMember.length);
     // The quotation mark before the comma is not part of the type.
-    return object === undefined ? undefined : { type: text.slice(eventHead.length, at - 1), object: ownTop(object) };
+    return isEvent ? { type: text.slice(eventHead.length, head - 1), object: { ...kept.object } } : undefined;
   }
 
   return {
-    learn: (text, object) => void known.set(text, object),
+    learn: (kept) => void stored.set(kept.version, kept),
     read: (text) => {
-      // As kube-apiserver does, ours ends an answer with a new line.
-      const before = known.get(text.endsWith("\n") ? text.slice(0, -1) : text);
-      if (before !== undefined) return ownTop(before);
-      const event = knownEvent(text);
-      if (event !== undefined) return event;
-      const value = parse(text);
-      known.set(text.trimEnd(), value);
-      return value;
+      const kept = storedIn(text);
+      if (kept !== undefined) return kept;
+      const value = known.get(text) ?? parse(text);
+      known.set(text, value);
+      return ownTop(value);
     },
   };
 }

@@ -134,9 +134,9 @@ export async function runOne({ scenario, seed, faults, sabotage = {} }: Schedule
     components[component](incarnation, surroundings).then(() => end(), end);
   };
 
-  /** The newest that runs: contents are made for it from the first moment on, be it at work or not. */
-  const lastSidecar = (): string | undefined =>
-    [...running.values()].findLast(({ component }) => component === "csi-snapshotter")?.name;
+  /** The only one that runs: contents are made for it from the first moment on, be it at work or not. */
+  const onlySidecar = (): string | undefined =>
+    [...running.values()].find(({ component }) => component === "csi-snapshotter")?.name;
 
   const stage: Stage = {
     world,
@@ -155,7 +155,8 @@ export async function runOne({ scenario, seed, faults, sabotage = {} }: Schedule
     recorder,
     postsEvents: seed % 16 === 0,
     elects: scenario.elects,
-    cutter: seed % 2 === 0 ? lastSidecar : undefined,
+    // Of two, only the one that leads ever shows itself.
+    cutter: seed % 2 === 0 && !scenario.elects ? onlySidecar : undefined,
     sabotage,
   };
 

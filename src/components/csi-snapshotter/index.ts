@@ -2,7 +2,7 @@
 import type { EventText } from "../../api/plan.ts";
 import { type KubeObject, keyOf } from "../../api/types.ts";
 import type { Backoff } from "../../base/backoff.ts";
-import type { Millis } from "../../base/brand.ts";
+import { keyIn, type Millis } from "../../base/brand.ts";
 import type { Log } from "../../base/log.ts";
 import { uuid, type World } from "../../base/world.ts";
 import type { CsiClient } from "../../csi/client.ts";
@@ -91,6 +91,11 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
     plan: deps.plan ?? planContent,
     hands: {
       ...cluster,
+      patch: (action, signal) => {
+        const content = stores.VolumeSnapshotContent.get(keyIn(undefined, action.ref.name));
+        if (action.subresource === undefined && content !== undefined) term.letsGo(content);
+        return cluster.patch(action, signal);
+      },
       csi: createCsiHand({
         api,
         csi,

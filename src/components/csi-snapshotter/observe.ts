@@ -54,8 +54,12 @@ export interface SidecarOptions {
   readonly extraCreateMetadata: boolean;
 }
 
-/** Whether the driver has been asked to cut: by this process, by nobody at all, or by somebody who cannot be asked any more. */
-export type Asked = "here" | "never" | "perhaps";
+/**
+ * Whether the driver has been asked to cut: by this process, by nobody at all, or by somebody who cannot be asked any more. Let go:
+ * by nobody, and this process has taken the mark off since, so there may be nothing left to cut for.
+ */
+export type Asked = "here" | "never" | "perhaps" | "let go";
+export const isUnasked = (asked: Asked): boolean => asked === "never" || asked === "let go";
 
 export interface ContentView {
   readonly content: VolumeSnapshotContent;

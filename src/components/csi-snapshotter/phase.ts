@@ -10,7 +10,7 @@
  */
 import { annotations } from "../../api/names.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
-import type { Asked, ContentView } from "./observe.ts";
+import { type Asked, type ContentView, isUnasked } from "./observe.ts";
 
 export const contentPhases = ["foreign", "removable", "ready", "unverified", "pending", "uncut"] as const;
 export type ContentPhase = (typeof contentPhases)[number];
@@ -48,6 +48,6 @@ function isOurs({ content, snapshotClass, facts }: ContentView): boolean {
 export function isRemovable(content: VolumeSnapshotContent, asked: Asked = "perhaps"): boolean {
   if (content.metadata.deletionTimestamp === undefined) return false;
   if (content.spec.source?.snapshotHandle && !content.spec.volumeSnapshotRef.uid) return true;
-  if (isMarked(content) && asked !== "never" && content.status?.readyToUse !== true) return false;
+  if (isMarked(content) && !isUnasked(asked) && content.status?.readyToUse !== true) return false;
   return content.metadata.annotations?.[annotations.beingDeleted] === "yes";
 }

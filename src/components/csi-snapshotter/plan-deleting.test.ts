@@ -20,6 +20,12 @@ testPlans([
     expect: ["patch mark"],
   },
   {
+    given: "a deletion that was tried before, before the driver was asked about a content born with our mark",
+    view: aView({ content: aContent({ metadata: bornAndGoing }), asked: "let go" }),
+    phase: "removable",
+    expect: ["patch mark"],
+  },
+  {
     given: "a deletion of a content that was born with the mark of a predecessor",
     view: aView({ content: aContent({ metadata: bornAndGoing }), asked: "perhaps", term: "another" }),
     phase: "uncut",

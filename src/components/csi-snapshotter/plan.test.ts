@@ -39,6 +39,12 @@ testPlans([
     expect: ["confirm, create"],
   },
   {
+    given: "a content born with our mark that was let go before it was asked about",
+    view: aView({ content: aContent({ metadata: marked }), asked: "let go" }),
+    phase: "uncut",
+    expect: ["confirm, create"],
+  },
+  {
     given: "a content born with our mark whose class is gone",
     view: aView({ content: aContent({ metadata: marked }), asked: "never", snapshotClass: undefined }),
     phase: "uncut",

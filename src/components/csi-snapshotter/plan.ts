@@ -16,7 +16,7 @@ import { type Fault, isFinal } from "../../base/fault.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { limits } from "../../base/limits.ts";
 import { rfc3339 } from "../../base/time.ts";
-import type { ContentView, Taken } from "./observe.ts";
+import { type ContentView, isUnasked, type Taken } from "./observe.ts";
 import { phaseOf } from "./phase.ts";
 import { type CsiCall, createCall, deleteCall, listCall, type PreparedCall } from "./plan-calls.ts";
 
@@ -108,7 +108,7 @@ const planHindrance = (view: ContentView, message: string): SidecarPlan =>
     view,
     "SnapshotCreationFailed",
     `Failed to create snapshot: ${message}`,
-    view.asked === "never" ? unmark(view.content) : [],
+    isUnasked(view.asked) ? unmark(view.content) : [],
   );
 
 /**

@@ -33,6 +33,17 @@ test("what was asked stays asked, in whichever version it comes back", () => {
   ]);
 });
 
+test("what was let go unasked is remembered as such, and what was asked stays asked", () => {
+  const { asks, letsGo, asked } = createTerm("third");
+  const [one, other] = [namedAt(7, "third", "uid-1"), namedAt(8, "third", "uid-2")];
+  letsGo(one);
+  asks(other);
+  letsGo(other);
+  assert.deepEqual([one, other].map(asked), ["let go", "here"]);
+  asks(one);
+  assert.equal(asked(one), "here");
+});
+
 test("when the memory is full, only what is newer than all that was asked before is believed to be new", () => {
   const { asks, asked } = createTerm("third", 2);
   for (const version of [1, 3, 5, 7]) asks(namedAt(version, "third", `uid-${version}`));

@@ -17,23 +17,28 @@ export interface Term {
   readonly name: string;
   /** To be told before the driver is asked to cut, and before our name is written on the content to that end. */
   asks(content: VolumeSnapshotContent): void;
+  /** To be told before a mark is taken off, or a content let go: what the cache shows of it from then on may be the past. */
+  letsGo(content: VolumeSnapshotContent): void;
   asked(content: VolumeSnapshotContent): Asked;
 }
 
 export function createTerm(name: string, sizeMax: number = limits.askedContentsMax): Term {
-  const uids = createRecent<true>(sizeMax);
+  const uids = createRecent<"here" | "let go">(sizeMax);
   let newest = "";
   /** Of what is not newer than this, some may have been forgotten. */
   let floor = "";
+  const remember = ({ metadata: { uid, resourceVersion } }: VolumeSnapshotContent, what: "here" | "let go"): void => {
+    if (uids.size() >= sizeMax && uids.get(uid) === undefined) floor = newest;
+    if (newest === "" || isNewer(resourceVersion, newest)) newest = resourceVersion;
+    uids.set(uid, what);
+  };
   return {
     name,
-    asks: ({ metadata: { uid, resourceVersion } }) => {
-      if (uids.size() >= sizeMax && uids.get(uid) === undefined) floor = newest;
-      if (newest === "" || isNewer(resourceVersion, newest)) newest = resourceVersion;
-      uids.set(uid, true);
-    },
+    asks: (content) => remember(content, "here"),
+    letsGo: (content) => remember(content, uids.get(content.metadata.uid) ?? "let go"),
     asked: ({ metadata }) => {
-      if (uids.get(metadata.uid) === true) return "here";
+      const known = uids.get(metadata.uid);
+      if (known !== undefined) return known;
       const isRemembered = floor === "" || isNewer(metadata.resourceVersion, floor);
       return isRemembered && metadata.annotations?.[annotations.cutBy] === name ? "never" : "perhaps";
     },

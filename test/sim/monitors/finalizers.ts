@@ -1,6 +1,7 @@
 /** I-15 to I-19: nothing is held too long, nothing let go too early. */
-import { finalizers } from "../../../src/api/names.ts";
+import { annotations, finalizers } from "../../../src/api/names.ts";
 import type {
+  KubeObject,
   PersistentVolume,
   PersistentVolumeClaim,
   VolumeSnapshot,
@@ -152,6 +153,20 @@ const claimProtection: Monitor = {
   },
 };
 
+/** The write that gave the snapshot's content up to deletion: it cannot be taken back, whatever is heard of after it. */
+const parting = (seen: Seen, { metadata }: VolumeSnapshot): Write | undefined =>
+  seen.entries.find(
+    (entry): entry is Write =>
+      entry.type === "write" &&
+      entry.actor === "snapshot-controller" &&
+      entry.kind === "VolumeSnapshotContent" &&
+      contentIn(entry.after)?.spec.volumeSnapshotRef?.uid === metadata.uid &&
+      !isGivenUp(entry.before) &&
+      isGivenUp(entry.after),
+  );
+const isGivenUp = (content: KubeObject | undefined): boolean =>
+  content?.metadata.annotations?.[annotations.beingDeleted] === "yes";
+
 const sourceProtection: Monitor = {
   id: "I-18",
   promise: "while a claim is being restored from a ready snapshot, the snapshot stays",
@@ -160,8 +175,9 @@ const sourceProtection: Monitor = {
     const before = snapshotIn(write.before);
     if (before?.status?.readyToUse !== true) return undefined;
     // Of one that came just now nobody knows yet; and once it waited, it waits until it is bound.
+    const { process, sentMs } = parting(seen, before) ?? write;
     const reader = restoringFrom(seen, before).find(
-      ({ metadata }) => seen.knowledge.floorOf(write.process, metadata.uid, write.sentMs) !== undefined,
+      ({ metadata }) => seen.knowledge.floorOf(process, metadata.uid, sentMs) !== undefined,
     );
     return reader === undefined
       ? undefined

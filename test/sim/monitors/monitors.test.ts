@@ -325,7 +325,31 @@ const lettingsGo: readonly [string, readonly string[], readonly ((bench: Bench) 
   ["a content that was there when the server was asked is no excuse", ["I-16"], [comes, asks, letGo]],
   ["a content that its controller has heard of is no excuse", ["I-16"], [asks, comes, heard, later, letGo]],
 ];
-for (const [claim, ids, steps] of lettingsGo)
+/** A ready snapshot with a reader is let go, after its content was given up. */
+const readerComes = ({ write }: Bench): void => write("user", undefined, aReader);
+const givenUp = ({ write }: Bench): void => {
+  const doomed = aContent({
+    status: ready,
+    metadata: { ...going, annotations: { [annotations.beingDeleted]: "yes" } },
+  });
+  write("snapshot-controller", aContent({ status: ready, metadata: going }), doomed);
+  write("csi-snapshotter", doomed, undefined);
+};
+const readyGoes = ({ write }: Bench): void =>
+  write("snapshot-controller", aSnapshot({ metadata: going, status: { readyToUse: true } }), undefined);
+const readers: typeof lettingsGo = [
+  [
+    "a claim that was heard of before the content was given up holds",
+    ["I-18"],
+    [readerComes, heard, later, givenUp, readyGoes],
+  ],
+  [
+    "a claim that was heard of when the content had been given up cannot hold",
+    [],
+    [givenUp, readerComes, heard, later, readyGoes],
+  ],
+];
+for (const [claim, ids, steps] of [...lettingsGo, ...readers])
   test(claim, () =>
     assert.deepEqual(
       idsFoundIn((bench) => {

@@ -42,6 +42,7 @@ const singleWriter: Monitor = {
     // Events tell of what was done while leading; they change nothing.
     if (
       note.what !== "call" ||
+      seen.objects("Lease").size === 0 ||
       note.text.endsWith("/events") ||
       !/^(POST|PUT|PATCH|DELETE|Create|Delete)/.test(note.text)
     )
