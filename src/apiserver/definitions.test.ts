@@ -1,26 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startApiServer, type TestServer } from "../../test/api-server.ts";
+import { definitions, thingDefinition, things } from "../../test/things.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-
-const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-const things = "/apis/example.com/v1/namespaces/default/things";
 
 const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
 const thing = (
-  versions: readonly object[] = [{ name: "v1", served: true, storage: true, schema }],
-  names: object = {},
-): JsonObject => ({
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: "things.example.com" },
-  spec: {
-    group: "example.com",
-    scope: "Namespaced",
-    names: { plural: "things", kind: "Thing", ...names },
-    versions: versions as JsonObject[],
-  },
-});
+  versions: readonly JsonObject[] = [{ name: "v1", served: true, storage: true, schema }],
+  names: JsonObject = {},
+): JsonObject => thingDefinition(versions, names);
 const metadataOf = (object: JsonObject): JsonObject => (isObject(object.metadata) ? object.metadata : {});
 const conditions = (object: JsonObject): readonly string[] => {
   const status = isObject(object.status) ? object.status : {};

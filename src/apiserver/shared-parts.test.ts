@@ -2,38 +2,27 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startApiServer, type TestServer } from "../../test/api-server.ts";
+import { definitions, thingDefinition, things } from "../../test/things.ts";
 import type { JsonObject } from "../base/json.ts";
 
-const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-const things = "/apis/example.com/v1/namespaces/default/things";
-
-const definition = (spec: JsonObject): JsonObject => ({
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: "things.example.com" },
-  spec: {
-    group: "example.com",
-    scope: "Namespaced",
-    names: { plural: "things", kind: "Thing" },
-    versions: [
-      {
-        name: "v1",
-        served: true,
-        storage: true,
-        subresources: { status: {} },
-        schema: {
-          openAPIV3Schema: {
-            type: "object",
-            properties: {
-              spec: { type: "object", ...spec },
-              status: { type: "object", properties: { seen: { type: "integer" } } },
-            },
+const definition = (spec: JsonObject): JsonObject =>
+  thingDefinition([
+    {
+      name: "v1",
+      served: true,
+      storage: true,
+      subresources: { status: {} },
+      schema: {
+        openAPIV3Schema: {
+          type: "object",
+          properties: {
+            spec: { type: "object", ...spec },
+            status: { type: "object", properties: { seen: { type: "integer" } } },
           },
         },
       },
-    ],
-  },
-});
+    },
+  ]);
 
 const size = { type: "integer" };
 const stored = { size: 5, extra: "x", inner: { deep: "y" } };

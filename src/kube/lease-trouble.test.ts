@@ -8,7 +8,8 @@ import { Fault } from "../base/fault.ts";
 import { type Log, silent } from "../base/log.ts";
 import { lead } from "./lease.ts";
 
-test("a leader that cannot renew is told exactly at its deadline", async () => {
+/** One that has led for a while when its API server goes away. */
+async function aLeaderAlone() {
   let away = false;
   const kube = createFakeKube(() => {
     if (away) throw new Fault("Unavailable", "connection refused");
@@ -17,6 +18,14 @@ test("a leader that cannot renew is told exactly at its deadline", async () => {
   const one = elect("one", kube, world);
   await world.advance(5_000);
   away = true;
+  const comeBack = (): void => {
+    away = false;
+  };
+  return { world, one, comeBack };
+}
+
+test("a leader that cannot renew is told exactly at its deadline", async () => {
+  const { world, one } = await aLeaderAlone();
   await world.advance(times.renewDeadlineMs - 1);
   assert.equal(leads(one), true);
   assert.equal(one.leadership?.signal.aborted, false);
@@ -28,16 +37,9 @@ test("a leader that cannot renew is told exactly at its deadline", async () => {
 });
 
 test("an API server that is away for less than the deadline costs nobody the lead", async () => {
-  let away = false;
-  const kube = createFakeKube(() => {
-    if (away) throw new Fault("Unavailable", "connection refused");
-  });
-  const world = createVirtualWorld();
-  const one = elect("one", kube, world);
-  await world.advance(5_000);
-  away = true;
+  const { world, one, comeBack } = await aLeaderAlone();
   await world.advance(8_000);
-  away = false;
+  comeBack();
   await world.advance(60_000);
   assert.equal(leads(one), true);
 });

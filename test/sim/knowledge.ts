@@ -3,6 +3,7 @@
  * an old version only as long as no newer one was there to be looked at.
  */
 import type { WatchedKind } from "./record.ts";
+import { numberAt, versionFrom } from "./versions.ts";
 
 export interface Knowledge {
   /** A version that exists from now on. */
@@ -32,26 +33,9 @@ interface Mind {
 /** Between taking something in and the first call that follows from it. */
 const thinkingMs = 250;
 const bookmark = '{"type":"BOOKMARK"';
-const versionWord = '"resourceVersion":"';
 const listHead = /^\{"kind":"(\w+)List"/;
 
-/** Where the next version begins; -1: there is none. Every answer and event comes by here: a search is cheaper than a pattern. */
-function versionFrom(text: string, from: number): number {
-  const at = text.indexOf(versionWord, from);
-  return at === -1 ? -1 : at + versionWord.length;
-}
-
-/** The digits that stand there. */
-function numberAt(text: string, at: number): number {
-  let number = 0;
-  for (let digit = text.charCodeAt(at) - zero, next = at + 1; digit >= 0 && digit <= 9; next++) {
-    number = 10 * number + digit;
-    digit = text.charCodeAt(next) - zero;
-  }
-  return number;
-}
 const afterLine = (text: string, start: number): number => text.indexOf("\n", start) + 1 || text.length;
-const zero = "0".charCodeAt(0);
 
 /** Only a list can lead back in time. */
 const floorAfter = (floor: number | undefined, { version, how }: Heard): number | undefined =>
@@ -80,7 +64,7 @@ export function createKnowledge(): Knowledge {
 
   function toldList(mind: Mind, atMs: number, text: string, kind: string): void {
     const there = new Set<string>();
-    for (let at = versionFrom(text, 0); at !== -1; at = versionFrom(text, at)) {
+    for (let at = versionFrom(text); at !== -1; at = versionFrom(text, at)) {
       const version = numberAt(text, at);
       const owner = owners.get(version);
       // A list has a version of its own, which may be that of any object.

@@ -1,6 +1,7 @@
 /** All simulated processes live in one, with the server: what comes to several of them is read once, what was stored not at all. */
 import { isObject, type JsonObject, type JsonValue, parse } from "../../src/base/json.ts";
 import type { ReadText } from "../../src/kube/objects.ts";
+import { numberAt, versionFrom } from "./versions.ts";
 
 /** What the server keeps, and how it words it. */
 interface Kept {
@@ -15,7 +16,6 @@ export interface SharedReader {
   learn(kept: Kept): void;
 }
 
-const versionWord = '"resourceVersion":"';
 const eventHead = '{"type":"';
 const objectMember = ',"object":';
 /** Types of events are short. */
@@ -28,8 +28,8 @@ export function createSharedReader(): SharedReader {
 
   /** By the first version that the text names, and then by every letter: an answer, which ends with a new line, or an event. */
   function storedIn(text: string): JsonValue | undefined {
-    const at = text.indexOf(versionWord);
-    const kept = at === -1 ? undefined : stored.get(Number.parseInt(text.slice(at + versionWord.length), 10));
+    const at = versionFrom(text);
+    const kept = at === -1 ? undefined : stored.get(numberAt(text, at));
     if (kept === undefined) return undefined;
     const words = kept.text();
     if (text.startsWith(words) && text.trimEnd().length === words.length) return { ...kept.object };

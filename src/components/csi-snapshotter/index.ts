@@ -91,6 +91,7 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
     plan: deps.plan ?? planContent,
     hands: {
       ...cluster,
+      // All but the marks before a call, which are written by its own hand, take a mark off or let a content go.
       patch: (action, signal) => {
         const content = stores.VolumeSnapshotContent.get(keyIn(undefined, action.ref.name));
         if (action.subresource === undefined && content !== undefined) term.letsGo(content);
