@@ -52,10 +52,13 @@ export function normal(value: JsonValue | undefined, how: How, key = ""): JsonVa
   return isObject(value) ? normalObject(sortedCauses(value), how) : value;
 }
 
-/** The real server lists these as its memory happens to hold them. */
-const unordered = ["resourceRules", "nonResourceRules", "conditions"];
+/**
+ * The real server lists these as its memory happens to hold them; managers by age in whole seconds,
+ * and the second may pass on one side before it does on the other.
+ */
+const unordered = ["resourceRules", "nonResourceRules", "conditions", "managedFields"];
 const inOrder = (key: string, list: JsonValue[]): JsonValue[] =>
-  unordered.includes(key) ? list.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : list;
+  unordered.includes(key) ? list.sort(byText) : list;
 
 function normalText(text: string, { accepted }: How, key: string): string {
   if (words[key] !== undefined && text !== "" && text !== "0") return words[key] ?? text;
@@ -86,9 +89,7 @@ function sortedCauses(object: JsonObject): JsonObject {
   const { kind, details, message } = object;
   if (kind !== "Status" || !isObject(details) || !Array.isArray(details.causes) || details.causes.length < 2)
     return object;
-  const causes = [...details.causes].sort((a, b) =>
-    JSON.stringify(sortedKeys(a)) < JSON.stringify(sortedKeys(b)) ? -1 : 1,
-  );
+  const causes = [...details.causes].sort(byText);
   const shortened =
     typeof message === "string"
       ? message.replace(/(is invalid: \[|Apply failed with \d+ conflicts: )[\s\S]*$/, "$1…")
@@ -98,5 +99,9 @@ function sortedCauses(object: JsonObject): JsonObject {
 
 const sortedKeys = (value: JsonValue): JsonValue =>
   isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
+
+/** Whatever order the fields of each came in. */
+const byText = (a: JsonValue, b: JsonValue): number =>
+  JSON.stringify(sortedKeys(a)) < JSON.stringify(sortedKeys(b)) ? -1 : 1;
 
 const undescribed = (column: JsonValue): JsonValue => (isObject(column) ? { ...column, description: "" } : column);

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { isObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
 import type { ApiObject, ApplyRequest, Resource } from "../../contracts.ts";
 import { createPatcher } from "../patcher.ts";
+import { printManagers, readManagers } from "./managers.ts";
 
 const resource = (group: string, version: string, kind: string): Resource =>
   ({ group, version, kind, subresources: { status: { verbs: ["get"] } } }) as unknown as Resource;
@@ -164,6 +165,24 @@ test("more than ten updaters are not kept apart", () => {
     object = tracked(object, { ...object, data: { ...(object.data as JsonObject), [`k${at}`]: "1" } }, `m${at}`);
   assert.equal(object.metadata.managedFields?.length, 10);
   assert.ok(JSON.stringify(object.metadata.managedFields).includes("ancient-changes"));
+});
+
+test("managers are listed appliers first, then by age, then by name", () => {
+  const entry = (operation: "Apply" | "Update", time: string, manager: string): JsonObject => ({
+    operation,
+    time,
+    manager,
+    apiVersion: "v1",
+    fieldsType: "FieldsV1",
+    fieldsV1: { "f:data": { [`f:${manager}`]: {} } },
+  });
+  const inOrder = [
+    entry("Apply", "2026-01-01T00:00:01Z", "z"),
+    entry("Apply", "2026-01-01T00:00:02Z", "a"),
+    entry("Update", "2026-01-01T00:00:00Z", "c"),
+    entry("Update", "2026-01-01T00:00:00Z", "d"),
+  ];
+  assert.deepEqual(printManagers(readManagers(inOrder.toReversed()) ?? new Map()), inOrder);
 });
 
 const data = fc.dictionary(fc.constantFrom("a", "b", "c", "d"), fc.constantFrom("1", "2"));
