@@ -44,7 +44,7 @@ export interface Cluster {
   serve(
     as: { readonly component: Actor; readonly name: string },
     request: HttpRequest,
-    sentMs?: number,
+    decidedMs?: number,
   ): Promise<HttpResponse>;
   olderList(request: HttpRequest, changes: number): Promise<HttpResponse>;
   /** Removes an object whatever finalizers it has, as kube-apiserver does by a delete that read it before they came. */
@@ -83,13 +83,13 @@ export function createCluster(world: VirtualWorld, { objects, background }: Clus
   });
   const { read, learn } = createSharedReader();
   const events: StoreEvent[] = [];
-  let current: { component: Actor; name: string; request: HttpRequest; sentMs: number } | undefined;
+  let current: { component: Actor; name: string; request: HttpRequest; decidedMs: number } | undefined;
 
   /** The request now being served wrote it, if it concerns what the request names; else a controller of the server did. */
   const writerOf = ({
     collection,
     now,
-  }: StoreEvent): Pick<Write, "actor" | "process" | "guarded" | "verb" | "sentMs"> => {
+  }: StoreEvent): Pick<Write, "actor" | "process" | "guarded" | "verb" | "decidedMs"> => {
     const { name = "" } = now.object.metadata;
     const request = current?.request;
     const path = request?.path ?? "";
@@ -101,16 +101,16 @@ export function createCluster(world: VirtualWorld, { objects, background }: Clus
           process: current.name,
           guarded: () => isGuarded(request),
           verb: path.includes("/status") ? `${request.method} status` : request.method,
-          sentMs: current.sentMs,
+          decidedMs: current.decidedMs,
         }
-      : { actor: "server", process: "server", guarded: isTrue, verb: "server", sentMs: world.elapsed() };
+      : { actor: "server", process: "server", guarded: isTrue, verb: "server", decidedMs: world.elapsed() };
   };
   const note = (event: StoreEvent): void => {
     events.push(event);
     learn(event.now);
     const kind = watched.get(event.collection);
     if (kind === undefined) return;
-    const { actor, process, guarded, verb, sentMs } = writerOf(event);
+    const { actor, process, guarded, verb, decidedMs } = writerOf(event);
     recorder.take({
       type: "write",
       atMs: world.elapsed(),
@@ -120,15 +120,15 @@ export function createCluster(world: VirtualWorld, { objects, background }: Clus
       kind,
       key: event.key,
       guarded,
-      sentMs,
+      decidedMs,
       version: event.now.version,
       before: event.before?.object as unknown as KubeObject | undefined,
       after: event.type === "DELETED" ? undefined : (event.now.object as unknown as KubeObject),
     });
   };
 
-  const serve: Cluster["serve"] = async ({ component, name }, request, sentMs = world.elapsed()) => {
-    current = { component, name, request, sentMs };
+  const serve: Cluster["serve"] = async ({ component, name }, request, decidedMs = world.elapsed()) => {
+    current = { component, name, request, decidedMs };
     try {
       return await server.handler(request);
     } finally {
@@ -178,7 +178,7 @@ export function createCluster(world: VirtualWorld, { objects, background }: Clus
         kind,
         key,
         guarded: isTrue,
-        sentMs: 0,
+        decidedMs: 0,
         version: now.version,
         before: undefined,
         after: now.object as unknown as KubeObject,

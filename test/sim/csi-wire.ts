@@ -26,6 +26,7 @@ export function createCsiWire(
     const { name = "", snapshotId = "", sourceVolumeId = "" } = call.request as Partial<Record<string, string>>;
     const lock = backend.snapshots.get(snapshotId)?.name ?? (name || snapshotId);
     const text = `${call.method.name} ${name || snapshotId}`;
+    const decidedMs = world.elapsed();
     const { boundary, verdict } = stage.strike(incarnation, "csi", text);
     if (verdict.heldBack === true) await leaveLate(stage, incarnation, { text, signal, refusal: () => refusal(call) });
     if (verdict.crash !== "before")
@@ -33,6 +34,7 @@ export function createCsiWire(
         type: "csi",
         id: boundary.n,
         atMs: world.elapsed(),
+        decidedMs,
         process: incarnation.name,
         method: call.method.name as CsiSent["method"],
         subject: name || snapshotId,

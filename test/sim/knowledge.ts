@@ -11,9 +11,9 @@ export interface Knowledge {
   /** The text that a process has just taken in: one object, a list, or events. */
   told(process: string, atMs: number, text: string): void;
   /** A call of the process has been answered. It may have waited since, as it was asked to, before it goes on. */
-  answered(process: string, sentMs: number, endedMs: number): void;
+  answered(process: string, decidedMs: number, endedMs: number): void;
   /** The oldest version of the object on which what the process sent at this time can rest; undefined: it has not heard of it. */
-  floorOf(process: string, uid: string, sentMs: number): number | undefined;
+  floorOf(process: string, uid: string, decidedMs: number): number | undefined;
 }
 
 interface Heard {
@@ -22,7 +22,7 @@ interface Heard {
   readonly how: "answer" | "list" | "event";
 }
 interface Span {
-  readonly sentMs: number;
+  readonly decidedMs: number;
   readonly endedMs: number;
 }
 interface Mind {
@@ -85,11 +85,11 @@ export function createKnowledge(): Knowledge {
   }
 
   /** When the work began that led to this: calls follow one another without looking at what comes in meanwhile. */
-  function beginOf({ spans }: Mind, sentMs: number): number {
-    let begin = sentMs;
+  function beginOf({ spans }: Mind, decidedMs: number): number {
+    let begin = decidedMs;
     for (let index = spans.length - 1; index >= 0; index--) {
-      const { sentMs: from, endedMs: to } = spans[index] as Span;
-      if (to <= sentMs && to >= begin - thinkingMs) begin = Math.min(begin, from);
+      const { decidedMs: from, endedMs: to } = spans[index] as Span;
+      if (to <= decidedMs && to >= begin - thinkingMs) begin = Math.min(begin, from);
     }
     return begin;
   }
@@ -99,7 +99,7 @@ export function createKnowledge(): Knowledge {
       owners.set(version, { kind, uid });
       kinds.set(uid, kind);
     },
-    answered: (process, sentMs, endedMs) => void mindOf(process).spans.push({ sentMs, endedMs }),
+    answered: (process, decidedMs, endedMs) => void mindOf(process).spans.push({ decidedMs, endedMs }),
     told(process, atMs, text) {
       const mind = mindOf(process);
       const list = text.startsWith('{"kind":"') ? listHead.exec(text)?.[1] : undefined;
@@ -108,14 +108,14 @@ export function createKnowledge(): Knowledge {
       for (let start = 0; start < text.length; start = afterLine(text, start))
         if (!text.startsWith(bookmark, start)) toldOne(mind, atMs, text, start, "event");
     },
-    floorOf(process, uid, sentMs) {
+    floorOf(process, uid, decidedMs) {
       const mind = minds.get(process);
       const heard = mind?.heard.get(uid);
       if (mind === undefined || heard === undefined) return undefined;
-      const newsMs = beginOf(mind, sentMs) - thinkingMs;
+      const newsMs = beginOf(mind, decidedMs) - thinkingMs;
       let floor: number | undefined;
       for (const item of heard) {
-        if (item.atMs > sentMs) continue;
+        if (item.atMs > decidedMs) continue;
         const wasLookedAt = item.how === "answer" || item.atMs <= newsMs;
         floor = wasLookedAt ? floorAfter(floor, item) : floorPerhapsAfter(floor, item);
       }

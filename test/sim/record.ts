@@ -29,8 +29,8 @@ export interface Write {
   readonly key: string;
   /** The request named the version or the incarnation it was decided for. */
   readonly guarded: () => boolean;
-  /** When the request left its sender. */
-  readonly sentMs: number;
+  /** When its sender handed it to the line. It may have left long after: what was heard in between came too late for it. */
+  readonly decidedMs: number;
   /** The version that this write made, also of what it removed. */
   readonly version: number;
   readonly before: KubeObject | undefined;
@@ -42,6 +42,8 @@ export interface CsiSent {
   readonly type: "csi";
   readonly id: number;
   readonly atMs: number;
+  /** As of a write. */
+  readonly decidedMs: number;
   readonly process: string;
   readonly method: "CreateSnapshot" | "DeleteSnapshot" | "ListSnapshots";
   /** The name asked for, or the handle. */

@@ -39,6 +39,29 @@ test("what a call is answered is known to its sender", async () =>
 test("what a call is answered that its sender has given up is known to nobody", async () =>
   assert.deepEqual(await toldBy(1_000), []));
 
+test("what leaves late was decided when it was handed over", async () => {
+  const world = createVirtualWorld(1);
+  const served: (readonly [number, number])[] = [];
+  const incarnation = createIncarnation("snapshot-controller", "snapshot-controller.1", world);
+  const stage = {
+    world,
+    latencyMs: () => 0,
+    strike: () => {
+      incarnation.freeze(2_000);
+      return { boundary: {}, verdict: { effect: true, heldBack: true } };
+    },
+    left: () => undefined,
+    serve: async (_: unknown, __: unknown, decidedMs: number) => {
+      served.push([decidedMs, world.elapsed()]);
+      return { status: 200, headers: {}, body: answer };
+    },
+    knowledge: { told: () => undefined, answered: () => undefined },
+  } as unknown as Stage;
+  void createWire(stage, incarnation, () => undefined)({ method: "PUT", path: "/x", headers: {} });
+  await world.advance(10_000);
+  assert.deepEqual(served, [[0, 2_000]]);
+});
+
 test("what the transport refuses to send is no call", async () => {
   const world = createVirtualWorld(1);
   const stage = { world, strike: () => assert.fail("it was sent") } as unknown as Stage;

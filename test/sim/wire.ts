@@ -19,7 +19,7 @@ export interface Stage {
   left(incarnation: Incarnation, text: string): void;
   crash(incarnation: Incarnation, downMs: number): void;
   /** Tells the server who writes, for as long as the request is in it. */
-  serve(incarnation: Incarnation, request: HttpRequest, sentMs: number): Promise<HttpResponse>;
+  serve(incarnation: Incarnation, request: HttpRequest, decidedMs: number): Promise<HttpResponse>;
   /** The list as it was so many changes ago. */
   olderList(request: HttpRequest, changes: number): Promise<HttpResponse>;
   readonly knowledge: Knowledge;
@@ -38,16 +38,16 @@ export const createWire =
     const place = placeIn(request);
     const kind = kindOf(request, place);
     const text = `${request.method} ${place}`;
+    const { world, knowledge } = stage;
+    const decidedMs = world.elapsed();
     const { verdict } = stage.strike(incarnation, kind, text);
     if (verdict.heldBack === true)
       await leaveLate(stage, incarnation, { text, signal: request.signal, refusal: () => refusal(request) });
-    const { world, knowledge } = stage;
-    const sentMs = world.elapsed();
     /** Nobody is there to take the answer in: its sender has decided anew since. */
     const isGivenUp = (): boolean => request.signal?.aborted === true;
     try {
       const response = await carry(stage, incarnation, verdict, {
-        perform: () => perform(stage, incarnation, { request, kind, sentMs }, verdict),
+        perform: () => perform(stage, incarnation, { request, kind, decidedMs }, verdict),
         answer: responseOf,
       });
       const isTrue = verdict.answer === undefined && !isGivenUp();
@@ -55,7 +55,7 @@ export const createWire =
       return response;
     } finally {
       const waitsS = verdict.answer?.kind === "http" ? (verdict.answer.retryAfterS ?? 0) : 0;
-      if (!isGivenUp()) knowledge.answered(incarnation.name, sentMs, world.elapsed() + 1_000 * waitsS);
+      if (!isGivenUp()) knowledge.answered(incarnation.name, decidedMs, world.elapsed() + 1_000 * waitsS);
     }
   };
 
@@ -151,14 +151,14 @@ const listed =
 async function perform(
   stage: Stage,
   incarnation: Incarnation,
-  { request, kind, sentMs }: { readonly request: HttpRequest; readonly kind: BoundaryKind; readonly sentMs: number },
+  { request, kind, decidedMs }: { readonly request: HttpRequest; readonly kind: BoundaryKind; readonly decidedMs: number },
   { staleBy }: Verdict,
 ): Promise<HttpResponse> {
   if (staleBy !== undefined) return stage.olderList(request, staleBy);
   const { method, path, headers, body } = request;
   // Only a watch is ever closed from here: whatever else is under way at the server comes to its end there.
   const closing = kind === "watch" ? new AbortController() : undefined;
-  const response = await stage.serve(incarnation, { method, path, headers, body, signal: closing?.signal }, sentMs);
+  const response = await stage.serve(incarnation, { method, path, headers, body, signal: closing?.signal }, decidedMs);
   if (!isStream(response.body)) return response;
   const tap = createTap(response.body, {
     world: stage.world,

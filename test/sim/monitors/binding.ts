@@ -108,7 +108,7 @@ const classChoice: Monitor = {
     const isDefault = (item: VolumeSnapshotClass): boolean =>
       item.driver === driver && item.metadata.annotations?.[annotations.defaultClass] === "true";
     const uids = new Set(seen.everyPast("VolumeSnapshotClass").map(({ object }) => object.metadata.uid));
-    const isKnown = (uid: string): boolean => seen.knowledge.floorOf(write.process, uid, write.sentMs) !== undefined;
+    const isKnown = (uid: string): boolean => seen.knowledge.floorOf(write.process, uid, write.decidedMs) !== undefined;
     const isThere = (uid: string): boolean => classesIn(seen).some(({ metadata }) => metadata.uid === uid);
     let couldBeIt = false;
     for (const uid of uids) {

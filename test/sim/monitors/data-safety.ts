@@ -12,7 +12,6 @@ import {
   isMarked,
   isOurs,
   type Monitor,
-  senderOf,
   snapshotIn,
   snapshotsIn,
   uidInName,
@@ -31,7 +30,7 @@ const oneName: Monitor = {
     if (!pasts.some((content) => askedFor(call, content)))
       return `${call.subject} is the name of no snapshot that ever had a content`;
     // A driver may forget the names of what it has handed over: to ask for it again is to risk a second one.
-    const known = contentsKnown(seen, senderOf(call), (content) => askedFor(call, content));
+    const known = contentsKnown(seen, call, (content) => askedFor(call, content));
     return known.length > 0 && known.every(({ status }) => status?.readyToUse === true)
       ? `${call.subject} is asked for again, although its content is ready`
       : undefined;
@@ -67,8 +66,8 @@ function contentsThatCameLate(seen: Seen, uid: string): number {
   );
   const removals = writes.filter(({ after }) => after === undefined);
   return writes.filter(
-    ({ before, atMs, sentMs }) =>
-      before === undefined && removals.some((removal) => removal.atMs <= atMs && removal.atMs > sentMs),
+    ({ before, atMs, decidedMs }) =>
+      before === undefined && removals.some((removal) => removal.atMs <= atMs && removal.atMs > decidedMs),
   ).length;
 }
 
@@ -77,7 +76,7 @@ const intentFirst: Monitor = {
   promise: "the driver is asked to cut only after the intent is stored",
   onCall(call, seen) {
     if (call.method !== "CreateSnapshot") return undefined;
-    const known = contentsKnown(seen, senderOf(call), (item) => askedFor(call, item));
+    const known = contentsKnown(seen, call, (item) => askedFor(call, item));
     const [content] = known;
     if (content === undefined) {
       const past = seen.everyPast("VolumeSnapshotContent").map(({ object }) => object as VolumeSnapshotContent);
@@ -124,7 +123,7 @@ const unknownStays: Monitor = {
 };
 
 const holders = (call: CsiSent, seen: Seen): readonly VolumeSnapshotContent[] =>
-  contentsKnown(seen, senderOf(call), (content) => handleOf(content) === call.subject);
+  contentsKnown(seen, call, (content) => handleOf(content) === call.subject);
 
 const rightToDelete: Monitor = {
   id: "I-4",

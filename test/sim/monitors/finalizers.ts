@@ -114,12 +114,12 @@ function cameAfterTheQuestion(seen: Seen, { metadata }: VolumeSnapshotContent, w
       entry.type === "note" &&
       entry.what === "call" &&
       entry.process === write.process &&
-      entry.atMs <= write.sentMs &&
+      entry.atMs <= write.decidedMs &&
       entry.text.startsWith("GET ") &&
       entry.text.endsWith(`/volumesnapshotcontents/${metadata.name}`),
   );
   const came = seen.entries.findIndex((entry) => entry.type === "write" && entry.after?.metadata.uid === metadata.uid);
-  const isKnown = seen.knowledge.floorOf(write.process, metadata.uid, write.sentMs) !== undefined;
+  const isKnown = seen.knowledge.floorOf(write.process, metadata.uid, write.decidedMs) !== undefined;
   return asked !== -1 && asked < came && !isKnown;
 }
 
@@ -167,6 +167,16 @@ const parting = (seen: Seen, { metadata }: VolumeSnapshot): Write | undefined =>
 const isGivenUp = (content: KubeObject | undefined): boolean =>
   content?.metadata.annotations?.[annotations.beingDeleted] === "yes";
 
+/** Whoever took the content away by force has taken away what a claim could be restored from. */
+const wasForcedAway = (seen: Seen, { metadata }: VolumeSnapshot): boolean =>
+  !contentsIn(seen).some(({ spec }) => spec.volumeSnapshotRef?.uid === metadata.uid) &&
+  seen
+    .everyPast("VolumeSnapshotContent")
+    .some(
+      ({ object }) =>
+        contentIn(object)?.spec.volumeSnapshotRef?.uid === metadata.uid && seen.excused.has(object.metadata.uid),
+    );
+
 const sourceProtection: Monitor = {
   id: "I-18",
   promise: "while a claim is being restored from a ready snapshot, the snapshot stays",
@@ -175,11 +185,11 @@ const sourceProtection: Monitor = {
     const before = snapshotIn(write.before);
     if (before?.status?.readyToUse !== true) return undefined;
     // Of one that came just now nobody knows yet; and once it waited, it waits until it is bound.
-    const { process, sentMs } = parting(seen, before) ?? write;
+    const { process, decidedMs } = parting(seen, before) ?? write;
     const reader = restoringFrom(seen, before).find(
-      ({ metadata }) => seen.knowledge.floorOf(process, metadata.uid, sentMs) !== undefined,
+      ({ metadata }) => seen.knowledge.floorOf(process, metadata.uid, decidedMs) !== undefined,
     );
-    return reader === undefined
+    return reader === undefined || wasForcedAway(seen, before)
       ? undefined
       : `${write.key} went while claim ${reader.metadata.name} is restored from it`;
   },

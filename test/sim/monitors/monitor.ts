@@ -49,17 +49,17 @@ export const has = ({ metadata }: KubeObject, finalizer: string): boolean =>
 /** The uid in the name asked of the driver. */
 export const uidInName = (name: string): string => name.replace(/^snapshot-/, "");
 
-/** Who sent something, and when. */
+/** Who sent something, and when that was decided. */
 export interface Sender {
   readonly process: string;
-  readonly sentMs: number;
+  readonly decidedMs: number;
 }
 
 /** Whether what was sent then can rest on this version: it is not older than what its sender had looked at. */
 const canRestOn =
-  (seen: Seen, { process, sentMs }: Sender) =>
+  (seen: Seen, { process, decidedMs }: Sender) =>
   ({ object, version }: Past): boolean =>
-    version >= (seen.knowledge.floorOf(process, object.metadata.uid, sentMs) ?? 0);
+    version >= (seen.knowledge.floorOf(process, object.metadata.uid, decidedMs) ?? 0);
 
 /** All versions of the contents that are meant, on which what was sent then can rest. */
 export const contentsKnown = (
@@ -79,8 +79,6 @@ export const versionsKnown = <T extends KubeObject>(seen: Seen, uid: string, sen
     .pastOf(uid)
     .filter(canRestOn(seen, sender))
     .map(({ object }) => object as T);
-
-export const senderOf = ({ process, atMs }: CsiSent): Sender => ({ process, sentMs: atMs });
 
 /** Claims that wait for a volume made from this snapshot, and did so before it was deleted. */
 export const restoringFrom = (seen: Seen, { metadata }: VolumeSnapshot): readonly PersistentVolumeClaim[] =>

@@ -98,7 +98,7 @@ function bench(): Bench {
         kind: kind as WatchedKind,
         key,
         guarded: () => guarded,
-        sentMs: atMs,
+        decidedMs: atMs,
         version: ++version,
         before,
         after,
@@ -109,6 +109,7 @@ function bench(): Bench {
         type: "csi",
         id: ++calls,
         atMs: next(),
+        decidedMs: atMs,
         process: "csi-snapshotter.1",
         method,
         subject,
@@ -295,7 +296,7 @@ const changesOfMind: readonly [string, readonly string[], (bench: Bench) => void
   ],
 ];
 const twoIncarnations =
-  (sentMs: number | undefined) =>
+  (decidedMs: number | undefined) =>
   ({ recorder, write, storage }: Bench): void => {
     storage.set(...stored(handle));
     storage.set(...stored("other"));
@@ -305,7 +306,7 @@ const twoIncarnations =
     const after = aContent({ metadata: { uid: "again" }, status: { ...ready, snapshotHandle: "other" } });
     recorder.take({
       ...{ type: "write", actor: "user", process: "user", verb: "POST", kind: "VolumeSnapshotContent", key: "c" },
-      ...{ guarded: () => true, atMs, sentMs: sentMs ?? atMs, version: 99, before: undefined, after },
+      ...{ guarded: () => true, atMs, decidedMs: decidedMs ?? atMs, version: 99, before: undefined, after },
     });
   };
 test("a content made again by a request that outlived the first may be cut again by a driver that forgets", () =>
@@ -337,6 +338,8 @@ const givenUp = ({ write }: Bench): void => {
 };
 const readyGoes = ({ write }: Bench): void =>
   write("snapshot-controller", aSnapshot({ metadata: going, status: { readyToUse: true } }), undefined);
+const isForced = ({ recorder }: Bench): void => void recorder.excused.add(aContent().metadata.uid);
+const isTaken = ({ write }: Bench): void => write("user", aContent(), undefined);
 const readers: typeof lettingsGo = [
   [
     "a claim that was heard of before the content was given up holds",
@@ -347,6 +350,21 @@ const readers: typeof lettingsGo = [
     "a claim that was heard of when the content had been given up cannot hold",
     [],
     [givenUp, readerComes, heard, later, readyGoes],
+  ],
+  [
+    "a claim cannot hold what its user has taken away by force",
+    [],
+    [comes, readerComes, heard, later, isForced, isTaken, readyGoes],
+  ],
+  [
+    "a claim still holds what was forced and is there",
+    ["I-18"],
+    [comes, readerComes, heard, later, isForced, readyGoes],
+  ],
+  [
+    "a claim holds a snapshot whose content went as it should",
+    ["I-18"],
+    [comes, readerComes, heard, later, isTaken, readyGoes],
   ],
 ];
 for (const [claim, ids, steps] of [...lettingsGo, ...readers])
