@@ -151,7 +151,11 @@ const listed =
 async function perform(
   stage: Stage,
   incarnation: Incarnation,
-  { request, kind, decidedMs }: { readonly request: HttpRequest; readonly kind: BoundaryKind; readonly decidedMs: number },
+  {
+    request,
+    kind,
+    decidedMs,
+  }: { readonly request: HttpRequest; readonly kind: BoundaryKind; readonly decidedMs: number },
   { staleBy }: Verdict,
 ): Promise<HttpResponse> {
   if (staleBy !== undefined) return stage.olderList(request, staleBy);

@@ -57,8 +57,7 @@ export function normal(value: JsonValue | undefined, how: How, key = ""): JsonVa
  * and the second may pass on one side before it does on the other.
  */
 const unordered = ["resourceRules", "nonResourceRules", "conditions", "managedFields"];
-const inOrder = (key: string, list: JsonValue[]): JsonValue[] =>
-  unordered.includes(key) ? list.sort(byText) : list;
+const inOrder = (key: string, list: JsonValue[]): JsonValue[] => (unordered.includes(key) ? list.sort(byText) : list);
 
 function normalText(text: string, { accepted }: How, key: string): string {
   if (words[key] !== undefined && text !== "" && text !== "0") return words[key] ?? text;

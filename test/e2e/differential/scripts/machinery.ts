@@ -118,6 +118,12 @@ const bodies: Readonly<Record<string, string>> = {
   "a label that is a number": '{"metadata":{"name":"x","labels":{"a":1}}}',
 };
 
+/** A list of any version comes from a cache, which may be behind: here it has caught up. */
+const cached = get(`${maps}?labelSelector=app&resourceVersion=0`, {
+  unseen: true,
+  until: ({ items }) => Array.isArray(items) && items.length === three.length,
+});
+
 const methods = ["POST", "PUT", "PATCH", "DELETE"] as const;
 
 const deleteOptions: Readonly<Record<string, JsonObject>> = {
@@ -173,7 +179,7 @@ export const machineryScripts: readonly Script[] = [
     script(`fields "${selector}"`, ...three, get(`${maps}?fieldSelector=${asked(selector)}&labelSelector=app`)),
   ),
   ...listOptions.map((options) =>
-    script(`a list with ${options}`, ...three, get(`${maps}?labelSelector=app&${options}`)),
+    script(`a list with ${options}`, ...three, cached, get(`${maps}?labelSelector=app&${options}`)),
   ),
   ...watchOptions.map((options) => script(`a watch with ${options}`, watch(maps, `labelSelector=app&${options}`))),
   ...forms.map((accept) =>
