@@ -29,7 +29,7 @@ export function edit(kind: KindName, object: KubeObject, edits: Edits): readonly
   const wanted = edited(object.metadata, edits);
   const change = difference(editable(object.metadata), editable(wanted));
   const seenSpec = (object as { spec?: JsonObject }).spec ?? {};
-  const spec = difference(seenSpec, { ...seenSpec, ...edits.spec });
+  const spec = edits.spec === undefined ? undefined : difference(seenSpec, { ...seenSpec, ...edits.spec });
   if (change === undefined && spec === undefined) return [];
   const metadata = { resourceVersion: object.metadata.resourceVersion, ...change };
   const body = spec === undefined ? { metadata } : { metadata, spec };

@@ -75,14 +75,19 @@ const ownValue = (object: JsonObject, key: string): JsonValue | undefined =>
 
 /** The smallest JSON merge patch that turns `from` into `to`, or undefined when there is nothing to change. */
 export function difference(from: JsonObject, to: JsonObject): JsonObject | undefined {
-  const patch: JsonObject = {};
-  for (const key of new Set([...Object.keys(from), ...Object.keys(to)])) {
-    const [old, wanted] = [ownValue(from, key), ownValue(to, key)];
+  let patch: JsonObject | undefined;
+  const note = (key: string, old: JsonValue | undefined, wanted: JsonValue | undefined): void => {
+    // Most parts of most objects are the very same ones.
+    if (old === wanted) return;
     const change =
       isObject(old) && isObject(wanted) ? difference(old, wanted) : equal(old, wanted) ? undefined : (wanted ?? null);
-    if (change !== undefined) define(patch, key, change);
-  }
-  return Object.keys(patch).length === 0 ? undefined : patch;
+    if (change === undefined) return;
+    patch ??= {};
+    define(patch, key, change);
+  };
+  for (const key of Object.keys(from)) note(key, from[key], ownValue(to, key));
+  for (const key of Object.keys(to)) if (!Object.hasOwn(from, key)) note(key, undefined, to[key]);
+  return patch;
 }
 
 /** RFC 7386. Returns a new value; neither argument is changed. */

@@ -59,16 +59,12 @@ export function controllerUnder(parent: AbortSignal | undefined): { own: AbortCo
   return { own, release: () => parent.removeEventListener("abort", follow) };
 }
 
-const digits = "0123456789abcdef";
-
 /** A random version 4 UUID drawn from the world, so that a seed fixes every uid. */
 export function uuid(world: Pick<World, "random">): string {
-  let text = "";
-  for (let place = 0; place < 32; place++) {
-    const drawn = Math.floor(world.random() * 16);
-    text += digits[place === 12 ? 4 : place === 16 ? (drawn & 3) | 8 : drawn];
-  }
-  return `${text.slice(0, 8)}-${text.slice(8, 12)}-${text.slice(12, 16)}-${text.slice(16, 20)}-${text.slice(20)}`;
+  const drawn = (): number => Math.floor(world.random() * 0x1_0000);
+  const four = (value = drawn()): string => value.toString(16).padStart(4, "0");
+  const [version, variant] = [(drawn() & 0x0fff) | 0x4000, (drawn() & 0x3fff) | 0x8000];
+  return `${four()}${four()}-${four()}-${four(version)}-${four(variant)}-${four()}${four()}${four()}`;
 }
 
 /** Without a reason of ours, every abort would make an exception with a stack. */

@@ -23,7 +23,7 @@ export function referenceOf(scenario: Scenario): Promise<Reference> {
   if (known !== undefined) return known;
   const made = runOne({ scenario, seed: 1, faults: [] }).then(({ boundaries, endState }) => ({
     calls: boundaries.length,
-    endState,
+    endState: endState(),
   }));
   references.set(scenario.name, made);
   return made;
@@ -56,9 +56,9 @@ function drawScenario(lot: number): Scenario {
 export async function judged(schedule: Schedule): Promise<Outcome> {
   const outcome = await runOne(schedule);
   if (outcome.violations.length > 0 || outcome.userFaults || !schedule.scenario.repeatable(outcome)) return outcome;
-  const { endState } = await referenceOf(schedule.scenario);
-  if (outcome.endState === endState) return outcome;
-  const text = `the end differs from that without faults:\n${outcome.endState}\ninstead of\n${endState}`;
+  const [end, { endState }] = [outcome.endState(), await referenceOf(schedule.scenario)];
+  if (end === endState) return outcome;
+  const text = `the end differs from that without faults:\n${end}\ninstead of\n${endState}`;
   const violation: Violation = { id: "O-2", text, counter: undefined };
   return { ...outcome, violations: [violation] };
 }

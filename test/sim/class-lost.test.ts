@@ -35,8 +35,8 @@ const afterwards = (sabotage: Sabotage = {}): Promise<Outcome> => runOne({ scena
 test("what came of the cut is learnt without the class, for nobody is left who would bring that back", async () => {
   const { violations, endState } = await afterwards();
   assert.deepEqual(violations, []);
-  assert.doesNotMatch(endState, /being-created/);
-  assert.match(endState, /"ready":true.*^stored handle-/ms);
+  assert.doesNotMatch(endState(), /being-created/);
+  assert.match(endState(), /"ready":true.*^stored handle-/ms);
 });
 
 test("the mark would stay for ever where nobody looks after contents without a snapshot", async () => {

@@ -11,7 +11,7 @@ import { rfc3339 } from "../../src/base/time.ts";
 import { uuid } from "../../src/base/world.ts";
 import { createClient } from "../../src/kube/client.ts";
 import type { ReadText } from "../../src/kube/objects.ts";
-import type { VirtualWorld } from "../virtual-world.ts";
+import { diceFrom, type VirtualWorld } from "../virtual-world.ts";
 import { type Backend, createBackend } from "./backend.ts";
 import { createSharedReader } from "./reading.ts";
 import { type Actor, createRecorder, type Recorder, type WatchedKind, type Write, watchedKinds } from "./record.ts";
@@ -56,15 +56,18 @@ const namespaces = standard.bootstrap().filter(({ kind }) => kind === "Namespace
 /** Only the namespaces of the usual furniture: roles are for requests that come from strangers. */
 const parts: Parts = { ...standard, bootstrap: () => namespaces };
 
-/** Straight into the store: nobody is there yet who could object. */
+/** Straight into the store: nobody is there yet who could object. The same for every seed, so that it is read once for all. */
 function furnish(store: Store, world: VirtualWorld, objects: readonly ApiObject[]): void {
   const creationTimestamp = rfc3339(world.now());
   store.commit(
-    objects.map((object) => ({
+    objects.map((object, index) => ({
       kind: "put",
       collection: collectionOf(object.kind as KindName),
       key: keyIn(object.metadata.namespace, object.metadata.name ?? ""),
-      object: { ...object, metadata: { ...object.metadata, uid: uuid(world), creationTimestamp } },
+      object: {
+        ...object,
+        metadata: { ...object.metadata, uid: uuid({ random: diceFrom(index) }), creationTimestamp },
+      },
       expect: "absent",
     })),
   );

@@ -31,13 +31,15 @@ const jobsInBatch = 20;
 /**
  * Nothing of a schedule outlives it: the later it is collected, the less of it is copied. The engine must not take the long-lived
  * parts of a schedule for immortal: what it puts among the old ones keeps the rest of a finished schedule alive. One thread, as
- * each has a core.
+ * each has a core. Code for one engine less is made, and the caches hold more of what is left.
  */
 const forShortLives = [
   "--min-semi-space-size=32",
   "--max-semi-space-size=32",
   "--no-allocation-site-pretenuring",
   "--single-threaded-gc",
+  "--no-maglev",
+  "--always-sparkplug",
 ];
 
 /** In this process. */

@@ -36,6 +36,23 @@ test("what the server has stored is not read at all, neither as an answer nor in
   );
 });
 
+test("a list of what stood there from the start is read once for all worlds, whatever its version", () => {
+  const list = (version: string, ...items: JsonObject[]): JsonObject => ({
+    kind: "PersistentVolumeList",
+    apiVersion: "v1",
+    metadata: { resourceVersion: version },
+    items,
+  });
+  const item = { metadata: { name: "pv", resourceVersion: "3" } };
+  const [one, other] = ["4", "5"].map((version) =>
+    createSharedReader().read(print(list(version, item))),
+  ) as JsonObject[];
+  assert.deepEqual([one, other], [list("4", item), list("5", item)]);
+  assert.equal(one?.items, other?.items);
+  assert.deepEqual(createSharedReader().read(print(list("4"))), list("4"));
+  assert.throws(() => createSharedReader().read(print(list("4", item)).slice(0, -9)), SyntaxError);
+});
+
 test("what the server has stored is what its words say", async () => {
   for (let seed = 1; seed <= seeds; seed++) {
     const { entries } = await judged(await scheduleOf(seed));

@@ -26,7 +26,7 @@ export interface Outcome {
   /** Faults that struck, by name. */
   readonly struck: readonly string[];
   readonly entries: readonly Entry[];
-  readonly endState: string;
+  readonly endState: () => string;
   readonly userFaults: boolean;
   /** From the last fault, restart or act of the user until the components had nothing left to do. */
   readonly recoveryMs: number;
@@ -194,7 +194,7 @@ export async function runOne({ scenario, seed, faults, sabotage = {} }: Schedule
     boundaries,
     struck,
     entries: recorder.entries,
-    endState: endStateOf(recorder),
+    endState: () => endStateOf(recorder),
     userFaults,
     recoveryMs: Math.max(0, lastActMs - lastFaultMs),
     trace,
