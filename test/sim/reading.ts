@@ -32,7 +32,8 @@ export function createSharedReader(): SharedReader {
     const kept = at === -1 ? undefined : stored.get(numberAt(text, at));
     if (kept === undefined) return undefined;
     const words = kept.text();
-    if (text.startsWith(words) && text.trimEnd().length === words.length) return { ...kept.object };
+    const isWhole = text.length === words.length || (text.length === words.length + 1 && text.endsWith("\n"));
+    if (isWhole && text.startsWith(words)) return { ...kept.object };
     const head = text.startsWith(eventHead) ? text.indexOf(objectMember) : -1;
     const isEvent =
       head !== -1 &&
