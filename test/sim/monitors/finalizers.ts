@@ -99,16 +99,22 @@ function snapshotLetGo(write: Write, seen: Seen): string | undefined {
   if (before === undefined || !removed(write).includes(finalizers.snapshotAsSource)) return undefined;
   const content = contentsIn(seen).find(({ spec }) => spec.volumeSnapshotRef?.uid === before.metadata.uid);
   if (content === undefined || seen.excused.has(content.metadata.uid)) return undefined;
-  if (cameAfterTheQuestion(seen, content, write)) return undefined;
+  if (cameAfterTheQuestion(seen, before, content, write)) return undefined;
   const mayBeRetained = versionsKnown<VolumeSnapshotContent>(seen, content.metadata.uid, write).some(isRetained);
   return mayBeRetained ? undefined : `${write.key} was let go before its content ${content.metadata.name}`;
 }
 
 /**
- * No write covers two objects, so a late request can always make a content between the answer that there is none and the write that
- * lets its snapshot go. That much nobody can know; who did not ask, or asked when it was there, or has heard of it since, could.
+ * No write covers two objects, so a late request can always make a content, or bind one, between the answer that the snapshot has
+ * none and the write that lets it go. That much nobody can know; who did not ask, or asked when it was there, or has heard of it
+ * since, could.
  */
-function cameAfterTheQuestion(seen: Seen, { metadata }: VolumeSnapshotContent, write: Write): boolean {
+function cameAfterTheQuestion(
+  seen: Seen,
+  snapshot: VolumeSnapshot,
+  { metadata }: VolumeSnapshotContent,
+  write: Write,
+): boolean {
   const asked = seen.entries.findLastIndex(
     (entry) =>
       entry.type === "note" &&
@@ -118,9 +124,14 @@ function cameAfterTheQuestion(seen: Seen, { metadata }: VolumeSnapshotContent, w
       entry.text.startsWith("GET ") &&
       entry.text.endsWith(`/volumesnapshotcontents/${metadata.name}`),
   );
-  const came = seen.entries.findIndex((entry) => entry.type === "write" && entry.after?.metadata.uid === metadata.uid);
-  const isKnown = seen.knowledge.floorOf(write.process, metadata.uid, write.decidedMs) !== undefined;
-  return asked !== -1 && asked < came && !isKnown;
+  const came = seen.entries.findIndex(
+    (entry) =>
+      entry.type === "write" &&
+      entry.after?.metadata.uid === metadata.uid &&
+      contentIn(entry.after)?.spec.volumeSnapshotRef?.uid === snapshot.metadata.uid,
+  );
+  const known = seen.knowledge.floorOf(write.process, metadata.uid, write.decidedMs) ?? 0;
+  return asked !== -1 && asked < came && known < (seen.entries[came] as Write).version;
 }
 
 const volumeOf = (seen: Seen, { spec }: PersistentVolumeClaim): string | undefined =>

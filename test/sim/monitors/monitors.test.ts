@@ -320,11 +320,30 @@ const asks = ({ note }: Bench): void => note("call", "GET /apis/snapshot.storage
 const comes = ({ write }: Bench): void => write("user", undefined, aContent());
 const heard = ({ show }: Bench): void => show("snapshot-controller");
 const later = ({ note }: Bench): void => note("call", "GET /api/v1/persistentvolumes");
+/** One that a user has made for the snapshot of this name, whichever that will be. */
+const unbound = aContent({ spec: { volumeSnapshotRef: { namespace: "default", name: "monday" } } });
+const comesUnbound = ({ write }: Bench): void => write("user", undefined, unbound);
+const isBound = ({ write }: Bench): void => write("user", unbound, aContent());
 const lettingsGo: readonly [string, readonly string[], readonly ((bench: Bench) => void)[]][] = [
   ["a content that comes when the server has been asked for it cannot be known", [], [asks, comes, letGo]],
   ["a content that nobody has asked for is no excuse", ["I-16"], [comes, letGo]],
   ["a content that was there when the server was asked is no excuse", ["I-16"], [comes, asks, letGo]],
   ["a content that its controller has heard of is no excuse", ["I-16"], [asks, comes, heard, later, letGo]],
+  [
+    "that a known content is bound when the server has been asked for it cannot be known",
+    [],
+    [comesUnbound, heard, later, asks, isBound, letGo],
+  ],
+  [
+    "a content that was bound when the server was asked is no excuse",
+    ["I-16"],
+    [comesUnbound, heard, later, isBound, asks, letGo],
+  ],
+  [
+    "a content whose binding its controller has heard of is no excuse",
+    ["I-16"],
+    [comesUnbound, heard, later, asks, isBound, heard, later, letGo],
+  ],
 ];
 /** A ready snapshot with a reader is let go, after its content was given up. */
 const readerComes = ({ write }: Bench): void => write("user", undefined, aReader);
