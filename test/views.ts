@@ -30,6 +30,7 @@ export const aContentView = (change: Partial<ContentView> = {}): ContentView => 
   snapshotClass: aClass(),
   reply: { kind: "none" },
   asked: "here",
+  unmarking: false,
   term: "our-term",
   replyLeftMs: change.reply === undefined ? 0 : 1_000,
   sinceReplyMs: 0,

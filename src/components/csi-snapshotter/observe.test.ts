@@ -23,7 +23,7 @@ const observed = (
     {
       stores: { VolumeSnapshotContent: { get: () => content }, VolumeSnapshotClass: { get: () => undefined } },
       slots: new Map(slot === undefined ? [] : [[content.metadata.uid, slot]]),
-      term: { name: "our-term", asked: () => "perhaps" },
+      term: { name: "our-term", asked: () => "perhaps", unmarking: () => true },
       facts: { driver, canListSnapshots: true },
       options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
     },
@@ -74,8 +74,8 @@ for (const [given, metadata, wanted, reply, counts] of wishes)
   });
 
 test("the view says what the term knows", () => {
-  const { term, asked } = observed(aContent(), undefined, 0) ?? {};
-  assert.deepEqual({ term, asked }, { term: "our-term", asked: "perhaps" });
+  const { term, asked, unmarking } = observed(aContent(), undefined, 0) ?? {};
+  assert.deepEqual({ term, asked, unmarking }, { term: "our-term", asked: "perhaps", unmarking: true });
 });
 
 test("the age of the own reply and the time since anybody's are two things", () => {

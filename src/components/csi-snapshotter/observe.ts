@@ -67,6 +67,8 @@ export interface ContentView {
   readonly reply: Reply;
   /** Whether the driver has been asked to cut it before. */
   readonly asked: Asked;
+  /** Whether a request of ours to take the mark off this version may still arrive. */
+  readonly unmarking: boolean;
   /** The name of our term. */
   readonly term: string;
   /** Until when the reply holds; the content is looked at again then. */
@@ -93,7 +95,11 @@ interface Caches {
 export interface Surroundings {
   readonly stores: Caches;
   readonly slots: ReadonlyMap<string, Slot>;
-  readonly term: { readonly name: string; asked(content: VolumeSnapshotContent): Asked };
+  readonly term: {
+    readonly name: string;
+    asked(content: VolumeSnapshotContent): Asked;
+    unmarking(content: VolumeSnapshotContent): boolean;
+  };
   readonly facts: DriverFacts;
   readonly options: SidecarOptions;
 }
@@ -113,6 +119,7 @@ export function observe(
     snapshotClass: className ? stores.VolumeSnapshotClass.get(keyIn(undefined, className)) : undefined,
     reply: slot !== undefined && counts(slot, content, replyLeftMs) ? slot.reply : { kind: "none" },
     asked: term.asked(content),
+    unmarking: term.unmarking(content),
     term: term.name,
     replyLeftMs: Math.max(replyLeftMs, 0),
     sinceReplyMs: elapsedMs - (slot?.cameAtMs ?? elapsedMs),

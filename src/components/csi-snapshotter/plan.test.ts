@@ -45,6 +45,27 @@ testPlans([
     expect: ["confirm, create"],
   },
   {
+    given: "a content with our mark, which a request of ours may yet take off",
+    view: aView({ content: aContent({ metadata: marked }), unmarking: true }),
+    phase: "uncut",
+    expect: ["patch mark"],
+  },
+  {
+    given: "a content without a mark, from which a request of ours may yet take one off",
+    view: aView({ unmarking: true }),
+    phase: "uncut",
+    expect: ["mark, create"],
+  },
+  {
+    given: "a content with a handle and our mark, which a request of ours may yet take off",
+    view: aView({
+      content: aContent({ metadata: marked, status: { snapshotHandle: "s-1", readyToUse: false } }),
+      unmarking: true,
+    }),
+    phase: "pending",
+    expect: ["confirm, create"],
+  },
+  {
     given: "a content born with our mark whose class is gone",
     view: aView({ content: aContent({ metadata: marked }), asked: "never", snapshotClass: undefined }),
     phase: "uncut",

@@ -97,10 +97,20 @@ function planCut(view: ContentView): SidecarPlan {
 /** Only the next question needs the class: what has been answered counts, whatever has become of it meanwhile. */
 function planQuestion(view: ContentView): SidecarPlan {
   const prepared = createCall(view);
-  return prepared.kind === "wrong"
-    ? planHindrance(view, prepared.message)
-    : doing(settled, ask(view.content, prepared, intent(view)));
+  if (prepared.kind === "wrong") return planHindrance(view, prepared.message);
+  const first = intent(view);
+  return isUnfenced(view, first)
+    ? doing(settled, unmark(view.content))
+    : doing(settled, ask(view.content, prepared, first));
 }
+
+/**
+ * We have taken the mark off this very version, or wanted to: the answer did not come, and what the driver had said is forgotten
+ * with a content that a list from the past left out. That request would take the mark off what is asked for next, unnoticed. So it
+ * is made once more: whatever comes of it, the first one fails from then on.
+ */
+const isUnfenced = ({ content, unmarking }: ContentView, first: readonly ClusterAction[]): boolean =>
+  unmarking && !content.status?.snapshotHandle && first.every(({ kind }) => kind === "confirm");
 
 /** The driver cannot be asked. A content that was born with the mark does not keep it: nothing is being cut. */
 const planHindrance = (view: ContentView, message: string): SidecarPlan =>

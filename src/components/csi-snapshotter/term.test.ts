@@ -44,6 +44,19 @@ test("what was let go unasked is remembered as such, and what was asked stays as
   assert.equal(asked(one), "here");
 });
 
+test("a request to take the mark off may arrive as long as nobody has written after the version that it names", () => {
+  const { asks, letsGo, unmarking } = createTerm("third");
+  const at = (version: number) => unmarking(namedAt(version, "third"));
+  asks(namedAt(7, "third"));
+  assert.deepEqual([at(7), at(8)], [false, false]);
+  letsGo(namedAt(8, "third"));
+  asks(namedAt(8, "third"));
+  assert.deepEqual([at(7), at(8), at(9)], [true, true, false]);
+  letsGo(namedAt(12, "third"));
+  letsGo(namedAt(10, "third"));
+  assert.deepEqual([at(12), at(13)], [true, false]);
+});
+
 test("when the memory is full, only what is newer than all that was asked before is believed to be new", () => {
   const { asks, asked } = createTerm("third", 2);
   for (const version of [1, 3, 5, 7]) asks(namedAt(version, "third", `uid-${version}`));

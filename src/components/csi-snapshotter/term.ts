@@ -20,27 +20,48 @@ export interface Term {
   /** To be told before a mark is taken off, or a content let go: what the cache shows of it from then on may be the past. */
   letsGo(content: VolumeSnapshotContent): void;
   asked(content: VolumeSnapshotContent): Asked;
+  /** Whether a request of ours to take the mark off may still arrive: it names this version, or a later one. */
+  unmarking(content: VolumeSnapshotContent): boolean;
+}
+
+interface Memory {
+  readonly asked: "here" | "let go";
+  /** The version that the last request to take the mark off names; "": there was none. */
+  readonly unmarkedFrom: string;
 }
 
 export function createTerm(name: string, sizeMax: number = limits.askedContentsMax): Term {
-  const uids = createRecent<"here" | "let go">(sizeMax);
+  const uids = createRecent<Memory>(sizeMax);
   let newest = "";
   /** Of what is not newer than this, some may have been forgotten. */
   let floor = "";
-  const remember = ({ metadata: { uid, resourceVersion } }: VolumeSnapshotContent, what: "here" | "let go"): void => {
+  const remember = ({ metadata: { uid, resourceVersion } }: VolumeSnapshotContent, memory: Memory): void => {
     if (uids.size() >= sizeMax && uids.get(uid) === undefined) floor = newest;
-    if (newest === "" || isNewer(resourceVersion, newest)) newest = resourceVersion;
-    uids.set(uid, what);
+    newest = laterOf(newest, resourceVersion);
+    uids.set(uid, memory);
   };
   return {
     name,
-    asks: (content) => remember(content, "here"),
-    letsGo: (content) => remember(content, uids.get(content.metadata.uid) ?? "let go"),
+    asks: (content) => {
+      const { unmarkedFrom = "" } = uids.get(content.metadata.uid) ?? {};
+      remember(content, { asked: "here", unmarkedFrom });
+    },
+    letsGo: (content) => {
+      const { uid, resourceVersion } = content.metadata;
+      const { asked = "let go", unmarkedFrom = "" } = uids.get(uid) ?? {};
+      remember(content, { asked, unmarkedFrom: laterOf(unmarkedFrom, resourceVersion) });
+    },
+    unmarking: ({ metadata }) => {
+      const { unmarkedFrom = "" } = uids.get(metadata.uid) ?? {};
+      return unmarkedFrom !== "" && !isNewer(metadata.resourceVersion, unmarkedFrom);
+    },
     asked: ({ metadata }) => {
       const known = uids.get(metadata.uid);
-      if (known !== undefined) return known;
+      if (known !== undefined) return known.asked;
       const isRemembered = floor === "" || isNewer(metadata.resourceVersion, floor);
       return isRemembered && metadata.annotations?.[annotations.cutBy] === name ? "never" : "perhaps";
     },
   };
 }
+
+const laterOf = (one: string, other: string): string => (one === "" || isNewer(other, one) ? other : one);
