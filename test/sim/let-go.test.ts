@@ -2,25 +2,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { planContent } from "../../src/components/csi-snapshotter/plan.ts";
-import { judged } from "./campaign.ts";
-import type { Sabotage } from "./components.ts";
-import { parseFaults } from "./faults/index.ts";
-import { scenarioNamed } from "./scenarios.ts";
+import { brokenIn } from "./once-found.ts";
 
 /** Nobody is there to cut until the snapshot is deleted; when its content has been let go, it comes back as it was born. */
-const faults = parseFaults(
-  "13:list-from-the-past:328532330,8:list-from-the-past:2125546552,6:never-answered:862284857,20:relist-everything:1405621060",
-);
-const scenario = scenarioNamed("restore-of-unready");
-
-const brokenPromises = async (sabotage: Sabotage): Promise<readonly string[]> =>
-  (await judged({ scenario, seed: 20281144, faults, sabotage })).violations.map(({ id }) => id);
+const found = {
+  scenario: "restore-of-unready",
+  seed: 20281144,
+  plan: "13:list-from-the-past:328532330,8:list-from-the-past:2125546552,6:never-answered:862284857,20:relist-everything:1405621060",
+};
 
 test("what was let go unasked is not cut when a list from the past brings it back", async () =>
-  assert.deepEqual(await brokenPromises({}), []));
+  assert.deepEqual(await brokenIn(found), []));
 
 test("it would be by a sidecar that remembered only what it had asked", async () => {
   const planSidecar = (view: Parameters<typeof planContent>[0]) =>
     planContent(view.asked === "let go" ? { ...view, asked: "never", unmarking: false } : view);
-  assert.deepEqual(await brokenPromises({ planSidecar: planSidecar as never }), ["I-6"]);
+  assert.deepEqual(await brokenIn(found, { planSidecar: planSidecar as never }), ["I-6"]);
 });

@@ -3,23 +3,19 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { annotations } from "../../src/api/names.ts";
 import { planContent } from "../../src/components/csi-snapshotter/plan.ts";
-import { judged } from "./campaign.ts";
 import type { Sabotage } from "./components.ts";
-import { parseFaults } from "./faults/index.ts";
-import { scenarioNamed } from "./scenarios.ts";
+import { brokenIn } from "./once-found.ts";
 
 /** Refused for good; then the unmarking under way while its sender dies; then a cut whose outcome stays open. */
 const planAt = (at: number, pick: number): string =>
   `15:csi-FailedPrecondition:1,${at}:crash-request-arrives-late:${pick},${at + 5}:effect-after-the-deadline:1`;
-const scenario = scenarioNamed("dynamic-create");
 
 async function brokenPromises(sabotage: Sabotage): Promise<ReadonlySet<string>> {
   const ids = new Set<string>();
   for (const at of [20, 21, 22])
-    for (let pick = 1; pick <= 6; pick++) {
-      const { violations } = await judged({ scenario, seed: 1, faults: parseFaults(planAt(at, pick)), sabotage });
-      for (const { id } of violations) ids.add(id);
-    }
+    for (let pick = 1; pick <= 6; pick++)
+      for (const id of await brokenIn({ scenario: "dynamic-create", seed: 1, plan: planAt(at, pick) }, sabotage))
+        ids.add(id);
   return ids;
 }
 
