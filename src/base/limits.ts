@@ -55,7 +55,7 @@ export const limits = {
   /** How long the driver must not have answered before the marks of what it has cut are taken off, and how long that may take. */
   markLullMs: 3_000,
   markLingerMsMax: 60_000,
-  /** Contents of which a sidecar remembers that it has asked the driver to cut them, or has let them go unasked. */
+  /** Contents of which a sidecar remembers whether it has asked the driver to cut them, and from which version it last wanted the mark off. */
   askedContentsMax: 20_000,
   /** How long after its last sign a sidecar is still taken to be at work. */
   cutterSeenMsMax: 60_000,

@@ -63,8 +63,8 @@ const itemsKnown = new Map<string, JsonValue>();
 const itemsKnownMax = 5_000;
 
 function readList(text: string): JsonValue | undefined {
-  const kind = furnitureLists.find((name) => text.startsWith(`{"kind":"${name}"`));
-  const at = kind === undefined ? -1 : text.indexOf(itemsMember);
+  const isOne = furnitureLists.some((name) => text.startsWith(`{"kind":"${name}"`));
+  const at = isOne ? text.indexOf(itemsMember) : -1;
   if (at === -1) return undefined;
   const head = parse(`${text.slice(0, at)}}`) as JsonObject;
   const words = text.slice(at);

@@ -36,14 +36,16 @@ const isOutOfHand = (seen: Seen, content: VolumeSnapshotContent): boolean =>
 /** One whose snapshot stays, stays. */
 function isBlockedContent(seen: Seen, content: VolumeSnapshotContent): boolean {
   if (isOutOfHand(seen, content)) return true;
-  const snapshot = snapshotsIn(seen).find(({ metadata }) => metadata.uid === content.spec.volumeSnapshotRef?.uid);
+  const snapshot = snapshotsIn(seen).find((item) => isOf(content, item));
   return snapshot !== undefined && (!isGoing(snapshot) || isBlockedSnapshot(seen, snapshot));
 }
 
+/** Whether it is a content that names this very snapshot. */
+const isOf = (content: KubeObject | undefined, { metadata }: VolumeSnapshot): boolean =>
+  contentIn(content)?.spec.volumeSnapshotRef?.uid === metadata.uid;
+
 const waitsForStranger = (seen: Seen, snapshot: VolumeSnapshot): boolean =>
-  contentsIn(seen).some(
-    (content) => content.spec.volumeSnapshotRef?.uid === snapshot.metadata.uid && isOutOfHand(seen, content),
-  );
+  contentsIn(seen).some((content) => isOf(content, snapshot) && isOutOfHand(seen, content));
 
 const nothingStuck: Monitor = {
   id: "I-15",
@@ -97,7 +99,7 @@ function contentLetGo(write: Write, seen: Seen): string | undefined {
 function snapshotLetGo(write: Write, seen: Seen): string | undefined {
   const before = snapshotIn(write.before);
   if (before === undefined || !removed(write).includes(finalizers.snapshotAsSource)) return undefined;
-  const content = contentsIn(seen).find(({ spec }) => spec.volumeSnapshotRef?.uid === before.metadata.uid);
+  const content = contentsIn(seen).find((item) => isOf(item, before));
   if (content === undefined || seen.excused.has(content.metadata.uid)) return undefined;
   if (cameAfterTheQuestion(seen, before, content, write)) return undefined;
   const mayBeRetained = versionsKnown<VolumeSnapshotContent>(seen, content.metadata.uid, write).some(isRetained);
@@ -125,10 +127,7 @@ function cameAfterTheQuestion(
       entry.text.endsWith(`/volumesnapshotcontents/${metadata.name}`),
   );
   const came = seen.entries.findIndex(
-    (entry) =>
-      entry.type === "write" &&
-      entry.after?.metadata.uid === metadata.uid &&
-      contentIn(entry.after)?.spec.volumeSnapshotRef?.uid === snapshot.metadata.uid,
+    (entry) => entry.type === "write" && entry.after?.metadata.uid === metadata.uid && isOf(entry.after, snapshot),
   );
   const known = seen.knowledge.floorOf(write.process, metadata.uid, write.decidedMs) ?? 0;
   return asked !== -1 && asked < came && known < (seen.entries[came] as Write).version;
@@ -165,13 +164,13 @@ const claimProtection: Monitor = {
 };
 
 /** The write that gave the snapshot's content up to deletion: it cannot be taken back, whatever is heard of after it. */
-const parting = (seen: Seen, { metadata }: VolumeSnapshot): Write | undefined =>
+const parting = (seen: Seen, snapshot: VolumeSnapshot): Write | undefined =>
   seen.entries.find(
     (entry): entry is Write =>
       entry.type === "write" &&
       entry.actor === "snapshot-controller" &&
       entry.kind === "VolumeSnapshotContent" &&
-      contentIn(entry.after)?.spec.volumeSnapshotRef?.uid === metadata.uid &&
+      isOf(entry.after, snapshot) &&
       !isGivenUp(entry.before) &&
       isGivenUp(entry.after),
   );
@@ -179,14 +178,11 @@ const isGivenUp = (content: KubeObject | undefined): boolean =>
   content?.metadata.annotations?.[annotations.beingDeleted] === "yes";
 
 /** Whoever took the content away by force has taken away what a claim could be restored from. */
-const wasForcedAway = (seen: Seen, { metadata }: VolumeSnapshot): boolean =>
-  !contentsIn(seen).some(({ spec }) => spec.volumeSnapshotRef?.uid === metadata.uid) &&
+const wasForcedAway = (seen: Seen, snapshot: VolumeSnapshot): boolean =>
+  !contentsIn(seen).some((content) => isOf(content, snapshot)) &&
   seen
     .everyPast("VolumeSnapshotContent")
-    .some(
-      ({ object }) =>
-        contentIn(object)?.spec.volumeSnapshotRef?.uid === metadata.uid && seen.excused.has(object.metadata.uid),
-    );
+    .some(({ object }) => isOf(object, snapshot) && seen.excused.has(object.metadata.uid));
 
 const sourceProtection: Monitor = {
   id: "I-18",
@@ -212,7 +208,7 @@ const noCircle: Monitor = {
   counter: "stuck finalizers",
   atRest(seen) {
     const circle = snapshotsIn(seen).find((snapshot) => {
-      const content = contentsIn(seen).find(({ spec }) => spec.volumeSnapshotRef?.uid === snapshot.metadata.uid);
+      const content = contentsIn(seen).find((item) => isOf(item, snapshot));
       const isUnready =
         content !== undefined && content.status?.readyToUse !== true && !waitsForStranger(seen, snapshot);
       return isGoing(snapshot) && holdsSnapshot(snapshot) && isUnready && restoringFrom(seen, snapshot).length > 0;
