@@ -57,6 +57,13 @@ test("a request to take the mark off may arrive as long as nobody has written af
   assert.deepEqual([at(12), at(13)], [true, false]);
 });
 
+test("of a version that cannot be compared, only the very one that the request names can be unmarked by it", () => {
+  const { letsGo, unmarking } = createTerm("third");
+  const opaque = (resourceVersion: string) => aContent({ metadata: { uid: "uid-content", resourceVersion } });
+  letsGo(opaque("a7"));
+  assert.deepEqual([unmarking(opaque("a7")), unmarking(opaque("a8"))], [true, false]);
+});
+
 test("when the memory is full, only what is newer than all that was asked before is believed to be new", () => {
   const { asks, asked } = createTerm("third", 2);
   for (const version of [1, 3, 5, 7]) asks(namedAt(version, "third", `uid-${version}`));

@@ -10,7 +10,7 @@ import { annotations } from "../../api/names.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
 import { limits } from "../../base/limits.ts";
 import { createRecent } from "../../kube/recent.ts";
-import { isNewer } from "../../kube/version.ts";
+import { isNewer, isOldNews } from "../../kube/version.ts";
 import type { Asked } from "./observe.ts";
 
 export interface Term {
@@ -53,7 +53,7 @@ export function createTerm(name: string, sizeMax: number = limits.askedContentsM
     },
     unmarking: ({ metadata }) => {
       const { unmarkedFrom = "" } = uids.get(metadata.uid) ?? {};
-      return unmarkedFrom !== "" && !isNewer(metadata.resourceVersion, unmarkedFrom);
+      return unmarkedFrom !== "" && isOldNews(metadata.resourceVersion, unmarkedFrom);
     },
     asked: ({ metadata }) => {
       const known = uids.get(metadata.uid);
