@@ -4,6 +4,7 @@ import { drawFaults, type FaultRow, type PlannedFault } from "./faults/index.ts"
 import type { Violation } from "./monitors/index.ts";
 import { type Outcome, runOne, type Schedule } from "./run-one.ts";
 import { type Scenario, scenarios } from "./scenarios.ts";
+import type { BoundaryKind } from "./verdict.ts";
 
 export interface SeedOptions {
   readonly scenario?: Scenario | undefined;
@@ -12,17 +13,17 @@ export interface SeedOptions {
 }
 
 interface Reference {
-  readonly calls: number;
+  readonly calls: readonly BoundaryKind[];
   readonly endState: string;
 }
 const references = new Map<string, Promise<Reference>>();
 
-/** The same script without faults: how many calls it makes, and how it ends. */
+/** The same script without faults: which calls it makes, and how it ends. */
 export function referenceOf(scenario: Scenario): Promise<Reference> {
   const known = references.get(scenario.name);
   if (known !== undefined) return known;
   const made = runOne({ scenario, seed: 1, faults: [] }).then(({ boundaries, endState }) => ({
-    calls: boundaries.length,
+    calls: boundaries.map(({ kind }) => kind),
     endState: endState(),
   }));
   references.set(scenario.name, made);
@@ -55,7 +56,7 @@ function drawScenario(lot: number): Scenario {
 /** Runs it, and compares its end with that of the same script without faults; users' own changes make another script. */
 export async function judged(schedule: Schedule): Promise<Outcome> {
   const outcome = await runOne(schedule);
-  if (outcome.violations.length > 0 || outcome.userFaults || !schedule.scenario.repeatable(outcome)) return outcome;
+  if (outcome.violations.length > 0 || outcome.endsOtherwise || !schedule.scenario.repeatable(outcome)) return outcome;
   const [end, { endState }] = [outcome.endState(), await referenceOf(schedule.scenario)];
   if (end === endState) return outcome;
   const text = `the end differs from that without faults:\n${end}\ninstead of\n${endState}`;

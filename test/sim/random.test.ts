@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { judged, scheduleOf, shrink } from "./campaign.ts";
 import { everySingleFault } from "./exhaustive.ts";
+import { parseFaults } from "./faults/index.ts";
 import { replayCommand } from "./replay.ts";
 import type { Schedule } from "./run-one.ts";
 import { scenarioNamed } from "./scenarios.ts";
@@ -26,6 +27,24 @@ test("no crash and no lost reply, at any call of a create and a delete, breaks a
     count += 1;
   }
   assert.ok(count > 40, `only ${count} places`);
+});
+
+test("three to twenty faults strike, be the scenario ever so short", async () => {
+  for (const name of ["namespace-deleted", "quick-delete", "claim-deleted-while-cutting"])
+    for (let seed = 1; seed <= 20; seed++) {
+      const { struck } = await judged(await scheduleOf(seed, { scenario: scenarioNamed(name) }));
+      assert.ok(struck.length >= 3 && struck.length <= 20, `${name}, seed ${seed}: ${struck.join(", ")}`);
+    }
+});
+
+test("faults that come too late for a call meet those of a start, after which nothing has changed", async () => {
+  const faults = parseFaults("900:watch-cut:1,901:http-500:2,902:csi-Internal:3");
+  const outcome = await judged({ scenario: scenarioNamed("dynamic-create"), seed: 2, faults });
+  assert.deepEqual(outcome.violations, []);
+  assert.deepEqual(outcome.struck, ["crash-all", "watch-cut", "http-500"]);
+  const rest = outcome.entries.findIndex((entry) => entry.type === "note" && entry.what === "fault");
+  assert.ok(outcome.entries.slice(0, rest).some(({ type }) => type === "write"));
+  assert.ok(!outcome.entries.slice(rest).some(({ type }) => type === "write"));
 });
 
 test("one seed is one history, byte for byte", async () => {

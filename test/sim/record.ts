@@ -68,6 +68,7 @@ export interface Note {
   readonly process: string;
   readonly text: string;
 }
+export type TakeNote = (what: Note["what"], process: string, text: string) => void;
 
 export type Entry = Write | CsiSent | CsiEnded | Note;
 

@@ -21,6 +21,8 @@ export interface CampaignResult {
   readonly cpuSeconds: number;
   /** From the last fault to rest, by the simulated clock, and the seed that took longest. */
   readonly recovery: Readonly<Record<"median" | "p99" | "max" | "slowestSeed", number>>;
+  /** How many struck in one schedule. */
+  readonly faults: Readonly<Record<"min" | "median" | "max", number>>;
   readonly faultsByFamily: Readonly<Record<string, number>>;
   readonly schedulesByScenario: Readonly<Record<string, number>>;
   readonly found: Readonly<Record<string, number>>;
@@ -49,6 +51,7 @@ export function createTally(): Tally {
   let failed = 0;
   let calls = 0;
   const recoveries: Recovery[] = [];
+  const faultCounts: number[] = [];
   const soFar = () => ({ schedules, failed, seconds: (performance.now() - startedAt) / 1_000 });
   const bump = (map: Map<string, number>, key: string): void => void map.set(key, (map.get(key) ?? 0) + 1);
   return {
@@ -59,6 +62,7 @@ export function createTally(): Tally {
       schedules += 1;
       calls += finding.calls;
       recoveries.push({ ms: finding.recoveryMs, seed });
+      faultCounts.push(finding.struck.length);
       bump(runs, scenario.name);
       for (const name of finding.struck) bump(struck, faultNamed(name).family);
       if (finding.violations.length > 0) failed += 1;
@@ -69,7 +73,8 @@ export function createTally(): Tally {
       ...soFar(),
       calls,
       cpuSeconds,
-      recovery: spreadOf(recoveries),
+      recovery: recoveryIn(recoveries),
+      faults: countsIn(faultCounts),
       faultsByFamily: Object.fromEntries(struck),
       schedulesByScenario: Object.fromEntries([...runs].sort()),
       found: Object.fromEntries(found),
@@ -77,10 +82,20 @@ export function createTally(): Tally {
   };
 }
 
-function spreadOf(recoveries: readonly Recovery[]): CampaignResult["recovery"] {
+/** The smallest of which at least this share is no larger. */
+const quantile = (sorted: readonly number[], share: number): number =>
+  sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
+
+function recoveryIn(recoveries: readonly Recovery[]): CampaignResult["recovery"] {
   const sorted = recoveries.toSorted((a, b) => a.ms - b.ms);
-  const at = (share: number): number => (sorted[Math.floor(share * (sorted.length - 1))]?.ms ?? 0) / 1_000;
-  return { median: at(0.5), p99: at(0.99), max: at(1), slowestSeed: sorted.at(-1)?.seed ?? 0 };
+  const seconds = sorted.map(({ ms }) => ms / 1_000);
+  const [median, p99, max] = [quantile(seconds, 0.5), quantile(seconds, 0.99), quantile(seconds, 1)];
+  return { median, p99, max, slowestSeed: sorted.at(-1)?.seed ?? 0 };
+}
+
+function countsIn(counts: readonly number[]): CampaignResult["faults"] {
+  const sorted = counts.toSorted((a, b) => a - b);
+  return { min: quantile(sorted, 0), median: quantile(sorted, 0.5), max: quantile(sorted, 1) };
 }
 
 const line = (name: string, value: string | number): string => `  ${name.padEnd(28)} ${value}`;
@@ -88,7 +103,7 @@ const lines = (table: Readonly<Record<string, number>>): readonly string[] =>
   Object.entries(table).map(([name, count]) => line(name, count));
 
 export function printed(result: CampaignResult): string {
-  const { schedules, failed, calls, seconds, cpuSeconds, recovery } = result;
+  const { schedules, failed, calls, seconds, cpuSeconds, recovery, faults } = result;
   const rest = (["median", "p99", "max"] as const).map((figure) => `${figure} ${recovery[figure].toFixed(2)}`);
   return [
     `${schedules} schedules, ${failed} with violations`,
@@ -96,6 +111,7 @@ export function printed(result: CampaignResult): string {
     line("schedules per second", `${(schedules / seconds).toFixed(1)}, in ${seconds.toFixed(0)} s, all workers`),
     line("schedules per core second", `${(schedules / cpuSeconds).toFixed(1)}, of CPU time spent`),
     line("seconds from fault to rest", `${rest.join(", ")} (seed ${recovery.slowestSeed})`),
+    line("faults in a schedule", `min ${faults.min}, median ${faults.median}, max ${faults.max}, of those that struck`),
     "faults that struck, by family",
     ...lines(result.faultsByFamily),
     "schedules, by scenario",

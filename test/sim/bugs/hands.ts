@@ -28,7 +28,7 @@ export const handBugs: readonly Bug[] = [
     source: "A3-5: #1301",
     scenario: "delete",
     breaks: ["I-15", "O-2", "I-2", "I-17", "I-6"],
-    seedsMax: 60,
+    seedsMax: 150,
     sabotage: () => ({
       api: (api) => {
         const patch: KubeApi["patch"] = async (ref, change, options) => {

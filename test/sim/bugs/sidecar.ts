@@ -27,7 +27,7 @@ export const sidecarBugs: readonly Bug[] = [
     source: "a predecessor's mark under our name; found by seed 1137",
     scenario: "quick-delete",
     breaks: ["I-3", "I-6"],
-    seedsMax: 30,
+    seedsMax: 60,
     sabotage: () =>
       inSidecar({
         view: (view) =>
@@ -39,7 +39,7 @@ export const sidecarBugs: readonly Bug[] = [
     source: "lifecycle step left out",
     scenario: "delete",
     breaks: ["I-3", "I-4", "I-6"],
-    seedsMax: 60,
+    seedsMax: 90,
     sabotage: () =>
       inSidecar({
         view: (view) => {
@@ -204,7 +204,7 @@ export const sidecarBugs: readonly Bug[] = [
     name: "asks no more after an error",
     source: "A3-11: #953",
     scenario: "dynamic-create",
-    breaks: ["O-2", "I-17"],
+    breaks: ["O-2", "I-15", "I-17"],
     seedsMax: 60,
     sabotage: () =>
       inSidecar({

@@ -1,4 +1,5 @@
 /** All faults, by name. */
+import type { BoundaryKind } from "../verdict.ts";
 import { clockFaults } from "./clock.ts";
 import { crashes } from "./crash.ts";
 import { driverCodes } from "./csi.ts";
@@ -45,21 +46,29 @@ export function faultNamed(name: string): FaultRow {
 const countMin = 3;
 const countMax = 20;
 
-/** Between 3 and 20 faults, more often few than many, somewhere in the life of the scenario. */
+/**
+ * Between 3 and 20 faults, more often few than many, somewhere in the life of the scenario. The first three strike where there is
+ * a call for them when nothing else goes wrong; the others may come too late.
+ */
 export function drawFaults(
   dice: () => number,
-  callsExpected: number,
+  callsExpected: readonly BoundaryKind[],
   allowed: (row: FaultRow) => boolean,
 ): readonly PlannedFault[] {
-  const rows = faultRows.filter(allowed);
   const byFamily = new Map<Family, FaultRow[]>();
-  for (const row of rows) byFamily.set(row.family, [...(byFamily.get(row.family) ?? []), row]);
+  for (const row of faultRows.filter(allowed)) byFamily.set(row.family, [...(byFamily.get(row.family) ?? []), row]);
   const familyRows = [...byFamily.values()];
+  const anywhere = (): number => Math.floor(dice() * callsExpected.length * 1.5);
+  const placeFor = (row: FaultRow | undefined): number => {
+    const places = [...callsExpected.keys()].filter((n) => row?.on.includes(callsExpected[n] as BoundaryKind));
+    return places[Math.floor(dice() * places.length)] ?? anywhere();
+  };
   const count = countMin + Math.floor(dice() ** 2 * (countMax - countMin + 1));
-  return Array.from({ length: familyRows.length === 0 ? 0 : count }, () => {
+  return Array.from({ length: familyRows.length === 0 ? 0 : count }, (_, index) => {
     const family = familyRows[Math.floor(dice() * familyRows.length)] ?? [];
-    const name = family[Math.floor(dice() * family.length)]?.name ?? "";
-    return { at: Math.floor(dice() * callsExpected * 1.5), name, pick: Math.floor(dice() * 2 ** 31) };
+    const row = family[Math.floor(dice() * family.length)];
+    const at = index < countMin ? placeFor(row) : anywhere();
+    return { at, name: row?.name ?? "", pick: Math.floor(dice() * 2 ** 31) };
   });
 }
 

@@ -1,0 +1,76 @@
+/** The faults of a schedule on their way: each strikes at the first call from its place on where it can. */
+import { diceFrom } from "../virtual-world.ts";
+import { type FaultContext, faultNamed, type PlannedFault } from "./faults/index.ts";
+import type { TakeNote } from "./record.ts";
+import type { Unrest } from "./unrest.ts";
+import { type Boundary, pass } from "./verdict.ts";
+import type { Stage } from "./wire.ts";
+
+/** How long nobody notices that an answer does not come. */
+const silenceMs = { csi: 60_000, watch: 90_000, list: 30_000, get: 30_000, write: 30_000 } as const;
+/** A schedule with fewer faults than this proves little. */
+const struckMin = 3;
+const downAtRestMs = 1_000;
+
+export interface Strikes {
+  readonly strike: Stage["strike"];
+  readonly boundaries: readonly Boundary[];
+  /** Faults that struck, by name. */
+  readonly struck: readonly string[];
+  /** Whether they made another script of it, which need not end as without faults. */
+  endsOtherwise(): boolean;
+  /** Whether it is at rest too early: too few have struck, and others came too late for a call. */
+  isTooCalm(): boolean;
+  /** Everybody is started anew, so that those who were late meet the calls of a start; all else must be as before. */
+  disturbRest(): void;
+}
+
+export function createStrikes(
+  faults: readonly PlannedFault[],
+  context: FaultContext,
+  { note, unrest }: { note: TakeNote; unrest: Unrest },
+): Strikes {
+  const boundaries: Boundary[] = [];
+  const struck: string[] = [];
+  let waiting = [...faults].sort((a, b) => a.at - b.at);
+  let endsOtherwise = false;
+
+  const nextFor = ({ n, kind }: Boundary): PlannedFault | undefined => {
+    const [first] = waiting;
+    // In their order: when the first is for later, so are the others.
+    if (first === undefined || first.at > n) return undefined;
+    const index = waiting.findIndex(({ at, name }) => at <= n && faultNamed(name).on.includes(kind));
+    return index === -1 ? undefined : waiting.splice(index, 1)[0];
+  };
+  const strike: Stage["strike"] = (incarnation, kind, text) => {
+    const boundary: Boundary = { n: boundaries.length, process: incarnation.name, kind, text };
+    if (text.includes("/leases")) return { boundary, verdict: pass };
+    boundaries.push(boundary);
+    if (kind === "csi" || kind === "write") unrest.act();
+    note("call", incarnation.name, text);
+    const planned = nextFor(boundary);
+    if (planned === undefined) return { boundary, verdict: pass };
+    const row = faultNamed(planned.name);
+    struck.push(row.name);
+    unrest.disturb();
+    note("fault", incarnation.name, `${row.name} at ${boundary.n}: ${text}`);
+    const verdict = row.strike({ ...context, incarnation, boundary, draw: diceFrom(planned.pick) });
+    endsOtherwise ||= row.family === "user" || verdict.endsOtherwise === true;
+    unrest.hold((verdict.delayMs ?? 0) + (verdict.replyMs ?? 0) + (verdict.silent ? silenceMs[kind] : 0));
+    return { boundary, verdict };
+  };
+
+  return {
+    strike,
+    boundaries,
+    struck,
+    endsOtherwise: () => endsOtherwise,
+    isTooCalm: () => waiting.length > 0 && struck.length < struckMin,
+    disturbRest: () => {
+      waiting = waiting.map((fault) => ({ ...fault, at: 0 }));
+      struck.push("crash-all");
+      note("fault", "all", "crash-all at rest");
+      for (const incarnation of context.running()) context.crash(incarnation, downAtRestMs);
+    },
+  };
+}
