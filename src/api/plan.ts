@@ -37,7 +37,7 @@ export type ClusterAction =
   | { readonly kind: "patch"; readonly ref: Ref; readonly patch: Patch; readonly subresource?: "status" }
   /** For kinds whose customary RBAC grants update but not patch: the object exactly as read, plus the change, guarded by its version. */
   | { readonly kind: "replace"; readonly ref: Ref; readonly object: KubeObject; readonly subresource?: "status" }
-  | { readonly kind: "delete"; readonly ref: Ref; readonly resourceVersion?: string }
+  | { readonly kind: "delete"; readonly ref: Ref; readonly resourceVersion: string }
   /** Goes on only if the server still has what the cache had: this version, or nothing. For what cannot be taken back. */
   | {
       readonly kind: "confirm";

@@ -42,6 +42,12 @@ const failWith = (code: ConstructorParameters<typeof Fault>[0]) => () => {
 };
 const merge = { type: "merge", body: { data: { k: "v" } } } as const;
 
+const writes = {
+  patch: { kind: "patch", ref, patch: merge },
+  replace: { kind: "replace", ref, object: aConfig() },
+  delete: { kind: "delete", ref, resourceVersion: "5" },
+} as const;
+
 test("the reply to a write is in the store before the next action", async () => {
   const created = aConfig();
   const { act, stored } = setUp({ create: () => created });
@@ -78,7 +84,7 @@ test("creating what exists in a kind nobody caches stays the fault it is", async
 test("deleting what is gone is a success, and the store knows it", async () => {
   const { act, stores, stored } = setUp({ delete: failWith("NotFound") });
   stores.ConfigMap.see(aConfig() as never);
-  await act({ kind: "delete", ref });
+  await act({ kind: "delete", ref, resourceVersion: "5" });
   assert.equal(stored(), undefined);
 });
 
@@ -91,15 +97,12 @@ test("a delete names the incarnation and the version", async () => {
 test("an object that finalizers hold stays in the store, marked as leaving", async () => {
   const leaving = aConfig({ resourceVersion: "9", deletionTimestamp: "2026-01-01T00:00:00Z" });
   const { act, stored } = setUp({ delete: () => leaving });
-  await act({ kind: "delete", ref });
+  await act({ kind: "delete", ref, resourceVersion: "5" });
   assert.equal(stored(), leaving);
 });
 
 test("patching or replacing what is gone tells the store and fails", async () => {
-  for (const action of [
-    { kind: "patch", ref, patch: merge },
-    { kind: "replace", ref, object: aConfig() },
-  ] as const) {
+  for (const action of [writes.patch, writes.replace]) {
     const { act, stores, stored } = setUp({ patch: failWith("NotFound"), replace: failWith("NotFound") });
     stores.ConfigMap.see(aConfig() as never);
     await assert.rejects(act(action), { code: "NotFound" });
@@ -109,13 +112,8 @@ test("patching or replacing what is gone tells the store and fails", async () =>
 
 test("without the lease nothing is sent, not even an event", async () => {
   const { act, asked, events } = setUp({}, () => false);
-  const writes: readonly ClusterAction[] = [
-    { kind: "create", ref, object: aConfig() },
-    { kind: "patch", ref, patch: merge },
-    { kind: "replace", ref, object: aConfig() },
-    { kind: "delete", ref },
-  ];
-  for (const write of writes) await assert.rejects(act(write), { code: "Aborted" });
+  const all: readonly ClusterAction[] = [{ kind: "create", ref, object: aConfig() }, ...Object.values(writes)];
+  for (const write of all) await assert.rejects(act(write), { code: "Aborted" });
   await act({ kind: "event", about: aConfig(), event: { type: "Normal", reason: "Ready", message: "" } });
   assert.deepEqual([asked, events], [[], []]);
 });
@@ -148,13 +146,12 @@ for (const [given, resourceVersion, uid, asks] of trusting)
     assert.equal(asked.length - 1, asks + 1);
   });
 
-for (const kind of ["patch", "replace"] as const)
+for (const kind of ["patch", "replace", "delete"] as const)
   test(`a ${kind} refused twice at the same version reads what the watch does not bring, and not before`, async () => {
     const newer = aConfig({ resourceVersion: "9" });
     const { act, asked, stored, stores } = setUp({ [kind]: failWith("Conflict"), get: () => newer });
     const reads = () => asked.filter((call) => (call as readonly unknown[])[0] === "get").length;
-    const write = (): Promise<void> =>
-      act(kind === "patch" ? { kind, ref, patch: merge } : { kind, ref, object: aConfig() as never });
+    const write = (): Promise<void> => act(writes[kind]);
     stores.ConfigMap.see(aConfig() as never);
     await assert.rejects(write(), { code: "Conflict" });
     stores.ConfigMap.see(aConfig({ resourceVersion: "6" }) as never);

@@ -121,8 +121,8 @@ export function createHands({ api, stores, leading = () => true, record }: Hands
       const left = await api.delete(ref, { signal, uid: ref.uid, resourceVersion });
       learn(ref, left);
     } catch (reason) {
+      await learnFrom(reason, ref, signal);
       if (!isFault(reason, "NotFound")) throw reason;
-      seeGone(ref);
     }
   };
 

@@ -204,6 +204,6 @@ export function isGuarded({ method, body }: HttpRequest): boolean {
   if (Array.isArray(value)) return value.some((operation) => isObject(operation) && operation.op === "test");
   if (!isObject(value)) return false;
   const { metadata, preconditions } = value;
-  if (method === "DELETE") return isObject(preconditions);
-  return isObject(metadata) && (metadata.resourceVersion !== undefined || metadata.uid !== undefined);
+  const naming = method === "DELETE" ? preconditions : metadata;
+  return isObject(naming) && naming.resourceVersion !== undefined;
 }

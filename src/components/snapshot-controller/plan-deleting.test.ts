@@ -17,7 +17,18 @@ testPlans([
       content: readyContent,
     }),
     phase: "deleting",
-    expect: ["patch VolumeSnapshotContent", "delete VolumeSnapshotContent"],
+    expect: ["patch VolumeSnapshotContent"],
+  },
+  {
+    given: "a snapshot being deleted whose content is marked",
+    view: aView({
+      snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp }, status: readyStatus }),
+      content: aContent({
+        metadata: { annotations: { [annotations.beingDeleted]: "yes" } },
+      }),
+    }),
+    phase: "deleting",
+    expect: ["delete VolumeSnapshotContent"],
   },
   {
     given: "a snapshot being deleted whose content is on its way out",
@@ -61,7 +72,7 @@ testPlans([
       restoring: [aClaim()],
     }),
     phase: "deleting",
-    expect: ["patch VolumeSnapshotContent", "delete VolumeSnapshotContent"],
+    expect: ["patch VolumeSnapshotContent"],
   },
   {
     given: "a snapshot being deleted whose namesake's content is of another uid",
@@ -81,7 +92,7 @@ testPlans([
       defaultClasses: [aClass(), aClass({ metadata: { name: "also" } })],
     }),
     phase: "deleting",
-    expect: ["patch VolumeSnapshotContent", "delete VolumeSnapshotContent"],
+    expect: ["patch VolumeSnapshotContent"],
   },
   {
     given: "a snapshot being deleted that only others' finalizers hold",

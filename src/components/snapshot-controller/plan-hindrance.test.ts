@@ -55,8 +55,8 @@ const silent: readonly { given: string; view: Partial<SnapshotView>; kinds: read
   },
   {
     given: "the deletion has not been asked for yet",
-    view: { content: aContent({ status: refused }) },
-    kinds: ["patch", "delete"],
+    view: { content: aContent({ metadata: { annotations: { [annotations.beingDeleted]: "yes" } }, status: refused }) },
+    kinds: ["delete"],
   },
   {
     given: "the content is to be retained",

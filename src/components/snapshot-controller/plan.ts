@@ -202,9 +202,9 @@ function planDeletion(view: SnapshotView): Plan {
       tell(snapshot, "Warning", "SnapshotDeletePending", `Snapshot is being used to restore a PVC: ${keyOf(reader)}`),
     ]);
   const mark = edit("VolumeSnapshotContent", content, { annotations: { [annotations.beingDeleted]: "yes" } });
-  return content.spec.deletionPolicy === "Retain"
-    ? doing(mark, release(snapshot))
-    : doing(mark, deletionOf(content), hindrance(view, content));
+  if (content.spec.deletionPolicy === "Retain") return doing(mark, release(snapshot));
+  // One after the other, so that the deletion can name the version it was decided for: whoever wants to retain it may be quicker.
+  return mark.length > 0 ? doing(mark) : doing(deletionOf(content), hindrance(view, content));
 }
 
 /** Whoever deleted a snapshot looks at it, and not at its content, to see why it is still there. */
@@ -217,12 +217,13 @@ function hindrance({ snapshot, nowMs }: SnapshotView, { metadata, status }: Volu
   return errorOf(snapshot, { reason: "SnapshotDeleteError", message, readiness: "kept" }, nowMs);
 }
 
-const deletionOf = (content: VolumeSnapshotContent): readonly ClusterAction[] =>
-  content.metadata.deletionTimestamp === undefined
+const deletionOf = ({ metadata }: VolumeSnapshotContent): readonly ClusterAction[] =>
+  metadata.deletionTimestamp === undefined
     ? [
         {
           kind: "delete",
-          ref: { kind: "VolumeSnapshotContent", name: content.metadata.name, uid: content.metadata.uid },
+          ref: { kind: "VolumeSnapshotContent", name: metadata.name, uid: metadata.uid },
+          resourceVersion: metadata.resourceVersion,
         },
       ]
     : [];

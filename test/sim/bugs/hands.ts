@@ -24,6 +24,19 @@ export const handBugs: readonly Bug[] = [
     }),
   },
   {
+    name: "deletes whatever has become of what it decided about",
+    source: "I-37; a policy set to Retain in the meantime",
+    scenario: "delete",
+    breaks: ["I-37"],
+    seedsMax: 3,
+    sabotage: () => ({
+      api: (api) => ({
+        ...api,
+        delete: (ref, { resourceVersion: _, ...options } = {}) => api.delete(ref, options),
+      }),
+    }),
+  },
+  {
     name: "takes a failed write for a successful one",
     source: "A3-5: #1301",
     scenario: "delete",

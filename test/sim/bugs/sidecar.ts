@@ -226,7 +226,13 @@ export const sidecarBugs: readonly Bug[] = [
             {
               kind: "patch",
               ref: { kind: "VolumeSnapshotContent", name: content.metadata.name, uid: content.metadata.uid },
-              patch: { type: "merge", body: { status: { restoreSize: nowMs } } },
+              patch: {
+                type: "merge",
+                body: {
+                  metadata: { resourceVersion: content.metadata.resourceVersion },
+                  status: { restoreSize: nowMs },
+                },
+              },
               subresource: "status",
             } as const,
           ],

@@ -36,7 +36,7 @@ const singleWriter: Monitor = {
   promise: "only the leader sends writes and calls, and every write names what it was decided for",
   onWrite: (write) =>
     isOurs(write) && write.kind !== "Lease" && !write.guarded()
-      ? `${write.verb} ${write.kind} ${write.key} names neither version nor incarnation`
+      ? `${write.verb} ${write.kind} ${write.key} does not name the version it was decided for`
       : undefined,
   onNote(note, seen) {
     // Events tell of what was done while leading; they change nothing.
