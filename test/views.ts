@@ -17,6 +17,7 @@ export const aSnapshotView = (change: Partial<SnapshotView> = {}): SnapshotView 
     restoring: [],
     place: anywhere,
     keepsVolumeMode: true,
+    vanished: [],
     standstillMs: 0,
     cutter: undefined,
     nowMs: 0,

@@ -24,6 +24,7 @@ import { createPace } from "./pace.ts";
 import { planSnapshot } from "./plan.ts";
 import { type ClaimView, isNeeded, planClaim } from "./plan-claim.ts";
 import { planContent } from "./plan-content.ts";
+import { createVanished } from "./vanished.ts";
 import { claimOf, claimWakes, contentWakes, type SnapshotStores, snapshotWakes, storeTable } from "./wakes.ts";
 
 export interface SnapshotPlans {
@@ -71,7 +72,14 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
   stores.VolumeSnapshotContent.onChange(pace.seeContent);
   const cutters = deps.cutters ?? createCutters(world);
   stores.VolumeSnapshotContent.onChange(cutters.see);
-  const moment = (): Moment => ({ nowMs: world.now(), standstillMs: pace.standstillMs(), cutterOf: cutters.of });
+  const vanished = createVanished();
+  stores.PersistentVolumeClaim.onChange(vanished.see);
+  const moment = (): Moment => ({
+    nowMs: world.now(),
+    standstillMs: pace.standstillMs(),
+    cutterOf: cutters.of,
+    vanishedFrom: vanished.from,
+  });
   const timed = (sight: ClaimSight | undefined): ClaimView | undefined => {
     if (sight === undefined) return undefined;
     const needed = isNeeded(sight);

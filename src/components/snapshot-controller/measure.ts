@@ -123,6 +123,7 @@ export function measureStates({ stores, instruments, world }: Measuring, options
       nowMs,
       standstillMs: 0,
       cutterOf: () => undefined,
+      vanishedFrom: () => [],
     });
     if (view === undefined) continue;
     const phase = phaseOf(view);

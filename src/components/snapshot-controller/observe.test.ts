@@ -9,7 +9,7 @@ import { contentWakes, storeTable } from "./wakes.ts";
 
 const options = { preventVolumeModeConversion: true, placeOf: () => anywhere };
 
-const moment = { nowMs: 0, standstillMs: 0, cutterOf: () => undefined };
+const moment = { nowMs: 0, standstillMs: 0, cutterOf: () => undefined, vanishedFrom: () => [] };
 
 test("a claim looks at its snapshots that are not ready, and only as far as it must", () => {
   const stores = createStores(storeTable);
@@ -140,6 +140,7 @@ for (const [given, place, expect] of sidecars)
     const view = observeSnapshot(stores, { ...options, placeOf: () => place }, keyOf(snapshot), {
       ...moment,
       cutterOf,
+      vanishedFrom: () => [],
     });
     assert.equal(view?.cutter, expect);
   });

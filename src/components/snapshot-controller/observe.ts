@@ -37,6 +37,8 @@ export interface SnapshotView {
   readonly defaultClasses: readonly VolumeSnapshotClass[];
   /** Claims, in any namespace, that wait for a volume made from this snapshot. */
   readonly restoring: readonly PersistentVolumeClaim[];
+  /** Claims that were restoring, as far as this process knows, and that its cache no longer has. */
+  readonly vanished: readonly PersistentVolumeClaim[];
   /** Where the volume is reached from; anywhere unless snapshots are taken node by node. */
   readonly place: Place;
   /** Whether the volume's mode is written into the content, so that a restore cannot change it. */
@@ -51,6 +53,7 @@ export interface SnapshotView {
 /** When it is looked at, and how the work goes then. */
 export interface Moment extends Pick<SnapshotView, "nowMs" | "standstillMs"> {
   cutterOf(driver: string, node: string | undefined): string | undefined;
+  vanishedFrom(snapshot: Key): readonly PersistentVolumeClaim[];
 }
 
 export interface ClaimSight {
@@ -152,7 +155,7 @@ export function observeSnapshot(
   stores: SnapshotCaches,
   options: SnapshotOptions,
   key: Key,
-  { nowMs, standstillMs, cutterOf }: Moment,
+  { nowMs, standstillMs, cutterOf, vanishedFrom }: Moment,
 ): SnapshotView | undefined {
   const snapshot = stores.VolumeSnapshot.get(key);
   if (snapshot === undefined) return undefined;
@@ -176,6 +179,7 @@ export function observeSnapshot(
     snapshotClass: className ? stores.VolumeSnapshotClass.get(keyIn(undefined, className)) : undefined,
     defaultClasses: className ? [] : defaultClassesOf(stores, csi?.driver),
     restoring: restoringFrom(stores, snapshot),
+    vanished: vanishedFrom(key),
     place,
     keepsVolumeMode: options.preventVolumeModeConversion,
     standstillMs,

@@ -65,6 +65,36 @@ testPlans([
     expect: ["event SnapshotDeletePending"],
   },
   {
+    given: "a snapshot being deleted of which a claim that was restored from it has vanished",
+    view: aView({
+      snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp }, status: readyStatus }),
+      content: readyContent,
+      vanished: [aClaim({ metadata: { namespace: "other", name: "copy" } })],
+    }),
+    phase: "deleting",
+    expect: ["confirm PersistentVolumeClaim", "patch VolumeSnapshotContent"],
+  },
+  {
+    given: "such a snapshot whose content is marked",
+    view: aView({
+      snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp }, status: readyStatus }),
+      content: aContent({ metadata: { annotations: { [annotations.beingDeleted]: "yes" } } }),
+      vanished: [aClaim({ metadata: { namespace: "other", name: "copy" } })],
+    }),
+    phase: "deleting",
+    expect: ["confirm PersistentVolumeClaim", "delete VolumeSnapshotContent"],
+  },
+  {
+    given: "such a snapshot whose content is to be retained",
+    view: aView({
+      snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp }, status: readyStatus }),
+      content: aContent({ spec: { ...aContent().spec, deletionPolicy: "Retain" } }),
+      vanished: [aClaim({ metadata: { namespace: "other", name: "copy" } })],
+    }),
+    phase: "deleting",
+    expect: ["confirm PersistentVolumeClaim", "patch VolumeSnapshotContent", "patch VolumeSnapshot"],
+  },
+  {
     given: "a snapshot being deleted that was never ready, and a claim that waits for it",
     view: aView({
       snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp } }),

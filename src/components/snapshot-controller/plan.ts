@@ -10,7 +10,7 @@ import { refOf } from "../../api/builders.ts";
 import { annotations, finalizers } from "../../api/names.ts";
 import { edit, patchStatus } from "../../api/patches.ts";
 import { type ClusterAction, type EventText, nothing, type Plan, type Planner, settled } from "../../api/plan.ts";
-import type { VolumeSnapshot, VolumeSnapshotContent } from "../../api/types.ts";
+import type { PersistentVolumeClaim, VolumeSnapshot, VolumeSnapshotContent } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { rfc3339 } from "../../base/time.ts";
@@ -202,28 +202,33 @@ function planDeletion(view: SnapshotView): Plan {
       tell(snapshot, "Warning", "SnapshotDeletePending", `Snapshot is being used to restore a PVC: ${keyOf(reader)}`),
     ]);
   const mark = edit("VolumeSnapshotContent", content, { annotations: { [annotations.beingDeleted]: "yes" } });
-  if (content.spec.deletionPolicy === "Retain") return doing(mark, release(snapshot));
+  const unread = view.vanished.map(absence);
+  if (content.spec.deletionPolicy === "Retain") return doing(unread, mark, release(snapshot));
   // One after the other, so that the deletion can name the version it was decided for: whoever wants to retain it may be quicker.
-  return mark.length > 0 ? doing(mark) : doing(deletionOf(content), hindrance(view, content));
+  if (mark.length > 0) return doing(unread, mark);
+  return content.metadata.deletionTimestamp === undefined
+    ? doing(unread, [deletionOf(content)])
+    : doing(hindrance(view, content));
 }
+
+/** That the claim is gone, and not left out by a list of our cache: it may be reading from the snapshot. */
+const absence = ({ metadata: { namespace, name } }: PersistentVolumeClaim): ClusterAction => ({
+  kind: "confirm",
+  ref: { kind: "PersistentVolumeClaim", namespace, name },
+  resourceVersion: undefined,
+});
 
 /** Whoever deleted a snapshot looks at it, and not at its content, to see why it is still there. */
 function hindrance({ snapshot, nowMs }: SnapshotView, { metadata, status }: VolumeSnapshotContent) {
   const said = status?.error?.message;
   // What the snapshot says already was said of its creation; the next word comes when the deletion is tried in vain.
-  if (said === undefined || metadata.deletionTimestamp === undefined || said === snapshot.status?.error?.message)
-    return [];
+  if (said === undefined || said === snapshot.status?.error?.message) return [];
   const message = `Waiting for VolumeSnapshotContent ${metadata.name} to be deleted: ${said}; it is tried again. To let it go and leave the data with the driver, set its spec.deletionPolicy to Retain`;
   return errorOf(snapshot, { reason: "SnapshotDeleteError", message, readiness: "kept" }, nowMs);
 }
 
-const deletionOf = ({ metadata }: VolumeSnapshotContent): readonly ClusterAction[] =>
-  metadata.deletionTimestamp === undefined
-    ? [
-        {
-          kind: "delete",
-          ref: { kind: "VolumeSnapshotContent", name: metadata.name, uid: metadata.uid },
-          resourceVersion: metadata.resourceVersion,
-        },
-      ]
-    : [];
+const deletionOf = ({ metadata: { name, uid, resourceVersion } }: VolumeSnapshotContent): ClusterAction => ({
+  kind: "delete",
+  ref: { kind: "VolumeSnapshotContent", name, uid },
+  resourceVersion,
+});

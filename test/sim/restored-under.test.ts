@@ -1,0 +1,19 @@
+/** A list from the past leaves out the claim that is being restored from a snapshot on its way out. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { planSnapshot } from "../../src/components/snapshot-controller/plan.ts";
+import { brokenIn } from "./once-found.ts";
+
+const found = {
+  scenario: "restore-holds",
+  seed: 130011548,
+  plan: "2:never-answered:363531797,15:clock-skewed:1646270971,24:relist-everything:1707345263,19:list-from-the-past:659956944,21:http-503:1579987603",
+};
+
+test("the snapshot stays until the server has said that the claim is gone", async () =>
+  assert.deepEqual(await brokenIn(found), []));
+
+test("it would go by a controller that believed its cache", async () => {
+  const believing = (view: Parameters<typeof planSnapshot>[0]) => planSnapshot({ ...view, vanished: [] });
+  assert.deepEqual(await brokenIn(found, { planSnapshot: believing as never }), ["I-18"]);
+});
