@@ -159,7 +159,7 @@ export function createRecorder({ driver, storage, cuts, secrets = [] }: RecordOp
 
 /** One line per entry, for people. */
 export function describe(entry: Entry): string {
-  const at = `${String(entry.atMs).padStart(8)} ms`;
+  const at = `${entry.atMs.toFixed(1).padStart(10)} ms`;
   switch (entry.type) {
     case "write":
       return `${at}  ${entry.process} ${entry.verb} ${entry.kind} ${entry.key} ${gist(entry.after)}`;
