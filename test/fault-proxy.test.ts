@@ -13,6 +13,7 @@ describe("the fault proxy", () => {
   before(async () => {
     server = createServer((request, response) => {
       served.push(String(request.url));
+      if (request.url === "/dies") return void request.socket.destroy();
       response.write("first\n");
       if (request.url === "/stream") streams.push(response);
       else response.end();
@@ -120,6 +121,20 @@ describe("the fault proxy", () => {
     assert.equal(await reading.ended, "broken");
     assert.ok(served.includes("/lost"));
     assert.equal(await read("/lost").ended, "complete", "one reply only");
+  });
+
+  test("a reply that does not come is not lost; the next one is", async () => {
+    let isLost = false;
+    const lost = proxy
+      .loseReply(() => true)
+      .then(() => {
+        isLost = true;
+      });
+    assert.equal(await read("/dies").ended, "broken");
+    assert.deepEqual([served.at(-1), isLost], ["/dies", false]);
+    assert.equal(await read("/plain").ended, "broken");
+    await lost;
+    assert.equal(await read("/plain").ended, "complete");
   });
 
   test("delayed replies come later", async () => {

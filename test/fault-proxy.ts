@@ -68,9 +68,15 @@ interface Relay {
   mode: "open" | "refused" | "stalled" | "losing" | "truncate-cut" | "truncate-end";
   /** Whatever was passed on last ended a chunk: something else may be put in here. */
   atBoundary: boolean;
-  lost: () => void;
+  /** What this relay's next reply is to be lost for. */
+  loss: Loss | undefined;
   /** Replies pass in order, delayed or not. */
   passing: Promise<void>;
+}
+
+interface Loss {
+  readonly match: Match;
+  readonly done: () => void;
 }
 
 interface Refusal {
@@ -83,7 +89,7 @@ const anything: Match = () => true;
 
 export async function createFaultProxy(options: FaultProxyOptions): Promise<FaultProxy> {
   const relays = new Set<Relay>();
-  const losses: { readonly match: Match; readonly done: () => void }[] = [];
+  const losses: Loss[] = [];
   const refusals = new Set<Refusal>();
   const records: string[][] = [];
   let delayMs = 0;
@@ -98,13 +104,15 @@ export async function createFaultProxy(options: FaultProxyOptions): Promise<Faul
       request: "",
       mode: "open",
       atBoundary: false,
-      lost: () => undefined,
+      loss: undefined,
       passing,
     };
     relays.add(relay);
     client.on("close", () => {
       relays.delete(relay);
       server.destroy();
+      // There was no reply to lose: its sender or the server was killed. The next one will do.
+      if (relay.loss !== undefined) losses.push(relay.loss);
     });
     server
       .on("error", () => undefined)
@@ -196,12 +204,7 @@ const dial = ({ port, tls }: FaultProxyOptions): Socket =>
 
 const requestLine = /^([A-Z]+ \S+) HTTP\/1\.1\r\n/;
 
-function noteRequest(
-  relay: Relay,
-  chunk: Buffer,
-  losses: { readonly match: Match; readonly done: () => void }[],
-  records: readonly string[][],
-): void {
+function noteRequest(relay: Relay, chunk: Buffer, losses: Loss[], records: readonly string[][]): void {
   const [, request] = requestLine.exec(chunk.toString("latin1", 0, 4_096)) ?? [];
   if (request === undefined) return;
   relay.request = request;
@@ -210,7 +213,7 @@ function noteRequest(
   const index = losses.findIndex(({ match }) => match(request));
   if (index === -1) return;
   relay.mode = "losing";
-  relay.lost = losses.splice(index, 1)[0]?.done ?? relay.lost;
+  relay.loss = losses.splice(index, 1)[0];
 }
 
 /** Answers in the server's place, and has the client open another connection for the next request. */
@@ -245,7 +248,8 @@ function passOn(relay: Relay, chunk: Buffer): void {
       break;
     case "losing":
       client.destroy();
-      relay.lost();
+      relay.loss?.done();
+      relay.loss = undefined;
       break;
     case "truncate-cut":
       client.write(chunk.subarray(0, chunk.length >> 1), () => client.destroy());
