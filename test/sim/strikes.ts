@@ -1,6 +1,6 @@
 /** The faults of a schedule on their way: each strikes at the first call from its place on where it can. */
 import { diceFrom } from "../virtual-world.ts";
-import { type FaultContext, faultNamed, type PlannedFault } from "./faults/index.ts";
+import { countMin, type FaultContext, faultNamed, type PlannedFault } from "./faults/index.ts";
 import type { TakeNote } from "./record.ts";
 import type { Unrest } from "./unrest.ts";
 import { type Boundary, pass } from "./verdict.ts";
@@ -8,8 +8,6 @@ import type { Stage } from "./wire.ts";
 
 /** How long nobody notices that an answer does not come. */
 const silenceMs = { csi: 60_000, watch: 90_000, list: 30_000, get: 30_000, write: 30_000 } as const;
-/** A schedule with fewer faults than this proves little. */
-const struckMin = 3;
 const downAtRestMs = 1_000;
 
 export interface Strikes {
@@ -65,7 +63,7 @@ export function createStrikes(
     boundaries,
     struck,
     endsOtherwise: () => endsOtherwise,
-    isTooCalm: () => waiting.length > 0 && struck.length < struckMin,
+    isTooCalm: () => waiting.length > 0 && struck.length < countMin,
     disturbRest: () => {
       waiting = waiting.map((fault) => ({ ...fault, at: 0 }));
       struck.push("crash-all");

@@ -1,5 +1,6 @@
 /** Counts what a campaign did and found, and prints it as one table. */
 
+import { quantile } from "../quantile.ts";
 import type { Finding } from "./crew.ts";
 import { families, faultNamed } from "./faults/index.ts";
 import type { Counter } from "./monitors/monitor.ts";
@@ -82,21 +83,17 @@ export function createTally(): Tally {
   };
 }
 
-/** The smallest of which at least this share is no larger. */
-const quantile = (sorted: readonly number[], share: number): number =>
-  sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
-
 function recoveryIn(recoveries: readonly Recovery[]): CampaignResult["recovery"] {
-  const sorted = recoveries.toSorted((a, b) => a.ms - b.ms);
-  const seconds = sorted.map(({ ms }) => ms / 1_000);
+  const seconds = recoveries.map(({ ms }) => ms / 1_000);
   const [median, p99, max] = [quantile(seconds, 0.5), quantile(seconds, 0.99), quantile(seconds, 1)];
-  return { median, p99, max, slowestSeed: sorted.at(-1)?.seed ?? 0 };
+  return { median, p99, max, slowestSeed: recoveries.findLast(({ ms }) => ms / 1_000 === max)?.seed ?? 0 };
 }
 
-function countsIn(counts: readonly number[]): CampaignResult["faults"] {
-  const sorted = counts.toSorted((a, b) => a - b);
-  return { min: quantile(sorted, 0), median: quantile(sorted, 0.5), max: quantile(sorted, 1) };
-}
+const countsIn = (counts: readonly number[]): CampaignResult["faults"] => ({
+  min: quantile(counts, 0),
+  median: quantile(counts, 0.5),
+  max: quantile(counts, 1),
+});
 
 const line = (name: string, value: string | number): string => `  ${name.padEnd(28)} ${value}`;
 const lines = (table: Readonly<Record<string, number>>): readonly string[] =>

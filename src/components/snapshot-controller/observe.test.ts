@@ -140,7 +140,6 @@ for (const [given, place, expect] of sidecars)
     const view = observeSnapshot(stores, { ...options, placeOf: () => place }, keyOf(snapshot), {
       ...moment,
       cutterOf,
-      vanishedFrom: () => [],
     });
     assert.equal(view?.cutter, expect);
   });

@@ -201,11 +201,11 @@ function defaultClassesOf(stores: SnapshotCaches, driver: string | undefined): r
  */
 const restoringFrom = (stores: SnapshotCaches, snapshot: VolumeSnapshot): readonly PersistentVolumeClaim[] =>
   stores.PersistentVolumeClaim.by("restoresFrom", keyOf(snapshot)).filter(
-    ({ metadata, status }) =>
-      status?.phase === "Pending" &&
-      metadata.deletionTimestamp === undefined &&
-      !isLater(metadata.creationTimestamp, snapshot.metadata.deletionTimestamp),
+    (claim) => isWaiting(claim) && !isLater(claim.metadata.creationTimestamp, snapshot.metadata.deletionTimestamp),
   );
+/** For its volume, and not on its way out. */
+export const isWaiting = ({ metadata, status }: PersistentVolumeClaim): boolean =>
+  status?.phase === "Pending" && metadata.deletionTimestamp === undefined;
 const isLater = (one: string | undefined, other: string | undefined): boolean =>
   one !== undefined && other !== undefined && Date.parse(one) > Date.parse(other);
 

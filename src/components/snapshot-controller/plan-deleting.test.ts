@@ -9,11 +9,15 @@ import {
 } from "../../../test/snapshot-plans.ts";
 import { annotations } from "../../api/names.ts";
 
+const leaving = aSnapshot({ metadata: { finalizers: both, deletionTimestamp }, status: readyStatus });
+const marked = { [annotations.beingDeleted]: "yes" };
+const copy = aClaim({ metadata: { namespace: "other", name: "copy" } });
+
 testPlans([
   {
     given: "a snapshot being deleted whose content remains",
     view: aView({
-      snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp }, status: readyStatus }),
+      snapshot: leaving,
       content: readyContent,
     }),
     phase: "deleting",
@@ -22,10 +26,8 @@ testPlans([
   {
     given: "a snapshot being deleted whose content is marked",
     view: aView({
-      snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp }, status: readyStatus }),
-      content: aContent({
-        metadata: { annotations: { [annotations.beingDeleted]: "yes" } },
-      }),
+      snapshot: leaving,
+      content: aContent({ metadata: { annotations: marked } }),
     }),
     phase: "deleting",
     expect: ["delete VolumeSnapshotContent"],
@@ -34,14 +36,14 @@ testPlans([
     given: "a snapshot being deleted whose content is on its way out",
     view: aView({
       snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp } }),
-      content: aContent({ metadata: { deletionTimestamp, annotations: { [annotations.beingDeleted]: "yes" } } }),
+      content: aContent({ metadata: { deletionTimestamp, annotations: marked } }),
     }),
     phase: "deleting",
     expect: [],
   },
   {
     given: "a snapshot being deleted whose content is gone",
-    view: aView({ snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp }, status: readyStatus }) }),
+    view: aView({ snapshot: leaving }),
     phase: "deleting",
     expect: ["confirm VolumeSnapshotContent", "patch VolumeSnapshot"],
   },
@@ -59,7 +61,7 @@ testPlans([
     view: aView({
       snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp } }),
       content: readyContent,
-      restoring: [aClaim({ metadata: { namespace: "other", name: "copy" } })],
+      restoring: [copy],
     }),
     phase: "deleting",
     expect: ["event SnapshotDeletePending"],
@@ -67,9 +69,9 @@ testPlans([
   {
     given: "a snapshot being deleted of which a claim that was restored from it has vanished",
     view: aView({
-      snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp }, status: readyStatus }),
+      snapshot: leaving,
       content: readyContent,
-      vanished: [aClaim({ metadata: { namespace: "other", name: "copy" } })],
+      vanished: [copy],
     }),
     phase: "deleting",
     expect: ["confirm PersistentVolumeClaim", "patch VolumeSnapshotContent"],
@@ -77,9 +79,9 @@ testPlans([
   {
     given: "such a snapshot whose content is marked",
     view: aView({
-      snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp }, status: readyStatus }),
-      content: aContent({ metadata: { annotations: { [annotations.beingDeleted]: "yes" } } }),
-      vanished: [aClaim({ metadata: { namespace: "other", name: "copy" } })],
+      snapshot: leaving,
+      content: aContent({ metadata: { annotations: marked } }),
+      vanished: [copy],
     }),
     phase: "deleting",
     expect: ["confirm PersistentVolumeClaim", "delete VolumeSnapshotContent"],
@@ -87,9 +89,9 @@ testPlans([
   {
     given: "such a snapshot whose content is to be retained",
     view: aView({
-      snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp }, status: readyStatus }),
+      snapshot: leaving,
       content: aContent({ spec: { ...aContent().spec, deletionPolicy: "Retain" } }),
-      vanished: [aClaim({ metadata: { namespace: "other", name: "copy" } })],
+      vanished: [copy],
     }),
     phase: "deleting",
     expect: ["confirm PersistentVolumeClaim", "patch VolumeSnapshotContent", "patch VolumeSnapshot"],

@@ -8,7 +8,7 @@ import { keyOf } from "../../api/types.ts";
 import type { Key } from "../../base/brand.ts";
 import { limits } from "../../base/limits.ts";
 import { createRecent } from "../../kube/recent.ts";
-import { restoredSnapshotKeys } from "./observe.ts";
+import { isWaiting, restoredSnapshotKeys } from "./observe.ts";
 
 export interface Vanished {
   /** To be told of every change of a claim. */
@@ -18,28 +18,21 @@ export interface Vanished {
 }
 
 export function createVanished(sizeMax: number = limits.vanishedClaimSourcesMax): Vanished {
-  const bySnapshot = createRecent<ReadonlyMap<Key, PersistentVolumeClaim>>(sizeMax);
-  const without = (snapshot: Key, claim: PersistentVolumeClaim): Map<Key, PersistentVolumeClaim> => {
-    const others = new Map(bySnapshot.get(snapshot));
-    others.delete(keyOf(claim));
-    return others;
+  const bySnapshot = createRecent<Map<Key, PersistentVolumeClaim>>(sizeMax);
+  const forget = (snapshot: Key, claim: Key): void => {
+    const missed = bySnapshot.get(snapshot);
+    missed?.delete(claim);
+    if (missed?.size === 0) bySnapshot.delete(snapshot);
   };
   return {
     see: (before, after) => {
       const claim = after ?? before;
       if (claim === undefined) return;
       const isMissed = after === undefined && isWaiting(claim);
-      for (const snapshot of restoredSnapshotKeys(claim)) {
-        const others = without(snapshot, claim);
-        if (isMissed) bySnapshot.set(snapshot, others.set(keyOf(claim), claim));
-        else if (others.size === 0) bySnapshot.delete(snapshot);
-        else bySnapshot.set(snapshot, others);
-      }
+      for (const snapshot of restoredSnapshotKeys(claim))
+        if (isMissed) bySnapshot.use(snapshot, () => new Map()).set(keyOf(claim), claim);
+        else forget(snapshot, keyOf(claim));
     },
     from: (snapshot) => [...(bySnapshot.get(snapshot)?.values() ?? [])],
   };
 }
-
-/** One that was on its way out is not missed. */
-const isWaiting = ({ metadata, status }: PersistentVolumeClaim): boolean =>
-  status?.phase === "Pending" && metadata.deletionTimestamp === undefined;

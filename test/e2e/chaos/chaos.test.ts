@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runChaos } from "./campaign.ts";
 import { type ChaosOptions, parseOptions, usage } from "./options.ts";
-import { isComplete, printed, quantile } from "./report.ts";
+import { isComplete, printed } from "./report.ts";
 
 const short: ChaosOptions = {
   seed: 145,
@@ -46,10 +46,4 @@ test("what a flag may not be is said, and the help names every flag", () => {
   assert.equal(parsed.output, "json");
   for (const flag of ["kills", "cuts", "api-restarts", "etcd-restarts", "handovers", "seed", "minutes"])
     assert.match(usage, new RegExp(`--${flag} `));
-});
-
-test("the 99th percentile of a few values is the largest of them", () => {
-  assert.equal(quantile([3, 1, 2], 0.5), 2);
-  assert.equal(quantile([3, 1, 2], 0.99), 3);
-  assert.equal(quantile([], 0.5), 0);
 });

@@ -1,4 +1,5 @@
 /** The result of a run as one page of text. */
+import { quantile } from "../../quantile.ts";
 import type { Result } from "./campaign.ts";
 import { checks } from "./verdict.ts";
 
@@ -33,12 +34,6 @@ export function printed(result: Result): string {
 
 export const isComplete = ({ inflicted }: Pick<Result, "inflicted">): boolean =>
   Object.values(inflicted).every(({ asked, done }) => done >= asked);
-
-/** Of a few values the 99th percentile is the largest. */
-export function quantile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
-}
 
 const shares: Readonly<Record<string, number>> = { median: 0.5, p99: 0.99, max: 1 };
 const secondsOf = (ms: readonly number[], what: string): string => (quantile(ms, shares[what] ?? 1) / 1_000).toFixed(2);

@@ -2,7 +2,13 @@
 import { isFault } from "../../../src/base/fault.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
 import type { KubeApi } from "../../../src/kube/api.ts";
+import type { Sabotage } from "../components.ts";
 import type { Bug } from "./bug.ts";
+
+/** By name and incarnation, at whatever version. */
+export const deletesAnyVersion: Sabotage = {
+  api: (api) => ({ ...api, delete: (ref, { resourceVersion: _, ...options } = {}) => api.delete(ref, options) }),
+};
 
 export const handBugs: readonly Bug[] = [
   {
@@ -29,12 +35,7 @@ export const handBugs: readonly Bug[] = [
     scenario: "delete",
     breaks: ["I-37"],
     seedsMax: 3,
-    sabotage: () => ({
-      api: (api) => ({
-        ...api,
-        delete: (ref, { resourceVersion: _, ...options } = {}) => api.delete(ref, options),
-      }),
-    }),
+    sabotage: () => deletesAnyVersion,
   },
   {
     name: "takes a failed write for a successful one",

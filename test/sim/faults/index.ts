@@ -43,7 +43,8 @@ export function faultNamed(name: string): FaultRow {
   return row;
 }
 
-const countMin = 3;
+/** A schedule with fewer proves little. */
+export const countMin = 3;
 const countMax = 20;
 
 /**
