@@ -9,7 +9,7 @@ import { keyOf } from "../src/api/types.ts";
 import { keyIn } from "../src/base/brand.ts";
 import { Fault } from "../src/base/fault.ts";
 import { applyMergePatch, equal, type JsonValue } from "../src/base/json.ts";
-import type { KubeApi, WatchEvent, WatchQuery } from "../src/kube/api.ts";
+import type { KubeApi, TakeEvent, WatchEvent, WatchQuery } from "../src/kube/api.ts";
 
 export type Verb = "get" | "list" | "create" | "replace" | "patch" | "delete" | "watch";
 
@@ -94,7 +94,7 @@ export function createFakeKube(hook: Hook = () => undefined): FakeKube {
     return structuredClone(result);
   };
 
-  async function* watch<K extends KindName>(kind: K, query: WatchQuery): AsyncGenerator<WatchEvent<K>> {
+  async function watch<K extends KindName>(kind: K, query: WatchQuery, take: TakeEvent<K>): Promise<void> {
     const made: FakeCall = { verb: "watch", kind, body: query, signal: query.signal };
     calls.push(made);
     await hook(made, "before");
@@ -108,7 +108,7 @@ export function createFakeKube(hook: Hook = () => undefined): FakeKube {
         const event = await inbox.next();
         if (event === undefined) return;
         await hook(made, "after");
-        yield structuredClone(event) as WatchEvent<K>;
+        take(structuredClone(event) as WatchEvent<K>);
       }
     } finally {
       watches.delete(inbox);

@@ -52,7 +52,9 @@ export function ourClient({ url, caFile }: Served): Measured {
     watch: async (events) => {
       let seen = 0;
       const query = { resourceVersion: "1", fieldSelector: selectorFor(events) };
-      for await (const event of client.watch("VolumeSnapshotContent", query)) if (event.kind === "put") seen += 1;
+      await client.watch("VolumeSnapshotContent", query, (event) => {
+        if (event.kind === "put") seen += 1;
+      });
       return seen;
     },
     follow: async (objects) => {

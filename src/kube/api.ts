@@ -47,6 +47,8 @@ export interface DeleteOptions extends CallOptions {
   readonly propagationPolicy?: "Orphan" | "Background" | "Foreground" | undefined;
 }
 
+export type TakeEvent<K extends KindName> = (event: WatchEvent<K>) => void;
+
 export interface KubeApi {
   get<K extends KindName>(ref: Ref<K>, options?: CallOptions): Promise<ObjectOf<K>>;
   /** All pages, as of one version. */
@@ -57,8 +59,11 @@ export interface KubeApi {
   patch<K extends KindName>(ref: Ref<K>, patch: Patch, options?: WriteOptions): Promise<ObjectOf<K>>;
   /** Returns the object as the server left it when finalizers hold it, else undefined. NotFound is a Fault. */
   delete<K extends KindName>(ref: Ref<K>, options?: DeleteOptions): Promise<ObjectOf<K> | undefined>;
-  /** One watch request: ends when the server ends it, throws a Fault when it breaks ("Expired" for 410). */
-  watch<K extends KindName>(kind: K, query: WatchQuery): AsyncIterable<WatchEvent<K>>;
+  /**
+   * One watch request: ends when the server ends it, fails with a Fault when it breaks ("Expired" for 410), or with what `take`
+   * throws. A callback, for a chain of generators would cost more than what passes through it.
+   */
+  watch<K extends KindName>(kind: K, query: WatchQuery, take: TakeEvent<K>): Promise<void>;
 }
 
 /** What has no kind of its own in the table: discovery, health, version. */

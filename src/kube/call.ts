@@ -30,6 +30,8 @@ export interface Measurement {
 }
 export type Measure = (measurement: Measurement) => void;
 
+export type TakePiece = (piece: Body) => void;
+
 export interface CallDeps {
   readonly handler: Handler;
   readonly world: World;
@@ -40,21 +42,17 @@ export interface CallDeps {
 export interface Caller {
   /** The whole body of a successful answer. */
   text(request: Outgoing): Promise<string>;
-  /** The body of a successful answer as it comes. */
-  stream(request: Outgoing): AsyncGenerator<Body>;
+  /** Hands over the body of a successful answer as it comes, until it ends. What `take` throws ends it, too, and goes through. */
+  stream(request: Outgoing, take: TakePiece): Promise<void>;
 }
 
 export function createCaller({ handler, world, limiter, measure }: CallDeps): Caller {
-  const attempt = async (request: Outgoing, guard: Guard): Promise<HttpResponse> => {
+  const attempt = (request: Outgoing, guard: Guard): Promise<HttpResponse> => {
     const startedAt = world.elapsed();
-    let code = "<error>";
-    try {
-      const response = await guard.race(handler({ ...request, signal: guard.signal }));
-      code = String(response.status);
-      return response;
-    } finally {
-      measure?.({ method: request.method, code, ms: world.elapsed() - startedAt });
-    }
+    const answered = guard.race(handler({ ...request, signal: guard.signal }));
+    if (measure === undefined) return answered;
+    const tell = (code: string): void => measure({ method: request.method, code, ms: world.elapsed() - startedAt });
+    return measured(answered, tell);
   };
 
   /** Asks until the answer is a success, a refusal, or "later" once too often. A success is to be read under its guard. */
@@ -92,8 +90,19 @@ export function createCaller({ handler, world, limiter, measure }: CallDeps): Ca
         guard.close();
       }
     },
-    stream: (request) => streamed(request, () => ask({ ...request, stream: true })),
+    stream: async (request, take) => handOn(await ask({ ...request, stream: true }), request, take),
   };
+}
+
+async function measured(answered: Promise<HttpResponse>, tell: (code: string) => void): Promise<HttpResponse> {
+  let code = "<error>";
+  try {
+    const response = await answered;
+    code = String(response.status);
+    return response;
+  } finally {
+    tell(code);
+  }
 }
 
 /** The answer is a success, and the rest of it may still come. */
@@ -116,23 +125,17 @@ const giveUp = (reason: unknown): never => {
   throw cancelledBy(reason);
 };
 
-/**
- * The body as it comes. Ends when the guard does, also when the stream itself would stay silent for ever. Not inside of the
- * caller: a generator function made per client keeps that client alive for as long as its hidden class.
- */
-async function* streamed(request: HttpRequest, open: () => Promise<Opened>): AsyncGenerator<Body> {
-  const { body, guard } = await open();
+/** Ends when the guard does, also when the stream itself would stay silent for ever. */
+async function handOn({ body, guard }: Opened, request: HttpRequest, take: TakePiece): Promise<void> {
   guard.lift();
   const iterator = isStream(body) ? body[Symbol.asyncIterator]() : undefined;
   let finished = iterator === undefined;
   try {
-    if (iterator === undefined) yield body as Uint8Array | string;
+    if (iterator === undefined) take(body as Uint8Array | string);
     else
       for (let next = await guard.race(iterator.next()); next.done !== true; next = await guard.race(iterator.next()))
-        yield next.value;
+        take(next.value);
     finished = true;
-  } catch (reason) {
-    throw Fault.from(reason);
   } finally {
     // Not awaited: the return of a generator that waits for data is answered only when data comes.
     if (!finished) void Promise.resolve(iterator?.return?.()).catch(() => undefined);

@@ -3,19 +3,23 @@ import { test } from "node:test";
 import { configMap, refusal, scripted } from "../../test/scripted-server.ts";
 import { isFault } from "../base/fault.ts";
 import { print } from "../base/json.ts";
-import type { WatchEvent } from "./api.ts";
+import type { KubeApi, WatchEvent, WatchQuery } from "./api.ts";
 
 const frame = (type: string, object: object): string => `${print({ type, object })}\n`;
 async function* chunks(...parts: readonly string[]): AsyncGenerator<string> {
   yield* parts;
 }
-async function collect<T>(events: AsyncIterable<T>): Promise<{ events: T[]; reason?: unknown }> {
-  const seen: T[] = [];
+type Event = WatchEvent<"ConfigMap">;
+async function collect(
+  { watch }: KubeApi,
+  query: Partial<WatchQuery> = {},
+): Promise<{ events: readonly Event[]; reason?: unknown }> {
+  const events: Event[] = [];
   try {
-    for await (const event of events) seen.push(event);
-    return { events: seen };
+    await watch("ConfigMap", { resourceVersion: "1", ...query }, (event) => void events.push(event));
+    return { events };
   } catch (reason) {
-    return { events: seen, reason };
+    return { events, reason };
   }
 }
 
@@ -26,9 +30,7 @@ test("a watch turns frames into events, passes over types it does not know, and 
     frame("BOOKMARK", { kind: "ConfigMap", apiVersion: "v1", metadata: { resourceVersion: "99" } }),
   );
   const { client, asked } = scripted([{ status: 200, headers: {}, body }]);
-  const { events, reason } = await collect<WatchEvent<"ConfigMap">>(
-    client.watch("ConfigMap", { namespace: "team", resourceVersion: "5", timeoutSeconds: 300 }),
-  );
+  const { events, reason } = await collect(client, { namespace: "team", resourceVersion: "5", timeoutSeconds: 300 });
   assert.equal(reason, undefined);
   assert.deepEqual(events, [
     { kind: "put", object: configMap("a") },
@@ -68,13 +70,13 @@ const endings: readonly { given: string; body: AsyncIterable<string>; code: stri
 for (const { given, body, code } of endings)
   test(`a watch that meets ${given} ends with ${code}`, async () => {
     const { client } = scripted([{ status: 200, headers: {}, body }]);
-    const { reason } = await collect(client.watch("ConfigMap", { resourceVersion: "1" }));
+    const { reason } = await collect(client);
     assert.equal(isFault(reason) && reason.code, code);
   });
 
 test("a watch refused at once with 410 is Expired too", async () => {
   const { client } = scripted([refusal(410, "Expired")]);
-  const { reason } = await collect(client.watch("ConfigMap", { resourceVersion: "1" }));
+  const { reason } = await collect(client);
   assert.equal(isFault(reason, "Expired"), true);
 });
 
@@ -84,7 +86,7 @@ test("a silent watch has no deadline of its own, and ends with the caller's sign
   }
   const { client, world, asked } = scripted([{ status: 200, headers: {}, body: silence() }]);
   const stop = new AbortController();
-  const watching = collect(client.watch("ConfigMap", { resourceVersion: "1", signal: stop.signal }));
+  const watching = collect(client, { signal: stop.signal });
   await world.advance(600_000);
   assert.equal(asked[0]?.signal?.aborted, false);
   stop.abort();
@@ -92,12 +94,16 @@ test("a silent watch has no deadline of its own, and ends with the caller's sign
   assert.equal(asked[0]?.signal?.aborted, true);
 });
 
-test("a watch that is no longer read closes its connection", async () => {
+test("a watch whose taker throws ends with what was thrown, and closes its connection", async () => {
   const body = chunks(frame("ADDED", configMap("a")), frame("ADDED", configMap("b")));
   const { client, asked } = scripted([{ status: 200, headers: {}, body }]);
-  for await (const event of client.watch("ConfigMap", { resourceVersion: "1" })) {
-    assert.equal(event.kind, "put");
-    break;
-  }
+  const enough = new Error("enough");
+  let taken = 0;
+  const watching = client.watch("ConfigMap", { resourceVersion: "1" }, () => {
+    taken += 1;
+    throw enough;
+  });
+  await assert.rejects(watching, (reason) => reason === enough);
+  assert.equal(taken, 1);
   assert.equal(asked[0]?.signal?.aborted, true);
 });

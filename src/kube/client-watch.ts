@@ -1,9 +1,9 @@
 /** One watch request: bytes to frames to events. What to do when it ends is the caller's business. */
 import type { KindName } from "../api/kinds.ts";
 import { Fault } from "../base/fault.ts";
-import type { Body } from "../base/http.ts";
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
-import type { WatchEvent, WatchQuery } from "./api.ts";
+import type { TakeEvent, WatchEvent, WatchQuery } from "./api.ts";
+import type { TakePiece } from "./call.ts";
 import { createFrameDecoder, type DecodeFrame, type FrameOptions } from "./frames.ts";
 import { textWithoutManagedFields } from "./managed-fields.ts";
 import { type Adoption, adopt, parseAnswer } from "./objects.ts";
@@ -11,11 +11,12 @@ import { faultOfStatus } from "./status.ts";
 
 type Parameters = Readonly<Record<string, string | number | undefined>>;
 
-export async function* watchOnce<K extends KindName>(
+export async function watchOnce<K extends KindName>(
   adoption: Adoption<K>,
   query: WatchQuery,
-  open: (parameters: Parameters) => AsyncIterable<Body>,
-): AsyncGenerator<WatchEvent<K>> {
+  take: TakeEvent<K>,
+  read: (parameters: Parameters, take: TakePiece) => Promise<void>,
+): Promise<void> {
   const { labelSelector, fieldSelector, resourceVersion, timeoutSeconds } = query;
   const asked = {
     watch: 1,
@@ -26,11 +27,12 @@ export async function* watchOnce<K extends KindName>(
     timeoutSeconds,
   };
   const decoder = createFrameDecoder(adoption.managedFields === "strip" ? stripping : {});
-  for await (const chunk of open(asked))
-    for (const frame of decoder.push(chunk)) {
+  await read(asked, (piece) => {
+    for (const frame of decoder.push(piece)) {
       const event = eventIn(adoption, frame);
-      if (event !== undefined) yield event;
+      if (event !== undefined) take(event);
     }
+  });
   decoder.end();
 }
 

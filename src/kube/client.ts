@@ -106,10 +106,11 @@ export function createClient(options: ClientOptions): KubeApi & PathReader {
       return heldObject(adoptionOf(ref.kind), parseAnswer(await send(request), `DELETE ${request.path}`, read));
     },
 
-    watch: (kind, query) =>
-      watchOnce(adoptionOf(kind), query, (parameters) => {
+    watch: (kind, query, take) =>
+      watchOnce(adoptionOf(kind), query, take, (parameters, takePiece) => {
         const path = pathOf(kind, { namespace: query.namespace, version: versionOf(kind) });
-        return caller.stream({ method: "GET", path: withQuery(path, parameters), headers, ...signalOf(query) });
+        const request = { method: "GET", path: withQuery(path, parameters), headers, signal: query.signal };
+        return caller.stream(request, takePiece);
       }),
 
     getPath: async (path, { signal } = {}) =>

@@ -6,7 +6,7 @@ import type { World } from "../base/world.ts";
 export interface Guard {
   /** Aborts, with a Fault as reason, when the call must stop. */
   readonly signal: AbortSignal;
-  /** The work's outcome, or the Fault as soon as the call must stop: also when the work does not listen. One at a time. */
+  /** The work's outcome, or a Fault: at once when the call must stop, also when the work does not listen. One at a time. */
   race<T>(work: Promise<T>): Promise<T>;
   /** No time limit any more; the caller's signal still counts. */
   lift(): void;
@@ -56,7 +56,7 @@ export function createGuard(
           return reject(call.signal.reason);
         }
         refuse = reject;
-        work.then(resolve, reject);
+        work.then(resolve, (reason: unknown) => reject(Fault.from(reason)));
       }),
     lift: () => lift(),
     close,

@@ -83,7 +83,10 @@ test("a server restored from a backup is believed, although its versions are sma
 
 test("where resuming brings nothing but silence for half an hour, everything is listed again", async () => {
   const kube = createFakeKube();
-  const deaf: FakeKube = { ...kube, watch: (kind, query) => kube.watch(kind, { ...query, resourceVersion: "999999" }) };
+  const deaf: FakeKube = {
+    ...kube,
+    watch: (kind, query, take) => kube.watch(kind, { ...query, resourceVersion: "999999" }, take),
+  };
   const { world, store } = watching(deaf);
   await world.advance(0);
   await kube.create("ConfigMap", aMap("unheard"));

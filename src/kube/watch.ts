@@ -30,7 +30,7 @@ export interface WatchOptions {
 
 const retry = { startMs: limits.watchRetryMsMin, maxMs: limits.watchRetryMsMax };
 
-/** Called with what was seen, in order. A callback, for a chain of generators would cost more than what passes through it. */
+/** Called with what was seen, in order. */
 export type Take<K extends KindName> = (seen: Seen<K>) => void;
 
 export async function listAndWatch<K extends KindName>(
@@ -107,13 +107,14 @@ async function watchOnce<K extends KindName>(
   const lively = (): boolean => heard || world.elapsed() - startedAt >= limits.watchLivelyMsMin;
   try {
     const query = { ...scope, resourceVersion: since, timeoutSeconds: drawTimeoutSeconds(world) };
-    for await (const event of api.watch(kind, { ...query, signal: watchdog.signal })) {
+    await api.watch(kind, { ...query, signal: watchdog.signal }, (event) => {
       const came = versionOf(event);
       if (isNewer(version, came)) throw wentBack(kind, version, came);
-      [version, heard] = [came, true];
+      version = came;
+      heard = true;
       if (event.kind !== "bookmark") handOver(event);
       watchdog.rearm();
-    }
+    });
     return { kind: "closed", version, lively: lively() };
   } catch (reason) {
     if (reason instanceof NotTaken) throw reason.cause;

@@ -7,7 +7,6 @@ import type { ObjectOf } from "../../src/api/types.ts";
 import { isFault } from "../../src/base/fault.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { limits } from "../../src/base/limits.ts";
-import type { WatchEvent } from "../../src/kube/api.ts";
 import { chooseVersions, servedVersions } from "../../src/kube/discovery.ts";
 import { type Client, type Connection, connect } from "./harness/client.ts";
 import type { ControlPlane } from "./harness/control-plane.ts";
@@ -239,11 +238,9 @@ describe("the client on the real API server", () => {
     const { resourceVersion } = await client.list("ConfigMap", { namespace: watched });
     const seen: string[] = [];
     const query = { namespace: watched, resourceVersion, timeoutSeconds: 2, labelSelector: "mine" };
-    const events: AsyncIterable<WatchEvent<"ConfigMap">> = client.watch("ConfigMap", query);
-    const watching = (async () => {
-      for await (const event of events)
-        if (event.kind !== "bookmark") seen.push(`${event.kind} ${event.object.data?.text ?? "nothing"}`);
-    })();
+    const watching = client.watch("ConfigMap", query, (event) => {
+      if (event.kind !== "bookmark") seen.push(`${event.kind} ${event.object.data?.text ?? "nothing"}`);
+    });
     const ref = { kind: "ConfigMap", namespace: watched, name: "w" } as const;
     await client.create("ConfigMap", draftOf("ConfigMap", { namespace: watched, name: "w", labels: { mine: "" } }, {}));
     await client.patch(ref, { type: "json", body: [{ op: "add", path: "/data", value: { text: "ä€😀" } }] });
@@ -257,7 +254,8 @@ describe("the client on the real API server", () => {
       (async () => {
         // The server's memory of a custom kind begins when the kind is defined.
         await installSnapshotKinds();
-        for await (const _ of client.watch("VolumeSnapshotContent", { resourceVersion: "1", timeoutSeconds: 5 }));
+        const query = { resourceVersion: "1", timeoutSeconds: 5 };
+        await client.watch("VolumeSnapshotContent", query, () => undefined);
       })(),
       "Expired",
       /too old resource version|required revision has been compacted/,

@@ -267,12 +267,12 @@ describe("ours and upstream's together", () => {
     const wasReady = new Set<string>();
     const relapsed: string[] = [];
     try {
-      for await (const event of furniture.client.watch(kind, { namespace, resourceVersion, signal })) {
-        if (event.kind !== "put") continue;
+      await furniture.client.watch(kind, { namespace, resourceVersion, signal }, (event) => {
+        if (event.kind !== "put") return;
         const { metadata, status } = event.object;
         if (status?.readyToUse === true) wasReady.add(metadata.uid);
         else if (wasReady.has(metadata.uid)) relapsed.push(metadata.name);
-      }
+      });
     } catch (reason) {
       if (!signal.aborted) throw reason;
     }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type JsonObject, parse, print } from "../../src/base/json.ts";
-import type { KubeApi, WatchEvent } from "../../src/kube/api.ts";
+import type { KubeApi } from "../../src/kube/api.ts";
 import { judged, scheduleOf } from "./campaign.ts";
 import { createSharedReader } from "./reading.ts";
 
@@ -74,12 +74,6 @@ test("no component changes what it has read", async () => {
     Object.values(object ?? {}).forEach(freeze);
     return object;
   };
-  async function* heldEvents(events: AsyncIterable<WatchEvent<never>>): AsyncGenerator<WatchEvent<never>> {
-    for await (const event of events) {
-      if (event.kind !== "bookmark") held(event.object);
-      yield event;
-    }
-  }
   const sabotage = {
     api: (api: KubeApi): KubeApi => ({
       get: async (...call) => held(await api.get(...call)),
@@ -92,7 +86,11 @@ test("no component changes what it has read", async () => {
         listed.objects.forEach(held);
         return listed;
       },
-      watch: (...call) => heldEvents(api.watch(...call) as AsyncIterable<WatchEvent<never>>),
+      watch: (kind, query, take) =>
+        api.watch(kind, query, (event) => {
+          if (event.kind !== "bookmark") held(event.object);
+          take(event);
+        }),
     }),
   };
   for (let seed = 1; seed <= seeds; seed++) {
