@@ -24,6 +24,7 @@ export const everything: LabelSelector = { empty: true, matches: () => true };
 const noLabels: Labels = {};
 
 export function parseLabelSelector(text: string): LabelSelector {
+  if (text === "") return everything;
   const requirements = createParser(text).parse();
   if (requirements.length === 0) return everything;
   return { empty: false, matches: (labels = noLabels) => requirements.every((wanted) => satisfied(wanted, labels)) };
@@ -55,7 +56,6 @@ const binaryOperators = "in, notin, =, ==, !=, gt, lt";
 
 function tokensOf(text: string): readonly Token[] {
   const tokens: Token[] = [];
-  if (text === "") return tokens;
   for (const [part] of text.matchAll(/==|!=|[=!<>(),]|[^\s=!<>(),]+/g))
     tokens.push({ kind: /^[=!<>(),]/.test(part) ? "sign" : "word", text: part });
   return tokens;

@@ -5,7 +5,7 @@
  * key backs off, all others go on. Nothing runs before all stores are complete, because until then absence means nothing.
  */
 import type { KindName } from "../api/kinds.ts";
-import type { Next, Planner } from "../api/plan.ts";
+import { nothing, type Planner } from "../api/plan.ts";
 import type { KubeObject, ObjectOf } from "../api/types.ts";
 import type { Backoff } from "../base/backoff.ts";
 import type { Key, Millis } from "../base/brand.ts";
@@ -77,19 +77,13 @@ export function createController<Stores extends AnyStores, View, Action extends 
     if (!queue.add(key)) sweep.start();
   };
 
-  const act = async (key: Key, signal: AbortSignal): Promise<Next | undefined> => {
-    const view = options.observe(stores, key);
-    if (view === undefined) return undefined;
-    const plan = options.plan(view);
-    for (const action of plan.actions) await hands[action.kind as Action["kind"]](action as never, signal);
-    return plan.next;
-  };
-
   const runOnce = async (key: Key, signal: AbortSignal): Promise<void> => {
     try {
-      const next = await act(key, signal);
+      const view = options.observe(stores, key);
+      const { actions, next } = view === undefined ? nothing : options.plan(view);
+      for (const action of actions) await hands[action.kind as Action["kind"]](action as never, signal);
       queue.forget(key);
-      if (next?.kind === "after") queue.add(key, next.ms);
+      if (next.kind === "after") queue.add(key, next.ms);
     } catch (reason) {
       if (signal.aborted) return;
       putBack(key, reason);

@@ -130,13 +130,14 @@ export function createCluster(world: VirtualWorld, { objects, background }: Clus
     });
   };
 
-  const serve: Cluster["serve"] = async ({ component, name }, request, decidedMs = world.elapsed()) => {
+  const served = (response: HttpResponse): HttpResponse => {
+    current = undefined;
+    return response;
+  };
+  // Whatever goes wrong in the server, its handler answers.
+  const serve: Cluster["serve"] = ({ component, name }, request, decidedMs = world.elapsed()) => {
     current = { component, name, request, decidedMs };
-    try {
-      return await server.handler(request);
-    } finally {
-      current = undefined;
-    }
+    return server.handler(request).then(served);
   };
 
   const olderList: Cluster["olderList"] = async (request, changes) => {

@@ -27,7 +27,7 @@ export interface Report {
   readonly cpuSeconds: number;
 }
 
-const jobsInBatch = 20;
+const jobsInBatch = 50;
 /**
  * Nothing of a schedule outlives it: the later it is collected, the less of it is copied. The engine must not take the long-lived
  * parts of a schedule for immortal: what it puts among the old ones keeps the rest of a finished schedule alive. One thread, as

@@ -21,6 +21,10 @@ const objectMember = ',"object":';
 /** Types of events are short. */
 const headMax = 30;
 
+/** Two strings are compared by the block; `startsWith` goes letter by letter. */
+const holdsAt = (text: string, words: string, start: number): boolean =>
+  text.slice(start, start + words.length) === words;
+
 /** Nobody changes what has been read below its top (reading.test.ts), so that nobody can tell whether it was shared. */
 export function createSharedReader(): SharedReader {
   const stored = new Map<number, Kept>();
@@ -33,13 +37,11 @@ export function createSharedReader(): SharedReader {
     if (kept === undefined) return undefined;
     const words = kept.text();
     const isWhole = text.length === words.length || (text.length === words.length + 1 && text.endsWith("\n"));
-    if (isWhole && text.startsWith(words)) return { ...kept.object };
+    if (isWhole && holdsAt(text, words, 0)) return { ...kept.object };
     const head = text.startsWith(eventHead) ? text.indexOf(objectMember) : -1;
+    const start = head + objectMember.length;
     const isEvent =
-      head !== -1 &&
-      head <= headMax &&
-      text.length === head + objectMember.length + words.length + 1 &&
-      text.startsWith(words, head + objectMember.length);
+      head !== -1 && head <= headMax && text.length === start + words.length + 1 && holdsAt(text, words, start);
     // The quotation mark before the comma is not part of the type.
     return isEvent ? { type: text.slice(eventHead.length, head - 1), object: { ...kept.object } } : undefined;
   }

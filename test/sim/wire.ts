@@ -102,7 +102,12 @@ export async function carry<T>(
     return never();
   }
   await world.sleep(verdict.delayMs ?? latencyMs());
-  let result = verdict.effect ? await settled(perform()) : undefined;
+  let result: Settled<T> | undefined;
+  try {
+    if (verdict.effect) result = { value: await perform() };
+  } catch (fault) {
+    result = { fault };
+  }
   if (verdict.crash === "after-effect") {
     crash(incarnation, downMs);
     return never();
@@ -123,9 +128,6 @@ export async function carry<T>(
 }
 
 type Settled<T> = { readonly value: T } | { readonly fault: unknown };
-const withValue = <T>(value: T): Settled<T> => ({ value });
-const withFault = (fault: unknown): Settled<never> => ({ fault });
-const settled = <T>(work: Promise<T>): Promise<Settled<T>> => work.then<Settled<T>, Settled<T>>(withValue, withFault);
 function settledOf<T>(work: () => T): Settled<T> {
   try {
     return { value: work() };
@@ -148,7 +150,7 @@ function kindOf({ method, path }: HttpRequest, place: string): BoundaryKind {
 const listed =
   /\/(volumesnapshots|volumesnapshotcontents|volumesnapshotclasses|persistentvolumeclaims|persistentvolumes)$/;
 
-async function perform(
+function perform(
   stage: Stage,
   incarnation: Incarnation,
   {
@@ -162,18 +164,32 @@ async function perform(
   const { method, path, headers, body } = request;
   // Only a watch is ever closed from here: whatever else is under way at the server comes to its end there.
   const closing = kind === "watch" ? new AbortController() : undefined;
-  const response = await stage.serve(incarnation, { method, path, headers, body, signal: closing?.signal }, decidedMs);
+  const answered = stage.serve(incarnation, { method, path, headers, body, signal: closing?.signal }, decidedMs);
+  if (closing === undefined) return answered;
+  const close = (): void => closing.abort("closed");
+  return answered.then((response) => tapped(stage, incarnation, { response, signal: request.signal, close }));
+}
+
+function tapped(
+  { world, latencyMs, knowledge }: Stage,
+  { name, awake, taps }: Incarnation,
+  {
+    response,
+    signal,
+    close,
+  }: { readonly response: HttpResponse; readonly signal: AbortSignal | undefined; close(): void },
+): HttpResponse {
   if (!isStream(response.body)) return response;
   const tap = createTap(response.body, {
-    world: stage.world,
-    latencyMs: stage.latencyMs,
-    awake: incarnation.awake,
-    close: () => closing?.abort("closed"),
-    onEnd: (ended) => void incarnation.taps.delete(ended),
-    onTaken: (text) => stage.knowledge.told(incarnation.name, stage.world.elapsed(), text),
+    world,
+    latencyMs,
+    awake,
+    close,
+    onEnd: (ended) => void taps.delete(ended),
+    onTaken: (text) => knowledge.told(name, world.elapsed(), text),
   });
-  incarnation.taps.add(tap);
-  request.signal?.addEventListener("abort", tap.cut, { once: true });
+  taps.add(tap);
+  signal?.addEventListener("abort", tap.cut, { once: true });
   return { ...response, body: tap };
 }
 

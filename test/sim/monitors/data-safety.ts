@@ -17,8 +17,10 @@ import {
   uidInName,
 } from "./monitor.ts";
 
-const askedFor = (call: CsiSent, content: VolumeSnapshotContent): boolean =>
-  content.spec.volumeSnapshotRef?.uid === uidInName(call.subject);
+function isAskedForBy({ subject }: CsiSent): (content: VolumeSnapshotContent) => boolean {
+  const uid = uidInName(subject);
+  return (content) => content.spec.volumeSnapshotRef?.uid === uid;
+}
 
 const oneName: Monitor = {
   id: "I-1",
@@ -26,11 +28,11 @@ const oneName: Monitor = {
   counter: "double cuts",
   onCall(call, seen) {
     if (call.method !== "CreateSnapshot") return undefined;
-    const pasts = seen.everyPast("VolumeSnapshotContent").map(({ object }) => object as VolumeSnapshotContent);
-    if (!pasts.some((content) => askedFor(call, content)))
+    const isMeant = isAskedForBy(call);
+    if (!seen.everyPast("VolumeSnapshotContent").some(({ object }) => isMeant(object as VolumeSnapshotContent)))
       return `${call.subject} is the name of no snapshot that ever had a content`;
     // A driver may forget the names of what it has handed over: to ask for it again is to risk a second one.
-    const known = contentsKnown(seen, call, (content) => askedFor(call, content));
+    const known = contentsKnown(seen, call, isMeant);
     return known.length > 0 && known.every(({ status }) => status?.readyToUse === true)
       ? `${call.subject} is asked for again, although its content is ready`
       : undefined;
@@ -76,11 +78,12 @@ const intentFirst: Monitor = {
   promise: "the driver is asked to cut only after the intent is stored",
   onCall(call, seen) {
     if (call.method !== "CreateSnapshot") return undefined;
-    const known = contentsKnown(seen, call, (item) => askedFor(call, item));
+    const isMeant = isAskedForBy(call);
+    const known = contentsKnown(seen, call, isMeant);
     const [content] = known;
     if (content === undefined) {
       const past = seen.everyPast("VolumeSnapshotContent").map(({ object }) => object as VolumeSnapshotContent);
-      const old = past.find((item) => askedFor(call, item));
+      const old = past.find(isMeant);
       if (old === undefined || seen.excused.has(old.metadata.uid)) return undefined; // The first is I-1's.
       return `${call.subject} is asked for, and its content is gone`;
     }
