@@ -55,16 +55,38 @@ export async function judgeBatch(jobs: readonly Job[]): Promise<Report> {
   return { findings, cpuSeconds: (user + system) / 1e6 };
 }
 
-export interface CrewOptions {
+export interface Assignment {
   readonly schedules: AsyncGenerator<Schedule>;
-  /** Other processes; 0: this one alone. */
-  readonly workers: number;
   /** False ends it: what is under way is finished and dropped. */
   take(schedule: Schedule, finding: Finding): Promise<boolean> | boolean;
   spend?(cpuSeconds: number): void;
 }
 
-export async function judgeAll({ schedules, workers, take, spend = () => undefined }: CrewOptions): Promise<void> {
+export interface Crew {
+  /** One assignment after the other: the second finds them warm. */
+  judge(assignment: Assignment): Promise<void>;
+  dismiss(): void;
+}
+
+/** So many other processes; 0: this one alone. */
+export function createCrew(size: number): Crew {
+  const execArgv = [...process.execArgv, ...forShortLives];
+  const workers = Array.from({ length: size }, () => fork(new URL("worker.ts", import.meta.url), { execArgv }));
+  const judges = size === 0 ? [judgeBatch] : workers.map((worker) => (jobs: readonly Job[]) => judgedBy(worker, jobs));
+  return {
+    judge: (assignment) => judgeAll(judges, assignment),
+    dismiss: () => {
+      for (const worker of workers) worker.kill();
+    },
+  };
+}
+
+type Judge = (jobs: readonly Job[]) => Promise<Report>;
+
+async function judgeAll(
+  judges: readonly Judge[],
+  { schedules, take, spend = () => undefined }: Assignment,
+): Promise<void> {
   let isOver = false;
   let last: Promise<unknown> = Promise.resolve();
   /** One after the other: the schedules are made as they are asked for. */
@@ -81,7 +103,7 @@ export async function judgeAll({ schedules, workers, take, spend = () => undefin
     last = batch;
     return batch;
   };
-  const serve = async (judge: (jobs: readonly Job[]) => Promise<Report>): Promise<void> => {
+  const serve = async (judge: Judge): Promise<void> => {
     for (let batch = await nextBatch(); batch.length > 0; batch = await nextBatch()) {
       const { findings, cpuSeconds } = await judge(batch.map(jobOf));
       spend(cpuSeconds);
@@ -91,14 +113,7 @@ export async function judgeAll({ schedules, workers, take, spend = () => undefin
       }
     }
   };
-  if (workers === 0) return serve(judgeBatch);
-  const execArgv = [...process.execArgv, ...forShortLives];
-  const crew = Array.from({ length: workers }, () => fork(new URL("worker.ts", import.meta.url), { execArgv }));
-  try {
-    await Promise.all(crew.map((worker) => serve((jobs) => judgedBy(worker, jobs))));
-  } finally {
-    for (const worker of crew) worker.kill();
-  }
+  await Promise.all(judges.map(serve));
 }
 
 const jobOf = ({ scenario, seed, faults }: Schedule): Job => ({ scenario: scenario.name, seed, faults });

@@ -2,7 +2,7 @@
 import { say } from "../e2e/harness/progress.ts";
 import { mustRun } from "../flags.ts";
 import { judged, scheduleOf, shrink } from "./campaign.ts";
-import { type Finding, judgeAll } from "./crew.ts";
+import { createCrew, type Finding } from "./crew.ts";
 import { everyCrashPair, everySingleFault } from "./exhaustive.ts";
 import { monitors } from "./monitors/index.ts";
 import { parseOptions, type SimOptions, usage } from "./options.ts";
@@ -60,9 +60,8 @@ const progressMs = 15_000;
 
 const tally = createTally();
 tellProgress(tally);
-await judgeAll({
+await createCrew(options.workers).judge({
   schedules: schedules(options),
-  workers: options.workers,
   spend: tally.spend,
   take: async (schedule, finding) => {
     tally.add(schedule, finding);

@@ -1,9 +1,9 @@
 /** What takes minutes: `npm test` runs it after the unit tests, on all cores. */
 import assert from "node:assert/strict";
 import { availableParallelism } from "node:os";
-import { test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { scheduleOf } from "./campaign.ts";
-import { judgeAll } from "./crew.ts";
+import { type Crew, createCrew } from "./crew.ts";
 import { everySingleFault } from "./exhaustive.ts";
 import { replayCommand } from "./replay.ts";
 import type { Schedule } from "./run-one.ts";
@@ -19,38 +19,45 @@ async function* randomSchedules(): AsyncGenerator<Schedule> {
   for (let seed = 1; seed <= seeds; seed++) yield scheduleOf(seed);
 }
 
-/** How many were judged; every violation is a failure that names the command to repeat it. */
-async function allHold(schedules: AsyncGenerator<Schedule>): Promise<number> {
-  const broken: string[] = [];
-  let count = 0;
-  await judgeAll({
-    schedules,
-    workers: availableParallelism(),
-    take: (schedule, { violations }) => {
-      count += 1;
-      for (const { id, text } of violations) broken.push(`${id}: ${text}; repeat it with ${replayCommand(schedule)}`);
-      return broken.length === 0;
-    },
-  });
-  assert.deepEqual(broken, []);
-  return count;
-}
-
-test(`${seeds} random schedules break no promise`, patience, async () => {
-  assert.equal(await allHold(randomSchedules()), seeds);
-});
-
 async function* crowds(): AsyncGenerator<Schedule> {
   const scenario = scenarioNamed("hundred-at-once");
   yield { scenario, seed: 1, faults: [] };
   for (let seed = 1; seed <= crowdSeeds; seed++) yield scheduleOf(seed, { scenario });
 }
 
-test("a hundred snapshots of one claim at once break no promise", patience, async () => {
-  assert.equal(await allHold(crowds()), crowdSeeds + 1);
-});
+describe("thousands of schedules, on all cores", () => {
+  let crew: Crew;
+  before(() => {
+    crew = createCrew(availableParallelism());
+  });
+  after(() => crew.dismiss());
 
-test("no single fault, at any call of the core scenarios, breaks a promise", patience, async () => {
-  const count = await allHold(everySingleFault());
-  assert.ok(count > singlesMin, `only ${count} places`);
+  /** How many were judged; every violation is a failure that names the command to repeat it. */
+  async function allHold(schedules: AsyncGenerator<Schedule>): Promise<number> {
+    const broken: string[] = [];
+    let count = 0;
+    await crew.judge({
+      schedules,
+      take: (schedule, { violations }) => {
+        count += 1;
+        for (const { id, text } of violations) broken.push(`${id}: ${text}; repeat it with ${replayCommand(schedule)}`);
+        return broken.length === 0;
+      },
+    });
+    assert.deepEqual(broken, []);
+    return count;
+  }
+
+  test(`${seeds} random schedules break no promise`, patience, async () => {
+    assert.equal(await allHold(randomSchedules()), seeds);
+  });
+
+  test("a hundred snapshots of one claim at once break no promise", patience, async () => {
+    assert.equal(await allHold(crowds()), crowdSeeds + 1);
+  });
+
+  test("no single fault, at any call of the core scenarios, breaks a promise", patience, async () => {
+    const count = await allHold(everySingleFault());
+    assert.ok(count > singlesMin, `only ${count} places`);
+  });
 });
