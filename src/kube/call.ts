@@ -84,8 +84,6 @@ export function createCaller({ handler, world, limiter, measure }: CallDeps): Ca
       const { body, guard } = await ask(request);
       try {
         return isStream(body) ? await guard.race(readAll(body)) : textOf(body);
-      } catch (reason) {
-        throw Fault.from(reason);
       } finally {
         guard.close();
       }

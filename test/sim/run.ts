@@ -60,7 +60,8 @@ const progressMs = 15_000;
 
 const tally = createTally();
 tellProgress(tally);
-await createCrew(options.workers).judge({
+const crew = createCrew(options.workers);
+await crew.judge({
   schedules: schedules(options),
   spend: tally.spend,
   take: async (schedule, finding) => {
@@ -71,6 +72,7 @@ await createCrew(options.workers).judge({
     return seconds <= 60 * options.minutes && failed < options.failures;
   },
 });
+crew.dismiss();
 const result = tally.result();
 console.log(output === "json" ? JSON.stringify(result, undefined, 2) : printed(result));
 process.exit(result.failed === 0 ? 0 : 1);

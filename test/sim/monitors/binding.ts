@@ -11,12 +11,11 @@ import type { Seen, Write } from "../record.ts";
 import {
   classesIn,
   contentIn,
-  handleOf,
+  isMeantBy,
   isOurs,
   type Monitor,
   snapshotIn,
   snapshotsIn,
-  uidInName,
   versionsKnown,
 } from "./monitor.ts";
 
@@ -135,12 +134,10 @@ const driverFence: Monitor = {
     return object !== undefined && isForeign(seen, object) ? `${write.key} belongs to another driver` : undefined;
   },
   onCall(call, seen) {
-    const about = seen.everyPast("VolumeSnapshotContent").filter(({ object }) => {
-      const content = object as VolumeSnapshotContent;
-      return call.method === "CreateSnapshot"
-        ? content.spec.volumeSnapshotRef?.uid === uidInName(call.subject)
-        : handleOf(content) === call.subject;
-    });
+    const isMeant = isMeantBy(call);
+    const about = seen
+      .everyPast("VolumeSnapshotContent")
+      .filter(({ object }) => isMeant(object as VolumeSnapshotContent));
     const isFenced = about.length > 0 && about.every(({ object }) => isForeign(seen, object));
     return isFenced ? `${call.method} ${call.subject} is another driver's` : undefined;
   },

@@ -10,6 +10,7 @@ import {
   has,
   isGoing,
   isMarked,
+  isMeantBy,
   isOurs,
   type Monitor,
   snapshotIn,
@@ -17,18 +18,13 @@ import {
   uidInName,
 } from "./monitor.ts";
 
-function isAskedForBy({ subject }: CsiSent): (content: VolumeSnapshotContent) => boolean {
-  const uid = uidInName(subject);
-  return (content) => content.spec.volumeSnapshotRef?.uid === uid;
-}
-
 const oneName: Monitor = {
   id: "I-1",
   promise: "the name asked of the driver is a function of the snapshot's uid, and is cut at most once",
   counter: "double cuts",
   onCall(call, seen) {
     if (call.method !== "CreateSnapshot") return undefined;
-    const isMeant = isAskedForBy(call);
+    const isMeant = isMeantBy(call);
     if (!seen.everyPast("VolumeSnapshotContent").some(({ object }) => isMeant(object as VolumeSnapshotContent)))
       return `${call.subject} is the name of no snapshot that ever had a content`;
     // A driver may forget the names of what it has handed over: to ask for it again is to risk a second one.
@@ -78,12 +74,12 @@ const intentFirst: Monitor = {
   promise: "the driver is asked to cut only after the intent is stored",
   onCall(call, seen) {
     if (call.method !== "CreateSnapshot") return undefined;
-    const isMeant = isAskedForBy(call);
+    const isMeant = isMeantBy(call);
     const known = contentsKnown(seen, call, isMeant);
     const [content] = known;
     if (content === undefined) {
-      const past = seen.everyPast("VolumeSnapshotContent").map(({ object }) => object as VolumeSnapshotContent);
-      const old = past.find(isMeant);
+      const pasts = seen.everyPast("VolumeSnapshotContent");
+      const old = pasts.find(({ object }) => isMeant(object as VolumeSnapshotContent))?.object;
       if (old === undefined || seen.excused.has(old.metadata.uid)) return undefined; // The first is I-1's.
       return `${call.subject} is asked for, and its content is gone`;
     }
@@ -126,7 +122,7 @@ const unknownStays: Monitor = {
 };
 
 const holders = (call: CsiSent, seen: Seen): readonly VolumeSnapshotContent[] =>
-  contentsKnown(seen, call, (content) => handleOf(content) === call.subject);
+  contentsKnown(seen, call, isMeantBy(call));
 
 const rightToDelete: Monitor = {
   id: "I-4",

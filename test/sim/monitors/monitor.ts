@@ -49,6 +49,13 @@ export const has = ({ metadata }: KubeObject, finalizer: string): boolean =>
 /** The uid in the name asked of the driver. */
 export const uidInName = (name: string): string => name.replace(/^snapshot-/, "");
 
+/** Whether a content is the one that a call of the driver is about: by its name as long as there is no handle. */
+export function isMeantBy({ method, subject }: CsiSent): (content: VolumeSnapshotContent) => boolean {
+  if (method !== "CreateSnapshot") return (content) => handleOf(content) === subject;
+  const uid = uidInName(subject);
+  return (content) => content.spec.volumeSnapshotRef?.uid === uid;
+}
+
 /** Who sent something, and when that was decided. */
 export interface Sender {
   readonly process: string;
