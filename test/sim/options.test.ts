@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { scheduleOf } from "./campaign.ts";
 import { parseOptions, usage } from "./options.ts";
+import { replayCommand } from "./replay.ts";
 
 const wrong: readonly [args: readonly string[], why: RegExp][] = [
   [["--seeds", "many"], /--seeds many: it is a whole number/],
@@ -23,6 +25,18 @@ test("one seed is judged by this process alone", () => {
   assert.ok(parsed.kind === "run");
   const { from, seeds, workers } = parsed.options;
   assert.deepEqual({ from, seeds, workers }, { from: 144, seeds: 1, workers: 0 });
+});
+
+test("the command that repeats a schedule means that very schedule", async () => {
+  const schedule = await scheduleOf(144);
+  for (const faults of [schedule.faults, []]) {
+    const [, words = ""] = replayCommand({ ...schedule, faults }).split("npm run sim -- ");
+    const parsed = parseOptions(words.split(" ").map((word) => (word === '""' ? "" : word)));
+    assert.ok(parsed.kind === "run");
+    const { from, seeds, scenario, plan, trace } = parsed.options;
+    assert.deepEqual({ from, seeds, plan, trace }, { from: 144, seeds: 1, plan: faults, trace: true });
+    assert.equal(scenario, schedule.scenario);
+  }
 });
 
 test("minutes may be parts of one, and faults be named by family or name", () => {

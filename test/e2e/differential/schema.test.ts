@@ -4,6 +4,7 @@ import { accepted } from "./accepted.ts";
 import { type Runner, startRunner } from "./runner.ts";
 import type { Script } from "./script.ts";
 import { applyScripts } from "./scripts/applies.ts";
+import { componentCallScripts } from "./scripts/component-calls.ts";
 import { setUpThings } from "./scripts/custom.ts";
 import { definitionScripts } from "./scripts/definitions.ts";
 import { patchScripts } from "./scripts/patches.ts";
@@ -17,6 +18,7 @@ const scripts: readonly Script[] = [
   ...definitionScripts,
   ...ruleScripts,
   ...snapshotScripts(),
+  ...componentCallScripts,
   ...patchScripts,
   ...applyScripts,
 ];

@@ -1,0 +1,129 @@
+/**
+ * Every kind of call that the components make, to each kind of object that they make it to. What they are refused matters as much
+ * as what they are granted: a simulated server that were kinder here would hide what goes wrong on a real one.
+ */
+import { finalizers } from "../../../../src/api/names.ts";
+import { create, get, inPhase, patch, remove, replace, type Script, type Step, script, watch } from "../script.ts";
+
+const contents = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotcontents";
+const classes = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotclasses";
+const snapshots = "/apis/snapshot.storage.k8s.io/v1/namespaces/$NS/volumesnapshots";
+const claims = "/api/v1/namespaces/$NS/persistentvolumeclaims";
+const volumes = "/api/v1/persistentvolumes";
+const secrets = "/api/v1/namespaces/$NS/secrets";
+const leases = "/apis/coordination.k8s.io/v1/namespaces/$NS/leases";
+
+const old = { resourceVersion: "1" };
+const another = { uid: "00000000-0000-0000-0000-000000000000" };
+
+const only = "fieldSelector=metadata.name%3D$ID";
+const listed = (path: string): readonly Step[] => [
+  get(`${path}?limit=500&${only}`),
+  watch(path, `allowWatchBookmarks=true&${only}`),
+];
+/** Without bookmarks: a real server's show the empty members of the Go type, of which nobody reads more than the version. */
+const listedBuiltIn = (path: string): readonly Step[] => [get(`${path}?limit=500&${only}`), watch(path, only)];
+
+/** Guarded writes, refused and granted, and a deletion that a finalizer holds for a while. */
+const guarded = (path: string, finalizer: string): readonly Step[] => [
+  get(`${path}/$ID`),
+  patch("merge", `${path}/$ID`, { metadata: { ...old, finalizers: [finalizer] } }),
+  patch("merge", `${path}/$ID`, { metadata: { finalizers: [finalizer], annotations: { note: "yes" } } }),
+  patch("merge", `${path}/$ID/status`, { metadata: old, status: { readyToUse: true } }),
+  patch("merge", `${path}/$ID/status`, { metadata: { labels: { not: "here" } }, status: { readyToUse: true } }),
+  ...listed(path),
+  remove(`${path}/$ID`, { body: { preconditions: another } }),
+  remove(`${path}/$ID`, { body: { preconditions: old } }),
+  remove(`${path}/$ID`),
+  patch("merge", `${path}/$ID`, { metadata: { finalizers: [finalizer, "example.com/too-late"] } }),
+  ...listed(path),
+  patch("merge", `${path}/$ID`, { metadata: { finalizers: null } }),
+  get(`${path}/$ID`),
+  patch("merge", `${path}/$ID`, { metadata: { annotations: { note: null } } }),
+  remove(`${path}/$ID`, { body: { preconditions: another } }),
+  ...listed(path),
+];
+
+const ofSnapshots = { apiVersion: "snapshot.storage.k8s.io/v1", metadata: { name: "$ID" } };
+const content = {
+  ...ofSnapshots,
+  kind: "VolumeSnapshotContent",
+  spec: {
+    deletionPolicy: "Delete",
+    driver: "d.example.com",
+    source: { volumeHandle: "v" },
+    volumeSnapshotRef: { name: "s", namespace: "n" },
+  },
+};
+const snapshot = {
+  ...ofSnapshots,
+  kind: "VolumeSnapshot",
+  spec: { source: { persistentVolumeClaimName: "c" } },
+};
+const snapshotClass = {
+  ...ofSnapshots,
+  kind: "VolumeSnapshotClass",
+  driver: "d.example.com",
+  deletionPolicy: "Delete",
+};
+const claim = {
+  apiVersion: "v1",
+  kind: "PersistentVolumeClaim",
+  metadata: { name: "$ID" },
+  spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, storageClassName: "" },
+};
+const volume = {
+  apiVersion: "v1",
+  kind: "PersistentVolume",
+  metadata: { name: "$ID" },
+  spec: {
+    accessModes: ["ReadWriteOnce"],
+    capacity: { storage: "1Gi" },
+    csi: { driver: "d.example.com", volumeHandle: "$ID" },
+    storageClassName: "$ID",
+  },
+};
+const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "$ID" }, stringData: { user: "me" } };
+const lease = {
+  apiVersion: "coordination.k8s.io/v1",
+  kind: "Lease",
+  metadata: { name: "$ID" },
+  spec: { holderIdentity: "a", leaseDurationSeconds: 15 },
+};
+
+export const componentCallScripts: readonly Script[] = [
+  script(
+    "a content as the components treat it",
+    create(contents, content),
+    create(contents, content),
+    ...guarded(contents, finalizers.contentBound),
+  ),
+  script(
+    "a snapshot as the components treat it",
+    create(snapshots, snapshot),
+    ...guarded(snapshots, finalizers.snapshotBound),
+  ),
+  script("a class as the components see it", create(classes, snapshotClass), ...listed(classes)),
+  script(
+    "a claim as the components treat it",
+    create(claims, claim),
+    get(`${claims}/$ID`),
+    replace(`${claims}/$ID`, { ...claim, metadata: { name: "$ID", ...old, finalizers: [finalizers.claimAsSource] } }),
+    ...listedBuiltIn(claims),
+  ),
+  script(
+    "a volume as the components see it",
+    create(volumes, volume),
+    inPhase(`${volumes}/$ID`, "Available"),
+    ...listedBuiltIn(volumes),
+  ),
+  script("a secret as the sidecar reads it", get(`${secrets}/$ID`), create(secrets, secret), get(`${secrets}/$ID`)),
+  script(
+    "a lease as the components treat it",
+    get(`${leases}/$ID`),
+    create(leases, lease),
+    create(leases, lease),
+    replace(`${leases}/$ID`, { ...lease, metadata: { name: "$ID", ...old } }),
+    get(`${leases}/$ID`),
+  ),
+];
