@@ -4,10 +4,8 @@
  */
 import { finalizers } from "../../../../src/api/names.ts";
 import { create, get, inPhase, patch, remove, replace, type Script, type Step, script, watch } from "../script.ts";
+import { aClass, aContent, aSnapshot, classes, contents, snapshots } from "./snapshots.ts";
 
-const contents = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotcontents";
-const classes = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotclasses";
-const snapshots = "/apis/snapshot.storage.k8s.io/v1/namespaces/$NS/volumesnapshots";
 const claims = "/api/v1/namespaces/$NS/persistentvolumeclaims";
 const volumes = "/api/v1/persistentvolumes";
 const secrets = "/api/v1/namespaces/$NS/secrets";
@@ -44,28 +42,7 @@ const guarded = (path: string, finalizer: string): readonly Step[] => [
   ...listed(path),
 ];
 
-const ofSnapshots = { apiVersion: "snapshot.storage.k8s.io/v1", metadata: { name: "$ID" } };
-const content = {
-  ...ofSnapshots,
-  kind: "VolumeSnapshotContent",
-  spec: {
-    deletionPolicy: "Delete",
-    driver: "d.example.com",
-    source: { volumeHandle: "v" },
-    volumeSnapshotRef: { name: "s", namespace: "n" },
-  },
-};
-const snapshot = {
-  ...ofSnapshots,
-  kind: "VolumeSnapshot",
-  spec: { source: { persistentVolumeClaimName: "c" } },
-};
-const snapshotClass = {
-  ...ofSnapshots,
-  kind: "VolumeSnapshotClass",
-  driver: "d.example.com",
-  deletionPolicy: "Delete",
-};
+const snapshot = aSnapshot({ source: { persistentVolumeClaimName: "c" } }, { metadata: { name: "$ID" } });
 const claim = {
   apiVersion: "v1",
   kind: "PersistentVolumeClaim",
@@ -94,8 +71,8 @@ const lease = {
 export const componentCallScripts: readonly Script[] = [
   script(
     "a content as the components treat it",
-    create(contents, content),
-    create(contents, content),
+    create(contents, aContent({})),
+    create(contents, aContent({})),
     ...guarded(contents, finalizers.contentBound),
   ),
   script(
@@ -103,7 +80,7 @@ export const componentCallScripts: readonly Script[] = [
     create(snapshots, snapshot),
     ...guarded(snapshots, finalizers.snapshotBound),
   ),
-  script("a class as the components see it", create(classes, snapshotClass), ...listed(classes)),
+  script("a class as the components see it", create(classes, aClass({})), ...listed(classes)),
   script(
     "a claim as the components treat it",
     create(claims, claim),

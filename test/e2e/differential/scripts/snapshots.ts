@@ -17,18 +17,18 @@ function definition(plural: string): JsonObject {
   return parse(readFileSync(join(folder, "config/crd", `${group}_${plural}.yaml`), "utf8")) as JsonObject;
 }
 
-const snapshots = `/apis/${group}/v1/namespaces/$NS/volumesnapshots`;
-const contents = `/apis/${group}/v1/volumesnapshotcontents`;
-const classes = `/apis/${group}/v1/volumesnapshotclasses`;
+export const snapshots = `/apis/${group}/v1/namespaces/$NS/volumesnapshots`;
+export const contents = `/apis/${group}/v1/volumesnapshotcontents`;
+export const classes = `/apis/${group}/v1/volumesnapshotclasses`;
 
-const aSnapshot = (spec: JsonObject, more: JsonObject = {}): JsonObject => ({
+export const aSnapshot = (spec: JsonObject, more: JsonObject = {}): JsonObject => ({
   apiVersion: `${group}/v1`,
   kind: "VolumeSnapshot",
   metadata: { name: "s" },
   spec,
   ...more,
 });
-const aContent = (spec: JsonObject, more: JsonObject = {}): JsonObject => ({
+export const aContent = (spec: JsonObject, more: JsonObject = {}): JsonObject => ({
   apiVersion: `${group}/v1`,
   kind: "VolumeSnapshotContent",
   metadata: { name: "$ID" },
@@ -41,7 +41,7 @@ const aContent = (spec: JsonObject, more: JsonObject = {}): JsonObject => ({
   },
   ...more,
 });
-const aClass = (fields: JsonObject): JsonObject => ({
+export const aClass = (fields: JsonObject): JsonObject => ({
   apiVersion: `${group}/v1`,
   kind: "VolumeSnapshotClass",
   metadata: { name: "$ID" },
