@@ -30,7 +30,8 @@ const scenario = {
   objects: [...aBoundClaim("data"), content],
   script: async () => undefined,
 };
-const afterwards = (sabotage: Sabotage = {}): Promise<Outcome> => runOne({ scenario, seed: 1, faults: [], sabotage });
+const afterwards = (sabotage: Sabotage = {}): Promise<Outcome> =>
+  runOne({ scenario, seed: 1, faults: [], sabotage: () => sabotage });
 
 test("what came of the cut is learnt without the class, for nobody is left who would bring that back", async () => {
   const { violations, endState } = await afterwards();

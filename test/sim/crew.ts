@@ -7,7 +7,7 @@ import type { Violation } from "./monitors/index.ts";
 import type { Schedule } from "./run-one.ts";
 import { scenarioNamed } from "./scenarios.ts";
 
-/** A schedule as it can be sent to another process. */
+/** A schedule as it can be sent to another process: without sabotage, which is a function. */
 export interface Job {
   readonly scenario: string;
   readonly seed: number;
@@ -43,12 +43,11 @@ const forShortLives = [
 ];
 
 /** In this process. */
-export async function judgeBatch(jobs: readonly Job[]): Promise<Report> {
+export async function judgeBatch(schedules: readonly Schedule[]): Promise<Report> {
   const before = process.cpuUsage();
   const findings: Finding[] = [];
-  for (const { scenario, seed, faults } of jobs) {
-    const outcome = await judged({ scenario: scenarioNamed(scenario), seed, faults });
-    const { boundaries, recoveryMs, struck, violations } = outcome;
+  for (const schedule of schedules) {
+    const { boundaries, recoveryMs, struck, violations } = await judged(schedule);
     findings.push({ calls: boundaries.length, recoveryMs, struck, violations });
   }
   const { user, system } = process.cpuUsage(before);
@@ -72,7 +71,8 @@ export interface Crew {
 export function createCrew(size: number): Crew {
   const execArgv = [...process.execArgv, ...forShortLives];
   const workers = Array.from({ length: size }, () => fork(new URL("worker.ts", import.meta.url), { execArgv }));
-  const judges = size === 0 ? [judgeBatch] : workers.map((worker) => (jobs: readonly Job[]) => judgedBy(worker, jobs));
+  const judges =
+    size === 0 ? [judgeBatch] : workers.map((worker) => (batch: readonly Schedule[]) => judgedBy(worker, batch));
   return {
     judge: (assignment) => judgeAll(judges, assignment),
     dismiss: () => {
@@ -81,7 +81,7 @@ export function createCrew(size: number): Crew {
   };
 }
 
-type Judge = (jobs: readonly Job[]) => Promise<Report>;
+type Judge = (schedules: readonly Schedule[]) => Promise<Report>;
 
 async function judgeAll(
   judges: readonly Judge[],
@@ -105,7 +105,7 @@ async function judgeAll(
   };
   const serve = async (judge: Judge): Promise<void> => {
     for (let batch = await nextBatch(); batch.length > 0; batch = await nextBatch()) {
-      const { findings, cpuSeconds } = await judge(batch.map(jobOf));
+      const { findings, cpuSeconds } = await judge(batch);
       spend(cpuSeconds);
       for (const [index, finding] of findings.entries()) {
         const schedule = batch[index];
@@ -117,8 +117,13 @@ async function judgeAll(
 }
 
 const jobOf = ({ scenario, seed, faults }: Schedule): Job => ({ scenario: scenario.name, seed, faults });
+export const scheduleFrom = ({ scenario, seed, faults }: Job): Schedule => ({
+  scenario: scenarioNamed(scenario),
+  seed,
+  faults,
+});
 
-async function judgedBy(worker: ChildProcess, jobs: readonly Job[]): Promise<Report> {
+async function judgedBy(worker: ChildProcess, schedules: readonly Schedule[]): Promise<Report> {
   const ended = new AbortController();
   const signal = ended.signal;
   try {
@@ -126,7 +131,7 @@ async function judgedBy(worker: ChildProcess, jobs: readonly Job[]): Promise<Rep
     const end = once(worker, "exit", { signal }).then(([code]) => {
       throw new Error(`a worker of the simulation ended with code ${code}`);
     });
-    worker.send(jobs);
+    worker.send(schedules.map(jobOf));
     const [report] = await Promise.race([answer, end]);
     return report as Report;
   } finally {

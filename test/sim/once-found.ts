@@ -13,6 +13,6 @@ export interface Found {
 
 /** The promises that it breaks. */
 export async function brokenIn({ scenario, seed, plan }: Found, sabotage: Sabotage = {}): Promise<readonly string[]> {
-  const schedule = { scenario: scenarioNamed(scenario), seed, faults: parseFaults(plan), sabotage };
+  const schedule = { scenario: scenarioNamed(scenario), seed, faults: parseFaults(plan), sabotage: () => sabotage };
   return (await judged(schedule)).violations.map(({ id }) => id);
 }

@@ -10,6 +10,8 @@ const wrong: readonly [args: readonly string[], why: RegExp][] = [
   [["--workers", "1.5"], /--workers 1.5: it is a whole number/],
   [["--scenario", "nap"], /no scenario "nap"; there are .*retain/],
   [["--faults", "crash,boredom"], /no fault "boredom"/],
+  [["--bug", "laziness"], /no bug "laziness"; there are\n.* {2}takes readiness back\n/s],
+  [["--bug", "takes"], /more than one bug has "takes" in its name/],
   [["--output", "xml"], /--output xml: it is text or json/],
   [["--sedes", "1"], /--sedes/],
 ];
@@ -25,6 +27,13 @@ test("one seed is judged by this process alone", () => {
   assert.ok(parsed.kind === "run");
   const { from, seeds, workers } = parsed.options;
   assert.deepEqual({ from, seeds, workers }, { from: 144, seeds: 1, workers: 0 });
+});
+
+test("a seeded bug brings its scenario, and stays in this process", () => {
+  const parsed = parseOptions(["--bug", "readiness back", "--workers", "7"]);
+  assert.ok(parsed.kind === "run");
+  const { bug, scenario, workers } = parsed.options;
+  assert.deepEqual([bug?.name, scenario?.name, workers], ["takes readiness back", "dynamic-create", 0]);
 });
 
 test("the command that repeats a schedule means that very schedule", async () => {

@@ -2,6 +2,8 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { flagHelp, numbersIn, outputOf, type Parsed, stringsFor } from "../flags.ts";
+import type { Bug } from "./bugs/bug.ts";
+import { bugNamed } from "./bugs/index.ts";
 import { type FaultRow, families, faultNamed, type PlannedFault, parseFaults } from "./faults/index.ts";
 import { type Scenario, scenarioNamed, scenarios } from "./scenarios.ts";
 
@@ -12,6 +14,8 @@ export interface SimOptions {
   readonly scenario: Scenario | undefined;
   /** Instead of what the seed draws. */
   readonly plan: readonly PlannedFault[] | undefined;
+  /** Seeded into the components. */
+  readonly bug: Bug | undefined;
   readonly exhaustive: boolean;
   readonly trace: boolean;
   readonly failures: number;
@@ -41,6 +45,7 @@ ${flagHelp(numbers)}
   --faults WORD,…     only these faults, by family or by name
   --plan AT:NAME:PICK,…
                       exactly these faults: what the command of a broken promise names
+  --bug WORDS         with this mistake in the components, by words of its name, to see how it is found: a fire drill (in this process)
   --exhaustive        every single fault at every call of the core scenarios, then all pairs of crashes in two of them
   --trace             print the calls and writes of every schedule
   -o, --output text|json
@@ -55,6 +60,7 @@ Examples:
   npm run sim -- --seed 144 --trace
   npm run sim -- --seeds 500 --scenario retain --faults crash,watch
   npm run sim -- --exhaustive --minutes 5
+  npm run sim -- --bug "takes readiness back" --failures 1
   npm run -s sim -- --seeds 300000 -o json > result.json
 
 Exit code: 0 when no promise was broken, 1 when one was, 2 when a flag is wrong.
@@ -69,6 +75,7 @@ const texts = {
   scenario: { type: "string" },
   faults: { type: "string" },
   plan: { type: "string" },
+  bug: { type: "string" },
   exhaustive: { type: "boolean", default: false },
   trace: { type: "boolean", default: false },
   output: { type: "string", short: "o" },
@@ -79,14 +86,18 @@ export function parseOptions(args: readonly string[]): Parsed<SimOptions> {
   try {
     const { values } = parseArgs({ args: [...args], options: { ...stringsFor(numbers), ...texts } });
     if (values.help === true) return { kind: "help" };
-    const { scenario, plan, exhaustive, trace } = values;
+    const { plan, exhaustive, trace } = values;
+    const bug = values.bug === undefined ? undefined : bugNamed(values.bug);
+    const scenario = values.scenario ?? bug?.scenario;
     const many = numbersIn(numbers, values);
     const one = values.seed === undefined ? {} : { from: seedOf(values.seed), seeds: 1, workers: 0 };
     const options = {
       ...many,
       ...one,
+      ...(bug === undefined ? {} : { workers: 0 }),
       scenario: scenario === undefined ? undefined : scenarioNamed(scenario),
       plan: plan === undefined ? undefined : parseFaults(plan),
+      bug,
       exhaustive,
       trace,
       allowed: allowedBy(values.faults?.split(",")),

@@ -21,7 +21,7 @@ test(`a snapshot deleted before its finalizers came leaves nothing behind, in ${
 
 test("it leaves its content and its data behind where nobody looks after contents without a snapshot", async () => {
   const nothing = () => ({ actions: [], next: { kind: "settled" } }) as const;
-  const kept = await runOne({ scenario, seed: 1, faults: [], sabotage: { planContent: nothing } });
+  const kept = await runOne({ scenario, seed: 1, faults: [], sabotage: () => ({ planContent: nothing }) });
   assert.match(kept.endState(), /^VolumeSnapshotContent .*^stored /ms);
   const mended = await runOne({ scenario, seed: 1, faults: [] });
   assert.doesNotMatch(mended.endState(), /VolumeSnapshotContent|stored/);

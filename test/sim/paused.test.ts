@@ -17,7 +17,7 @@ async function sentOutOfTurn(sabotage: Sabotage): Promise<readonly string[]> {
   const found = new Set<string>();
   for (const at of moments) {
     const faults = parseFaults(`${at}:paused-before-sending:${twentySeconds}`);
-    const { violations } = await judged({ scenario, seed: 1, faults, sabotage });
+    const { violations } = await judged({ scenario, seed: 1, faults, sabotage: () => sabotage });
     for (const { id, text } of violations) found.add(`${id}: ${text}`);
   }
   return [...found].sort();

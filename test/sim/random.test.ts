@@ -59,7 +59,7 @@ test("a failing schedule is shrunk to the faults it needs", async () => {
   const schedule = await scheduleOf(5, { scenario: scenarioNamed("dynamic-create") });
   // Without its last step the driver is never asked: no fault is needed to see that.
   const sabotage = { planSidecar: (() => ({ actions: [], next: { kind: "settled" } })) as never };
-  const failing = { ...schedule, sabotage };
+  const failing = { ...schedule, sabotage: () => sabotage };
   const { violations } = await judged(failing);
   const small = await shrink(failing, violations[0]?.id ?? "");
   assert.ok(schedule.faults.length >= 3);

@@ -30,7 +30,7 @@ const seeds = 20;
 async function lostWith(sabotage: Sabotage): Promise<number> {
   let lost = 0;
   for (let seed = 1; seed <= seeds; seed++) {
-    const { entries } = await runOne({ scenario, seed, faults: [], sabotage });
+    const { entries } = await runOne({ scenario, seed, faults: [], sabotage: () => sabotage });
     if (entries.some((entry) => entry.type === "write" && entry.verb === "DELETE" && entry.actor !== "user")) lost += 1;
   }
   return lost;

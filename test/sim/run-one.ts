@@ -19,7 +19,8 @@ export interface Schedule {
   readonly scenario: Scenario;
   readonly seed: number;
   readonly faults: readonly PlannedFault[];
-  readonly sabotage?: Sabotage | undefined;
+  /** A fresh one for each run: some remember. */
+  readonly sabotage?: (() => Sabotage) | undefined;
 }
 
 export interface Outcome {
@@ -42,7 +43,7 @@ export interface Outcome {
 const leaseMs = 20_000;
 const latencyMsMax = 6;
 
-export async function runOne({ scenario, seed, faults, sabotage = {} }: Schedule): Promise<Outcome> {
+export async function runOne({ scenario, seed, faults, sabotage = () => ({}) }: Schedule): Promise<Outcome> {
   const world = createVirtualWorld(seed);
   const dice = diceFrom(seed * 31 + 7);
   const cluster = createCluster(world, scenario);
@@ -89,7 +90,7 @@ export async function runOne({ scenario, seed, faults, sabotage = {} }: Schedule
     elects: scenario.elects,
     // Of two, only the one that leads ever shows itself.
     cutter: seed % 2 === 0 && !scenario.elects ? onlySidecar : undefined,
-    sabotage,
+    sabotage: sabotage(),
   };
 
   scenario.prepare?.(backend);

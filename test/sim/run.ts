@@ -1,12 +1,11 @@
 /** `npm run sim`: schedules from seeds, one process per core. See options.ts, or --help. */
 import { say } from "../e2e/harness/progress.ts";
 import { mustRun } from "../flags.ts";
-import { judged, scheduleOf, shrink } from "./campaign.ts";
-import { createCrew, type Finding } from "./crew.ts";
+import { judged, scheduleOf } from "./campaign.ts";
+import { createCrew } from "./crew.ts";
 import { everyCrashPair, everySingleFault } from "./exhaustive.ts";
-import { monitors } from "./monitors/index.ts";
+import { explanationOf } from "./explanation.ts";
 import { parseOptions, type SimOptions, usage } from "./options.ts";
-import { replayCommand } from "./replay.ts";
 import type { Schedule } from "./run-one.ts";
 import { createTally, printed, type Tally } from "./tally.ts";
 
@@ -28,17 +27,8 @@ async function* schedules({ from, seeds, scenario, plan, exhaustive, allowed }: 
   }
 }
 
-async function explain(schedule: Schedule, { violations }: Finding): Promise<void> {
-  const [first] = violations;
-  if (first === undefined) return;
-  const small = await shrink(schedule, first.id);
-  const { trace, violations: left } = await judged(small);
-  const promise = monitors.find(({ id }) => id === first.id)?.promise ?? "the end is the same with and without faults";
-  out(`\nseed ${schedule.seed}, ${schedule.scenario.name}: ${first.id} is broken (${promise})`);
-  for (const { id, text } of left) out(`  ${id}: ${text}`);
-  out(`  shrunk from ${schedule.faults.length} faults to ${small.faults.length}; repeat it with`);
-  out(`  ${replayCommand(small)}`);
-  for (const line of trace()) out(`  ${line}`);
+async function* sabotaged(of: AsyncGenerator<Schedule>, { sabotage }: Pick<Schedule, "sabotage">) {
+  for await (const schedule of of) yield { ...schedule, sabotage };
 }
 
 /** Nobody should wonder whether it still lives, or for how long yet. */
@@ -62,12 +52,12 @@ const tally = createTally();
 tellProgress(tally);
 const crew = createCrew(options.workers);
 await crew.judge({
-  schedules: schedules(options),
+  schedules: sabotaged(schedules(options), options.bug ?? {}),
   spend: tally.spend,
   take: async (schedule, finding) => {
     tally.add(schedule, finding);
     if (options.trace) out((await judged(schedule)).trace().join("\n"));
-    if (finding.violations.length > 0) await explain(schedule, finding);
+    for (const line of await explanationOf(schedule, finding.violations, options.bug)) out(line);
     const { seconds, failed } = tally.soFar();
     return seconds <= 60 * options.minutes && failed < options.failures;
   },

@@ -1,10 +1,10 @@
 /** One process of the crew: judges what it is sent, and says what it found. */
-import { type Job, judgeBatch } from "./crew.ts";
+import { type Job, judgeBatch, scheduleFrom } from "./crew.ts";
 
 // Thousands of faults are thrown on purpose: nobody reads their stacks.
 Error.stackTraceLimit = 0;
 
 process.on("message", async (jobs: readonly Job[]) => {
-  process.send?.(await judgeBatch(jobs));
+  process.send?.(await judgeBatch(jobs.map(scheduleFrom)));
 });
 process.on("disconnect", () => process.exit(0));

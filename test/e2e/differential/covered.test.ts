@@ -56,7 +56,7 @@ const noting = (api: KubeApi, note: (call: string) => void): KubeApi => ({
 
 test("every kind of call that a component makes is compared with a real server", async () => {
   const made = new Set<string>();
-  const sabotage = { api: (api: KubeApi): KubeApi => noting(api, (call) => made.add(call)) };
+  const sabotage = () => ({ api: (api: KubeApi): KubeApi => noting(api, (call) => made.add(call)) });
   for (let seed = 1; seed <= seeds; seed++) await judged({ ...(await scheduleOf(seed)), sabotage });
   assert.ok(made.size >= callKindsMin, `only ${made.size} kinds of calls were made`);
   const compared = new Set(componentCallScripts.flatMap(({ steps }) => steps.map(callIn)));

@@ -3,17 +3,13 @@ import { test } from "node:test";
 import { judged, scheduleOf } from "../campaign.ts";
 import { scenarioNamed } from "../scenarios.ts";
 import type { Bug } from "./bug.ts";
-import { controllerBugs } from "./controller.ts";
-import { handBugs } from "./hands.ts";
-import { sidecarBugs } from "./sidecar.ts";
-
-const bugs: readonly Bug[] = [...sidecarBugs, ...controllerBugs, ...handBugs];
+import { bugs } from "./index.ts";
 
 /** The first seed that shows the bug, and what it shows. */
 async function firstSign({ scenario, seedsMax, sabotage }: Bug): Promise<{ seed: number; ids: readonly string[] }> {
   for (let seed = 1; seed <= seedsMax; seed++) {
     const schedule = await scheduleOf(seed, { scenario: scenarioNamed(scenario) });
-    const { violations } = await judged({ ...schedule, sabotage: sabotage() });
+    const { violations } = await judged({ ...schedule, sabotage });
     if (violations.length === 0) continue;
     const { violations: without } = await judged(schedule);
     assert.deepEqual(without, [], "the same schedule without the bug is found good");

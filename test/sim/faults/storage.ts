@@ -30,14 +30,17 @@ export const storageFaults: readonly FaultRow[] = [
     strike: () => ({ effect: false, silent: true }),
   },
   {
-    // Of what it has handed over it keeps the handle only. Nobody has a reason to ask for that by name any more.
+    // Of what it has handed over it keeps the handle only. Nobody has a reason to ask for that by name any more, except who has
+    // asked before it was recorded: what it is still at work on it has not forgotten.
     name: "driver-forgets-names",
     family: "storage",
     on: ["csi", "write"],
     strike: ({ backend, recorder }) => {
       for (const object of recorder.objects("VolumeSnapshotContent").values()) {
         const { status } = object as VolumeSnapshotContent;
-        if (status?.readyToUse === true && status.snapshotHandle) backend.nameless.add(status.snapshotHandle);
+        const snapshot = backend.snapshots.get(status?.snapshotHandle ?? "");
+        if (status?.readyToUse === true && snapshot && !backend.busy.has(snapshot.name))
+          backend.nameless.add(snapshot.id);
       }
       return pass;
     },

@@ -1,0 +1,16 @@
+/** All seeded bugs. */
+import type { Bug } from "./bug.ts";
+import { controllerBugs } from "./controller.ts";
+import { handBugs } from "./hands.ts";
+import { sidecarBugs } from "./sidecar.ts";
+
+export const bugs: readonly Bug[] = [...sidecarBugs, ...controllerBugs, ...handBugs];
+
+/** By any part of its name that no other has. */
+export function bugNamed(words: string): Bug {
+  const [bug, ...others] = bugs.filter(({ name }) => name.includes(words));
+  if (bug !== undefined && others.length === 0) return bug;
+  const choice = bug === undefined ? bugs : [bug, ...others];
+  const why = bug === undefined ? `no bug "${words}"` : `more than one bug has "${words}" in its name`;
+  throw new Error(`${why}; there are\n${choice.map(({ name }) => `  ${name}`).join("\n")}\n`);
+}
