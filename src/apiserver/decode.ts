@@ -7,12 +7,12 @@ import type { ApiObject, DecodeProtobuf, FeatureGates, Resource } from "./contra
 import { duplicateFields } from "./duplicates.ts";
 import { invalid as fieldInvalid } from "./field-error.ts";
 import { goQuote, jsonWord } from "./go-text.ts";
+import { refuseDeepText, refuseDeepValue } from "./nesting.ts";
 import type { FieldValidation } from "./query.ts";
 import { apiVersionOf } from "./rows.ts";
 import { badRequest, invalid, Refusal, tooLarge, unsupportedMediaType } from "./status.ts";
 
 const acceptedTypes = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
-const nestingMax = 10_000;
 const summaryLength = 30;
 
 export interface Body {
@@ -48,8 +48,11 @@ export async function readBody(
   const media = mediaOf(request);
   bodyBytes(request);
   const { body = "" } = request;
-  if (media === "protobuf")
-    return { value: decodeProtobuf(typeof body === "string" ? Buffer.from(body) : body), text: "" };
+  if (media === "protobuf") {
+    const value = decodeProtobuf(typeof body === "string" ? Buffer.from(body) : body);
+    refuseDeepValue(value);
+    return { value, text: "" };
+  }
   const text = textOf(body);
   const value = media === "yaml" ? await parseYaml(text, refuse) : parseJson(text, refuse);
   return { value, text };
@@ -57,7 +60,7 @@ export async function readBody(
 
 export function parseJson(text: string, refuse: (why: string, text: string) => Refusal): JsonValue {
   try {
-    refuseDeep(text);
+    refuseDeepText(text);
     return parse(text);
   } catch (reason) {
     if (reason instanceof Refusal) throw reason;
@@ -72,11 +75,15 @@ export async function parseYaml(text: string, refuse: (why: string, text: string
     const value = jsonOrNothing(text);
     if (value !== undefined) return value;
   }
-  refuseDeep(text);
+  refuseDeepText(text);
   const yaml = await import("yaml");
   try {
-    return yaml.parse(text, yamlAsInGo) as JsonValue;
+    const value = yaml.parse(text, yamlAsInGo) as JsonValue;
+    // Dashes and indents nest as well as brackets do, and an alias stands for a part that may be deep itself.
+    refuseDeepValue(value);
+    return value;
   } catch (reason) {
+    if (reason instanceof Refusal) throw reason;
     throw refuse(`yaml: ${reason instanceof Error ? (reason.message.split("\n")[0] ?? "") : "unreadable"}`, text);
   }
 }
@@ -91,28 +98,11 @@ const yamlAsInGo = {
 
 function jsonOrNothing(text: string): JsonValue | undefined {
   try {
-    refuseDeep(text);
+    refuseDeepText(text);
     return parse(text);
   } catch (reason) {
     if (reason instanceof Refusal) throw reason;
     return undefined;
-  }
-}
-
-/** Deep nesting overflows every recursive walk after the parser; Go's parser stops at the same depth. */
-function refuseDeep(text: string): void {
-  if (text.length < nestingMax) return;
-  let depth = 0;
-  let quoted = false;
-  for (let index = 0; index < text.length; index += 1) {
-    const code = text.charCodeAt(index);
-    if (quoted) {
-      if (code === 92) index += 1;
-      else if (code === 34) quoted = false;
-    } else if (code === 34) quoted = true;
-    else if (code === 123 || code === 91) depth += 1;
-    else if (code === 125 || code === 93) depth -= 1;
-    if (depth > nestingMax) throw badRequest("couldn't get version/kind; json parse error: exceeded max depth");
   }
 }
 

@@ -5,6 +5,7 @@
 import { clone, define, equal, isObject, type JsonObject, type JsonValue, print } from "../base/json.ts";
 import { limits } from "../base/limits.ts";
 import { jsonWord } from "./go-text.ts";
+import { refuseDeepValue } from "./nesting.ts";
 import { badRequest, Refusal, tooLarge } from "./status.ts";
 
 const operationsMax = 10_000;
@@ -30,7 +31,10 @@ export function applyJsonPatch(document: JsonValue, patch: JsonValue): JsonValue
     if (copied > limits.requestBytesMax) throw unprocessable();
     return clone(value);
   };
-  return operations.reduce((current, operation) => applied(current, operation, copy), clone(document));
+  const result = operations.reduce((current, operation) => applied(current, operation, copy), clone(document));
+  // Parts of the document may have been put below others.
+  refuseDeepValue(result);
+  return result;
 }
 
 function operationsOf(patch: JsonValue): readonly Operation[] {
