@@ -82,3 +82,15 @@ test("what an observer commits is announced after what it heard", () => {
   store.commit([put("a", "x")]);
   assert.deepEqual(heard, [2, 3]);
 });
+
+test("an observer that fails keeps nobody from hearing, and whoever has written is told", () => {
+  const store = createStore();
+  const heard: string[] = [];
+  const hear = (events: readonly StoreEvent[]): void => void heard.push(...events.map(({ key }) => key));
+  store.onCommit(() => {
+    throw new Error("a mistake of mine");
+  });
+  store.onCommit(hear);
+  for (const name of ["x", "y"]) assert.throws(() => store.commit([put("a", name)]), /a mistake of mine/);
+  assert.deepEqual(heard, ["a/x", "a/y"]);
+});

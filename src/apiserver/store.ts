@@ -84,14 +84,24 @@ export function createStore({ historyMax = historyEventsMax }: StoreOptions = {}
     collection.history = collection.history.slice(excess);
   }
 
-  /** An observer may commit, too: what it did is announced after what it heard, so that all hear everything in order. */
+  /**
+   * An observer may commit, too: what it did is announced after what it heard, so that all hear everything in order. One that
+   * fails keeps nobody else from hearing: not the others, and not all of us of what comes later.
+   */
   function announce(events: readonly StoreEvent[]): void {
     unheard.push(events);
     if (unheard.length > 1) return;
+    let failure: { readonly reason: unknown } | undefined;
     while (unheard[0] !== undefined) {
-      for (const observer of observers) observer(unheard[0]);
+      for (const observer of observers)
+        try {
+          observer(unheard[0]);
+        } catch (reason) {
+          failure ??= { reason };
+        }
       unheard.shift();
     }
+    if (failure !== undefined) throw failure.reason;
   }
 
   function sortedKeys(collection: Collection): readonly Key[] {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventsOf, startApiServer, type TestServer } from "../../test/api-server.ts";
+import { keyIn } from "../base/brand.ts";
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
 
 const maps = "/api/v1/namespaces/default/configmaps";
@@ -99,4 +100,21 @@ test("a table watch sends its columns once", async () => {
   const columns = events.map(({ object }) => (isObject(object) ? object.columnDefinitions : undefined));
   assert.equal(Array.isArray(columns[0]), true);
   assert.equal(columns[1], null);
+});
+
+test("a watch that cannot be told of an event ends, and the others go on", async () => {
+  const server = startApiServer();
+  const [version, collection] = [server.store.version(), "configmaps"];
+  const [all, labelled] = [
+    await server.open(`${maps}?watch=true&resourceVersion=${version}`),
+    await server.open(`${maps}?watch=true&resourceVersion=${version}&labelSelector=app`),
+  ];
+  const endless: JsonObject = {};
+  endless.itself = endless;
+  const metadata = { name: "a", namespace: "default" };
+  const object = { apiVersion: "v1", kind: "ConfigMap", metadata, data: endless };
+  server.store.commit([{ kind: "put", collection, key: keyIn("default", "a"), object, expect: "absent" }]);
+  await create(server, "b", { app: "x" });
+  assert.deepEqual(seen(await eventsOf(all, 1)), []);
+  assert.deepEqual(seen(await eventsOf(labelled, 1)), ["ADDED b"]);
 });

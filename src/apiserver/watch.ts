@@ -93,11 +93,20 @@ export function createWatchHub(store: Store, world: World): WatchHub {
 
   store.onCommit((events) => {
     for (const event of events) {
-      for (const watcher of watchers.get(event.collection) ?? []) tell(watcher, event);
+      for (const watcher of watchers.get(event.collection) ?? []) tellOrEnd(watcher, event);
       // They were begun by the rules of another definition, perhaps in a version that is served no longer: kube-apiserver ends them.
       for (const { channel } of [...(watchers.get(redefinedBy(event) ?? "") ?? [])]) channel.close();
     }
   });
+
+  /** A watch must not go on as if there had been nothing. Its client lists again, and is then told why that cannot be done. */
+  function tellOrEnd(watcher: Watcher, event: StoreEvent): void {
+    try {
+      tell(watcher, event);
+    } catch {
+      watcher.channel.close();
+    }
+  }
 
   function tell(watcher: Watcher, event: StoreEvent): void {
     if (event.now.version <= watcher.after) return;
