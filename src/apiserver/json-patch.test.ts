@@ -82,3 +82,15 @@ test("a member named __proto__ is data and changes no prototype", () => {
   assert.equal((result as { polluted?: boolean }).polluted, undefined);
   assert.equal(Object.getPrototypeOf(result), Object.prototype);
 });
+
+test("a patch that has to be made again, because another was faster, gives what it would have given at once", () => {
+  const patch = [
+    { op: "add", path: "/list", value: [] },
+    { op: "add", path: "/list/-", value: "x" },
+    { op: "replace", path: "/map", value: {} },
+    { op: "copy", from: "/list", path: "/map/copy" },
+  ];
+  const once = { list: ["x"], map: { copy: ["x"] } };
+  assert.deepEqual(applyJsonPatch({ map: 1 }, patch), once);
+  assert.deepEqual(applyJsonPatch({ map: 1 }, patch), once);
+});

@@ -57,14 +57,14 @@ function operationsOf(patch: JsonValue): readonly Operation[] {
 }
 
 function applied(document: JsonValue, operation: Operation, copy: (value: JsonValue) => JsonValue): JsonValue {
-  const { op, path, from, value = null } = operation;
+  const { op, path, from } = operation;
   switch (op) {
     case "add":
-      return added(document, path, value);
+      return added(document, path, ownValue(operation));
     case "remove":
       return removed(document, path);
     case "replace":
-      return replaced(document, path, value);
+      return replaced(document, path, ownValue(operation));
     case "move": {
       const moved = valueAt(document, from);
       return added(removed(document, from), path, moved);
@@ -77,6 +77,9 @@ function applied(document: JsonValue, operation: Operation, copy: (value: JsonVa
       throw unprocessable();
   }
 }
+
+/** Later operations change it in place, and the patch may have to be made again. */
+const ownValue = ({ value = null }: Operation): JsonValue => clone(value);
 
 const partsOf = (path: string): readonly string[] =>
   path
