@@ -13,6 +13,7 @@ import type {
   StoreEvent,
 } from "./contracts.ts";
 import { foregroundFinalizer, orphanFinalizer } from "./metadata.ts";
+import { groupOf } from "./rows.ts";
 
 interface Place {
   readonly collection: string;
@@ -34,10 +35,14 @@ const placeFor = (collection: string, { metadata }: ApiObject): Place => ({
 export function createGarbageCollector({ registry }: BackgroundContext): Background {
   /** Who is owned by whom, kept by the same events that wake us. */
   const dependents = new Map<string, Set<string>>();
-  /** Uids seen and not yet gone: an owner that nobody has ever seen is not an owner that is gone… until we look. */
   function index(event: StoreEvent): void {
     const key = keyOf(placeFor(event.collection, event.now.object));
-    for (const { uid } of event.before?.object.metadata.ownerReferences ?? []) dependents.get(uid)?.delete(key);
+    for (const { uid } of event.before?.object.metadata.ownerReferences ?? []) {
+      const known = dependents.get(uid);
+      known?.delete(key);
+      // Uids come and go for as long as the server runs.
+      if (known?.size === 0) dependents.delete(uid);
+    }
     if (event.type === "DELETED") return;
     for (const { uid } of event.now.object.metadata.ownerReferences ?? []) {
       const known = dependents.get(uid) ?? new Set();
@@ -103,12 +108,11 @@ export function createGarbageCollector({ registry }: BackgroundContext): Backgro
   }
 
   /** An owner of a kind we do not serve may be there, for all we know. */
-  function isThere({ apiVersion, kind, name, uid }: OwnerReference, namespace: string): boolean {
-    const group = apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
-    const resource = registry.byKind(group, kind);
-    if (resource === undefined) return true;
-    const found = registry.get(resource.collection, resource.scope === "namespace" ? namespace : "", name);
-    return found !== undefined && found.metadata.uid === uid;
+  function isThere(owner: OwnerReference, namespace: string): boolean {
+    const place = placeOfOwner(registry, owner, namespace);
+    if (place === undefined) return true;
+    const found = registry.get(place.collection, place.namespace, place.name);
+    return found !== undefined && found.metadata.uid === owner.uid;
   }
 
   return {
@@ -117,9 +121,11 @@ export function createGarbageCollector({ registry }: BackgroundContext): Backgro
       index(event);
       const { object } = event.now;
       const own = keyOf(placeFor(event.collection, object));
-      const owners = (event.before?.object.metadata.ownerReferences ?? []).flatMap((owner) =>
-        ownerKey(registry, owner, object),
-      );
+      // An owner that waits for its dependents must look again when one of them changes.
+      const owners = (event.before?.object.metadata.ownerReferences ?? []).flatMap((owner) => {
+        const place = placeOfOwner(registry, owner, object.metadata.namespace ?? "");
+        return place === undefined ? [] : [keyOf(place)];
+      });
       if (event.type === "DELETED") return [...dependentsOf(object.metadata.uid), ...owners];
       const concerned =
         object.metadata.ownerReferences !== undefined || object.metadata.deletionTimestamp !== undefined;
@@ -129,17 +135,15 @@ export function createGarbageCollector({ registry }: BackgroundContext): Backgro
   };
 }
 
-/** An owner that waits for its dependents must look again when one of them changes. */
-function ownerKey(
+/** An owner is in the namespace of what it owns, or in none. Undefined when its kind is not served. */
+function placeOfOwner(
   registry: Registry,
   { apiVersion, kind, name }: OwnerReference,
-  dependent: ApiObject,
-): readonly string[] {
-  const group = apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
-  const resource = registry.byKind(group, kind);
-  if (resource === undefined) return [];
-  const namespace = resource.scope === "namespace" ? (dependent.metadata.namespace ?? "") : "";
-  return [keyOf({ collection: resource.collection, namespace, name })];
+  namespace: string,
+): Place | undefined {
+  const resource = registry.byKind(groupOf(apiVersion), kind);
+  if (resource === undefined) return undefined;
+  return { collection: resource.collection, namespace: resource.scope === "namespace" ? namespace : "", name };
 }
 
 const blocks = ({ metadata }: ApiObject, owner: ApiObject): boolean =>

@@ -5,7 +5,7 @@ import { rfc3339 } from "../base/time.ts";
 import { uuid, type World } from "../base/world.ts";
 import type { ApiObject, Change, Store } from "./contracts.ts";
 import type { Directory } from "./directory.ts";
-import { definitionsCollection } from "./rows.ts";
+import { definitionsCollection, groupOf } from "./rows.ts";
 import { namesTaken, settledStatus } from "./schema/definition/status.ts";
 
 interface Preloaded {
@@ -48,8 +48,7 @@ function statusOf(definition: ApiObject, now: string): JsonObject {
 }
 
 function collectionFor(directory: Directory, { apiVersion, kind }: ApiObject): string {
-  const group = apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
-  const resource = directory.byKind(group, kind);
+  const resource = directory.byKind(groupOf(apiVersion), kind);
   if (resource === undefined)
     throw new Error(`${apiVersion} ${kind} is not served, so it cannot be there from the start`);
   return resource.collection;

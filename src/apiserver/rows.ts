@@ -307,6 +307,10 @@ export const collectionOf = (group: string, plural: string): string => (group ==
 export const apiVersionOf = (group: string, version: string): string =>
   group === "" ? version : `${group}/${version}`;
 
+/** The core group has no name, and its versions no slash. */
+export const groupOf = (apiVersion: string): string =>
+  apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
+
 const definitionsGroup = "apiextensions.k8s.io";
 export const definitionsCollection = collectionOf(definitionsGroup, "customresourcedefinitions");
 

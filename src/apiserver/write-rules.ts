@@ -1,14 +1,14 @@
 /** Rules of writing that are the same for every kind: versions, preconditions, and when an object is finished. */
 import type { JsonObject } from "../base/json.ts";
 import type { ApiObject, FieldError, Operation, Resource, Stored, WriteOptions } from "./contracts.ts";
+import { groupOf } from "./rows.ts";
 import { changedMeanwhile, conflict, invalid, Refusal } from "./status.ts";
 import type { Target } from "./target.ts";
 
 export function refuseInvalid(resource: Resource, name: string, errors: readonly FieldError[]): void {
   if (errors.length === 0) return;
   // Events are judged as what they are stored as, under whichever name they came.
-  const group = resource.storedAs.includes("/") ? (resource.storedAs.split("/")[0] ?? "") : "";
-  throw invalid({ group, kind: resource.kind }, name, errors);
+  throw invalid({ group: groupOf(resource.storedAs), kind: resource.kind }, name, errors);
 }
 
 /** A stated version must be the present one; none means "whatever is there", for kinds that allow it. */
