@@ -8,6 +8,7 @@ import { duplicateFields } from "./duplicates.ts";
 import { invalid as fieldInvalid } from "./field-error.ts";
 import { goQuote, jsonWord } from "./go-text.ts";
 import { refuseDeepText, refuseDeepValue } from "./nesting.ts";
+import { fit } from "./prepare.ts";
 import type { FieldValidation } from "./query.ts";
 import { apiVersionOf } from "./rows.ts";
 import { badRequest, invalid, Refusal, tooLarge, unsupportedMediaType } from "./status.ts";
@@ -183,15 +184,6 @@ export function judgeComplaints(
   if (strictness === "Ignore" || complaints.length === 0) return;
   if (strictness === "Strict") throw refuse(complaints.join(", "));
   for (const complaint of complaints) warn(complaint);
-}
-
-/** Prunes and defaults in place; returns the fields nobody knows. */
-export function fit(object: ApiObject, resource: Resource, gates: FeatureGates): readonly string[] {
-  const shape = resource.shape();
-  const unknown = shape?.prune(object) ?? [];
-  shape?.defaults(object);
-  resource.strategy.defaults?.(object, gates);
-  return unknown;
 }
 
 /** A body may leave out what the path already says; what it does say must agree. */

@@ -1,8 +1,8 @@
-/** What the server itself writes into an object before it is judged: dates, uids, generations, and parts put back. */
+/** What the server itself writes into an object before it is judged: defaults, dates, uids, generations, and parts put back. */
 import { define, equal, isObject, type JsonObject } from "../base/json.ts";
 import { rfc3339 } from "../base/time.ts";
 import { uuid, type World } from "../base/world.ts";
-import type { ApiObject, Metadata, OwnerReference, Resource } from "./contracts.ts";
+import type { ApiObject, FeatureGates, Metadata, OwnerReference, Resource } from "./contracts.ts";
 import { badRequest } from "./status.ts";
 import { ownEntry } from "./target.ts";
 
@@ -17,6 +17,15 @@ export function generatedName(base: string, world: World): string {
     () => nameAlphabet[Math.floor(world.random() * nameAlphabet.length)],
   );
   return `${base.slice(0, generatedNameMax - suffixLength)}${suffix.join("")}`;
+}
+
+/** Brings an object into the form of its kind, in place: prunes and defaults; returns the fields nobody knows. */
+export function fit(object: ApiObject, resource: Resource, gates: FeatureGates): readonly string[] {
+  const shape = resource.shape();
+  const unknown = shape?.prune(object) ?? [];
+  shape?.defaults(object);
+  resource.strategy.defaults?.(object, gates);
+  return unknown;
 }
 
 /** What only the server may say is forgotten when a client sends it with a new object. */

@@ -33,6 +33,7 @@ import { metadataChangeErrors, metadataErrors, metadataUpdateErrors } from "./me
 import {
   dedupeOwners,
   fillSystemFields,
+  fit,
   prepareNew,
   restoreUnwritable,
   sameState,
@@ -129,12 +130,7 @@ export function createRegistry(parts: RegistryParts): FullRegistry {
   /** Mutating admission; what it changed is fitted to the schema again. */
   async function mutated(review: Review, object: ApiObject): Promise<ApiObject> {
     const result = (await parts.admission.mutate(review)) ?? object;
-    if (result !== object) {
-      const shape = review.resource.shape();
-      shape?.prune(result);
-      shape?.defaults(result);
-      review.resource.strategy.defaults?.(result, parts.gates);
-    }
+    if (result !== object) fit(result, review.resource, parts.gates);
     const warning = dedupeOwners(result.metadata);
     if (warning !== undefined) review.warn(warning);
     return result;
@@ -327,10 +323,7 @@ export function createRegistry(parts: RegistryParts): FullRegistry {
     ofCollection: directory.ofCollection,
     create(resource, object, options = {}) {
       const copy = clone(object);
-      const shape = resource.shape();
-      shape?.prune(copy);
-      shape?.defaults(copy);
-      resource.strategy.defaults?.(copy, parts.gates);
+      fit(copy, resource, parts.gates);
       return createIn(
         { resource, namespace: copy.metadata.namespace ?? "", name: copy.metadata.name ?? "" },
         copy,

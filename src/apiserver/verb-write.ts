@@ -6,11 +6,12 @@ import { rfc3339 } from "../base/time.ts";
 import type { Call, Serving } from "./call.ts";
 import { managerOf } from "./call.ts";
 import type { ApiObject, Resource, WriteOptions } from "./contracts.ts";
-import { bodyBytes, decodeObject, fit, judgeComplaints, parseJson, parseYaml } from "./decode.ts";
+import { bodyBytes, decodeObject, judgeComplaints, parseJson, parseYaml } from "./decode.ts";
 import { duplicateFields } from "./duplicates.ts";
 import { invalid as invalidField } from "./field-error.ts";
 import { goQuote, jsonWord } from "./go-text.ts";
 import { applyJsonPatch } from "./json-patch.ts";
+import { fit } from "./prepare.ts";
 import { patchQuery, type WriteQuery, writeQuery } from "./query.ts";
 import type { Written } from "./registry.ts";
 import { apiVersionOf } from "./rows.ts";
@@ -195,13 +196,13 @@ function patched(
   checkName(object, call.name);
   checkNamespace(object, call.resource, call.namespace);
   return object;
+}
 
-  function fitPatched(fitted: ApiObject, to: Resource, given: Serving["gates"]): readonly string[] {
-    try {
-      return fit(fitted, to, given);
-    } catch (reason) {
-      throw reason instanceof Refusal && reason.status.code === 400 ? unfit(fitted, bare(reason.message)) : reason;
-    }
+function fitPatched(object: ApiObject, resource: Resource, gates: Serving["gates"]): readonly string[] {
+  try {
+    return fit(object, resource, gates);
+  } catch (reason) {
+    throw reason instanceof Refusal && reason.status.code === 400 ? unfit(object, bare(reason.message)) : reason;
   }
 }
 

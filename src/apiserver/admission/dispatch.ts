@@ -4,6 +4,7 @@ import { uuid } from "../../base/world.ts";
 import type { ApiObject, BackgroundContext, Resource, Review } from "../contracts.ts";
 import { goQuote } from "../go-text.ts";
 import { applyJsonPatch } from "../json-patch.ts";
+import { fit } from "../prepare.ts";
 import { badRequest, internal } from "../status.ts";
 import { ask, endpointOf, type ReachWebhook } from "./call.ts";
 import { denial, inVersionOf, questionFor, type Verdict, verdictOf, versionFor } from "./exchange.ts";
@@ -93,9 +94,6 @@ function patched(object: ApiObject, { resource, context }: Review, row: Resource
   } catch (reason) {
     throw internal(reason instanceof Error ? reason.message : String(reason));
   }
-  const shape = resource.shape();
-  shape?.prune(result);
-  shape?.defaults(result);
-  resource.strategy.defaults?.(result, context.gates);
+  fit(result, resource, context.gates);
   return result;
 }
