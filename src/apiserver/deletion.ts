@@ -32,7 +32,7 @@ export interface Deleted {
 export interface Deletion {
   readonly store: Store;
   readonly world: World;
-  admission(): Admission;
+  readonly admission: Admission;
   contextFor(options: WriteOptions): Context;
   reviewOf(
     target: Target,
@@ -89,8 +89,8 @@ async function attemptDelete(
   checkPreconditions(target, existing, request);
   const old = fromStored(resource, existing.object);
   const review = deletion.reviewOf(target, "DELETE", request, { object: undefined, oldObject: old });
-  await deletion.admission().mutate(review);
-  await deletion.admission().validate(review);
+  await deletion.admission.mutate(review);
+  await deletion.admission.validate(review);
   const step = stepOf(resource, old, request, deletion.contextFor(request), world);
   if (step.kind === "pending" || (step.kind === "keep" && sameState(step.object, old)))
     return { object: old, gone: false };

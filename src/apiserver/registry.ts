@@ -55,8 +55,8 @@ export interface RegistryParts {
   readonly world: World;
   readonly gates: FeatureGates;
   readonly patcher: Patcher;
-  /** Set right after creation: admission itself reads through the registry. */
-  admission: Admission;
+  /** Called once: admission itself reads through the registry. */
+  createAdmission(registry: Registry): Admission;
   readonly managedFields: boolean;
 }
 
@@ -129,7 +129,7 @@ export function createRegistry(parts: RegistryParts): FullRegistry {
 
   /** Mutating admission; what it changed is fitted to the schema again. */
   async function mutated(review: Review, object: ApiObject): Promise<ApiObject> {
-    const result = (await parts.admission.mutate(review)) ?? object;
+    const result = (await admission.mutate(review)) ?? object;
     if (result !== object) fit(result, review.resource, parts.gates);
     const warning = dedupeOwners(result.metadata);
     if (warning !== undefined) review.warn(warning);
@@ -200,7 +200,7 @@ export function createRegistry(parts: RegistryParts): FullRegistry {
       ...(strategy.validateCreate?.(object, context) ?? []),
     ]);
     for (const warning of strategy.warnings?.(object, undefined, context) ?? []) options.warn?.(warning);
-    await parts.admission.validate(reviewOf({ ...target, name }, "CREATE", options, { object, oldObject: undefined }));
+    await admission.validate(reviewOf({ ...target, name }, "CREATE", options, { object, oldObject: undefined }));
     if ((object.metadata.resourceVersion ?? "") !== "")
       throw new Refusal(500, "", "resourceVersion should not be set on objects to be created");
     const key = keyFor(target, name);
@@ -264,7 +264,7 @@ export function createRegistry(parts: RegistryParts): FullRegistry {
     if (request.tracked !== true) track(request, old, wanted, options);
     const object = await mutated(reviewOf(request, "UPDATE", options, { object: wanted, oldObject: old }), wanted);
     judgeUpdate(request, object, old);
-    await parts.admission.validate(reviewOf(request, "UPDATE", options, { object, oldObject: old }));
+    await admission.validate(reviewOf(request, "UPDATE", options, { object, oldObject: old }));
     if (isFinished(resource, object, old)) return removeNow(request, key, existing, object);
     if (sameState(object, old)) return old;
     if (options.dryRun === true) return object;
@@ -306,11 +306,10 @@ export function createRegistry(parts: RegistryParts): FullRegistry {
     return removed === "conflict" ? undefined : object;
   }
 
-  const deletion = { store, world, contextFor, reviewOf, admission: () => parts.admission };
   const deleteIn = (target: Target, request: DeleteRequest): Promise<Deleted> =>
-    deleteObject(deletion, target, request);
+    deleteObject({ store, world, contextFor, reviewOf, admission }, target, request);
 
-  return {
+  const registry: FullRegistry = {
     ...reader,
     store,
     contextFor,
@@ -344,6 +343,8 @@ export function createRegistry(parts: RegistryParts): FullRegistry {
       await deleteIn({ resource, namespace, name }, options);
     },
   };
+  const admission = parts.createAdmission(registry);
+  return registry;
 }
 
 /** Kubernetes judges metadata twice on update, once for all kinds and once per kind; clients see both causes. */

@@ -14,7 +14,7 @@ import { createGarbageCollector } from "./garbage.ts";
 import { createHandler } from "./handler.ts";
 import { standardParts } from "./parts.ts";
 import { preload } from "./preload.ts";
-import { createRegistry, type RegistryParts } from "./registry.ts";
+import { createRegistry } from "./registry.ts";
 import type { Parsed } from "./request.ts";
 import { createStore } from "./store.ts";
 import { createWatchHub } from "./watch.ts";
@@ -56,18 +56,16 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const gates = gatesOf(options.featureGates ?? {});
   const store = createStore(options.historyMax === undefined ? {} : { historyMax: options.historyMax });
   const directory = createDirectory(store, parts);
-  const registryParts: RegistryParts = {
+  const registry = createRegistry({
     store,
     directory,
     world,
     gates,
     patcher: parts.patcher,
-    admission: undefined as never,
+    createAdmission: (registry) => parts.createAdmission({ registry, world, gates, log }),
     managedFields: options.managedFields ?? true,
-  };
-  const registry = createRegistry(registryParts);
+  });
   const context: BackgroundContext = { registry, world, gates, log };
-  registryParts.admission = parts.createAdmission(context);
   preload(store, directory, world, { objects: parts.bootstrap(), definitions: options.definitions ?? [] });
   const watches = createWatchHub(store, world);
   const authenticate = options.authenticate ?? (() => administrator);
