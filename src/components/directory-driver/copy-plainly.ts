@@ -13,7 +13,6 @@ import {
   lstat,
   lutimes,
   mkdir,
-  open,
   readdir,
   readlink,
   symlink,
@@ -21,6 +20,7 @@ import {
 } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "../../base/fault.ts";
+import { syncToDisk } from "./sync.ts";
 
 interface Copying {
   readonly signal: AbortSignal | undefined;
@@ -61,7 +61,7 @@ async function copyOne(from: string, to: string, copying: Copying): Promise<void
   await copyFile(from, to, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
   if (found.nlink > 1n) copying.firstNames.set(found.ino, to);
   await dress(to, found);
-  await flush(to);
+  await syncToDisk(to);
 }
 
 async function copyFolder(from: string, to: string, found: BigIntStats, copying: Copying): Promise<void> {
@@ -82,11 +82,6 @@ async function dress(path: string, { mode, uid, gid, atimeNs, mtimeNs }: BigIntS
   if (isRoot()) await chown(path, Number(uid), Number(gid));
   await chmod(path, Number(mode) & 0o7777);
   await utimes(path, secondsOf(atimeNs), secondsOf(mtimeNs));
-}
-
-async function flush(path: string): Promise<void> {
-  const file = await open(path, "r");
-  await file.sync().finally(() => file.close());
 }
 
 const isRoot = (): boolean => process.getuid?.() === 0;

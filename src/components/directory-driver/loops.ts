@@ -1,7 +1,7 @@
 /** Loop devices: what makes a block device of an image. */
-import { open } from "node:fs/promises";
 import { bindsOf } from "./mounts.ts";
 import { runProgram } from "./program.ts";
+import { syncToDisk } from "./sync.ts";
 
 interface Loop {
   readonly device: string;
@@ -44,15 +44,7 @@ export async function growLoops(image: string): Promise<void> {
 
 /** Brings what was written to the devices into the image. */
 export async function flushLoops(image: string): Promise<void> {
-  for (const { device, readOnly } of await loopsOf(image)) {
-    if (readOnly) continue;
-    const file = await open(device, "r");
-    try {
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-  }
+  for (const { device, readOnly } of await loopsOf(image)) if (!readOnly) await syncToDisk(device);
 }
 
 export async function loopBindsOf(image: string) {

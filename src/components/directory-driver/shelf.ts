@@ -11,6 +11,7 @@ import type { Log } from "../../base/log.ts";
 import { uuid, type World } from "../../base/world.ts";
 import { removeTree } from "./copy.ts";
 import { inProtocolWords } from "./program.ts";
+import { syncToDisk } from "./sync.ts";
 
 export interface Shelf<Item extends { readonly id: string }> {
   get(id: string): Item | undefined;
@@ -60,7 +61,7 @@ export async function openShelf<Item extends { readonly id: string }>(options: S
         throw inProtocolWords(reason);
       }
       items.set(item.id, item);
-      await syncFolder(place);
+      await syncToDisk(place);
     },
     async update(item) {
       const draft = scratch(item.id);
@@ -72,13 +73,13 @@ export async function openShelf<Item extends { readonly id: string }>(options: S
         throw inProtocolWords(reason);
       }
       items.set(item.id, item);
-      await syncFolder(folder(item.id));
+      await syncToDisk(folder(item.id));
     },
     async remove(id) {
       const trash = scratch(id);
       await rename(folder(id), trash);
       items.delete(id);
-      await syncFolder(place);
+      await syncToDisk(place);
       await removeTree(trash);
     },
   };
@@ -132,16 +133,6 @@ async function writeRecord(path: string, item: unknown): Promise<void> {
   const file = await open(path, "w", 0o640);
   try {
     await file.writeFile(print(item));
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
-/** A rename is on disk only once its folder is. */
-async function syncFolder(path: string): Promise<void> {
-  const file = await open(path, "r");
-  try {
     await file.sync();
   } finally {
     await file.close();
