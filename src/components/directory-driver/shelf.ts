@@ -44,37 +44,35 @@ export async function openShelf<Item extends { readonly id: string }>(options: S
   /** Never used before: a copying program that outlived a killed driver may still write to one it was given. */
   const scratch = (id: string): string => join(making, `${id}-${uuid(world)}`);
   const folder = (id: string): string => join(place, id);
+  /** `make` works on a draft and moves it into the folder `into`. When it fails, nothing of the draft stays. */
+  const putIn = async (item: Item, into: string, make: (draft: string) => Promise<void>): Promise<void> => {
+    const draft = scratch(item.id);
+    try {
+      await make(draft);
+    } catch (reason) {
+      await removeOrSay(draft, options.log);
+      throw inProtocolWords(reason);
+    }
+    items.set(item.id, item);
+    await syncToDisk(into);
+  };
 
   return {
     get: (id) => items.get(id),
     all: () => [...items.values()].sort((a, b) => (a.id < b.id ? -1 : 1)),
     folder,
-    async add(item, fill) {
-      const draft = scratch(item.id);
-      try {
+    add: (item, fill) =>
+      putIn(item, place, async (draft) => {
         await mkdir(draft, { mode: 0o750 });
         await fill(draft);
         await writeRecord(join(draft, recordFile), item);
         await rename(draft, folder(item.id)).catch(whoIsInTheWay(folder(item.id)));
-      } catch (reason) {
-        await removeTree(draft);
-        throw inProtocolWords(reason);
-      }
-      items.set(item.id, item);
-      await syncToDisk(place);
-    },
-    async update(item) {
-      const draft = scratch(item.id);
-      try {
+      }),
+    update: (item) =>
+      putIn(item, folder(item.id), async (draft) => {
         await writeRecord(draft, item);
         await rename(draft, join(folder(item.id), recordFile));
-      } catch (reason) {
-        await removeTree(draft);
-        throw inProtocolWords(reason);
-      }
-      items.set(item.id, item);
-      await syncToDisk(folder(item.id));
-    },
+      }),
     async remove(id) {
       const trash = scratch(id);
       await rename(folder(id), trash);
@@ -85,9 +83,15 @@ export async function openShelf<Item extends { readonly id: string }>(options: S
   };
 }
 
+/** What resists is only said: it is tried again at the next start. */
+const removeOrSay = (path: string, log: Log): Promise<void> =>
+  removeTree(path).catch((reason: unknown) =>
+    log.warn("what was half made cannot be removed", { folder: path, error: String(reason) }),
+  );
+
 /**
  * What a killed driver was making is first moved aside, so that a program which still writes there by path finds nothing any
- * more, and then removed. What resists is only said: it is tried again at the next start.
+ * more, and then removed.
  */
 async function emptyMakingFolder({ root, name, world, log }: ShelfOptions): Promise<string> {
   const making = join(root, `.making-${name}`);
@@ -95,9 +99,7 @@ async function emptyMakingFolder({ root, name, world, log }: ShelfOptions): Prom
   await rename(making, join(root, `${leftover}${uuid(world)}`)).catch(() => undefined);
   await mkdir(making, { recursive: true, mode: 0o700 });
   for (const found of (await readdir(root)).filter((entry) => entry.startsWith(leftover)))
-    await removeTree(join(root, found)).catch((reason: unknown) =>
-      log.warn("leftovers of an earlier run cannot be removed", { folder: join(root, found), error: String(reason) }),
-    );
+    await removeOrSay(join(root, found), log);
   return making;
 }
 
