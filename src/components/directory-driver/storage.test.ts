@@ -46,6 +46,16 @@ const wish = (name: string, change: Partial<VolumeWish> = {}): VolumeWish => ({
   ...change,
 });
 
+test("a root that cannot be opened is let go of, and can be opened when that is mended", async (t) => {
+  const root = await mkdtemp(join(tmpdir(), "dir-"));
+  t.after(() => rm(root, { recursive: true, force: true }));
+  await writeFile(join(root, "snapshots"), "in the way");
+  await assert.rejects(openStorage(root, realWorld, silent), { code: "EEXIST" });
+  await rm(join(root, "snapshots"));
+  const storage = await openStorage(root, realWorld, silent);
+  await storage.close();
+});
+
 test("a snapshot keeps the bytes it was cut with, whatever becomes of the volume", async (t) => {
   const { storage } = await aStorage(t);
   const volume = await storage.createVolume(wish("v"));

@@ -38,8 +38,10 @@ export async function openStorage(folder: string, world: World, log: Log): Promi
   const root = resolve(folder);
   await mkdir(root, { recursive: true, mode: 0o750 });
   const unlock = await lockRoot(root);
-  const volumes = await openShelf<Volume>({ root, name: "volumes", world, log });
-  const snapshots = await openShelf<Snapshot>({ root, name: "snapshots", world, log });
+  const { volumes, snapshots } = await openShelves(root, world, log).catch((reason: unknown) => {
+    unlock();
+    throw reason;
+  });
   const holds = createHolds();
   const closing = new AbortController();
   const premises: Premises = {
@@ -73,3 +75,8 @@ export async function openStorage(folder: string, world: World, log: Log): Promi
     },
   };
 }
+
+const openShelves = async (root: string, world: World, log: Log) => ({
+  volumes: await openShelf<Volume>({ root, name: "volumes", world, log }),
+  snapshots: await openShelf<Snapshot>({ root, name: "snapshots", world, log }),
+});
