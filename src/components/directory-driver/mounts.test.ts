@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { mkdtemp, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
-import { bindsIn, parseMounts, placeOf, standingAt } from "./mounts.ts";
+import { bindsIn, bindsOf, mountTable, parseMounts, placeOf, standingAt } from "./mounts.ts";
 
 const table = parseMounts(`22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
 23 22 0:5 / /dev rw,nosuid - devtmpfs devtmpfs rw
@@ -58,4 +61,14 @@ for (const { target, source, gives } of standings)
 test("of two mounts at one place the last one counts", () => {
   const both = [...table, ...parseMounts("40 22 254:0 /other /kubelet/pods/p/mount rw - ext4 /dev/vda rw")];
   assert.equal(standingAt(both, "/kubelet/pods/p/mount", "/root/volumes/v/data"), "other");
+});
+
+test("without a table nothing is mounted; one that cannot be read, and a path that cannot be followed, are trouble", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "mounts-"));
+  t.after(() => rm(folder, { recursive: true }));
+  assert.deepEqual(await mountTable(join(folder, "none")), []);
+  await assert.rejects(mountTable(folder), { code: "EISDIR" });
+  await symlink("loop", join(folder, "loop"));
+  assert.deepEqual(await bindsOf(join(folder, "none")), []);
+  await assert.rejects(bindsOf(join(folder, "loop")), { code: "ELOOP" });
 });

@@ -29,8 +29,17 @@ export function parseMounts(table: string): readonly Mount[] {
 const unescaped = (text: string): string =>
   text.replace(/\\([0-7]{3})/g, (_match, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 
-const mountTable = async (): Promise<readonly Mount[]> =>
-  parseMounts(await readFile("/proc/self/mountinfo", "utf8").catch(() => ""));
+/** Only where there is no table is nothing mounted. One that cannot be read (too many open files) must not make a volume look unused. */
+export const mountTable = async (path = "/proc/self/mountinfo"): Promise<readonly Mount[]> =>
+  parseMounts(await readFile(path, "utf8").catch(unlessMissing("")));
+
+/** What to take instead of something that is not there; every other trouble stays one. */
+export const unlessMissing =
+  <T>(otherwise: T) =>
+  (reason: NodeJS.ErrnoException): T => {
+    if (reason.code !== "ENOENT" && reason.code !== "ENOTDIR") throw reason;
+    return otherwise;
+  };
 
 type Place = Pick<Mount, "device" | "root">;
 
@@ -55,7 +64,7 @@ export function bindsIn(mounts: readonly Mount[], path: string): readonly Mount[
 }
 
 export const bindsOf = async (path: string): Promise<readonly Mount[]> =>
-  bindsIn(await mountTable(), await realpath(path).catch(() => path));
+  bindsIn(await mountTable(), await realpath(path).catch(unlessMissing(path)));
 
 export type Standing = "nothing" | "other" | "read-only" | "writable";
 

@@ -15,7 +15,7 @@ import { serve } from "../../csi/serve.ts";
 import { known } from "./controller.ts";
 import { required } from "./ids.ts";
 import { growLoops, loopFor, releaseLoops } from "./loops.ts";
-import { bind, makeReadOnly, standing, unmount } from "./mounts.ts";
+import { bind, makeReadOnly, standing, unlessMissing, unmount } from "./mounts.ts";
 import { bytesOf, modeOf } from "./requests.ts";
 import type { Storage } from "./storage.ts";
 import type { Volume } from "./things.ts";
@@ -134,7 +134,7 @@ async function orUnmount(target: string, work: Promise<unknown>): Promise<void> 
 
 /** Never with what is in it: should a mount have been missed, that would be the volume. */
 async function removeTarget(path: string): Promise<void> {
-  const target = await realpath(path).catch(() => undefined);
+  const target = await realpath(path).catch(unlessMissing(undefined));
   if (target === undefined) return;
   await unmount(target);
   if (!(await lstat(target)).isDirectory()) return unlink(target);
