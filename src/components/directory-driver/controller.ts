@@ -12,7 +12,7 @@ import { required } from "./ids.ts";
 import { releaseLoops } from "./loops.ts";
 import { bytesOf, modeOf, pageOf, unservable, wishOf } from "./requests.ts";
 import type { Storage } from "./storage.ts";
-import type { Snapshot, Volume, VolumeWish } from "./things.ts";
+import { known, type Snapshot, type Volume, type VolumeWish } from "./things.ts";
 import { usesOf } from "./uses.ts";
 
 const capabilities: readonly ControllerServiceCapability_RPC_Type[] = [
@@ -79,7 +79,7 @@ export function controllerService({ storage, world, snapshotDelayMs, snapshotSec
       return {};
     },
     validateVolumeCapabilities({ volumeId, volumeCapabilities, volumeContext, parameters }) {
-      const volume = known(storage, required(volumeId, "volume_id"));
+      const volume = known(storage.volumes, required(volumeId, "volume_id"));
       const mode = modeOf(volumeCapabilities);
       if (mode !== volume.mode) return { message: `volume ${volumeId} is a ${volume.mode} volume` };
       const refusal = unservable(volumeCapabilities);
@@ -116,7 +116,7 @@ export function controllerService({ storage, world, snapshotDelayMs, snapshotSec
       return { entries: items.map((snapshot) => ({ snapshot: snapshotMessage(snapshot) })), nextToken };
     },
     async controllerExpandVolume({ volumeId, capacityRange }) {
-      const { id, mode } = known(storage, required(volumeId, "volume_id"));
+      const { id, mode } = known(storage.volumes, required(volumeId, "volume_id"));
       if (capacityRange === undefined) throw new Fault("InvalidArgument", "capacity_range is required");
       const bytes = bytesOf(capacityRange.requiredBytes, "capacity_range.required_bytes");
       if (capacityRange.limitBytes > 0n && capacityRange.requiredBytes > capacityRange.limitBytes)
@@ -131,12 +131,6 @@ export function controllerService({ storage, world, snapshotDelayMs, snapshotSec
 
 /** Inline volumes belong to their pods; no controller is to see them. */
 const persistent = ({ volumes }: Storage): readonly Volume[] => volumes.all().filter(({ ephemeral }) => !ephemeral);
-
-export function known({ volumes }: Storage, id: string): Volume {
-  const volume = volumes.get(id);
-  if (volume === undefined) throw new Fault("NotFound", `volume ${id} does not exist`);
-  return volume;
-}
 
 const timestamp = (ms: number) => ({ seconds: BigInt(Math.floor(ms / 1000)), nanos: (ms % 1000) * 1_000_000 });
 

@@ -12,13 +12,12 @@ import {
   type VolumeCapability,
 } from "../../csi/gen/csi_pb.js";
 import { serve } from "../../csi/serve.ts";
-import { known } from "./controller.ts";
 import { required } from "./ids.ts";
 import { growLoops, loopFor, releaseLoops } from "./loops.ts";
 import { bind, makeReadOnly, standing, unlessMissing, unmount } from "./mounts.ts";
 import { bytesOf, modeOf } from "./requests.ts";
 import type { Storage } from "./storage.ts";
-import type { Volume } from "./things.ts";
+import { known, type Volume } from "./things.ts";
 import { usesOf } from "./uses.ts";
 
 const capabilities = [Capability.GET_VOLUME_STATS, Capability.EXPAND_VOLUME, Capability.SINGLE_NODE_MULTI_WRITER];
@@ -58,7 +57,7 @@ export function nodeService({ storage, nodeId }: NodeOptions) {
     },
     async nodeGetVolumeStats({ volumeId, volumePath }) {
       const path = required(volumePath, "volume_path");
-      const volume = known(storage, required(volumeId, "volume_id"));
+      const volume = known(storage.volumes, required(volumeId, "volume_id"));
       const found = await stat(path).catch(() => undefined);
       if (found === undefined) throw new Fault("NotFound", `volume_path ${path} does not exist`);
       return {
@@ -68,7 +67,7 @@ export function nodeService({ storage, nodeId }: NodeOptions) {
     async nodeExpandVolume({ volumeId, volumePath }) {
       const id = required(volumeId, "volume_id");
       required(volumePath, "volume_path");
-      const volume = known(storage, id);
+      const volume = known(storage.volumes, id);
       if (volume.mode === "block") await growLoops(storage.dataOf(volume));
       return { capacityBytes: BigInt(volume.bytes) };
     },
@@ -83,7 +82,7 @@ const isReadOnly = ({ readonly: readOnly }: NodePublishVolumeRequest, { accessMo
 /** An inline volume of a pod is made on the spot and named after the pod's use of it. */
 function volumeFor(storage: Storage, { volumeId, volumeContext }: NodePublishVolumeRequest): Promise<Volume> | Volume {
   const id = required(volumeId, "volume_id");
-  if (volumeContext["csi.storage.k8s.io/ephemeral"] !== "true") return known(storage, id);
+  if (volumeContext["csi.storage.k8s.io/ephemeral"] !== "true") return known(storage.volumes, id);
   const bytesMin = bytesOf(wholeUnits(parseQuantity(volumeContext.size ?? "0")), "volume attribute size");
   return storage.createVolume({
     name: id,

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { test } from "node:test";
 import { Fault } from "../../base/fault.ts";
 import { inProtocolWords, runProgram } from "./program.ts";
@@ -26,8 +27,14 @@ for (const { given, script, code, message } of failures)
 test("a program that fails without a word gives its exit code", () =>
   assert.rejects(shell("exit 7"), { code: "Internal", message: "sh: ended with exit code 7" }));
 
-test("a program that is not there is named with its remedy", () =>
-  assert.rejects(runProgram("no-such-program", []), { code: "FailedPrecondition", message: /not installed/ }));
+test("a program that is not there is named with its remedy, and nothing waits any more to kill it", async () => {
+  const { signal } = new AbortController();
+  await assert.rejects(runProgram("no-such-program", [], { signal }), {
+    code: "FailedPrecondition",
+    message: /not installed/,
+  });
+  assert.deepEqual(getEventListeners(signal, "abort"), []);
+});
 
 test("complaints are forgiven only when all of them are, and the exit code is theirs", async () => {
   const forgives = (complaint: string): boolean => complaint === "gone";

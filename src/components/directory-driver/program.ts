@@ -46,12 +46,16 @@ function endOf(program: string, args: readonly string[], signal: AbortSignal | u
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { env: environment, stdio: ["ignore", "pipe", "pipe"] });
     const kill = (): void => void child.kill("SIGKILL");
+    const ended = (): void => signal?.removeEventListener("abort", kill);
     signal?.addEventListener("abort", kill, { once: true });
     const output = gather(child.stdout);
     const complaints = gather(child.stderr);
-    child.once("error", (reason) => reject(cannotRun(program, reason)));
+    child.once("error", (reason) => {
+      ended();
+      reject(cannotRun(program, reason));
+    });
     child.once("close", (code) => {
-      signal?.removeEventListener("abort", kill);
+      ended();
       resolve({ code, output: output().join("\n"), complaints: complaints() });
     });
   });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Fault } from "../../base/fault.ts";
 import { idFor } from "./ids.ts";
 import type { Premises } from "./storage.ts";
-import { dataFile, type Snapshot } from "./things.ts";
+import { dataFile, known, type Snapshot } from "./things.ts";
 
 export interface SnapshotWork {
   takeSnapshot(name: string, volumeId: string): Promise<Snapshot>;
@@ -16,8 +16,7 @@ export const snapshotWork = ({ volumes, snapshots, holds, world, dataOf, copy }:
     holds.mustRest(`snapshot ${id}`);
     const existing = snapshots.get(id);
     if (existing !== undefined) return sameSnapshot(existing, name, volumeId);
-    const volume = volumes.get(volumeId);
-    if (volume === undefined) throw new Fault("NotFound", `volume ${volumeId} does not exist`);
+    const volume = known(volumes, volumeId);
     const { mode, bytes } = volume;
     const snapshot: Snapshot = { id, name, volumeId, mode, bytes, takenAtMs: world.now() };
     await holds.during({ changes: `snapshot ${id}`, reads: `volume ${volumeId}` }, () =>

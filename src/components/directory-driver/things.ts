@@ -1,4 +1,5 @@
 /** What the storage keeps: volumes and snapshots, as they are written beside their data. */
+import { Fault } from "../../base/fault.ts";
 
 /** A tree of files, or one file that stands for a block device. */
 export type Mode = "mount" | "block";
@@ -31,3 +32,10 @@ export interface VolumeWish extends Pick<Volume, "name" | "mode" | "origin"> {
 }
 
 export const dataFile = (mode: Mode): string => (mode === "mount" ? "data" : "image");
+
+/** The volume of that id, or what the protocol says when there is none. */
+export function known(volumes: { get(id: string): Volume | undefined }, id: string): Volume {
+  const volume = volumes.get(id);
+  if (volume === undefined) throw new Fault("NotFound", `volume ${id} does not exist`);
+  return volume;
+}

@@ -5,7 +5,7 @@ import { Fault } from "../../base/fault.ts";
 import { idFor } from "./ids.ts";
 import { inProtocolWords } from "./program.ts";
 import type { Premises } from "./storage.ts";
-import { dataFile, type Volume, type VolumeWish } from "./things.ts";
+import { dataFile, known, type Volume, type VolumeWish } from "./things.ts";
 
 export interface VolumeWork {
   createVolume(wish: VolumeWish): Promise<Volume>;
@@ -39,8 +39,7 @@ export const volumeWork = (premises: Premises): VolumeWork => {
       if (volumes.get(id) !== undefined) await holds.during({ changes: `volume ${id}` }, () => volumes.remove(id));
     },
     async expandVolume(id, bytesMin) {
-      const volume = volumes.get(id);
-      if (volume === undefined) throw new Fault("NotFound", `volume ${id} does not exist`);
+      const volume = known(volumes, id);
       if (volume.bytes >= bytesMin) return volume;
       const grown = { ...volume, bytes: bytesMin };
       await holds.during({ changes: `volume ${id}` }, async () => {
