@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { statfsSync } from "node:fs";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -277,4 +277,12 @@ test("inline volumes of pods are not listed", async (t) => {
     ephemeral: true,
   });
   assert.deepEqual((await client.controller.listVolumes({})).entries, []);
+});
+
+test("to unpublish what is not there is done already; what cannot be looked at is not", async (t) => {
+  const { client, root } = await aDriver(t);
+  const volumeId = await aVolume(client, "v");
+  await client.node.nodeUnpublishVolume({ volumeId, targetPath: join(root, "none") });
+  await symlink("loop", join(root, "loop"));
+  await assert.rejects(client.node.nodeUnpublishVolume({ volumeId, targetPath: join(root, "loop") }), /ELOOP/);
 });
