@@ -2,27 +2,18 @@ import assert from "node:assert/strict";
 import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { startCommand } from "../../../test/command-line.ts";
 import { eventually, temporaryFolder } from "../../../test/csi-sockets.ts";
 import { draftOf } from "../../api/builders.ts";
 import { realWorld } from "../../base/world.ts";
 import { createClient } from "../../kube/client.ts";
 import { loadConfig } from "../../kube/config.ts";
 import { createTransport } from "../../kube/transport.ts";
-import { commands } from "../commands.ts";
-import { runCommandLine } from "../run.ts";
 
 function start(t: TestContext, ...args: readonly string[]) {
-  const stop = new AbortController();
-  const said = { text: "" };
-  const out = {
-    write: (text: string) => {
-      said.text += text;
-    },
-  };
-  const context = { environment: {}, signal: stop.signal, world: realWorld, out, error: out, version: "1.2.3" };
-  const code = runCommandLine(commands, ["apiserver", "--port=0", ...args], context);
-  t.after(() => stop.abort());
-  return { said, code, stop: () => stop.abort() };
+  const server = startCommand("apiserver", "--port=0", ...args);
+  t.after(server.stop);
+  return server;
 }
 
 async function clientOf(t: TestContext, kubeconfig: string) {

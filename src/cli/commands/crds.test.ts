@@ -1,27 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseAllDocuments } from "yaml";
+import { startCommand } from "../../../test/command-line.ts";
 import { snapshotCrds } from "../../api/crds/index.ts";
-import { realWorld } from "../../base/world.ts";
-import { commands } from "../commands.ts";
-import { runCommandLine } from "../run.ts";
 
 async function crds(...words: readonly string[]): Promise<{ code: number; out: string; error: string }> {
-  const said = { out: "", error: "" };
-  const writer = (to: "out" | "error") => ({
-    write: (text: string) => {
-      said[to] += text;
-    },
-  });
-  const context = {
-    environment: {},
-    signal: AbortSignal.abort(),
-    world: realWorld,
-    out: writer("out"),
-    error: writer("error"),
-    version: "0",
-  };
-  return { code: await runCommandLine(commands, ["crds", ...words], context), ...said };
+  const { code, said } = startCommand("crds", ...words);
+  return { code: await code, ...said };
 }
 
 test("the CRDs are printed as YAML documents that kubectl can apply", async () => {

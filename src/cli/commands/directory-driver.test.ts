@@ -2,33 +2,16 @@ import assert from "node:assert/strict";
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { startCommand } from "../../../test/command-line.ts";
 import { connectTo, eventually, temporaryFolder } from "../../../test/csi-sockets.ts";
-import { realWorld } from "../../base/world.ts";
-import { commands } from "../commands.ts";
-import { runCommandLine } from "../run.ts";
 
-/** The command as a person gives it, in this process. */
 function start(t: TestContext, ...args: readonly string[]) {
-  const stop = new AbortController();
-  const written = { out: "", error: "" };
-  const into = (name: keyof typeof written) => ({
-    write: (text: string) => {
-      written[name] += text;
-    },
-  });
-  const code = runCommandLine(commands, ["directory-driver", ...args], {
-    environment: {},
-    signal: stop.signal,
-    world: realWorld,
-    out: into("out"),
-    error: into("error"),
-    version: "1.2.3",
-  });
+  const driver = startCommand("directory-driver", ...args);
   t.after(() => {
-    stop.abort();
-    return code;
+    driver.stop();
+    return driver.code;
   });
-  return { code, written, stop: () => stop.abort() };
+  return driver;
 }
 
 test("it serves until it is told to stop, leaves no socket, and finds its volumes again", async (t) => {
@@ -44,10 +27,10 @@ test("it serves until it is told to stop, leaves no socket, and finds its volume
       volumeCapabilities: [{ accessType: { case: "mount", value: {} }, accessMode }],
     });
     assert.equal((await client.controller.listVolumes({})).entries.length, round);
-    assert.match(driver.written.error, /for laptops and tests/);
+    assert.match(driver.said.error, /for laptops and tests/);
     client.close();
     driver.stop();
-    assert.equal(await driver.code, 0, driver.written.error);
+    assert.equal(await driver.code, 0, driver.said.error);
     assert.deepEqual(readdirSync(folder), ["root"]);
   }
 });
@@ -63,7 +46,7 @@ test("with the kubelet's path it shows itself in the kubelet's folder", async (t
     readdirSync(registry).includes("directory.snapkeep.dev-reg.sock"),
   );
   driver.stop();
-  assert.equal(await driver.code, 0, driver.written.error);
+  assert.equal(await driver.code, 0, driver.said.error);
   assert.deepEqual(readdirSync(registry), []);
 });
 
@@ -113,9 +96,9 @@ const mistakes: readonly { given: string; args: readonly string[]; says: RegExp 
 for (const { given, args, says } of mistakes)
   test(`given ${given}, it ends with one line and exit code 1`, async (t) => {
     const folder = temporaryFolder(t);
-    const { code, written } = start(t, "--endpoint", join(folder, "csi.sock"), "--root", join(folder, "root"), ...args);
+    const { code, said } = start(t, "--endpoint", join(folder, "csi.sock"), "--root", join(folder, "root"), ...args);
     assert.equal(await code, 1);
-    const last = written.error.trimEnd().split("\n").at(-1) ?? "";
+    const last = said.error.trimEnd().split("\n").at(-1) ?? "";
     assert.match(last, /^snapkeep directory-driver: /);
     assert.match(last, says);
     assert.deepEqual(
@@ -140,7 +123,7 @@ test("csi-driver-host-path's names of flags are understood", async (t) => {
 });
 
 test("--help says what it is for", async (t) => {
-  const { code, written } = start(t, "--help");
+  const { code, said } = start(t, "--help");
   assert.equal(await code, 0);
-  assert.match(written.out, /for laptops and tests/);
+  assert.match(said.out, /for laptops and tests/);
 });

@@ -1,38 +1,25 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
+import { startCommand } from "../../../test/command-line.ts";
 import { eventually } from "../../../test/csi-sockets.ts";
 import { realWorld } from "../../base/world.ts";
 import { createClient } from "../../kube/client.ts";
 import { loadConfig } from "../../kube/config.ts";
 import { createTransport } from "../../kube/transport.ts";
-import { commands } from "../commands.ts";
-import { runCommandLine } from "../run.ts";
 
-/** What the command says, and how to end it. */
-function start(...argv: readonly string[]) {
-  const stop = new AbortController();
-  const said = { text: "" };
-  const out = {
-    write: (text: string) => {
-      said.text += text;
-    },
-  };
-  const context = { environment: {}, signal: stop.signal, world: realWorld, out, error: out, version: "0" };
-  return { said, stop: () => stop.abort(), code: runCommandLine(commands, ["up", ...argv], context) };
-}
 /** The one it works in, as it names it itself: others may be at work in the same place. */
 const folderIn = (text: string): string => /(\/\S*\/snapkeep-\w+)\/storage/.exec(text)?.[1] ?? assert.fail(text);
 
 test("the tour holds at every step, says so, and leaves nothing on disk", async () => {
-  const { said, code } = start("--exit");
+  const { said, code } = startCommand("up", "--exit");
   assert.equal(await code, 0, said.text);
   assert.equal(said.text.match(/✓/g)?.length, 5, said.text);
   assert.ok(!existsSync(folderIn(said.text)), "its folder is still there");
 });
 
 test("it stays up with a claim to take a snapshot of, and the lines that it invites to work as they are printed", async () => {
-  const { said, stop, code } = start("--tour=false");
+  const { said, stop, code } = startCommand("up", "--tour=false");
   await eventually("it says that it stays up", () => said.text.includes("Ctrl-C ends it"));
   const [, kubeconfig = ""] = /export KUBECONFIG=(.*)/.exec(said.text) ?? [];
   const [, file = ""] = /cat (.*)/.exec(said.text) ?? [];
