@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync, rmdirSync, statSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { startCommand } from "../../../test/command-line.ts";
 import { eventually, temporaryFolder } from "../../../test/csi-sockets.ts";
+import { freePort } from "../../../test/e2e/harness/ports.ts";
 import { draftOf } from "../../api/builders.ts";
 import { realWorld } from "../../base/world.ts";
 import { createClient } from "../../kube/client.ts";
@@ -65,4 +66,41 @@ test("a gate that nobody knows, or a port that is none, is one line and exit cod
     assert.equal(await code, 1);
     assert.match(said.text.trim(), /^[^\n]+$/);
   }
+});
+
+test("without a place for it the kubeconfig lies in a folder of its own, and its name says nothing of the token", async (t) => {
+  const server = start(t);
+  await eventually("the server says where its kubeconfig is", () => server.said.text.includes("--kubeconfig"));
+  const [, file = ""] = /--kubeconfig (\S+)/.exec(server.said.text) ?? [];
+  // Before anything is removed: the folder must be the server's own, and goes only when it is empty.
+  assert.match(file, /\/snapkeep-\w{6}\/kubeconfig$/);
+  t.after(() => {
+    unlinkSync(file);
+    rmdirSync(dirname(file));
+  });
+  const token: string = JSON.parse(readFileSync(file, "utf8")).users[0].user.token;
+  assert.equal(token.length, 32);
+  assert.equal(file.includes(token.slice(0, 8)), false, file);
+  assert.deepEqual([statSync(dirname(file)).mode & 0o777, statSync(file).mode & 0o777], [0o700, 0o600]);
+});
+
+test("what lies in the way of the kubeconfig does not get the token", async (t) => {
+  const folder = temporaryFolder(t);
+  const [file, elsewhere] = [join(folder, "kubeconfig"), join(folder, "elsewhere")];
+  writeFileSync(elsewhere, "");
+  symlinkSync(elsewhere, `${file}.draft`);
+  const server = start(t, "--kubeconfig-out", file);
+  await eventually("the server says where its kubeconfig is", () => server.said.text.includes(file));
+  assert.equal(readFileSync(elsewhere, "utf8"), "");
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+});
+
+test("a server that cannot write its kubeconfig says so, and leaves its port to the next", async (t) => {
+  const port = `--port=${await freePort()}`;
+  const file = join(temporaryFolder(t), "kubeconfig");
+  const first = startCommand("apiserver", port, "--kubeconfig-out", "/no/such/folder/kubeconfig");
+  assert.equal(await first.code, 1);
+  assert.match(first.said.error, /no such file or directory/);
+  const second = start(t, port, "--kubeconfig-out", file);
+  await eventually("the next server is up", () => second.said.text.includes(file));
 });

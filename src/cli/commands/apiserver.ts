@@ -1,5 +1,5 @@
 /** `snapkeep apiserver`: the embedded Kubernetes API server on its own. */
-import { rename, writeFile } from "node:fs/promises";
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { serveApi } from "../../apiserver/serve/https.ts";
@@ -40,18 +40,23 @@ export const command = defineCommand({
       featureGates: options.featureGates,
       version,
     });
-    const path = options.kubeconfigOut || join(tmpdir(), `snapkeep-${api.token.slice(0, 8)}.kubeconfig`);
-    await writeWhole(path, api.kubeconfig);
-    out.write(`Kubernetes API at ${api.url}\n\n  kubectl --kubeconfig ${path} get namespaces\n\n`);
-    await api.run(signal);
-    await api.close();
-    return 0;
+    try {
+      // A folder of its own: names in the temporary folder can be read, and taken, by everybody.
+      const path = options.kubeconfigOut || join(await mkdtemp(join(tmpdir(), "snapkeep-")), "kubeconfig");
+      await writeWhole(path, api.kubeconfig);
+      out.write(`Kubernetes API at ${api.url}\n\n  kubectl --kubeconfig ${path} get namespaces\n\n`);
+      await api.run(signal);
+      return 0;
+    } finally {
+      await api.close();
+    }
   },
 });
 
-/** It appears with all that is in it: whoever waits for the file may read it at once. */
+/** It appears with all that is in it: whoever waits for the file may read it at once. A file that was there is never written into. */
 async function writeWhole(path: string, text: string): Promise<void> {
   const draft = `${path}.draft`;
-  await writeFile(draft, text, { mode: 0o600 });
+  await rm(draft, { force: true });
+  await writeFile(draft, text, { mode: 0o600, flag: "wx" });
   await rename(draft, path);
 }
