@@ -185,10 +185,10 @@ test("a stream is read only as fast as its client reads", async () => {
   );
 });
 
-test("when the client goes, the signal aborts and the stream is closed, even one that waits", async () => {
-  const aborted = Promise.withResolvers<unknown>();
+/** A stream that never says anything, and tells when it is closed. */
+function silentStream() {
   const closed = Promise.withResolvers<void>();
-  const waiting: AsyncIterable<string> = {
+  const stream: AsyncIterable<string> = {
     [Symbol.asyncIterator]: () => ({
       next: () => new Promise(() => undefined),
       return: async () => {
@@ -197,9 +197,15 @@ test("when the client goes, the signal aborts and the stream is closed, even one
       },
     }),
   };
+  return { stream, closed: closed.promise };
+}
+
+test("when the client goes, the signal aborts and the stream is closed, even one that waits", async () => {
+  const aborted = Promise.withResolvers<unknown>();
+  const { stream, closed } = silentStream();
   const handler: Handler = async ({ signal }) => {
     signal?.addEventListener("abort", () => aborted.resolve(signal.reason));
-    return { status: 200, headers: {}, body: waiting };
+    return { status: 200, headers: {}, body: stream };
   };
   await served(handler, async (server) => {
     const call = httpRequest(server.url, { agent: false });
@@ -208,7 +214,24 @@ test("when the client goes, the signal aborts and the stream is closed, even one
     call.destroy();
     const reason = await aborted.promise;
     assert.ok(reason instanceof Fault && reason.code === "Cancelled");
-    await closed.promise;
+    await closed;
+  });
+});
+
+test("a stream that is ready when its client has gone already is closed, and nobody waits in it", async () => {
+  const asked = Promise.withResolvers<void>();
+  const { stream, closed } = silentStream();
+  const handler: Handler = async ({ signal }) => {
+    asked.resolve();
+    if (signal !== undefined) await once(signal, "abort");
+    return { status: 200, headers: {}, body: stream };
+  };
+  await served(handler, async (server) => {
+    const call = httpRequest(server.url, { agent: false }).on("error", () => undefined);
+    call.end();
+    await asked.promise;
+    call.destroy();
+    await closed;
   });
 });
 

@@ -180,6 +180,7 @@ function createRequests(
     }
     if (stopping) outgoing.shouldKeepAlive = false;
     if (!isStream(response.body)) return sendWhole(incoming, outgoing, response, response.body);
+    if (outgoing.destroyed) return void response.body[Symbol.asyncIterator]().return?.();
     streaming.add(gone);
     if (stopping) gone.abort(shuttingDown());
     await sendStream(incoming, outgoing, response, response.body);
