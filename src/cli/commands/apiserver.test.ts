@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync, rmdirSync, statSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { startCommand } from "../../../test/command-line.ts";
@@ -68,20 +68,18 @@ test("a gate that nobody knows, or a port that is none, is one line and exit cod
   }
 });
 
-test("without a place for it the kubeconfig lies in a folder of its own, and its name says nothing of the token", async (t) => {
+test("without a place for it the kubeconfig lies in a folder of its own, its name says nothing of the token, and it goes with the server", async (t) => {
   const server = start(t);
   await eventually("the server says where its kubeconfig is", () => server.said.text.includes("--kubeconfig"));
   const [, file = ""] = /--kubeconfig (\S+)/.exec(server.said.text) ?? [];
-  // Before anything is removed: the folder must be the server's own, and goes only when it is empty.
   assert.match(file, /\/snapkeep-\w{6}\/kubeconfig$/);
-  t.after(() => {
-    unlinkSync(file);
-    rmdirSync(dirname(file));
-  });
   const token: string = JSON.parse(readFileSync(file, "utf8")).users[0].user.token;
   assert.equal(token.length, 32);
   assert.equal(file.includes(token.slice(0, 8)), false, file);
   assert.deepEqual([statSync(dirname(file)).mode & 0o777, statSync(file).mode & 0o777], [0o700, 0o600]);
+  server.stop();
+  assert.equal(await server.code, 0);
+  assert.equal(existsSync(dirname(file)), false, "it goes with the server");
 });
 
 test("what lies in the way of the kubeconfig does not get the token", async (t) => {

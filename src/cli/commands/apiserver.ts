@@ -14,7 +14,7 @@ export const command = defineCommand({
     kubeconfigOut: text({
       default: "",
       example: "./kubeconfig",
-      help: "Where to write the kubeconfig of the administrator. Empty: a file in the temporary folder.",
+      help: "Where to write the kubeconfig of the administrator. Empty: a file in the temporary folder, gone when the server ends.",
     }),
     tokenAuthFile: text({
       default: "",
@@ -40,15 +40,18 @@ export const command = defineCommand({
       featureGates: options.featureGates,
       version,
     });
+    // A folder of its own: names in the temporary folder can be read, and taken, by everybody.
+    const folder = options.kubeconfigOut === "" ? await mkdtemp(join(tmpdir(), "snapkeep-")) : undefined;
     try {
-      // A folder of its own: names in the temporary folder can be read, and taken, by everybody.
-      const path = options.kubeconfigOut || join(await mkdtemp(join(tmpdir(), "snapkeep-")), "kubeconfig");
+      const path = folder === undefined ? options.kubeconfigOut : join(folder, "kubeconfig");
       await writeWhole(path, api.kubeconfig);
       out.write(`Kubernetes API at ${api.url}\n\n  kubectl --kubeconfig ${path} get namespaces\n\n`);
       await api.run(signal);
       return 0;
     } finally {
       await api.close();
+      // Nobody can use it any more: the server's token ends with it.
+      if (folder !== undefined) await rm(folder, { recursive: true });
     }
   },
 });
