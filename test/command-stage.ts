@@ -4,7 +4,6 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { draftOf } from "../src/api/builders.ts";
 import { snapshotCrds } from "../src/api/crds/index.ts";
-import type { ApiObject } from "../src/apiserver/contracts.ts";
 import { kubeconfigText } from "../src/apiserver/serve/kubeconfig.ts";
 import { createApiServer } from "../src/apiserver/server.ts";
 import type { Handler, HttpRequest } from "../src/base/http.ts";
@@ -42,7 +41,7 @@ export async function setStage(t: TestContext, options: StageOptions = {}) {
   const { capabilities = [Capability.CREATE_DELETE_SNAPSHOT], beforeCut, beforeRequest } = options;
   const folder = temporaryFolder(t);
   const stop = new AbortController();
-  const definitions = snapshotCrds(3) as unknown as readonly ApiObject[];
+  const definitions = snapshotCrds(3);
   const api = createApiServer({ world: realWorld, definitions });
   const held: Handler = async (request) => {
     await beforeRequest?.(request);

@@ -3,11 +3,10 @@ import { test } from "node:test";
 import { startApiServer } from "../../test/api-server.ts";
 import { snapshotCrds } from "../api/crds/index.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import type { ApiObject } from "./contracts.ts";
 
 const maps = "/api/v1/namespaces/default/configmaps";
 const snapshots = "/apis/snapshot.storage.k8s.io/v1/namespaces/default/volumesnapshots";
-const definitions = snapshotCrds(3) as unknown as readonly ApiObject[];
+const definitions = snapshotCrds(3);
 const withSnapshots = () => startApiServer({ definitions });
 
 const map = (name: string, more: JsonObject = {}): JsonObject => ({ metadata: { name }, ...more });

@@ -2,6 +2,7 @@
  * The embedded API server, put together. `createApiServer` costs next to nothing after the first one of a process: rows,
  * schemas and discovery are made on first use and shared. Everything works on `handler`; sockets are somebody else's.
  */
+import type { CrdDraft } from "../api/crds/index.ts";
 import type { Handler, HttpRequest } from "../base/http.ts";
 import { type Log, silent } from "../base/log.ts";
 import type { World } from "../base/world.ts";
@@ -28,7 +29,7 @@ export interface ApiServerOptions {
   /** Who sends a request; undefined refuses it. Absent: everybody is an administrator (no sockets, no strangers). */
   readonly authenticate?: (request: HttpRequest) => User | undefined;
   /** Definitions served from the start. The same objects given to many servers share everything made from them. */
-  readonly definitions?: readonly ApiObject[];
+  readonly definitions?: readonly CrdDraft[];
   /** Whether writes are recorded in metadata.managedFields; apply needs it. */
   readonly managedFields?: boolean;
   readonly historyMax?: number;
@@ -66,7 +67,10 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     managedFields: options.managedFields ?? true,
   });
   const context: BackgroundContext = { registry, world, gates, log };
-  preload(store, directory, world, { objects: parts.bootstrap(), definitions: options.definitions ?? [] });
+  preload(store, directory, world, {
+    objects: parts.bootstrap(),
+    definitions: (options.definitions ?? []) as unknown as readonly ApiObject[],
+  });
   const watches = createWatchHub(store, world);
   const authenticate = options.authenticate ?? (() => administrator);
 

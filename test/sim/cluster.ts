@@ -20,7 +20,7 @@ import { isGuarded } from "./wire.ts";
 export const driver = "disk.example.com";
 export const canary = "hunter2-canary";
 const isTrue = (): boolean => true;
-const definitions = snapshotCrds(3) as unknown as readonly ApiObject[];
+const definitions = snapshotCrds(3);
 
 const collectionOf = (kind: KindName): string => {
   const { group, plural } = kindRows[kind];

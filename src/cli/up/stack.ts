@@ -1,6 +1,5 @@
 /** The whole stack in one process: embedded API server, snapshot-controller, sidecar and directory-driver, wired without sockets. */
 import { snapshotCrds } from "../../api/crds/index.ts";
-import type { ApiObject } from "../../apiserver/contracts.ts";
 import { type ServedApi, serveApi } from "../../apiserver/serve/https.ts";
 import type { Handler } from "../../base/http.ts";
 import type { Log } from "../../base/log.ts";
@@ -45,7 +44,7 @@ const backoff = { startMs: 1_000, maxMs: 60_000 };
 
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { world, log, version, port, root, mishaps = [], signal } = options;
-  const definitions = snapshotCrds(3) as unknown as readonly ApiObject[];
+  const definitions = snapshotCrds(3);
   const api = await serveApi({
     world,
     log,
@@ -59,7 +58,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const asAdmin: Handler = (request) =>
     api.handler({ ...request, headers: { ...request.headers, authorization: `Bearer ${api.token}` } });
   const clientFor = (name: string): KubeApi => createClient({ handler: asAdmin, world, userAgent: name });
-  const driver = await createDirectoryDriver({
+  const driverOptions = {
     root,
     name: driverName,
     nodeId: "laptop",
@@ -68,6 +67,10 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     snapshotSecret: "",
     world,
     log,
+  };
+  const driver = await createDirectoryDriver(driverOptions).catch(async (reason: unknown) => {
+    await api.close();
+    throw reason;
   });
   const served = layered(unaryOf(driver.services), locked(createLocks()), mishapLayer(mishaps));
   const csi = createCsiClientOver(served, { world, log });
@@ -76,7 +79,9 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     sidecar(clientFor("csi-snapshotter"), csi, world, log),
   ];
   const running = components.flatMap((component) => [component.watch(signal), component.run(signal)]);
-  const stopped = Promise.all([api.run(signal), ...running]).then(() => api.close());
+  const stopped = Promise.all([api.run(signal), ...running]).then(async () => {
+    await Promise.all([api.close(), driver.close()]);
+  });
   return { api, client: clientFor("snapkeep-up"), driver, csi, stopped };
 }
 

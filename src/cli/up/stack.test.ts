@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { temporaryFolder } from "../../../test/csi-sockets.ts";
+import { freePort } from "../../../test/e2e/harness/ports.ts";
+import { silent } from "../../base/log.ts";
+import { realWorld } from "../../base/world.ts";
+import { startStack } from "./stack.ts";
+
+test("a stack that could not start, or has stopped, leaves its port and its folder to the next", async (t) => {
+  const folder = temporaryFolder(t);
+  const file = join(folder, "a-file");
+  writeFileSync(file, "");
+  const port = await freePort();
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const startIn = (root: string) => startStack({ world: realWorld, log: silent, version: "1.2.3", port, root, signal });
+
+  await assert.rejects(startIn(file), /EEXIST|ENOTDIR/);
+  const stack = await startIn(join(folder, "root"));
+  stopping.abort();
+  await stack.stopped;
+  const next = await startIn(join(folder, "root"));
+  await next.stopped;
+});
