@@ -45,8 +45,9 @@ export async function readInCluster(
   };
 }
 
-const namespaceIn = (folder: string): Promise<string> =>
+/** The namespace that the pod's service account belongs to; `default` outside of a pod. */
+export const namespaceIn = (folder: string): Promise<string> =>
   readFile(join(folder, "namespace"), "utf8").then(
-    (text) => text.trim(),
+    (text) => text.trim() || "default",
     () => "default",
   );

@@ -8,6 +8,7 @@ import { draftOf } from "../api/builders.ts";
 import type { Handler, HttpResponse } from "../base/http.ts";
 import { silent } from "../base/log.ts";
 import { realWorld } from "../base/world.ts";
+import { namespaceIn, serviceAccountFolder } from "../kube/config-pod.ts";
 import { componentFlags } from "./common-flags.ts";
 import type { Component, ComponentContext } from "./component.ts";
 import { runComponent } from "./component.ts";
@@ -264,6 +265,13 @@ test("two processes of one host are two candidates: each stands for itself", asy
     [hostname(), hostname()],
   );
   assert.equal(new Set(holders).size, 2);
+});
+
+test("the lease stands where the replaced program has it, whatever namespace the kubeconfig's context names", async () => {
+  await run({ argv: election, meanwhile: ({ leading }) => until(leading) });
+  const { namespace } = (lease?.metadata ?? {}) as { namespace?: string };
+  lease = undefined;
+  assert.equal(namespace, await namespaceIn(serviceAccountFolder)); // On a machine that is no pod: default.
 });
 
 test("a leader that cannot renew stops working and fails, so that its supervisor starts it anew", async () => {

@@ -17,6 +17,7 @@ import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import { uuid } from "../base/world.ts";
 import type { KubeApi, PathReader } from "../kube/api.ts";
+import { namespaceIn, serviceAccountFolder } from "../kube/config-pod.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import { createEventRecorder } from "../kube/events.ts";
 import type { Leadership } from "../kube/lease.ts";
@@ -219,7 +220,7 @@ async function workOrFail(watching: Promise<void> | undefined, signal: AbortSign
 
 async function leadAndRun(
   { options, world, signal }: ComponentInput,
-  { api, target }: Connection,
+  { api }: Connection,
   component: Component,
   state: State,
   metrics: Metrics,
@@ -234,7 +235,8 @@ async function leadAndRun(
       api,
       world,
       log,
-      namespace: options.leaderElectionNamespace || target.namespace || "default",
+      // Not that of the kubeconfig's context: the program replaced stands for election in the pod's, and a swap must find its lease.
+      namespace: options.leaderElectionNamespace || (await namespaceIn(serviceAccountFolder)),
       name: component.leaseName,
       // Two processes of one host name (host network, a restarted container) are still two.
       identity: `${hostname()}_${uuid(world)}`,
