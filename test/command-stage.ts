@@ -28,6 +28,8 @@ export const policy = { driver, deletionPolicy: "Delete" as const };
 
 export interface StageOptions {
   readonly capabilities?: readonly Capability[];
+  /** What the driver announces of itself; absent: that it has a controller. */
+  readonly announces?: readonly Service[];
   /** Awaited before the driver answers; the signal aborts when nobody waits for that any more. */
   beforeCut?(name: string, signal: AbortSignal): Promise<unknown>;
   /** The clock of the programs, where it is another than the server's. */
@@ -38,7 +40,8 @@ export interface StageOptions {
 
 /** An API server with the CRDs, and a driver with these capabilities; whatever is started ends with the test. */
 export async function setStage(t: TestContext, options: StageOptions = {}) {
-  const { capabilities = [Capability.CREATE_DELETE_SNAPSHOT], beforeCut, beforeRequest } = options;
+  const { capabilities = [Capability.CREATE_DELETE_SNAPSHOT], announces = [Service.CONTROLLER_SERVICE] } = options;
+  const { beforeCut, beforeRequest } = options;
   const folder = temporaryFolder(t);
   const stop = new AbortController();
   const definitions = snapshotCrds(3);
@@ -62,7 +65,7 @@ export async function setStage(t: TestContext, options: StageOptions = {}) {
     serve(Identity, {
       getPluginInfo: () => ({ name: driver, vendorVersion: "1" }),
       getPluginCapabilities: () => ({
-        capabilities: [{ type: { case: "service", value: { type: Service.CONTROLLER_SERVICE } } }],
+        capabilities: announces.map((type) => ({ type: { case: "service" as const, value: { type } } })),
       }),
       probe: () => ({ ready: true }),
     }),

@@ -31,23 +31,29 @@ export async function capabilitiesOf(
     PluginType,
     ofPlugin.map(({ type }) => (type.case === "service" ? type.value.type : 0)),
   );
-  const ofController = plugin.has("CONTROLLER_SERVICE")
-    ? (await controller.controllerGetCapabilities({}, { signal })).capabilities
-    : [];
   const ofGroup = plugin.has("GROUP_CONTROLLER_SERVICE")
     ? (await group.groupControllerGetCapabilities({}, { signal })).capabilities
     : [];
   return {
     plugin,
-    controller: namesIn(
-      ControllerType,
-      ofController.map(({ type }) => type.value?.type ?? 0),
-    ),
+    controller: plugin.has("CONTROLLER_SERVICE") ? await controllerCapabilitiesOf(controller, signal) : new Set(),
     group: namesIn(
       GroupType,
       ofGroup.map(({ type }) => type.value?.type ?? 0),
     ),
   };
+}
+
+/** Asked without looking at what the driver announces: sidecars never looked, so there are drivers that announce nothing. */
+export async function controllerCapabilitiesOf(
+  controller: Services["controller"],
+  signal: AbortSignal,
+): Promise<Capabilities["controller"]> {
+  const { capabilities } = await controller.controllerGetCapabilities({}, { signal });
+  return namesIn(
+    ControllerType,
+    capabilities.map(({ type }) => type.value?.type ?? 0),
+  );
 }
 
 /** Zero is "unknown"; a number newer than our protocol file has no name here and is left out too. */

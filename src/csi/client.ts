@@ -8,7 +8,7 @@ import { Fault, isFault, isFinal } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
 import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
-import { type Capabilities, capabilitiesOf } from "./capabilities.ts";
+import { type Capabilities, capabilitiesOf, controllerCapabilitiesOf } from "./capabilities.ts";
 import { checkedDriverName } from "./driver-name.ts";
 import { Controller, GroupController, Identity, Node } from "./gen/csi_pb.js";
 import { createGrpcCore, type Refusal } from "./grpc.ts";
@@ -40,6 +40,7 @@ export interface CsiClient {
   probeUntilReady(signal: AbortSignal): Promise<void>;
   pluginName(signal: AbortSignal): Promise<string>;
   capabilities(signal: AbortSignal): Promise<Capabilities>;
+  controllerCapabilities(signal: AbortSignal): Promise<Capabilities["controller"]>;
   close(): void;
 }
 
@@ -72,6 +73,7 @@ export function createCsiClientOver(
     probeUntilReady: (signal) => probeUntilReady(identity, world, log, signal),
     pluginName: async (signal) => checkedDriverName((await identity.getPluginInfo({}, { signal })).name),
     capabilities: (signal) => capabilitiesOf({ identity, controller, group }, signal),
+    controllerCapabilities: (signal) => controllerCapabilitiesOf(controller, signal),
     close,
   };
 }

@@ -4,13 +4,25 @@ import { test } from "node:test";
 import { furnish, policy, setStage, wish } from "../../../test/command-stage.ts";
 import { eventually, inTime } from "../../../test/csi-sockets.ts";
 import { draftOf } from "../../api/builders.ts";
-import { ControllerServiceCapability_RPC_Type as Capability } from "../../csi/gen/csi_pb.js";
+import {
+  ControllerServiceCapability_RPC_Type as Capability,
+  PluginCapability_Service_Type as Service,
+} from "../../csi/gen/csi_pb.js";
 
 test("beside a driver that takes no snapshots the sidecar ends with 1, and says what to do", async (t) => {
   const { socket, start } = await setStage(t, { capabilities: [Capability.LIST_VOLUMES] });
   const { code, said } = start("csi-snapshotter", `--csi-address=${socket}`);
   assert.equal(await inTime("the sidecar ends beside a driver that cannot serve it", code), 1);
   assert.match(said(), /driver plain\.example\.com at .* does not take snapshots .*: do not run a csi-snapshotter/);
+});
+
+test("a driver is taken by what its controller says, whatever it announces: an unannounced controller, a group service that does not answer", async (t) => {
+  for (const announces of [[], [Service.CONTROLLER_SERVICE, Service.GROUP_CONTROLLER_SERVICE]]) {
+    const { socket, start } = await setStage(t, { announces });
+    const { said } = start("csi-snapshotter", `--csi-address=${socket}`);
+    await eventually("the sidecar has started", () => / started version=|does not take|UNIMPLEMENTED/.test(said()));
+    assert.match(said(), / started version=/);
+  }
 });
 
 test("flags reach the work: the leases have their names and labels, the volume's mode is left out, events name their driver, and one that cannot list is trusted", async (t) => {

@@ -99,8 +99,8 @@ async function start(context: ComponentContext, options: Options<typeof flags>):
   });
   await csi.probeUntilReady(signal);
   driver = await csi.pluginName(signal);
-  const { controller } = await csi.capabilities(signal);
-  if (!controller.has("CREATE_DELETE_SNAPSHOT"))
+  const capabilities = await csi.controllerCapabilities(signal);
+  if (!capabilities.has("CREATE_DELETE_SNAPSHOT"))
     throw new Fault(
       "FailedPrecondition",
       `driver ${driver} at ${options.csiAddress} does not take snapshots (no CREATE_DELETE_SNAPSHOT): do not run a csi-snapshotter beside it`,
@@ -111,7 +111,7 @@ async function start(context: ComponentContext, options: Options<typeof flags>):
     ...context,
     record: context.recordAs(`${name} ${driver}`),
     csi,
-    facts: { driver, canListSnapshots: controller.has("LIST_SNAPSHOTS") },
+    facts: { driver, canListSnapshots: capabilities.has("LIST_SNAPSHOTS") },
     options,
     callsAtOnce: options.workerThreads,
     failed: (operation) => errors.add({ driver_name: driver, operation_name: operation }),
