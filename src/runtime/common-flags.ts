@@ -25,9 +25,8 @@ export const kubeFlags = {
   kubeApiQps: decimal({
     ...apiGroup,
     default: 0,
-    min: 0,
     example: "50",
-    help: "Requests per second to the API server; 0 means no limit. The server's own priority and fairness paces clients better than a fixed number in each of them.",
+    help: "Requests per second to the API server; 0 or less means no limit. The server's own priority and fairness paces clients better than a fixed number in each of them.",
   }),
   kubeApiBurst: integer({
     ...apiGroup,
@@ -47,7 +46,6 @@ export const loggingFlags = {
     name: "v",
     default: 0,
     min: 0,
-    max: 10,
     help: "Detail of the log: 0 is what an operator needs, 4 adds each decision, 5 each CSI call.",
   }),
   loggingFormat: oneOf(["text", "json"], {

@@ -4,7 +4,7 @@ import { createVirtualWorld } from "../../test/virtual-world.ts";
 import { Fault } from "../base/fault.ts";
 import type { Log } from "../base/log.ts";
 import type { KubeApi, PathReader } from "../kube/api.ts";
-import { findKinds, patiently, upToDate } from "./connect.ts";
+import { findKinds, patiently, rateLimitOf, upToDate } from "./connect.ts";
 
 function setUp(waitMsMax: number) {
   const world = createVirtualWorld();
@@ -15,6 +15,19 @@ function setUp(waitMsMax: number) {
   const stop = new AbortController();
   return { world, logged, stop, options: { world, log, signal: stop.signal, waitMsMax } };
 }
+test("a rate of zero or less is no limit, and a burst that is not given is a second's worth", () => {
+  const limitOf = (kubeApiQps: number, kubeApiBurst = 0) =>
+    rateLimitOf({ kubeconfig: "", context: "", kubeApiQps, kubeApiBurst });
+  assert.deepEqual([limitOf(0), limitOf(-1, 10)], [undefined, undefined]);
+  assert.deepEqual(
+    [limitOf(50), limitOf(5, 10)],
+    [
+      { qps: 50, burst: 50 },
+      { qps: 5, burst: 10 },
+    ],
+  );
+});
+
 const refused = () => new Fault("Unavailable", "nothing answers at https://10.0.0.1");
 
 test("an unreachable server is tried as long as the bound says, then the last word is thrown", async () => {

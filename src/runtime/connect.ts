@@ -76,8 +76,9 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
   }
 }
 
-function rateLimitOf({ kubeApiQps: qps, kubeApiBurst: burst }: ConnectOptions["flags"]) {
-  return qps === 0 ? undefined : { qps, burst: Math.max(1, burst === 0 ? Math.ceil(qps) : burst) };
+/** As for client-go: a rate below zero is none. */
+export function rateLimitOf({ kubeApiQps: qps, kubeApiBurst: burst }: ConnectOptions["flags"]) {
+  return qps <= 0 ? undefined : { qps, burst: Math.max(1, burst === 0 ? Math.ceil(qps) : burst) };
 }
 
 /** The version of each group to speak, after every kind has answered a list of one. */

@@ -63,6 +63,7 @@ const upstream = [
   "-kubeconfig /etc/config -worker-threads 20 -leader-election-namespace kube-system",
   "--http-endpoint=:8080 --metrics-path=/metrics --kube-api-qps=100 --kube-api-burst=200 --retry-interval-start=500ms",
   "--metrics-address=:9090 --logtostderr --stderrthreshold=INFO --log_file=/x --logging-format=json --automaxprocs",
+  "-v=99 --kube-api-qps=-1",
   "--resync-period=10h --leader-election-lease-duration=137s --leader-election-renew-deadline=107s --leader-election-retry-period=26s",
 ];
 for (const line of upstream)

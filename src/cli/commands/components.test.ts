@@ -25,6 +25,16 @@ test("a driver is taken by what its controller says, whatever it announces: an u
   }
 });
 
+test("--retry-crd-interval-max below a second is a second: a server that is late by less is waited for", async (t) => {
+  let refusals = 1;
+  const { start } = await setStage(t, {
+    beforeRequest: () => (refusals-- > 0 ? Promise.reject(new Error("not yet")) : undefined),
+  });
+  const { said } = start("snapshot-controller", "--retry-crd-interval-max=0s");
+  await eventually("the controller has started, or ended", () => / started version=|^snapkeep /m.test(said()));
+  assert.match(said(), /waiting for the API server.* started version=/s);
+});
+
 test("flags reach the work: the leases have their names and labels, the volume's mode is left out, events name their driver, and one that cannot list is trusted", async (t) => {
   const { client, socket, start } = await setStage(t);
   const elects = [

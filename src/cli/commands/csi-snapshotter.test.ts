@@ -17,6 +17,12 @@ const cases: readonly { given: string; argv: readonly string[]; node?: string; s
     node: "worker-1",
     says: /exclude each other: every node serves its own contents/,
   },
+  { given: "a part of the uid", argv: ["--snapshot-name-uuid-length=8"], says: undefined },
+  {
+    given: "nothing of the uid, so that all snapshots would have one name",
+    argv: ["--snapshot-name-uuid-length=0"],
+    says: /would give all snapshots one name, .*; leave it out, or give 32/,
+  },
 ];
 for (const { given, argv, node, says } of cases)
   test(`given ${given}, the sidecar's flags are ${says === undefined ? "accepted" : "refused with the remedy"}`, () => {

@@ -16,6 +16,12 @@ const group = { group: "Snapshots" } as const;
 
 const flags = {
   ...componentFlags,
+  workerThreads: integer({
+    ...componentFlags.workerThreads,
+    min: 1,
+    max: 10_000,
+    help: "Calls to the driver at once.",
+  }),
   csiAddress: text({ ...group, default: "/run/csi/socket", required: true, help: "Unix socket of the CSI driver." }),
   timeout: duration({ ...group, default: 60_000, min: 1, help: "Longest wait for one answer of the driver." }),
   snapshotNamePrefix: text({
@@ -63,7 +69,7 @@ export const command = defineCommand({
       line: "NODE_NAME=worker-1 snapkeep csi-snapshotter --node-deployment",
     },
   ],
-  check: (options) => checkComponent(options) ?? checkNode(options),
+  check: (options) => checkComponent(options) ?? checkNode(options) ?? checkName(options),
   run: (input) =>
     runComponent(input, {
       name,
@@ -81,6 +87,11 @@ const checkNode = ({ nodeDeployment, nodeName, leaderElection }: Options<typeof 
     ? "--node-deployment and --leader-election exclude each other: every node serves its own contents; drop one"
     : undefined;
 };
+
+const checkName = ({ snapshotNameUuidLength }: Options<typeof flags>): string | undefined =>
+  snapshotNameUuidLength === 0
+    ? "--snapshot-name-uuid-length=0 would give all snapshots one name, and the driver would answer each request with the first of them; leave it out, or give 32"
+    : undefined;
 
 const readinessPoll = { startMs: 1_000, maxMs: 30_000 };
 

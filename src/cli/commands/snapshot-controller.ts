@@ -13,6 +13,7 @@ import { tellIdleGates, upstreamGates } from "./upstream-gates.ts";
 
 const name = "snapshot-controller";
 const group = { group: "Snapshots" } as const;
+const waitMsMin = 1_000;
 
 export const command = defineCommand({
   flags: {
@@ -38,8 +39,7 @@ export const command = defineCommand({
     retryCrdIntervalMax: duration({
       ...group,
       default: 30_000,
-      min: 1_000,
-      help: "How long to wait for the API server and the snapshot CRDs at start.",
+      help: "How long to wait for the API server and the snapshot CRDs at start; at least a second.",
     }),
     featureGates: upstreamGates(group),
   },
@@ -67,7 +67,7 @@ export const command = defineCommand({
         // Asked for at the start, so that a role without nodes is said at once and not in the middle of the work.
         ...(input.options.enableDistributedSnapshotting ? (["Node"] as const) : []),
       ],
-      waitMsMax: input.options.retryCrdIntervalMax,
+      waitMsMax: Math.max(waitMsMin, input.options.retryCrdIntervalMax),
       start: async (context) => start(context, input.options),
     }),
 });
