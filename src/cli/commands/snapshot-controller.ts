@@ -91,9 +91,13 @@ function start(context: ComponentContext, given: Options) {
     failed: (kind, key) => countFailure(measuring, kind, key),
     record: context.recordAs(name),
   });
-  const measuring = { stores: controller.stores, instruments: metrics.instruments(snapshotMetrics), world };
-  measureOperations(measuring);
-  metrics.refresh(() => measureStates(measuring, options));
+  const { stores } = controller;
+  const measuring = { stores, instruments: metrics.instruments(snapshotMetrics), world, leading: context.leading };
+  const showOperations = measureOperations(measuring);
+  metrics.refresh(() => {
+    showOperations();
+    measureStates(measuring, options);
+  });
   return {
     leaseName: `${name}-leader`,
     watch: async (signal: AbortSignal) => {

@@ -10,17 +10,18 @@ import { snapshotMetrics } from "./metrics.ts";
 import { anywhere } from "./observe.ts";
 import { storeTable } from "./wakes.ts";
 
-function setUp() {
+function setUp(leading = () => true) {
   const world = createVirtualWorld(1);
   const stores = createStores(storeTable);
   const metrics = createMetrics();
   const instruments = metrics.instruments(snapshotMetrics);
-  const measuring = { stores, instruments, world };
-  measureOperations(measuring);
+  const measuring = { stores, instruments, world, leading };
+  metrics.refresh(measureOperations(measuring));
   const lines = async (name: string): Promise<string[]> =>
     (await metrics.scrape()).text.split("\n").filter((line) => line.startsWith(name));
   return { world, stores, measuring, lines };
 }
+const at = (resourceVersion: number) => ({ resourceVersion: String(resourceVersion) });
 const version = (resourceVersion: string) => ({ metadata: { resourceVersion } });
 const ready = { readyToUse: true, creationTime: "2026-01-01T00:00:01Z" };
 
@@ -91,6 +92,28 @@ test("what was ready before we came is not measured", async () => {
   const { stores, lines } = setUp();
   stores.VolumeSnapshot.see(aSnapshot({ ...version("1"), status: ready }));
   assert.deepEqual(await lines("snapshot_controller_operation_total_seconds_count"), []);
+});
+
+test("who stands by counts nothing of what the leader does, and who takes over measures from when it saw the wish", async () => {
+  let leads = false;
+  const { world, stores, lines } = setUp(() => leads);
+  const named = (name: string) => ({ name, uid: `uid-${name}` });
+  for (const name of ["a", "b"]) stores.VolumeSnapshot.see(aSnapshot({ metadata: { ...named(name), ...at(1) } }));
+  await world.advance(2_000);
+  stores.VolumeSnapshot.see(aSnapshot({ metadata: { ...named("a"), ...at(2) }, ...failed("x") }));
+  stores.VolumeSnapshot.see(aSnapshot({ metadata: { ...named("a"), ...at(3) }, status: ready }));
+  for (const name of ["snapshot_controller_operation_total_seconds_count", errors])
+    assert.deepEqual(await lines(name), []);
+  const inFlight = "snapshot_controller_operations_in_flight";
+  assert.deepEqual(await lines(inFlight), [`${inFlight} 0`]);
+  leads = true;
+  assert.deepEqual(await lines(inFlight), [`${inFlight} 2`]);
+  stores.VolumeSnapshot.see(aSnapshot({ metadata: { ...named("b"), ...at(2) }, status: ready }));
+  const sums = await lines("snapshot_controller_operation_total_seconds_sum");
+  assert.deepEqual(
+    sums.map((line) => line.split(" ").at(-1)),
+    ["2", "2"],
+  );
 });
 
 const errors = "snapshot_controller_operation_errors_total";

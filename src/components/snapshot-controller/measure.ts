@@ -21,31 +21,35 @@ interface Measuring {
   readonly stores: SnapshotStores;
   readonly instruments: Instruments<typeof snapshotMetrics>;
   readonly world: World;
+  /** Who stands by sees all that the leader does, and counts none of it: sums over replicas stay true. */
+  leading(): boolean;
 }
 
 const creations = ["CreateSnapshot", "CreateSnapshotAndReady"] as const;
 
-export function measureOperations({ stores, instruments, world }: Measuring): void {
+/** Returns what to call before somebody reads: who has just taken over has operations in flight, and no change has told of it. */
+export function measureOperations({ stores, instruments, world, leading }: Measuring): () => void {
   const startedAt = new Map<string, Millis>();
+  const show = (): void => instruments.inFlight.set({}, leading() ? startedAt.size : 0);
   const slot = (operation: Operation, uid: string): string => `${operation} ${uid}`;
   const begin = (operation: Operation, { metadata }: VolumeSnapshot): void => {
     const key = slot(operation, metadata.uid);
     if (!startedAt.has(key)) startedAt.set(key, world.elapsed());
-    instruments.inFlight.set({}, startedAt.size);
+    show();
   };
   const end = (operation: Operation, snapshot: VolumeSnapshot, operation_status: Status): void => {
     const key = slot(operation, snapshot.metadata.uid);
     const since = startedAt.get(key);
     if (since === undefined) return;
     startedAt.delete(key);
-    instruments.inFlight.set({}, startedAt.size);
+    show();
     const labels = {
       driver_name: driverOf(stores, snapshot),
       operation_name: operation,
       snapshot_type: typeOf(snapshot),
       operation_status,
     };
-    instruments.operations.observe(labels, (world.elapsed() - since) / 1000);
+    if (leading()) instruments.operations.observe(labels, (world.elapsed() - since) / 1000);
   };
 
   const gone = (snapshot: VolumeSnapshot): void => {
@@ -58,7 +62,7 @@ export function measureOperations({ stores, instruments, world }: Measuring): vo
     else if (before === undefined && status?.readyToUse !== true) for (const name of creations) begin(name, after);
     if (status?.creationTime !== undefined) end("CreateSnapshot", after, "success");
     if (status?.readyToUse === true) end("CreateSnapshotAndReady", after, "success");
-    if (before !== undefined && isNewTrouble(before, after) && !isReported(stores, after))
+    if (before !== undefined && leading() && isNewTrouble(before, after) && !isReported(stores, after))
       instruments.errors.add({ driver_name: driverOf(stores, after), operation_name: "CreateSnapshot" });
   };
 
@@ -66,6 +70,7 @@ export function measureOperations({ stores, instruments, world }: Measuring): vo
     if (after !== undefined) seen(before, after);
     else if (before !== undefined) gone(before);
   });
+  return show;
 }
 
 const isNewTrouble = (before: VolumeSnapshot, after: VolumeSnapshot): boolean => {
