@@ -94,6 +94,17 @@ test("what was ready before we came is not measured", async () => {
   assert.deepEqual(await lines("snapshot_controller_operation_total_seconds_count"), []);
 });
 
+test("what was cut before we came is not measured as cut, only as got ready", async () => {
+  const { world, stores, lines } = setUp();
+  const { creationTime } = ready;
+  stores.VolumeSnapshot.see(aSnapshot({ ...version("1"), status: { creationTime, readyToUse: false } }));
+  await world.advance(3_000);
+  stores.VolumeSnapshot.see(aSnapshot({ ...version("2"), status: ready }));
+  const [sum, ...others] = await lines("snapshot_controller_operation_total_seconds_sum");
+  assert.match(sum ?? "", /operation_name="CreateSnapshotAndReady".* 3$/);
+  assert.deepEqual(others, []);
+});
+
 test("who stands by counts nothing of what the leader does, and who takes over measures from when it saw the wish", async () => {
   let leads = false;
   const { world, stores, lines } = setUp(() => leads);

@@ -59,7 +59,10 @@ export function measureOperations({ stores, instruments, world, leading }: Measu
   const seen = (before: VolumeSnapshot | undefined, after: VolumeSnapshot): void => {
     const { status, metadata } = after;
     if (metadata.deletionTimestamp !== undefined) begin("DeleteSnapshot", after);
-    else if (before === undefined && status?.readyToUse !== true) for (const name of creations) begin(name, after);
+    else if (before === undefined && status?.readyToUse !== true) {
+      if (status?.creationTime === undefined) begin("CreateSnapshot", after);
+      begin("CreateSnapshotAndReady", after);
+    }
     if (status?.creationTime !== undefined) end("CreateSnapshot", after, "success");
     if (status?.readyToUse === true) end("CreateSnapshotAndReady", after, "success");
     if (before !== undefined && leading() && isNewTrouble(before, after) && !isReported(stores, after))
