@@ -107,7 +107,10 @@ test("probing goes on until the driver is there and ready, and says each reason 
   await probing;
   const reasons = log.lines.filter(({ message }) => message === "csi driver not ready yet").map(({ why }) => why);
   assert.match(String(reasons[0]), /^Probe: no answer within 5000 ms; nothing answers at .*: is the driver running\?$/);
-  assert.deepEqual(reasons.slice(1), ["the driver answers that it is not ready", "Probe: disk is missing"]);
+  assert.deepEqual(reasons.slice(1), [
+    "the driver answers that it is not ready",
+    "rpc error: code = FailedPrecondition desc = disk is missing",
+  ]);
   assert.deepEqual(waits, Array(4).fill(limits.csiProbeEveryMs));
 });
 
@@ -238,7 +241,7 @@ test("what a driver answers arrives as a fault of the same gRPC number", async (
     await assert.rejects(client.controller.deleteSnapshot({ snapshotId: code }), (reason) => {
       assert.ok(reason instanceof Fault);
       assert.equal(faults[reason.code].grpc, faults[code].grpc);
-      assert.equal(reason.message, `DeleteSnapshot: told: ${code}`);
+      assert.match(reason.message, /^rpc error: code = [A-Z][A-Za-z]+ desc = told: /);
       return true;
     });
 });
@@ -252,7 +255,7 @@ test("no secret shows in any log line, error or sample of either end", async (t)
   const samples: Sample[] = [];
   const client = connectTo(t, address, { measure: (sample) => samples.push(sample) });
   const fault = await faultOf(client.controller.createVolume({ name: "v", secrets: { password: canary } }));
-  assert.equal(fault.message, "CreateVolume: CreateVolume: cannot log in with [redacted]");
+  assert.equal(fault.message, "rpc error: code = Internal desc = CreateVolume: cannot log in with [redacted]");
   assert.equal(samples[0]?.status, "Internal");
   const everything = print([driver.log.lines, client.log.lines, fault.message, fault.stack, samples]);
   assert.ok(everything.includes("[redacted]") && !everything.includes(canary), everything);

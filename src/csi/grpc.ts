@@ -13,7 +13,7 @@ import {
 import { Fault, isFault } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
 import { socketPathOf } from "./address.ts";
-import { faultCodeOf } from "./status.ts";
+import { Answer, faultCodeOf } from "./status.ts";
 import { bytesOf, type CsiCall, messageOf, pathOf, type Unary } from "./wire.ts";
 
 // grpc-js would write to stderr by itself; all it has to say reaches us as an error of the call or of the bind.
@@ -105,10 +105,9 @@ const timeoutOf = (ms: number): string =>
 
 function answerOf({ method }: CsiCall, error: ServiceError | null): Fault {
   const { code, details } = error ?? { code: 0, details: "No message received" };
-  const fault = faultCodeOf({ code, details });
-  const words =
-    fault === "Lost" ? "the connection broke or the answer could not be read, the outcome is unknown: " : "";
-  return new Fault(fault, `${method.name}: ${words}${details === "" ? "no reason given" : details}`);
+  if (faultCodeOf({ code, details }) !== "Lost") return new Answer({ code, details });
+  const words = "the connection broke or the answer could not be read, the outcome is unknown";
+  return new Fault("Lost", `${method.name}: ${words}: ${details || "no reason given"}`);
 }
 
 function whyStopped(signal: AbortSignal, channel: Channel, path: string): Fault {

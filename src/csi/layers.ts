@@ -28,7 +28,7 @@ export const measured =
   async (call, signal) => {
     const startedAt = world.elapsed();
     const report = (fault?: Fault): void =>
-      measure({ method: pathOf(call.method), status: grpcNameOf(fault?.code), tookMs: world.elapsed() - startedAt });
+      measure({ method: pathOf(call.method), status: grpcNameOf(fault), tookMs: world.elapsed() - startedAt });
     try {
       const reply = await next(call, signal);
       report();

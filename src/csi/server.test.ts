@@ -80,7 +80,10 @@ test("a second call for one volume is aborted until the first has ended, even if
 
   const second = await faultOf(controller.deleteVolume({ volumeId: "v" }));
   assert.equal(second.code, "Aborted");
-  assert.equal(second.message, "DeleteVolume: an operation is pending for volume v: try again later");
+  assert.equal(
+    second.message,
+    "rpc error: code = Aborted desc = an operation is pending for volume v: try again later",
+  );
   gate.resolve();
   await eventually("the call has stopped", () => running === 0);
   await controller.deleteVolume({ volumeId: "v" });
@@ -162,6 +165,6 @@ test("a call that outlasts the drain time is cut off, and both its ends are told
   const fault = await running;
   await stopped;
   assert.equal(fault.code, "Unavailable");
-  assert.equal(fault.message, "CreateVolume: the driver is shutting down");
+  assert.equal(fault.message, "rpc error: code = Unavailable desc = the driver is shutting down");
   assert.ok(isFault(told, "Unavailable"));
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Fault, type FaultCode, faults, isFinal } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
-import { faultCodeOf, grpcNameOf, statusOf } from "./status.ts";
+import { Answer, faultCodeOf, grpcNameOf, statusOf } from "./status.ts";
 
 /** The same classes as Kubernetes' own sidecars: these codes leave the outcome open, every other one ends it. */
 const open: ReadonlySet<number> = new Set([1, 4, 8, 10, 14]);
@@ -40,6 +40,17 @@ test("an endless error text is cut to what a header carries", () =>
   assert.equal(statusOf(new Fault("Internal", "x".repeat(1e6))).details.length, limits.csiErrorCharsMax));
 
 test("metrics name the status as Go does", () => {
-  const names = [undefined, "Cancelled", "Lost", "Conflict", "DeadlineExceeded"] as const;
-  assert.deepEqual(names.map(grpcNameOf), ["OK", "Canceled", "Unknown", "Aborted", "DeadlineExceeded"]);
+  const codes = ["Cancelled", "Lost", "Conflict", "DeadlineExceeded"] as const;
+  const named = [undefined, ...codes.map((code) => new Fault(code, ""))].map(grpcNameOf);
+  assert.deepEqual(named, ["OK", "Canceled", "Unknown", "Aborted", "DeadlineExceeded"]);
+});
+
+test("a driver's answer reads as Go prints it, and keeps its own name: a plain error of a Go driver is Unknown", () => {
+  const unknown = new Answer({ code: 2, details: "disk is missing" });
+  assert.deepEqual([unknown.code, grpcNameOf(unknown)], ["Internal", "Unknown"]);
+  assert.equal(unknown.message, "rpc error: code = Unknown desc = disk is missing");
+  assert.equal(
+    new Answer({ code: 9, details: "" }).message,
+    "rpc error: code = FailedPrecondition desc = no reason given",
+  );
 });

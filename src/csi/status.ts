@@ -1,5 +1,5 @@
 /** gRPC status ⇄ Fault. The numbers come from the fault table; this file adds what a number alone does not say. */
-import { type Fault, type FaultCode, faults } from "../base/fault.ts";
+import { Fault, type FaultCode, faults } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
 
 export interface GrpcStatus {
@@ -41,8 +41,24 @@ export function faultCodeOf({ code, details }: GrpcStatus): FaultCode {
   return codes[code]?.fault ?? "Lost";
 }
 
-export const grpcNameOf = (code: FaultCode | undefined): string =>
-  code === undefined ? "OK" : (codes[faults[code].grpc]?.name ?? "Unknown");
+/**
+ * What a driver answered, in the words that Go's gRPC prints: people, and tools that read the status of a snapshot, search for
+ * them. The name is the driver's own, though we may take its number for another fault.
+ */
+export class Answer extends Fault {
+  readonly grpcName: string;
+
+  constructor({ code, details }: GrpcStatus) {
+    const grpcName = codes[code]?.name ?? "Unknown";
+    super(faultCodeOf({ code, details }), `rpc error: code = ${grpcName} desc = ${details || "no reason given"}`);
+    this.grpcName = grpcName;
+  }
+}
+
+export function grpcNameOf(fault: Fault | undefined): string {
+  if (fault === undefined) return "OK";
+  return fault instanceof Answer ? fault.grpcName : (codes[faults[fault.code].grpc]?.name ?? "Unknown");
+}
 
 /**
  * What a server sends for a fault; the reader's header limits bound the text. UNKNOWN would be read as final: whoever has

@@ -92,7 +92,7 @@ test("what the real driver refuses is final, and says why", async (t) => {
   const { client } = await aHostpath(t);
   const unnamed = await faultOf(client.controller.createVolume({}));
   assert.equal(unnamed.code, "InvalidArgument");
-  assert.match(unnamed.message, /^CreateVolume: .*[Nn]ame/);
+  assert.match(unnamed.message, /^rpc error: code = InvalidArgument desc = .*[Nn]ame/);
   const missing = await faultOf(client.controller.createSnapshot({ name: "s", sourceVolumeId: "no-such-volume" }));
   assert.ok(isFinal(missing), `${missing.code}: ${missing.message}`);
   assert.equal((await faultOf(client.group.groupControllerGetCapabilities({}))).code, "Unimplemented");

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { furnish, policy, setStage, wish } from "../../../test/command-stage.ts";
 import { eventually, inTime } from "../../../test/csi-sockets.ts";
 import { draftOf } from "../../api/builders.ts";
+import { Fault } from "../../base/fault.ts";
 import {
   ControllerServiceCapability_RPC_Type as Capability,
   PluginCapability_Service_Type as Service,
@@ -23,6 +24,21 @@ test("a driver is taken by what its controller says, whatever it announces: an u
     await eventually("the sidecar has started", () => / started version=|does not take|UNIMPLEMENTED/.test(said()));
     assert.match(said(), / started version=/);
   }
+});
+
+test("what a driver refuses is told on content and snapshot in the words that people search for", async (t) => {
+  const refuse = () => Promise.reject(new Fault("FailedPrecondition", "the pool is frozen"));
+  const { client, socket, start } = await setStage(t, { beforeCut: refuse });
+  await furnish(client);
+  const snapshot = await wish(client, "monday");
+  start("snapshot-controller");
+  start("csi-snapshotter", `--csi-address=${socket}`);
+  const told = async () => (await client.get(snapshot)).status?.error?.message;
+  await eventually("the refusal is told", async () => (await told()) !== undefined);
+  assert.equal(
+    await told(),
+    'Failed to create snapshot: failed to take snapshot of the volume v-1: "rpc error: code = FailedPrecondition desc = the pool is frozen"',
+  );
 });
 
 test("--retry-crd-interval-max below a second is a second: a server that is late by less is waited for", async (t) => {
