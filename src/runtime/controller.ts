@@ -44,7 +44,13 @@ export interface ControllerOptions<Stores extends AnyStores, View, Action extend
   readonly leading?: (() => boolean) | undefined;
   readonly queueKeysMax?: number | undefined;
   /** Told of each run that failed, conflicts aside: those are no failure but news. */
-  readonly onFailure?: ((key: Key) => void) | undefined;
+  readonly onFailure?: ((key: Key, failure: Failure<Action>) => void) | undefined;
+}
+
+export interface Failure<Action> {
+  readonly reason: unknown;
+  /** What was being done; undefined: nothing yet. */
+  readonly action: Action | undefined;
 }
 
 export interface Controller {
@@ -78,19 +84,23 @@ export function createController<Stores extends AnyStores, View, Action extends 
   };
 
   const runOnce = async (key: Key, signal: AbortSignal): Promise<void> => {
+    let current: Action | undefined;
     try {
       const view = options.observe(stores, key);
       const { actions, next } = view === undefined ? nothing : options.plan(view);
-      for (const action of actions) await hands[action.kind as Action["kind"]](action as never, signal);
+      for (const action of actions) {
+        current = action;
+        await hands[action.kind as Action["kind"]](action as never, signal);
+      }
       queue.forget(key);
       if (next.kind === "after") queue.add(key, next.ms);
     } catch (reason) {
       if (signal.aborted) return;
-      putBack(key, reason);
+      putBack(key, reason, current);
     }
   };
 
-  const putBack = (key: Key, reason: unknown): void => {
+  const putBack = (key: Key, reason: unknown, action: Action | undefined): void => {
     const isConflict = isFault(reason, "Conflict");
     const retryMs = queue.retry(key, {
       startMs: isConflict ? Math.min(conflictStartMs, options.backoff.startMs) : undefined,
@@ -99,7 +109,7 @@ export function createController<Stores extends AnyStores, View, Action extends 
       atMostMs: isFault(reason, "Unavailable") ? limits.unreachedRetryMsMax : undefined,
     });
     const fields = { key, retryMs: Math.round(retryMs) };
-    if (!isConflict) options.onFailure?.(key);
+    if (!isConflict) options.onFailure?.(key, { reason, action });
     if (isConflict) log.debug("object changed meanwhile, looking again", { ...fields, reason: reason.message });
     else if (isFault(reason)) log.warn("run failed", { ...fields, fault: reason.code, reason: reason.message });
     else log.error("run failed by a mistake in the program", { ...fields, reason: stackOf(reason) });

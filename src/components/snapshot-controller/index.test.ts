@@ -103,6 +103,24 @@ test("an event is told once, and of the snapshot it is about, however often the 
   await end();
 });
 
+const refusals: readonly { verb: string; kind: string; reason: string }[] = [
+  { verb: "create", kind: "VolumeSnapshotContent", reason: "CreateSnapshotContentFailed" },
+  { verb: "replace", kind: "PersistentVolumeClaim", reason: "ErrorPVCFinalizer" },
+  { verb: "patch", kind: "VolumeSnapshot", reason: "SnapshotFinalizerError" },
+];
+for (const { verb, kind, reason } of refusals)
+  test(`a ${verb} of a ${kind} that the server does not allow is told the user, and made once it is allowed`, async () => {
+    const forbidden = new Fault("PermissionDenied", "not allowed");
+    const { kube, told, end } = await setUp({
+      hook: refusing(3, forbidden, (call) => call.verb === verb && call.kind === kind),
+    });
+    const about = "of VolumeSnapshot team/monday";
+    const each = `Warning ${reason} ${about}`;
+    assert.deepEqual(told, [each, each, each, `Normal CreatingSnapshot ${about}`]);
+    assert.equal(kube.stored("VolumeSnapshotContent").length, 1);
+    await end();
+  });
+
 test("a write that came too late is repeated, and its user hears nothing of it", async () => {
   const conflict = new Fault("Conflict", "the object has been modified");
   const { kube, told, errorOf, end } = await setUp({

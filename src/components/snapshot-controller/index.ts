@@ -1,5 +1,5 @@
 /** The snapshot-controller: three controllers over the same caches. This file only wires; the decisions are in plan*.ts. */
-import type { EventText } from "../../api/plan.ts";
+import type { ClusterAction, EventText } from "../../api/plan.ts";
 import { type KubeObject, keyOf } from "../../api/types.ts";
 import type { Backoff } from "../../base/backoff.ts";
 import type { Key, Millis } from "../../base/brand.ts";
@@ -7,7 +7,7 @@ import type { Log } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
 import type { KubeApi } from "../../kube/api.ts";
 import { createStores, watchStores } from "../../kube/stores.ts";
-import { createController } from "../../runtime/controller.ts";
+import { createController, type Failure } from "../../runtime/controller.ts";
 import { createHands } from "../../runtime/hands.ts";
 import type { QueueObserver } from "../../runtime/queue.ts";
 import { type Cutters, createCutters } from "./cutters.ts";
@@ -24,6 +24,7 @@ import { createPace } from "./pace.ts";
 import { planSnapshot } from "./plan.ts";
 import { type ClaimView, isNeeded, planClaim } from "./plan-claim.ts";
 import { planContent } from "./plan-content.ts";
+import { refusalOf } from "./refused.ts";
 import { createVanished } from "./vanished.ts";
 import { claimOf, claimWakes, contentWakes, type SnapshotStores, snapshotWakes, storeTable } from "./wakes.ts";
 
@@ -98,18 +99,31 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
     leading,
     observer: deps.observer?.(name),
   });
+  const tellRefusal = (keys: readonly Key[], failure: Failure<ClusterAction>): void => {
+    for (const key of keys) {
+      const snapshot = stores.VolumeSnapshot.get(key);
+      const event = snapshot && refusalOf(snapshot, failure);
+      if (event !== undefined) deps.record(snapshot as KubeObject, event);
+    }
+  };
   const snapshots = createController({
     ...shared("snapshot-controller-snapshot"),
     wakes: snapshotWakes,
     observe: (seen, key) => observeSnapshot(seen, options, key, moment()),
-    onFailure: (key) => deps.failed?.("VolumeSnapshot", key),
+    onFailure: (key, failure) => {
+      deps.failed?.("VolumeSnapshot", key);
+      tellRefusal([key], failure);
+    },
     plan: deps.plans?.snapshot ?? planSnapshot,
   });
   const claims = createController({
     ...shared("snapshot-controller-claim"),
     wakes: claimWakes,
     observe: (seen, key) => timed(observeClaim(seen, options, key, moment())),
-    onFailure: (key) => deps.failed?.("PersistentVolumeClaim", key),
+    onFailure: (key, failure) => {
+      deps.failed?.("PersistentVolumeClaim", key);
+      tellRefusal(stores.VolumeSnapshot.keysBy("unreadyOf", key), failure);
+    },
     plan: deps.plans?.claim ?? planClaim,
   });
   const contents = createController({
