@@ -32,6 +32,7 @@ export interface StageOptions {
   readonly announces?: readonly Service[];
   /** Awaited before the driver answers; the signal aborts when nobody waits for that any more. */
   beforeCut?(name: string, signal: AbortSignal): Promise<unknown>;
+  readonly environment?: Readonly<Record<string, string>>;
   /** The clock of the programs, where it is another than the server's. */
   readonly world?: World;
   /** Awaited before the API server looks at a request of a program; the tests' own client does not come this way. */
@@ -84,7 +85,7 @@ export async function setStage(t: TestContext, options: StageOptions = {}) {
       said += text;
     };
     const code = runCommandLine(commands, [...argv, `--kubeconfig=${kubeconfig}`], {
-      environment: {},
+      environment: options.environment ?? {},
       signal: stop.signal,
       world: options.world ?? realWorld,
       out: { write },

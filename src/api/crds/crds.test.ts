@@ -73,6 +73,16 @@ test("v1 has the rules of one source and of immutability, v1beta1 has none", () 
     assert.ok(!JSON.stringify(versionsOf(1, kind)).includes("x-kubernetes-validations"), kind);
 });
 
+test("an empty class name, half a reference and a negative size are refused in the words people know", () => {
+  assert.deepEqual(messagesAt(strict("VolumeSnapshot"), "spec", "volumeSnapshotClassName"), [
+    "volumeSnapshotClassName must not be the empty string when set",
+  ]);
+  assert.deepEqual(messagesAt(strict("VolumeSnapshotContent"), "spec", "volumeSnapshotRef"), [
+    "both spec.volumeSnapshotRef.name and spec.volumeSnapshotRef.namespace must be set",
+  ]);
+  assert.equal(at(strict("VolumeSnapshotContent"), "status", "restoreSize").minimum, 0);
+});
+
 test("columns are those people know from kubectl get", () => {
   const columns = (kind: string): string[] | undefined =>
     versionsOf(3, kind)[0]?.additionalPrinterColumns.map(({ name }) => name);

@@ -168,6 +168,38 @@ test("with distributed snapshotting a snapshot that no node could serve is serve
   );
 });
 
+test("with --node-deployment a sidecar serves the contents of its own node and no others", async (t) => {
+  const { client, socket, start } = await setStage(t, { environment: { NODE_NAME: "here" } });
+  const aContentOn = (node: string) => {
+    const spec = {
+      ...policy,
+      source: { snapshotHandle: "s" },
+      volumeSnapshotRef: { namespace: "default", name: node },
+    };
+    const metadata = { name: node, labels: { [labels.managedBy]: node } };
+    return client.create("VolumeSnapshotContent", draftOf("VolumeSnapshotContent", metadata, { spec }));
+  };
+  for (const node of ["elsewhere", "here"]) await aContentOn(node);
+  start("csi-snapshotter", `--csi-address=${socket}`, "--node-deployment");
+  const statusOn = async (name: string) => (await client.get({ kind: "VolumeSnapshotContent", name })).status;
+  await eventually("that of its node is served", async () => (await statusOn("here"))?.readyToUse === true);
+  await sleep(lingerMs);
+  assert.equal(await statusOn("elsewhere"), undefined);
+});
+
+test("calls from before the driver has told its name are measured as those of an unknown driver", async (t) => {
+  const { socket, start } = await setStage(t);
+  const { said } = start("csi-snapshotter", `--csi-address=${socket}`, "--http-endpoint=127.0.0.1:0");
+  await eventually("the sidecar has started", () => said().includes(" started version="));
+  const page = await readPage(`${/url="(\S+)"/.exec(said())?.[1]}/metrics`);
+  const counts = [...page.matchAll(/^csi_sidecar_operations_seconds_count\{(.*)\} 1$/gm)].map(([, found]) => found);
+  assert.deepEqual(counts, [
+    'driver_name="unknown-driver",method_name="/csi.v1.Identity/Probe",grpc_status_code="OK"',
+    'driver_name="unknown-driver",method_name="/csi.v1.Identity/GetPluginInfo",grpc_status_code="OK"',
+    'driver_name="plain.example.com",method_name="/csi.v1.Controller/ControllerGetCapabilities",grpc_status_code="OK"',
+  ]);
+});
+
 test("a controller that is told to stop before the nodes are known stops", async (t) => {
   const asked = Promise.withResolvers<void>();
   const { start, stop } = await setStage(t, {

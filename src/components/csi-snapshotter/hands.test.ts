@@ -175,6 +175,7 @@ test("a list of others is no answer: a driver that ignores the filter does not m
   await act(list);
   const said = reply();
   assert.equal(said?.kind === "failed" && said.fault.code, "NotFound");
+  assert.match(said?.kind === "failed" ? said.fault.message : "", /^can not find snapshot for snapshotID s-9/);
 });
 
 test("each attempt that fails is told once, whatever it failed of; one that succeeds is not", async () => {

@@ -1,0 +1,50 @@
+/** Other programs, of other releases, read and write these words: letter for letter, and not by the constants of ours. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { annotations, finalizers, labels, parameters, snapshotContentNameFor } from "./names.ts";
+
+test("finalizers are spelled as in the programs replaced", () =>
+  assert.deepEqual(finalizers, {
+    snapshotAsSource: "snapshot.storage.kubernetes.io/volumesnapshot-as-source-protection",
+    snapshotBound: "snapshot.storage.kubernetes.io/volumesnapshot-bound-protection",
+    snapshotInGroup: "snapshot.storage.kubernetes.io/volumesnapshot-in-group-protection",
+    contentBound: "snapshot.storage.kubernetes.io/volumesnapshotcontent-bound-protection",
+    claimAsSource: "snapshot.storage.kubernetes.io/pvc-as-source-protection",
+    snapshotRestoring: "provisioner.storage.kubernetes.io/volumesnapshot-as-source-protection",
+  }));
+
+test("annotations and labels are spelled as in the programs replaced", () => {
+  assert.deepEqual(annotations, {
+    defaultClass: "snapshot.storage.kubernetes.io/is-default-class",
+    beingCreated: "snapshot.storage.kubernetes.io/volumesnapshot-being-created",
+    beingDeleted: "snapshot.storage.kubernetes.io/volumesnapshot-being-deleted",
+    deletionSecretName: "snapshot.storage.kubernetes.io/deletion-secret-name",
+    deletionSecretNamespace: "snapshot.storage.kubernetes.io/deletion-secret-namespace",
+    allowVolumeModeChange: "snapshot.storage.kubernetes.io/allow-volume-mode-change",
+    cutBy: "snapkeep.dev/cut-by",
+    groupSnapshotHandle: "groupsnapshot.storage.k8s.io/volumeGroupSnapshotHandle",
+  });
+  assert.deepEqual(labels, {
+    managedBy: "snapshot.storage.kubernetes.io/managed-by",
+    invalidSnapshot: "snapshot.storage.kubernetes.io/invalid-snapshot-resource",
+    invalidContent: "snapshot.storage.kubernetes.io/invalid-snapshot-content-resource",
+  });
+});
+
+test("class parameters and the names of contents are spelled as in the programs replaced", () => {
+  assert.deepEqual(Object.values(parameters), [
+    "csi.storage.k8s.io/",
+    "csi.storage.k8s.io/snapshotter-secret-name",
+    "csi.storage.k8s.io/snapshotter-secret-namespace",
+    "csi.storage.k8s.io/snapshotter-list-secret-name",
+    "csi.storage.k8s.io/snapshotter-list-secret-namespace",
+    "csi.storage.k8s.io/group-snapshotter-secret-name",
+    "csi.storage.k8s.io/group-snapshotter-secret-namespace",
+    "csi.storage.k8s.io/group-snapshotter-get-secret-name",
+    "csi.storage.k8s.io/group-snapshotter-get-secret-namespace",
+    "csi.storage.k8s.io/volumesnapshot/name",
+    "csi.storage.k8s.io/volumesnapshot/namespace",
+    "csi.storage.k8s.io/volumesnapshotcontent/name",
+  ]);
+  assert.equal(snapshotContentNameFor("1-2"), "snapcontent-1-2");
+});

@@ -1,0 +1,41 @@
+/** What dashboards and backup tools search for in the status and the events of a content: how upstream's messages begin. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aContent } from "../../../test/builders.ts";
+import { aYoungView as aView, failure, going, ready } from "../../../test/content-plans.ts";
+import { Fault } from "../../base/fault.ts";
+import type { ContentView } from "./observe.ts";
+import { planContent } from "./plan.ts";
+
+const unread: ContentView["reply"] = { kind: "unsent", fault: new Fault("NotFound", "no such secret") };
+const leaving = aContent({ metadata: going, status: ready });
+const imported = aContent({ spec: { source: { snapshotHandle: "s-9" } } });
+
+const cases: readonly { view: Partial<ContentView>; reason: string; begins: string }[] = [
+  {
+    view: { reply: failure("Internal") },
+    reason: "SnapshotCreationFailed",
+    begins: 'Failed to create snapshot: failed to take snapshot of the volume vol-1: "rpc error: code = Internal',
+  },
+  { view: { reply: unread }, reason: "SnapshotCreationFailed", begins: "Failed to create snapshot: " },
+  {
+    view: { content: imported, reply: failure("NotFound") },
+    reason: "SnapshotContentCheckandUpdateFailed",
+    begins: "Failed to check and update snapshot content: ",
+  },
+  {
+    view: { content: leaving, reply: failure("Internal") },
+    reason: "SnapshotDeleteError",
+    begins: "Failed to delete snapshot: ",
+  },
+  {
+    view: { content: leaving, reply: unread },
+    reason: "SnapshotDeleteError",
+    begins: "Failed to get snapshot credentials: ",
+  },
+];
+for (const { view, reason, begins } of cases)
+  test(`${reason} "${begins}…" is what is searched for`, () => {
+    const told = planContent(aView(view)).actions.flatMap((action) => (action.kind === "event" ? [action.event] : []));
+    assert.deepEqual([told[0]?.reason, told[0]?.message.slice(0, begins.length)], [reason, begins]);
+  });
