@@ -17,9 +17,13 @@ export function planContent(view: ContentView): Plan {
   if (mistake !== undefined) return planMistake(view, mistake);
   if (isWithoutSnapshot(view)) return planAlone(view);
   const isBound = snapshot !== undefined && content.spec.volumeSnapshotRef.uid === snapshot.metadata.uid;
-  if (!isBound || content.metadata.deletionTimestamp !== undefined) return nothing;
-  return { actions: edit(kind, content, { addFinalizers: [finalizers.contentBound] }), next: settled };
+  return !isBound || content.metadata.deletionTimestamp !== undefined ? nothing : planProtected(view);
 }
+
+const planProtected = ({ content }: ContentView): Plan => ({
+  actions: edit(kind, content, { addFinalizers: [finalizers.contentBound] }),
+  next: settled,
+});
 
 /** Told once. The sidecar, which leaves such a content alone, takes the error away with its first success. */
 function planMistake({ content, nowMs }: ContentView, message: string): Plan {
@@ -41,7 +45,8 @@ const isWithoutSnapshot = ({ content: { metadata, spec }, snapshot }: ContentVie
 function planAlone(view: ContentView): Plan {
   if (view.content.metadata.deletionTimestamp !== undefined) return planParting(view);
   if (isUnwanted(view)) return planDisposal(view);
-  return view.isCutWithoutClass ? planParting(view) : nothing;
+  // Brought back by a backup tool, say: without the finalizer its deletion would leave the data behind.
+  return view.isCutWithoutClass ? planParting(view) : planProtected(view);
 }
 
 /** All end in a deletion at the driver: that the snapshot is gone must be true, not only cached. */
