@@ -15,7 +15,7 @@ function setUp(run: (signal: AbortSignal) => Promise<number>) {
   const host: Host = {
     on: (event, listener) => events.on(event, listener as () => void),
     exit: (code) => void exits.push(code),
-    stdout,
+    stdout: { on: (event, listener) => stdout.on(event, listener), write: (_, done) => setImmediate(done) },
     stderr: { write: (text) => said.push(text), on: () => undefined },
   };
   const running = runProcess({ host, world, name: "snapkeep", shutdownMsMax: 5_000 }, run);
@@ -64,10 +64,34 @@ for (const event of ["uncaughtException", "unhandledRejection"])
     assert.deepEqual([exits, said], [[1], ["snapkeep: a mistake in the program: cannot read; x of undefined\n"]]);
   });
 
-test("a reader that has seen enough is no failure", () => {
-  const { stdout, exits } = setUp(never);
-  stdout.emit("error", Object.assign(new Error("broken pipe"), { code: "EPIPE" }));
-  assert.deepEqual(exits, [0]);
+const broken = (code: string): Error => Object.assign(new Error(`${code}: write`), { code });
+
+test("a reader that has seen enough is no failure, and what was begun is tidied up", async () => {
+  let tidied = false;
+  const { stdout, exits, said, running } = setUp(async (signal) => {
+    await untilStopped(signal);
+    tidied = true;
+    return 5;
+  });
+  for (let write = 0; write < 3; write++) stdout.emit("error", broken("EPIPE"));
+  await running;
+  assert.deepEqual([exits, said, tidied], [[0], [], true]);
+});
+
+test("output that cannot be written is a failure with a word, even when it is the last thing a program does", async () => {
+  const { stdout, exits, said, running } = setUp(async () => 0);
+  queueMicrotask(() => process.nextTick(() => stdout.emit("error", broken("ENOSPC"))));
+  await running;
+  assert.deepEqual([exits, said], [[1], ["snapkeep: the output cannot be written: ENOSPC: write\n"]]);
+});
+
+test("a program that does not stop when nobody reads any more is ended after the bound", async () => {
+  const { world, stdout, exits } = setUp(never);
+  stdout.emit("error", broken("EPIPE"));
+  await world.advance(4_999);
+  assert.deepEqual(exits, []);
+  await world.advance(1);
+  assert.deepEqual(exits, [1]);
 });
 
 test("last words are one line, whatever was thrown", () => {

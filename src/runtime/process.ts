@@ -10,7 +10,10 @@ import type { World } from "../base/world.ts";
 export interface Host {
   on(event: string, listener: (...details: never[]) => void): unknown;
   exit(code: number): void;
-  readonly stdout: { on(event: "error", listener: (reason: NodeJS.ErrnoException) => void): unknown };
+  readonly stdout: {
+    write(text: string, done: () => void): unknown;
+    on(event: "error", listener: (reason: NodeJS.ErrnoException) => void): unknown;
+  };
   readonly stderr: { write(text: string): unknown; on(event: "error", listener: () => void): unknown };
 }
 
@@ -38,27 +41,35 @@ export async function runProcess(
   const ended = new AbortController();
   const say = (line: string): unknown => host.stderr.write(`${name}: ${line}\n`);
 
+  const stop = (why: string): void => {
+    stopping.abort();
+    const overdue = (): void => {
+      say(`did not stop within ${shutdownMsMax / 1_000} s of ${why}; ending now`);
+      host.exit(1);
+    };
+    world.sleep(shutdownMsMax, ended.signal).then(overdue, () => undefined);
+  };
   for (const [signalName, code] of Object.entries(signalCodes))
-    host.on(signalName, () => {
-      if (stopping.signal.aborted) return host.exit(code);
-      stopping.abort();
-      const overdue = (): void => {
-        say(`did not stop within ${shutdownMsMax / 1_000} s of ${signalName}; ending now`);
-        host.exit(1);
-      };
-      world.sleep(shutdownMsMax, ended.signal).then(overdue, () => undefined);
-    });
+    host.on(signalName, () => (stopping.signal.aborted ? host.exit(code) : stop(signalName)));
   const give = (reason: unknown): void => {
     say(`a mistake in the program: ${lastWords(reason)}`);
     host.exit(1);
   };
   host.on("uncaughtException", give);
   host.on("unhandledRejection", give);
-  // The reader of a pipe has seen enough ("snapkeep crds | head"): nothing is left to do, and nothing is wrong.
-  host.stdout.on("error", (reason) => host.exit(reason.code === "EPIPE" ? 0 : 1));
+  let lostOutput: number | undefined;
+  host.stdout.on("error", (reason) => {
+    if (lostOutput !== undefined) return;
+    // The reader of a pipe has seen enough ("snapkeep crds | head"): nothing is wrong, but what was begun must still be tidied up.
+    lostOutput = reason.code === "EPIPE" ? 0 : 1;
+    if (lostOutput > 0) say(`the output cannot be written: ${lastWords(reason)}`);
+    if (!stopping.signal.aborted) stop("losing its output");
+  });
   host.stderr.on("error", () => undefined);
 
   const code = await run(stopping.signal);
+  // A write that fails says so only after it was made; without this, a full disk would look like success.
+  await new Promise<void>((resolve) => host.stdout.write("", resolve));
   ended.abort();
-  host.exit(code);
+  host.exit(lostOutput ?? code);
 }
