@@ -38,3 +38,19 @@ test("it stays up with a claim to take a snapshot of, and the lines that it invi
   assert.equal(await code, 0, said.text);
   assert.ok(!existsSync(folderIn(said.text)), "its folder is still there");
 });
+
+test("Ctrl-C in the middle of the tour ends it there, and nobody is invited to what is gone", async () => {
+  const { said, stop, code } = startCommand("up", "--fault", "DeleteSnapshot=Unavailable*100");
+  await eventually("the tour waits at its last step", () => said.error.includes("DeleteSnapshot fails"));
+  stop();
+  assert.equal(await code, 1, said.text);
+  assert.match(said.out, /✓ the snapshot still holds .*\n.*\n {2}interrupted before the tour was over\n$/);
+  assert.ok(!existsSync(folderIn(said.text)), "its folder is still there");
+});
+
+test("Ctrl-C that came while the program was still loading is not forgotten", async () => {
+  const { said, stop, code } = startCommand("up", "--exit");
+  stop();
+  assert.equal(await code, 1, said.text);
+  assert.doesNotMatch(said.text, /✓/);
+});

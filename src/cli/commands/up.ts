@@ -26,9 +26,8 @@ export const command = defineCommand({
   ],
   async run({ options, world, signal, out, error, version }) {
     const folder = await mkdtemp(join(tmpdir(), "snapkeep-"));
-    const stopping = new AbortController();
-    const stop = (): void => stopping.abort();
-    signal.addEventListener("abort", stop, { once: true });
+    const ending = new AbortController();
+    const stopping = AbortSignal.any([signal, ending.signal]);
     try {
       const startedAt = world.elapsed();
       const log = createLog({ format: "text", verbosity: options.verbosity, name: "up", world, out: error });
@@ -39,26 +38,26 @@ export const command = defineCommand({
         port: options.port,
         root: join(folder, "storage"),
         mishaps: options.fault,
-        signal: stopping.signal,
+        signal: stopping,
       });
       const kubeconfig = join(folder, "kubeconfig");
       await writeFile(kubeconfig, stack.api.kubeconfig, { mode: 0o600 });
       out.write(
         `snapkeep ${version} is up after ${Math.round(world.elapsed() - startedAt)} ms: API server, snapshot-controller, csi-snapshotter, directory-driver\n\n`,
       );
-      const held = options.tour ? await tour({ stack, world, out, signal: stopping.signal }) : true;
-      if (!options.exit) {
+      const held = options.tour ? await tour({ stack, world, out, signal: stopping }) : true;
+      if (!options.exit && !signal.aborted) {
         out.write(`\nKubernetes API at ${stack.api.url}. In another terminal:\n\n  export KUBECONFIG=${kubeconfig}\n`);
         if (held) out.write(await invitation(stack));
         out.write(`\nCtrl-C ends it and removes ${folder}.\n`);
         if (!signal.aborted)
           await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
       }
-      stop();
+      ending.abort();
       await stack.stopped;
       return held ? 0 : 1;
     } finally {
-      stop();
+      ending.abort();
       await rm(folder, { recursive: true, force: true });
     }
   },

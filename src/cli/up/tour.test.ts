@@ -10,7 +10,7 @@ import { type Stack, startStack } from "./stack.ts";
 import { tour } from "./tour.ts";
 
 /** The tour over a stack in which something is wrong, and what it says. */
-async function tourOf(t: TestContext, spoil: (stack: Stack, root: string) => Partial<Stack>) {
+async function tourOf(t: TestContext, spoil: (stack: Stack, root: string) => Partial<Stack>, world = realWorld) {
   const root = join(temporaryFolder(t), "root");
   const stop = new AbortController();
   const { signal } = stop;
@@ -23,7 +23,7 @@ async function tourOf(t: TestContext, spoil: (stack: Stack, root: string) => Par
   const write = (text: string): void => {
     said += text;
   };
-  const held = await tour({ stack: { ...stack, ...spoil(stack, root) }, world: realWorld, out: { write }, signal });
+  const held = await tour({ stack: { ...stack, ...spoil(stack, root) }, world, out: { write }, signal });
   return { held, said };
 }
 
@@ -59,5 +59,19 @@ test("a snapshot that does not hold the first words is found out", async (t) => 
   assert.match(
     said,
     /✗ the snapshot still holds the first words: .* reads "other words", expected "the first words\\n"/,
+  );
+});
+
+test("a step that is waited for in vain is told of in the words of the object, not as its JSON", async (t) => {
+  const impatient = { ...realWorld, elapsed: () => realWorld.elapsed() * 20 };
+  const refuse = (stack: Stack): Partial<Stack> => {
+    stack.driver.storage.takeSnapshot = () => Promise.reject(new Fault("Internal", "the disk is full"));
+    return {};
+  };
+  const { held, said } = await tourOf(t, refuse, impatient);
+  assert.equal(held, false);
+  assert.match(
+    said,
+    /✗ .*: waited 10 s in vain until the snapshot is ready: Failed to create snapshot: [^{}]*full[^{}]*\n$/,
   );
 });

@@ -36,16 +36,23 @@ export async function tour(guide: Guide): Promise<boolean> {
     ["everything is deleted and nothing is left", () => leaveNothing(guide)],
   ];
   for (const [claim, step] of steps) {
+    if (guide.signal.aborted) return interrupted(guide);
     const startedAt = guide.world.elapsed();
     try {
       const detail = await step();
       guide.out.write(`  ✓ ${claim} (${Math.round(guide.world.elapsed() - startedAt)} ms)\n      ${detail}\n`);
     } catch (reason) {
+      if (guide.signal.aborted) return interrupted(guide);
       guide.out.write(`  ✗ ${claim}: ${Fault.from(reason).message}\n`);
       return false;
     }
   }
   return true;
+}
+
+function interrupted({ out }: Guide): false {
+  out.write("  interrupted before the tour was over\n");
+  return false;
 }
 
 async function prepare(guide: Guide): Promise<string> {
@@ -115,12 +122,15 @@ async function until<K extends KindName>(
     const object = await stack.client.get(ref, { signal });
     if (holds(object)) return object;
     if (world.elapsed() > giveUpAt)
-      throw new Fault(
-        "DeadlineExceeded",
-        `after ${waitMsMax / 1000} s it is still not true that ${wanted}: ${JSON.stringify((object as { status?: unknown }).status)}`,
-      );
+      throw new Fault("DeadlineExceeded", `waited ${waitMsMax / 1000} s in vain until ${wanted}: ${stateOf(object)}`);
     await world.sleep(lookEveryMs, signal);
   }
+}
+
+/** What it says of itself: the error is written for people, the rest of a status is not. */
+function stateOf(object: object): string {
+  const { status } = object as { readonly status?: { readonly error?: { readonly message?: string } } };
+  return status?.error?.message ?? `its status is ${JSON.stringify(status ?? {})}`;
 }
 
 async function gone(guide: Guide, ref: Ref): Promise<void> {
