@@ -52,6 +52,13 @@ test("a folder that is missing is named", async (t) => {
   assert.match(fault.message, /socket .*\/missing\/csi\.sock cannot be made: its folder does not exist/);
 });
 
+test("a folder that can hold no socket is told of in words, with the remedy", async (t) => {
+  const file = join(temporaryFolder(t), "file");
+  writeFileSync(file, "");
+  const fault = await faultOf(startDriver(t, [aDriver], { address: join(file, "folder", "csi.sock") }));
+  assert.match(fault.message, /cannot be made: a part of the path is a file, not a folder, choose another folder$/);
+});
+
 test("only the owner may connect, unless another mode is asked for", async (t) => {
   const folder = temporaryFolder(t);
   const modeOf = async (name: string, mode?: number): Promise<number> =>

@@ -1,19 +1,23 @@
 /** The file of a Unix socket outlives the process that made it: what stands there before we listen, and may it go? */
-import { lstat, stat, unlink } from "node:fs/promises";
+import { access, constants, lstat, unlink } from "node:fs/promises";
 import { connect } from "node:net";
 import { dirname } from "node:path";
 import { Fault } from "../base/fault.ts";
+import { errorCodeOf, fileTrouble } from "../base/file-trouble.ts";
 
 /** Makes room for a new socket. Removes only what is certainly a leftover: a socket at which nobody answers. */
 export async function makeRoomForSocket(path: string): Promise<void> {
-  // libuv reports a missing folder as "permission denied"; look for it ourselves.
-  await stat(dirname(path)).catch((reason: unknown) => {
-    const remedy = codeOf(reason) === "ENOENT" ? "its folder does not exist, create it first" : messageOf(reason);
+  // libuv reports a missing folder as "permission denied", and gRPC wraps what it reports; look for ourselves.
+  await access(dirname(path), constants.W_OK).catch((reason: unknown) => {
+    const missing = errorCodeOf(reason) === "ENOENT";
+    const remedy = missing
+      ? "its folder does not exist, create it first"
+      : `${fileTrouble(reason)}, choose another folder`;
     throw new Fault("FailedPrecondition", `socket ${path} cannot be made: ${remedy}`);
   });
   const found = await lstat(path).catch((reason: unknown) => {
-    if (codeOf(reason) === "ENOENT") return undefined;
-    throw new Fault("FailedPrecondition", `socket ${path} cannot be made: ${messageOf(reason)}`);
+    if (errorCodeOf(reason) === "ENOENT") return undefined;
+    throw new Fault("FailedPrecondition", `socket ${path} cannot be made: ${fileTrouble(reason)}`);
   });
   if (found === undefined) return;
   if (!found.isSocket())
@@ -21,8 +25,8 @@ export async function makeRoomForSocket(path: string): Promise<void> {
   if (await answers(path))
     throw new Fault("AlreadyExists", `another process answers at ${path}: stop it, or choose another address`);
   await unlink(path).catch((reason: unknown) => {
-    if (codeOf(reason) !== "ENOENT")
-      throw new Fault("FailedPrecondition", `leftover socket ${path} cannot be removed: ${messageOf(reason)}`);
+    if (errorCodeOf(reason) !== "ENOENT")
+      throw new Fault("FailedPrecondition", `leftover socket ${path} cannot be removed: ${fileTrouble(reason)}`);
   });
 }
 
@@ -34,10 +38,5 @@ const answers = (path: string): Promise<boolean> =>
       socket.destroy();
       resolve(true);
     });
-    socket.once("error", (reason) => resolve(!["ECONNREFUSED", "ENOENT"].includes(codeOf(reason))));
+    socket.once("error", (reason) => resolve(!["ECONNREFUSED", "ENOENT"].includes(errorCodeOf(reason))));
   });
-
-const codeOf = (reason: unknown): string =>
-  reason instanceof Error && "code" in reason && typeof reason.code === "string" ? reason.code : "";
-
-const messageOf = (reason: unknown): string => (reason instanceof Error ? reason.message : String(reason));

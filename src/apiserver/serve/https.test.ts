@@ -109,7 +109,7 @@ describe("the server over HTTPS", () => {
   test("a token file that cannot be read is named", async () => {
     const options = { world: realWorld, log: silent, host: "127.0.0.1", port: 0, tokenFile: join(folder, "missing") };
     await assert.rejects(serveApi(options), {
-      message: /cannot read the token file .*missing: check --token-auth-file/,
+      message: /cannot read the token file .*missing: there is no such file or folder; check --token-auth-file/,
     });
   });
 });

@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { Fault } from "../../base/fault.ts";
+import { fileTrouble } from "../../base/file-trouble.ts";
 import type { Handler, HttpRequest } from "../../base/http.ts";
 import { limits } from "../../base/limits.ts";
 import type { Log } from "../../base/log.ts";
@@ -54,9 +55,13 @@ async function usersIn(path: string): Promise<ReadonlyMap<string, User>> {
     return parseTokens(await readFile(path, "utf8"));
   } catch (reason) {
     if (reason instanceof Fault) throw reason;
-    throw new Fault("InvalidArgument", `cannot read the token file ${path}: check --token-auth-file`, {
-      cause: reason,
-    });
+    throw new Fault(
+      "InvalidArgument",
+      `cannot read the token file ${path}: ${fileTrouble(reason)}; check --token-auth-file`,
+      {
+        cause: reason,
+      },
+    );
   }
 }
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { startCommand } from "../../../test/command-line.ts";
@@ -60,6 +60,23 @@ test("a token of the file is let in, without rights", async (t) => {
   assert.equal(await server.code, 0, server.said.text);
 });
 
+test("a file that cannot be written or read is told of by its path, in words, and leaves nothing behind", async (t) => {
+  const folder = temporaryFolder(t);
+  const missing = join(folder, "missing", "file");
+  for (const [flag, path, trouble] of [
+    ["--kubeconfig-out", missing, "there is no such file or folder"],
+    ["--kubeconfig-out", folder, "there is a folder of that name"],
+    ["--token-auth-file", missing, "there is no such file or folder"],
+  ] as const) {
+    const { said, code } = start(t, flag, path);
+    assert.equal(await code, 1);
+    assert.ok(said.text.includes(`${path}: ${trouble}; `) && said.text.includes(flag), said.text);
+    assert.doesNotMatch(said.text, /E[A-Z]{4}|draft/);
+  }
+  assert.deepEqual(readdirSync(folder), []);
+  assert.ok(!existsSync(`${folder}.draft`));
+});
+
 test("a gate that nobody knows, or a port that is none, is one line and exit code 1", async (t) => {
   for (const flag of ["--feature-gates=Nothing=true", "--port=70000"]) {
     const { said, code } = start(t, flag);
@@ -98,7 +115,7 @@ test("a server that cannot write its kubeconfig says so, and leaves its port to 
   const file = join(temporaryFolder(t), "kubeconfig");
   const first = startCommand("apiserver", port, "--kubeconfig-out", "/no/such/folder/kubeconfig");
   assert.equal(await first.code, 1);
-  assert.match(first.said.error, /no such file or directory/);
+  assert.match(first.said.error, /no such file or folder/);
   const second = start(t, port, "--kubeconfig-out", file);
   await eventually("the next server is up", () => second.said.text.includes(file));
 });

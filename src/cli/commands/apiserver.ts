@@ -3,6 +3,8 @@ import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { serveApi } from "../../apiserver/serve/https.ts";
+import { Fault } from "../../base/fault.ts";
+import { fileTrouble } from "../../base/file-trouble.ts";
 import { silent } from "../../base/log.ts";
 import { defineCommand } from "../../runtime/command.ts";
 import { featureGates, integer, text } from "../../runtime/flag-kinds.ts";
@@ -59,7 +61,15 @@ export const command = defineCommand({
 /** It appears with all that is in it: whoever waits for the file may read it at once. A file that was there is never written into. */
 async function writeWhole(path: string, text: string): Promise<void> {
   const draft = `${path}.draft`;
-  await rm(draft, { force: true });
-  await writeFile(draft, text, { mode: 0o600, flag: "wx" });
-  await rename(draft, path);
+  try {
+    await rm(draft, { force: true });
+    await writeFile(draft, text, { mode: 0o600, flag: "wx" });
+    await rename(draft, path);
+  } catch (reason) {
+    await rm(draft, { force: true }).catch(() => undefined);
+    throw new Fault(
+      "InvalidArgument",
+      `the kubeconfig cannot be written to ${path}: ${fileTrouble(reason)}; give another --kubeconfig-out`,
+    );
+  }
 }

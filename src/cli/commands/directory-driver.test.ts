@@ -86,6 +86,11 @@ const mistakes: readonly { given: string; args: readonly string[]; says: RegExp 
     args: ["--fault", "Create=Sleepy"],
     says: /expected a CSI method and a code.*for example --fault=CreateSnapshot=Unavailable\*2/,
   },
+  {
+    given: "an empty root, which would be the folder it happens to run in",
+    args: ["--root="],
+    says: /--root: "" is not valid/,
+  },
   { given: "a delay that is none", args: ["--snapshot-delay", "soon"], says: /expected a duration/ },
   {
     given: "a registry that is not there",

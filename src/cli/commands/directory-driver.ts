@@ -36,6 +36,7 @@ export const command = defineCommand({
     }),
     root: text({
       default: "/var/lib/snapkeep/directory-driver",
+      required: true,
       deprecated: { statedir: "this is csi-driver-host-path's name for --root" },
       help: "Folder that holds volumes and snapshots; made when it is not there. On XFS or btrfs, snapshots share their blocks with the volume; elsewhere they are copies.",
     }),

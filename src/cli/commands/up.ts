@@ -3,6 +3,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { apiVersionOf } from "../../api/kinds.ts";
+import { Fault } from "../../base/fault.ts";
+import { fileTrouble } from "../../base/file-trouble.ts";
 import { defineCommand } from "../../runtime/command.ts";
 import { bool, integer } from "../../runtime/flag-kinds.ts";
 import { createLog } from "../../runtime/log.ts";
@@ -25,7 +27,9 @@ export const command = defineCommand({
     { does: "See what you are told when the driver fails", line: "snapkeep up --fault CreateSnapshot=Unavailable*3" },
   ],
   async run({ options, world, signal, out, error, version }) {
-    const folder = await mkdtemp(join(tmpdir(), "snapkeep-"));
+    const folder = await mkdtemp(join(tmpdir(), "snapkeep-")).catch((reason: unknown) => {
+      throw new Fault("FailedPrecondition", `nothing can be kept in ${tmpdir()}: ${fileTrouble(reason)}; set TMPDIR`);
+    });
     const ending = new AbortController();
     const stopping = AbortSignal.any([signal, ending.signal]);
     try {

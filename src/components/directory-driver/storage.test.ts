@@ -50,7 +50,7 @@ test("a root that cannot be opened is let go of, and can be opened when that is 
   const root = await mkdtemp(join(tmpdir(), "dir-"));
   t.after(() => rm(root, { recursive: true, force: true }));
   await writeFile(join(root, "snapshots"), "in the way");
-  await assert.rejects(openStorage(root, realWorld, silent), { code: "EEXIST" });
+  await assert.rejects(openStorage(root, realWorld, silent), { message: /\/snapshots: there is a file of that name/ });
   await rm(join(root, "snapshots"));
   const storage = await openStorage(root, realWorld, silent);
   await storage.close();
@@ -276,4 +276,16 @@ test("a root serves one driver at a time", async (t) => {
   });
   await storage.close();
   await (await openStorage(root, realWorld, silent)).close();
+});
+
+test("a root that cannot be one is named, with the flag that names another", async (t) => {
+  const { root } = await aStorage(t);
+  await writeFile(join(root, "file"), "");
+  for (const [path, trouble] of [
+    ["file", "there is a file of that name"],
+    ["file/deeper", "a part of the path is a file, not a folder"],
+  ] as const)
+    await assert.rejects(openStorage(join(root, path), realWorld, silent), {
+      message: `volumes cannot be kept at ${join(root, path)}: ${trouble}; choose another --root`,
+    });
 });

@@ -2,6 +2,7 @@
 import { mkdir, statfs } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { Fault } from "../../base/fault.ts";
+import { fileTrouble } from "../../base/file-trouble.ts";
 import type { Log } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
 import { copyFaithfully } from "./copy.ts";
@@ -34,13 +35,23 @@ export interface Premises extends Pick<Storage, "dataOf" | "snapshotDataOf"> {
   copy(from: string, to: string, mode: Mode): Promise<void>;
 }
 
-export async function openStorage(folder: string, world: World, log: Log): Promise<Storage> {
-  const root = resolve(folder);
+async function openRoot(root: string, world: World, log: Log) {
   await mkdir(root, { recursive: true, mode: 0o750 });
   const unlock = await lockRoot(root);
-  const { volumes, snapshots } = await openShelves(root, world, log).catch((reason: unknown) => {
+  const shelves = await openShelves(root, world, log).catch((reason: unknown) => {
     unlock();
     throw reason;
+  });
+  return { unlock, ...shelves };
+}
+
+export async function openStorage(folder: string, world: World, log: Log): Promise<Storage> {
+  const root = resolve(folder);
+  const { unlock, volumes, snapshots } = await openRoot(root, world, log).catch((reason: unknown) => {
+    if (reason instanceof Fault) throw reason;
+    const path = (reason as { readonly path?: string }).path ?? root;
+    const trouble = `volumes cannot be kept at ${path}: ${fileTrouble(reason)}; choose another --root`;
+    throw new Fault("FailedPrecondition", trouble, { cause: reason });
   });
   const holds = createHolds();
   const closing = new AbortController();
