@@ -9,16 +9,18 @@ export function nearest(word: string, known: Iterable<string>): string | undefin
   return best;
 }
 
-/** Levenshtein's distance, one row at a time. */
+/** Levenshtein's distance, one row at a time; two letters that changed places are one mistake, as they are to who types. */
 export function editDistance(a: string, b: string): number {
+  let before: readonly number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];
     for (let j = 1; j <= b.length; j++) {
       const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+      const swapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? (before[j - 2] ?? replaced) + 1 : replaced;
+      next.push(Math.min(replaced, swapped, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
     }
-    row = next;
+    [before, row] = [row, next];
   }
   return row[b.length] ?? 0;
 }

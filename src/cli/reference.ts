@@ -52,7 +52,7 @@ function commandSection(row: CommandRow, command: CommandModule): string {
       table(
         ["flag", "type", "default", "meaning"],
         rows.map(([name, flag]) => [
-          code(dashed(name)),
+          [name, ...(flag.short === undefined ? [] : [flag.short])].map((word) => code(dashed(word))).join(", "),
           flag.type,
           code(defaultText(flag)),
           flag.environment === undefined ? flag.help : `${flag.help} Also \`$${flag.environment}\`.`,

@@ -102,6 +102,11 @@ const failures: readonly { argv: string; code: number; error: string }[] = [
   { argv: "gret", code: 2, error: 'snapkeep: unknown command "gret"; did you mean "greet"?\n' },
   { argv: "help gret", code: 2, error: 'snapkeep: unknown command "gret"; did you mean "greet"?\n' },
   {
+    argv: "--times=2 greet",
+    code: 2,
+    error: 'snapkeep: flag --times=2 comes before a command; write "snapkeep <command> --times=2"\n',
+  },
+  {
     argv: "unheard-of",
     code: 2,
     error: 'snapkeep: unknown command "unheard-of"; run "snapkeep --help" to see all commands\n',

@@ -97,6 +97,10 @@ function programHelp(commands: readonly CommandRow[]): string {
 }
 
 function unknownCommand(commands: readonly CommandRow[], name: string, { error }: CommandContext): number {
+  if (name.startsWith("-")) {
+    error.write(`${program}: flag ${name} comes before a command; write "${program} <command> ${name}"\n`);
+    return 2;
+  }
   const names = commands.map((row) => row.name);
   const meant = nearest(name, names);
   const hint = meant === undefined ? `run "${program} --help" to see all commands` : `did you mean "${meant}"?`;
