@@ -1,7 +1,7 @@
 /** A store of ConfigMaps that is kept current from an API server in memory, by a virtual clock. */
 import assert from "node:assert/strict";
 import type { Draft } from "../src/api/types.ts";
-import { silent } from "../src/base/log.ts";
+import { type Log, silent } from "../src/base/log.ts";
 import type { KubeApi, WatchQuery } from "../src/kube/api.ts";
 import { createStore, type Store } from "../src/kube/store.ts";
 import { watchInto } from "../src/kube/stores.ts";
@@ -14,11 +14,11 @@ export const aMap = (name: string, value = "", namespace = "apps"): Draft =>
 export const setValue = (kube: KubeApi, name: string, value: string) =>
   kube.patch({ kind: "ConfigMap", namespace: "apps", name }, { type: "merge", body: { data: { value } } });
 
-export const watching = (kube: FakeKube, seed = 1) => {
+export const watching = (kube: FakeKube, seed = 1, log: Log = silent) => {
   const world = createVirtualWorld(seed);
   const store = createStore("ConfigMap");
   const stop = new AbortController();
-  const done = watchInto(kube, store, { world, log: silent, signal: stop.signal });
+  const done = watchInto(kube, store, { world, log, signal: stop.signal });
   return { world, store, stop, done };
 };
 

@@ -1,6 +1,7 @@
 /** Servers that are away, refuse, break off, fall silent or go back in time: the store ends up equal to them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createMemoryLog } from "../../test/csi-sockets.ts";
 import { createFakeKube, type FakeKube, type Hook } from "../../test/fake-kube.ts";
 import { createVirtualWorld } from "../../test/virtual-world.ts";
 import { aMap, assertSame, countOf, setValue, watching } from "../../test/watching.ts";
@@ -50,6 +51,17 @@ test("a server that lists but breaks every watch is not listed in a circle", asy
     await world.advance(3_600_000);
     assert.ok(kube.calls.length < 1_000, `${kube.calls.length} requests`);
   }
+});
+
+test("the log tells pauses in whole milliseconds", async () => {
+  const log = createMemoryLog();
+  const kube = createFakeKube(() => {
+    throw new Fault("Unavailable", "connection refused");
+  });
+  const { world } = watching(kube, 1, log);
+  await world.advance(60_000);
+  const pauses = log.lines.map(({ delayMs }) => delayMs);
+  assert.ok(pauses.length > 3 && pauses.every(Number.isInteger), `${pauses}`);
 });
 
 test("a server that asks for a pause gets it", async () => {

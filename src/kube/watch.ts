@@ -65,7 +65,7 @@ function delayOf({ wait, failures }: WatchPosition, end: WatchEnd, world: World)
 }
 
 function report(log: Log, end: WatchEnd, { failures, state }: WatchPosition, delayMs: Millis): void {
-  const fields = { end: end.kind, failures, next: state.kind, delayMs };
+  const fields = { end: end.kind, failures, next: state.kind, delayMs: Math.round(delayMs) };
   if (!("fault" in end)) log.debug("watch request ended", fields);
   else if (failures === 0)
     log.debug("watch interrupted", { ...fields, code: end.fault.code, reason: end.fault.message });
