@@ -1,10 +1,10 @@
-/** `npm run build`: bundles the whole program into dist/snapkeep.js, the file that npm publishes, and prints its size. */
+/** `npm run build`: bundles the whole program into dist/snapkeep.js, the file that npm publishes, and prints its size. Another file may be named. */
 import { chmodSync, readFileSync, statSync } from "node:fs";
-import { resolve } from "node:path";
+import { relative, resolve } from "node:path";
 import { build, type Plugin } from "esbuild";
 
 const root = resolve(import.meta.dirname, "..");
-const outfile = resolve(root, "dist/snapkeep.js");
+const outfile = resolve(root, process.argv[2] ?? "dist/snapkeep.js");
 const { version } = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8")) as { version: string };
 
 /**
@@ -39,4 +39,4 @@ await build({
   logLevel: "warning",
 });
 chmodSync(outfile, 0o755);
-console.log(`snapkeep ${version}: dist/snapkeep.js, ${(statSync(outfile).size / 1024).toFixed(0)} KiB`);
+console.log(`snapkeep ${version}: ${relative(root, outfile)}, ${(statSync(outfile).size / 1024).toFixed(0)} KiB`);

@@ -1,0 +1,33 @@
+/** The one file that a release is: what `npm run build` makes, started away from its sources. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { join, resolve } from "node:path";
+import { type TestContext, test } from "node:test";
+import { promisify } from "node:util";
+import packageFile from "../package.json" with { type: "json" };
+import { temporaryFolder } from "./csi-sockets.ts";
+
+const run = promisify(execFile);
+const root = resolve(import.meta.dirname, "..");
+
+async function bundleIn(t: TestContext) {
+  const folder = temporaryFolder(t);
+  const file = join(folder, "snapkeep.js");
+  await run(process.execPath, ["scripts/build.ts", file], { cwd: root });
+  return (...argv: readonly string[]) =>
+    run(process.execPath, [...argv.slice(0, -1), file, argv.at(-1) ?? ""], { cwd: folder });
+}
+
+test("the bundle runs on its own, and an older Node is told of in one line", async (t) => {
+  const started = await bundleIn(t);
+  assert.equal((await started("--version")).stdout, `snapkeep ${packageFile.version}\n`);
+  const older = `data:text/javascript,Object.defineProperty(process.versions, "node", { value: "20.1.0" });Object.defineProperty(process, "version", { value: "v20.1.0" })`;
+  await assert.rejects(started("--import", older, "--version"), ({ code, stdout, stderr }) => {
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.match(stderr, /^snapkeep: needs Node 24 or newer, and this is v20\.1\.0; .*\n$/);
+    return true;
+  });
+});
+
+test("a package is never made without its program", () =>
+  assert.equal(packageFile.scripts.prepack, packageFile.scripts.build));
