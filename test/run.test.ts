@@ -48,3 +48,14 @@ for (const { given, text, code, lastLine } of runs)
     const run = await ran(text);
     assert.deepEqual({ code: run.code, lastLine: run.lines.at(-1) }, { code, lastLine });
   });
+
+test("a word that matches nothing ends the run before it begins, whatever else is asked for", async () => {
+  const ended = Promise.withResolvers<{ code: unknown; said: string }>();
+  execFile(process.execPath, [runner, "tidy", "src/no-such.test.ts"], (reason, out, error) =>
+    ended.resolve({ code: reason?.code, said: out + error }),
+  );
+  assert.deepEqual(await ended.promise, {
+    code: 2,
+    said: "no test file matches src/no-such.test.ts; suites: unit, sim, tidy, e2e\n",
+  });
+});

@@ -17,12 +17,15 @@ const suites: Readonly<Record<string, readonly string[]>> = {
 
 const root = resolve(import.meta.dirname, "..");
 const wanted = process.argv.slice(2);
-const patterns = wanted.flatMap((word) => suites[word] ?? [relative(root, resolve(word))]);
-const found = patterns.flatMap((pattern) => globSync(pattern, { cwd: root })).sort();
-if (found.length === 0) {
-  console.error(`no test file matches ${wanted.join(" ") || "(nothing)"}; suites: ${Object.keys(suites).join(", ")}`);
+const filesOf = (word: string): readonly string[] =>
+  (suites[word] ?? [relative(root, resolve(word))]).flatMap((pattern) => globSync(pattern, { cwd: root }));
+// Each word by itself: a mistyped file beside a suite would be missed by nobody.
+const missed = wanted.filter((word) => filesOf(word).length === 0);
+if (missed.length > 0 || wanted.length === 0) {
+  console.error(`no test file matches ${missed.join(" ") || "(nothing)"}; suites: ${Object.keys(suites).join(", ")}`);
   process.exit(2);
 }
+const found = [...new Set(wanted.flatMap(filesOf))].sort();
 
 const { files, notice, ...counted } = await prepared(found);
 if (notice !== undefined) console.error(notice);
