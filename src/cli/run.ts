@@ -90,7 +90,7 @@ function programHelp(commands: readonly CommandRow[]): string {
       .map((row) => `  ${row.name.padEnd(width)}${row.summary}\n`);
     return lines.length === 0 ? "" : `${title}:\n${lines.join("")}\n`;
   };
-  return `${program} takes, guards, restores and shares CSI volume snapshots in Kubernetes.\n\n${section("Components", "component")}${section(
+  return `${program} takes, keeps and deletes CSI volume snapshots in Kubernetes.\n\n${section("Components", "component")}${section(
     "Tools",
     "tool",
   )}Usage:\n  ${program} <command> [flags]\n  ${program} help <command>\n  ${program} --version\n`;
