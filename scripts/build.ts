@@ -1,10 +1,15 @@
-/** `npm run build`: bundles the whole program into dist/snapkeep.js, the file that npm publishes, and prints its size. Another file may be named. */
-import { chmodSync, readFileSync, statSync } from "node:fs";
+/**
+ * `npm run build`: bundles the program into dist, which npm publishes, or into the folder that is named, and prints its size. There
+ * is one file to start, and parts of which a command loads only its own: a component holds no other component's code in memory.
+ */
+import { chmodSync, readFileSync, rmSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { build, type Plugin } from "esbuild";
 
 const root = resolve(import.meta.dirname, "..");
-const outfile = resolve(root, process.argv[2] ?? "dist/snapkeep.js");
+const outdir = resolve(root, process.argv[2] ?? "dist");
+const program = resolve(outdir, "snapkeep.js");
+const parts = "parts";
 const { version } = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8")) as { version: string };
 
 /**
@@ -21,10 +26,14 @@ const httpUnlookedAt: Plugin = {
   },
 };
 
-await build({
-  entryPoints: [resolve(root, "src/main.ts")],
-  outfile,
+// Their names say what is in them: those of an earlier build would stay.
+rmSync(resolve(outdir, parts), { recursive: true, force: true });
+const { metafile } = await build({
+  entryPoints: [{ in: resolve(root, "src/main.ts"), out: "snapkeep" }],
+  outdir,
+  chunkNames: `${parts}/[name]-[hash]`,
   bundle: true,
+  splitting: true,
   platform: "node",
   target: "node24",
   format: "esm",
@@ -32,11 +41,18 @@ await build({
   minifyWhitespace: true,
   legalComments: "linked",
   plugins: [httpUnlookedAt],
+  // grpc-js would load it to serve its own statistics, which nobody asks it for.
+  external: ["@grpc/proto-loader"],
   // Some packages are CommonJS inside and ask for Node's own modules with require.
+  // Only the first file is started as a program; in the others the first line is a comment to Node as well.
   banner: {
     js: '#!/usr/bin/env node\nimport { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
   },
+  metafile: true,
   logLevel: "warning",
 });
-chmodSync(outfile, 0o755);
-console.log(`snapkeep ${version}: ${relative(root, outfile)}, ${(statSync(outfile).size / 1024).toFixed(0)} KiB`);
+chmodSync(program, 0o755);
+const sizes = Object.values(metafile.outputs).map(({ bytes }) => bytes);
+console.log(
+  `snapkeep ${version}: ${relative(root, outdir)}, ${(sizes.reduce((sum, bytes) => sum + bytes, 0) / 1024).toFixed(0)} KiB`,
+);

@@ -1,6 +1,7 @@
-/** The one file that a release is: what `npm run build` makes, started away from its sources. */
+/** What a release is: what `npm run build` makes, started away from its sources. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
 import { promisify } from "node:util";
@@ -12,8 +13,8 @@ const root = resolve(import.meta.dirname, "..");
 
 async function bundleIn(t: TestContext) {
   const folder = temporaryFolder(t);
+  await run(process.execPath, ["scripts/build.ts", folder], { cwd: root });
   const file = join(folder, "snapkeep.js");
-  await run(process.execPath, ["scripts/build.ts", file], { cwd: root });
   return (...argv: readonly string[]) =>
     run(process.execPath, [...argv.slice(0, -1), file, argv.at(-1) ?? ""], { cwd: folder });
 }
@@ -27,6 +28,33 @@ test("the bundle runs on its own, and an older Node is told of in one line", asy
     assert.match(stderr, /^snapkeep: needs Node 24 or newer, and this is v20\.1\.0; .*\n$/);
     return true;
   });
+});
+
+test("a component loads no code of another", async (t) => {
+  const folder = temporaryFolder(t);
+  await run(process.execPath, ["scripts/build.ts", folder], { cwd: root });
+  const parts = readdirSync(join(folder, "parts"));
+  const textOf = (part: string): string => readFileSync(join(folder, "parts", part), "utf8");
+  const loadedBy = (part: string, loaded = new Set<string>()): ReadonlySet<string> => {
+    if (loaded.has(part)) return loaded;
+    loaded.add(part);
+    for (const [, next = ""] of textOf(part).matchAll(/\b(?:from|import)"\.\/([^"]+)"/g)) loadedBy(next, loaded);
+    return loaded;
+  };
+  const first = (command: string): string => parts.find((part) => part.startsWith(`${command}-`)) ?? "";
+  const words = {
+    apiserver: "exceeded max depth",
+    driver: "volumes cannot be kept at",
+    grpc: "grpc.max_receive_message_length",
+  };
+  const heldBy = (command: string): readonly string[] => {
+    const text = [...loadedBy(first(command))].map(textOf).join("");
+    return Object.keys(words).filter((part) => text.includes(words[part as keyof typeof words]));
+  };
+  assert.deepEqual(heldBy("up"), ["apiserver", "driver", "grpc"]);
+  assert.deepEqual(heldBy("snapshot-controller"), []);
+  assert.deepEqual(heldBy("csi-snapshotter"), ["grpc"]);
+  assert.deepEqual(heldBy("apiserver"), ["apiserver"]);
 });
 
 test("a package is never made without its program", () =>

@@ -6,4 +6,4 @@ const majorOf = (version: string): number => Number(/\d+/.exec(version)?.[0]);
 export const complaintOfNode = (version: string, pinned: string): string | undefined =>
   majorOf(version) >= majorOf(pinned)
     ? undefined
-    : `needs Node ${majorOf(pinned)} or newer, and this is ${version}; npm brings one: npx --package=node@${majorOf(pinned)} --package=snapkeep snapkeep`;
+    : `needs Node ${majorOf(pinned)} or newer, and this is ${version}; install it from https://nodejs.org, or let npm bring it: npx --package=node@${majorOf(pinned)} -- node FILE`;
