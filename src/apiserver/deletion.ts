@@ -3,23 +3,13 @@ import type { Key } from "../base/brand.ts";
 import { clone } from "../base/json.ts";
 import { rfc3339 } from "../base/time.ts";
 import type { World } from "../base/world.ts";
-import type {
-  Admission,
-  ApiObject,
-  Context,
-  DeleteRequest,
-  Operation,
-  Resource,
-  Review,
-  Store,
-  Stored,
-  WriteOptions,
-} from "./contracts.ts";
+import type { ApiObject, Context, DeleteRequest, Resource, Stored } from "./contracts.ts";
 import { fromStored, toStored } from "./convert.ts";
 import { foregroundFinalizer, orphanFinalizer } from "./metadata.ts";
 import { sameState } from "./prepare.ts";
 import { changedMeanwhile, conflict, notFound } from "./status.ts";
 import { keyFor, type Target } from "./target.ts";
+import type { Writing } from "./writing.ts";
 
 const attemptsMax = 100;
 
@@ -29,26 +19,13 @@ export interface Deleted {
   readonly gone: boolean;
 }
 
-export interface Deletion {
-  readonly store: Store;
-  readonly world: World;
-  readonly admission: Admission;
-  contextFor(options: WriteOptions): Context;
-  reviewOf(
-    target: Target,
-    operation: Operation,
-    options: WriteOptions,
-    objects: Pick<Review, "object" | "oldObject">,
-  ): Review;
-}
-
-export async function deleteObject(deletion: Deletion, target: Target, request: DeleteRequest): Promise<Deleted> {
+export async function deleteObject(writing: Writing, target: Target, request: DeleteRequest): Promise<Deleted> {
   const { resource, name } = target;
   const key = keyFor(target, name);
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-    const existing = deletion.store.get(resource.collection, key);
+    const existing = writing.store.get(resource.collection, key);
     if (existing === undefined) throw notFound(resource, name);
-    const done = await attemptDelete(deletion, target, key, existing, request);
+    const done = await attemptDelete(writing, target, key, existing, request);
     if (done !== undefined) return done;
   }
   throw conflict(resource, name, changedMeanwhile);
@@ -78,20 +55,20 @@ type Step =
 
 /** Undefined when another writer came in between. */
 async function attemptDelete(
-  deletion: Deletion,
+  writing: Writing,
   target: Target,
   key: Key,
   existing: Stored,
   request: DeleteRequest,
 ): Promise<Deleted | undefined> {
-  const { store, world } = deletion;
+  const { store, world } = writing;
   const { resource } = target;
   checkPreconditions(target, existing, request);
   const old = fromStored(resource, existing.object);
-  const review = deletion.reviewOf(target, "DELETE", request, { object: undefined, oldObject: old });
-  await deletion.admission.mutate(review);
-  await deletion.admission.validate(review);
-  const step = stepOf(resource, old, request, deletion.contextFor(request), world);
+  const review = writing.reviewOf(target, "DELETE", request, { object: undefined, oldObject: old });
+  await writing.admission().mutate(review);
+  await writing.admission().validate(review);
+  const step = stepOf(resource, old, request, writing.contextFor(request), world);
   if (step.kind === "pending" || (step.kind === "keep" && sameState(step.object, old)))
     return { object: old, gone: false };
   if (request.dryRun === true)

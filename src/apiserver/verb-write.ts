@@ -13,12 +13,12 @@ import { goQuote, jsonWord } from "./go-text.ts";
 import { applyJsonPatch } from "./json-patch.ts";
 import { fit } from "./prepare.ts";
 import { patchQuery, type WriteQuery, writeQuery } from "./query.ts";
-import type { Written } from "./registry.ts";
 import { apiVersionOf } from "./rows.ts";
 import { objectFromScale, scaleFrom, scaleResource } from "./scale.ts";
 import { badRequest, invalid, Refusal, unsupportedMediaType } from "./status.ts";
 import { ownEntry } from "./target.ts";
 import { notServed } from "./unserved.ts";
+import type { Written } from "./update.ts";
 
 function writeOptions(call: Call, { dryRun, fieldManager }: WriteQuery): WriteOptions {
   const stated: JsonObject = {};
