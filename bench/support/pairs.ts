@@ -18,7 +18,7 @@ export interface Pairs {
   start(side: Side): Pair;
 }
 
-/** As in the container image: a young generation that fits what is really young. */
+/** As docs/guides/replacing-upstream.md advises: a young generation that fits what is really young. */
 const nodeFlags = ["--max-semi-space-size=4"];
 const root = resolve(import.meta.dirname, "../..");
 /** Upstream's defaults are 5 and 10: with them there would be nothing to measure. Worker threads stay as they are. */
