@@ -62,11 +62,6 @@ const cases: readonly { given: string; view: Partial<ContentView>; expect: reado
     expect: [],
   },
   {
-    given: "a content without its snapshot and without its finalizer",
-    view: { content: aContent({ metadata: { finalizers: [] } }) },
-    expect: ["patch VolumeSnapshotContent"],
-  },
-  {
     given: "a content whose snapshot went untold",
     view: { snapshotWentUntold: true },
     expect: ["confirm VolumeSnapshot", "delete VolumeSnapshotContent"],

@@ -17,13 +17,9 @@ export function planContent(view: ContentView): Plan {
   if (mistake !== undefined) return planMistake(view, mistake);
   if (isWithoutSnapshot(view)) return planAlone(view);
   const isBound = snapshot !== undefined && content.spec.volumeSnapshotRef.uid === snapshot.metadata.uid;
-  return !isBound || content.metadata.deletionTimestamp !== undefined ? nothing : planProtected(view);
+  if (!isBound || content.metadata.deletionTimestamp !== undefined) return nothing;
+  return { actions: edit(kind, content, { addFinalizers: [finalizers.contentBound] }), next: settled };
 }
-
-const planProtected = ({ content }: ContentView): Plan => ({
-  actions: edit(kind, content, { addFinalizers: [finalizers.contentBound] }),
-  next: settled,
-});
 
 /** Told once. The sidecar, which leaves such a content alone, takes the error away with its first success. */
 function planMistake({ content, nowMs }: ContentView, message: string): Plan {
@@ -45,8 +41,7 @@ const isWithoutSnapshot = ({ content: { metadata, spec }, snapshot }: ContentVie
 function planAlone(view: ContentView): Plan {
   if (view.content.metadata.deletionTimestamp !== undefined) return planParting(view);
   if (isUnwanted(view)) return planDisposal(view);
-  // Brought back by a backup tool, say: without the finalizer its deletion would leave the data behind.
-  return view.isCutWithoutClass ? planParting(view) : planProtected(view);
+  return view.isCutWithoutClass ? planParting(view) : nothing;
 }
 
 /** All end in a deletion at the driver: that the snapshot is gone must be true, not only cached. */
