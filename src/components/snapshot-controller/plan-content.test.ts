@@ -62,6 +62,11 @@ const cases: readonly { given: string; view: Partial<ContentView>; expect: reado
     expect: [],
   },
   {
+    given: "a content without its snapshot and without its finalizer, which perhaps no sidecar would take off again",
+    view: { content: aContent({ metadata: { finalizers: [] } }) },
+    expect: [],
+  },
+  {
     given: "a content whose snapshot went untold",
     view: { snapshotWentUntold: true },
     expect: ["confirm VolumeSnapshot", "delete VolumeSnapshotContent"],
