@@ -10,7 +10,7 @@ import { limits } from "../base/limits.ts";
 import type { World } from "../base/world.ts";
 import { cancelledBy, createGuard, type Guard } from "./guard.ts";
 import type { Limiter } from "./limiter.ts";
-import { faultOfResponse } from "./status.ts";
+import { type Asked, faultOfResponse } from "./status.ts";
 import { isUrgent } from "./urgent.ts";
 
 /** A request with what the transport should know about it. A handler without a socket may ignore both. */
@@ -19,6 +19,8 @@ export interface Outgoing extends HttpRequest {
   readonly stream?: boolean | undefined;
   /** Sending it twice does no more than sending it once. */
   readonly replayable?: boolean | undefined;
+  /** It is for one object, by its name. */
+  readonly isForObject?: boolean | undefined;
 }
 
 /** One attempt on the wire, for rest_client_requests_total and rest_client_request_duration_seconds. */
@@ -64,7 +66,7 @@ export function createCaller({ handler, world, limiter, measure }: CallDeps): Ca
         const response = await attempt(request, guard);
         if (response.status < 300) return { body: response.body, guard };
         const body = await guard.race(readAll(response.body));
-        const fault = faultOfResponse(response, body, what(request), world.now());
+        const fault = faultOfResponse(response, body, askedIn(request), world.now());
         const waitMs = laterMs(response.status, fault);
         if (waitMs === undefined || attempts >= limits.retryAfterAttemptsMax) throw fault;
         guard.close();
@@ -109,6 +111,10 @@ interface Opened {
   readonly guard: Guard;
 }
 
+const askedIn = (request: Outgoing): Asked => ({
+  what: what(request),
+  isForObject: request.isForObject === true,
+});
 const what = ({ method, path }: HttpRequest): string => `${method} ${path.split("?", 1)[0]}`;
 
 /** 429 and 503 with a date say that nothing was done yet. A date too far away is for the caller's own patience. */

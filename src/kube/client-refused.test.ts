@@ -42,6 +42,33 @@ for (const { answer, code } of refusals)
     assert.equal(asked.length, 1);
   });
 
+/** Of the route, or of a proxy whose API server is away: neither says anything about the object. */
+const pages: readonly HttpResponse[] = [
+  { status: 404, headers: { "content-type": "text/plain; charset=utf-8" }, body: "404 page not found\n" },
+  { status: 404, headers: { "content-type": "text/html" }, body: "<html>default backend - 404</html>" },
+  {
+    status: 404,
+    headers: { "content-type": "application/json" },
+    body: '{"message":"no Route matched with those values"}',
+  },
+  { status: 404, headers: {}, body: "" },
+];
+for (const page of pages)
+  test(`a 404 of ${page.body || "no words"} does not say that an object is gone, a Status does`, async () => {
+    const asks = (answer: HttpResponse) => {
+      const { client } = scripted([answer]);
+      return [
+        () => client.get(ref),
+        () => client.replace("ConfigMap", configMap("a") as never),
+        () => client.patch(ref, { type: "merge", body: {} }),
+        () => client.delete(ref),
+      ];
+    };
+    for (const asked of asks(page)) await assert.rejects(asked, (reason) => isFault(reason, "Lost"));
+    for (const asked of asks(refusal(404, "NotFound")))
+      await assert.rejects(asked, (reason) => isFault(reason, "NotFound"));
+  });
+
 test("a refusal keeps the server's words, its details and when to come back", async () => {
   const details = { name: "a", kind: "configmaps", retryAfterSeconds: 3 };
   const { client } = scripted([refusal(500, "ServerTimeout", { details })]);

@@ -59,7 +59,7 @@ export function createClient(options: ClientOptions): KubeApi & PathReader {
 
   return {
     async get(ref, { signal } = {}) {
-      const object = await answered(ref.kind, { method: "GET", path: pathTo(ref), signal });
+      const object = await answered(ref.kind, { method: "GET", path: pathTo(ref), isForObject: true, signal });
       if (ref.uid !== undefined && ref.uid !== object.metadata.uid)
         throw new Fault("NotFound", `${describe(ref)} of uid ${ref.uid} is gone; another of its name exists`);
       return object;
@@ -87,13 +87,15 @@ export function createClient(options: ClientOptions): KubeApi & PathReader {
       const { name, namespace, resourceVersion } = (object as KubeObject).metadata;
       const path = written(pathTo({ kind, name, namespace }, write.subresource), write);
       const replayable = resourceVersion !== undefined && resourceVersion !== "";
-      return answered(kind, { method: "PUT", path, body: bodyOf(kind, object), replayable, ...signalOf(write) });
+      const body = bodyOf(kind, object);
+      return answered(kind, { method: "PUT", path, body, replayable, isForObject: true, ...signalOf(write) });
     },
 
     async patch(ref, patch, write = {}) {
       const path = written(pathTo(ref, write.subresource), write, queryOfPatch(patch));
       const body = bodyOfPatch(ref, patch, adoptionOf(ref.kind).apiVersion);
-      const request = { method: "PATCH", path, body: print(body), replayable: isReplayable(patch), ...signalOf(write) };
+      const sending = { method: "PATCH", path, body: print(body), replayable: isReplayable(patch) };
+      const request = { ...sending, isForObject: true, ...signalOf(write) };
       return answered(ref.kind, request, typeOfPatch(patch)).catch((reason: unknown) => {
         throw faultOfPatch(ref, patch, reason);
       });
@@ -102,7 +104,8 @@ export function createClient(options: ClientOptions): KubeApi & PathReader {
     async delete(ref, wanted = {}) {
       const body = deletionOf(ref, wanted);
       const replayable = body.preconditions !== undefined;
-      const request = { method: "DELETE", path: pathTo(ref), body: print(body), replayable, ...signalOf(wanted) };
+      const sending = { method: "DELETE", path: pathTo(ref), body: print(body), replayable };
+      const request = { ...sending, isForObject: true, ...signalOf(wanted) };
       return heldObject(adoptionOf(ref.kind), parseAnswer(await send(request), `DELETE ${request.path}`, read));
     },
 

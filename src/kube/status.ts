@@ -30,14 +30,23 @@ export function faultOfStatus(status: JsonObject, httpCode: number, retryAfterMs
   });
 }
 
-export function faultOfResponse(response: HttpResponse, body: string, what: string, nowMs: number): Fault {
+export interface Asked {
+  /** "GET /api/v1/nodes/a" */
+  readonly what: string;
+  /** For one object, by its name. */
+  readonly isForObject: boolean;
+}
+
+export function faultOfResponse(response: HttpResponse, body: string, asked: Asked, nowMs: number): Fault {
   const retryAfterMs = retryAfterMsOf(response.headers["retry-after"], nowMs);
   const status = statusIn(body);
   if (status !== undefined) return faultOfStatus(status, response.status, retryAfterMs);
   const text = response.headers["content-type"]?.startsWith("text/plain") ? `: ${firstLine(body)}` : "";
-  return new Fault(codeOf(undefined, response.status), `${what} was answered with HTTP ${response.status}${text}`, {
-    retryAfterMs,
-  });
+  // That an object is gone the API server says in a Status, be it one that was cut off. Any other page is about the route, or of
+  // a proxy in between: taken for the object's end, it would let go what is still there.
+  const isAside = asked.isForObject && response.status === 404 && !/^\s*\{\s*"kind"\s*:\s*"Status"/.test(body);
+  const code = isAside ? "Lost" : codeOf(undefined, response.status);
+  return new Fault(code, `${asked.what} was answered with HTTP ${response.status}${text}`, { retryAfterMs });
 }
 
 function statusIn(body: string): JsonObject | undefined {
