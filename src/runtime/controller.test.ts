@@ -97,6 +97,27 @@ test("every object is looked at once at the start, and again when it changes", a
   assert.deepEqual(acted.slice(2), ["team/b@10"]);
 });
 
+test("an object that cannot be asked whom it wakes stops neither the start nor a resync", async () => {
+  const { world, acted, logged, sync, run } = setUp({
+    resyncMs: 1_000,
+    wakes: {
+      ConfigMap: (object) => {
+        if (object.metadata.name === "broken") throw new TypeError("its spec is missing");
+        return [keyOf(object)];
+      },
+    },
+  });
+  sync(aConfig("a"), aConfig("broken"), aConfig("z"));
+  const ended = run().then(
+    () => "ended",
+    () => "failed",
+  );
+  await world.advance(1_500);
+  assert.deepEqual(acted, ["team/a@0", "team/z@0", "team/a@1000", "team/z@1000"]);
+  assert.deepEqual(new Set(logged), new Set(["error: object wakes nobody, it cannot be read team/broken"]));
+  assert.equal(await Promise.race([ended, "running"]), "running");
+});
+
 test("nothing runs before every store is complete", async () => {
   const { world, stores, acted, run } = setUp();
   stores.ConfigMap.take({ kind: "all", objects: [aConfig("a")], resourceVersion: String(++version) });

@@ -6,7 +6,7 @@
  */
 import type { KindName } from "../api/kinds.ts";
 import { nothing, type Planner } from "../api/plan.ts";
-import type { KubeObject, ObjectOf } from "../api/types.ts";
+import { type KubeObject, keyOf, type ObjectOf } from "../api/types.ts";
 import type { Backoff } from "../base/backoff.ts";
 import type { Key, Millis } from "../base/brand.ts";
 import { Fault, isFault } from "../base/fault.ts";
@@ -78,7 +78,7 @@ export function createController<Stores extends AnyStores, View, Action extends 
     keysMax: options.queueKeysMax,
     onRoom: () => sweep.goOn(),
   });
-  const sweep = createSweep(() => keysOfAll(stores, options.wakes), queue.add);
+  const sweep = createSweep(() => keysOfAll(stores, options.wakes, log), queue.add);
   const addOrSweep = (key: Key): void => {
     if (!queue.add(key)) sweep.start();
   };
@@ -184,8 +184,18 @@ const wakeRows = <Stores extends AnyStores>(stores: Stores, wakes: Wakes<Stores>
     return store === undefined || wake === undefined ? [] : [{ store, keysFor: (o: KubeObject) => wake(o, stores) }];
   });
 
-function* keysOfAll<Stores extends AnyStores>(stores: Stores, wakes: Wakes<Stores>): Generator<Key> {
-  for (const { store, keysFor } of wakeRows(stores, wakes)) for (const object of store.all()) yield* keysFor(object);
+function* keysOfAll<Stores extends AnyStores>(stores: Stores, wakes: Wakes<Stores>, log: Log): Generator<Key> {
+  /** An object so broken that it cannot be asked must not end the process, start after start. */
+  const keysOrNone = (keysFor: (object: KubeObject) => readonly Key[], object: KubeObject): readonly Key[] => {
+    try {
+      return keysFor(object);
+    } catch (reason) {
+      log.error("object wakes nobody, it cannot be read", { kind: object.kind, key: keyOf(object), reason });
+      return [];
+    }
+  };
+  for (const { store, keysFor } of wakeRows(stores, wakes))
+    for (const object of store.all()) yield* keysOrNone(keysFor, object);
 }
 
 async function untilSynced(stores: AnyStores, signal: AbortSignal): Promise<boolean> {

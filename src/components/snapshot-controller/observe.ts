@@ -123,7 +123,7 @@ const mayBeCutting = ({ metadata, status }: VolumeSnapshotContent): boolean =>
   status?.readyToUse !== true && metadata.annotations?.[annotations.beingCreated] === "yes";
 
 const claimKeyOf = ({ metadata, spec }: VolumeSnapshot): Key | undefined =>
-  spec.source.persistentVolumeClaimName ? keyIn(metadata.namespace, spec.source.persistentVolumeClaimName) : undefined;
+  spec.source?.persistentVolumeClaimName ? keyIn(metadata.namespace, spec.source.persistentVolumeClaimName) : undefined;
 
 const snapshotGroup = "snapshot.storage.k8s.io";
 

@@ -40,6 +40,13 @@ const cases: readonly {
     contents: ["by-hand"],
   },
   {
+    what: "a snapshot from before sources were checked, which has none",
+    object: { ...aSnapshot({ metadata: { name: "bare", uid: "uid-bare" } }), spec: {} } as KubeObject,
+    snapshots: ["team/bare"],
+    claims: [],
+    contents: ["snapcontent-uid-bare"],
+  },
+  {
     what: "a content",
     object: aContent(),
     snapshots: ["team/monday"],

@@ -42,7 +42,7 @@ export const snapshotWakes: Wakes<SnapshotStores> = {
 
 /** The claim a snapshot is taken of, if it names one. */
 export const claimOf = ({ metadata, spec }: VolumeSnapshot): readonly Key[] =>
-  spec.source.persistentVolumeClaimName ? [keyIn(metadata.namespace, spec.source.persistentVolumeClaimName)] : [];
+  spec.source?.persistentVolumeClaimName ? [keyIn(metadata.namespace, spec.source.persistentVolumeClaimName)] : [];
 const claimsOf = (stores: SnapshotStores, snapshotKeys: readonly Key[]): readonly Key[] =>
   snapshotKeys.flatMap((key) => {
     const snapshot = stores.VolumeSnapshot.get(key);
