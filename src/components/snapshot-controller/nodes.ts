@@ -4,7 +4,7 @@ import { equal } from "../../base/json.ts";
 import type { KubeApi } from "../../kube/api.ts";
 import { allSynced, createStores, type StoreTable, watchStores } from "../../kube/stores.ts";
 import type { WatchOptions } from "../../kube/watch.ts";
-import { nodeMatches } from "../../rules/node-affinity.ts";
+import { type NodeSelector, nodeMatches } from "../../rules/node-affinity.ts";
 import { anywhere, type Place } from "./observe.ts";
 
 const table = { Node: {} } as const satisfies StoreTable;
@@ -21,23 +21,34 @@ export interface NodeFinder {
 
 export function createNodeFinder(api: KubeApi, options: Omit<WatchOptions, "scope" | "signal">): NodeFinder {
   const stores = createStores(table, options.log);
+  const onChange = (listener: () => void): void =>
+    void stores.Node.onChange((before, after) => {
+      const isSame =
+        before !== undefined && after !== undefined && equal(before.metadata.labels, after.metadata.labels);
+      if (!isSame) listener();
+    });
+  /** Each look at a snapshot asks for its place, and each scrape looks at all of them: by thousands of nodes that took seconds. */
+  let known = new WeakMap<object, Place>();
+  onChange(() => {
+    known = new WeakMap();
+  });
+  const find = (required: NodeSelector): Place => {
+    const names = [...stores.Node.all()]
+      .filter((node) => nodeMatches(node, required))
+      .map(({ metadata }) => metadata.name);
+    const [name] = names.sort();
+    return name === undefined ? { kind: "nowhere" } : { kind: "node", name };
+  };
   return {
     synced: (signal) => allSynced(stores, signal),
     watch: (signal) => watchStores(api, table, stores, { ...options, signal }),
     placeOf({ spec }) {
       const required = spec?.nodeAffinity?.required;
       if (required === undefined) return anywhere;
-      const names = [...stores.Node.all()]
-        .filter((node) => nodeMatches(node, required))
-        .map(({ metadata }) => metadata.name);
-      const [name] = names.sort();
-      return name === undefined ? { kind: "nowhere" } : { kind: "node", name };
+      const place = known.get(required) ?? find(required);
+      known.set(required, place);
+      return place;
     },
-    onChange: (listener) =>
-      void stores.Node.onChange((before, after) => {
-        const isSame =
-          before !== undefined && after !== undefined && equal(before.metadata.labels, after.metadata.labels);
-        if (!isSame) listener();
-      }),
+    onChange,
   };
 }
