@@ -57,3 +57,16 @@ test("a sidecar works for its own driver, and where each node has one, for its o
     ["third", undefined, undefined, undefined],
   );
 });
+
+test("a cluster whose nodes come and go is not remembered for ever", () => {
+  const { see, of, pass, size } = aMemory();
+  for (let day = 0; day < 1_000; day++) {
+    const nodeLabels = { [labels.managedBy]: `node-${day}` };
+    see(
+      aContent({ metadata: { labels: nodeLabels } }),
+      aContent({ metadata: { ...named.metadata, labels: nodeLabels } }),
+    );
+    pass(20_000);
+  }
+  assert.deepEqual([size(), of(driver, "node-999"), of(driver, "node-998")], [3, "third", "third"]);
+});

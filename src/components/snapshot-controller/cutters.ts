@@ -18,21 +18,33 @@ export interface Cutters {
   of(driver: string, node: string | undefined): string | undefined;
 }
 
-export function createCutters({ elapsed }: Pick<World, "elapsed">): Cutters {
+/** With the number of those that something is remembered of. */
+export function createCutters({ elapsed }: Pick<World, "elapsed">): Cutters & { size(): number } {
   const byPlace = new Map<string, { readonly term: string; readonly atMs: Millis }>();
   const placeOf = (driver: string, node = ""): string => `${driver}\n${node}`;
+  const isOver = ({ atMs }: { readonly atMs: Millis }): boolean => elapsed() - atMs >= limits.cutterSeenMsMax;
+  /** The latest stands last. Nodes come and go under ever new names: who has been silent for long is forgotten. */
+  const note = (place: string, term: string): void => {
+    byPlace.delete(place);
+    byPlace.set(place, { term, atMs: elapsed() });
+    for (const [oldest, seen] of byPlace) {
+      if (!isOver(seen)) break;
+      byPlace.delete(oldest);
+    }
+  };
   return {
     see: (before, after) => {
       const term = termOf(after);
       if (before === undefined || after === undefined || term === undefined) return;
       const isAtWork = termOf(before) !== term || isCut(before) !== isCut(after);
       const place = placeOf(after.spec.driver, after.metadata.labels?.[labels.managedBy]);
-      if (isAtWork) byPlace.set(place, { term, atMs: elapsed() });
+      if (isAtWork) note(place, term);
     },
     of: (driver, node) => {
       const last = byPlace.get(placeOf(driver, node));
-      return last !== undefined && elapsed() - last.atMs < limits.cutterSeenMsMax ? last.term : undefined;
+      return last === undefined || isOver(last) ? undefined : last.term;
     },
+    size: () => byPlace.size,
   };
 }
 
