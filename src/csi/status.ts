@@ -34,7 +34,7 @@ const codes: readonly { readonly name: string; readonly fault: FaultCode }[] = [
  * for a connection cut in mid-call, UNIMPLEMENTED for an empty reply), so only the words tell that the outcome is unknown.
  */
 const notAnAnswer =
-  /^(Received RST_STREAM with code|Received HTTP status code|Response message parsing error|Failed to start HTTP\/2 stream|Failed to decompress|No message received$|Bandwidth exhausted or memory limit exceeded$|Protocol not secure enough$)/;
+  /^(Received RST_STREAM with code|Received HTTP status code|Response message parsing error|Failed to start HTTP\/2 stream|Failed to decompress|No message received$|Too many responses received$|No status information received$|Write error: |Bandwidth exhausted or memory limit exceeded$|Protocol not secure enough$)/;
 
 export function faultCodeOf({ code, details }: GrpcStatus): FaultCode {
   if (notAnAnswer.test(details)) return "Lost";
