@@ -27,6 +27,11 @@ const nonsense: readonly { given: string; change: Partial<typeof good>; says: Re
   { given: "an empty handle", change: { snapshotId: "" }, says: /snapshot_id is empty/ },
   { given: "a negative size", change: { sizeBytes: -1n }, says: /size_bytes is -1/ },
   { given: "the beginning of time", change: { creationTime: { seconds: 0n, nanos: 0 } }, says: /1970 or before/ },
+  {
+    given: "a time in milliseconds",
+    change: { creationTime: { seconds: 1_767_225_601_123n, nanos: 0 } },
+    says: /behind the year 2262/,
+  },
   { given: "a time before it", change: { creationTime: { seconds: -9n, nanos: 0 } }, says: /1970 or before/ },
 ];
 for (const { given, change, says } of nonsense)

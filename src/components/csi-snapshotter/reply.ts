@@ -12,6 +12,8 @@ const nonsense = (what: string): Fault =>
 
 const nanosPerSecond = 1_000_000_000n;
 const secondsPerDay = 86_400n;
+/** Of the int64 that status.creationTime is. */
+const nanosMax = 2n ** 63n - 1n;
 
 /** A missing creation time is replaced by ours; one at the beginning of time is a driver that never set it. */
 export function takenFrom(snapshot: Snapshot | undefined, nowNs: bigint): Taken {
@@ -23,5 +25,8 @@ export function takenFrom(snapshot: Snapshot | undefined, nowNs: bigint): Taken 
     throw nonsense("creation_time lies in 1970 or before");
   const creationTimeNs =
     creationTime === undefined ? nowNs : creationTime.seconds * nanosPerSecond + BigInt(creationTime.nanos);
+  // Milliseconds in place of seconds lead there. Other clients could not read a status that holds it.
+  if (creationTimeNs > nanosMax)
+    throw nonsense("creation_time lies behind the year 2262, the last that a status can hold");
   return { handle: snapshotId, ready: readyToUse, creationTimeNs, sizeBytes };
 }
