@@ -27,6 +27,7 @@ const refusals: readonly { answer: HttpResponse; code: string }[] = [
     code: "NotFound",
   },
   { answer: { status: 502, headers: { "content-type": "text/html" }, body: "<html>" }, code: "Lost" },
+  { answer: { status: 408, headers: { "content-type": "text/html" }, body: "<html>" }, code: "DeadlineExceeded" },
   { answer: { status: 301, headers: {}, body: "" }, code: "Lost" },
   { answer: { status: 200, headers: {}, body: "<html>" }, code: "Lost" },
   { answer: { status: 200, headers: {}, body: "[]" }, code: "Lost" },

@@ -11,6 +11,8 @@ const byHttpCode = new Map<number, FaultCode>([...rows].reverse().map(([code, { 
 byReason.set("Gone", "Expired");
 byReason.set("ServerTimeout", "DeadlineExceeded");
 byHttpCode.set(409, "Conflict");
+// What a proxy says of a connection on which no request came in time, perhaps just as one did: nothing is wrong with that.
+byHttpCode.set(408, "DeadlineExceeded");
 // A 500 is often etcd out of breath in the middle of a write: unlike a driver's INTERNAL it proves nothing.
 byReason.set("InternalError", "Lost");
 byHttpCode.set(500, "Lost");
