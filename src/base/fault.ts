@@ -3,6 +3,8 @@
  * Final means: the other side has answered that it did nothing and is doing nothing. Only then may a caller stop asking;
  * after anything else the effect may still arrive.
  */
+import { limits } from "./limits.ts";
+
 interface FaultRow {
   readonly http: number;
   readonly grpc: number;
@@ -179,5 +181,7 @@ export class Fault extends Error {
 }
 
 export const isFinal = (fault: Fault): boolean => faults[fault.code].final;
+/** How long the other side asked us to wait: not for hours, though, because of a proxy's page or of a clock that is behind. */
+export const askedPauseMs = ({ retryAfterMs = 0 }: Fault): number => Math.min(retryAfterMs, limits.retryAfterMsMax);
 export const isFault = (reason: unknown, ...codes: readonly FaultCode[]): reason is Fault =>
   reason instanceof Fault && (codes.length === 0 || codes.includes(reason.code));

@@ -160,6 +160,18 @@ test("an API server that is away neither blocks nor fails the recording; the eve
   assert.equal(world.sleepers(), 0, "nothing runs when nothing waits");
 });
 
+test("an event is tried again after half a minute, though the server asked for an hour", async () => {
+  let away = true;
+  const { world, counts, record, settle } = setUp(() => {
+    if (away) throw new Fault("Unavailable", "maintenance", { retryAfterMs: 3_600_000 });
+  });
+  record(anObject(), anEvent());
+  await settle();
+  away = false;
+  await world.advance(limits.retryAfterMsMax);
+  assert.deepEqual(counts(), ["1 × Waiting."]);
+});
+
 test("a bounded number waits, and the oldest give way", async () => {
   let away = true;
   const { world, kube, record, recorder } = setUp(() => {

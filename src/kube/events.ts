@@ -7,7 +7,7 @@ import type { EventText } from "../api/plan.ts";
 import type { Draft, Event, KubeObject } from "../api/types.ts";
 import { backoffMs } from "../base/backoff.ts";
 import type { Millis } from "../base/brand.ts";
-import { Fault, isFault, isFinal } from "../base/fault.ts";
+import { askedPauseMs, Fault, isFault, isFinal } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
 import type { Log } from "../base/log.ts";
 import { rfc3339 } from "../base/time.ts";
@@ -124,7 +124,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   };
 
   const pause = (fault: Fault, tries: number): Promise<void> => {
-    const ms = Math.max(fault.retryAfterMs ?? 0, backoffMs(retry, tries, world.random()));
+    const ms = Math.max(askedPauseMs(fault), backoffMs(retry, tries, world.random()));
     return world.sleep(ms, over.signal).catch(() => undefined);
   };
 

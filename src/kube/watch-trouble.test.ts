@@ -75,6 +75,19 @@ test("a server that asks for a pause gets it", async () => {
   assert.equal(kube.calls.length, 2);
 });
 
+test("a server that asks for an hour, or whose clock is an hour ahead, is asked again after half a minute", async () => {
+  let away = true;
+  const kube = createFakeKube(() => {
+    if (away) throw new Fault("Unavailable", "maintenance", { retryAfterMs: 3_600_000 });
+  });
+  const { world, store } = watching(kube);
+  await world.advance(limits.retryAfterMsMax - 1);
+  assert.equal(kube.calls.length, 1);
+  away = false;
+  await world.advance(1);
+  assert.equal(store.isSynced(), true);
+});
+
 test("a server restored from a backup is believed, although its versions are smaller", async () => {
   const [old, restored] = [createFakeKube(), createFakeKube()];
   await restored.create("ConfigMap", aMap("from the backup"));

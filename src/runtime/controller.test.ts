@@ -231,6 +231,18 @@ test("the server's word when to come back is kept", async () => {
   assert.equal(acted.length, 2);
 });
 
+test("an object is looked at again after half a minute, though a server asked for an hour", async () => {
+  const { world, acted, sync, run } = setUp({
+    act: async () => {
+      throw new Fault("Unavailable", "maintenance", { retryAfterMs: 3_600_000 });
+    },
+  });
+  sync(aConfig("a"));
+  void run();
+  await world.advance(limits.retryAfterMsMax);
+  assert.deepEqual(acted, ["team/a@0", `team/a@${limits.retryAfterMsMax}`]);
+});
+
 test("one poisoned object never stops the others, whether its view, its plan or its hand throws", async () => {
   const poison = (key: Key, word: string): void => {
     if (key === inTeam(word)) throw new TypeError(`cannot read ${word}`);

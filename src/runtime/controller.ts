@@ -9,7 +9,7 @@ import { nothing, type Planner } from "../api/plan.ts";
 import { type KubeObject, keyOf, type ObjectOf } from "../api/types.ts";
 import type { Backoff } from "../base/backoff.ts";
 import type { Key, Millis } from "../base/brand.ts";
-import { Fault, isFault } from "../base/fault.ts";
+import { askedPauseMs, Fault, isFault } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
 import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
@@ -104,7 +104,7 @@ export function createController<Stores extends AnyStores, View, Action extends 
     const isConflict = isFault(reason, "Conflict");
     const retryMs = queue.retry(key, {
       startMs: isConflict ? Math.min(conflictStartMs, options.backoff.startMs) : undefined,
-      atLeastMs: isFault(reason) ? reason.retryAfterMs : undefined,
+      atLeastMs: isFault(reason) ? askedPauseMs(reason) : undefined,
       // An API server that is not there says nothing against the object, and is soon back.
       atMostMs: isFault(reason, "Unavailable") ? limits.unreachedRetryMsMax : undefined,
     });
