@@ -11,7 +11,7 @@ import {
   type Material,
   materialIn,
 } from "./config-material.ts";
-import { complaint, describeSpot, type Section } from "./config-spot.ts";
+import { complaint, describeSpot, type Section, type Spot } from "./config-spot.ts";
 import { bearerHeader, type Credential, type Credentials } from "./target.ts";
 
 /** Undefined when the user has nothing to show. Everything that lies in files is read once here, so mistakes show at the start. */
@@ -46,8 +46,10 @@ function refuseOldWays(user: Section): void {
 }
 
 interface Pair {
-  readonly certificate: Material;
-  readonly key: Material;
+  /** Always two that belong together. */
+  current(): Promise<Required<Pick<Credential, "certificate" | "key">>>;
+  expire(): void;
+  readonly spot: Spot;
 }
 
 async function certificatePair(user: Section, { world }: ContextDeps): Promise<Pair | undefined> {
@@ -59,10 +61,27 @@ async function certificatePair(user: Section, { world }: ContextDeps): Promise<P
       key === undefined ? ["client-certificate", "client-key"] : ["client-key", "client-certificate"];
     throw complaint(user.at(absent), `is missing beside ${there}`, `add ${absent} or ${absent}-data`);
   }
-  if (!new X509Certificate(await certificate.current()).checkPrivateKey(createPrivateKey(await key.current())))
+  const read = async () => ({ certificate: await certificate.current(), key: await key.current() });
+  const expire = (): void => {
+    certificate.expire();
+    key.expire();
+  };
+  let good = await read();
+  if (!fits(good))
     throw complaint(key.spot, "belongs to another certificate", "give the key the certificate was made with");
-  return { certificate, key };
+  const current = async () => {
+    const found = await read();
+    if (found.certificate === good.certificate && found.key === good.key) return good;
+    // Two files are never renewed at once. With one of each no connection can be made, not even to renew a lease.
+    if (fits(found)) good = found;
+    else expire();
+    return good;
+  };
+  return { current, expire, spot: certificate.spot };
 }
+
+const fits = ({ certificate, key }: { readonly certificate: string; readonly key: string }): boolean =>
+  new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key));
 
 /** A token file wins over a token beside it, as everywhere in Kubernetes. */
 async function bearerOf(user: Section, { world }: ContextDeps): Promise<Material | undefined> {
@@ -80,15 +99,17 @@ async function bearerOf(user: Section, { world }: ContextDeps): Promise<Material
 
 function ownCredentials(user: Section, pair: Pair | undefined, bearer: Material | undefined): Credentials {
   const basic = basicOf(user);
-  const spot = bearer?.spot ?? (basic === undefined ? pair?.certificate.spot : user.at("password")) ?? user.spot;
+  const spot = bearer?.spot ?? (basic === undefined ? pair?.spot : user.at("password")) ?? user.spot;
   return {
     current: async () => ({
       headers: bearer === undefined ? (basic ?? {}) : bearerHeader(await bearer.current()),
-      certificate: await pair?.certificate.current(),
-      key: await pair?.key.current(),
+      certificate: undefined,
+      key: undefined,
+      ...(await pair?.current()),
     }),
     refused: () => {
-      for (const material of [bearer, pair?.certificate, pair?.key]) material?.expire();
+      bearer?.expire();
+      pair?.expire();
     },
     origin: describeSpot(spot),
   };

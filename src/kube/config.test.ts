@@ -95,6 +95,26 @@ test("a token file that vanishes or empties leaves the last good token in place"
   }
 });
 
+test("a certificate is not shown before its key is there, and the two are looked for at each request", async () => {
+  const world = createVirtualWorld();
+  const [certificate, key] = [file("rotated.pem", client.certificate), file("rotated.key", client.key)];
+  const target = await load(kubeconfig({}, { "client-certificate": certificate, "client-key": key }), { world });
+  const next = authority.issue({ commonName: "me" });
+  const shown = async () => {
+    const { certificate, key } = await target.credentials.current();
+    return certificate === client.certificate && key === client.key
+      ? "old"
+      : certificate === next.certificate && key === next.key
+        ? "new"
+        : "mixed";
+  };
+  writeFileSync(certificate, next.certificate);
+  await world.advance(10_000);
+  assert.equal(await shown(), "old");
+  writeFileSync(key, next.key);
+  assert.equal(await shown(), "new");
+});
+
 test("of several files the first to name a thing wins, missing ones are passed over, and paths are relative to their own file", async () => {
   mkdirSync(join(folder, "deep"));
   file("deep/ca.pem", authority.certificate);
