@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { chmodSync } from "node:fs";
+import { chmodSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { createKubeconfigs } from "../../test/kubeconfigs.ts";
 import { createVirtualWorld } from "../../test/virtual-world.ts";
 import { isFault } from "../base/fault.ts";
+import { realWorld } from "../base/world.ts";
 
 const { client, file, kubeconfig, load, numbered } = createKubeconfigs();
 
@@ -115,6 +116,27 @@ for (const { given, exec, says, code } of execMistakes)
       return true;
     });
   });
+
+test("a plugin that hangs and does not listen to signals is ended after a minute, and the next one is tried", async () => {
+  const world = createVirtualWorld();
+  const state = file("state", "");
+  const exec = plugin(
+    `const fs = require("node:fs");
+     if (fs.readFileSync(${JSON.stringify(state)}, "utf8") === "deaf") {
+       ${printing({ token: "second" })};
+     } else {
+       process.on("SIGTERM", () => undefined);
+       setTimeout(() => process.exit(0), 5_000);
+       fs.writeFileSync(${JSON.stringify(state)}, "deaf");
+     }`,
+  );
+  const target = await load(kubeconfig({}, { exec }), { world });
+  const first = assert.rejects(target.credentials.current(), /was ended after 60 s/);
+  while (readFileSync(state, "utf8") !== "deaf") await realWorld.sleep(10);
+  await world.advance(60_000);
+  await first;
+  assert.equal((await target.credentials.current()).headers.authorization, "Bearer second");
+});
 
 test("a plugin file that may not be executed is told apart from a missing one", async () => {
   chmodSync(file("not-executable", "#!/bin/sh\n"), 0o644);

@@ -7,6 +7,7 @@ import { readFileSync } from "node:fs";
 import type { Fault } from "../base/fault.ts";
 import { isObject, type JsonObject, parse, print } from "../base/json.ts";
 import { limits } from "../base/limits.ts";
+import type { World } from "../base/world.ts";
 import type { ContextDeps } from "./config-context.ts";
 import { besideFile, checkCertificates, checkKey, checkToken } from "./config-material.ts";
 import { complaint, describeSpot, type Section, type Spot, sectionOf, within } from "./config-spot.ts";
@@ -33,7 +34,7 @@ export function createExecCredentials(exec: Section, cluster: Section, deps: Con
   let issued: Issued | undefined;
   let running: Promise<Issued> | undefined;
   const run = (): Promise<Issued> => {
-    running ??= runPlugin(plugin)
+    running ??= runPlugin(plugin, world)
       .then((text) => {
         issued = issuedIn(text, plugin, world.now());
         return issued;
@@ -118,17 +119,20 @@ function authorityFile(cluster: Section): string | undefined {
 }
 
 /** What the plugin prints is a secret, so no part of its output is ever quoted; its last word on stderr is, blackened. */
-const runPlugin = (plugin: Plugin): Promise<string> =>
+const runPlugin = (plugin: Plugin, world: Pick<World, "after">): Promise<string> =>
   new Promise((resolve, reject) => {
-    const options = {
-      env: plugin.environment,
-      timeout: limits.execPluginMsMax,
-      maxBuffer: limits.execPluginBytesMax,
-      windowsHide: true,
-    };
-    const child = execFile(plugin.command, plugin.args, options, (error, stdout, stderr) =>
-      error === null ? resolve(stdout) : reject(failureOf(plugin, error, stderr)),
-    );
+    const options = { env: plugin.environment, maxBuffer: limits.execPluginBytesMax, windowsHide: true };
+    const child = execFile(plugin.command, plugin.args, options, (error, stdout, stderr) => {
+      stopTimer();
+      if (error === null) resolve(stdout);
+      else reject(failureOf(plugin, error, stderr));
+    });
+    // Everybody waits for this one run: it ends though the plugin does not listen, and though a child of it holds the output open.
+    const stopTimer = world.after(limits.execPluginMsMax, () => {
+      child.stdout?.destroy();
+      child.stderr?.destroy();
+      child.kill("SIGKILL");
+    });
     child.stdin?.end();
   });
 
