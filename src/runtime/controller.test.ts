@@ -243,6 +243,18 @@ test("an object is looked at again after half a minute, though a server asked fo
   assert.deepEqual(acted, ["team/a@0", `team/a@${limits.retryAfterMsMax}`]);
 });
 
+test("an API server that is away fills no log, however many objects want something of it", async () => {
+  const { world, logged, sync, run } = setUp({
+    act: async () => {
+      throw new Fault("Unavailable", "nothing answers");
+    },
+  });
+  sync(...Array.from({ length: 500 }, (_, index) => aConfig(`map-${index}`)));
+  void run();
+  await world.advance(600_000);
+  assert.ok(logged.length > 50 && logged.length <= 61, `${logged.length} lines in ten minutes`);
+});
+
 test("one poisoned object never stops the others, whether its view, its plan or its hand throws", async () => {
   const poison = (key: Key, word: string): void => {
     if (key === inTeam(word)) throw new TypeError(`cannot read ${word}`);

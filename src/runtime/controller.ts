@@ -11,12 +11,13 @@ import type { Backoff } from "../base/backoff.ts";
 import type { Key, Millis } from "../base/brand.ts";
 import { askedPauseMs, Fault, isFault } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
-import type { Log } from "../base/log.ts";
+import type { Fields, Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import type { AnyStores } from "../kube/stores.ts";
 import type { Hands } from "./hands.ts";
 import type { QueueObserver, QueueStats } from "./queue.ts";
 import { createQueue } from "./queue.ts";
+import { createSeldom } from "./seldom.ts";
 import { createSweep } from "./sweep.ts";
 
 /** Which keys want attention when an object of this kind comes, changes or goes. Read it and you know every trigger. */
@@ -111,8 +112,16 @@ export function createController<Stores extends AnyStores, View, Action extends 
     const fields = { key, retryMs: Math.round(retryMs) };
     if (!isConflict) options.onFailure?.(key, { reason, action });
     if (isConflict) log.debug("object changed meanwhile, looking again", { ...fields, reason: reason.message });
-    else if (isFault(reason)) log.warn("run failed", { ...fields, fault: reason.code, reason: reason.message });
+    else if (isFault(reason)) tellFault(reason, fields);
     else log.error("run failed by a mistake in the program", { ...fields, reason: stackOf(reason) });
+  };
+
+  // Without an API server every object that wants something fails, every few seconds, for the same reason.
+  const seldom = createSeldom(world, limits.unreachedRetryMsMax);
+  const tellFault = ({ code, message }: Fault, fields: Fields): void => {
+    const tell = (more: Fields): void => log.warn("run failed", { ...fields, fault: code, reason: message, ...more });
+    if (code !== "Unavailable") tell({});
+    else seldom((unsaid) => tell(unsaid === 0 ? {} : { alikeBefore: unsaid }));
   };
 
   /** Whoever gets busy brings the next one: there are never more workers than were needed at once, and one. */

@@ -1,0 +1,19 @@
+/** For what would be said a thousand times over: it is said at most once in a while, with how often it was left unsaid. */
+import type { Millis } from "../base/brand.ts";
+import type { World } from "../base/world.ts";
+
+export type Seldom = (say: (unsaid: number) => void) => void;
+
+export function createSeldom(world: Pick<World, "elapsed">, everyMs: Millis): Seldom {
+  let saidAt = Number.NEGATIVE_INFINITY;
+  let unsaid = 0;
+  return (say) => {
+    if (world.elapsed() - saidAt < everyMs) {
+      unsaid += 1;
+      return;
+    }
+    saidAt = world.elapsed();
+    say(unsaid);
+    unsaid = 0;
+  };
+}
