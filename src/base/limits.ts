@@ -52,7 +52,7 @@ export const limits = {
   eventMessageCharsMax: 1_024,
   /** Snapshots that went before their user was told of a cut, remembered in case a content of theirs turns up. */
   departedSnapshotsMax: 10_000,
-  /** Snapshots of which a claim that was to be restored from them is remembered, in case a list has left it out by mistake. */
+  /** Snapshots of which a claim that was to be restored from them is remembered, in case a list has left it out by mistake; and such claims of each. */
   vanishedClaimSourcesMax: 10_000,
   /** How long the driver must not have answered before the marks of what it has cut are taken off, and how long that may take. */
   markLullMs: 3_000,

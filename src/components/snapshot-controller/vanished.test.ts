@@ -57,3 +57,12 @@ test("the memory is bounded, and the oldest goes first", () => {
   const missed = (name: string) => vanished.from(keyIn(waiting().metadata.namespace, name)).length;
   assert.deepEqual(["a", "b", "c"].map(missed), [0, 1, 1]);
 });
+
+test("so is that of one snapshot which everybody restores from", () => {
+  const vanished = createVanished(2);
+  for (const name of ["a", "b", "c"]) vanished.see(waiting(name), undefined);
+  assert.deepEqual(
+    vanished.from(monday).map(({ metadata }) => metadata.name),
+    ["b", "c"],
+  );
+});

@@ -19,6 +19,14 @@ export interface Vanished {
 
 export function createVanished(sizeMax: number = limits.vanishedClaimSourcesMax): Vanished {
   const bySnapshot = createRecent<Map<Key, PersistentVolumeClaim>>(sizeMax);
+  /** A golden image has ever new claims, for years. */
+  const miss = (snapshot: Key, claim: PersistentVolumeClaim): void => {
+    const missed = bySnapshot.use(snapshot, () => new Map());
+    missed.delete(keyOf(claim));
+    missed.set(keyOf(claim), claim);
+    const [oldest] = missed.keys();
+    if (missed.size > sizeMax && oldest !== undefined) missed.delete(oldest);
+  };
   const forget = (snapshot: Key, claim: Key): void => {
     const missed = bySnapshot.get(snapshot);
     missed?.delete(claim);
@@ -30,7 +38,7 @@ export function createVanished(sizeMax: number = limits.vanishedClaimSourcesMax)
       if (claim === undefined) return;
       const isMissed = after === undefined && isWaiting(claim);
       for (const snapshot of restoredSnapshotKeys(claim))
-        if (isMissed) bySnapshot.use(snapshot, () => new Map()).set(keyOf(claim), claim);
+        if (isMissed) miss(snapshot, claim);
         else forget(snapshot, keyOf(claim));
     },
     from: (snapshot) => [...(bySnapshot.get(snapshot)?.values() ?? [])],
