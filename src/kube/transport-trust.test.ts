@@ -75,6 +75,27 @@ test("a new authority or client certificate is used for the next request", async
   );
 });
 
+test("a certificate with another's key fails its own request, and the connection from before stays in use", async () => {
+  const [me, other] = [authority.issue({ commonName: "me" }), authority.issue({ commonName: "other" })];
+  const good: Credential = { headers: {}, certificate: me.certificate, key: me.key };
+  let credential = good;
+  await between(
+    echo,
+    async (send, served) => {
+      await send();
+      credential = { ...good, key: other.key };
+      await assert.rejects(send());
+      credential = good;
+      for (let count = 0; count < 3; count++) await send();
+      assert.equal(served.accepted, 1);
+    },
+    {
+      tls: { ...tls, ca: authority.certificate, requestCert: true, rejectUnauthorized: false },
+      target: { credentials: { current: async () => credential, refused: () => undefined, origin: "here" } },
+    },
+  );
+});
+
 const expired = authority.issue({ commonName: "old", ipv4: ["127.0.0.1"], days: -1 });
 const misnamed = authority.issue({ commonName: "other", dnsNames: ["elsewhere"] });
 const distrust: readonly { given: string; tls?: object; target?: Partial<Target>; says: RegExp }[] = [

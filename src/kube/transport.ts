@@ -32,8 +32,8 @@ export function createTransport(target: Target, options: TransportOptions = {}):
     const trust: Trust = { authority: await target.authority(), certificate, key };
     const newest = pools[0];
     if (newest !== undefined && isSameTrust(newest.trust, trust)) return newest;
+    const pool = createPool(target, trust, socketIdleMsMax); // Throws at what cannot be shown: then the old one stays in use.
     newest?.retire();
-    const pool = createPool(target, trust, socketIdleMsMax);
     pools = [pool, ...pools.filter((older) => !older.isEmpty())];
     return pool;
   };
