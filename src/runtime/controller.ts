@@ -84,7 +84,7 @@ export function createController<Stores extends AnyStores, View, Action extends 
     if (!queue.add(key)) sweep.start();
   };
 
-  const runOnce = async (key: Key, signal: AbortSignal): Promise<void> => {
+  const runOnce = async (key: Key, signal: AbortSignal, told: AbortSignal): Promise<void> => {
     let current: Action | undefined;
     try {
       const view = options.observe(stores, key);
@@ -96,7 +96,8 @@ export function createController<Stores extends AnyStores, View, Action extends 
       queue.forget(key);
       if (next.kind === "after") queue.add(key, next.ms);
     } catch (reason) {
-      if (signal.aborted) return;
+      // What was given up because we are told to stop has not failed.
+      if (signal.aborted || (told.aborted && isFault(reason, "Cancelled"))) return;
       putBack(key, reason, current);
     }
   };
@@ -130,7 +131,7 @@ export function createController<Stores extends AnyStores, View, Action extends 
     for (let key = await queue.next(signal); key !== undefined; key = await queue.next(signal)) {
       if (size > 1) others ??= crew(size - 1, signal, work);
       // A process that was stopped past its lease must not start anything when it wakes, even before it is told.
-      if (leading()) await runOnce(key, work);
+      if (leading()) await runOnce(key, work, signal);
       else queue.retry(key);
       queue.done(key);
     }

@@ -29,6 +29,8 @@ export interface CsiHandOptions {
   readonly gate: Gate;
   readonly world: World;
   leading(): boolean;
+  /** Whether the process was told to stop: what waits for its turn then is left to whoever comes next. */
+  stopping?(): boolean;
   /** Whether it is still there: what is said of one that is gone is not kept. */
   knows(content: VolumeSnapshotContent): boolean;
   wake(key: Key): void;
@@ -94,6 +96,7 @@ export function createCsiHand({
   gate,
   world,
   leading,
+  stopping = () => false,
   knows,
   wake,
   failed = () => undefined,
@@ -128,6 +131,7 @@ export function createCsiHand({
     for (const write of intent) await cluster[write.kind](write as never, signal);
     const reply = await gate(async () => {
       if (!leading()) throw notLeading();
+      if (stopping()) throw new Fault("Cancelled", "told to stop before the driver was asked");
       return ask(csi, call, secrets, BigInt(world.now()) * 1_000_000n, signal);
     });
     // A call that the line kept back when the lease was gone has not been made, and has not failed.

@@ -52,7 +52,7 @@ async function setUp({ contents, hook, callsAtOnce = 10, labelSelector, create, 
   const running = Promise.all([sidecar.watch(stop.signal), sidecar.run(stop.signal)]);
   running.catch(() => undefined);
   const stored = (name: string) => kube.stored("VolumeSnapshotContent").find(({ metadata }) => metadata.name === name);
-  return { kube, world, told, failures, stored, remembered: sidecar.remembered, stop: () => stop.abort() };
+  return { kube, world, told, failures, stored, running, remembered: sidecar.remembered, stop: () => stop.abort() };
 }
 
 /** No watch tells anything: of its own writes the sidecar knows by their answers. */
@@ -81,6 +81,28 @@ test("a driver that does not answer holds up its own calls and nothing else", as
   assert.deepEqual(told, ["SnapshotCreationFailed of wrong"]);
   assert.match(stored("wrong")?.status?.error?.message ?? "", /"nobody-made-this" not found/);
   stop();
+});
+
+test("told to stop, it ends with the calls under way: those that wait for their turn are left to whoever comes next", async () => {
+  const asked: number[] = [];
+  const { world, told, failures, running, stop } = await setUp({
+    contents: Array.from({ length: 50 }, (_, index) => aContent({ metadata: { name: `content-${index}` } })),
+    callsAtOnce: 2,
+    create: async () => {
+      asked.push(world.elapsed());
+      await world.sleep(5_000);
+      return { snapshotId: "s-1", readyToUse: true };
+    },
+  });
+  await world.advance(7_000);
+  stop();
+  let endedAt = Number.NaN;
+  void running.then(() => {
+    endedAt = world.elapsed();
+  });
+  await world.advance(60_000);
+  assert.deepEqual([asked, endedAt], [[0, 0, 5_000, 5_000], 10_000]);
+  assert.deepEqual([told, failures], [[], []]);
 });
 
 test("readiness is asked for until it is there, though no event of what was written ever comes", async () => {

@@ -78,6 +78,7 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
   const term = createTerm(deps.term ?? uuid(world));
   const cluster = createHands({ api, stores, leading, record: deps.record });
   const name = "csi-snapshotter-content";
+  let told: AbortSignal | undefined;
   const controller = createController({
     name,
     stores,
@@ -106,6 +107,7 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
         gate: createGate(deps.callsAtOnce),
         world,
         leading,
+        stopping: () => told?.aborted === true,
         knows: (content) => stores.VolumeSnapshotContent.get(keyOf(content))?.metadata.uid === content.metadata.uid,
         wake: (key) => controller.wake(key),
         failed,
@@ -130,6 +132,9 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
     stores,
     remembered: () => slots.size,
     watch: (signal) => watchStores(api, table, stores, { world, log, signal }),
-    run: (signal) => controller.run(signal),
+    run: (signal) => {
+      told = signal;
+      return controller.run(signal);
+    },
   };
 }
