@@ -5,6 +5,7 @@ import { createMemoryLog, faultOf } from "../../test/csi-sockets.ts";
 import { createVirtualWorld } from "../../test/virtual-world.ts";
 import { Fault, isFault } from "../base/fault.ts";
 import { print } from "../base/json.ts";
+import { limits } from "../base/limits.ts";
 import { Controller, CreateSnapshotResponseSchema } from "./gen/csi_pb.js";
 import { createLocks, deadlined, type Layer, layered, locked, logged, measured, type Sample } from "./layers.ts";
 import type { CsiCall, Unary } from "./wire.ts";
@@ -60,6 +61,15 @@ test("an error that echoes a secret leaves neither as a log line nor as an error
   assert.equal(fault.message, "password [redacted] is wrong");
   const everything = print([log.lines, fault.message, fault.stack, String(fault.cause), String(fault.details)]);
   assert.ok(!everything.includes(canary), everything);
+});
+
+test("an endless error text is cut, and not in the middle of a secret", async () => {
+  const failing: Unary = async () => {
+    throw new Fault("Internal", `${"x".repeat(limits.csiErrorCharsMax - 5)}${canary}${"y".repeat(60_000)}`);
+  };
+  const { message } = await faultOf(layered(failing, logged(createMemoryLog(), createVirtualWorld()))(aCall(), never));
+  assert.equal(message.length, limits.csiErrorCharsMax);
+  assert.match(message, /x\[red…$/);
 });
 
 test("a call without an answer ends at its deadline, and the work is told", async () => {

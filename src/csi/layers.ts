@@ -2,6 +2,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Millis } from "../base/brand.ts";
 import { Fault } from "../base/fault.ts";
+import { limits } from "../base/limits.ts";
 import type { Log } from "../base/log.ts";
 import { type World, withDeadline } from "../base/world.ts";
 import { lockNameOf } from "./lock-names.ts";
@@ -71,8 +72,12 @@ const exchange = (call: CsiCall, reply?: Message): Record<string, unknown> => ({
 function scrubbed(call: CsiCall, reason: unknown): Fault {
   const fault = Fault.from(reason);
   const message = scrub(fault.message, secretsOf(call.method.input, call.request));
-  return new Fault(fault.code, message, { retryAfterMs: fault.retryAfterMs });
+  return new Fault(fault.code, shortened(message), { retryAfterMs: fault.retryAfterMs });
 }
+
+/** It gets into the status of objects, one for each that fails. After the scrubbing: half a secret would not be found. */
+const shortened = (message: string): string =>
+  message.length <= limits.csiErrorCharsMax ? message : `${message.slice(0, limits.csiErrorCharsMax - 1)}…`;
 
 /** Ends the wait, not necessarily the work: the other side is told, and the outcome counts as unknown. */
 export const deadlined =
