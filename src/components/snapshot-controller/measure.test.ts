@@ -190,3 +190,22 @@ test("snapshots are counted by phase, with the age of the oldest that is not rea
   ]);
   assert.deepEqual(await lines("snapshot_controller_stuck"), ["snapshot_controller_stuck_deletions 1"]);
 });
+
+test("a scrape asks only of snapshots without a content which node reaches their volume", async () => {
+  const { stores, measuring } = setUp();
+  const volumeOf = (name: string) => aVolume({ metadata: { name }, spec: { claimRef: { namespace: "team", name } } });
+  for (const name of ["cut", "uncut"]) {
+    stores.PersistentVolume.see(volumeOf(name));
+    stores.PersistentVolumeClaim.see(aClaim({ metadata: { name }, spec: { volumeName: name } }));
+    const source = { persistentVolumeClaimName: name };
+    stores.VolumeSnapshot.see(aSnapshot({ metadata: { name, uid: `uid-${name}` }, spec: { source } }));
+  }
+  stores.VolumeSnapshotContent.see(aContent({ metadata: { name: "snapcontent-uid-cut" } }));
+  const asked: string[] = [];
+  const placeOf = (volume: { metadata: { name: string } }) => {
+    asked.push(volume.metadata.name);
+    return anywhere;
+  };
+  measureStates(measuring, { preventVolumeModeConversion: true, placeOf });
+  assert.deepEqual(asked, ["uncut"]);
+});

@@ -10,7 +10,7 @@ import { keyIn } from "../../base/brand.ts";
 import type { World } from "../../base/world.ts";
 import type { Instruments } from "../../runtime/metrics.ts";
 import type { snapshotMetrics } from "./metrics.ts";
-import { contentNameOf, observeSnapshot, type SnapshotOptions, sourceOf } from "./observe.ts";
+import { anywhere, contentNameOf, observeSnapshot, type SnapshotOptions, sourceOf } from "./observe.ts";
 import { phaseOf, type SnapshotPhase, snapshotPhases } from "./phase.ts";
 import type { SnapshotStores } from "./wakes.ts";
 
@@ -126,8 +126,11 @@ export function measureStates({ stores, instruments, world }: Measuring, options
   const counts = new Map<SnapshotPhase, number>(snapshotPhases.map((phase) => [phase, 0]));
   let oldestMs = 0;
   let stuck = 0;
+  // Where a volume is reached from matters until there is a content. It is looked for among all nodes: not for all snapshots at once.
+  const settled: SnapshotOptions = { ...options, placeOf: () => anywhere };
   for (const snapshot of stores.VolumeSnapshot.all()) {
-    const view = observeSnapshot(stores, options, keyOf(snapshot), {
+    const relevant = contentOf(stores, snapshot) === undefined ? options : settled;
+    const view = observeSnapshot(stores, relevant, keyOf(snapshot), {
       nowMs,
       standstillMs: 0,
       cutterOf: () => undefined,
