@@ -126,6 +126,9 @@ function markDeleting(resource: Resource, object: ApiObject, old: ApiObject, wor
   bumpGeneration(object, old);
 }
 
+/** No date can be written after this one, and a pod must not outlive every request to delete it because of that. */
+const lastDate = Date.UTC(9999, 11, 31, 23, 59, 59);
+
 type Grace = { readonly at: string; readonly seconds: number } | undefined | "pending";
 
 /** Undefined: the kind knows no grace. "pending": it is already being deleted, and not asked to hurry. */
@@ -135,7 +138,7 @@ function graceOf({ strategy }: Resource, old: ApiObject, request: DeleteRequest,
   const { deletionTimestamp, deletionGracePeriodSeconds: remaining = 0 } = old.metadata;
   if (deletionTimestamp === undefined) {
     const seconds = strategy.graceSeconds(old, asked);
-    return { seconds, at: rfc3339(world.now() + seconds * 1_000) };
+    return { seconds, at: rfc3339(Math.min(world.now() + seconds * 1_000, lastDate)) };
   }
   if (remaining === 0) return undefined;
   if (asked === undefined || asked >= remaining) return "pending";

@@ -7,7 +7,7 @@ import type { DeleteRequest, FieldError } from "./contracts.ts";
 import { bodyBytes, readBody } from "./decode.ts";
 import type { Deleted } from "./deletion.ts";
 import { invalid as invalidField, notSupported } from "./field-error.ts";
-import { goQuote } from "./go-text.ts";
+import { goQuote, jsonWord } from "./go-text.ts";
 import { pageAnswer, pageOf } from "./list.ts";
 import { dryRunErrors, listQuery } from "./query.ts";
 import { badRequest, invalid, Refusal } from "./status.ts";
@@ -32,7 +32,9 @@ async function deleteRequest(
     warn: call.warn,
     ...(call.request.signal === undefined ? {} : { signal: call.request.signal }),
     dryRun: Array.isArray(dryRun) && dryRun.length > 0,
-    ...(typeof gracePeriodSeconds === "number" ? { graceSeconds: gracePeriodSeconds } : {}),
+    ...(gracePeriodSeconds === undefined || gracePeriodSeconds === null
+      ? {}
+      : { graceSeconds: Number(gracePeriodSeconds) }),
     ...(isPropagation(propagation) ? { propagation } : {}),
     ...(typeof uid === "string" ? { uid } : {}),
     ...(typeof resourceVersion === "string" ? { resourceVersion } : {}),
@@ -56,20 +58,33 @@ async function bodyOptions(call: Call, decodeProtobuf: Serving["decodeProtobuf"]
   return value;
 }
 
-const types: Readonly<Record<string, string>> = {
-  gracePeriodSeconds: "number",
-  propagationPolicy: "string",
-  orphanDependents: "boolean",
-  preconditions: "object",
-  dryRun: "object",
+type Wanted = readonly [type: string, fits: (value: JsonValue) => boolean];
+const isText = (value: JsonValue): boolean => typeof value === "string";
+/** What cannot be understood must not be passed over: it may be all that keeps an object from being deleted. */
+const types: Readonly<Record<string, Wanted>> = {
+  gracePeriodSeconds: ["int64", (value) => typeof value === "bigint" || Number.isSafeInteger(value)],
+  propagationPolicy: ["v1.DeletionPropagation", isText],
+  orphanDependents: ["bool", (value) => typeof value === "boolean"],
+  preconditions: ["v1.Preconditions", isObject],
+  dryRun: ["[]string", (value) => Array.isArray(value) && value.every(isText)],
+};
+const preconditionTypes: Readonly<Record<string, Wanted>> = {
+  uid: ["types.UID", isText],
+  resourceVersion: ["string", isText],
 };
 
 function checkTypes(options: JsonObject): void {
-  for (const [field, type] of Object.entries(types)) {
-    const value = options[field];
-    if (value !== undefined && value !== null && typeof value !== type)
+  checkFields(options, types, "DeleteOptions.");
+  if (isObject(options.preconditions))
+    checkFields(options.preconditions, preconditionTypes, "Preconditions.preconditions.");
+}
+
+function checkFields(given: JsonObject, wanted: Readonly<Record<string, Wanted>>, path: string): void {
+  for (const [field, [type, fits]] of Object.entries(wanted)) {
+    const value = given[field] ?? null;
+    if (value !== null && !fits(value))
       throw badRequest(
-        `json: cannot unmarshal ${typeof value} into Go struct field DeleteOptions.${field} of type ${type}`,
+        `json: cannot unmarshal ${jsonWord(value)} into Go struct field ${path}${field} of type ${type}`,
       );
   }
 }
