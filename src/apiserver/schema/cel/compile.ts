@@ -40,9 +40,17 @@ export function compileCel(expression: Expression, checked: Checked): Program {
     const budget = { steps: stepsMax };
     let scope: Scope | undefined;
     for (const [name, value] of Object.entries(variables)) scope = { name, value, outer: scope, budget };
-    return step(scope);
+    try {
+      return step(scope);
+    } catch (reason) {
+      throw reason instanceof CelFault ? reason : outgrown(reason);
+    }
   };
 }
+
+/** A text, a number or a nesting that the platform cannot hold is the rule's trouble, and no failure of the server. */
+const outgrown = (reason: unknown): CelFault =>
+  new CelFault(`internal error: ${reason instanceof Error ? reason.message : String(reason)}`);
 
 type Overloads = Checked["overloads"];
 

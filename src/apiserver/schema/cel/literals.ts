@@ -1,11 +1,11 @@
 /** Constants that could never be read are mistakes of the rule, not of any object: duration("x"), timestamp("y"), matches("("). */
 import { goRegExp } from "../go-regexp.ts";
 import { CelProblem, type Expression } from "./ast.ts";
-import { parseDuration, parseTimestamp } from "./library/time.ts";
+import { parseDuration, timestampFrom } from "./library/time.ts";
 
 const readers: Readonly<Record<string, (value: string) => void>> = {
   duration: parseDuration,
-  timestamp: parseTimestamp,
+  timestamp: timestampFrom,
   matches: (value) => {
     const { problem } = goRegExp(value);
     if (problem !== undefined) throw new Error(problem);

@@ -151,11 +151,16 @@ const mapsEqual = (a: MapValue, b: MapValue): boolean =>
 /** Less than 0, 0 or more; throws for what has no order. */
 export function celCompare(a: Value, b: Value): number {
   const [left, right] = [numberOf(a), numberOf(b)];
-  if (left !== undefined && right !== undefined) return left < right ? -1 : left > right ? 1 : 0;
+  if (left !== undefined && right !== undefined) return numbersCompared(left, right);
   if (typeof a === "string" && typeof b === "string") return Buffer.compare(Buffer.from(a), Buffer.from(b));
   if (typeof a === "boolean" && typeof b === "boolean") return Number(a) - Number(b);
   if (a instanceof Uint8Array && b instanceof Uint8Array) return Buffer.compare(a, b);
   if (isTagged(a) && isTagged(b) && "nanos" in a && "nanos" in b && a.kind === b.kind)
     return a.nanos < b.nanos ? -1 : a.nanos > b.nanos ? 1 : 0;
   throw new CelFault("no such overload");
+}
+
+function numbersCompared(a: number | bigint, b: number | bigint): number {
+  if (Number.isNaN(a) || Number.isNaN(b)) throw new CelFault("NaN values cannot be ordered");
+  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -25,7 +25,8 @@ function readAddress(value: string): Address {
   if (isIPv4(value) && !/(^|\.)0\d/.test(value))
     return { family: 4, bits: value.split(".").reduce((bits, part) => bits * 256n + BigInt(part), 0n) };
   const groups = groupsOf(value);
-  if (groups === undefined || !value.includes(":")) throw cannotParse(value);
+  const hasOctal = /[:.]0\d+(\.|$)/.test(value) && value.includes(".");
+  if (groups === undefined || hasOctal || !value.includes(":")) throw cannotParse(value);
   const bits = groups.reduce((all, group) => all * 65_536n + BigInt(group), 0n);
   if (bits >> 32n === 0xffffn) throw new CelFault(`IPv4-mapped IPv6 address ${JSON.stringify(value)} is not allowed`);
   return { family: 6, bits };
@@ -54,7 +55,7 @@ function shortened(groups: readonly string[]): string {
 }
 
 function readNetwork(value: string): Network {
-  const parts = /^(.+)\/(\d{1,3})$/.exec(value);
+  const parts = /^(.+)\/(0|[1-9]\d{0,2})$/.exec(value);
   const bad = new CelFault(
     `network address parse error during conversion from string: netip.ParsePrefix(${JSON.stringify(value)}): no '/'`,
   );

@@ -1,6 +1,6 @@
 /** From one type to another, and the optional values. */
 import { goFloat } from "../../../go-text.ts";
-import { fn, type Library, method, nanosOf, text } from "../functions.ts";
+import { fn, type Library, list, method, nanosOf, text } from "../functions.ts";
 import { A, listOf, mapOf, optionalOf, typeOf, types } from "../types.ts";
 import {
   CelFault,
@@ -8,6 +8,8 @@ import {
   isList,
   isMap,
   isTagged,
+  itemsOf,
+  listFrom,
   none,
   numberOf,
   some,
@@ -17,7 +19,7 @@ import {
   type Value,
 } from "../value.ts";
 import { asInt, asUint } from "./operators.ts";
-import { parseDuration, parseTimestamp, printDuration, printTimestamp } from "./time.ts";
+import { parseDuration, printDuration, printTimestamp, timestampFrom, withinTime } from "./time.ts";
 
 const { bool, int, uint, double, string, bytes, timestamp: timestampType, duration: durationType, dyn } = types;
 
@@ -34,10 +36,21 @@ function parsedInt(value: string): bigint {
   return asInt(BigInt(value.replace(/^\+/, "")));
 }
 
+function parsedUint(value: string): Value {
+  if (!/^\d+$/.test(value)) throw new CelFault(`strconv.ParseUint: parsing ${JSON.stringify(value)}: invalid syntax`);
+  return asUint(BigInt(value));
+}
+
+const decimal = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/;
+
 function parsedDouble(value: string): number {
+  const [, sign, word] = /^([-+]?)(inf|infinity|nan)$/i.exec(value) ?? [];
+  if (word?.toLowerCase() === "nan" && sign === "") return Number.NaN;
+  if (word?.toLowerCase().startsWith("inf")) return sign === "-" ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
+  const bad = (why: string): CelFault => new CelFault(`strconv.ParseFloat: parsing ${JSON.stringify(value)}: ${why}`);
+  if (!decimal.test(value)) throw bad("invalid syntax");
   const number = Number(value);
-  if (value.trim() === "" || Number.isNaN(number))
-    throw new CelFault(`strconv.ParseFloat: parsing ${JSON.stringify(value)}: invalid syntax`);
+  if (!Number.isFinite(number)) throw bad("value out of range");
   return number;
 }
 
@@ -75,8 +88,18 @@ function isZero(value: Value): boolean {
   const number = numberOf(value);
   if (number !== undefined) return Number(number) === 0;
   if (value instanceof Uint8Array) return value.length === 0;
+  if (isTagged(value) && value.kind === "duration") return value.nanos === 0n;
   return value === null || value === false || value === "";
 }
+
+/** Only those that have a value. */
+const unwrapped = ([values]: readonly Value[]): Value =>
+  listFrom(
+    itemsOf(list(values)).flatMap((item) => {
+      const value = optional(item);
+      return value === undefined ? [] : [value];
+    }),
+  );
 
 const identity = ([value]: readonly Value[]): Value => value ?? null;
 
@@ -93,7 +116,7 @@ export const conversions: Library = {
     fn([uint], uint, identity),
     fn([int], uint, ([value]) => asUint(wholeOf(value))),
     fn([double], uint, ([value]) => asUint(wholeOf(value))),
-    fn([string], uint, ([value]) => asUint(parsedInt(text(value)))),
+    fn([string], uint, ([value]) => parsedUint(text(value))),
   ],
   double: [
     fn([double], double, identity),
@@ -120,15 +143,16 @@ export const conversions: Library = {
   ],
   timestamp: [
     fn([timestampType], timestampType, identity),
-    fn([string], timestampType, ([value]) => timestamp(parseTimestamp(text(value)))),
-    fn([int], timestampType, ([value]) => timestamp(wholeOf(value) * 1_000_000_000n)),
+    fn([string], timestampType, ([value]) => timestamp(timestampFrom(text(value)))),
+    fn([int], timestampType, ([value]) => timestamp(withinTime(wholeOf(value) * 1_000_000_000n))),
   ],
   dyn: [fn([A], dyn, identity)],
   type: [fn([A], typeOf(A), ([value]) => typeValue(typeNameOf(value ?? null)))],
   "optional.of": [fn([A], optionalOf(A), ([value]) => some(value ?? null))],
   "optional.ofNonZeroValue": [fn([A], optionalOf(A), ([value = null]) => (isZero(value) ? none : some(value)))],
   "optional.none": [fn([], optionalOf(A), () => none)],
-  "optional.unwrap": [fn([listOf(optionalOf(A))], listOf(A), ([value]) => value ?? null)],
+  "optional.unwrap": [fn([listOf(optionalOf(A))], listOf(A), unwrapped)],
+  unwrapOpt: [method([listOf(optionalOf(A))], listOf(A), unwrapped)],
   hasValue: [method([optionalOf(A)], bool, ([value]) => optional(value) !== undefined)],
   value: [
     method([optionalOf(A)], A, ([value]) => {

@@ -1,4 +1,4 @@
-/** Kubernetes' own types in rules: quantities, URLs, versions, named formats. Addresses stand in addresses.ts. */
+/** Kubernetes' own types in rules: quantities, versions, named formats. Addresses stand in addresses.ts, URLs in urls.ts. */
 import { compareQuantities, parseQuantity, type Quantity } from "../../../../base/quantity.ts";
 import {
   label1035Problems,
@@ -9,25 +9,18 @@ import {
 } from "../../../names.ts";
 import { fitsFormat } from "../../formats.ts";
 import { fn, integer, type Library, method, opaqueData, text } from "../functions.ts";
-import { listOf, mapOf, optionalOf, types } from "../types.ts";
-import { CelFault, listFrom, mapFrom, none, opaque, some, type Value } from "../value.ts";
+import { listOf, optionalOf, types } from "../types.ts";
+import { CelFault, listFrom, none, opaque, some, type Value } from "../value.ts";
+import { urls } from "./urls.ts";
 
-const {
-  bool,
-  int,
-  double,
-  string,
-  quantity: quantityType,
-  url: urlType,
-  format: formatType,
-  semver: semverType,
-} = types;
+const { bool, int, double, string, quantity: quantityType, format: formatType, semver: semverType } = types;
 const nanosPerUnit = 1_000_000_000n;
 
 const amount = (value: Value | undefined): Quantity => opaqueData<Quantity>(value, "kubernetes.Quantity");
 
 function readQuantity(value: string): Quantity {
   try {
+    if (/\s/.test(value)) throw new CelFault("a quantity has no blanks");
     return parseQuantity(value);
   } catch {
     throw new CelFault("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
@@ -44,7 +37,9 @@ const isA = (read: () => unknown): boolean => {
 };
 
 const quantityOf = (quantity: Quantity): Value => opaque("kubernetes.Quantity", quantity);
-const isWhole = ({ nanos }: Quantity): boolean => nanos % nanosPerUnit === 0n;
+/** Whole, and within an int64. */
+const isInteger = ({ nanos }: Quantity): boolean =>
+  nanos % nanosPerUnit === 0n && BigInt.asIntN(64, nanos / nanosPerUnit) === nanos / nanosPerUnit;
 const units = (count: bigint, like: Quantity): Quantity => ({ ...like, nanos: count * nanosPerUnit });
 const comparison =
   (holds: (order: number) => boolean) =>
@@ -52,7 +47,7 @@ const comparison =
     holds(compareQuantities(amount(a), amount(b)));
 
 function asInteger(quantity: Quantity): bigint {
-  if (!isWhole(quantity)) throw new CelFault("cannot convert value to integer");
+  if (!isInteger(quantity)) throw new CelFault("cannot convert value to integer");
   return quantity.nanos / nanosPerUnit;
 }
 
@@ -81,7 +76,7 @@ const quantities: Library = {
   ],
   asApproximateFloat: [method([quantityType], double, ([value]) => Number(amount(value).nanos) / 1e9)],
   asInteger: [method([quantityType], int, ([value]) => asInteger(amount(value)))],
-  isInteger: [method([quantityType], bool, ([value]) => isWhole(amount(value)))],
+  isInteger: [method([quantityType], bool, ([value]) => isInteger(amount(value)))],
   add: [
     method([quantityType, quantityType], quantityType, ([a, b]) => plus(amount(a), amount(b), 1n)),
     method([quantityType, int], quantityType, ([a, b]) => plus(amount(a), units(integer(b), amount(a)), 1n)),
@@ -90,59 +85,6 @@ const quantities: Library = {
     method([quantityType, quantityType], quantityType, ([a, b]) => plus(amount(a), amount(b), -1n)),
     method([quantityType, int], quantityType, ([a, b]) => plus(amount(a), units(integer(b), amount(a)), -1n)),
   ],
-};
-
-interface Url {
-  readonly scheme: string;
-  readonly host: string;
-  readonly path: string;
-  readonly query: string;
-}
-
-const urlShape = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/(?:[^@/?#]*@)?([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#.*)?$/;
-
-/** An absolute URI or an absolute path, as Kubernetes accepts them here. */
-function readUrl(value: string): Url {
-  if (/^\/[^\s]*$/.test(value)) {
-    const [path = "", query = ""] = value.split("?");
-    return { scheme: "", host: "", path, query };
-  }
-  const parts = urlShape.exec(value);
-  if (parts === null || /[\s]/.test(value))
-    throw new CelFault(
-      `URL parse error during conversion from string: parse ${JSON.stringify(value)}: invalid URI for request`,
-    );
-  return { scheme: (parts[1] ?? "").toLowerCase(), host: parts[2] ?? "", path: parts[3] ?? "", query: parts[4] ?? "" };
-}
-
-const urlData = (value: Value | undefined): Url => opaqueData<Url>(value, "kubernetes.URL");
-const hostParts = (host: string): { name: string; port: string } => {
-  const [, name = "", port = ""] = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/.exec(host) ?? [];
-  return { name: name.replace(/^\[|\]$/g, ""), port };
-};
-
-function queryOf(query: string): Value {
-  const byName = new Map<string, string[]>();
-  for (const pair of query.split("&").filter((part) => part !== "")) {
-    const [name = "", value = ""] = pair.split("=").map((part) => decodeURIComponent(part.replaceAll("+", " ")));
-    byName.set(name, [...(byName.get(name) ?? []), value]);
-  }
-  return mapFrom([...byName].map(([name, values]) => [name, listFrom(values)] as const));
-}
-
-const urlText = (read: (url: Url) => string): readonly ReturnType<typeof method>[] => [
-  method([urlType], string, ([value]) => read(urlData(value))),
-];
-
-const urls: Library = {
-  url: [fn([string], urlType, ([value]) => opaque("kubernetes.URL", readUrl(text(value))))],
-  isURL: [fn([string], bool, ([value]) => isA(() => readUrl(text(value))))],
-  getScheme: urlText(({ scheme }) => scheme),
-  getHost: urlText(({ host }) => host),
-  getHostname: urlText(({ host }) => hostParts(host).name),
-  getPort: urlText(({ host }) => hostParts(host).port),
-  getEscapedPath: urlText(({ path }) => path),
-  getQuery: [method([urlType], mapOf(string, listOf(string)), ([value]) => queryOf(urlData(value).query))],
 };
 
 type Judge = (value: string) => readonly string[];
@@ -191,21 +133,26 @@ const formats: Library = {
   ],
 };
 
+const uint64Max = 2n ** 64n - 1n;
+
 interface Semver {
   readonly numbers: readonly bigint[];
   readonly pre: readonly string[];
 }
 
-const semverShape = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?$/;
+const semverShape = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z.-]+))?(?:\+([0-9A-Za-z.-]+))?$/;
 
 function readSemver(value: string, normalize = false): Semver {
   const given = normalize ? normalized(value) : value;
   const parts = semverShape.exec(given);
   if (parts === null) throw new CelFault(`No Major.Minor.Patch elements found`);
-  return {
-    numbers: [parts[1], parts[2], parts[3]].map((digits) => BigInt(digits ?? "0")),
-    pre: parts[4]?.split(".") ?? [],
-  };
+  const numbers = [parts[1], parts[2], parts[3]].map((digits) => BigInt(digits ?? "0"));
+  const [pre = [], build = []] = [parts[4]?.split("."), parts[5]?.split(".")];
+  if (numbers.some((number) => number > uint64Max)) throw new CelFault("value out of range");
+  if (pre.some((part) => /^0\d+$/.test(part)))
+    throw new CelFault("Numeric PreRelease version must not contain leading zeroes");
+  if ([...pre, ...build].includes("")) throw new CelFault("Prerelease and build metadata must not be empty");
+  return { numbers, pre };
 }
 
 function normalized(value: string): string {

@@ -18,6 +18,7 @@ import {
   uint,
   type Value,
 } from "../value.ts";
+import { withinTime } from "./time.ts";
 
 const { bool, int, uint: uintType, double, string, bytes, timestamp: timestampType, duration: durationType } = types;
 
@@ -125,8 +126,8 @@ export const operators: Library = {
     fn([string, string], string, ([a, b]) => text(a) + text(b)),
     fn([bytes, bytes], bytes, ([a, b]) => Uint8Array.from(Buffer.concat([a as Uint8Array, b as Uint8Array]))),
     fn([listOf(A), listOf(A)], listOf(A), ([a, b]) => concatenated(list(a), list(b))),
-    fn([timestampType, durationType], timestampType, ([a, b]) => timestamp(nanosOf(a) + nanosOf(b))),
-    fn([durationType, timestampType], timestampType, ([a, b]) => timestamp(nanosOf(a) + nanosOf(b))),
+    fn([timestampType, durationType], timestampType, ([a, b]) => timestamp(withinTime(nanosOf(a) + nanosOf(b)))),
+    fn([durationType, timestampType], timestampType, ([a, b]) => timestamp(withinTime(nanosOf(a) + nanosOf(b)))),
     fn([durationType, durationType], durationType, ([a, b]) => duration(asInt(nanosOf(a) + nanosOf(b)))),
   ],
   "_-_": [
@@ -134,7 +135,7 @@ export const operators: Library = {
     uints((a, b) => a - b),
     doubles((a, b) => a - b),
     fn([timestampType, timestampType], durationType, ([a, b]) => duration(asInt(nanosOf(a) - nanosOf(b)))),
-    fn([timestampType, durationType], timestampType, ([a, b]) => timestamp(nanosOf(a) - nanosOf(b))),
+    fn([timestampType, durationType], timestampType, ([a, b]) => timestamp(withinTime(nanosOf(a) - nanosOf(b)))),
     fn([durationType, durationType], durationType, ([a, b]) => duration(asInt(nanosOf(a) - nanosOf(b)))),
   ],
   "_*_": [ints((a, b) => a * b), uints((a, b) => a * b), doubles((a, b) => a * b)],
@@ -147,7 +148,7 @@ export const operators: Library = {
   "-_": [
     fn([int], int, ([a]) => asInt(-integer(a))),
     fn([double], double, ([a]) => -floating(a)),
-    fn([durationType], durationType, ([a]) => duration(-nanosOf(a))),
+    fn([durationType], durationType, ([a]) => duration(asInt(-nanosOf(a)))),
   ],
   "!_": [fn([bool], bool, ([a]) => a !== true)],
   "_==_": [fn([A, A], bool, ([a, b]) => celEquals(a ?? null, b ?? null))],

@@ -105,8 +105,16 @@ function formatted(template: string, args: readonly Value[]): string {
     const value = args[next];
     if (value === undefined) throw new CelFault(`index ${next} out of range`);
     next += 1;
-    return formattedOne(verb, value, precision === undefined ? 6 : Number(precision));
+    return formattedOne(verb, value, precision === undefined ? 6 : precisionOf(precision));
   });
+}
+
+/** As many as the platform prints. */
+const precisionMax = 100;
+
+function precisionOf(digits: string): number {
+  if (Number(digits) > precisionMax) throw new CelFault(`error during formatting: precision ${digits} is too large`);
+  return Number(digits);
 }
 
 function formattedOne(verb: string, value: Value, precision: number): string {

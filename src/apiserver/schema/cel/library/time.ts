@@ -1,4 +1,5 @@
 /** Durations and timestamps, counted in nanoseconds. */
+import { isDate } from "../../formats.ts";
 import { type Library, method, nanosOf, text } from "../functions.ts";
 import { types } from "../types.ts";
 import { CelFault, type Value } from "../value.ts";
@@ -16,6 +17,9 @@ const units: Readonly<Record<string, bigint>> = {
 const second = 1_000_000_000n;
 const piece = /(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/gy;
 
+/** What is finer is lost in any unit. */
+const fractionDigitsMax = 18;
+
 /** Go's time.ParseDuration. */
 export function parseDuration(value: string): bigint {
   const bad = new CelFault(`time: invalid duration ${JSON.stringify(value)}`);
@@ -27,11 +31,13 @@ export function parseDuration(value: string): bigint {
     if (digits === "" && fraction === "") throw bad;
     const size = units[unit] ?? 0n;
     total += BigInt(digits === "" ? "0" : digits) * size;
-    total += fraction === "" ? 0n : (BigInt(fraction) * size) / 10n ** BigInt(fraction.length);
+    const fine = fraction.slice(0, fractionDigitsMax);
+    total += fine === "" ? 0n : (BigInt(fine) * size) / 10n ** BigInt(fine.length);
     at += whole.length;
   }
-  if (at === 0 || at < body.length) throw bad;
-  return sign === "-" ? -total : total;
+  const nanos = sign === "-" ? -total : total;
+  if (at === 0 || at < body.length || BigInt.asIntN(64, nanos) !== nanos) throw bad;
+  return nanos;
 }
 
 /** CEL prints seconds, however long: "5400s". */
@@ -46,7 +52,7 @@ const stamp = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:[.,](\d+))?
 export function parseTimestamp(value: string): bigint {
   const parts = stamp.exec(value);
   const millis =
-    parts === null
+    parts === null || !isDate(value.slice(0, 10)) || (parts[4] ?? "") > "23"
       ? Number.NaN
       : Date.parse(`${value.slice(0, 19).replace("t", "T")}${(parts[8] ?? "Z").toUpperCase()}`);
   if (parts === null || Number.isNaN(millis))
@@ -56,6 +62,19 @@ export function parseTimestamp(value: string): bigint {
   const fraction = (parts[7] ?? "").slice(0, 9).padEnd(9, "0");
   return BigInt(millis) * 1_000_000n + BigInt(fraction);
 }
+
+const secondsMin = -62_135_596_800n;
+const secondsMax = 253_402_300_799n;
+
+/** From the year 1 to the year 9999: what comes out of them is no timestamp any more. */
+export function withinTime(nanos: bigint): bigint {
+  const seconds = floorDivide(nanos, second);
+  if (seconds < secondsMin || seconds > secondsMax) throw new CelFault("timestamp overflow");
+  return nanos;
+}
+
+/** As a rule may write it; the fields of an object are not held to the range. */
+export const timestampFrom = (value: string): bigint => withinTime(parseTimestamp(value));
 
 export function printTimestamp(nanos: bigint): string {
   const [millis, rest] = [floorDivide(nanos, second) * 1_000n, nanos - floorDivide(nanos, second) * second];
@@ -102,8 +121,5 @@ export const time: Library = {
   getHours: [...field((date) => date.getUTCHours()), span(3600n * second)],
   getMinutes: [...field((date) => date.getUTCMinutes()), span(60n * second)],
   getSeconds: [...field((date) => date.getUTCSeconds()), span(second)],
-  getMilliseconds: [
-    ...field((date) => date.getUTCMilliseconds()),
-    method([duration], int, ([value]) => (nanosOf(value) % second) / 1_000_000n),
-  ],
+  getMilliseconds: [...field((date) => date.getUTCMilliseconds()), span(1_000_000n)],
 };
