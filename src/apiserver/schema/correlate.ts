@@ -58,8 +58,12 @@ export function entriesByKey(names: readonly string[], items: readonly JsonValue
   return entries;
 }
 
-/** The old entry of a list-type map that `item` comes from. */
-export function oldEntry(schema: SchemaNode, old: JsonValue | undefined, item: JsonValue): JsonValue | undefined {
-  if (schema.listType !== "map" || !Array.isArray(old) || !isObject(item)) return undefined;
-  return entriesByKey(schema.listMapKeys, old).get(listKeyOf(schema.listMapKeys, item));
+/** Finds the old entries of a list-type map that new ones come from. */
+export function oldEntries(
+  schema: SchemaNode,
+  old: JsonValue | undefined,
+): (item: JsonValue) => JsonObject | undefined {
+  if (schema.listType !== "map" || !Array.isArray(old)) return () => undefined;
+  const byKey = entriesByKey(schema.listMapKeys, old);
+  return (item) => (isObject(item) ? byKey.get(listKeyOf(schema.listMapKeys, item)) : undefined);
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { quickly } from "../../../test/quickly.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { messageOf } from "../field-error.ts";
 import { correlate } from "./correlate.ts";
@@ -165,3 +166,12 @@ test("a rule that asks for a change is broken each time nothing changes", () => 
 
 test("a schema without rules costs nothing", () =>
   assert.equal(createRuleSet(readSchema({ type: "object" })), undefined));
+
+test("thousands of entries are each judged against their old one in little time", () => {
+  const entries = (by: number): JsonObject[] => Array.from({ length: 5_000 }, (_, k) => ({ k: `k${k}`, v: k + by }));
+  const of = (by: number): JsonObject => ({ spec: { a: "x", limit: 1, entries: entries(by) } });
+  const judged = (now: JsonObject, old: JsonObject) =>
+    createRuleSet(schema)?.check(now, old, correlate(schema, now, old), () => undefined) ?? [];
+  assert.equal(quickly(() => judged(of(1), of(0))).length, 0);
+  assert.equal(quickly(() => judged(of(0), of(1))).length, 5_000);
+});

@@ -20,7 +20,7 @@ import { celTypeOf, celValueOf, selfTypeName, withTypeMeta } from "./cel/data.ts
 import { type CompiledRule, compileRule } from "./cel/rules.ts";
 import type { CelType } from "./cel/types.ts";
 import { CelFault, none, some, type Value } from "./cel/value.ts";
-import { type Correlation, oldEntry } from "./correlate.ts";
+import { type Correlation, oldEntries } from "./correlate.ts";
 import type { Rule, SchemaNode } from "./node.ts";
 
 interface RuleNode {
@@ -140,12 +140,9 @@ function below(place: Place, path: string, old: JsonValue | undefined, relation:
 
 function visitItems(node: RuleNode, items: readonly JsonValue[], place: Place): void {
   if (node.items === undefined) return;
+  const oldEntry = oldEntries(node.schema, place.old);
   for (const [index, item] of items.entries())
-    visit(
-      node.items,
-      item,
-      below(place, indexed(place.path, index), oldEntry(node.schema, place.old, item), place.relation?.index(index)),
-    );
+    visit(node.items, item, below(place, indexed(place.path, index), oldEntry(item), place.relation?.index(index)));
 }
 
 function visitFields(node: RuleNode, value: JsonObject, place: Place): void {

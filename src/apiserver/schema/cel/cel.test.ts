@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { quickly } from "../../../../test/quickly.ts";
 import { readSchema } from "../node.ts";
 import { CelProblems, printProblems } from "./ast.ts";
 import { checkCel } from "./check.ts";
@@ -175,6 +176,30 @@ const faults: readonly (readonly [source: string, says: string | RegExp])[] = [
 for (const [source, says] of faults)
   test(`${source.slice(0, 90)} fails: ${says}`, () =>
     assert.throws(() => evaluate(source), { name: "CelFault", message: says }));
+
+const many: readonly string[] = [
+  "lists.range(40000).distinct().size() == 40000",
+  "sets.equivalent(lists.range(40000), lists.range(40000).reverse()) && !sets.intersects(lists.range(40000), [-1])",
+  "(self.words + lists.range(50000).map(i, string(i))).size() == 50002",
+];
+for (const source of many)
+  test(`of many values each is not compared with each: ${source}`, () =>
+    assert.equal(
+      quickly(() => evaluate(source)),
+      true,
+    ));
+
+test("values are the same in sets whatever they are made of", () => {
+  for (const source of [
+    "[1, 2, 1].distinct() == [1, 2] && [[1, 2], [2, 1], [1, 2]].distinct() == [[1, 2], [2, 1]]",
+    "[dyn(1), 1.0, 1u, '1'].distinct().size() == 2 && [dyn(0.0), -0.0, 0].distinct().size() == 1",
+    "[{'a': 1}, {'a': 2}, {'a': 1}].distinct().size() == 2 && [b'a', b'b', b'a'].distinct().size() == 2",
+    "[duration('60s'), duration('1m')].distinct().size() == 1 && [quantity('1k'), quantity('1000')].distinct().size() == 1",
+    "[optional.of(1), optional.of(1), optional.none()].distinct().size() == 2",
+    "self.entries + self.entries == self.entries && (self.words + ['c', 'a']) == ['c', 'b', 'a']",
+  ])
+    assert.equal(evaluate(source), true, source);
+});
 
 const problems: readonly (readonly [source: string, says: string])[] = [
   ["self.foo == 1", "ERROR: <input>:1:5: undefined field 'foo'\n | self.foo == 1\n | ....^"],

@@ -125,6 +125,17 @@ export function celEquals(a: Value, b: Value): boolean {
 const comparable = (data: unknown): unknown =>
   typeof data === "object" && data !== null && "nanos" in data ? data.nanos : data;
 
+/** Equal values have equal texts. The order of lists is left out of it: for sets it does not matter. */
+export function textFor(value: Value): string {
+  const number = numberOf(value);
+  if (number !== undefined) return `n${Number(number) + 0}`;
+  if (value instanceof Uint8Array) return `b${Buffer.from(value).toString("base64")}`;
+  if (!isTagged(value)) return `${typeof value} ${value}`;
+  if (isList(value)) return `[${itemsOf(value).map(textFor).sort().join()}]`;
+  if (isMap(value)) return `{${value.keys().map(textFor).sort().join()}}`;
+  return "nanos" in value ? `${value.kind} ${value.nanos}` : value.kind;
+}
+
 const optionalsEqual = (a: Value | undefined, b: Value | undefined): boolean =>
   a === undefined || b === undefined ? a === b : celEquals(a, b);
 
@@ -133,9 +144,10 @@ function listsEqual(a: ListValue, b: ListValue): boolean {
   const [left, right] = [itemsOf(a), itemsOf(b)];
   const identity = a.identity;
   if (identity === undefined) return left.every((item, index) => celEquals(item, right[index] ?? null));
+  const candidates = Map.groupBy(right, (item) => textFor(identity(item)));
   return left.every((item) => {
     const id = identity(item);
-    const counterpart = right.find((candidate) => celEquals(identity(candidate), id));
+    const counterpart = candidates.get(textFor(id))?.find((candidate) => celEquals(identity(candidate), id));
     return counterpart !== undefined && celEquals(item, counterpart);
   });
 }

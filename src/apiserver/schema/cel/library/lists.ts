@@ -1,4 +1,5 @@
 /** What can be done with lists: Kubernetes' own functions, CEL's lists extension, and lists as sets. */
+import { bucketsOf, createBuckets } from "../buckets.ts";
 import { fn, integer, type Library, list, method, type Overload } from "../functions.ts";
 import { A, type CelType, listOf, optionalOf, types } from "../types.ts";
 import {
@@ -54,8 +55,14 @@ const kindNames: Readonly<Record<string, string>> = {
 const sameKind = (a: Value, b: Value, args: readonly CelType[]): boolean =>
   args.every((arg, index) => arg.kind === "simple" && kindNames[arg.name] === kindOf(index === 0 ? a : b));
 
-const distinct = (items: readonly Value[]): Value[] =>
-  items.filter((item, index) => !items.slice(0, index).some((earlier) => celEquals(earlier, item)));
+function distinct(items: readonly Value[]): Value[] {
+  const seen = createBuckets<true>();
+  return items.filter((item) => {
+    if (seen.find(item)) return false;
+    seen.add(item, true);
+    return true;
+  });
+}
 
 const sorted = (items: readonly Value[]): Value[] => [...items].sort(celCompare);
 
@@ -79,9 +86,11 @@ function range(count: bigint): Value {
   return listFrom(Array.from({ length: Math.max(Number(count), 0) }, (_, index) => BigInt(index)));
 }
 
-const includes = (items: readonly Value[], item: Value): boolean => items.some((other) => celEquals(other, item));
-const containsAll = (items: readonly Value[], wanted: readonly Value[]): boolean =>
-  wanted.every((item) => includes(items, item));
+const has = (items: readonly Value[]): ((item: Value) => boolean) => {
+  const buckets = bucketsOf(items);
+  return (item) => buckets.find(item) !== undefined;
+};
+const containsAll = (items: readonly Value[], wanted: readonly Value[]): boolean => wanted.every(has(items));
 
 const onItems = (result: CelType, run: (items: readonly Value[]) => Value, of: CelType = A): Overload =>
   method([listOf(of)], result, ([value]) => run(itemsOf(list(value))));
@@ -123,5 +132,5 @@ export const lists: Library = {
   "lists.range": [fn([int], listOf(int), ([count]) => range(integer(count)))],
   "sets.contains": onSets(containsAll),
   "sets.equivalent": onSets((a, b) => containsAll(a, b) && containsAll(b, a)),
-  "sets.intersects": onSets((a, b) => b.some((item) => includes(a, item))),
+  "sets.intersects": onSets((a, b) => b.some(has(a))),
 };

@@ -1,4 +1,5 @@
 /** Arithmetic, comparison, membership and size. Logic and choice are no functions: they may leave an argument unevaluated. */
+import { bucketsOf } from "../buckets.ts";
 import { fn, integer, type Library, list, map, method, nanosOf, type Overload, text } from "../functions.ts";
 import { A, B, listOf, mapOf, optionalOf, types } from "../types.ts";
 import {
@@ -61,9 +62,10 @@ function concatenated(a: ListValue, b: ListValue): Value {
   const { identity } = a;
   if (identity === undefined) return listFrom([...itemsOf(a), ...itemsOf(b)]);
   const merged = itemsOf(a);
+  const places = bucketsOf(merged.map(identity));
   for (const item of itemsOf(b)) {
-    const at = merged.findIndex((other) => celEquals(identity(other), identity(item)));
-    if (at === -1) merged.push(item);
+    const at = places.find(identity(item));
+    if (at === undefined) places.add(identity(item), merged.push(item) - 1);
     else merged[at] = item;
   }
   return { ...listFrom(merged), identity };
