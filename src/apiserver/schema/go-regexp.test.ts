@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { quickly } from "../../../test/quickly.ts";
 import { fitsFormat } from "./formats.ts";
 import { goRegExp } from "./go-regexp.ts";
 
@@ -18,6 +19,18 @@ const rows: readonly { pattern: string; yes: readonly string[]; no: readonly str
   { pattern: "^[]a]$", yes: ["]"], no: ["b"] },
   { pattern: "^\\x41\\-$", yes: ["A-"], no: ["A"] },
   { pattern: "^(s3|gs)://[^/]+$", yes: ["s3://x"], no: ["s3://x/"] },
+  { pattern: "^.+$", yes: ["a\rb", "a\u2028b", "😀"], no: ["a\nb", ""] },
+  { pattern: "(?s)^.$", yes: ["\n", "😀"], no: ["ab"] },
+  { pattern: "(?m)^b$", yes: ["a\nb\nc"], no: ["a\rb"] },
+  { pattern: "^(?:a(?i)b|c)$", yes: ["aB", "C"], no: ["Ab"] },
+  { pattern: "^[\\S]$", yes: ["\u00a0", "\v"], no: [" "] },
+  { pattern: "^*a", yes: ["ba"], no: ["b"] },
+  { pattern: "^\\Qa.b\\E+$", yes: ["a.bb"], no: ["a.ba.b"] },
+  { pattern: "^(?:a|b){2,3}?$", yes: ["ab", "aba"], no: ["a", "abab"] },
+  { pattern: "\\bfoo\\B", yes: ["a food"], no: ["foo", "afood"] },
+  { pattern: "^([a-z0-9]+[-.]?)+$", yes: ["a-b.c9"], no: ["a--b", ""] },
+  { pattern: "(a*)*b|^$", yes: ["aab", "", "b"], no: ["aa"] },
+  { pattern: "(?i)^(?:Kä|ß+)*$", yes: ["käKÄßß"], no: ["kä1"] },
 ];
 
 for (const { pattern, yes, no } of rows)
@@ -54,3 +67,53 @@ for (const [format, yes, no] of formats)
     for (const text of yes) assert.equal(fitsFormat(format, text), true, text);
     for (const text of no) assert.equal(fitsFormat(format, text), false, text);
   });
+
+for (const pattern of [
+  "(a",
+  "a)",
+  "*a",
+  "a**",
+  "a{1001}",
+  "(a{100}){100}",
+  "a{3,2}",
+  "(?=a)",
+  "\\1",
+  "[z-a]",
+  "\\p{Nonsense}",
+  "a|*",
+])
+  test(`${pattern} is no pattern`, () => assert.notEqual(goRegExp(pattern).problem, undefined));
+
+test("no pattern and no text holds up the server", () => {
+  const long = "a".repeat(100_000);
+  for (const [pattern, text, matches] of [
+    ["^(a+)+$", `${"a".repeat(60)}!`, false],
+    ["^([a-z0-9]+[-.]?)+$", `${"a".repeat(60)}!`, false],
+    ["^(a|a)*$", `${long}!`, false],
+    ["^a*a*a*a*a*$", `${long}!`, false],
+    ["^(?:[a-z]{0,61}[a-z0-9])*$", `${long}!`, false],
+    ["a*b", long, false],
+    ["^(a|b)*$", long, true],
+    ["(x+x+)+y", "x".repeat(5_000), false],
+  ] as const)
+    assert.equal(
+      quickly(() => goRegExp(pattern).test(text)),
+      matches,
+      pattern,
+    );
+  assert.deepEqual(
+    quickly(() => goRegExp("(a+)+!").findAll(`${"a".repeat(40)}b aa!`, -1)),
+    ["aa!"],
+  );
+});
+
+test("matches are found from left to right, the first of them as Go prefers it", () => {
+  const found = (pattern: string, text: string, max = -1) => goRegExp(pattern).findAll(text, max);
+  assert.deepEqual(found("a*", "baaab"), ["", "aaa", ""]);
+  assert.deepEqual(found("(?:a|b)*", "xaby"), ["", "ab", ""]);
+  assert.deepEqual(found("(?:a|ab)(?:c|bcd)*", "abcd"), ["abcd"]);
+  assert.deepEqual(found("(?:a|b)+?", "ab"), ["a", "b"]);
+  assert.deepEqual(found("(?:a+b?)+", "aab ab c", 1), ["aab"]);
+  assert.deepEqual(found("(?:😀|b)*", "😀b😀 b"), ["😀b😀", "b"]);
+  assert.deepEqual(found("", "é"), ["", ""]);
+});
