@@ -117,3 +117,12 @@ test("matches are found from left to right, the first of them as Go prefers it",
   assert.deepEqual(found("(?:😀|b)*", "😀b😀 b"), ["😀b😀", "b"]);
   assert.deepEqual(found("", "é"), ["", ""]);
 });
+
+test("a long number is no duration, and soon known to be none", () => {
+  assert.equal(
+    quickly(() => fitsFormat("duration", "1".repeat(200_000))),
+    false,
+  );
+  for (const duration of ["x12 days", "1 2 h", "12345s"])
+    assert.equal(fitsFormat("duration", duration), true, duration);
+});

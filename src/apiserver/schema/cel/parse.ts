@@ -64,13 +64,19 @@ const call = (at: number, name: string, args: readonly Expression[], target?: Ex
   args,
 });
 
+const tooDeep = (at: number): CelProblem => new CelProblem(at, `expression recursion limit exceeded: ${depthMax}`);
+
 function parseConditional(cursor: Cursor): Expression {
   cursor.depth += 1;
-  if (cursor.depth > depthMax)
-    throw new CelProblem(peek(cursor).at, `expression recursion limit exceeded: ${depthMax}`);
+  if (cursor.depth > depthMax) throw tooDeep(peek(cursor).at);
+  const expression = parseChoice(cursor);
+  cursor.depth -= 1;
+  return expression;
+}
+
+function parseChoice(cursor: Cursor): Expression {
   const condition = parseBinary(cursor, 0);
   const mark = takeIf(cursor, "?");
-  cursor.depth -= 1;
   if (mark === undefined) return condition;
   const yes = parseBinary(cursor, 0);
   expect(cursor, ":");
@@ -90,12 +96,34 @@ const functionOf = (operator: string): string => (operator === "in" ? "@in" : `_
 function parseBinary(cursor: Cursor, level: number): Expression {
   const operators = levels[level];
   if (operators === undefined) return parseUnary(cursor);
-  let left = parseBinary(cursor, level + 1);
+  const terms = [parseBinary(cursor, level + 1)];
+  const between: Token[] = [];
   while (isOperator(peek(cursor), ...operators)) {
-    const operator = take(cursor);
-    left = call(operator.at, functionOf(operator.text), [left, parseBinary(cursor, level + 1)]);
+    between.push(take(cursor));
+    terms.push(parseBinary(cursor, level + 1));
   }
-  return left;
+  // Only logic may go on for long: in which order it is put together does not matter.
+  if (terms.length > depthMax) return level < 2 ? balanced(terms, between) : refuseChain(between);
+  return terms.reduce((left, right, index) => joined(left, between[index - 1], right));
+}
+
+function refuseChain(between: readonly Token[]): never {
+  throw tooDeep(between[depthMax - 1]?.at ?? 0);
+}
+
+const joined = (left: Expression, { at, text }: Token = end, right: Expression): Expression =>
+  call(at, functionOf(text), [left, right]);
+
+/** As deep as it must be, and no deeper. */
+function balanced(terms: readonly Expression[], between: readonly Token[]): Expression {
+  const [first] = terms;
+  if (first !== undefined && terms.length === 1) return first;
+  const middle = terms.length >> 1;
+  return joined(
+    balanced(terms.slice(0, middle), between.slice(0, middle - 1)),
+    between[middle - 1],
+    balanced(terms.slice(middle), between.slice(middle)),
+  );
 }
 
 function parseUnary(cursor: Cursor): Expression {
@@ -122,8 +150,9 @@ const parseMember = (cursor: Cursor): Expression => parseSuffixes(cursor, parseP
 
 function parseSuffixes(cursor: Cursor, of: Expression): Expression {
   let expression = of;
-  for (;;) {
+  for (let count = 0; ; count += 1) {
     const token = peek(cursor);
+    if (count > depthMax) throw tooDeep(token.at);
     if (isOperator(token, ".")) expression = parseSelect(cursor, expression);
     else if (isOperator(token, "[")) expression = parseIndex(cursor, expression);
     else if (isOperator(token, "{") && isTypeName(expression))

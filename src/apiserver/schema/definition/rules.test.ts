@@ -73,3 +73,15 @@ test("what stands in an unbounded list counts as often as there is room for it",
   const unbounded = judged([], { list: { type: "array", items: inner } });
   assert.deepEqual([bounded.length, unbounded.length > 0], [0, true]);
 });
+
+test("a rule as long as it likes is judged, and one that is too deep is refused in words", () => {
+  const nested = (levels: number): string => (levels === 0 ? "1" : `(${nested(levels - 1)}${"+1".repeat(200)})`);
+  assert.deepEqual(judged([{ rule: `true${" && true".repeat(5_000)}` }]), []);
+  for (const rule of [
+    `1${"+1".repeat(5_000)} == 1`,
+    `true${" ? true : true".repeat(5_000)}`,
+    `self${".name".repeat(5_000)} == ''`,
+    `${nested(200)} == 1`,
+  ])
+    assert.match(judged([{ rule }])[0] ?? "", /compilation failed: .*expression recursion limit exceeded: 250/s);
+});

@@ -42,12 +42,25 @@ export const judgeRules: RuleJudgeFor = (raw) => {
       const parsed = node.rules[index];
       if (parsed === undefined) return [];
       const at = indexed(child(path, "x-kubernetes-validations"), index);
-      const outcome = compileRule(parsed, node, type);
-      return [...costErrors(outcome, at, { measure, times, spent }), ...judgeOne(rule, outcome, at, uncorrelatable)];
+      return unlessTooDeep(rule, at, () => {
+        const outcome = compileRule(parsed, node, type);
+        return [...costErrors(outcome, at, { measure, times, spent }), ...judgeOne(rule, outcome, at, uncorrelatable)];
+      });
     });
   };
   return { judge, total: (path) => totalErrors(spent, path) };
 };
+
+/** Chains within brackets within chains: each within its bounds, and together deeper than we can walk. */
+function unlessTooDeep(rule: JsonObject, path: string, judge: () => readonly FieldError[]): readonly FieldError[] {
+  try {
+    return judge();
+  } catch (reason) {
+    if (!(reason instanceof RangeError)) throw reason;
+    const why = "compilation failed: ERROR: <input>:-1:0: expression recursion limit exceeded: 250";
+    return [invalid(child(path, "rule"), goStructJson(shownRule(rule)), why)];
+  }
+}
 
 interface Reckoning {
   readonly measure: Measure;
