@@ -46,8 +46,36 @@ test("a continue token from too long ago is answered with 410", async () => {
   for (const name of ["a", "b", "c"]) await server.ask("POST", maps, { metadata: { name } });
   const { body } = await server.ask("GET", `${maps}?limit=1`);
   for (const name of ["d", "e", "f", "g"]) await server.ask("POST", maps, { metadata: { name } });
-  const { status } = await server.ask("GET", `${maps}?limit=1&continue=${String(metadataOf(body).continue)}`);
-  assert.equal(status, 410);
+  const gone = await server.ask("GET", `${maps}?limit=1&continue=${String(metadataOf(body).continue)}`);
+  assert.equal(gone.status, 410);
+  assert.match(String(gone.body.message), /or use the continue token in this response to retrieve the remainder/);
+  // With the token in the answer the rest comes as it is now.
+  const rest = await server.ask("GET", `${maps}?limit=3&continue=${String(metadataOf(gone.body).continue)}`);
+  assert.deepEqual([rest.status, names(rest)], [200, ["b", "c", "d"]]);
+  assert.equal(metadataOf(rest.body).resourceVersion, String(server.store.version()));
+  const last = await server.ask("GET", `${maps}?continue=${String(metadataOf(rest.body).continue)}`);
+  assert.deepEqual(names(last), ["e", "f", "g"]);
+});
+
+test("an exact version from too long ago is answered with 410, and no token", async () => {
+  const server = startApiServer({ historyMax: 2 });
+  for (const name of ["a", "b", "c", "d", "e", "f"]) await server.ask("POST", maps, { metadata: { name } });
+  const { status, body } = await server.ask("GET", `${maps}?resourceVersion=2&resourceVersionMatch=Exact`);
+  assert.deepEqual([status, body.message], [410, "The resourceVersion for the provided list is too old."]);
+  assert.deepEqual(body.metadata, {});
+});
+
+test("a token that was made up is refused", async () => {
+  const server = await withMaps("a", "b");
+  const ask = async (token: unknown) => {
+    const text = Buffer.from(JSON.stringify(token)).toString("base64url");
+    return (await server.ask("GET", `${maps}?continue=${text}`)).status;
+  };
+  const made = { v: "meta.k8s.io/v1", rv: server.store.version(), start: "/default/a\u0000" };
+  assert.equal(await ask(made), 200);
+  for (const change of [{ v: "v2" }, { rv: 0 }, { rv: 1.5 }, { rv: "3" }, { start: "" }, { start: 5 }])
+    assert.equal(await ask({ ...made, ...change }), 400);
+  assert.equal(await ask({ ...made, rv: made.rv + 1 }), 504);
 });
 
 test("labels and fields select", async () => {

@@ -66,9 +66,9 @@ function textAt(object: JsonObject, path: readonly string[]): string {
 
 /** Exactly that version where asked, else the newest, which is never older than anything asked for. */
 export function pageOf({ store, resource, namespace, query }: Listing): ListPage {
-  const position = query.continue === "" ? startOf(store, query) : readContinue(query);
+  const position = query.continue === "" ? startOf(store, query) : readContinue(store, query);
   const version = position.version === 0 ? store.version() : position.version;
-  const since = position.version === 0 ? [] : eventsSince(store, resource, version);
+  const since = position.version === 0 ? [] : eventsSince(store, resource, position);
   const limit = query.limit > 0 ? query.limit : Number.POSITIVE_INFINITY;
   if (since.length === 0 && !isSelective(query)) {
     const { items, left } = store.page(resource.collection, namespace, position.after, limit);
@@ -115,11 +115,13 @@ export const tooNew = (wanted: number, current: number): Refusal =>
     retryAfterSeconds: 1,
   });
 
-function eventsSince(store: Store, resource: Resource, version: number): readonly StoreEvent[] {
+function eventsSince(store: Store, resource: Resource, { version, after }: Position): readonly StoreEvent[] {
   const since = store.eventsAfter(resource.collection, version);
   if (since !== "expired") return since;
+  if (after === "") throw expired("The resourceVersion for the provided list is too old.");
   throw expired(
-    "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.",
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.",
+    { continue: printContinue(whateverIsNewest, after) },
   );
 }
 
@@ -141,26 +143,30 @@ function listAt(
 }
 
 const tokenVersion = "meta.k8s.io/v1";
+/** In a token: go on with the list as it is now, though it began as it was long ago. */
+const whateverIsNewest = -1;
 
 const printContinue = (version: number, after: string): string =>
   Buffer.from(print({ v: tokenVersion, rv: version, start: `/${after}\u0000` })).toString("base64url");
 
-function readContinue({ continue: token, resourceVersion }: ListQuery): Position {
+const badToken = (why: string): Refusal => badRequest(`invalid continue token: continue key is not valid${why}`);
+
+function readContinue(store: Store, { continue: token, resourceVersion }: ListQuery): Position {
   const value = parseJson(Buffer.from(token, "base64url").toString("utf8"), (why) =>
-    badRequest(`invalid continue token: continue key is not valid: ${why.replace("json parse error: ", "")}`),
+    badToken(`: ${why.replace("json parse error: ", "")}`),
   );
   if (resourceVersion !== "" && resourceVersion !== "0")
     throw badRequest("specifying resource version is not allowed when using continue");
   if (!isObject(value) || value.v !== tokenVersion)
-    throw badRequest(
-      `invalid continue token: continue key is not valid: server does not recognize this encoded version ${goQuote(isObject(value) ? String(value.v ?? "") : "")}`,
+    throw badToken(
+      `: server does not recognize this encoded version ${goQuote(isObject(value) ? String(value.v ?? "") : "")}`,
     );
   const { rv, start } = value;
-  if (typeof rv !== "number" || rv <= 0)
-    throw badRequest(`invalid continue token: incorrect encoded start resourceVersion (version ${tokenVersion})`);
-  if (typeof start !== "string" || start === "")
-    throw badRequest(`invalid continue token: encoded start key empty (version ${tokenVersion})`);
-  return { version: rv, after: start.replace(/^\/|\0$/g, "") };
+  if (!Number.isSafeInteger(rv) || rv === 0)
+    throw badToken(`: incorrect encoded start resourceVersion (version ${tokenVersion})`);
+  if (typeof start !== "string" || start === "") throw badToken(`: encoded start key empty (version ${tokenVersion})`);
+  if (Number(rv) > store.version()) throw tooNew(Number(rv), store.version());
+  return { version: Math.max(Number(rv), 0), after: start.replace(/^\/|\0$/g, "") };
 }
 
 export function listAnswer(listing: Listing, answer: Answer, table: Omit<TableOptions, "headers">): HttpResponse {

@@ -21,7 +21,7 @@ export interface StatusDetails {
 export interface Status {
   readonly kind: "Status";
   readonly apiVersion: "v1";
-  readonly metadata: Readonly<Record<string, never>>;
+  readonly metadata: { readonly continue?: string };
   readonly status: "Failure" | "Success";
   readonly message?: string;
   readonly reason?: string;
@@ -33,22 +33,34 @@ export interface Status {
 export class Refusal extends Error {
   readonly status: Status;
 
-  constructor(code: number, reason: string, message: string, details?: StatusDetails) {
+  constructor(
+    code: number,
+    reason: string,
+    message: string,
+    details?: StatusDetails,
+    metadata: Status["metadata"] = {},
+  ) {
     // A refusal is an answer like others: nobody asks where in the code it was worded, and to find that out costs more than all the rest of it.
     const framesMax = Error.stackTraceLimit;
     Error.stackTraceLimit = 0;
     super(message);
     Error.stackTraceLimit = framesMax;
     this.name = "Refusal";
-    this.status = failure(code, reason, message, details);
+    this.status = failure(code, reason, message, details, metadata);
   }
 }
 
-function failure(code: number, reason: string, message: string, details?: StatusDetails): Status {
+function failure(
+  code: number,
+  reason: string,
+  message: string,
+  details: StatusDetails | undefined,
+  metadata: Status["metadata"],
+): Status {
   return {
     kind: "Status",
     apiVersion: "v1",
-    metadata: {},
+    metadata,
     status: "Failure",
     message,
     ...(reason === "" ? {} : { reason }),
@@ -100,7 +112,8 @@ export const conflict = (resource: Named, name: string, why: string): Refusal =>
 export const changedMeanwhile =
   "the object has been modified; please apply your changes to the latest version and try again";
 
-export const expired = (message: string): Refusal => new Refusal(410, "Expired", message);
+export const expired = (message: string, metadata: Status["metadata"] = {}): Refusal =>
+  new Refusal(410, "Expired", message, undefined, metadata);
 
 export const tooLarge = (message: string): Refusal =>
   new Refusal(413, "RequestEntityTooLarge", `Request entity too large: ${message}`);
