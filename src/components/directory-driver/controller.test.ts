@@ -286,3 +286,20 @@ test("to unpublish what is not there is done already; what cannot be looked at i
   await symlink("loop", join(root, "loop"));
   await assert.rejects(client.node.nodeUnpublishVolume({ volumeId, targetPath: join(root, "loop") }), /ELOOP/);
 });
+
+test("an inline volume goes with its pod, whatever it is called", async (t) => {
+  const { client, driver } = await aDriver(t);
+  for (const name of ["csi-1234", "pod/with a name that is no file name"]) {
+    const wanted = {
+      name,
+      mode: "mount",
+      origin: { kind: "empty" },
+      bytesMin: 0,
+      bytesMax: 0,
+      ephemeral: true,
+    } as const;
+    await driver.storage.createVolume(wanted);
+    await client.node.nodeUnpublishVolume({ volumeId: name, targetPath: "/nowhere/at/all" });
+    assert.deepEqual(driver.storage.volumes.all(), []);
+  }
+});

@@ -12,7 +12,7 @@ import {
   type VolumeCapability,
 } from "../../csi/gen/csi_pb.js";
 import { serve } from "../../csi/serve.ts";
-import { required } from "./ids.ts";
+import { idFor, required } from "./ids.ts";
 import { growLoops, loopFor, releaseLoops } from "./loops.ts";
 import { bind, makeReadOnly, standing, unlessMissing, unmount } from "./mounts.ts";
 import { bytesOf, modeOf } from "./requests.ts";
@@ -50,14 +50,14 @@ export function nodeService({ storage, nodeId }: NodeOptions) {
     async nodeUnpublishVolume({ volumeId, targetPath }) {
       const id = required(volumeId, "volume_id");
       await removeTarget(required(targetPath, "target_path"));
-      const volume = storage.volumes.get(id);
+      const volume = publishedAs(storage, id);
       if (volume?.mode === "block") await releaseLoops(storage.dataOf(volume));
-      if (volume?.ephemeral === true) await storage.deleteVolume(id);
+      if (volume?.ephemeral === true) await storage.deleteVolume(volume.id);
       return {};
     },
     async nodeGetVolumeStats({ volumeId, volumePath }) {
       const path = required(volumePath, "volume_path");
-      const volume = known(storage.volumes, required(volumeId, "volume_id"));
+      const volume = publishedAs(storage, required(volumeId, "volume_id")) ?? known(storage.volumes, volumeId);
       const found = await stat(path).catch(() => undefined);
       if (found === undefined) throw new Fault("NotFound", `volume_path ${path} does not exist`);
       return {
@@ -92,6 +92,12 @@ function volumeFor(storage: Storage, { volumeId, volumeContext }: NodePublishVol
     bytesMax: 0,
     ephemeral: true,
   });
+}
+
+/** Inline volumes are known to the caller by the name they were made with, which need not be our id. */
+function publishedAs({ volumes }: Storage, id: string): Volume | undefined {
+  const inline = volumes.get(idFor(id));
+  return inline?.ephemeral === true && inline.name === id ? inline : volumes.get(id);
 }
 
 /** Returns the real path: the mount table knows no symbolic links. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -105,3 +105,16 @@ for (const { given, record } of strangers)
     });
     assert.equal(await readFile(join(place, "a/precious"), "utf8"), "kept");
   });
+
+test("what somebody has already taken away by hand can be removed", async (t) => {
+  const { shelf, root, place } = await aShelf(t);
+  await shelf.add({ id: "a", pages: 1 }, nothing);
+  await rm(shelf.folder("a"), { recursive: true });
+  await shelf.remove("a");
+  assert.equal(shelf.get("a"), undefined);
+  // When all of it is missing, nobody took one thing away: its disk is gone.
+  await shelf.add({ id: "b", pages: 2 }, nothing);
+  await rename(place, join(root, "elsewhere"));
+  await assert.rejects(shelf.remove("b"), { code: "ENOENT" });
+  assert.deepEqual(shelf.get("b"), { id: "b", pages: 2 });
+});

@@ -44,6 +44,8 @@ export async function openShelf<Item extends { readonly id: string }>(options: S
   /** Never used before: a copying program that outlived a killed driver may still write to one it was given. */
   const scratch = (id: string): string => join(making, `${id}-${uuid(world)}`);
   const folder = (id: string): string => join(place, id);
+  /** By somebody else. When the whole shelf cannot be seen, nothing is known of what lies on it. */
+  const isTakenAway = async (id: string): Promise<boolean> => !(await readdir(place)).includes(id);
   /** `make` works on a draft and moves it into the folder `into`. When it fails, nothing of the draft stays. */
   const putIn = async (item: Item, into: string, make: (draft: string) => Promise<void>): Promise<void> => {
     const draft = scratch(item.id);
@@ -75,7 +77,9 @@ export async function openShelf<Item extends { readonly id: string }>(options: S
       }),
     async remove(id) {
       const trash = scratch(id);
-      await rename(folder(id), trash);
+      await rename(folder(id), trash).catch(async (reason: unknown) => {
+        if (!(await isTakenAway(id))) throw reason;
+      });
       items.delete(id);
       await syncToDisk(place);
       await removeTree(trash);
