@@ -82,3 +82,29 @@ test("something whose owner was never there is collected", async () => {
   assert.deepEqual(await names(), ["kept", "owner"]);
   await stop();
 });
+
+test("in the foreground, a dependent that another owner keeps only forgets the one that goes", async () => {
+  const { server, settle, stop, names } = await withFamily([{ name: "child", blocks: true }]);
+  const other = metadataOf((await server.ask("POST", maps, { metadata: { name: "other" } })).body);
+  const [first] = metadataOf((await server.ask("GET", `${maps}/child`)).body).ownerReferences as JsonObject[];
+  const second = { apiVersion: "v1", kind: "ConfigMap", name: "other", uid: other.uid };
+  await server.ask("PATCH", `${maps}/child`, { metadata: { ownerReferences: [first, second] } }, { type: "merge" });
+  await server.ask("DELETE", `${maps}/owner`, { propagationPolicy: "Foreground" });
+  await settle();
+  assert.deepEqual(await names(), ["child", "other"]);
+  assert.deepEqual(metadataOf((await server.ask("GET", `${maps}/child`)).body).ownerReferences, [second]);
+  await server.ask("DELETE", `${maps}/other`, { propagationPolicy: "Foreground" });
+  await settle();
+  assert.deepEqual(await names(), []);
+  await stop();
+});
+
+test("what lives in no namespace is not collected for an owner that must live in one", async () => {
+  const { server, settle, stop } = await withFamily([]);
+  const roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+  const owner = { apiVersion: "v1", kind: "ConfigMap", name: "owner", uid: "1" };
+  await server.ask("POST", roles, { metadata: { name: "kept", ownerReferences: [owner] }, rules: [] });
+  await settle();
+  assert.equal((await server.ask("GET", `${roles}/kept`)).status, 200);
+  await stop();
+});

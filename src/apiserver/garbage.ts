@@ -86,17 +86,33 @@ export function createGarbageCollector({ registry }: BackgroundContext): Backgro
       const dependent = registry.ofCollection(place.collection);
       const object = registry.get(place.collection, place.namespace, place.name);
       if (dependent === undefined || object === undefined) continue;
-      const { uid } = object.metadata;
-      if (object.metadata.deletionTimestamp === undefined)
-        await registry.delete(dependent, place.namespace, place.name, {
-          propagation: "Foreground",
-          ...(uid === undefined ? {} : { uid }),
-        });
+      await letGo(dependent, object, owner);
       const still = registry.get(place.collection, place.namespace, place.name);
       if (still !== undefined && blocks(still, owner)) blocking += 1;
     }
     if (blocking === 0) await dropFinalizer(registry, resource, owner, foregroundFinalizer);
   }
+
+  /** Another owner keeps it: then it only forgets this one. */
+  async function letGo(resource: Resource, object: ApiObject, owner: ApiObject): Promise<void> {
+    const { namespace = "", name = "", uid, deletionTimestamp } = object.metadata;
+    if (isHeldByAnother(object, owner))
+      await registry.modify(resource, namespace, name, (current) => withoutOwner(current, owner));
+    else if (deletionTimestamp === undefined)
+      await registry.delete(resource, namespace, name, {
+        propagation: "Foreground",
+        ...(uid === undefined ? {} : { uid }),
+      });
+  }
+
+  /** One that waits for its dependents itself keeps none of them. */
+  const isHeldByAnother = ({ metadata }: ApiObject, owner: ApiObject): boolean =>
+    metadata.ownerReferences?.some((other) => {
+      if (other.uid === owner.metadata.uid || !isThere(other, metadata.namespace ?? "")) return false;
+      const place = placeOfOwner(registry, other, metadata.namespace ?? "");
+      const found = place === undefined ? undefined : registry.get(place.collection, place.namespace, place.name);
+      return found?.metadata.finalizers?.includes(foregroundFinalizer) !== true;
+    }) ?? false;
 
   async function deleteIfUnowned(resource: Resource, object: ApiObject): Promise<void> {
     const { ownerReferences: owners = [], namespace = "", name = "", uid } = object.metadata;
@@ -135,14 +151,17 @@ export function createGarbageCollector({ registry }: BackgroundContext): Backgro
   };
 }
 
-/** An owner is in the namespace of what it owns, or in none. Undefined when its kind is not served. */
+/**
+ * An owner is in the namespace of what it owns, or in none. Undefined when its kind is not served, or lives in namespaces while what
+ * it owns does not: where it is to be found nobody can say, so nothing is collected for its sake.
+ */
 function placeOfOwner(
   registry: Registry,
   { apiVersion, kind, name }: OwnerReference,
   namespace: string,
 ): Place | undefined {
   const resource = registry.byKind(groupOf(apiVersion), kind);
-  if (resource === undefined) return undefined;
+  if (resource === undefined || (resource.scope === "namespace" && namespace === "")) return undefined;
   return { collection: resource.collection, namespace: resource.scope === "namespace" ? namespace : "", name };
 }
 

@@ -118,3 +118,10 @@ test("a watch that cannot be told of an event ends, and the others go on", async
   assert.deepEqual(seen(await eventsOf(all, 1)), []);
   assert.deepEqual(seen(await eventsOf(labelled, 1)), ["ADDED b"]);
 });
+
+test("a timeout of zero is none: the watch goes on for as long as others do", async () => {
+  const server = startApiServer();
+  await server.open("/api/v1/configmaps?watch=true&timeoutSeconds=0");
+  await server.world.advance(60_000);
+  assert.equal(server.watches(), 1);
+});

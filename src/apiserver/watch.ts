@@ -176,7 +176,8 @@ export function createWatchHub(store: Store, world: World): WatchHub {
     { timeoutSeconds, bookmarks }: Listing["query"],
     wording: Wording,
   ): () => void {
-    let left = timeoutSeconds === undefined ? watchMsMin * (1 + world.random()) : timeoutSeconds * 1_000 + marginMs;
+    // Zero is as good as nothing said.
+    let left = timeoutSeconds ? timeoutSeconds * 1_000 + marginMs : watchMsMin * (1 + world.random());
     const nextStep = (): Millis => (left > lastBookmarkMs ? Math.min(bookmarkMs, left - lastBookmarkMs) : left);
     const ring = (passedMs: Millis): void => {
       left -= passedMs;
