@@ -4,8 +4,10 @@ import { aContent } from "../../../test/builders.ts";
 import { annotations } from "../../api/names.ts";
 import { createTerm } from "./term.ts";
 
-const namedAt = (version: number, cutBy: string | undefined, uid = "uid-content") =>
+/** Each of a snapshot of its own, unless it is named. */
+const namedAt = (version: number, cutBy: string | undefined, uid = "uid-content", snapshotUid = `snapshot of ${uid}`) =>
   aContent({
+    spec: { volumeSnapshotRef: { namespace: "team", name: "monday", uid: snapshotUid } },
     metadata: {
       uid,
       resourceVersion: String(version),
@@ -31,6 +33,13 @@ test("what was asked stays asked, in whichever version it comes back", () => {
     "here",
     "here",
   ]);
+});
+
+test("of a second content of one snapshot the driver may have been asked, for it knows both by one name", () => {
+  const { asks, asked } = createTerm("third");
+  asks(namedAt(7, "third", "uid-1", "monday"));
+  assert.equal(asked(namedAt(9, "third", "uid-2", "monday")), "perhaps");
+  assert.equal(asked(namedAt(9, "third", "uid-3", "tuesday")), "never");
 });
 
 test("what was let go unasked is remembered as such, and what was asked stays asked", () => {

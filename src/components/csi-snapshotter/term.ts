@@ -4,6 +4,7 @@
  *
  * A content that names this very term and that the driver was never asked about here is one that nobody was ever asked about, not
  * even if the cache is behind: the only one who could have is ourselves. So it takes neither a write nor a read to be sure of it.
+ * Unless it is the second content of its snapshot, made after the first was taken away by force: the driver knows both by one name.
  */
 
 import { annotations } from "../../api/names.ts";
@@ -32,6 +33,8 @@ interface Memory {
 
 export function createTerm(name: string, sizeMax: number = limits.askedContentsMax): Term {
   const uids = createRecent<Memory>(sizeMax);
+  /** Of snapshots; the driver was asked to cut by a name that comes from them. */
+  const askedFor = createRecent<true>(sizeMax);
   let newest = "";
   /** Of what is not newer than this, some may have been forgotten. */
   let floor = "";
@@ -45,6 +48,7 @@ export function createTerm(name: string, sizeMax: number = limits.askedContentsM
     asks: (content) => {
       const { unmarkedFrom = "" } = uids.get(content.metadata.uid) ?? {};
       remember(content, { asked: "here", unmarkedFrom });
+      askedFor.set(snapshotUidOf(content), true);
     },
     letsGo: (content) => {
       const { uid, resourceVersion } = content.metadata;
@@ -55,13 +59,18 @@ export function createTerm(name: string, sizeMax: number = limits.askedContentsM
       const { unmarkedFrom = "" } = uids.get(metadata.uid) ?? {};
       return unmarkedFrom !== "" && isOldNews(metadata.resourceVersion, unmarkedFrom);
     },
-    asked: ({ metadata }) => {
+    asked: (content) => {
+      const { metadata } = content;
       const known = uids.get(metadata.uid);
       if (known !== undefined) return known.asked;
+      if (askedFor.get(snapshotUidOf(content))) return "perhaps";
       const isRemembered = floor === "" || isNewer(metadata.resourceVersion, floor);
       return isRemembered && metadata.annotations?.[annotations.cutBy] === name ? "never" : "perhaps";
     },
   };
 }
+
+/** An odd content may lack even that. Without a uid the driver is asked by no name. */
+const snapshotUidOf = ({ spec }: VolumeSnapshotContent): string => spec.volumeSnapshotRef?.uid ?? "";
 
 const laterOf = (one: string, other: string): string => (one === "" || isNewer(other, one) ? other : one);

@@ -1,0 +1,23 @@
+/** A content is taken away by force while the driver is asked about it; its snapshot gets a second one, and is deleted. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { annotations } from "../../src/api/names.ts";
+import { planContent } from "../../src/components/csi-snapshotter/plan.ts";
+import { brokenIn } from "./once-found.ts";
+
+const found = {
+  scenario: "slow-driver",
+  seed: 600048544,
+  plan: "18:driver-forgets:470809161,31:crash-request-arrives-late:1484883234,11:crash-after-reply:576634016,36:user-deletes-content:428633470,31:user-strips-content:1250252154,45:user-recreates-snapshot:1887412639,20:effect-after-the-deadline:1842530854",
+};
+
+test("a second content is not let go while it is unknown what became of the question about the first", async () =>
+  assert.deepEqual(await brokenIn(found), []));
+
+test("it would be by a sidecar that remembered contents only, and not their snapshots", async () => {
+  const planSidecar = (view: Parameters<typeof planContent>[0]) => {
+    const isNamed = view.content.metadata.annotations?.[annotations.cutBy] === view.term;
+    return planContent(view.asked === "perhaps" && isNamed ? { ...view, asked: "never" } : view);
+  };
+  assert.deepEqual(await brokenIn(found, { planSidecar: planSidecar as never }), ["I-3"]);
+});
