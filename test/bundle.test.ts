@@ -11,9 +11,14 @@ import { temporaryFolder } from "./csi-sockets.ts";
 const run = promisify(execFile);
 const root = resolve(import.meta.dirname, "..");
 
-async function bundleIn(t: TestContext) {
+async function builtIn(t: TestContext): Promise<string> {
   const folder = temporaryFolder(t);
   await run(process.execPath, ["scripts/build.ts", folder], { cwd: root });
+  return folder;
+}
+
+async function bundleIn(t: TestContext) {
+  const folder = await builtIn(t);
   const file = join(folder, "snapkeep.js");
   return (...argv: readonly string[]) =>
     run(process.execPath, [...argv.slice(0, -1), file, argv.at(-1) ?? ""], { cwd: folder });
@@ -31,8 +36,7 @@ test("the bundle runs on its own, and an older Node is told of in one line", asy
 });
 
 test("a component loads no code of another", async (t) => {
-  const folder = temporaryFolder(t);
-  await run(process.execPath, ["scripts/build.ts", folder], { cwd: root });
+  const folder = await builtIn(t);
   const parts = readdirSync(join(folder, "parts"));
   const textOf = (part: string): string => readFileSync(join(folder, "parts", part), "utf8");
   const loadedBy = (part: string, loaded = new Set<string>()): ReadonlySet<string> => {

@@ -22,6 +22,16 @@ export const method = (args: readonly CelType[], result: CelType, run: Overload[
   member: true,
 });
 
+/** For the functions that only ask whether a text is one of a kind: isURL, isIP. */
+export const isReadable = (read: () => unknown): boolean => {
+  try {
+    read();
+    return true;
+  } catch {
+    return false;
+  }
+};
+
 /** Several libraries may add overloads to one name. */
 export function mergeLibraries(...libraries: readonly Library[]): ReadonlyMap<string, readonly Overload[]> {
   const merged = new Map<string, readonly Overload[]>();

@@ -1,6 +1,6 @@
 /** IP addresses and networks in rules. */
 import { groupsOf, isIPv4 } from "../../ip-text.ts";
-import { fn, type Library, method, opaqueData, text } from "../functions.ts";
+import { fn, isReadable, type Library, method, opaqueData, text } from "../functions.ts";
 import { types } from "../types.ts";
 import { CelFault, opaque, type Value } from "../value.ts";
 
@@ -97,14 +97,6 @@ const addressValue = (address: Address): Value => opaque("net.IP", address);
 const networkValue = (network: Network): Value => opaque("net.CIDR", network);
 const printNetwork = ({ address, prefix }: Network): string => `${printAddress(address)}/${prefix}`;
 
-const isReadable = (read: () => unknown): boolean => {
-  try {
-    read();
-    return true;
-  } catch {
-    return false;
-  }
-};
 const holds = (test: (address: Address) => boolean): readonly ReturnType<typeof method>[] => [
   method([ipType], bool, ([value]) => test(addressOf(value))),
 ];

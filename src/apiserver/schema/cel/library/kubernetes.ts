@@ -8,7 +8,7 @@ import {
   subdomainProblems,
 } from "../../../names.ts";
 import { fitsFormat } from "../../formats.ts";
-import { fn, integer, type Library, method, opaqueData, text } from "../functions.ts";
+import { fn, integer, isReadable, type Library, method, opaqueData, text } from "../functions.ts";
 import { listOf, optionalOf, types } from "../types.ts";
 import { CelFault, listFrom, none, opaque, some, type Value } from "../value.ts";
 import { urls } from "./urls.ts";
@@ -26,15 +26,6 @@ function readQuantity(value: string): Quantity {
     throw new CelFault("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
   }
 }
-
-const isA = (read: () => unknown): boolean => {
-  try {
-    read();
-    return true;
-  } catch {
-    return false;
-  }
-};
 
 const quantityOf = (quantity: Quantity): Value => opaque("kubernetes.Quantity", quantity);
 /** Whole, and within an int64. */
@@ -55,7 +46,7 @@ const plus = (a: Quantity, b: Quantity, sign: 1n | -1n): Value => quantityOf({ .
 
 const quantities: Library = {
   quantity: [fn([string], quantityType, ([value]) => quantityOf(readQuantity(text(value))))],
-  isQuantity: [fn([string], bool, ([value]) => isA(() => readQuantity(text(value))))],
+  isQuantity: [fn([string], bool, ([value]) => isReadable(() => readQuantity(text(value))))],
   sign: [method([quantityType], int, ([value]) => BigInt(Math.sign(Number(amount(value).nanos))))],
   isGreaterThan: [
     method(
@@ -202,8 +193,8 @@ const semvers: Library = {
     ),
   ],
   isSemver: [
-    fn([string], bool, ([value]) => isA(() => readSemver(text(value)))),
-    fn([string, bool], bool, ([value, lax]) => isA(() => readSemver(text(value), lax === true))),
+    fn([string], bool, ([value]) => isReadable(() => readSemver(text(value)))),
+    fn([string, bool], bool, ([value, lax]) => isReadable(() => readSemver(text(value), lax === true))),
   ],
   isGreaterThan: [method([semverType, semverType], bool, ([a, b]) => semverOrder(a, b) > 0)],
   isLessThan: [method([semverType, semverType], bool, ([a, b]) => semverOrder(a, b) < 0)],

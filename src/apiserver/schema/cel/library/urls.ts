@@ -1,5 +1,5 @@
 /** URLs in rules, read as Go's net/url reads them: lenient with spaces, strict with hosts, ports and escapes of paths. */
-import { fn, type Library, method, opaqueData, text } from "../functions.ts";
+import { fn, isReadable, type Library, method, opaqueData, text } from "../functions.ts";
 import { listOf, mapOf, types } from "../types.ts";
 import { CelFault, listFrom, mapFrom, opaque, type Value } from "../value.ts";
 
@@ -97,22 +97,13 @@ const hostParts = (host: string): { name: string; port: string } => {
   return { name: name.replace(/^\[|\]$/g, ""), port };
 };
 
-const isReadable = (value: string): boolean => {
-  try {
-    readUrl(value);
-    return true;
-  } catch {
-    return false;
-  }
-};
-
 const urlText = (read: (url: Url) => string): readonly ReturnType<typeof method>[] => [
   method([urlType], string, ([value]) => read(urlData(value))),
 ];
 
 export const urls: Library = {
   url: [fn([string], urlType, ([value]) => opaque("kubernetes.URL", readUrl(text(value))))],
-  isURL: [fn([string], bool, ([value]) => isReadable(text(value)))],
+  isURL: [fn([string], bool, ([value]) => isReadable(() => readUrl(text(value))))],
   getScheme: urlText(({ scheme }) => scheme),
   getHost: urlText(({ host }) => host),
   getHostname: urlText(({ host }) => hostParts(host).name),
