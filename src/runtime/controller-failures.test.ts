@@ -1,0 +1,152 @@
+/** What becomes of runs that fail: conflicts, faults, outages, poisoned objects. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aConfig, inTeam, setUpController } from "../../test/controller-stage.ts";
+import { settled } from "../api/plan.ts";
+import { keyOf } from "../api/types.ts";
+import type { Key } from "../base/brand.ts";
+import { Fault } from "../base/fault.ts";
+import { limits } from "../base/limits.ts";
+
+test("a fault backs off with growing delays; success starts over", async () => {
+  let failures = 3;
+  const { world, stores, acted, sync, run } = setUpController({
+    act: async () => {
+      if (failures-- > 0) throw new Fault("Unavailable", "not now");
+    },
+  });
+  sync(aConfig("a"));
+  void run();
+  await world.advance(60_000);
+  const dates = acted.map((line) => Number(line.split("@")[1]));
+  const delays = dates.slice(1).map((date, index) => date - (dates[index] ?? 0));
+  assert.equal(delays.length, 3);
+  for (const [index, delay] of delays.entries()) assert.ok(delay >= 500 * 2 ** index && delay <= 1_000 * 2 ** index);
+  failures = 1;
+  stores.ConfigMap.take({ kind: "put", object: aConfig("a") });
+  await world.advance(1_000);
+  assert.equal(acted.length, 6, "the first delay is short again");
+});
+
+test("a conflict is looked at again at once, without a word to the operator", async () => {
+  let conflicts = 1;
+  const { world, acted, logged, sync, run } = setUpController({
+    act: async () => {
+      if (conflicts-- > 0) throw new Fault("Conflict", "changed");
+    },
+  });
+  sync(aConfig("a"));
+  void run();
+  await world.advance(10);
+  assert.equal(acted.length, 2);
+  assert.deepEqual(logged, []);
+});
+
+const outages: readonly [string, ConstructorParameters<typeof Fault>[0], boolean][] = [
+  ["an API server that was away for long is tried again soon after it is back", "Unavailable", true],
+  ["an object that was refused for long is tried seldom", "Invalid", false],
+];
+for (const [claim, code, isSoon] of outages)
+  test(claim, async () => {
+    let isAway = true;
+    const { world, acted, sync, run } = setUpController({
+      act: async () => {
+        if (isAway) throw new Fault(code, "no");
+      },
+    });
+    sync(aConfig("a"));
+    void run();
+    await world.advance(300_000);
+    isAway = false;
+    const before = acted.length;
+    await world.advance(10_000);
+    assert.equal(acted.length > before, isSoon);
+  });
+
+test("the server's word when to come back is kept", async () => {
+  let refusals = 1;
+  const { world, acted, sync, run } = setUpController({
+    act: async () => {
+      if (refusals-- > 0) throw new Fault("ResourceExhausted", "later", { retryAfterMs: 30_000 });
+    },
+  });
+  sync(aConfig("a"));
+  void run();
+  await world.advance(29_999);
+  assert.equal(acted.length, 1);
+  await world.advance(1);
+  assert.equal(acted.length, 2);
+});
+
+test("an object is looked at again after half a minute, though a server asked for an hour", async () => {
+  const { world, acted, sync, run } = setUpController({
+    act: async () => {
+      throw new Fault("Unavailable", "maintenance", { retryAfterMs: 3_600_000 });
+    },
+  });
+  sync(aConfig("a"));
+  void run();
+  await world.advance(limits.retryAfterMsMax);
+  assert.deepEqual(acted, ["team/a@0", `team/a@${limits.retryAfterMsMax}`]);
+});
+
+test("an API server that is away fills no log, however many objects want something of it", async () => {
+  const { world, logged, sync, run } = setUpController({
+    act: async () => {
+      throw new Fault("Unavailable", "nothing answers");
+    },
+  });
+  sync(...Array.from({ length: 500 }, (_, index) => aConfig(`map-${index}`)));
+  void run();
+  await world.advance(600_000);
+  assert.ok(logged.length > 50 && logged.length <= 61, `${logged.length} lines in ten minutes`);
+});
+
+test("one poisoned object never stops the others, whether its view, its plan or its hand throws", async () => {
+  const poison = (key: Key, word: string): void => {
+    if (key === inTeam(word)) throw new TypeError(`cannot read ${word}`);
+  };
+  const { world, stores, acted, logged, sync, run } = setUpController({
+    workers: 1,
+    observe: (all, key) => {
+      poison(key, "bad-view");
+      return all.ConfigMap.get(key);
+    },
+    plan: (view) => {
+      poison(keyOf(view), "bad-plan");
+      return { actions: [{ kind: "act", key: keyOf(view) }], next: settled };
+    },
+    act: async (key) => poison(key, "bad-hand"),
+  });
+  sync(...["bad-view", "bad-plan", "bad-hand", "good"].map((name) => aConfig(name)));
+  void run();
+  await world.advance(0);
+  assert.deepEqual(acted, ["team/bad-hand@0", "team/good@0"]);
+  assert.deepEqual(
+    logged,
+    ["view", "plan", "hand"].map((part) => `error: run failed by a mistake in the program team/bad-${part}`),
+  );
+  stores.ConfigMap.take({ kind: "put", object: aConfig("late") });
+  await world.advance(60_000);
+  assert.equal(acted.includes("team/late@0"), true);
+});
+
+test("each run that fails is told; a conflict is no failure", async () => {
+  const told: Key[] = [];
+  const faults = [
+    new Fault("PermissionDenied", "no"),
+    new Fault("Conflict", "changed"),
+    new Fault("Unavailable", "later"),
+  ];
+  const { world, sync, run } = setUpController({
+    act: async () => {
+      const fault = faults.shift();
+      if (fault !== undefined) throw fault;
+    },
+    onFailure: (key) => void told.push(key),
+  });
+  sync(aConfig("one"));
+  void run();
+  await world.advance(60_000);
+  assert.deepEqual([faults, told], [[], [inTeam("one"), inTeam("one")]]);
+});

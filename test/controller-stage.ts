@@ -1,0 +1,85 @@
+/** A controller over two small kinds, on a virtual clock: what was done, and what was said. */
+import type { Plan } from "../src/api/plan.ts";
+import { settled } from "../src/api/plan.ts";
+import type { ObjectOf } from "../src/api/types.ts";
+import { keyOf } from "../src/api/types.ts";
+import type { Key } from "../src/base/brand.ts";
+import { keyIn } from "../src/base/brand.ts";
+import type { Log } from "../src/base/log.ts";
+import { createStores } from "../src/kube/stores.ts";
+import type { ControllerOptions } from "../src/runtime/controller.ts";
+import { createController } from "../src/runtime/controller.ts";
+import { createVirtualWorld } from "./virtual-world.ts";
+
+export type Config = ObjectOf<"ConfigMap">;
+type Secret = ObjectOf<"Secret">;
+export type Act = { readonly kind: "act"; readonly key: Key };
+
+let version = 100;
+export const nextVersion = (): string => String(++version);
+const anObject = (kind: string, name: string, more: object = {}): unknown => ({
+  apiVersion: "v1",
+  kind,
+  metadata: { name, namespace: "team", uid: `uid-${name}`, resourceVersion: nextVersion() },
+  ...more,
+});
+export const aConfig = (name: string, secret?: string): Config =>
+  anObject("ConfigMap", name, secret === undefined ? {} : { data: { secret } }) as Config;
+export const aSecret = (name: string): Secret => anObject("Secret", name) as Secret;
+export const inTeam = (name: string): Key => keyIn("team", name);
+
+const table = {
+  ConfigMap: { indexes: { secret: ({ data }: Config) => data?.secret } },
+  Secret: {},
+} as const;
+type Stores = ReturnType<typeof createStores<typeof table>>;
+
+type Overrides = Partial<ControllerOptions<Stores, Config, Act>> & {
+  readonly act?: (key: Key, signal: AbortSignal) => Promise<void>;
+};
+
+export function setUpController({ act, ...overrides }: Overrides = {}) {
+  const world = createVirtualWorld();
+  const stores = createStores(table);
+  const acted: string[] = [];
+  const logged: string[] = [];
+  const say =
+    (level: string) =>
+    (message: string, fields: Readonly<Record<string, unknown>> = {}) =>
+      void logged.push(`${level}: ${message} ${fields.key ?? ""}`.trim());
+  const log: Log = {
+    debug: () => undefined,
+    info: say("info"),
+    warn: say("warn"),
+    error: say("error"),
+    with: () => log,
+  };
+  const controller = createController<Stores, Config, Act>({
+    name: "test",
+    stores,
+    wakes: {
+      ConfigMap: (object) => [keyOf(object)],
+      Secret: (object, all) => all.ConfigMap.keysBy("secret", object.metadata.name),
+    },
+    observe: (all, key) => all.ConfigMap.get(key),
+    plan: (view): Plan<Act> => ({ actions: [{ kind: "act", key: keyOf(view) }], next: settled }),
+    hands: {
+      act: async ({ key }, signal) => {
+        acted.push(`${key}@${world.elapsed()}`);
+        await act?.(key, signal);
+      },
+    },
+    workers: 2,
+    world,
+    log,
+    backoff: { startMs: 1_000, maxMs: 60_000 },
+    ...overrides,
+  });
+  const stop = new AbortController();
+  const sync = (...configs: readonly Config[]): void => {
+    stores.ConfigMap.take({ kind: "all", objects: configs, resourceVersion: nextVersion() });
+    stores.Secret.take({ kind: "all", objects: [], resourceVersion: nextVersion() });
+  };
+  const run = (): Promise<void> => controller.run(stop.signal);
+  return { world, stores, controller, acted, logged, stop, sync, run };
+}
