@@ -140,12 +140,12 @@ export const faults = {
     reason: "UnexpectedServerError",
     meaning: "No answer, or none we understand: the call may have had its effect.",
   },
-  Nonsense: {
+  MalformedReply: {
     http: 500,
     grpc: 2,
     final: false,
     reason: "UnexpectedServerError",
-    meaning: "An answer that breaks the protocol: what the other side has done is not known.",
+    meaning: "A reply that breaks the protocol or cannot be decoded: what the other side has done is not known.",
   },
 } as const satisfies Record<string, FaultRow>;
 

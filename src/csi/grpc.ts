@@ -13,7 +13,7 @@ import {
 import { Fault, isFault } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
 import { socketPathOf } from "./address.ts";
-import { Answer, faultCodeOf } from "./status.ts";
+import { Answer, faultCodeOf, malformedBecause } from "./status.ts";
 import { bytesOf, type CsiCall, messageOf, pathOf, type Unary } from "./wire.ts";
 
 // grpc-js would write to stderr by itself; all it has to say reaches us as an error of the call or of the bind.
@@ -104,10 +104,17 @@ const timeoutOf = (ms: number): string =>
   ms < 1e8 ? `${Math.max(1, Math.ceil(ms))}m` : `${Math.min(Math.ceil(ms / 1000), 99_999_999)}S`;
 
 function answerOf({ method }: CsiCall, error: ServiceError | null): Fault {
-  const { code, details } = error ?? { code: 0, details: "No message received" };
-  if (faultCodeOf({ code, details }) !== "Lost") return new Answer({ code, details });
-  const words = "the connection broke or the answer could not be read, the outcome is unknown";
-  return new Fault("Lost", `${method.name}: ${words}: ${details || "no reason given"}`);
+  // A reply that grpc-js cannot decompress fails without code and details.
+  const { code = 0, details = "it cannot be decompressed" } = error ?? {};
+  const faultCode = faultCodeOf({ code, details });
+  switch (faultCode) {
+    case "Lost":
+      return new Fault("Lost", `${method.name}: the connection broke, the outcome is unknown: ${details}`);
+    case "MalformedReply":
+      return new Fault("MalformedReply", `${method.name}: ${malformedBecause({ code, details })}`);
+    default:
+      return new Answer({ code, details });
+  }
 }
 
 function whyStopped(signal: AbortSignal, channel: Channel, path: string): Fault {

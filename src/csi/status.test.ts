@@ -12,23 +12,40 @@ for (let code = 1; code <= 16; code++)
     assert.equal(isFinal(fault), !open.has(code));
   });
 
-const notAnswers: readonly (readonly [number, string])[] = [
+const noReply: readonly (readonly [number, string])[] = [
   [13, "Received RST_STREAM with code 2 (Internal server error)"],
   [13, "Received RST_STREAM with code 0 (Call ended without gRPC status)"],
   [13, "Received RST_STREAM with code 2 triggered by internal client error: read EPIPE"],
+  [14, "Received HTTP status code 502"],
+  [13, "Write error: write after end"],
+  [14, "Write failed with error write EPIPE"],
+  [7, "Protocol not secure enough"],
+];
+for (const [code, details] of noReply)
+  test(`"${details}" is no reply of the driver: the outcome is unknown`, () =>
+    assert.equal(faultCodeOf({ code, details }), "Lost"));
+
+const malformed: readonly (readonly [number, string])[] = [
   [13, "Response message parsing error: invalid wire type 7"],
   [12, "Received HTTP status code 404"],
+  [2, "Received HTTP status code 200"],
   [12, "No message received"],
   [12, "Too many responses received"],
   [2, "No status information received"],
-  [13, "Write error: write after end"],
-  [7, "Protocol not secure enough"],
+  [8, "Received message larger than max (1752460652 vs 4194304)"],
+  [8, "Received message that decompresses to a size larger than 4194304"],
+  [13, "Failed to decompress gzip-encoded message"],
   [0, "whatever"],
-  [99, "a code that does not exist"],
+  [17, "a code that does not exist"],
+  [-1, "a code that does not exist"],
+  [Number.NaN, "a code that is no number"],
 ];
-for (const [code, details] of notAnswers)
-  test(`"${details}" is not an answer of the driver: the outcome is unknown`, () =>
-    assert.equal(faultCodeOf({ code, details }), "Lost"));
+for (const [code, details] of malformed)
+  test(`${code} "${details}" is a malformed reply: the driver has answered, the outcome is unknown`, () => {
+    const faultCode = faultCodeOf({ code, details });
+    assert.equal(faultCode, "MalformedReply");
+    assert.equal(faults[faultCode].final, false);
+  });
 
 for (const code of Object.keys(faults) as FaultCode[])
   test(`${code} travels under a number of the fault table, and never becomes more final on the way`, () => {

@@ -9,7 +9,8 @@ export interface GrpcStatus {
 
 /** One row per gRPC number: its name on metrics (Go's spelling, which dashboards know) and what we take it for. */
 const codes: readonly { readonly name: string; readonly fault: FaultCode }[] = [
-  { name: "OK", fault: "Lost" },
+  // Reported as an error, although the status says that there is none.
+  { name: "OK", fault: "MalformedReply" },
   { name: "Canceled", fault: "Cancelled" },
   // A driver that returns a plain error sends UNKNOWN: it has answered, and Kubernetes takes that answer as final.
   { name: "Unknown", fault: "Internal" },
@@ -30,15 +31,26 @@ const codes: readonly { readonly name: string; readonly fault: FaultCode }[] = [
 ];
 
 /**
- * What grpc-js itself says when no answer came, or none it could read. It uses the same numbers as drivers do (INTERNAL
- * for a connection cut in mid-call, UNIMPLEMENTED for an empty reply), so only the words tell that the outcome is unknown.
+ * grpc-js reports its own errors under the same numbers as drivers use (INTERNAL for a connection that breaks in mid-call,
+ * UNIMPLEMENTED for an empty reply), so only the text tells them from an answer. No reply came with these.
  */
-const notAnAnswer =
-  /^(Received RST_STREAM with code|Received HTTP status code|Response message parsing error|Failed to start HTTP\/2 stream|Failed to decompress|No message received$|Too many responses received$|No status information received$|Write error: |Bandwidth exhausted or memory limit exceeded$|Protocol not secure enough$)/;
+const lost =
+  /^(Received RST_STREAM with code|Failed to start HTTP\/2 stream|Write error: |Write failed with error |Bandwidth exhausted or memory limit exceeded$|Protocol not secure enough$)/;
+/** A reply came with these, and it was not gRPC, or no message of this method. */
+const malformed =
+  /^(Response message parsing error|Received HTTP status code|Failed to decompress|Received message (larger than max|that decompresses to)|No message received$|Too many responses received$|No status information received$)/;
 
 export function faultCodeOf({ code, details }: GrpcStatus): FaultCode {
-  if (notAnAnswer.test(details)) return "Lost";
-  return codes[code]?.fault ?? "Lost";
+  if (lost.test(details)) return "Lost";
+  // A gateway between us and the driver answers 502 to 504, which grpc-js maps to UNAVAILABLE: the driver said nothing.
+  if (malformed.test(details)) return code === faults.Unavailable.grpc ? "Lost" : "MalformedReply";
+  return codes[code]?.fault ?? "MalformedReply";
+}
+
+export function malformedBecause({ code, details }: GrpcStatus): string {
+  const why =
+    codes[code] === undefined ? `gRPC defines no status code ${code}: ${details || "no reason given"}` : details;
+  return `the driver's reply cannot be read, the outcome is unknown: ${why}`;
 }
 
 /**

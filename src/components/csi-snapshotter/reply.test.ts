@@ -37,9 +37,9 @@ const nonsense: readonly { given: string; change: Partial<typeof good>; says: Re
 for (const { given, change, says } of nonsense)
   test(`given ${given}, the answer is not believed, and its outcome is unknown`, () =>
     assert.throws(() => takenFrom(create(SnapshotSchema, { ...good, ...change }), nowNs), {
-      code: "Nonsense",
+      code: "MalformedReply",
       message: says,
     }));
 
 test("an answer without a snapshot is not believed", () =>
-  assert.throws(() => takenFrom(undefined, nowNs), { code: "Nonsense", message: /holds no snapshot/ }));
+  assert.throws(() => takenFrom(undefined, nowNs), { code: "MalformedReply", message: /holds no snapshot/ }));

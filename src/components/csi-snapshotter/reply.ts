@@ -6,7 +6,7 @@ import type { Taken } from "./observe.ts";
 
 const nonsense = (what: string): Fault =>
   new Fault(
-    "Nonsense",
+    "MalformedReply",
     `the driver's answer makes no sense: ${what}; this is a defect of the driver, which is asked again`,
   );
 
