@@ -4,7 +4,8 @@ import { Fault, type FaultCode } from "../src/base/fault.ts";
 import { print } from "../src/base/json.ts";
 import type { ContentView, Taken } from "../src/components/csi-snapshotter/observe.ts";
 import { phaseOf } from "../src/components/csi-snapshotter/phase.ts";
-import { planContent, type SidecarAction } from "../src/components/csi-snapshotter/plan.ts";
+import { planContent } from "../src/components/csi-snapshotter/plan.ts";
+import type { SidecarAction } from "../src/components/csi-snapshotter/plan-steps.ts";
 import { planTester } from "./plan-cases.ts";
 import { aContentView } from "./views.ts";
 

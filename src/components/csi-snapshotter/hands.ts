@@ -15,8 +15,8 @@ import type { KubeApi } from "../../kube/api.ts";
 import type { Gate } from "../../runtime/gate.ts";
 import { type Hand, type Hands, notLeading } from "../../runtime/hands.ts";
 import { type Reply, type Slot, wantedOf } from "./observe.ts";
-import type { CsiAction } from "./plan.ts";
 import type { CsiCall } from "./plan-calls.ts";
+import type { CsiAction } from "./plan-steps.ts";
 import { takenFrom } from "./reply.ts";
 import type { Term } from "./term.ts";
 

@@ -6,39 +6,32 @@
  * the upstream sidecar, knows that there may be something to delete.
  */
 
-import { refOf } from "../../api/builders.ts";
 import { annotations, finalizers } from "../../api/names.ts";
 import { edit, patchStatus } from "../../api/patches.ts";
-import { type ClusterAction, type EventText, type Next, type Plan, settled } from "../../api/plan.ts";
+import { type ClusterAction, type Next, settled } from "../../api/plan.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
 import { unreachable } from "../../base/brand.ts";
 import { type Fault, isFinal } from "../../base/fault.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { limits } from "../../base/limits.ts";
-import { rfc3339 } from "../../base/time.ts";
 import { type ContentView, isUnasked, type Taken } from "./observe.ts";
 import { phaseOf } from "./phase.ts";
-import { type CsiCall, createCall, deleteCall, listCall, type PreparedCall } from "./plan-calls.ts";
-
-/**
- * A call to the driver. The hand reads the secret, then writes the intent, then calls: a secret that cannot be read must not
- * leave a mark behind, or the content could never be deleted.
- */
-export interface CsiAction {
-  readonly kind: "csi";
-  readonly about: VolumeSnapshotContent;
-  readonly call: CsiCall;
-  readonly intent: readonly ClusterAction[];
-}
-export type SidecarAction = ClusterAction | CsiAction;
-type SidecarPlan = Plan<SidecarAction>;
-
-const kind = "VolumeSnapshotContent";
-const doing = (next: Next, ...actions: readonly (readonly SidecarAction[])[]): SidecarPlan => ({
-  actions: actions.flat(),
-  next,
-});
-const nothing = doing(settled);
+import { createCall, listCall } from "./plan-calls.ts";
+import { planRemoval } from "./plan-removal.ts";
+import {
+  ask,
+  confirmed,
+  doing,
+  kind,
+  later,
+  nothing,
+  planTrouble,
+  quoted,
+  type SidecarPlan,
+  tell,
+  toldBefore,
+  unmark,
+} from "./plan-steps.ts";
 
 export function planContent(view: ContentView): SidecarPlan {
   const phase = phaseOf(view);
@@ -70,10 +63,6 @@ function planUnmarking({ content, reply, sinceReplyMs, lullMs }: ContentView): S
     ? doing({ kind: "after", ms: leftMs })
     : doing(settled, actions);
 }
-
-const withoutMark = { [annotations.beingCreated]: undefined, [annotations.cutBy]: undefined };
-const unmark = (content: VolumeSnapshotContent): readonly ClusterAction[] =>
-  edit(kind, content, { annotations: withoutMark });
 
 function planCut(view: ContentView): SidecarPlan {
   const { content, reply } = view;
@@ -135,20 +124,6 @@ function intent({ content, asked, term }: ContentView): readonly ClusterAction[]
   return write.length > 0 || asked === "never" ? write : confirmed(content);
 }
 
-/**
- * What is asked of a driver cannot be taken back. By a cache that is behind, a leader would cut what its predecessor has deleted
- * already, or delete what the user has just decided to retain; a version-guarded write tells, and where none is due, a read does.
- */
-const confirmed = (content: VolumeSnapshotContent): readonly ClusterAction[] => [
-  { kind: "confirm", ref: refOf(kind, content), resourceVersion: content.metadata.resourceVersion },
-];
-
-const ask = (
-  content: VolumeSnapshotContent,
-  { call }: Extract<PreparedCall, { kind: "call" }>,
-  intent: readonly ClusterAction[] = [],
-): readonly SidecarAction[] => [{ kind: "csi", about: content, call, intent }];
-
 function planTaken(view: ContentView, taken: Taken): SidecarPlan {
   const { content, replyLeftMs } = view;
   const known = content.status?.snapshotHandle;
@@ -198,20 +173,6 @@ function planVerification(view: ContentView): SidecarPlan {
   return doing(settled, ask(content, prepared));
 }
 
-function planRemoval(view: ContentView): SidecarPlan {
-  const { content, reply } = view;
-  const release = edit(kind, content, {
-    removeFinalizers: [finalizers.contentBound],
-    annotations: withoutMark,
-  });
-  const prepared = deleteCall(content);
-  if (prepared === undefined || reply.kind === "deleted") return doing(settled, release);
-  const trouble = (text: string): SidecarPlan => planTrouble(view, "SnapshotDeleteError", text, []);
-  if (reply.kind === "failed") return trouble(`Failed to delete snapshot: ${quoted(reply.fault)}`);
-  if (reply.kind === "unsent") return trouble(`Failed to get snapshot credentials: ${reply.fault.message}`);
-  return doing(settled, ask(content, prepared, confirmed(content)));
-}
-
 function planFailure(view: ContentView, reason: string, message: string, fault: Fault): SidecarPlan {
   // No answer in time is no failure: the cut may be going on, so only an event tells of it and the question is repeated.
   if (isSilence(fault))
@@ -225,40 +186,3 @@ function planFailure(view: ContentView, reason: string, message: string, fault: 
 }
 
 const isSilence = ({ code }: Fault): boolean => code === "DeadlineExceeded" || code === "Cancelled" || code === "Lost";
-
-/** Tells the user once per kind of trouble, and looks again when the reply has run out. */
-function planTrouble(
-  view: ContentView,
-  reason: string,
-  message: string,
-  alsoOnMetadata: readonly ClusterAction[],
-): SidecarPlan {
-  const { content, nowMs } = view;
-  if (toldBefore(content, message)) return doing(later(view), alsoOnMetadata);
-  const readyToUse = content.status?.readyToUse === true;
-  const status = patchStatus(kind, content, content.status as JsonObject | undefined, {
-    ...(content.status as JsonObject | undefined),
-    readyToUse,
-    error: { message, time: rfc3339(nowMs) },
-  });
-  // The unmarking waits for the next pass: both writes are guarded by the version the content has now.
-  return {
-    actions: [...status, tell(content, reason, message)],
-    next: alsoOnMetadata.length > 0 ? { kind: "after", ms: 0 } : later(view),
-  };
-}
-
-const later = ({ replyLeftMs }: ContentView): Next => (replyLeftMs > 0 ? { kind: "after", ms: replyLeftMs } : settled);
-
-/** Drivers put request ids and times into their texts; a text that differs only in those is the same trouble. */
-const toldBefore = ({ status }: VolumeSnapshotContent, message: string): boolean =>
-  essence(status?.error?.message ?? "") === essence(message);
-const essence = (message: string): string => message.replace(/[0-9a-f]*\d[0-9a-f-]*/gi, "#");
-
-const tell = (
-  about: VolumeSnapshotContent,
-  reason: string,
-  message: string,
-  type: EventText["type"] = "Warning",
-): ClusterAction => ({ kind: "event", about, event: { type, reason, message } });
-const quoted = (fault: Fault): string => JSON.stringify(fault.message);

@@ -1,0 +1,86 @@
+/** What the plans of a content are made of: the call with its intent, the error told once, the writes of the being-created annotation. */
+import { refOf } from "../../api/builders.ts";
+import { annotations } from "../../api/names.ts";
+import { edit, patchStatus } from "../../api/patches.ts";
+import { type ClusterAction, type EventText, type Next, type Plan, settled } from "../../api/plan.ts";
+import type { VolumeSnapshotContent } from "../../api/types.ts";
+import type { Fault } from "../../base/fault.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { rfc3339 } from "../../base/time.ts";
+import type { ContentView } from "./observe.ts";
+import type { CsiCall, PreparedCall } from "./plan-calls.ts";
+import { isSameError } from "./plan-error-text.ts";
+
+/**
+ * A call to the driver. The hand reads the secret, then writes the intent, then calls: a secret that cannot be read must not
+ * leave a mark behind, or the content could never be deleted.
+ */
+export interface CsiAction {
+  readonly kind: "csi";
+  readonly about: VolumeSnapshotContent;
+  readonly call: CsiCall;
+  readonly intent: readonly ClusterAction[];
+}
+export type SidecarAction = ClusterAction | CsiAction;
+export type SidecarPlan = Plan<SidecarAction>;
+
+export const kind = "VolumeSnapshotContent";
+export const doing = (next: Next, ...actions: readonly (readonly SidecarAction[])[]): SidecarPlan => ({
+  actions: actions.flat(),
+  next,
+});
+export const nothing = doing(settled);
+
+export const withoutMark = { [annotations.beingCreated]: undefined, [annotations.cutBy]: undefined };
+export const unmark = (content: VolumeSnapshotContent): readonly ClusterAction[] =>
+  edit(kind, content, { annotations: withoutMark });
+
+/**
+ * What is asked of a driver cannot be taken back. By a cache that is behind, a leader would cut what its predecessor has deleted
+ * already, or delete what the user has just decided to retain; a version-guarded write tells, and where none is due, a read does.
+ */
+export const confirmed = (content: VolumeSnapshotContent): readonly ClusterAction[] => [
+  { kind: "confirm", ref: refOf(kind, content), resourceVersion: content.metadata.resourceVersion },
+];
+
+export const ask = (
+  content: VolumeSnapshotContent,
+  { call }: Extract<PreparedCall, { kind: "call" }>,
+  intent: readonly ClusterAction[] = [],
+): readonly SidecarAction[] => [{ kind: "csi", about: content, call, intent }];
+
+/** Tells the user once per kind of trouble, and looks again when the reply has run out. */
+export function planTrouble(
+  view: ContentView,
+  reason: string,
+  message: string,
+  alsoOnMetadata: readonly ClusterAction[],
+): SidecarPlan {
+  const { content, nowMs } = view;
+  if (toldBefore(content, message)) return doing(later(view), alsoOnMetadata);
+  const readyToUse = content.status?.readyToUse === true;
+  const status = patchStatus(kind, content, content.status as JsonObject | undefined, {
+    ...(content.status as JsonObject | undefined),
+    readyToUse,
+    error: { message, time: rfc3339(nowMs) },
+  });
+  // The unmarking waits for the next pass: both writes are guarded by the version the content has now.
+  return {
+    actions: [...status, tell(content, reason, message)],
+    next: alsoOnMetadata.length > 0 ? { kind: "after", ms: 0 } : later(view),
+  };
+}
+
+export const later = ({ replyLeftMs }: ContentView): Next =>
+  replyLeftMs > 0 ? { kind: "after", ms: replyLeftMs } : settled;
+
+export const toldBefore = ({ status }: VolumeSnapshotContent, message: string): boolean =>
+  isSameError(status?.error?.message ?? "", message);
+
+export const tell = (
+  about: VolumeSnapshotContent,
+  reason: string,
+  message: string,
+  type: EventText["type"] = "Warning",
+): ClusterAction => ({ kind: "event", about, event: { type, reason, message } });
+export const quoted = (fault: Fault): string => JSON.stringify(fault.message);
