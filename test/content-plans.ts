@@ -15,7 +15,13 @@ export const marked = { annotations: { [annotations.beingCreated]: "yes", [annot
 /** As upstream's sidecar marks it, which has no terms. */
 export const markedByAnother = { annotations: { [annotations.beingCreated]: "yes" } };
 export const going = { deletionTimestamp, annotations: { [annotations.beingDeleted]: "yes" } };
-export const cut: Taken = { handle: "s-1", ready: true, creationTimeNs: 1_767_225_601_123_456_789n, sizeBytes: 5n };
+export const cut: Taken = {
+  handle: "s-1",
+  ready: true,
+  creationTimeNs: 1_767_225_601_123_456_789n,
+  sizeBytes: 5n,
+  oddities: [],
+};
 export const ready = { snapshotHandle: "s-1", readyToUse: true, creationTime: cut.creationTimeNs, restoreSize: 5n };
 export const takenHere: ContentView["reply"] = { kind: "taken", snapshot: cut };
 export const failure = (code: FaultCode): ContentView["reply"] => ({

@@ -51,6 +51,27 @@ describe("bad input", () => {
       await stand.remove("wrong");
     });
 
+  const impossible = [
+    { what: "a negative size", answer: { sizeBytes: -1n }, told: /^size_bytes is -1: the size is not known/ },
+    {
+      what: "the year 1970",
+      answer: { creationTime: { seconds: 0n, nanos: 0 } },
+      told: /^creation_time is 0 s and 0 ns after 1970, which cannot be/,
+    },
+  ] as const;
+  for (const { what, answer, told } of impossible)
+    test(`a driver that answers ${what} has answered: the snapshot gets ready, one warning tells of it, and it can be deleted`, async () => {
+      const { stand, driver } = world;
+      driver.oddities.set(`${namespace}-data`, () => answer);
+      await stand.take("wrong", "data", stand.classes.delete);
+      const { status } = await stand.untilReady("wrong");
+      assert.ok(Date.parse(status?.creationTime ?? "") > Date.parse("2000-01-01"));
+      assert.equal(status?.restoreSize, what === "a negative size" ? undefined : "1Mi");
+      await untilEvent("OddDriverReply", told);
+      await stand.remove("wrong");
+      assert.equal(driver.snapshots.size, 0);
+    });
+
   /** On the snapshot, or on its content where the sidecar found it. */
   const untilEvent = (reason: string, told: RegExp) =>
     until({ what: `there is an event ${reason}` }, async () =>

@@ -17,7 +17,7 @@ const poll = { startMs: 1_000, maxMs: 30_000 };
 const failed: Reply = { kind: "failed", fault: new Fault("Unavailable", "away") };
 const taken = (ready: boolean): Reply => ({
   kind: "taken",
-  snapshot: { handle: "s", ready, creationTimeNs: 1n, sizeBytes: 1n },
+  snapshot: { handle: "s", ready, creationTimeNs: 1n, sizeBytes: 1n, oddities: [] },
 });
 
 const content = aContent();
@@ -57,6 +57,13 @@ test("the trouble with a cut does not make the first trouble with its removal wa
   const slots = createSlots(world, { backoff, poll });
   for (let count = 0; count < 50; count++) slots.put(content, failed);
   slots.put(aContent({ metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }), failed);
+  assert.ok(isAbout(slots.get(content.metadata.uid)?.expiresAtMs ?? 0, backoff.startMs));
+});
+
+test("an answer with another handle than the known one is asked for again, on the backoff of failures", () => {
+  const world = createVirtualWorld();
+  const slots = createSlots(world, { backoff, poll });
+  slots.put(aContent({ status: { snapshotHandle: "s-before", readyToUse: false } }), taken(true));
   assert.ok(isAbout(slots.get(content.metadata.uid)?.expiresAtMs ?? 0, backoff.startMs));
 });
 

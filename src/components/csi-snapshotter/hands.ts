@@ -63,7 +63,8 @@ export function createSlots(world: World, { backoff, poll }: Timing): Slots {
   const slots = new Map<string, Slot & { readonly tries: number }>();
   /** Of a secret that could not be read because no API server was there. */
   const away: Backoff = { ...backoff, maxMs: Math.min(backoff.maxMs, limits.unreachedRetryMsMax) };
-  const holdsMs = (reply: Reply, tries: number): Millis => {
+  const holdsMs = (content: VolumeSnapshotContent, reply: Reply, tries: number): Millis => {
+    if (isContrary(content, reply)) return backoffMs(backoff, tries, world.random());
     if (reply.kind === "unsent" && reply.fault.code === "Unavailable") return backoffMs(away, tries, world.random());
     if (reply.kind === "failed" || reply.kind === "unsent") return backoffMs(backoff, tries, world.random());
     return reply.kind === "taken" && !reply.snapshot.ready
@@ -81,11 +82,15 @@ export function createSlots(world: World, { backoff, poll }: Timing): Slots {
       const tries = isAgain ? before.tries + 1 : 0;
       const cameAtMs = world.elapsed();
       lastAtMs = cameAtMs;
-      slots.set(uid, { reply, wanted, tries, cameAtMs, expiresAtMs: cameAtMs + holdsMs(reply, tries) });
+      slots.set(uid, { reply, wanted, tries, cameAtMs, expiresAtMs: cameAtMs + holdsMs(content, reply, tries) });
     },
     forget: (uid: string): void => void slots.delete(uid),
   });
 }
+
+/** Another handle than the one that is known may be mended at the driver, so it does not hold for good. */
+const isContrary = ({ status }: VolumeSnapshotContent, reply: Reply): boolean =>
+  reply.kind === "taken" && Boolean(status?.snapshotHandle) && status?.snapshotHandle !== reply.snapshot.handle;
 
 export function createCsiHand({
   api,

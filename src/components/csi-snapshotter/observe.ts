@@ -9,12 +9,15 @@ import { type Key, keyIn, type Millis } from "../../base/brand.ts";
 import { type Fault, isFinal } from "../../base/fault.ts";
 import { isRemovable } from "./phase.ts";
 
-/** What the driver said of a snapshot, already checked to make sense. */
+/** What the driver said of a snapshot, without what cannot be. */
 export interface Taken {
   readonly handle: string;
   readonly ready: boolean;
   readonly creationTimeNs: bigint;
+  /** 0: not known. */
   readonly sizeBytes: bigint;
+  /** What was wrong with the answer, and what is made of it. */
+  readonly oddities: readonly string[];
 }
 
 export type Reply =

@@ -29,7 +29,7 @@ const aView = (reply: ContentView["reply"]): ContentView =>
 const replies: readonly { what: string; reply: ContentView["reply"] }[] = [
   {
     what: "a cut",
-    reply: { kind: "taken", snapshot: { handle: "s-1", ready: true, creationTimeNs: 1n, sizeBytes: 5n } },
+    reply: { kind: "taken", snapshot: { handle: "s-1", ready: true, creationTimeNs: 1n, sizeBytes: 5n, oddities: [] } },
   },
   { what: "a failure", reply: { kind: "failed", fault: new Fault("InvalidArgument", "no") } },
 ];
@@ -48,7 +48,13 @@ const facts: readonly { what: string; before: object; sizeBytes: bigint; after: 
 for (const { what, before, sizeBytes, after } of facts)
   test(`${what}, and the time of the cut is what was said first`, () => {
     const status = { snapshotHandle: "s-1", readyToUse: false, creationTime: 1_767_225_601_000_000_001n, ...before };
-    const snapshot = { handle: "s-1", ready: true, creationTimeNs: 1_767_225_999_000_000_000n, sizeBytes };
+    const snapshot = {
+      handle: "s-1",
+      ready: true,
+      creationTimeNs: 1_767_225_999_000_000_000n,
+      sizeBytes,
+      oddities: [],
+    };
     const view = { ...aView({ kind: "taken", snapshot }), content: aContent({ status }) };
     const [write] = planContent(view).actions;
     assert.ok(write?.kind === "patch" && write.patch.type === "merge");

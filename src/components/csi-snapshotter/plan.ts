@@ -132,12 +132,19 @@ function planTaken(view: ContentView, taken: Taken): SidecarPlan {
       view,
       "SnapshotCreationFailed",
       `Failed to create snapshot: the driver answered handle "${taken.handle}" for a snapshot it called "${known}" before; the first one is kept, and the driver must answer the same for the same name`,
-      [],
+      // An answer all the same: nothing is under way, and what is known can be deleted.
+      unmark(content),
     );
   const next: Next = taken.ready ? settled : { kind: "after", ms: replyLeftMs };
   const status = patchStatus(kind, content, content.status as JsonObject | undefined, statusWith(content, taken));
+  // Told with the first write only: the driver may answer like this at each poll.
+  const told = known
+    ? []
+    : taken.oddities.map((oddity) =>
+        tell(content, "OddDriverReply", `${oddity} (driver ${view.facts.driver}, snapshot "${taken.handle}")`),
+      );
   // The status is written first: a crash between the two leaves a mark too many, never a handle too few.
-  return status.length > 0 ? doing({ kind: "after", ms: 0 }, status) : doing(next, unmark(content));
+  return status.length > 0 ? doing({ kind: "after", ms: 0 }, status, told) : doing(next, unmark(content));
 }
 
 /** Handle and creation time are facts about the data and are written once. */
@@ -157,7 +164,13 @@ function planVerification(view: ContentView): SidecarPlan {
   const { content, reply, facts, nowMs } = view;
   const handle = content.spec.source.snapshotHandle ?? "";
   if (!facts.canListSnapshots)
-    return planTaken(view, { handle, ready: true, creationTimeNs: BigInt(nowMs) * 1_000_000n, sizeBytes: 0n });
+    return planTaken(view, {
+      handle,
+      ready: true,
+      creationTimeNs: BigInt(nowMs) * 1_000_000n,
+      sizeBytes: 0n,
+      oddities: [],
+    });
   const prepared = listCall(view);
   const trouble = (text: string): SidecarPlan =>
     planTrouble(

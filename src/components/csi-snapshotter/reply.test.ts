@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create } from "@bufbuild/protobuf";
 import { SnapshotSchema } from "../../csi/gen/csi_pb.js";
-import { takenFrom } from "./reply.ts";
+import { takenAs, takenFrom } from "./reply.ts";
 
 const nowNs = 1_767_225_605_000_000_000n;
 const good = {
@@ -11,35 +11,58 @@ const good = {
   readyToUse: true,
   creationTime: { seconds: 1_767_225_601n, nanos: 123_456_789 },
 };
+const taken = {
+  handle: "s-1",
+  ready: true,
+  creationTimeNs: 1_767_225_601_123_456_789n,
+  sizeBytes: 5n,
+  oddities: [],
+};
+const reply = (change: Partial<typeof good> = {}) => create(SnapshotSchema, { ...good, ...change });
 
-test("what a driver says is taken digit for digit", () =>
-  assert.deepEqual(takenFrom(create(SnapshotSchema, good), nowNs), {
-    handle: "s-1",
-    ready: true,
-    creationTimeNs: 1_767_225_601_123_456_789n,
-    sizeBytes: 5n,
-  }));
+test("what a driver says is taken digit for digit", () => assert.deepEqual(takenFrom(reply(), nowNs), taken));
 
 test("a snapshot without a time was cut now, and not in 1970", () =>
-  assert.equal(takenFrom(create(SnapshotSchema, { ...good, creationTime: undefined }), nowNs).creationTimeNs, nowNs));
+  assert.deepEqual(takenFrom(create(SnapshotSchema, { ...good, creationTime: undefined }), nowNs), {
+    ...taken,
+    creationTimeNs: nowNs,
+  }));
 
-const nonsense: readonly { given: string; change: Partial<typeof good>; says: RegExp }[] = [
-  { given: "an empty handle", change: { snapshotId: "" }, says: /snapshot_id is empty/ },
-  { given: "a negative size", change: { sizeBytes: -1n }, says: /size_bytes is -1/ },
-  { given: "the beginning of time", change: { creationTime: { seconds: 0n, nanos: 0 } }, says: /1970 or before/ },
-  {
-    given: "a time in milliseconds",
-    change: { creationTime: { seconds: 1_767_225_601_123n, nanos: 0 } },
-    says: /behind the year 2262/,
-  },
-  { given: "a time before it", change: { creationTime: { seconds: -9n, nanos: 0 } }, says: /1970 or before/ },
+const times: readonly [given: string, seconds: bigint, nanos: number][] = [
+  ["the beginning of time", 0n, 0],
+  ["a time before it", -9n, 0],
+  ["a time in milliseconds", 1_767_225_601_123n, 0],
+  ["the last second that int64 seconds can name", 2n ** 63n - 1n, 0],
+  ["more nanoseconds than a second has", 1_767_225_601n, 1_000_000_000],
+  ["negative nanoseconds", 1_767_225_601n, -1],
 ];
-for (const { given, change, says } of nonsense)
-  test(`given ${given}, the answer is not believed, and its outcome is unknown`, () =>
-    assert.throws(() => takenFrom(create(SnapshotSchema, { ...good, ...change }), nowNs), {
-      code: "MalformedReply",
-      message: says,
-    }));
+for (const [given, seconds, nanos] of times)
+  test(`given ${given}, the handle is kept, the time is ours, and one oddity tells of it`, () => {
+    const { oddities, ...rest } = takenFrom(reply({ creationTime: { seconds, nanos } }), nowNs);
+    assert.deepEqual({ ...rest, oddities: [] }, { ...taken, creationTimeNs: nowNs });
+    assert.equal(oddities.length, 1);
+    assert.match(oddities[0] ?? "", new RegExp(`^creation_time is ${seconds} s and ${nanos} ns .*the reply is kept`));
+  });
 
-test("an answer without a snapshot is not believed", () =>
-  assert.throws(() => takenFrom(undefined, nowNs), { code: "MalformedReply", message: /holds no snapshot/ }));
+test("a negative size is not known, the handle is kept, and one oddity tells of it", () => {
+  const { oddities, ...rest } = takenFrom(reply({ sizeBytes: -1n }), nowNs);
+  assert.deepEqual({ ...rest, oddities: [] }, { ...taken, sizeBytes: 0n });
+  assert.deepEqual(oddities, ["size_bytes is -1: the size is not known, and status.restoreSize is left out"]);
+});
+
+test("an impossible time and an impossible size are two oddities", () =>
+  assert.equal(
+    takenFrom(reply({ sizeBytes: -1n, creationTime: { seconds: 0n, nanos: 0 } }), nowNs).oddities.length,
+    2,
+  ));
+
+test("without an id there is no handle: the reply is malformed, and its outcome is unknown", () => {
+  assert.throws(() => takenFrom(reply({ snapshotId: "" }), nowNs), {
+    code: "MalformedReply",
+    message: /snapshot_id is empty/,
+  });
+  assert.throws(() => takenFrom(undefined, nowNs), { code: "MalformedReply", message: /holds no snapshot/ });
+});
+
+test("what was asked for by its handle keeps it, whatever the driver calls it", () =>
+  assert.deepEqual(takenAs("S-1", reply({ snapshotId: "" }), nowNs), { ...taken, handle: "S-1" }));

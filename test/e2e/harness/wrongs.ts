@@ -197,8 +197,6 @@ export const wrongs: readonly Wrong[] = [
     () => ({ snapshotId: "" }),
     /snapshot_id is empty; this is a defect of the driver, which is asked again/,
   ),
-  odd("a negative size", () => ({ sizeBytes: -1n }), /size_bytes is -1; this is a defect of the driver/),
-  odd("the year 1970", () => ({ creationTime: { seconds: 0n, nanos: 0 } }), /creation_time lies in 1970 or before/),
   odd(
     "another handle when asked again",
     ({ snapshotId }, asked) => ({ readyToUse: false, snapshotId: asked === 1 ? snapshotId : `${snapshotId}-${asked}` }),

@@ -1,0 +1,47 @@
+/** Replies that are answers, though something about them is wrong. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aContent, driver } from "../../../test/builders.ts";
+import { aYoungView as aView, brief, cut, going, marked, ready } from "../../../test/content-plans.ts";
+import type { ContentView, Taken } from "./observe.ts";
+import { planContent } from "./plan.ts";
+
+const odd: Taken = { ...cut, sizeBytes: 0n, oddities: ["size_bytes is -1: unknown", "creation_time is 0 s: ours"] };
+const events = (view: Partial<ContentView>): readonly string[] =>
+  planContent(aView(view)).actions.flatMap((action) =>
+    action.kind === "event" ? [`${action.event.type} ${action.event.reason}: ${action.event.message}`] : [],
+  );
+
+test("an odd answer is stored with its handle, and each oddity is told by one warning", () => {
+  const view = { content: aContent({ metadata: marked }), reply: { kind: "taken", snapshot: odd } } as const;
+  const [write] = planContent(aView(view)).actions;
+  assert.deepEqual(write?.kind === "patch" && (write.patch.body as { status?: unknown }).status, {
+    snapshotHandle: "s-1",
+    creationTime: cut.creationTimeNs,
+    readyToUse: true,
+  });
+  assert.deepEqual(events(view), [
+    `Warning OddDriverReply: size_bytes is -1: unknown (driver ${driver}, snapshot "s-1")`,
+    `Warning OddDriverReply: creation_time is 0 s: ours (driver ${driver}, snapshot "s-1")`,
+  ]);
+});
+
+test("an odd answer is told once per content, not at each poll", () => {
+  const status = { snapshotHandle: "s-1", creationTime: 1n, readyToUse: false };
+  const polls: readonly Taken[] = [{ ...odd, ready: false }, odd];
+  for (const snapshot of polls)
+    assert.deepEqual(events({ content: aContent({ status }), reply: { kind: "taken", snapshot } }), []);
+});
+
+test("a driver that answers another handle has answered: a content on its way out loses its being-created annotation", () => {
+  const message =
+    'Failed to create snapshot: the driver answered handle "s-2" for a snapshot it called "s-1" before; the first one is kept, and the driver must answer the same for the same name';
+  const content = aContent({
+    metadata: { ...going, annotations: { ...going.annotations, ...marked.annotations } },
+    status: { ...ready, readyToUse: false, error: { message } },
+  });
+  const { actions } = planContent(
+    aView({ content, reply: { kind: "taken", snapshot: { ...cut, handle: "s-2", ready: false } } }),
+  );
+  assert.deepEqual(actions.map(brief), ["patch mark"]);
+});
