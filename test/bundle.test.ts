@@ -1,12 +1,15 @@
 /** What a release is: what `npm run build` makes, started away from its sources. */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { execFile, spawn } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
 import { promisify } from "node:util";
 import packageFile from "../package.json" with { type: "json" };
-import { temporaryFolder } from "./csi-sockets.ts";
+import { realWorld } from "../src/base/world.ts";
+import { loadConfig } from "../src/kube/config.ts";
+import { createTransport } from "../src/kube/transport.ts";
+import { eventually, temporaryFolder } from "./csi-sockets.ts";
 
 const run = promisify(execFile);
 const root = resolve(import.meta.dirname, "..");
@@ -59,6 +62,24 @@ test("a component loads no code of another", async (t) => {
   assert.deepEqual(heldBy("snapshot-controller"), []);
   assert.deepEqual(heldBy("csi-snapshotter"), ["grpc"]);
   assert.deepEqual(heldBy("apiserver"), ["apiserver"]);
+});
+
+test("the bundled API server reads a YAML body", async (t) => {
+  const folder = await builtIn(t);
+  const kubeconfig = join(folder, "kubeconfig");
+  const argv = [join(folder, "snapkeep.js"), "apiserver", "--port=0", "--kubeconfig-out", kubeconfig];
+  const server = spawn(process.execPath, argv, { stdio: "ignore" });
+  t.after(() => server.kill());
+  await eventually("the server writes its kubeconfig", () => existsSync(kubeconfig));
+  const { handler, close } = createTransport(await loadConfig({ kubeconfig, environment: {}, world: realWorld }));
+  t.after(close);
+  const { status, body } = await handler({
+    method: "POST",
+    path: "/api/v1/namespaces/default/configmaps",
+    headers: { "content-type": "application/yaml" },
+    body: "metadata:\n  name: from-yaml\ndata:\n  a: b\n",
+  });
+  assert.equal(status, 201, String(body));
 });
 
 test("a package is never made without its program", () =>

@@ -1,5 +1,4 @@
 /** Request bodies: read within bounds, parsed, recognised as the kind the path is about, and fitted to its schema. */
-import type { Tags } from "yaml";
 import { type HttpRequest, textOf } from "../base/http.ts";
 import { isObject, type JsonObject, type JsonValue, parse } from "../base/json.ts";
 import { limits } from "../base/limits.ts";
@@ -16,9 +15,14 @@ import { badRequest, invalid, Refusal, tooLarge, unsupportedMediaType } from "./
 const acceptedTypes = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 const summaryLength = 30;
 
-export interface Body {
+export interface Parsed {
   readonly value: JsonValue;
-  /** The text of a JSON body, for messages and the search for duplicate fields. */
+  /** What the body says twice, as Kubernetes complains of it. */
+  duplicates(): readonly string[];
+}
+
+interface Body extends Parsed {
+  /** The text of the body, for messages. */
   readonly text: string;
 }
 
@@ -52,12 +56,17 @@ export async function readBody(
   if (media === "protobuf") {
     const value = decodeProtobuf(typeof body === "string" ? Buffer.from(body) : body);
     refuseDeepValue(value);
-    return { value, text: "" };
+    return { value, text: "", duplicates: () => [] };
   }
   const text = textOf(body);
-  const value = media === "yaml" ? await parseYaml(text, refuse) : parseJson(text, refuse);
-  return { value, text };
+  const parsed = media === "yaml" ? await parseYaml(text, refuse) : parsedJson(text, parseJson(text, refuse));
+  return { ...parsed, text };
 }
+
+export const parsedJson = (text: string, value: JsonValue): Parsed => ({
+  value,
+  duplicates: () => duplicateFields(text, value),
+});
 
 export function parseJson(text: string, refuse: (why: string, text: string) => Refusal): JsonValue {
   try {
@@ -69,33 +78,31 @@ export function parseJson(text: string, refuse: (why: string, text: string) => R
   }
 }
 
-/** Loaded on first use: kubectl sends apply bodies as YAML, nobody else does. */
-export async function parseYaml(text: string, refuse: (why: string, text: string) => Refusal): Promise<JsonValue> {
+/** The parser is loaded on first use: kubectl sends apply bodies as YAML, nobody else does. */
+export async function parseYaml(text: string, refuse: (why: string, text: string) => Refusal): Promise<Parsed> {
   // JSON is YAML, and most of what calls itself YAML here is JSON.
   if (/^\s*\{/.test(text)) {
     const value = jsonOrNothing(text);
-    if (value !== undefined) return value;
+    if (value !== undefined && duplicateFields(text, value).length === 0) return { value, duplicates: () => [] };
   }
   refuseDeepText(text);
-  const yaml = await import("yaml");
+  const { readYaml } = await import("./yaml-body.ts");
   try {
-    const value = yaml.parse(text, yamlAsInGo) as JsonValue;
+    const { value, repeatedKeys } = readYaml(text);
     // Dashes and indents nest as well as brackets do, and an alias stands for a part that may be deep itself.
     refuseDeepValue(value);
-    return value;
+    return { value, duplicates: () => yamlComplaint(repeatedKeys()) };
   } catch (reason) {
     if (reason instanceof Refusal) throw reason;
     throw refuse(`yaml: ${reason instanceof Error ? (reason.message.split("\n")[0] ?? "") : "unreadable"}`, text);
   }
 }
 
-/** YAML 1.1, where "y" and "on" mean true; but times are text, as JSON knows no other. */
-const notInJson = /:(timestamp|binary|set|omap|pairs)$/;
-const yamlAsInGo = {
-  version: "1.1" as const,
-  maxAliasCount: 100,
-  customTags: (tags: Tags): Tags => tags.filter((tag) => typeof tag === "string" || !notInJson.test(tag.tag)),
-};
+const yamlErrors = "yaml: unmarshal errors:\n";
+
+/** All of them are one error. */
+const yamlComplaint = (lines: readonly string[]): readonly string[] =>
+  lines.length === 0 ? [] : [`${yamlErrors}${lines.map((line) => `  ${line}`).join("\n")}`];
 
 function jsonOrNothing(text: string): JsonValue | undefined {
   try {
@@ -149,7 +156,7 @@ export async function decodeObject(
     badRequest(
       `the object provided is unrecognized (must be of type ${resource.kind}): couldn't get version/kind; ${why} (${summary(text)})`,
     );
-  const { value: given, text } = await readBody(request, decoding.decodeProtobuf, unrecognized);
+  const { value: given, text, duplicates } = await readBody(request, decoding.decodeProtobuf, unrecognized);
   // For Go, null is a struct of which nothing is said.
   const value = given === null && resource.definition === undefined ? {} : given;
   if (!isObject(value))
@@ -164,7 +171,7 @@ export async function decodeObject(
     );
   const object = recognized(value, resource);
   const complaints = [
-    ...(strictness === "Ignore" ? [] : duplicateFields(text, given)),
+    ...(strictness === "Ignore" ? [] : duplicates()),
     ...fit(object, resource, decoding.gates).map((field) => `unknown field ${goQuote(field)}`),
   ];
   judgeComplaints(complaints, strictness, decoding.warn, (all) =>
@@ -183,8 +190,17 @@ export function judgeComplaints(
 ): void {
   if (strictness === "Ignore" || complaints.length === 0) return;
   if (strictness === "Strict") throw refuse(complaints.join(", "));
-  for (const complaint of complaints) warn(complaint);
+  for (const complaint of complaints.flatMap(asWarnings)) warn(complaint);
 }
+
+/** Each line of a YAML error is a warning of its own. */
+const asWarnings = (complaint: string): readonly string[] =>
+  complaint.startsWith(yamlErrors)
+    ? complaint
+        .slice(yamlErrors.length)
+        .split("\n")
+        .map((line) => line.trim())
+    : [complaint];
 
 /** A body may leave out what the path already says; what it does say must agree. */
 function recognized(value: JsonObject, resource: Resource): ApiObject {

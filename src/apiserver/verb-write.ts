@@ -6,8 +6,7 @@ import { rfc3339 } from "../base/time.ts";
 import type { Call, Serving } from "./call.ts";
 import { managerOf } from "./call.ts";
 import type { ApiObject, Resource, WriteOptions } from "./contracts.ts";
-import { bodyBytes, decodeObject, judgeComplaints, parseJson, parseYaml } from "./decode.ts";
-import { duplicateFields } from "./duplicates.ts";
+import { bodyBytes, decodeObject, judgeComplaints, type Parsed, parsedJson, parseJson, parseYaml } from "./decode.ts";
 import { invalid as invalidField } from "./field-error.ts";
 import { goQuote, jsonWord } from "./go-text.ts";
 import { applyJsonPatch } from "./json-patch.ts";
@@ -137,7 +136,7 @@ export async function patch(call: Call, serving: Serving): Promise<Written> {
   bodyBytes(call.request);
   const query = patchQuery(call.query, kind === "apply");
   const text = textOf(call.request.body ?? "");
-  const value = kind === "apply" ? await appliedBody(text) : patchBody(text);
+  const body = kind === "apply" ? await appliedBody(text) : patchBody(text);
   const { resource } = call;
   const options = writeOptions(call, query);
   const scaled = call.subresource === "scale";
@@ -148,25 +147,26 @@ export async function patch(call: Call, serving: Serving): Promise<Written> {
     tracked: kind === "apply",
     mayCreate: call.mayCreate,
     build: (old) => {
-      if (kind === "apply") return applied(call, serving, query, old, value);
+      if (kind === "apply") return applied(call, serving, query, old, body);
       const current = presentState(old);
       const shown = scaled ? scaleFrom(resource, current) : current;
-      const result = patched(call, serving, query, { kind, value, text }, shown);
+      const result = patched(call, serving, query, { ...body, kind }, shown);
       return scaled ? objectFromScale(resource, current, result) : result;
     },
   });
   return scaled ? { ...written, object: scaleFrom(resource, written.object) } : written;
 }
 
-const appliedBody = (text: string): Promise<JsonValue> =>
+const appliedBody = (text: string): Promise<Parsed> =>
   parseYaml(text, (why) => badRequest(`error decoding YAML: ${why}`));
-const patchBody = (text: string): JsonValue =>
-  parseJson(text, (why) => badRequest(why.replace(/^json parse error: /, "")));
+const patchBody = (text: string): Parsed =>
+  parsedJson(
+    text,
+    parseJson(text, (why) => badRequest(why.replace(/^json parse error: /, ""))),
+  );
 
-interface PatchGiven {
+interface PatchGiven extends Parsed {
   readonly kind: Exclude<PatchKind, "apply">;
-  readonly value: JsonValue;
-  readonly text: string;
 }
 
 function patched(
@@ -186,7 +186,7 @@ function patched(
     metadata: result.metadata ?? {},
   } as ApiObject;
   const complaints = [
-    ...(query.fieldValidation === "Ignore" ? [] : duplicateFields(given.text, given.value)),
+    ...(query.fieldValidation === "Ignore" ? [] : given.duplicates()),
     ...fitPatched(object, resource, gates).map((field) => `unknown field ${goQuote(field)}`),
   ];
   judgeComplaints(complaints, query.fieldValidation, call.warn, (all) =>
@@ -246,7 +246,7 @@ function applied(
   { patcher, gates }: Serving,
   query: WriteQuery,
   old: ApiObject | undefined,
-  value: JsonValue,
+  { value, duplicates }: Parsed,
 ): ApiObject {
   const { resource, name, namespace } = call;
   if (!isObject(value)) throw badRequest("error decoding YAML: expected a mapping");
@@ -260,6 +260,9 @@ function applied(
     subresource: call.subresource,
     time: rfc3339(call.table.now),
   });
+  judgeComplaints(query.fieldValidation === "Ignore" ? [] : duplicates(), query.fieldValidation, call.warn, (all) =>
+    badRequest(`error strict decoding YAML: error converting YAML to JSON: ${all}`),
+  );
   result.metadata.name ??= name;
   if (resource.scope === "namespace") result.metadata.namespace ??= namespace;
   fit(result, resource, gates);

@@ -171,6 +171,12 @@ const queries = [
 
 const asked = (selector: string): string => encodeURIComponent(selector);
 
+const repeatedKeys: Readonly<Record<string, string>> = {
+  "a key twice": "metadata:\n  name: twice\ndata:\n  a: one\n  a: two\n",
+  "keys twice at two levels": "metadata: {name: twice, name: twice}\ndata:\n  a: one\ndata:\n  b: one\n  b: two\n",
+  "JSON that names a key twice": '{"metadata":{"name":"twice"},"data":{"a":"one","a":"two"}}',
+};
+
 export const machineryScripts: readonly Script[] = [
   ...labelSelectors.map((selector) =>
     script(`labels "${selector.slice(0, 30)}"`, ...three, get(`${maps}?${own}&labelSelector=${asked(selector)}`)),
@@ -205,6 +211,26 @@ export const machineryScripts: readonly Script[] = [
     script(`a body of type ${type}`, create(maps, '{"metadata":{"name":"t"}}', { type })),
   ),
   script("yaml", create(maps, "metadata:\n  name: y\ndata:\n  a: b\n", { type: "application/yaml" })),
+  ...["Ignore", "Warn", "Strict"].flatMap((validation) => [
+    ...Object.entries(repeatedKeys).map(([name, body]) =>
+      script(
+        `yaml with ${name}, ${validation}`,
+        create(`${maps}?fieldValidation=${validation}`, body, { type: "application/yaml" }),
+      ),
+    ),
+    ...Object.entries(repeatedKeys).map(([name, body]) =>
+      script(
+        `applied yaml with ${name}, ${validation}`,
+        patch(
+          "apply",
+          `${maps}/twice?fieldManager=me&fieldValidation=${validation}`,
+          body.startsWith("{")
+            ? body.replace("{", '{"apiVersion":"v1","kind":"ConfigMap",')
+            : `apiVersion: v1\nkind: ConfigMap\n${body}`,
+        ),
+      ),
+    ),
+  ]),
   ...["application/json", "application/merge-patch+json; charset=utf-8", "text/plain"].map((type) =>
     script(`a patch of type ${type}`, ...three, {
       method: "PATCH",
