@@ -2,9 +2,10 @@
  * `npm run build`: bundles the program into dist, which npm publishes, or into the folder that is named, and prints its size. There
  * is one file to start, and parts of which a command loads only its own: a component holds no other component's code in memory.
  */
-import { chmodSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { build, type Plugin } from "esbuild";
+import { thirdPartyNotices } from "./notices.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const outdir = resolve(root, process.argv[2] ?? "dist");
@@ -50,7 +51,12 @@ const { metafile } = await build({
   },
   metafile: true,
   logLevel: "warning",
+  absWorkingDir: root,
 });
+const bundled = Object.values(metafile.outputs).flatMap(({ inputs }) =>
+  Object.keys(inputs).filter((path) => (inputs[path]?.bytesInOutput ?? 0) > 0),
+);
+writeFileSync(resolve(outdir, "THIRD-PARTY-NOTICES.txt"), thirdPartyNotices(root, bundled));
 chmodSync(program, 0o755);
 const sizes = Object.values(metafile.outputs).map(({ bytes }) => bytes);
 console.log(

@@ -82,5 +82,16 @@ test("the bundled API server reads a YAML body", async (t) => {
   assert.equal(status, 201, String(body));
 });
 
+test("the build names every package it has bundled, with version and licence text", async (t) => {
+  const notices = readFileSync(join(await builtIn(t), "THIRD-PARTY-NOTICES.txt"), "utf8");
+  for (const [name, version] of Object.entries(packageFile.dependencies))
+    assert.ok(notices.includes(`\n${name} ${version}\n`), name);
+  const sections = notices.split(/\n-{80}\n(?=\S+ \d)/).slice(1);
+  assert.ok(sections.length >= Object.keys(packageFile.dependencies).length, `${sections.length} packages`);
+  for (const section of sections)
+    assert.match(section, /Copyright[\s\S]*(permission|Apache License)/i, section.slice(0, 60));
+  assert.ok(packageFile.files.includes("dist"));
+});
+
 test("a package is never made without its program", () =>
   assert.equal(packageFile.scripts.prepack, packageFile.scripts.build));
