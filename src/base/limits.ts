@@ -66,6 +66,8 @@ export const limits = {
   /** Of a Kubernetes object. */
   nameCharsMax: 253,
   csiCallMsMax: 60_000,
+  /** Of a driver that ignores the filter by snapshot id. */
+  listSnapshotsPagesMax: 1_000,
   csiProbeMsMax: 5_000,
   csiProbeEveryMs: 1_000,
   csiReconnectMsMax: 1_000,

@@ -14,6 +14,7 @@ import type { CsiClient } from "../../csi/client.ts";
 import type { KubeApi } from "../../kube/api.ts";
 import type { Gate } from "../../runtime/gate.ts";
 import { type Hand, type Hands, notLeading } from "../../runtime/hands.ts";
+import { findSnapshot } from "./listing.ts";
 import { type Reply, type Slot, wantedOf } from "./observe.ts";
 import type { CsiCall } from "./plan-calls.ts";
 import type { CsiAction } from "./plan-steps.ts";
@@ -168,16 +169,8 @@ async function ask(
         );
         return { kind: "taken", snapshot: takenFrom(snapshot, nowNs) };
       }
-      case "list": {
-        const { entries } = await csi.controller.listSnapshots({ snapshotId: call.handle, secrets }, { signal });
-        const found = entries.find(({ snapshot }) => snapshot?.snapshotId === call.handle);
-        if (found === undefined)
-          throw new Fault(
-            "NotFound",
-            `can not find snapshot for snapshotID ${call.handle}: correct spec.source.snapshotHandle, or bring the snapshot back`,
-          );
-        return { kind: "taken", snapshot: takenFrom(found.snapshot, nowNs) };
-      }
+      case "list":
+        return { kind: "taken", snapshot: await findSnapshot({ csi, handle: call.handle, secrets, nowNs, signal }) };
       case "delete":
         await csi.controller.deleteSnapshot({ snapshotId: call.handle, secrets }, { signal });
         return { kind: "deleted" };

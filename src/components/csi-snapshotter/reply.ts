@@ -7,7 +7,7 @@ import { Fault } from "../../base/fault.ts";
 import type { Snapshot } from "../../csi/gen/csi_pb.js";
 import type { Taken } from "./observe.ts";
 
-const malformed = (what: string): Fault =>
+export const malformed = (what: string): Fault =>
   new Fault(
     "MalformedReply",
     `the driver's answer makes no sense: ${what}; this is a defect of the driver, which is asked again`,

@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { create } from "@bufbuild/protobuf";
+import { Fault } from "../../base/fault.ts";
+import { limits } from "../../base/limits.ts";
+import type { CsiClient } from "../../csi/client.ts";
+import { ListSnapshotsResponseSchema } from "../../csi/gen/csi_pb.js";
+import { findSnapshot, impossibleHandle } from "./listing.ts";
+
+interface Entry {
+  readonly snapshotId: string;
+  readonly readyToUse?: boolean;
+}
+type Page = { readonly entries: readonly (Entry | undefined)[]; readonly nextToken?: string };
+type Answer = (request: { readonly snapshotId: string; readonly startingToken: string }) => Page;
+
+const nowNs = 1_767_225_605_000_000_000n;
+
+/** Asks a driver that lists like this for s-9, and says what it was asked. */
+async function find(answer: Answer, signal = new AbortController().signal) {
+  const asked: string[] = [];
+  const listSnapshots = async ({ snapshotId = "", startingToken = "" }) => {
+    asked.push(`${snapshotId}${startingToken && ` from ${startingToken}`}`);
+    const { entries, nextToken = "" } = answer({ snapshotId, startingToken });
+    return create(ListSnapshotsResponseSchema, {
+      nextToken,
+      entries: entries.map((snapshot) => (snapshot === undefined ? {} : { snapshot })),
+    });
+  };
+  const csi = { controller: { listSnapshots } } as unknown as CsiClient;
+  const found = await findSnapshot({ csi, handle: "s-9", secrets: {}, nowNs, signal }).catch((fault: Fault) => fault);
+  return { asked, found };
+}
+/** Honours the filter by its own notion of what is the same. */
+const filtering =
+  (entry: Entry | undefined): Answer =>
+  ({ snapshotId }) => ({ entries: snapshotId === impossibleHandle ? [] : [entry] });
+const notFound = /^can not find snapshot for snapshotID s-9: correct spec\.source\.snapshotHandle/;
+
+test("the entry of the handle that was asked for is the answer, and nothing more is asked", async () => {
+  const { asked, found } = await find(filtering({ snapshotId: "s-9", readyToUse: true }));
+  assert.deepEqual(found, { handle: "s-9", ready: true, creationTimeNs: nowNs, sizeBytes: 0n, oddities: [] });
+  assert.deepEqual(asked, ["s-9"]);
+});
+
+test("of a list only the entry that was asked for counts, wherever it stands", async () => {
+  const { asked, found } = await find(() => ({
+    entries: [{ snapshotId: "s-1", readyToUse: true }, { snapshotId: "s-9" }],
+  }));
+  assert.deepEqual(!(found instanceof Fault) && [found.handle, found.ready], ["s-9", false]);
+  assert.deepEqual(asked, ["s-9"]);
+});
+
+for (const spelled of ["S-9", "/projects/p/snapshots/s-9", ""])
+  test(`one entry spelled "${spelled}" is the answer, with a warning, and the handle stays the spec's`, async () => {
+    const { asked, found } = await find(filtering({ snapshotId: spelled, readyToUse: true }));
+    assert.ok(!(found instanceof Fault));
+    assert.deepEqual([found.handle, found.ready, found.oddities.length], ["s-9", true, 1]);
+    assert.ok(found.oddities[0]?.startsWith(`ListSnapshots answers snapshot_id "${spelled}" for "s-9"`));
+    assert.deepEqual(asked, ["s-9", impossibleHandle]);
+  });
+
+test("a driver that answers an impossible id with an entry ignores the filter: its one entry does not make a handle true", async () => {
+  const { asked, found } = await find(() => ({ entries: [{ snapshotId: "s-1" }] }));
+  assert.deepEqual(asked, ["s-9", impossibleHandle]);
+  assert.match(found instanceof Fault ? found.message : "", notFound);
+});
+
+test("a driver that refuses the impossible id honours the filter", async () => {
+  const { found } = await find(({ snapshotId }) => {
+    if (snapshotId === impossibleHandle) throw new Fault("InvalidArgument", "no such form of id");
+    return { entries: [{ snapshotId: "S-9" }] };
+  });
+  assert.equal(!(found instanceof Fault) && found.handle, "s-9");
+});
+
+test("a driver that cannot be asked about the impossible id now is asked again", async () => {
+  const { found } = await find(({ snapshotId }) => {
+    if (snapshotId === impossibleHandle) throw new Fault("Unavailable", "away");
+    return { entries: [{ snapshotId: "S-9" }] };
+  });
+  assert.equal(found instanceof Fault && found.code, "Unavailable");
+});
+
+test("several entries mean that the filter was ignored: the exact one is looked for on every page", async () => {
+  const pages: Record<string, Page> = {
+    "": { entries: [{ snapshotId: "s-1" }, { snapshotId: "s-2" }], nextToken: "b" },
+    b: { entries: [], nextToken: "c" },
+    c: { entries: [{ snapshotId: "s-9", readyToUse: true }], nextToken: "d" },
+  };
+  const { asked, found } = await find(({ startingToken }) => pages[startingToken] as Page);
+  assert.deepEqual(asked, ["s-9", "s-9 from b", "s-9 from c"]);
+  assert.equal(!(found instanceof Fault) && found.ready, true);
+});
+
+test("several entries, none of them exact, are no answer", async () => {
+  const { asked, found } = await find(() => ({ entries: [{ snapshotId: "s-1" }, { snapshotId: "S-9" }] }));
+  assert.match(found instanceof Fault ? found.message : "", notFound);
+  assert.deepEqual(asked, ["s-9"]);
+});
+
+test("an empty list is no answer", async () => {
+  const { found } = await find(() => ({ entries: [] }));
+  assert.match(found instanceof Fault ? found.message : "", notFound);
+});
+
+test("pages are looked at up to a bound, and a token that leads back to itself ends them", async () => {
+  const endless = await find(({ startingToken }) => ({
+    entries: [{ snapshotId: "s-1" }],
+    nextToken: `${Number(startingToken) + 1}`,
+  }));
+  assert.equal(endless.asked.length, limits.listSnapshotsPagesMax);
+  assert.match(endless.found instanceof Fault ? endless.found.message : "", /on the first 1000 pages of ListSnapshots/);
+  const circle = await find(() => ({ entries: [{ snapshotId: "s-1" }], nextToken: "again" }));
+  assert.deepEqual(circle.asked, ["s-9", "s-9 from again"]);
+});
+
+test("one entry without a snapshot is a malformed reply", async () => {
+  const { found } = await find(filtering(undefined));
+  assert.equal(found instanceof Fault && found.code, "MalformedReply");
+});
