@@ -51,6 +51,14 @@ test("a finished call is logged with its time, request and reply, and without it
   ]);
 });
 
+test("a reply that echoes a secret is logged without it, and passed on with it", async () => {
+  const log = createMemoryLog();
+  const echo = create(CreateSnapshotResponseSchema, { snapshot: { snapshotId: `s-${btoa(`admin:${canary}`)}` } });
+  const reply = await layered(async () => echo, logged(log, createVirtualWorld()))(aCall(), never);
+  assert.equal(reply, echo);
+  assert.deepEqual(log.lines[0]?.reply, { snapshot: { snapshotId: "[redacted]" } });
+});
+
 test("an error that echoes a secret leaves neither as a log line nor as an error with it inside", async () => {
   const log = createMemoryLog();
   const failing: Unary = async () => {

@@ -3,10 +3,11 @@ import type { Message } from "@bufbuild/protobuf";
 import type { Millis } from "../base/brand.ts";
 import { Fault } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
-import type { Log } from "../base/log.ts";
+import type { Fields, Log } from "../base/log.ts";
 import { type World, withDeadline } from "../base/world.ts";
 import { lockNameOf } from "./lock-names.ts";
-import { redact, scrub, secretsOf } from "./redact.ts";
+import { redact, secretsOf } from "./redact.ts";
+import { createScrub, type Scrub } from "./scrub.ts";
 import { grpcNameOf } from "./status.ts";
 import { type CsiCall, pathOf, type Unary } from "./wire.ts";
 
@@ -42,38 +43,42 @@ export const measured =
 
 /**
  * Everything that leaves this layer, as a log line or as an error, is free of the call's secrets. The original error is
- * not kept as a cause: it would carry them out through the back door.
+ * not kept as a cause: it would carry them out.
  */
 export const logged =
   (log: Log, world: Pick<World, "elapsed">): Layer =>
   (next) =>
   async (call, signal) => {
     const startedAt = world.elapsed();
-    const fields = (): Record<string, unknown> => ({
-      method: pathOf(call.method),
-      tookMs: Math.round(world.elapsed() - startedAt),
-    });
+    const fields = { method: pathOf(call.method), tookMs: 0 };
     try {
       const reply = await next(call, signal);
-      log.debug("csi call finished", { ...fields(), ...exchange(call, reply) });
+      fields.tookMs = Math.round(world.elapsed() - startedAt);
+      log.debug("csi call finished", exchange(fields, call, reply));
       return reply;
     } catch (reason) {
-      const fault = scrubbed(call, reason);
-      log.warn("csi call failed", { ...fields(), ...exchange(call), code: fault.code, error: fault.message });
+      const fault = scrubbed(Fault.from(reason), scrubFor(call));
+      fields.tookMs = Math.round(world.elapsed() - startedAt);
+      log.warn("csi call failed", { ...exchange(fields, call), code: fault.code, error: fault.message });
       throw fault;
     }
   };
 
-const exchange = (call: CsiCall, reply?: Message): Record<string, unknown> => ({
-  request: redact(call.method.input, call.request),
-  ...(reply === undefined ? {} : { reply: redact(call.method.output, reply) }),
-});
-
-function scrubbed(call: CsiCall, reason: unknown): Fault {
-  const fault = Fault.from(reason);
-  const message = scrub(fault.message, secretsOf(call.method.input, call.request));
-  return new Fault(fault.code, shortened(message), { retryAfterMs: fault.retryAfterMs });
+/** A getter costs nothing where debug messages are not written: redaction takes longer than many a call. */
+function exchange(fields: Fields, call: CsiCall, reply?: Message): Fields {
+  const { input, output } = call.method;
+  const request = { get: () => redact(input, call.request, scrubFor(call, reply)), enumerable: true };
+  const answer = reply && { get: () => redact(output, reply, scrubFor(call, reply)), enumerable: true };
+  return Object.defineProperties({ ...fields }, answer === undefined ? { request } : { request, reply: answer });
 }
+
+function scrubFor({ method, request }: CsiCall, reply?: Message): Scrub {
+  const ofReply = reply === undefined ? new Set<string>() : secretsOf(method.output, reply);
+  return createScrub(secretsOf(method.input, request).union(ofReply));
+}
+
+const scrubbed = ({ code, message, retryAfterMs }: Fault, scrub: Scrub): Fault =>
+  new Fault(code, shortened(scrub(message)), { retryAfterMs });
 
 /** It gets into the status of objects, one for each that fails. After the scrubbing: half a secret would not be found. */
 const shortened = (message: string): string =>

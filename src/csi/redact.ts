@@ -1,13 +1,11 @@
 /**
- * What must not be read by anybody is found by its mark in the protocol file (`csi_secret`), so a field added there is
- * covered without a change here. Two ways out are closed: messages printed to a log, and error texts in which the other
- * side echoes what we sent it.
+ * Finds what must not be read by anybody by its option in the protocol file (`csi_secret`), so a field added there is
+ * covered without a change here. Messages are printed without it; scrub.ts removes it from texts of the other side.
  */
 import { type DescField, type DescMessage, getOption, isMessage, type Message } from "@bufbuild/protobuf";
 import { parse } from "../base/json.ts";
 import { csi_secret } from "./gen/csi_pb.js";
-
-export const redacted = "[redacted]";
+import { redacted, type Scrub } from "./scrub.ts";
 
 /** Map keys that carry secrets in fields which are not marked: the kubelet puts tokens into a volume's context. */
 const secretKeys: ReadonlySet<string> = new Set(["csi.storage.k8s.io/serviceAccount.tokens"]);
@@ -37,29 +35,30 @@ function isEmpty(value: unknown): boolean {
   return (Array.isArray(value) || !("$typeName" in value)) && Object.keys(value).length === 0;
 }
 
-/** The message as a plain object for a log line: only fields that are set, secrets replaced, BigInt as text. */
-export function redact(schema: DescMessage, message: Message): Record<string, unknown> {
+/** The message as a plain object for a log line: only fields that are set, secrets replaced, other texts scrubbed, BigInt as text. */
+export function redact(schema: DescMessage, message: Message, scrub: Scrub): Record<string, unknown> {
   const secret = secretFieldsOf(schema);
   const plain: Record<string, unknown> = {};
   for (const field of schema.fields) {
     const value = valueIn(message, field);
-    if (value !== undefined) plain[field.localName] = secret.has(field) ? redacted : plainField(field, value);
+    if (value !== undefined) plain[field.localName] = secret.has(field) ? redacted : plainField(field, value, scrub);
   }
   return plain;
 }
 
-function plainField(field: DescField, value: unknown): unknown {
-  if (field.fieldKind === "list") return (value as readonly unknown[]).map((item) => plainItem(field, item));
-  if (field.fieldKind !== "map") return plainItem(field, value);
+function plainField(field: DescField, value: unknown, scrub: Scrub): unknown {
+  if (field.fieldKind === "list") return (value as readonly unknown[]).map((item) => plainItem(field, item, scrub));
+  if (field.fieldKind !== "map") return plainItem(field, value, scrub);
   const entries = Object.entries(value as Record<string, unknown>);
   return Object.fromEntries(
-    entries.map(([key, item]) => [key, secretKeys.has(key) ? redacted : plainItem(field, item)]),
+    entries.map(([key, item]) => [scrub(key), secretKeys.has(key) ? redacted : plainItem(field, item, scrub)]),
   );
 }
 
-function plainItem(field: DescField, value: unknown): unknown {
+function plainItem(field: DescField, value: unknown, scrub: Scrub): unknown {
+  if (typeof value === "string") return scrub(value);
   if (field.enum !== undefined) return field.enum.value[value as number]?.name ?? value;
-  if (isMessage(value) && field.message !== undefined) return redact(field.message, value);
+  if (isMessage(value) && field.message !== undefined) return redact(field.message, value, scrub);
   if (value instanceof Uint8Array) return `${value.length} bytes`;
   return typeof value === "bigint" ? String(value) : value;
 }
@@ -77,7 +76,7 @@ function collect(schema: DescMessage, message: Message, found: Set<string>): voi
     const value = valueIn(message, field);
     if (value === undefined) continue;
     for (const [key, item] of itemsOf(field, value)) {
-      if (secret.has(field) || secretKeys.has(key)) addSpellings(String(item), found);
+      if (secret.has(field) || secretKeys.has(key)) addParts(String(item), found);
       else if (isMessage(item) && field.message !== undefined) collect(field.message, item, found);
     }
   }
@@ -90,20 +89,12 @@ const itemsOf = (field: DescField, value: unknown): readonly (readonly [string, 
 /** Shorter parts of a secret are ordinary words; a secret as a whole is hidden at any length. */
 const partCharsMin = 8;
 
-/** A secret comes back as it went, trimmed, line by line, escaped, or as the leaves of the JSON it holds. */
-function addSpellings(secret: string, found: Set<string>): void {
+/** A secret comes back as it went, trimmed, line by line, or as the leaves of the JSON it holds. */
+function addParts(secret: string, found: Set<string>): void {
   const parts = [...secret.split(/\r?\n/), ...leavesOf(secret)].map((part) => part.trim());
   const wholes = [secret, secret.trim(), ...parts.filter((part) => part.length >= partCharsMin)];
-  for (const text of wholes) {
-    if (text === "") continue;
-    const bytes = Buffer.from(text);
-    const spellings = [text, JSON.stringify(text).slice(1, -1), encodeURIComponent(text.toWellFormed())];
-    if (text.length >= 3) spellings.push(unpadded(bytes.toString("base64")), bytes.toString("base64url"));
-    for (const spelling of spellings) found.add(spelling);
-  }
+  for (const text of wholes) if (text !== "") found.add(text);
 }
-
-const unpadded = (base64: string): string => base64.replace(/=+$/, "");
 
 function leavesOf(text: string): readonly string[] {
   if (!/^\s*[[{]/.test(text)) return [];
@@ -118,20 +109,3 @@ function stringsIn(value: unknown): readonly string[] {
   if (typeof value === "string") return [value];
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(stringsIn) : [];
 }
-
-/** Below this a secret may be part of any word, and is hidden only where it stands alone. */
-const anywhereCharsMin = 4;
-
-export function scrub(text: string, secrets: ReadonlySet<string>): string {
-  const longestFirst = [...secrets].sort((a, b) => b.length - a.length);
-  return longestFirst.reduce(
-    (cleaned, secret) =>
-      secret.length >= anywhereCharsMin
-        ? cleaned.replaceAll(secret, redacted)
-        : cleaned.replace(alone(secret), redacted),
-    text,
-  );
-}
-
-const alone = (secret: string): RegExp =>
-  new RegExp(`(?<![\\p{L}\\p{N}])${RegExp.escape(secret)}(?![\\p{L}\\p{N}])`, "gu");
