@@ -13,7 +13,7 @@ import {
 import { Fault, isFault } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
 import { socketPathOf } from "./address.ts";
-import { Answer, faultCodeOf, malformedBecause } from "./status.ts";
+import { Answer, decodedMessage, faultCodeOf, malformedBecause } from "./status.ts";
 import { bytesOf, type CsiCall, messageOf, pathOf, type Unary } from "./wire.ts";
 
 // grpc-js would write to stderr by itself; all it has to say reaches us as an error of the call or of the bind.
@@ -105,7 +105,8 @@ const timeoutOf = (ms: number): string =>
 
 function answerOf({ method }: CsiCall, error: ServiceError | null): Fault {
   // A reply that grpc-js cannot decompress fails without code and details.
-  const { code = 0, details = "it cannot be decompressed" } = error ?? {};
+  const { code = 0, details: received = "it cannot be decompressed" } = error ?? {};
+  const details = decodedMessage(received);
   const faultCode = faultCodeOf({ code, details });
   switch (faultCode) {
     case "Lost":

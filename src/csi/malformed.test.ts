@@ -1,4 +1,4 @@
-/** Replies that no gRPC library sends: a server of bare HTTP/2 on the other end of the socket. */
+/** Replies that no gRPC library sends, from a server of bare HTTP/2 on the other end of the socket. */
 import assert from "node:assert/strict";
 import { createServer, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { join } from "node:path";
@@ -85,4 +85,16 @@ for (const [what, reply] of lost)
   test(`a connection that ${what} is not taken for a reply`, async (t) => {
     const fault = await faultFor(t, reply);
     assert.ok(["Lost", "Unavailable"].includes(fault.code), `${fault.code}: ${fault.message}`);
+  });
+
+const messages: readonly (readonly [string, string, string])[] = [
+  ["one invalid byte in it", "disk%20%FF of 5%20%E2%82%AC is full", "disk \ufffd of 5 \u20ac is full"],
+  ["Latin-1", "Ger%E4t fehlt%2C 100%25", "Ger\ufffdt fehlt, 100%"],
+  ["a character cut off at the end", "too long%E2%82", "too long\ufffd"],
+  ["a percent sign, well encoded", "100%25 of %252F", "100% of %2F"],
+];
+for (const [what, sent, read] of messages)
+  test(`a grpc-message with ${what} is decoded as far as possible`, async (t) => {
+    const fault = await faultFor(t, ending({ "grpc-status": "9", "grpc-message": sent }));
+    assert.equal(fault.message, `rpc error: code = FailedPrecondition desc = ${read}`);
   });

@@ -47,6 +47,23 @@ export function faultCodeOf({ code, details }: GrpcStatus): FaultCode {
   return codes[code]?.fault ?? "MalformedReply";
 }
 
+/** As a grpc-message travels: printable ASCII, and each percent sign begins an encoded byte. */
+const isEncoded = (text: string): boolean => /^(?:[\x20-\x24\x26-\x7e]|%[\da-f]{2})*$/i.test(text);
+
+/**
+ * grpc-js gives up on a grpc-message as a whole when one sequence in it is no UTF-8, and hands it over percent-encoded. Here
+ * the rest is decoded, and what cannot be becomes a replacement character. Any other text has been decoded already.
+ */
+export function decodedMessage(details: string): string {
+  if (!isEncoded(details)) return details;
+  try {
+    decodeURI(details);
+    return details;
+  } catch {
+    return details.replace(/(?:%[\da-f]{2})+/gi, (run) => Buffer.from(run.replaceAll("%", ""), "hex").toString("utf8"));
+  }
+}
+
 export function malformedBecause({ code, details }: GrpcStatus): string {
   const why =
     codes[code] === undefined ? `gRPC defines no status code ${code}: ${details || "no reason given"}` : details;
