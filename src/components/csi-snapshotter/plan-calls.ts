@@ -1,7 +1,13 @@
 /** The calls a driver gets, worked out from a content alone: the same content always asks the same. */
 import { annotations, parameters } from "../../api/names.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
-import { driverParameters, listSecretKeys, type SecretRef, secretFor } from "../../rules/secret-template.ts";
+import {
+  driverParameters,
+  listSecretKeys,
+  type SecretLookup,
+  type SecretRef,
+  secretFor,
+} from "../../rules/secret-template.ts";
 import type { ContentView, SidecarOptions } from "./observe.ts";
 
 interface WithSecret {
@@ -18,10 +24,12 @@ export type CsiCall =
   | (WithSecret & { readonly method: "delete"; readonly handle: string })
   | (WithSecret & { readonly method: "list"; readonly handle: string });
 
-export type PreparedCall =
-  | { readonly kind: "call"; readonly call: CsiCall }
-  | { readonly kind: "wrong"; readonly message: string };
-const wrong = (message: string): PreparedCall => ({ kind: "wrong", message });
+export type PreparedCall = { readonly kind: "call"; readonly call: CsiCall } | Wrong;
+interface Wrong {
+  readonly kind: "wrong";
+  readonly message: string;
+}
+const wrong = (message: string): Wrong => ({ kind: "wrong", message });
 
 export function createCall(view: ContentView): PreparedCall {
   const { content, snapshotClass, options } = view;
@@ -30,8 +38,14 @@ export function createCall(view: ContentView): PreparedCall {
     return wrong(
       "spec.volumeSnapshotRef.uid is not set: the snapshot's name is made from it; the snapshot-controller fills it in",
     );
+  if (!className && !isIdentified(content))
+    return wrong(
+      `spec.volumeSnapshotClassName is not set: a snapshot of spec.source.volumeHandle is taken with the parameters of a class; name one in content ${content.metadata.name}`,
+    );
   if (className && snapshotClass === undefined && !isIdentified(content))
     return wrong(`volumesnapshotclass "${className}" not found: its parameters are needed to take the snapshot`);
+  const noted = notedSecret(content);
+  if (noted.kind === "wrong") return noted;
   const { passed, unknown } = driverParameters(snapshotClass?.parameters ?? {});
   if (unknown.length > 0)
     return wrong(
@@ -45,7 +59,7 @@ export function createCall(view: ContentView): PreparedCall {
       name: snapshotName(options, ref.uid),
       volumeHandle: source.volumeHandle ?? "",
       parameters: { ...passed, ...extra },
-      secret: notedSecret(content),
+      secret: secretIn(noted),
     },
   };
 }
@@ -73,24 +87,40 @@ const metadataParameters = ({ metadata, spec }: VolumeSnapshotContent): Record<s
 });
 
 /** The snapshot-controller noted the secret on the content, so that deleting needs neither class nor snapshot. */
-function notedSecret({ metadata }: VolumeSnapshotContent): SecretRef | undefined {
-  const name = metadata.annotations?.[annotations.deletionSecretName];
-  const namespace = metadata.annotations?.[annotations.deletionSecretNamespace];
-  return name && namespace ? { name, namespace } : undefined;
+function notedSecret({ metadata }: VolumeSnapshotContent): SecretLookup {
+  const { deletionSecretName: nameKey, deletionSecretNamespace: namespaceKey } = annotations;
+  const { [nameKey]: name, [namespaceKey]: namespace } = metadata.annotations ?? {};
+  if (name === undefined && namespace === undefined) return { kind: "none" };
+  if (name && namespace) return { kind: "secret", secret: { name, namespace } };
+  const [missing, other] = name ? [namespaceKey, nameKey] : [nameKey, namespaceKey];
+  return wrong(
+    `annotation ${missing} of content ${metadata.name} is missing or empty, so it is not known which secret the driver needs: set it by kubectl annotate, or remove ${other} if it needs none`,
+  );
 }
+const secretIn = (found: SecretLookup): SecretRef | undefined => (found.kind === "secret" ? found.secret : undefined);
 
 export function listCall({ content, snapshotClass }: ContentView): PreparedCall {
   const found = secretFor(listSecretKeys, snapshotClass?.parameters ?? {}, { contentName: content.metadata.name });
   if (found.kind === "wrong") return wrong(`${found.message} (class ${snapshotClass?.metadata.name})`);
-  const secret = found.kind === "secret" ? found.secret : undefined;
-  return { kind: "call", call: { method: "list", handle: content.spec.source.snapshotHandle ?? "", secret } };
+  const handle = content.spec.source.snapshotHandle ?? "";
+  return { kind: "call", call: { method: "list", handle, secret: secretIn(found) } };
 }
 
-/** Nothing is asked of the driver when the policy keeps the snapshot, when none was taken, or when a group owns it. */
-export function deleteCall(content: VolumeSnapshotContent): Extract<PreparedCall, { kind: "call" }> | undefined {
-  const handle = content.status?.snapshotHandle ?? content.spec.source.snapshotHandle;
+export type PreparedDeletion =
+  | PreparedCall
+  /** Nothing is asked of the driver: the policy keeps the snapshot, none was taken, or a group owns it. */
+  | { readonly kind: "none" }
+  /** Somebody wrote this handle, and the driver never said that it has it. */
+  | { readonly kind: "unverified"; readonly handle: string };
+
+export function deleteCall(content: VolumeSnapshotContent): PreparedDeletion {
   const isKept = content.spec.deletionPolicy !== "Delete" || content.status?.volumeGroupSnapshotHandle !== undefined;
-  return handle && !isKept
-    ? { kind: "call", call: { method: "delete", handle, secret: notedSecret(content) } }
-    : undefined;
+  if (isKept) return { kind: "none" };
+  const handle = content.status?.snapshotHandle;
+  if (!handle) {
+    const { snapshotHandle } = content.spec.source ?? {};
+    return snapshotHandle ? { kind: "unverified", handle: snapshotHandle } : { kind: "none" };
+  }
+  const noted = notedSecret(content);
+  return noted.kind === "wrong" ? noted : { kind: "call", call: { method: "delete", handle, secret: secretIn(noted) } };
 }

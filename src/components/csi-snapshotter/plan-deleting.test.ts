@@ -1,4 +1,6 @@
-import { aContent } from "../../../test/builders.ts";
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aContent, driver } from "../../../test/builders.ts";
 import {
   aYoungView as aView,
   deletionTimestamp,
@@ -8,9 +10,12 @@ import {
   ready,
   testPlans,
 } from "../../../test/content-plans.ts";
+import { annotations } from "../../api/names.ts";
 import { Fault } from "../../base/fault.ts";
+import { planContent } from "./plan.ts";
 
 const bornAndGoing = { ...going, annotations: { ...marked.annotations, ...going.annotations } };
+const halfNoted = { ...going, annotations: { ...going.annotations, [annotations.deletionSecretName]: "key" } };
 const preProvisioned = { source: { snapshotHandle: "s-9" } };
 testPlans([
   {
@@ -114,14 +119,76 @@ testPlans([
     expect: ["confirm, create"],
   },
   {
-    given: "a deletion of a pre-provisioned content that never had a snapshot",
+    given: "a deletion of a pre-provisioned content that the driver never confirmed",
+    view: aView({ content: aContent({ metadata: going, spec: preProvisioned }) }),
+    phase: "removable",
+    expect: ["patch rest", "event SnapshotLeftAtDriver"],
+  },
+  {
+    given: "a deletion of a pre-provisioned content that could not be looked for",
+    view: aView({
+      content: aContent({
+        metadata: going,
+        spec: preProvisioned,
+        status: { readyToUse: false, error: { message: "secret vault/key cannot be read" } },
+      }),
+      reply: failure("NotFound"),
+    }),
+    phase: "removable",
+    expect: ["patch rest", "event SnapshotLeftAtDriver"],
+  },
+  {
+    given: "a deletion of a pre-provisioned content that the driver never confirmed, when our finalizer is off",
+    view: aView({ content: aContent({ metadata: { ...going, finalizers: ["x/theirs"] }, spec: preProvisioned }) }),
+    phase: "removable",
+    expect: [],
+  },
+  {
+    given: "a deletion of a pre-provisioned content that the driver has confirmed",
+    view: aView({
+      content: aContent({ metadata: going, spec: preProvisioned, status: { snapshotHandle: "s-9", readyToUse: true } }),
+    }),
+    phase: "removable",
+    expect: ["confirm, delete"],
+  },
+  {
+    given: "a deletion of a retained pre-provisioned content that the driver never confirmed",
+    view: aView({ content: aContent({ metadata: going, spec: { ...preProvisioned, deletionPolicy: "Retain" } }) }),
+    phase: "removable",
+    expect: ["patch rest"],
+  },
+  {
+    given: "a deletion of a pre-provisioned content that never had a snapshot, confirmed by the driver",
     view: aView({
       content: aContent({
         metadata: { deletionTimestamp },
         spec: { ...preProvisioned, volumeSnapshotRef: { name: "monday", namespace: "team" } },
+        status: { snapshotHandle: "s-9", readyToUse: true },
       }),
     }),
     phase: "removable",
     expect: ["confirm, delete"],
   },
+  {
+    given: "a deletion of a content with half of the deletion-secret annotations",
+    view: aView({ content: aContent({ metadata: halfNoted, status: ready }) }),
+    phase: "removable",
+    expect: ["patch/status rest", "event SnapshotDeleteError"],
+  },
+  {
+    given: "a deletion of a content with half of the deletion-secret annotations that is to be retained",
+    view: aView({ content: aContent({ metadata: halfNoted, status: ready, spec: { deletionPolicy: "Retain" } }) }),
+    phase: "removable",
+    expect: ["patch rest"],
+  },
 ]);
+
+test("what is let go unconfirmed is named, with its driver and the remedy", () => {
+  const [, event] = planContent(aView({ content: aContent({ metadata: going, spec: preProvisioned }) })).actions;
+  assert.match(
+    event?.kind === "event" ? event.event.message : "",
+    new RegExp(
+      `without DeleteSnapshot: driver ${driver} never confirmed .* "s-9".*delete it by the means of the storage`,
+    ),
+  );
+});

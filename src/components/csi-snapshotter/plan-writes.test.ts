@@ -107,6 +107,27 @@ test("parameters reach the driver without reserved keys, and with the object's n
 const wrongs: readonly { given: string; view: Partial<ContentView>; says: RegExp }[] = [
   { given: "a class that is gone", view: { snapshotClass: undefined }, says: /volumesnapshotclass "fast" not found/ },
   {
+    given: "a content that names no class",
+    view: { content: aContent({ spec: { volumeSnapshotClassName: "" } }), snapshotClass: undefined },
+    says: /spec\.volumeSnapshotClassName is not set: .*; name one in content snapcontent-uid-snap/,
+  },
+  {
+    given: "half of the deletion-secret annotations, the name",
+    view: { content: aContent({ metadata: { annotations: { [annotations.deletionSecretName]: "key" } } }) },
+    says: /deletion-secret-namespace of content snapcontent-uid-snap is missing or empty, .*or remove .*deletion-secret-name/,
+  },
+  {
+    given: "half of the deletion-secret annotations, the name being empty",
+    view: {
+      content: aContent({
+        metadata: {
+          annotations: { [annotations.deletionSecretName]: "", [annotations.deletionSecretNamespace]: "vault" },
+        },
+      }),
+    },
+    says: /deletion-secret-name of content snapcontent-uid-snap is missing or empty/,
+  },
+  {
     given: "an unknown reserved parameter",
     view: { snapshotClass: aClass({ parameters: { "csi.storage.k8s.io/odd": "x" } }) },
     says: /unknown parameter key "csi.storage.k8s.io\/odd"/,

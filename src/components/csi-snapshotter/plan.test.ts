@@ -242,6 +242,15 @@ testPlans([
     expect: ["confirm, create"],
   },
   {
+    given: "a content that names no class, of which there is a handle",
+    view: aView({
+      content: aContent({ spec: { volumeSnapshotClassName: "" }, status: { ...ready, readyToUse: false } }),
+      snapshotClass: undefined,
+    }),
+    phase: "pending",
+    expect: ["confirm, create"],
+  },
+  {
     given: "a cut that may be under way, and whose class is gone while its snapshot waits for it",
     view: aView({ content: aContent({ metadata: marked }), snapshotClass: undefined }),
     phase: "uncut",
