@@ -66,6 +66,8 @@ export const limits = {
   /** Of a Kubernetes object. */
   nameCharsMax: 253,
   csiCallMsMax: 60_000,
+  /** In a row, before a content on its way out is let go although it is not known what the driver has done. */
+  malformedRepliesMax: 5,
   /** Of a driver that ignores the filter by snapshot id. */
   listSnapshotsPagesMax: 1_000,
   csiProbeMsMax: 5_000,

@@ -60,6 +60,27 @@ test("the trouble with a cut does not make the first trouble with its removal wa
   assert.ok(isAbout(slots.get(content.metadata.uid)?.expiresAtMs ?? 0, backoff.startMs));
 });
 
+test("malformed replies are counted in a row, and anew when something else was answered or is wanted", () => {
+  const slots = createSlots(createVirtualWorld(), { backoff, poll });
+  const malformed: Reply = { kind: "failed", fault: new Fault("MalformedReply", "???") };
+  const leaving = aContent({ metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } });
+  const counted = (
+    [
+      [content, malformed],
+      [content, malformed],
+      [content, failed],
+      [content, malformed],
+      [leaving, malformed],
+      [leaving, malformed],
+      [leaving, taken(false)],
+    ] as const
+  ).map(([about, reply]) => {
+    slots.put(about, reply);
+    return slots.get(content.metadata.uid)?.malformedReplies;
+  });
+  assert.deepEqual(counted, [1, 2, 0, 1, 1, 2, 0]);
+});
+
 test("an answer with another handle than the known one is asked for again, on the backoff of failures", () => {
   const world = createVirtualWorld();
   const slots = createSlots(world, { backoff, poll });

@@ -7,7 +7,7 @@ import type { ClusterAction } from "../../api/plan.ts";
 import { keyOf, type VolumeSnapshotContent } from "../../api/types.ts";
 import { type Backoff, backoffMs } from "../../base/backoff.ts";
 import type { Key, Millis } from "../../base/brand.ts";
-import { Fault } from "../../base/fault.ts";
+import { Fault, isFault } from "../../base/fault.ts";
 import { limits } from "../../base/limits.ts";
 import type { World } from "../../base/world.ts";
 import type { CsiClient } from "../../csi/client.ts";
@@ -81,9 +81,18 @@ export function createSlots(world: World, { backoff, poll }: Timing): Slots {
       const before = slots.get(uid);
       const isAgain = before?.reply.kind === reply.kind && before.wanted === wanted;
       const tries = isAgain ? before.tries + 1 : 0;
+      const isMalformed = reply.kind === "failed" && isFault(reply.fault, "MalformedReply");
+      const malformedReplies = isMalformed ? (isAgain ? before.malformedReplies : 0) + 1 : 0;
       const cameAtMs = world.elapsed();
       lastAtMs = cameAtMs;
-      slots.set(uid, { reply, wanted, tries, cameAtMs, expiresAtMs: cameAtMs + holdsMs(content, reply, tries) });
+      slots.set(uid, {
+        reply,
+        wanted,
+        tries,
+        malformedReplies,
+        cameAtMs,
+        expiresAtMs: cameAtMs + holdsMs(content, reply, tries),
+      });
     },
     forget: (uid: string): void => void slots.delete(uid),
   });

@@ -234,3 +234,41 @@ test("what a driver says of a content that was taken away by force meanwhile is 
   assert.deepEqual([stored("forced"), remembered()], [undefined, 0]);
   stop();
 });
+
+const unreadable = async (): Promise<never> => {
+  throw new Fault("MalformedReply", "no message received");
+};
+const leaving = { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [finalizers.contentBound] };
+const unreadables = [
+  {
+    what: "about what may have been taken",
+    annotation: annotations.beingCreated,
+    status: undefined,
+    calls: "CreateSnapshot",
+  },
+  {
+    what: "about its deletion",
+    annotation: annotations.beingDeleted,
+    status: { snapshotHandle: "s-1", readyToUse: true },
+    calls: "DeleteSnapshot",
+  },
+] as const;
+for (const { what, annotation, status, calls } of unreadables)
+  test(`a content on its way out goes after five replies ${what} that cannot be read, and an event says so`, async () => {
+    const metadata = { ...leaving, annotations: { [annotations.beingDeleted]: "yes", [annotation]: "yes" } };
+    const { world, told, failures, stored, stop } = await setUp({
+      contents: [aContent({ metadata: { name: "unheard", ...metadata }, ...(status === undefined ? {} : { status }) })],
+      create: unreadable,
+      remove: unreadable,
+    });
+    await world.advance(3_000);
+    assert.match(stored("unheard")?.status?.error?.message ?? "", /no message received/);
+    await world.advance(60_000);
+    assert.equal(stored("unheard"), undefined);
+    assert.deepEqual(
+      failures,
+      Array.from({ length: 5 }, () => calls),
+    );
+    assert.equal(told.at(-1), "SnapshotLeftAtDriver of unheard");
+    stop();
+  });

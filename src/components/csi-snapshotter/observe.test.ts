@@ -13,6 +13,15 @@ const unreached: Reply = { kind: "failed", fault: new Fault("Unavailable", "nobo
 
 const unsent: Reply = { kind: "unsent", fault: new Fault("NotFound", "no secret") };
 
+const aSlot = (change: Partial<Slot>): Slot => ({
+  reply: refused,
+  wanted: "snapshot",
+  malformedReplies: 0,
+  cameAtMs: 0,
+  expiresAtMs: 300_000,
+  ...change,
+});
+
 const observed = (
   content: VolumeSnapshotContent,
   slot: Slot | undefined,
@@ -46,13 +55,13 @@ const cases: readonly { given: string; isMarked: boolean; reply: Reply; ageMs: n
 for (const { given, isMarked, reply, ageMs, counts } of cases)
   test(`given ${given}, the reply that counts is: ${counts}`, () => {
     const content = aContent(isMarked ? { metadata: marked } : {});
-    const view = observed(content, { reply, wanted: "snapshot", cameAtMs: 0, expiresAtMs: 1_000 }, ageMs);
+    const view = observed(content, aSlot({ reply, expiresAtMs: 1_000 }), ageMs);
     assert.equal(view?.reply.kind, counts);
   });
 
 test("a refused deletion of a ready content is tried again, although a mark was left behind", () => {
   const content = aContent({ metadata: marked, status: { readyToUse: true, snapshotHandle: "s-1" } });
-  const view = observed(content, { reply: refused, wanted: "snapshot", cameAtMs: 0, expiresAtMs: 1_000 }, 2_000);
+  const view = observed(content, aSlot({ reply: refused, expiresAtMs: 1_000 }), 2_000);
   assert.equal(view?.reply.kind, "none");
 });
 
@@ -69,7 +78,7 @@ const wishes: readonly [given: string, metadata: object, wanted: Wanted, reply: 
 for (const [given, metadata, wanted, reply, counts] of wishes)
   test(`given ${given}, the fresh reply that counts is: ${counts}`, () => {
     const content = aContent({ metadata });
-    const view = observed(content, { reply, wanted, cameAtMs: 0, expiresAtMs: 300_000 }, 0);
+    const view = observed(content, aSlot({ reply, wanted }), 0);
     assert.equal(view?.reply.kind, counts);
   });
 
@@ -79,7 +88,15 @@ test("the view says what the term knows", () => {
 });
 
 test("the age of the own reply and the time since anybody's are two things", () => {
-  const slot: Slot = { reply: unreached, wanted: "snapshot", cameAtMs: 1_000, expiresAtMs: 9_000 };
+  const slot = aSlot({ reply: unreached, cameAtMs: 1_000, expiresAtMs: 9_000 });
   const { sinceReplyMs, lullMs } = observed(aContent(), slot, 5_000, 4_000) ?? {};
   assert.deepEqual({ sinceReplyMs, lullMs }, { sinceReplyMs: 4_000, lullMs: 1_000 });
+});
+
+test("malformed replies count for what was wanted when they came", () => {
+  const slot = aSlot({ reply: unreached, wanted: "outcome", malformedReplies: 4 });
+  const counted = [{}, { deletionTimestamp }, letGo].map(
+    (metadata) => observed(aContent({ metadata }), slot, 0)?.malformedReplies,
+  );
+  assert.deepEqual(counted, [0, 4, 0]);
 });

@@ -39,6 +39,8 @@ export interface Slot {
   readonly reply: Reply;
   /** When it was asked. */
   readonly wanted: Wanted;
+  /** How many replies in a row, this one included, were malformed, while the same was wanted. */
+  readonly malformedReplies: number;
   /** When, by the monotonic clock, the reply came. */
   readonly cameAtMs: Millis;
   /** When, by the monotonic clock, the reply stops counting and the question is asked again. */
@@ -68,6 +70,8 @@ export interface ContentView {
   readonly content: VolumeSnapshotContent;
   readonly snapshotClass: VolumeSnapshotClass | undefined;
   readonly reply: Reply;
+  /** How many replies in a row, the last one included, were malformed, while the same was wanted as now. */
+  readonly malformedReplies: number;
   /** Whether the driver has been asked to cut it before. */
   readonly asked: Asked;
   /** Whether a request of ours to take the mark off this version may still arrive. */
@@ -121,6 +125,7 @@ export function observe(
     content,
     snapshotClass: className ? stores.VolumeSnapshotClass.get(keyIn(undefined, className)) : undefined,
     reply: slot !== undefined && counts(slot, content, replyLeftMs) ? slot.reply : { kind: "none" },
+    malformedReplies: slot !== undefined && slot.wanted === wantedOf(content) ? slot.malformedReplies : 0,
     asked: term.asked(content),
     unmarking: term.unmarking(content),
     term: term.name,

@@ -1,11 +1,28 @@
-/** A content that goes: delete at the driver where the policy says so, then let go. */
-import { finalizers } from "../../api/names.ts";
+/**
+ * A content that goes: delete at the driver where the policy says so, then let go.
+ *
+ * A driver whose replies cannot be read, several times in a row, will not answer otherwise until it is mended, perhaps never. The
+ * content is let go then, and an event names what may be left there: a snapshot that nobody can delete helps nobody.
+ */
+import { annotations, finalizers } from "../../api/names.ts";
 import { edit } from "../../api/patches.ts";
 import { settled } from "../../api/plan.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
+import { limits } from "../../base/limits.ts";
 import type { ContentView } from "./observe.ts";
-import { deleteCall } from "./plan-calls.ts";
-import { ask, confirmed, doing, kind, planTrouble, quoted, type SidecarPlan, tell, withoutMark } from "./plan-steps.ts";
+import { deleteCall, snapshotName } from "./plan-calls.ts";
+import {
+  ask,
+  confirmed,
+  doing,
+  kind,
+  planTrouble,
+  quoted,
+  type SidecarPlan,
+  tell,
+  unmark,
+  withoutMark,
+} from "./plan-steps.ts";
 
 export function planRemoval(view: ContentView): SidecarPlan {
   const { content, reply } = view;
@@ -14,10 +31,31 @@ export function planRemoval(view: ContentView): SidecarPlan {
   if (prepared.kind === "none" || reply.kind === "deleted") return release(content);
   if (prepared.kind === "unverified") return release(content, unverified(view, prepared.handle));
   if (prepared.kind === "wrong") return fail(`Failed to get snapshot credentials: ${prepared.message}; ${orRetain}`);
+  if (isUnreadable(view)) return release(content, leftover(view, `snapshot "${content.status?.snapshotHandle}"`));
   if (reply.kind === "failed") return fail(`Failed to delete snapshot: ${quoted(reply.fault)}`);
   if (reply.kind === "unsent") return fail(`Failed to get snapshot credentials: ${reply.fault.message}`);
   return doing(settled, ask(content, prepared, confirmed(content)));
 }
+
+/** What may have been taken for a content that goes, and of which the driver says nothing that can be read; undefined: it may still. */
+export function planAbandoned(view: ContentView): SidecarPlan | undefined {
+  const { content, options } = view;
+  const { volumeSnapshotRef: ref, source } = content.spec;
+  const isGoing =
+    content.metadata.deletionTimestamp !== undefined &&
+    content.metadata.annotations?.[annotations.beingDeleted] === "yes";
+  if (!isGoing || !isUnreadable(view)) return undefined;
+  // With a handle there is something to delete for certain, and the annotation is all that holds it up.
+  if (content.status?.snapshotHandle) return doing(settled, unmark(content));
+  const name = snapshotName(options, ref.uid ?? "");
+  return release(content, leftover(view, `snapshot "${name}" of volume "${source.volumeHandle}"`));
+}
+
+const isUnreadable = ({ reply, malformedReplies }: ContentView): boolean =>
+  reply.kind === "failed" && malformedReplies >= limits.malformedRepliesMax;
+
+const leftover = ({ content, facts, reply, malformedReplies }: ContentView, what: string): string =>
+  `Content ${content.metadata.name} is let go: ${malformedReplies} replies of driver ${facts.driver} in a row could not be read (${reply.kind === "failed" ? quoted(reply.fault) : ""}), so ${what} may be left there; look for it, and delete it by the means of the storage`;
 
 const orRetain = "to let the content go without deleting the snapshot, set spec.deletionPolicy to Retain";
 

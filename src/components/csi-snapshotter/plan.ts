@@ -17,7 +17,7 @@ import { limits } from "../../base/limits.ts";
 import { type ContentView, isUnasked, type Taken } from "./observe.ts";
 import { phaseOf } from "./phase.ts";
 import { createCall, listCall } from "./plan-calls.ts";
-import { planRemoval } from "./plan-removal.ts";
+import { planAbandoned, planRemoval } from "./plan-removal.ts";
 import {
   ask,
   confirmed,
@@ -70,11 +70,14 @@ function planCut(view: ContentView): SidecarPlan {
     case "taken":
       return planTaken(view, reply.snapshot);
     case "failed": // Only a final answer proves that nothing is being cut; the mark goes with it and not before.
-      return planFailure(
-        view,
-        "SnapshotCreationFailed",
-        `Failed to create snapshot: failed to take snapshot of the volume ${content.spec.source.volumeHandle}: ${quoted(reply.fault)}`,
-        reply.fault,
+      return (
+        planAbandoned(view) ??
+        planFailure(
+          view,
+          "SnapshotCreationFailed",
+          `Failed to create snapshot: failed to take snapshot of the volume ${content.spec.source.volumeHandle}: ${quoted(reply.fault)}`,
+          reply.fault,
+        )
       );
     case "unsent":
       return planHindrance(view, reply.fault.message);

@@ -1,0 +1,92 @@
+/** Replies that cannot be read: they are told, and they keep nothing from being deleted. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aContent, driver } from "../../../test/builders.ts";
+import {
+  aYoungView as aView,
+  brief,
+  deletionTimestamp,
+  failure,
+  going,
+  marked,
+  ready,
+  testPlans,
+} from "../../../test/content-plans.ts";
+import { limits } from "../../base/limits.ts";
+import { planContent } from "./plan.ts";
+
+const reply = failure("MalformedReply");
+const malformedReplies = limits.malformedRepliesMax;
+const goingMarked = { ...going, annotations: { ...going.annotations, ...marked.annotations } };
+testPlans([
+  {
+    given: "a reply about a new snapshot that cannot be read",
+    view: aView({ content: aContent({ metadata: marked }), reply, malformedReplies: 1 }),
+    phase: "uncut",
+    expect: ["patch/status rest", "event SnapshotCreationFailed"],
+  },
+  {
+    given: "many replies that cannot be read about a snapshot that is wanted",
+    view: aView({ content: aContent({ metadata: marked }), reply, malformedReplies: 50 }),
+    phase: "uncut",
+    expect: ["patch/status rest", "event SnapshotCreationFailed"],
+  },
+  {
+    given: "too few replies that cannot be read about a snapshot that is on its way out",
+    view: aView({ content: aContent({ metadata: goingMarked }), reply, malformedReplies: malformedReplies - 1 }),
+    phase: "uncut",
+    expect: ["patch/status rest", "event SnapshotCreationFailed"],
+  },
+  {
+    given: "only replies that cannot be read about a snapshot that is on its way out",
+    view: aView({ content: aContent({ metadata: goingMarked }), reply, malformedReplies }),
+    phase: "uncut",
+    expect: ["patch mark", "event SnapshotLeftAtDriver"],
+  },
+  {
+    given: "only replies that cannot be read about a content that was deleted while its snapshot lives",
+    view: aView({ content: aContent({ metadata: { ...marked, deletionTimestamp } }), reply, malformedReplies }),
+    phase: "uncut",
+    expect: ["patch/status rest", "event SnapshotCreationFailed"],
+  },
+  {
+    given: "only replies that cannot be read about a snapshot that is on its way out and has a handle",
+    view: aView({
+      content: aContent({ metadata: goingMarked, status: { ...ready, readyToUse: false } }),
+      reply,
+      malformedReplies,
+    }),
+    phase: "pending",
+    expect: ["patch mark"],
+  },
+  {
+    given: "a deletion whose reply cannot be read",
+    view: aView({ content: aContent({ metadata: going, status: ready }), reply, malformedReplies: 1 }),
+    phase: "removable",
+    expect: ["patch/status rest", "event SnapshotDeleteError"],
+  },
+  {
+    given: "a deletion that meets only replies that cannot be read",
+    view: aView({ content: aContent({ metadata: going, status: ready }), reply, malformedReplies }),
+    phase: "removable",
+    expect: ["patch rest", "event SnapshotLeftAtDriver"],
+  },
+]);
+
+const left = [
+  { given: "handle", metadata: going, status: ready, names: `driver ${driver} .*snapshot "s-1" may be left there` },
+  {
+    given: "name and volume",
+    metadata: goingMarked,
+    status: undefined,
+    names: `driver ${driver} .*snapshot "snapshot-uid-snap" of volume "vol-1" may be left there`,
+  },
+] as const;
+for (const { given, metadata, status, names } of left)
+  test(`what may be left at the driver is named by its ${given}`, () => {
+    const content = aContent({ metadata, ...(status === undefined ? {} : { status }) });
+    const { actions } = planContent(aView({ content, reply, malformedReplies }));
+    assert.deepEqual(actions.map(brief).at(-1), "event SnapshotLeftAtDriver");
+    const event = actions.at(-1);
+    assert.match(event?.kind === "event" ? event.event.message : "", new RegExp(names));
+  });
