@@ -12,7 +12,7 @@ export interface Writer {
 /** Everything a command may touch of the process it runs in. */
 export interface CommandContext {
   readonly environment: Environment;
-  /** Aborts on SIGINT and SIGTERM. */
+  /** Aborts on SIGINT, SIGTERM and SIGHUP. */
   readonly signal: AbortSignal;
   readonly world: World;
   readonly out: Writer;

@@ -31,7 +31,7 @@ test("the exit code is the program's", async () => {
   assert.deepEqual(exits, [7]);
 });
 
-for (const name of ["SIGINT", "SIGTERM"])
+for (const name of ["SIGINT", "SIGTERM", "SIGHUP"])
   test(`${name} stops the program in order, and no timer is left`, async () => {
     const { world, events, exits, said, running } = setUp(untilStopped);
     events.emit(name);

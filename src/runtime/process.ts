@@ -24,7 +24,8 @@ export interface ProcessOptions {
   readonly shutdownMsMax?: Millis;
 }
 
-const signalCodes: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 143 };
+/** SIGHUP comes when the terminal is closed: what was begun must be cleaned up then, too. */
+const signalCodes: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 /** Beyond what the parts allow themselves. */
 const spareMs = 3_000;
 

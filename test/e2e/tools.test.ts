@@ -4,8 +4,8 @@ import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, test } from "node:test";
+import { identify } from "../../src/runtime/process-identity.ts";
 import { isNewEnough } from "./harness/go.ts";
-import { identify } from "./harness/identity.ts";
 import { withLock } from "./harness/lock.ts";
 import { run } from "./harness/run.ts";
 import { moduleFolder, modules, pinnedVersion } from "./harness/tools.ts";

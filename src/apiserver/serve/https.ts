@@ -13,7 +13,7 @@ import type { User } from "../contracts.ts";
 import { parseTokens } from "../rbac/tokens.ts";
 import { type ApiServer, type ApiServerOptions, createApiServer } from "../server.ts";
 import { gzipped } from "./compress.ts";
-import { kubeconfigText } from "./kubeconfig.ts";
+import { kubeconfigEntry, kubeconfigText } from "./kubeconfig.ts";
 
 export interface ServeApiOptions extends Pick<ApiServerOptions, "featureGates" | "definitions" | "version" | "parts"> {
   readonly world: World;
@@ -28,7 +28,10 @@ export interface ServeApiOptions extends Pick<ApiServerOptions, "featureGates" |
 
 export interface ServedApi extends ApiServer {
   readonly url: string;
+  /** A whole file for the administrator. */
   readonly kubeconfig: string;
+  /** The same as entries for a file that has others. */
+  readonly kubeconfigEntry: ReturnType<typeof kubeconfigEntry>;
   /** The administrator's token. */
   readonly token: string;
   close(): Promise<void>;
@@ -93,6 +96,13 @@ export async function serveApi(options: ServeApiOptions): Promise<ServedApi> {
       requestBytesMax: arrivingBytesMax,
     },
   );
-  const kubeconfig = kubeconfigText({ server: listening.url, authority: authority.certificate, token });
-  return { ...server, url: listening.url, kubeconfig, token, close: () => listening.close() };
+  const facts = { server: listening.url, authority: authority.certificate, token };
+  return {
+    ...server,
+    url: listening.url,
+    kubeconfig: kubeconfigText(facts),
+    kubeconfigEntry: kubeconfigEntry(facts),
+    token,
+    close: () => listening.close(),
+  };
 }

@@ -9,15 +9,22 @@ export interface KubeconfigFacts {
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
+/** What the server's entries in a kubeconfig hold. */
+export const kubeconfigEntry = ({ server, authority, token }: KubeconfigFacts) => ({
+  cluster: { server, "certificate-authority-data": base64(authority) },
+  user: { token },
+});
+
 /** JSON is YAML: every client reads it. */
-export function kubeconfigText({ server, authority, token }: KubeconfigFacts): string {
+export function kubeconfigText(facts: KubeconfigFacts): string {
   const name = "snapkeep";
+  const { cluster, user } = kubeconfigEntry(facts);
   const config = {
     apiVersion: "v1",
     kind: "Config",
-    clusters: [{ name, cluster: { server, "certificate-authority-data": base64(authority) } }],
-    users: [{ name: "admin", user: { token } }],
-    contexts: [{ name, context: { cluster: name, user: "admin" } }],
+    clusters: [{ name, cluster }],
+    users: [{ name, user }],
+    contexts: [{ name, context: { cluster: name, user: name } }],
     "current-context": name,
   };
   return `${print(config, 2)}\n`;

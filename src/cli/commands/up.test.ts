@@ -23,7 +23,7 @@ test("it stays up with a claim to take a snapshot of, and the lines that it invi
   await eventually("it says that it stays up", () => said.text.includes("Ctrl-C ends it"));
   const [, kubeconfig = ""] = /export KUBECONFIG=(.*)/.exec(said.text) ?? [];
   const [, file = ""] = /cat (.*)/.exec(said.text) ?? [];
-  const [, object = ""] = /echo '(.*)' \| kubectl apply/.exec(said.text) ?? [];
+  const [, object = ""] = /echo '(.*)' \| kubectl --context snapkeep apply/.exec(said.text) ?? [];
   assert.equal(readFileSync(file, "utf8"), "yours to spoil\n");
   const { handler, close } = createTransport(await loadConfig({ kubeconfig, environment: {}, world: realWorld }));
   const client = createClient({ handler, world: realWorld });

@@ -1,13 +1,11 @@
 /** `snapkeep up`: everything there is in one process, on this machine, without a cluster. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { apiVersionOf } from "../../api/kinds.ts";
-import { Fault } from "../../base/fault.ts";
-import { fileTrouble } from "../../base/file-trouble.ts";
 import { defineCommand } from "../../runtime/command.ts";
 import { bool, integer } from "../../runtime/flag-kinds.ts";
 import { createLog } from "../../runtime/log.ts";
+import { kubeconfigOut, type Published, publishKubeconfig } from "../kubeconfig/publish.ts";
+import { openRunFolder } from "../run-folder.ts";
 import { fileIn, furnish, names } from "../up/furniture.ts";
 import { type Stack, startStack } from "../up/stack.ts";
 import { tour } from "../up/tour.ts";
@@ -18,20 +16,25 @@ export const command = defineCommand({
     exit: bool({ default: false, help: "End after the tour; the exit code says whether every step held." }),
     tour: bool({ default: true, help: "Take, check and delete a snapshot before your eyes." }),
     port: integer({ default: 0, min: 0, max: 65_535, help: "Port of the API server; 0 takes any free one." }),
+    kubeconfigOut,
     fault: mishaps,
     verbosity: integer({ name: "v", default: 0, min: 0, max: 10, help: "Detail of the log." }),
   },
   examples: [
     { does: "See it work, then use it with kubectl until Ctrl-C", line: "snapkeep up" },
+    {
+      does: "Have it as a context of your own kubeconfig, until Ctrl-C",
+      line: "snapkeep up --kubeconfig-out ~/.kube/config",
+    },
     { does: "See it work and leave, for a script", line: "snapkeep up --exit" },
     { does: "See what you are told when the driver fails", line: "snapkeep up --fault CreateSnapshot=Unavailable*3" },
   ],
   async run({ options, world, signal, out, error, version }) {
-    const folder = await mkdtemp(join(tmpdir(), "snapkeep-")).catch((reason: unknown) => {
-      throw new Fault("FailedPrecondition", `nothing can be kept in ${tmpdir()}: ${fileTrouble(reason)}; set TMPDIR`);
-    });
+    const warn = (line: string): unknown => error.write(`snapkeep up: ${line}\n`);
+    const folder = await openRunFolder({ world, warn });
     const ending = new AbortController();
     const stopping = AbortSignal.any([signal, ending.signal]);
+    const ends: (() => Promise<void>)[] = [];
     try {
       const startedAt = world.elapsed();
       const log = createLog({ format: "text", verbosity: options.verbosity, name: "up", world, out: error });
@@ -40,29 +43,31 @@ export const command = defineCommand({
         log,
         version,
         port: options.port,
-        root: join(folder, "storage"),
+        root: join(folder.path, "storage"),
         mishaps: options.fault,
         signal: stopping,
       });
-      const kubeconfig = join(folder, "kubeconfig");
-      await writeFile(kubeconfig, stack.api.kubeconfig, { mode: 0o600 });
+      ends.push(() => stack.stopped);
+      const published = await publishKubeconfig({ api: stack.api, out: options.kubeconfigOut, folder, world });
+      ends.push(published.withdraw);
       out.write(
         `snapkeep ${version} is up after ${Math.round(world.elapsed() - startedAt)} ms: API server, snapshot-controller, csi-snapshotter, directory-driver\n\n`,
       );
       const held = options.tour ? await tour({ stack, world, out, signal: stopping }) : true;
       if (!options.exit && !signal.aborted) {
-        out.write(`\nKubernetes API at ${stack.api.url}. In another terminal:\n\n  export KUBECONFIG=${kubeconfig}\n`);
-        if (held) out.write(await invitation(stack));
-        out.write(`\nCtrl-C ends it and removes ${folder}.\n`);
+        out.write(
+          `\nKubernetes API at ${stack.api.url}. In another terminal:\n\n  export KUBECONFIG=${published.path}\n`,
+        );
+        if (held) out.write(await invitation(stack, published));
+        out.write(`\nCtrl-C ends it and removes ${folder.path}.\n`);
         if (!signal.aborted)
           await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
       }
-      ending.abort();
-      await stack.stopped;
       return held ? 0 : 1;
     } finally {
       ending.abort();
-      await rm(folder, { recursive: true, force: true });
+      for (const end of ends.toReversed()) await end();
+      await folder.remove();
     }
   },
 });
@@ -75,10 +80,11 @@ const aSnapshot = {
 };
 
 /** With a claim and a default class there, one object is all that it takes. */
-async function invitation(stack: Stack): Promise<string> {
+async function invitation(stack: Stack, { context }: Published): Promise<string> {
   await furnish(stack, "yours to spoil\n");
+  const kubectl = `kubectl --context ${context}`;
   return `  cat ${fileIn(stack)}
-  echo '${JSON.stringify(aSnapshot)}' | kubectl apply -f -
-  kubectl get volumesnapshot monday
+  echo '${JSON.stringify(aSnapshot)}' | ${kubectl} apply -f -
+  ${kubectl} get volumesnapshot monday
 `;
 }

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import type { Identity } from "./identity.ts";
+import type { Identity } from "../../../src/runtime/process-identity.ts";
 import type { State } from "./leftovers.ts";
 import { until } from "./until.ts";
 

@@ -4,9 +4,15 @@ import { randomBytes } from "node:crypto";
 import { closeSync, mkdirSync, openSync, renameSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import {
+  type Identity,
+  identify,
+  isAlive,
+  processNamespace,
+  readOrEmpty,
+} from "../../../src/runtime/process-identity.ts";
 import { onExit } from "./exit.ts";
 import { forgetFallen, noteFallen } from "./fallen.ts";
-import { type Identity, identify, isAlive, processNamespace, readOrEmpty } from "./identity.ts";
 import { mark, runFolder, sweep, takeDown, writeState } from "./leftovers.ts";
 
 export interface Daemon {

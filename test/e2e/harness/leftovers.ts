@@ -7,7 +7,13 @@
 import { globSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
-import { type Identity, identify, isAlive, processNamespace, readOrEmpty } from "./identity.ts";
+import {
+  type Identity,
+  identify,
+  isAlive,
+  processNamespace,
+  readOrEmpty,
+} from "../../../src/runtime/process-identity.ts";
 import { mountsUnder, unmountAllUnder } from "./mounts.ts";
 import { say } from "./progress.ts";
 import { removeStrays } from "./strays.ts";

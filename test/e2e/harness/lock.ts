@@ -4,7 +4,7 @@
  */
 import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Identity, identify, isAlive } from "./identity.ts";
+import { type Identity, identify, isAlive } from "../../../src/runtime/process-identity.ts";
 import { withProgress } from "./progress.ts";
 
 const pollMs = 500;

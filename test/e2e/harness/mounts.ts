@@ -1,6 +1,6 @@
 /** The kernel's mount table, and taking down what lies under a folder. */
 import { spawnSync } from "node:child_process";
-import { readOrEmpty } from "./identity.ts";
+import { readOrEmpty } from "../../../src/runtime/process-identity.ts";
 
 /** Mount points at or under a folder, in the order they were mounted. */
 export const mountsUnder = (folder: string): readonly string[] =>

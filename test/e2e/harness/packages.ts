@@ -4,7 +4,7 @@
  */
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { readOrEmpty } from "./identity.ts";
+import { readOrEmpty } from "../../../src/runtime/process-identity.ts";
 import { say, withProgress } from "./progress.ts";
 import { run } from "./run.ts";
 

@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { globSync, readdirSync, readlinkSync, rmdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
-import { readOrEmpty } from "./identity.ts";
+import { readOrEmpty } from "../../../src/runtime/process-identity.ts";
 
 /** `links` are the network links it has made. */
 export function removeStrays(folder: string, links: readonly string[]): void {

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
+import { isAlive } from "../../../src/runtime/process-identity.ts";
 import { startByHand } from "../harness/by-hand.ts";
 import { startControlPlane } from "../harness/control-plane.ts";
-import { isAlive } from "../harness/identity.ts";
 import { boxImage } from "../harness/image.ts";
 import { createKubectl } from "../harness/kubectl.ts";
 import { sweep } from "../harness/leftovers.ts";
