@@ -70,8 +70,11 @@ export const limits = {
   malformedRepliesMax: 5,
   /** Of a driver that ignores the filter by snapshot id. */
   listSnapshotsPagesMax: 1_000,
-  csiProbeMsMax: 5_000,
+  /** After so long without an answer to Probe the operator is told. */
+  csiProbeNoticeMs: 5_000,
   csiProbeEveryMs: 1_000,
+  /** Between two attempts to read the capabilities of a driver that came back. */
+  csiReadAgainMsMax: 30_000,
   csiReconnectMsMax: 1_000,
   csiCutOffMs: 1_000,
   registrationDrainMs: 1_000,

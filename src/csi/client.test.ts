@@ -89,7 +89,7 @@ test("probing goes on until the driver is there and ready, and says each reason 
   const world: World = {
     ...realWorld,
     sleep: async (ms) => void waits.push(ms),
-    after: (ms, ring) => realWorld.after(deadlines++ === 0 ? 0 : ms, ring),
+    after: (ms, ring) => realWorld.after(ms === limits.csiCallMsMax && deadlines++ === 0 ? 0 : ms, ring),
   };
   const { log, ...client } = connectTo(t, address, { world });
   const probing = client.probeUntilReady(never);
@@ -106,12 +106,31 @@ test("probing goes on until the driver is there and ready, and says each reason 
   await startDriver(t, [serve(Identity, { probe })], { address });
   await probing;
   const reasons = log.lines.filter(({ message }) => message === "csi driver not ready yet").map(({ why }) => why);
-  assert.match(String(reasons[0]), /^Probe: no answer within 5000 ms; nothing answers at .*: is the driver running\?$/);
+  assert.match(
+    String(reasons[0]),
+    /^Probe: no answer within 60000 ms; nothing answers at .*: is the driver running\?$/,
+  );
   assert.deepEqual(reasons.slice(1), [
     "the driver answers that it is not ready",
     "rpc error: code = FailedPrecondition desc = disk is missing",
   ]);
   assert.deepEqual(waits, Array(4).fill(limits.csiProbeEveryMs));
+});
+
+test("a Probe may take as long as any other call, and the operator is told that it is waited for", async () => {
+  const [world, log] = [createVirtualWorld(), createMemoryLog()];
+  let probes = 0;
+  const probe = async () => {
+    probes += 1;
+    await world.sleep(8_000);
+    return { ready: true };
+  };
+  const client = createCsiClientOver(unaryOf([serve(Identity, { probe })]), { log, world, timeoutMs: 10_000 });
+  await world.run(client.probeUntilReady(never));
+  assert.deepEqual([probes, world.elapsed()], [1, 8_000]);
+  const told = log.lines.filter(({ level }) => level === "info");
+  assert.deepEqual(told, [{ level: "info", message: "csi driver has not answered Probe yet", waitedMs: 5_000 }]);
+  assert.equal(world.sleepers(), 0);
 });
 
 test("a driver that refuses the question is not probed for ever", async (t) => {

@@ -95,7 +95,10 @@ async function probeUntilReady(
 ): Promise<void> {
   let said = "";
   for (;;) {
-    const why = await reasonNotReady(identity, signal);
+    const stopNotice = world.after(limits.csiProbeNoticeMs, () =>
+      log.info("csi driver has not answered Probe yet", { waitedMs: limits.csiProbeNoticeMs }),
+    );
+    const why = await reasonNotReady(identity, signal).finally(stopNotice);
     if (why === undefined) return;
     if (why !== said) log.info("csi driver not ready yet", { why });
     said = why;
@@ -109,7 +112,7 @@ async function reasonNotReady(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   try {
-    const { ready } = await identity.probe({}, { signal, timeoutMs: limits.csiProbeMsMax });
+    const { ready } = await identity.probe({}, { signal });
     return (ready ?? true) ? undefined : "the driver answers that it is not ready";
   } catch (reason) {
     signal.throwIfAborted();

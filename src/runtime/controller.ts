@@ -60,6 +60,8 @@ export interface Controller {
   run(signal: AbortSignal): Promise<void>;
   /** For what no store shows: a reply has come, a file has changed. */
   wake(key: Key, afterMs?: Millis): void;
+  /** The same for all objects there are. */
+  resync(): void;
   stats(): QueueStats;
 }
 
@@ -158,6 +160,7 @@ export function createController<Stores extends AnyStores, View, Action extends 
       }
     },
     wake: (key, afterMs) => void queue.add(key, afterMs),
+    resync: sweep.start,
     stats: queue.stats,
   };
 }

@@ -77,7 +77,7 @@ export const components: Readonly<Record<ComponentName, Start>> = {
         leading,
         csi: createCsiClientOver(line, { world: incarnation.world, log: tools.log }),
         term: incarnation.name,
-        facts: { driver, canListSnapshots: true },
+        facts: () => ({ driver, canListSnapshots: true }),
         options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
         callsAtOnce: 10,
         backoff,

@@ -5,6 +5,7 @@ import { createCsiSnapshotter } from "../../components/csi-snapshotter/index.ts"
 import { leaseNameFor } from "../../components/csi-snapshotter/lease-name.ts";
 import { sidecarMetrics } from "../../components/csi-snapshotter/metrics.ts";
 import { createCsiClient } from "../../csi/client.ts";
+import { createCurrentCapabilities } from "../../csi/current-capabilities.ts";
 import { defineCommand } from "../../runtime/command.ts";
 import { checkComponent, componentFlags } from "../../runtime/common-flags.ts";
 import { type Component, type ComponentContext, runComponent } from "../../runtime/component.ts";
@@ -99,30 +100,35 @@ async function start(context: ComponentContext, options: Options<typeof flags>):
   const { world, log, metrics, signal } = context;
   const { calls, errors } = metrics.instruments(sidecarMetrics);
   let driver = "unknown-driver";
+  let connectionLost = (): void => undefined;
   const csi = createCsiClient({
     address: options.csiAddress,
     world,
     log,
     timeoutMs: options.timeout,
     refusal: context.refusal,
+    onConnectionLoss: () => connectionLost(),
     measure: ({ method, status, tookMs }) =>
       calls.observe({ driver_name: driver, method_name: method, grpc_status_code: status }, tookMs / 1000),
   });
   await csi.probeUntilReady(signal);
   driver = await csi.pluginName(signal);
-  const capabilities = await csi.controllerCapabilities(signal);
-  if (!capabilities.has("CREATE_DELETE_SNAPSHOT"))
+  const first = await csi.controllerCapabilities(signal);
+  if (!first.has("CREATE_DELETE_SNAPSHOT"))
     throw new Fault(
       "FailedPrecondition",
       `driver ${driver} at ${options.csiAddress} does not take snapshots (no CREATE_DELETE_SNAPSHOT): do not run a csi-snapshotter beside it`,
     );
   log.info("driver is ready", { driver });
   tellIdleGates(options.featureGates, log);
+  const onRead = (): void => sidecar.factsChanged();
+  const capabilities = createCurrentCapabilities({ csi, first, world, log, signal, onRead });
+  connectionLost = capabilities.connectionLost;
   const sidecar = createCsiSnapshotter({
     ...context,
     record: context.recordAs(`${name} ${driver}`),
     csi,
-    facts: { driver, canListSnapshots: capabilities.has("LIST_SNAPSHOTS") },
+    facts: () => ({ driver, canListSnapshots: capabilities.current()?.has("LIST_SNAPSHOTS") }),
     options,
     callsAtOnce: options.workerThreads,
     failed: (operation) => errors.add({ driver_name: driver, operation_name: operation }),

@@ -96,7 +96,7 @@ function sidecar(api: KubeApi, csi: CsiClient, world: World, log: Log) {
   return createCsiSnapshotter({
     api,
     csi,
-    facts: { driver: driverName, canListSnapshots: true },
+    facts: () => ({ driver: driverName, canListSnapshots: true }),
     options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
     world,
     log,

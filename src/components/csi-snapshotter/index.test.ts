@@ -18,11 +18,20 @@ interface Setting {
   readonly hook?: Hook;
   readonly callsAtOnce?: number;
   readonly labelSelector?: string;
+  canListSnapshots?(): boolean | undefined;
   create(name: string): Promise<Answer>;
   remove?(handle: string): Promise<void>;
 }
 
-async function setUp({ contents, hook, callsAtOnce = 10, labelSelector, create, remove }: Setting) {
+async function setUp({
+  contents,
+  hook,
+  callsAtOnce = 10,
+  labelSelector,
+  canListSnapshots = () => true,
+  create,
+  remove,
+}: Setting) {
   const world = createVirtualWorld();
   let isRunning = false;
   const kube = createFakeKube((call, when) => (isRunning ? hook?.(call, when) : undefined));
@@ -37,7 +46,7 @@ async function setUp({ contents, hook, callsAtOnce = 10, labelSelector, create, 
   const sidecar = createCsiSnapshotter({
     api: kube,
     csi: { controller: { createSnapshot, deleteSnapshot } } as unknown as CsiClient,
-    facts: { driver, canListSnapshots: true },
+    facts: () => ({ driver, canListSnapshots: canListSnapshots() }),
     options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
     world,
     log: silent,
@@ -52,7 +61,17 @@ async function setUp({ contents, hook, callsAtOnce = 10, labelSelector, create, 
   const running = Promise.all([sidecar.watch(stop.signal), sidecar.run(stop.signal)]);
   running.catch(() => undefined);
   const stored = (name: string) => kube.stored("VolumeSnapshotContent").find(({ metadata }) => metadata.name === name);
-  return { kube, world, told, failures, stored, running, remembered: sidecar.remembered, stop: () => stop.abort() };
+  return {
+    kube,
+    world,
+    told,
+    failures,
+    stored,
+    running,
+    remembered: sidecar.remembered,
+    factsChanged: sidecar.factsChanged,
+    stop: () => stop.abort(),
+  };
 }
 
 /** No watch tells anything: of its own writes the sidecar knows by their answers. */
@@ -272,3 +291,20 @@ for (const { what, annotation, status, calls } of unreadables)
     assert.equal(told.at(-1), "SnapshotLeftAtDriver of unheard");
     stop();
   });
+
+test("a pre-provisioned content is looked at again when a driver that was away has come back", async () => {
+  let canListSnapshots: boolean | undefined;
+  const spec = { source: { snapshotHandle: "handle" } };
+  const { world, stored, factsChanged, stop } = await setUp({
+    contents: [aContent({ metadata: { name: "pre-provisioned" }, spec })],
+    canListSnapshots: () => canListSnapshots,
+    create: never,
+  });
+  await world.advance(60_000);
+  assert.equal(stored("pre-provisioned")?.status?.readyToUse, undefined);
+  canListSnapshots = false;
+  factsChanged();
+  await world.advance(0);
+  assert.equal(stored("pre-provisioned")?.status?.readyToUse, true);
+  stop();
+});

@@ -32,7 +32,8 @@ const wakes: Wakes<SidecarStores> = {
 export interface CsiSnapshotterDeps {
   readonly api: KubeApi;
   readonly csi: CsiClient;
-  readonly facts: DriverFacts;
+  /** Asked at each look: a driver may restart as another version. */
+  facts(): DriverFacts;
   readonly options: SidecarOptions;
   readonly world: World;
   readonly log: Log;
@@ -65,6 +66,8 @@ export interface CsiSnapshotter {
   watch(signal: AbortSignal): Promise<void>;
   /** Works until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
+  /** To be called when the facts have changed: all contents are looked at again. */
+  factsChanged(): void;
 }
 
 export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
@@ -84,7 +87,7 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
     stores,
     wakes,
     observe: (seen, key) =>
-      observe({ stores: seen, slots, term, facts, options }, key, {
+      observe({ stores: seen, slots, term, facts: facts(), options }, key, {
         nowMs: world.now(),
         elapsedMs: world.elapsed(),
         lastReplyAtMs: slots.lastAtMs(),
@@ -136,5 +139,6 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
       told = signal;
       return controller.run(signal);
     },
+    factsChanged: controller.resync,
   };
 }

@@ -49,7 +49,8 @@ export interface Slot {
 
 export interface DriverFacts {
   readonly driver: string;
-  readonly canListSnapshots: boolean;
+  /** Undefined: the driver is away, and may come back as another version. */
+  readonly canListSnapshots: boolean | undefined;
 }
 
 export interface SidecarOptions {

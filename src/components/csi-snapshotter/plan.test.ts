@@ -207,6 +207,12 @@ testPlans([
     expect: ["patch/status rest"],
   },
   {
+    given: "a pre-provisioned content while the driver is away, so that nobody knows whether it can list",
+    view: aView({ content: aContent({ spec: preProvisioned }), facts: { driver, canListSnapshots: undefined } }),
+    phase: "unverified",
+    expect: [],
+  },
+  {
     given: "a pre-provisioned handle that the driver does not know",
     view: aView({ content: aContent({ spec: preProvisioned }), reply: failure("NotFound") }),
     phase: "unverified",

@@ -166,6 +166,7 @@ function statusWith(content: VolumeSnapshotContent, taken: Taken): JsonObject {
 function planVerification(view: ContentView): SidecarPlan {
   const { content, reply, facts, nowMs } = view;
   const handle = content.spec.source.snapshotHandle ?? "";
+  if (facts.canListSnapshots === undefined) return nothing; // Looked at again when the driver is back.
   if (!facts.canListSnapshots)
     return planTaken(view, {
       handle,
