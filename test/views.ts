@@ -30,6 +30,7 @@ export const aContentView = (change: Partial<ContentView> = {}): ContentView => 
   content: aContent(),
   snapshotClass: aClass(),
   reply: { kind: "none" },
+  isFirstAttempt: change.reply === undefined,
   malformedReplies: 0,
   asked: "here",
   unmarking: false,

@@ -98,7 +98,7 @@ const readinessPoll = { startMs: 1_000, maxMs: 30_000 };
 
 async function start(context: ComponentContext, options: Options<typeof flags>): Promise<Component> {
   const { world, log, metrics, signal } = context;
-  const { calls, errors } = metrics.instruments(sidecarMetrics);
+  const { calls, errors, secretMismatches } = metrics.instruments(sidecarMetrics);
   let driver = "unknown-driver";
   let connectionLost = (): void => undefined;
   const csi = createCsiClient({
@@ -132,6 +132,7 @@ async function start(context: ComponentContext, options: Options<typeof flags>):
     options,
     callsAtOnce: options.workerThreads,
     failed: (operation) => errors.add({ driver_name: driver, operation_name: operation }),
+    count: () => secretMismatches.add({ driver_name: driver }),
     poll: readinessPoll,
     labelSelector: options.nodeDeployment ? `${labels.managedBy}=${options.nodeName}` : undefined,
   });

@@ -55,6 +55,7 @@ async function setUp({
     backoff: { startMs: 1_000, maxMs: 300_000 },
     poll: { startMs: 1_000, maxMs: 30_000 },
     failed: (operation) => void failures.push(operation),
+    count: (what) => void told.push(what),
     record: (about, { reason }) => void told.push(`${reason} of ${about.metadata.name}`),
   });
   const stop = new AbortController();
@@ -306,5 +307,22 @@ test("a pre-provisioned content is looked at again when a driver that was away h
   factsChanged();
   await world.advance(0);
   assert.equal(stored("pre-provisioned")?.status?.readyToUse, true);
+  stop();
+});
+
+test("a deletion by another secret than the class names is told and counted once, however often it is tried", async () => {
+  const noted = { [annotations.deletionSecretName]: "admin", [annotations.deletionSecretNamespace]: "kube-system" };
+  const { world, told, failures, stop } = await setUp({
+    contents: [
+      aContent({
+        metadata: { name: "strange", ...leaving, annotations: { ...noted, [annotations.beingDeleted]: "yes" } },
+        status: { snapshotHandle: "s-1", readyToUse: true },
+      }),
+    ],
+    create: never,
+  });
+  await world.advance(10_000);
+  assert.ok(failures.length > 1);
+  assert.deepEqual(told, ["DeletionSecretMismatch of strange", "secretMismatch", "SnapshotDeleteError of strange"]);
   stop();
 });

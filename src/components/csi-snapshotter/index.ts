@@ -15,6 +15,7 @@ import type { QueueObserver } from "../../runtime/queue.ts";
 import { createCsiHand, createSlots, type Operation } from "./hands.ts";
 import { type DriverFacts, indexes, observe, type SidecarOptions } from "./observe.ts";
 import { planContent } from "./plan.ts";
+import type { CountAction } from "./plan-steps.ts";
 import { createTerm } from "./term.ts";
 
 const storeTable = {
@@ -51,6 +52,8 @@ export interface CsiSnapshotterDeps {
   readonly plan?: typeof planContent | undefined;
   /** Told of each attempt of this process that failed. */
   failed?(operation: Operation): void;
+  /** Told of what plans want counted. */
+  count?(what: CountAction["what"]): void;
   record(about: KubeObject, event: EventText): void;
   observer?(queue: string): QueueObserver;
 }
@@ -101,6 +104,7 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
         if (action.subresource === undefined && content !== undefined) term.letsGo(content);
         return cluster.patch(action, signal);
       },
+      count: async ({ what }) => deps.count?.(what),
       csi: createCsiHand({
         api,
         csi,

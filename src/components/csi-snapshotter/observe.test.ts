@@ -93,10 +93,15 @@ test("the age of the own reply and the time since anybody's are two things", () 
   assert.deepEqual({ sinceReplyMs, lullMs }, { sinceReplyMs: 4_000, lullMs: 1_000 });
 });
 
-test("malformed replies count for what was wanted when they came", () => {
+test("malformed replies, and attempts, count for what was wanted when they came", () => {
   const slot = aSlot({ reply: unreached, wanted: "outcome", malformedReplies: 4 });
-  const counted = [{}, { deletionTimestamp }, letGo].map(
-    (metadata) => observed(aContent({ metadata }), slot, 0)?.malformedReplies,
+  const views = [{}, { deletionTimestamp }, letGo].map((metadata) => observed(aContent({ metadata }), slot, 0));
+  assert.deepEqual(
+    views.map((view) => [view?.malformedReplies, view?.isFirstAttempt]),
+    [
+      [0, true],
+      [4, false],
+      [0, true],
+    ],
   );
-  assert.deepEqual(counted, [0, 4, 0]);
 });

@@ -71,6 +71,8 @@ export interface ContentView {
   readonly content: VolumeSnapshotContent;
   readonly snapshotClass: VolumeSnapshotClass | undefined;
   readonly reply: Reply;
+  /** Nothing has been answered yet about what is wanted now. */
+  readonly isFirstAttempt: boolean;
   /** How many replies in a row, the last one included, were malformed, while the same was wanted as now. */
   readonly malformedReplies: number;
   /** Whether the driver has been asked to cut it before. */
@@ -121,12 +123,14 @@ export function observe(
   if (content === undefined) return undefined;
   const className = content.spec.volumeSnapshotClassName;
   const slot = slots.get(content.metadata.uid);
+  const isFirstAttempt = slot === undefined || slot.wanted !== wantedOf(content);
   const replyLeftMs = (slot?.expiresAtMs ?? 0) - elapsedMs;
   return {
     content,
     snapshotClass: className ? stores.VolumeSnapshotClass.get(keyIn(undefined, className)) : undefined,
     reply: slot !== undefined && counts(slot, content, replyLeftMs) ? slot.reply : { kind: "none" },
-    malformedReplies: slot !== undefined && slot.wanted === wantedOf(content) ? slot.malformedReplies : 0,
+    isFirstAttempt,
+    malformedReplies: isFirstAttempt ? 0 : slot.malformedReplies,
     asked: term.asked(content),
     unmarking: term.unmarking(content),
     term: term.name,

@@ -7,6 +7,7 @@ import {
   type SecretLookup,
   type SecretRef,
   secretFor,
+  snapshotterSecretKeys,
 } from "../../rules/secret-template.ts";
 import type { ContentView, SidecarOptions } from "./observe.ts";
 
@@ -124,3 +125,23 @@ export function deleteCall(content: VolumeSnapshotContent): PreparedDeletion {
   const noted = notedSecret(content);
   return noted.kind === "wrong" ? noted : { kind: "call", call: { method: "delete", handle, secret: secretIn(noted) } };
 }
+
+/**
+ * Whoever may write to a content chooses, by its annotations, which of the secrets that the sidecar can read the driver is given.
+ * What the class would have noted on a content of its own is known: another one is worth a warning. Undefined: they agree, or
+ * nobody can tell.
+ */
+export function secretMismatch({ content, snapshotClass }: ContentView): string | undefined {
+  const { metadata, spec } = content;
+  if (snapshotClass === undefined || !spec.source.volumeHandle) return undefined;
+  const meant = secretFor(snapshotterSecretKeys, snapshotClass.parameters ?? {}, {
+    contentName: metadata.name,
+    snapshotName: spec.volumeSnapshotRef.name,
+    snapshotNamespace: spec.volumeSnapshotRef.namespace,
+  });
+  const noted = notedSecret(content);
+  if (meant.kind === "wrong" || noted.kind === "wrong" || nameOf(meant) === nameOf(noted)) return undefined;
+  return `The deletion-secret annotations of content ${metadata.name} name ${nameOf(noted)}, class ${snapshotClass.metadata.name} names ${nameOf(meant)}: the snapshot is deleted with ${nameOf(noted)}; find out who changed the annotations, unless the class was changed since`;
+}
+const nameOf = (found: SecretLookup): string =>
+  found.kind === "secret" ? `secret ${found.secret.namespace}/${found.secret.name}` : "no secret";

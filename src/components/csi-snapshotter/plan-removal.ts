@@ -10,7 +10,7 @@ import { settled } from "../../api/plan.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
 import { limits } from "../../base/limits.ts";
 import type { ContentView } from "./observe.ts";
-import { deleteCall, snapshotName } from "./plan-calls.ts";
+import { deleteCall, secretMismatch, snapshotName } from "./plan-calls.ts";
 import {
   ask,
   confirmed,
@@ -18,6 +18,7 @@ import {
   kind,
   planTrouble,
   quoted,
+  type SidecarAction,
   type SidecarPlan,
   tell,
   unmark,
@@ -34,7 +35,14 @@ export function planRemoval(view: ContentView): SidecarPlan {
   if (isUnreadable(view)) return release(content, leftover(view, `snapshot "${content.status?.snapshotHandle}"`));
   if (reply.kind === "failed") return fail(`Failed to delete snapshot: ${quoted(reply.fault)}`);
   if (reply.kind === "unsent") return fail(`Failed to get snapshot credentials: ${reply.fault.message}`);
-  return doing(settled, ask(content, prepared, confirmed(content)));
+  return doing(settled, ask(content, prepared, confirmed(content)), mismatch(view));
+}
+
+/** Told and counted with the first attempt: it stands in the way of nothing. */
+function mismatch(view: ContentView): readonly SidecarAction[] {
+  const message = view.isFirstAttempt ? secretMismatch(view) : undefined;
+  if (message === undefined) return [];
+  return [tell(view.content, "DeletionSecretMismatch", message), { kind: "count", what: "secretMismatch" }];
 }
 
 /** What may have been taken for a content that goes, and of which the driver says nothing that can be read; undefined: it may still. */

@@ -21,7 +21,12 @@ export interface CsiAction {
   readonly call: CsiCall;
   readonly intent: readonly ClusterAction[];
 }
-export type SidecarAction = ClusterAction | CsiAction;
+/** Something that operators count. */
+export interface CountAction {
+  readonly kind: "count";
+  readonly what: "secretMismatch";
+}
+export type SidecarAction = ClusterAction | CsiAction | CountAction;
 export type SidecarPlan = Plan<SidecarAction>;
 
 export const kind = "VolumeSnapshotContent";
