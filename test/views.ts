@@ -1,6 +1,6 @@
 /** What planners look at, in tests: an ordinary case, of which each test says what is different. */
 import type { ContentView } from "../src/components/csi-snapshotter/observe.ts";
-import { anywhere, type SnapshotView, sourceOf } from "../src/components/snapshot-controller/observe.ts";
+import { anywhere, hasFinalizer, type SnapshotView, sourceOf } from "../src/components/snapshot-controller/observe.ts";
 import { aClass, aContent, aSnapshot, aVolume, driver } from "./builders.ts";
 
 /** A snapshot of a bound volume, without a content yet. */
@@ -11,6 +11,7 @@ export const aSnapshotView = (change: Partial<SnapshotView> = {}): SnapshotView 
     source: sourceOf(snapshot),
     content: undefined,
     claim: undefined,
+    protection: change.claim !== undefined && hasFinalizer(change.claim) ? "certain" : "none",
     volume: aVolume(),
     snapshotClass: aClass(),
     defaultClasses: [],

@@ -186,6 +186,21 @@ export const scenarios: readonly Scenario[] = [
     },
   }),
   scenario({
+    // The second comes about when the claim is released after the first, and takes long enough for a late request to arrive.
+    name: "one-after-the-other",
+    prepare: (backend) => {
+      backend.readyAfterMs = 1_500;
+    },
+    script: async (user, dice) => {
+      await take(user);
+      await user.sleep(2_985 + Math.floor(dice() * 25));
+      await user.create("VolumeSnapshot", aSnapshot("tuesday"));
+      await user.until(ready("default/tuesday"));
+      await drop(user);
+      await drop(user, "default/tuesday");
+    },
+  }),
+  scenario({
     name: "slow-driver",
     prepare: (backend) => {
       backend.readyAfterMs = 6_000;

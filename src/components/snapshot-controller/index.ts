@@ -10,10 +10,12 @@ import { createStores, watchStores } from "../../kube/stores.ts";
 import { createController, type Failure } from "../../runtime/controller.ts";
 import { createHands } from "../../runtime/hands.ts";
 import type { QueueObserver } from "../../runtime/queue.ts";
+import { createClaimProtection } from "./claim-protection.ts";
 import { type Cutters, createCutters } from "./cutters.ts";
 import { createDeparted } from "./departed.ts";
 import {
   type ClaimSight,
+  hasFinalizer,
   type Moment,
   observeClaim,
   observeContent,
@@ -22,7 +24,7 @@ import {
 } from "./observe.ts";
 import { createPace } from "./pace.ts";
 import { planSnapshot } from "./plan.ts";
-import { type ClaimView, isNeeded, planClaim } from "./plan-claim.ts";
+import { type ClaimView, isAwaited, isNeeded, planClaim } from "./plan-claim.ts";
 import { planContent } from "./plan-content.ts";
 import { refusalOf } from "./refused.ts";
 import { createVanished } from "./vanished.ts";
@@ -75,18 +77,34 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
   stores.VolumeSnapshotContent.onChange(cutters.see);
   const vanished = createVanished();
   stores.PersistentVolumeClaim.onChange(vanished.see);
+  const protection = createClaimProtection((claim) => {
+    const key = keyOf(claim);
+    // The watch was faster than the reply: nothing but the reply wakes those that wait for it.
+    const cached = stores.PersistentVolumeClaim.get(key);
+    if (cached === undefined || !hasFinalizer(cached)) return;
+    for (const waiting of stores.VolumeSnapshot.keysBy("unreadyOf", key)) snapshots.wake(waiting);
+  });
+  stores.PersistentVolumeClaim.onChange(protection.see);
   const moment = (): Moment => ({
     nowMs: world.now(),
     standstillMs: pace.standstillMs(),
     cutterOf: cutters.of,
     vanishedFrom: vanished.from,
+    protectionOf: protection.of,
   });
   const timed = (sight: ClaimSight | undefined): ClaimView | undefined => {
     if (sight === undefined) return undefined;
     const needed = isNeeded(sight);
-    return { claim: sight.claim, isNeeded: needed, idleMs: pace.idleMs(sight.claim, needed) };
+    const { claim } = sight;
+    return {
+      claim,
+      protection: sight.protection,
+      isNeeded: needed,
+      isAwaited: isAwaited(sight),
+      idleMs: pace.idleMs(claim, needed),
+    };
   };
-  const hands = createHands({ api, stores, leading, record: deps.record });
+  const hands = createHands({ api: protection.through(api), stores, leading, record: deps.record });
   const shared = (name: string) => ({
     name,
     stores,

@@ -10,7 +10,7 @@ import { keyIn } from "../../base/brand.ts";
 import type { World } from "../../base/world.ts";
 import type { Instruments } from "../../runtime/metrics.ts";
 import type { snapshotMetrics } from "./metrics.ts";
-import { anywhere, contentNameOf, observeSnapshot, type SnapshotOptions, sourceOf } from "./observe.ts";
+import { anywhere, contentNameOf, hasFinalizer, observeSnapshot, type SnapshotOptions, sourceOf } from "./observe.ts";
 import { phaseOf, type SnapshotPhase, snapshotPhases } from "./phase.ts";
 import type { SnapshotStores } from "./wakes.ts";
 
@@ -135,6 +135,8 @@ export function measureStates({ stores, instruments, world }: Measuring, options
       standstillMs: 0,
       cutterOf: () => undefined,
       vanishedFrom: () => [],
+      // What is in doubt is soon renewed: a metric need not tell it from what is certain.
+      protectionOf: (claim) => (hasFinalizer(claim) ? "certain" : "none"),
     });
     if (view === undefined) continue;
     const phase = phaseOf(view);

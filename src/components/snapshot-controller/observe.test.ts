@@ -4,12 +4,18 @@ import { aClaim, aClass, aContent, aSnapshot, aVolume } from "../../../test/buil
 import { annotations } from "../../api/names.ts";
 import { keyOf } from "../../api/types.ts";
 import { createStores } from "../../kube/stores.ts";
-import { anywhere, observeClaim, observeContent, observeSnapshot, type Place } from "./observe.ts";
+import { anywhere, type Moment, observeClaim, observeContent, observeSnapshot, type Place } from "./observe.ts";
 import { contentWakes, storeTable } from "./wakes.ts";
 
 const options = { preventVolumeModeConversion: true, placeOf: () => anywhere };
 
-const moment = { nowMs: 0, standstillMs: 0, cutterOf: () => undefined, vanishedFrom: () => [] };
+const moment: Moment = {
+  nowMs: 0,
+  standstillMs: 0,
+  cutterOf: () => undefined,
+  vanishedFrom: () => [],
+  protectionOf: () => "none",
+};
 
 test("a claim looks at its snapshots that are not ready, and only as far as it must", () => {
   const stores = createStores(storeTable);

@@ -1,6 +1,6 @@
 /** Reads everything a decision about one snapshot needs from the caches, in one synchronous tick. */
 import type { KindName } from "../../api/kinds.ts";
-import { annotations, snapshotContentNameFor } from "../../api/names.ts";
+import { annotations, finalizers, snapshotContentNameFor } from "../../api/names.ts";
 import type {
   ObjectOf,
   PersistentVolume,
@@ -25,12 +25,16 @@ export type Place =
   | { readonly kind: "nowhere" };
 export const anywhere: Place = { kind: "anywhere" };
 
+/** Of a claim by our finalizer. doubtful: it is on, and a request that removes it may be under way. */
+export type Protection = "none" | "doubtful" | "certain";
+
 export interface SnapshotView {
   readonly snapshot: VolumeSnapshot;
   readonly source: Source;
   /** The content the snapshot names, or the one that is made for it. */
   readonly content: VolumeSnapshotContent | undefined;
   readonly claim: PersistentVolumeClaim | undefined;
+  readonly protection: Protection;
   readonly volume: PersistentVolume | undefined;
   readonly snapshotClass: VolumeSnapshotClass | undefined;
   /** Default classes of the volume's driver. */
@@ -54,10 +58,12 @@ export interface SnapshotView {
 export interface Moment extends Pick<SnapshotView, "nowMs" | "standstillMs"> {
   cutterOf(driver: string, node: string | undefined): string | undefined;
   vanishedFrom(snapshot: Key): readonly PersistentVolumeClaim[];
+  protectionOf(claim: PersistentVolumeClaim): Protection;
 }
 
 export interface ClaimSight {
   readonly claim: PersistentVolumeClaim;
+  readonly protection: Protection;
   /** The snapshots that name this claim as their source and are not ready, seen one by one as far as somebody looks. */
   readonly snapshots: Iterable<SnapshotView>;
 }
@@ -155,7 +161,7 @@ export function observeSnapshot(
   stores: SnapshotCaches,
   options: SnapshotOptions,
   key: Key,
-  { nowMs, standstillMs, cutterOf, vanishedFrom }: Moment,
+  { nowMs, standstillMs, cutterOf, vanishedFrom, protectionOf }: Moment,
 ): SnapshotView | undefined {
   const snapshot = stores.VolumeSnapshot.get(key);
   if (snapshot === undefined) return undefined;
@@ -175,6 +181,7 @@ export function observeSnapshot(
     source,
     content: stores.VolumeSnapshotContent.get(keyIn(undefined, contentNameOf(snapshot))),
     claim,
+    protection: claim === undefined ? "none" : protectionOf(claim),
     volume,
     snapshotClass: className ? stores.VolumeSnapshotClass.get(keyIn(undefined, className)) : undefined,
     defaultClasses: className ? [] : defaultClassesOf(stores, csi?.driver),
@@ -209,6 +216,12 @@ export const isWaiting = ({ metadata, status }: PersistentVolumeClaim): boolean 
 const isLater = (one: string | undefined, other: string | undefined): boolean =>
   one !== undefined && other !== undefined && Date.parse(one) > Date.parse(other);
 
+export const hasFinalizer = ({ metadata }: PersistentVolumeClaim): boolean =>
+  metadata.finalizers?.includes(finalizers.claimAsSource) === true;
+
+/** Ours in another place of the list is a change, and leaves nothing behind. With ours alone there is no other place. */
+export const isRenewable = ({ metadata }: PersistentVolumeClaim): boolean => (metadata.finalizers?.length ?? 0) > 1;
+
 export function observeClaim(
   stores: SnapshotCaches,
   options: SnapshotOptions,
@@ -218,7 +231,8 @@ export function observeClaim(
   const claim = stores.PersistentVolumeClaim.get(key);
   if (claim === undefined) return undefined;
   const keys = stores.VolumeSnapshot.keysBy("unreadyOf", keyOf(claim));
-  return { claim, snapshots: seenOneByOne(stores, options, keys, moment) };
+  const snapshots = { [Symbol.iterator]: () => seenOneByOne(stores, options, keys, moment) };
+  return { claim, protection: moment.protectionOf(claim), snapshots };
 }
 
 /** A claim may have thousands of snapshots, and one of them is often enough to decide. */

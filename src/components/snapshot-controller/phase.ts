@@ -5,11 +5,10 @@
  *        │             │                                      ▲
  *        └── invalid ──┘   (until what is wrong is mended)    └── from anywhere
  *
- * unprotected: the source claim does not carry our finalizer yet; the claim's own planner puts it on.
+ * unprotected: the source claim does not carry our finalizer for certain yet; the claim's own planner puts it on.
  * unbound:     everything is in place to make the content, or to bind one that exists.
  * waiting:     the content exists and points back; the sidecar is at work.
  */
-import { finalizers } from "../../api/names.ts";
 import { firstViolation } from "../../rules/violation.ts";
 import type { SnapshotView } from "./observe.ts";
 import { bindingRules, creationRules, pointsAt, type SnapshotViolation } from "./rules.ts";
@@ -23,11 +22,11 @@ export const violationOf = (view: SnapshotView): SnapshotViolation | undefined =
   (view.source.kind === "claim" && view.content === undefined ? firstViolation(creationRules, view) : undefined);
 
 export function phaseOf(view: SnapshotView): SnapshotPhase {
-  const { snapshot, content, claim } = view;
+  const { snapshot, content, protection } = view;
   if (snapshot.metadata.deletionTimestamp !== undefined) return "deleting";
   if (violationOf(view) !== undefined) return "invalid";
   if (content !== undefined && pointsAt(content, snapshot))
     return snapshot.status?.readyToUse === true ? "ready" : "waiting";
   if (content !== undefined) return "unbound";
-  return claim?.metadata.finalizers?.includes(finalizers.claimAsSource) === true ? "unbound" : "unprotected";
+  return protection === "certain" ? "unbound" : "unprotected";
 }

@@ -4,8 +4,9 @@ import { aClaim, aContent, aSnapshot } from "../../../test/builders.ts";
 import { aSnapshotView } from "../../../test/views.ts";
 import { annotations, finalizers } from "../../api/names.ts";
 import type { PersistentVolumeClaim } from "../../api/types.ts";
-import type { SnapshotView } from "./observe.ts";
-import { isNeeded, planClaim } from "./plan-claim.ts";
+import type { Protection, SnapshotView } from "./observe.ts";
+import { phaseOf } from "./phase.ts";
+import { isAwaited, isNeeded, planClaim } from "./plan-claim.ts";
 
 const claim = aClaim({ metadata: { finalizers: ["kubernetes.io/pvc-protection"] } });
 const guarded = aClaim({ metadata: { finalizers: ["kubernetes.io/pvc-protection", finalizers.claimAsSource] } });
@@ -77,8 +78,15 @@ const cases: readonly {
 ];
 for (const { given, seen, snapshots, expect } of cases)
   test(`given ${given}, the claim's finalizer plan is: ${expect}`, () => {
-    const sight = { claim: seen, snapshots: snapshots.map((change) => of(seen, change)) };
-    const { actions } = planClaim({ claim: seen, isNeeded: isNeeded(sight), idleMs: 3_000 });
+    const protection = seen === guarded ? "certain" : "none";
+    const sight = { claim: seen, protection, snapshots: snapshots.map((change) => of(seen, change)) } as const;
+    const { actions } = planClaim({
+      claim: seen,
+      protection,
+      isNeeded: isNeeded(sight),
+      isAwaited: false,
+      idleMs: 3_000,
+    });
     const written = actions.map((action) =>
       action.kind === "replace" ? action.object.metadata.finalizers : action.kind,
     );
@@ -92,15 +100,63 @@ for (const { given, seen, snapshots, expect } of cases)
 
 test("the claim is written back exactly as it was read, unknown fields included", () => {
   const odd = { ...claim, spec: { ...claim.spec, futureField: { deep: [1] } } } as unknown as PersistentVolumeClaim;
-  const [write] = planClaim({ claim: odd, isNeeded: true, idleMs: 0 }).actions;
+  const [write] = planClaim({ claim: odd, protection: "none", isNeeded: true, isAwaited: true, idleMs: 0 }).actions;
   assert.ok(write?.kind === "replace");
   assert.deepEqual((write.object as PersistentVolumeClaim).spec, odd.spec);
   assert.equal(write.object.metadata.resourceVersion, "1");
 });
 
 test("a claim that has just become idle is kept for three seconds, and is let go at once when it is deleted", () => {
-  const idle = { claim: guarded, isNeeded: false, idleMs: 1_000 };
+  const idle = { claim: guarded, protection: "certain", isNeeded: false, isAwaited: false, idleMs: 1_000 } as const;
   assert.deepEqual(planClaim(idle), { actions: [], next: { kind: "after", ms: 2_000 } });
   const going = { ...guarded, metadata: { ...guarded.metadata, deletionTimestamp } };
   assert.equal(planClaim({ ...idle, claim: going }).actions.length, 1);
+});
+
+const own = finalizers.claimAsSource;
+const other = "kubernetes.io/pvc-protection";
+const waiting = {};
+const taking = { content: aContent() };
+const doubts: readonly {
+  given: string;
+  on: readonly string[];
+  protection: Protection;
+  snapshots: readonly Partial<SnapshotView>[];
+  expect: readonly string[] | undefined;
+}[] = [
+  { given: "a new snapshot", on: [other, own], protection: "doubtful", snapshots: [waiting], expect: [own, other] },
+  { given: "one renewed before", on: [own, other], protection: "doubtful", snapshots: [waiting], expect: [other, own] },
+  {
+    given: "a new snapshot after one that is being taken",
+    on: [other, own],
+    protection: "doubtful",
+    snapshots: [taking, waiting],
+    expect: [own, other],
+  },
+  { given: "none but ours", on: [own], protection: "doubtful", snapshots: [waiting], expect: [] },
+  { given: "no new snapshot", on: [other, own], protection: "doubtful", snapshots: [taking], expect: undefined },
+  { given: "no doubt", on: [other, own], protection: "certain", snapshots: [waiting], expect: undefined },
+];
+for (const { given, on, protection, snapshots, expect } of doubts)
+  test(`a claim whose finalizer may be removed any moment, given ${given}, is written ${expect === undefined ? "not at all" : `with [${expect.join(", ")}]`}`, () => {
+    const seen = aClaim({ metadata: { finalizers: on } });
+    const sight = {
+      claim: seen,
+      protection,
+      snapshots: snapshots.map((change) => of(seen, { protection, ...change })),
+    };
+    const { actions } = planClaim({
+      claim: seen,
+      protection,
+      isNeeded: isNeeded(sight),
+      isAwaited: isAwaited(sight),
+      idleMs: 0,
+    });
+    const written = actions.map((action) => action.kind === "replace" && action.object.metadata.finalizers);
+    assert.deepEqual(written, expect === undefined ? [] : [expect]);
+  });
+
+test("a snapshot creates no content while the protection of its claim is in doubt", () => {
+  assert.equal(phaseOf(of(guarded, { protection: "doubtful" })), "unprotected");
+  assert.equal(phaseOf(of(guarded, { protection: "certain" })), "unbound");
 });

@@ -1,20 +1,29 @@
 /**
- * One claim: whether it carries the finalizer that keeps it while snapshots are cut from it. Decided from all its snapshots at
+ * One claim: whether it carries the finalizer that keeps it while snapshots are taken of it. Decided from all its snapshots at
  * once, never from the last event, so that any number of them share one finalizer and a failed one does not pin the claim.
+ *
+ *   none ──add──▶ certain ──remove──▶ none        doubtful ──renew──▶ certain
+ *
+ * doubtful: the finalizer is on, but a request that removes it may still arrive (claim-protection.ts). No content is created for the
+ * claim until another write has made that request fail.
  */
 
+import { refOf } from "../../api/builders.ts";
 import { annotations, finalizers } from "../../api/names.ts";
 import { editByReplacing } from "../../api/patches.ts";
-import { nothing, type Plan, settled } from "../../api/plan.ts";
+import { type ClusterAction, nothing, type Plan, settled } from "../../api/plan.ts";
 import type { PersistentVolumeClaim, VolumeSnapshotContent } from "../../api/types.ts";
 import type { Millis } from "../../base/brand.ts";
-import type { ClaimSight, SnapshotView } from "./observe.ts";
+import { type ClaimSight, isRenewable, type Protection, type SnapshotView } from "./observe.ts";
 import { phaseOf } from "./phase.ts";
 
 export interface ClaimView {
   readonly claim: PersistentVolumeClaim;
-  /** Something is being cut from it, or about to be. */
+  readonly protection: Protection;
+  /** A snapshot is being taken of it, or about to be. */
   readonly isNeeded: boolean;
+  /** A snapshot of it waits for the protection. */
+  readonly isAwaited: boolean;
   /** For how long it has been protected although nothing needs it. */
   readonly idleMs: Millis;
 }
@@ -23,31 +32,55 @@ const kind = "PersistentVolumeClaim";
 /** Snapshots often come one after the other, and each would put the finalizer back that the one before has taken off. */
 const lingerMs = 3_000;
 
-export function planClaim({ claim, isNeeded, idleMs }: ClaimView): Plan {
-  const isProtected = claim.metadata.finalizers?.includes(finalizers.claimAsSource) === true;
+const doing = (actions: readonly ClusterAction[]): Plan => ({ actions, next: settled });
+
+export function planClaim(view: ClaimView): Plan {
+  const { claim, protection, isNeeded, idleMs } = view;
+  if (isNeeded) return protection === "none" ? doing(protect(claim)) : planDoubt(view);
+  if (protection === "none") return nothing;
   const isGoing = claim.metadata.deletionTimestamp !== undefined;
-  if (isProtected === isNeeded) return nothing;
-  if (isNeeded) {
-    // A claim on its way out takes no new finalizers; the API server would refuse.
-    if (isGoing) return nothing;
-    return { actions: editByReplacing(kind, claim, { addFinalizers: [finalizers.claimAsSource] }), next: settled };
-  }
   // Whoever deletes the claim does not wait for snapshots that may come.
   if (!isGoing && idleMs < lingerMs) return { actions: [], next: { kind: "after", ms: lingerMs - idleMs } };
-  return { actions: editByReplacing(kind, claim, { removeFinalizers: [finalizers.claimAsSource] }), next: settled };
+  return doing(release(claim));
+}
+
+/** A claim on its way out takes no new finalizers; the API server would refuse. */
+const protect = (claim: PersistentVolumeClaim): readonly ClusterAction[] =>
+  claim.metadata.deletionTimestamp === undefined
+    ? editByReplacing(kind, claim, { addFinalizers: [finalizers.claimAsSource] })
+    : [];
+const release = (claim: PersistentVolumeClaim): readonly ClusterAction[] =>
+  editByReplacing(kind, claim, { removeFinalizers: [finalizers.claimAsSource] });
+
+/** Where nothing can be renewed, the removal that was sent is completed: its outcome is known then, and the finalizer put on again. */
+function planDoubt({ claim, protection, isAwaited }: ClaimView): Plan {
+  if (protection === "certain" || !isAwaited) return nothing;
+  return doing(isRenewable(claim) ? renew(claim) : release(claim));
+}
+
+/** The same finalizers in another order: a change of the claim that nobody minds, and a new version. */
+function renew(claim: PersistentVolumeClaim): readonly ClusterAction[] {
+  const own = finalizers.claimAsSource;
+  const others = (claim.metadata.finalizers ?? []).filter((name) => name !== own);
+  const isFirst = claim.metadata.finalizers?.[0] === own;
+  const metadata = { ...claim.metadata, finalizers: isFirst ? [...others, own] : [own, ...others] };
+  return [{ kind: "replace", ref: refOf(kind, claim), object: { ...claim, metadata } }];
 }
 
 export const isNeeded = ({ snapshots }: ClaimSight): boolean => Iterator.from(snapshots).some(needsClaim);
+/** Asked only where it matters: all snapshots of the claim may have to be looked at. */
+export const isAwaited = ({ protection, snapshots }: ClaimSight): boolean =>
+  protection === "doubtful" && Iterator.from(snapshots).some((view) => view.content === undefined && needsClaim(view));
 
-/** A cut is about to be asked for, or may be under way. */
+/** The driver is about to be called, or a call may be under way. */
 function needsClaim(view: SnapshotView): boolean {
-  if (view.content !== undefined) return isBeingCut(view.content);
+  if (view.content !== undefined) return isBeingTaken(view.content);
   const phase = phaseOf(view);
   return phase === "unprotected" || phase === "unbound";
 }
 
-/** After a final error nothing is being cut until the sidecar marks the content anew. */
-function isBeingCut({ status, metadata }: VolumeSnapshotContent): boolean {
+/** After a final error nothing is being taken until the sidecar annotates the content anew. */
+function isBeingTaken({ status, metadata }: VolumeSnapshotContent): boolean {
   if (status?.readyToUse === true) return false;
   return status?.error === undefined || metadata.annotations?.[annotations.beingCreated] === "yes";
 }

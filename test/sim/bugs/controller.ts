@@ -2,8 +2,12 @@
 import { annotations, finalizers } from "../../../src/api/names.ts";
 import { edit } from "../../../src/api/patches.ts";
 import { isObject, type JsonObject } from "../../../src/base/json.ts";
+import type { Protection } from "../../../src/components/snapshot-controller/observe.ts";
 import { planContent } from "../../../src/components/snapshot-controller/plan-content.ts";
 import { type Bug, inClaim, inSnapshot, patches, withContent } from "./bug.ts";
+
+const withoutDoubt = <V extends { readonly protection: Protection }>(view: V): V =>
+  view.protection === "doubtful" ? { ...view, protection: "certain" } : view;
 
 export const controllerBugs: readonly Bug[] = [
   {
@@ -72,6 +76,14 @@ export const controllerBugs: readonly Bug[] = [
         plan: (plan, { claim }) =>
           claim.metadata.finalizers?.includes(finalizers.claimAsSource) ? { ...plan, actions: [] } : plan,
       }),
+  },
+  {
+    name: "takes a claim for protected while the request that removes its finalizer is under way",
+    source: "found by reading: I-17 looked only at rest",
+    scenario: "one-after-the-other",
+    breaks: ["I-17"],
+    seedsMax: 20,
+    sabotage: () => ({ ...inSnapshot({ view: withoutDoubt }), ...inClaim({ view: withoutDoubt }) }),
   },
   {
     name: "rewrites the claim's finalizers as a whole",

@@ -1,21 +1,14 @@
 /** I-15 to I-19: nothing is held too long, nothing let go too early. */
 import { annotations, finalizers } from "../../../src/api/names.ts";
-import type {
-  KubeObject,
-  PersistentVolume,
-  PersistentVolumeClaim,
-  VolumeSnapshot,
-  VolumeSnapshotContent,
-} from "../../../src/api/types.ts";
+import type { KubeObject, VolumeSnapshot, VolumeSnapshotContent } from "../../../src/api/types.ts";
 import type { Seen, Write } from "../record.ts";
+import { claimProtection } from "./claims.ts";
 import {
-  claimsIn,
   contentIn,
   contentsIn,
   handleOf,
   has,
   isGoing,
-  isMarked,
   isOurs,
   type Monitor,
   restoringFrom,
@@ -132,36 +125,6 @@ function cameAfterTheQuestion(
   const known = seen.knowledge.floorOf(write.process, metadata.uid, write.decidedMs) ?? 0;
   return asked !== -1 && asked < came && known < (seen.entries[came] as Write).version;
 }
-
-const volumeOf = (seen: Seen, { spec }: PersistentVolumeClaim): string | undefined =>
-  (seen.objects("PersistentVolume").get(spec?.volumeName ?? "") as unknown as PersistentVolume | undefined)?.spec?.csi
-    ?.volumeHandle;
-
-const claimProtection: Monitor = {
-  id: "I-17",
-  promise: "a claim is protected while something is being cut from it, and is let go soon after",
-  counter: "stuck finalizers",
-  atRest(seen) {
-    for (const claim of claimsIn(seen)) {
-      const volume = volumeOf(seen, claim);
-      const unready = contentsIn(seen).filter(
-        ({ spec, status }) => spec.source?.volumeHandle === volume && status?.readyToUse !== true,
-      );
-      const isProtected = has(claim, finalizers.claimAsSource);
-      if (isProtected && unready.length === 0)
-        return `claim ${claim.metadata.name} is protected, and nothing is being cut from it`;
-      const cutting = unready.find(
-        (content) =>
-          isMarked(content) &&
-          content.spec.driver === seen.driver &&
-          !seen.excused.has(content.spec.volumeSnapshotRef.uid ?? ""),
-      );
-      if (!isProtected && cutting !== undefined && !isGoing(claim) && !isGoing(cutting))
-        return `claim ${claim.metadata.name} is not protected while ${cutting.metadata.name} is being cut`;
-    }
-    return undefined;
-  },
-};
 
 /** The write that gave the snapshot's content up to deletion: it cannot be taken back, whatever is heard of after it. */
 const parting = (seen: Seen, snapshot: VolumeSnapshot): Write | undefined =>

@@ -246,6 +246,52 @@ test("I-20 alone notices a run that does not come to rest", () => {
   );
 });
 
+const guardedClaim = aClaim({ metadata: { finalizers: [finalizers.claimAsSource] } });
+const releases: readonly [string, readonly string[], (bench: Bench) => void][] = [
+  [
+    "a content for a claim that is not protected is noticed when it is created, whatever follows",
+    ["I-17"],
+    ({ write, storage }) => {
+      storage.set(...stored(handle));
+      write("user", undefined, aClaim());
+      write("user", undefined, aSnapshot());
+      write("snapshot-controller", undefined, aContent());
+      write("snapshot-controller", aClaim(), guardedClaim);
+      write("user", aContent(), aContent({ status: ready }));
+      write("user", guardedClaim, aClaim());
+    },
+  ],
+  [
+    "a release under a content that is being taken is noticed, though the claim is protected again at once",
+    ["I-17"],
+    ({ write, show, storage }) => {
+      storage.set(...stored(handle));
+      write("user", undefined, guardedClaim);
+      write("user", undefined, aSnapshot());
+      show("snapshot-controller");
+      write("snapshot-controller", undefined, aContent());
+      write("snapshot-controller", guardedClaim, aClaim());
+      write("snapshot-controller", aClaim(), guardedClaim);
+      write("user", guardedClaim, aClaim());
+      write("user", aContent(), aContent({ status: ready }));
+    },
+  ],
+  [
+    "a release after the driver has refused is none",
+    [],
+    ({ write, show }) => {
+      write("user", undefined, guardedClaim);
+      write("user", undefined, aSnapshot());
+      show("snapshot-controller");
+      write("snapshot-controller", undefined, aContent());
+      write("csi-snapshotter", aContent(), aContent({ status: { readyToUse: false, error: { message: "no" } } }));
+      write("snapshot-controller", guardedClaim, aClaim());
+    },
+  ],
+];
+for (const [given, expect, history] of releases)
+  test(`of claims: ${given}`, () => assert.deepEqual(idsFoundIn(history), expect));
+
 const retained = aContent({ status: ready, metadata: going, spec: { deletionPolicy: "Retain" } });
 const doomed = aContent({ status: ready, metadata: going });
 const changesOfMind: readonly [string, readonly string[], (bench: Bench) => void][] = [

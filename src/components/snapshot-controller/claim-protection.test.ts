@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aClaim } from "../../../test/builders.ts";
+import { createFakeKube, type Hook } from "../../../test/fake-kube.ts";
+import { finalizers } from "../../api/names.ts";
+import type { PersistentVolumeClaim } from "../../api/types.ts";
+import { Fault } from "../../base/fault.ts";
+import { createClaimProtection } from "./claim-protection.ts";
+
+const other = "kubernetes.io/pvc-protection";
+const own = finalizers.claimAsSource;
+const withFinalizers = (claim: PersistentVolumeClaim, ...names: readonly string[]): PersistentVolumeClaim => ({
+  ...claim,
+  metadata: { ...claim.metadata, finalizers: names },
+});
+
+/** A protected claim on a server whose writes the hook can make fail, and a process that knows nothing of it yet. */
+async function setUp({ hook, sizeMax }: { hook?: Hook; sizeMax?: number } = {}) {
+  const kube = createFakeKube(hook);
+  const certain: string[] = [];
+  const protection = createClaimProtection((claim) => certain.push(claim.metadata.name), sizeMax);
+  const found = await kube.create("PersistentVolumeClaim", withFinalizers(aClaim(), other, own));
+  const api = protection.through(kube);
+  const write = (claim: PersistentVolumeClaim, ...names: readonly string[]) =>
+    api.replace("PersistentVolumeClaim", withFinalizers(claim, ...names));
+  return { protection, found, certain, write };
+}
+
+test("a finalizer that was found is in doubt until this process has renewed it", async () => {
+  const { protection, found, certain, write } = await setUp();
+  assert.equal(protection.of(found), "doubtful");
+  const renewed = await write(found, own, other);
+  assert.equal(protection.of(renewed), "certain");
+  assert.deepEqual(certain, ["data"]);
+});
+
+test("a finalizer that was found is trusted where no other one stands beside it", async () => {
+  const { protection, found } = await setUp();
+  assert.equal(protection.of(withFinalizers(found, own)), "certain");
+});
+
+test("from the moment the removal is sent the finalizer is in doubt, also where it is the only one", async () => {
+  let duringRemoval: string | undefined;
+  const { protection, found, write } = await setUp({
+    hook: ({ verb, body }, when) => {
+      const isRemoval = verb === "replace" && !(body as PersistentVolumeClaim).metadata.finalizers?.includes(own);
+      if (isRemoval && when === "before") duringRemoval = protection.of(alone);
+    },
+  });
+  const alone = await write(found, own);
+  assert.equal(protection.of(alone), "certain");
+  await write(alone);
+  assert.equal(duringRemoval, "doubtful");
+});
+
+test("a removal without an answer leaves the finalizer in doubt, and one that was answered leaves none", async () => {
+  const { protection, found, write } = await setUp({
+    hook: ({ verb }, when) => {
+      if (verb === "replace" && when === "after") throw new Fault("Lost", "no answer");
+    },
+  });
+  await assert.rejects(write(found, other));
+  assert.equal(protection.of(withFinalizers(found, own)), "doubtful");
+  protection.see(found, withFinalizers(found, other));
+  assert.equal(protection.of(withFinalizers(found, other)), "none");
+  assert.equal(protection.of(withFinalizers(found, own)), "certain", "what was known of it is forgotten");
+});
+
+test("a claim that is gone is forgotten, and so are the oldest when there are too many", async () => {
+  const { protection, found, write } = await setUp({ sizeMax: 1 });
+  const renewed = await write(found, own, other);
+  protection.see(renewed, undefined);
+  assert.equal(protection.of(renewed), "doubtful");
+});

@@ -1,0 +1,60 @@
+/**
+ * Which claims are protected for certain. The finalizer in the cache does not tell: the request that removes it may be under way, sent
+ * by this process or by a predecessor that has died since. It names the version it was decided for, so any later write of the claim
+ * makes it fail. Therefore a claim counts as protected once this process has put the finalizer on, or has renewed it, and has sent
+ * no removal since.
+ *
+ * The memory is the process's. What is lost with it costs one write for each claim that is still protected when the next snapshot of
+ * it comes.
+ */
+import type { PersistentVolumeClaim } from "../../api/types.ts";
+import { limits } from "../../base/limits.ts";
+import type { KubeApi } from "../../kube/api.ts";
+import { createRecent } from "../../kube/recent.ts";
+import { hasFinalizer, isRenewable, type Protection } from "./observe.ts";
+
+export interface ClaimProtection {
+  of(claim: PersistentVolumeClaim): Protection;
+  /** To be told of every change of a claim. */
+  see(before: PersistentVolumeClaim | undefined, after: PersistentVolumeClaim | undefined): void;
+  /** The same API server; writes of claims that pass through are taken note of. */
+  through(api: KubeApi): KubeApi;
+}
+
+export function createClaimProtection(
+  onCertain: (claim: PersistentVolumeClaim) => void,
+  sizeMax: number = limits.protectedClaimsMax,
+): ClaimProtection {
+  const known = createRecent<"releasing" | "held">(sizeMax);
+  const answered = (claim: PersistentVolumeClaim): void => {
+    if (hasFinalizer(claim)) {
+      known.set(claim.metadata.uid, "held");
+      onCertain(claim);
+    } else known.delete(claim.metadata.uid);
+  };
+  return {
+    of: (claim) => {
+      if (!hasFinalizer(claim)) return "none";
+      const state = known.get(claim.metadata.uid);
+      if (state === "held") return "certain";
+      // Found by this process, and nothing to renew it by: kube-apiserver without its plugin StorageObjectInUseProtection, or a
+      // claim that is being deleted and that nothing else holds.
+      return state === undefined && !isRenewable(claim) ? "certain" : "doubtful";
+    },
+    see: (before, after) => {
+      if (after === undefined) known.delete(before?.metadata.uid ?? "");
+      else if (!hasFinalizer(after)) known.delete(after.metadata.uid);
+    },
+    through: (api) => ({
+      ...api,
+      replace: async (kind, object, options) => {
+        if (kind !== "PersistentVolumeClaim") return api.replace(kind, object, options);
+        const claim = object as PersistentVolumeClaim;
+        if (!hasFinalizer(claim)) known.set(claim.metadata.uid, "releasing");
+        const reply = await api.replace(kind, object, options);
+        answered(reply as PersistentVolumeClaim);
+        return reply;
+      },
+    }),
+  };
+}
