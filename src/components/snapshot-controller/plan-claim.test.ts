@@ -70,6 +70,28 @@ const cases: readonly {
     expect: "nothing",
   },
   {
+    given: "a deleted snapshot that the driver cannot take for want of space",
+    seen: guarded,
+    snapshots: [
+      {
+        snapshot: aSnapshot({ metadata: { deletionTimestamp } }),
+        content: aContent({ status: failed, metadata: { annotations: { [annotations.beingCreated]: "yes" } } }),
+      },
+    ],
+    expect: "remove",
+  },
+  {
+    given: "a deleted snapshot of which the driver has not answered",
+    seen: guarded,
+    snapshots: [
+      {
+        snapshot: aSnapshot({ metadata: { deletionTimestamp } }),
+        content: aContent({ metadata: { annotations: { [annotations.beingCreated]: "yes" } } }),
+      },
+    ],
+    expect: "nothing",
+  },
+  {
     given: "a claim on its way out",
     seen: aClaim({ metadata: { deletionTimestamp } }),
     snapshots: [{ claim: aClaim() }],

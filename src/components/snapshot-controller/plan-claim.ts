@@ -12,7 +12,7 @@ import { refOf } from "../../api/builders.ts";
 import { annotations, finalizers } from "../../api/names.ts";
 import { editByReplacing } from "../../api/patches.ts";
 import { type ClusterAction, nothing, type Plan, settled } from "../../api/plan.ts";
-import type { PersistentVolumeClaim, VolumeSnapshotContent } from "../../api/types.ts";
+import type { PersistentVolumeClaim, VolumeSnapshot, VolumeSnapshotContent } from "../../api/types.ts";
 import type { Millis } from "../../base/brand.ts";
 import { type ClaimSight, isRenewable, type Protection, type SnapshotView } from "./observe.ts";
 import { phaseOf } from "./phase.ts";
@@ -74,13 +74,18 @@ export const isAwaited = ({ protection, snapshots }: ClaimSight): boolean =>
 
 /** The driver is about to be called, or a call may be under way. */
 function needsClaim(view: SnapshotView): boolean {
-  if (view.content !== undefined) return isBeingTaken(view.content);
+  if (view.content !== undefined) return isBeingTaken(view.content, view.snapshot);
   const phase = phaseOf(view);
   return phase === "unprotected" || phase === "unbound";
 }
 
-/** After a final error nothing is being taken until the sidecar annotates the content anew. */
-function isBeingTaken({ status, metadata }: VolumeSnapshotContent): boolean {
+/**
+ * After a final error nothing is being taken until the sidecar annotates the content anew. Nobody wants a snapshot that is being
+ * deleted: an error of any sort releases its claim, so that a driver without space does not keep its user from freeing some. A call
+ * without an answer writes no error.
+ */
+function isBeingTaken({ status, metadata }: VolumeSnapshotContent, { metadata: snapshot }: VolumeSnapshot): boolean {
   if (status?.readyToUse === true) return false;
-  return status?.error === undefined || metadata.annotations?.[annotations.beingCreated] === "yes";
+  if (status?.error === undefined) return true;
+  return snapshot.deletionTimestamp === undefined && metadata.annotations?.[annotations.beingCreated] === "yes";
 }
