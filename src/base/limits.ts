@@ -68,6 +68,10 @@ export const limits = {
   /** Of a Kubernetes object. */
   nameCharsMax: 253,
   csiCallMsMax: 60_000,
+  /** A call that takes less does not hang, however quick its like are. */
+  callHangsMsMin: 5_000,
+  /** For each call that a component makes at once, so many may hang. */
+  callsHangingPerPlaceMax: 3,
   /** In a row, before a content on its way out is let go although it is not known what the driver has done. */
   malformedRepliesMax: 5,
   /** Of a driver that ignores the filter by snapshot id. */

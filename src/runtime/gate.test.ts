@@ -1,29 +1,118 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import fc from "fast-check";
+import { createVirtualWorld } from "../../test/virtual-world.ts";
 import { createGate } from "./gate.ts";
 
+const sort = "CreateSnapshot";
+const isAnswer = (result: string): boolean => result === "answered";
+
+/** Calls of known length; those without an answer end by a deadline of a minute. */
+function setUp({ atOnceMax = 10, hangingMax = 30 } = {}) {
+  const world = createVirtualWorld();
+  const gate = createGate({ atOnceMax, hangingMax, world });
+  const startedAt = new Map<string, number>();
+  const endedAt = new Map<string, number>();
+  let [running, most] = [0, 0];
+  const call = (name: string, ms: number, more: { hungBefore?: boolean; onHanging?: () => void } = {}) =>
+    gate({ sort, isAnswer, ...more }, async () => {
+      startedAt.set(name, world.elapsed());
+      running += 1;
+      most = Math.max(most, running);
+      await world.sleep(Math.min(ms, 60_000));
+      running -= 1;
+      endedAt.set(name, world.elapsed());
+      return ms > 60_000 ? "deadline passed" : "answered";
+    });
+  return { world, gate, call, startedAt, endedAt, most: () => most };
+}
+const range = (length: number): readonly number[] => Array.from({ length }, (_, index) => index);
+
 test("no more than the bound run at once, in the order they came, and all of them run", async () => {
-  const gate = createGate(2);
-  const started: number[] = [];
-  let running = 0;
-  let most = 0;
-  const work = (index: number) => async (): Promise<void> => {
-    started.push(index);
-    running += 1;
-    most = Math.max(most, running);
-    await Promise.resolve();
-    running -= 1;
-  };
-  await Promise.all([0, 1, 2, 3, 4].map((index) => gate(work(index))));
-  assert.deepEqual(started, [0, 1, 2, 3, 4]);
-  assert.equal(most, 2);
+  const { world, call, startedAt, most } = setUp({ atOnceMax: 2 });
+  await world.run(Promise.all(range(5).map((index) => call(`${index}`, 100))));
+  assert.deepEqual([...startedAt.keys()], ["0", "1", "2", "3", "4"]);
+  assert.deepEqual([...startedAt.values()], [0, 0, 100, 100, 200]);
+  assert.equal(most(), 2);
+  assert.equal(world.sleepers(), 0);
 });
 
-test("work that fails gives its place to the next", async () => {
-  const gate = createGate(1);
+test("a call that fails gives its place to the next", async () => {
+  const gate = createGate({ atOnceMax: 1, hangingMax: 0, world: createVirtualWorld() });
   await assert.rejects(
-    gate(async () => Promise.reject(new Error("broken"))),
+    gate({ sort }, async () => Promise.reject(new Error("broken"))),
     /broken/,
   );
-  assert.equal(await gate(async () => "next"), "next");
+  assert.equal(await gate({ sort }, async () => "next"), "next");
+  assert.deepEqual(gate.stats(), { inPlace: 0, hanging: 0, waiting: 0 });
 });
+
+test("twelve calls that hang hold up twenty others for seconds, not until their deadlines", async () => {
+  const { world, call, endedAt } = setUp();
+  let given = 0;
+  const hanging = range(12).map((index) => call(`hanging ${index}`, 1e9, { onHanging: () => given++ }));
+  const others = range(20).map((index) => call(`other ${index}`, 20));
+  await world.run(Promise.all(others));
+  assert.ok(world.elapsed() <= 5_100, `${world.elapsed()} ms`);
+  await world.advance(5_000);
+  assert.equal(given, 12);
+  await world.run(Promise.all(hanging));
+  assert.equal(endedAt.size, 32);
+});
+
+test("calls that hung before hold up nobody when they are made again", async () => {
+  const { world, call } = setUp();
+  const hanging = range(12).map((index) => call(`hanging ${index}`, 1e9, { hungBefore: true }));
+  await world.run(Promise.all(range(20).map((index) => call(`other ${index}`, 20))));
+  assert.equal(world.elapsed(), 40);
+  await world.run(Promise.all(hanging));
+});
+
+test("unanswered calls are bounded: when too many hang, the next ones keep their places until others end", async () => {
+  const { world, gate, call, most } = setUp({ atOnceMax: 2, hangingMax: 3 });
+  const all = range(9).map((index) => call(`${index}`, 1e9));
+  const again = range(3).map((index) => call(`again ${index}`, 1e9, { hungBefore: true }));
+  await world.advance(30_000);
+  assert.deepEqual(gate.stats(), { inPlace: 2, hanging: 3, waiting: 7 });
+  await world.run(Promise.all([...all, ...again]));
+  assert.equal(most(), 5);
+});
+
+test("a driver that is slow with everything is not sent more at once", async () => {
+  const { world, gate, call, most } = setUp({ atOnceMax: 4, hangingMax: 12 });
+  await world.run(call("learned", 20_000));
+  const all = range(12).map((index) => call(`${index}`, 20_000 + index));
+  await world.run(Promise.all(all));
+  assert.equal(most(), 4);
+  assert.deepEqual(gate.stats(), { inPlace: 0, hanging: 0, waiting: 0 });
+});
+
+test("deadlines that passed do not make hanging usual", async () => {
+  const { world, call, startedAt } = setUp({ atOnceMax: 1, hangingMax: 3 });
+  await world.run(call("hanging", 1e9));
+  const again = call("hanging again", 1e9);
+  const other = call("other", 20);
+  await world.run(Promise.all([again, other]));
+  assert.equal(startedAt.get("other"), 65_000);
+});
+
+test("whatever hangs and however long, both bounds hold, all calls end and nothing is left", () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 4 }),
+      fc.integer({ min: 0, max: 4 }),
+      fc.array(fc.record({ ms: fc.constantFrom(1, 500, 6_000, 30_000, 1e9), hungBefore: fc.boolean() }), {
+        maxLength: 30,
+      }),
+      async (atOnceMax, hangingMax, calls) => {
+        const { world, gate, call, endedAt, most } = setUp({ atOnceMax, hangingMax });
+        const all = calls.map(({ ms, hungBefore }, index) => call(`${index}`, ms, { hungBefore }));
+        await world.run(Promise.all(all), 1e9);
+        assert.equal(endedAt.size, calls.length);
+        assert.ok(most() <= atOnceMax + hangingMax);
+        assert.deepEqual(gate.stats(), { inPlace: 0, hanging: 0, waiting: 0 });
+        assert.equal(world.sleepers(), 0);
+      },
+    ),
+    { numRuns: 200 },
+  ));

@@ -21,7 +21,7 @@ const flags = {
     ...componentFlags.workerThreads,
     min: 1,
     max: 10_000,
-    help: "Calls to the driver at once.",
+    help: "Calls to the driver at once. One that hangs gives its place away; at most three times as many may hang.",
   }),
   csiAddress: text({ ...group, default: "/run/csi/socket", required: true, help: "Unix socket of the CSI driver." }),
   timeout: duration({ ...group, default: 60_000, min: 1, help: "Longest wait for one answer of the driver." }),

@@ -4,6 +4,7 @@ import { aContent } from "../../../test/builders.ts";
 import { createVirtualWorld } from "../../../test/virtual-world.ts";
 import type { ClusterAction } from "../../api/plan.ts";
 import { Fault } from "../../base/fault.ts";
+import { silent } from "../../base/log.ts";
 import type { CsiClient } from "../../csi/client.ts";
 import type { KubeApi } from "../../kube/api.ts";
 import { createGate } from "../../runtime/gate.ts";
@@ -144,8 +145,9 @@ function setUp({ secretFound = true, leading = true, isAway = false, entries = [
     cluster,
     slots,
     term: { asks: () => void asked.push("note") },
-    gate: createGate(1),
+    gate: createGate({ atOnceMax: 1, hangingMax: 0, world }),
     world,
+    log: silent,
     leading: () => leading,
     knows: () => true,
     wake: () => void asked.push("wake"),

@@ -9,10 +9,11 @@ import { type Backoff, backoffMs } from "../../base/backoff.ts";
 import type { Key, Millis } from "../../base/brand.ts";
 import { Fault, isFault } from "../../base/fault.ts";
 import { limits } from "../../base/limits.ts";
+import type { Log } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
 import type { CsiClient } from "../../csi/client.ts";
 import type { KubeApi } from "../../kube/api.ts";
-import type { Gate } from "../../runtime/gate.ts";
+import type { Gate, Passage } from "../../runtime/gate.ts";
 import { type Hand, type Hands, notLeading } from "../../runtime/hands.ts";
 import { findSnapshot } from "./listing.ts";
 import { type Reply, type Slot, wantedOf } from "./observe.ts";
@@ -29,6 +30,7 @@ export interface CsiHandOptions {
   readonly term: Pick<Term, "asks">;
   readonly gate: Gate;
   readonly world: World;
+  readonly log: Log;
   leading(): boolean;
   /** Whether the process was told to stop: what waits for its turn then is left to whoever comes next. */
   stopping?(): boolean;
@@ -110,6 +112,7 @@ export function createCsiHand({
   term,
   gate,
   world,
+  log,
   leading,
   stopping = () => false,
   knows,
@@ -132,6 +135,17 @@ export function createCsiHand({
     wake(keyOf(about));
   };
 
+  const passageOf = ({ about, call }: CsiAction): Passage<Reply> => {
+    const before = slots.get(about.metadata.uid)?.reply;
+    return {
+      sort: call.method,
+      hungBefore: before?.kind === "failed" && isFault(before.fault, "DeadlineExceeded"),
+      isAnswer: (reply) => !(reply.kind === "failed" && isFault(reply.fault, ...unanswered)),
+      onHanging: () =>
+        log.info("csi call hangs, others go on without it", { method: operations[call.method], key: keyOf(about) }),
+    };
+  };
+
   return async (action, signal) => {
     const { call, intent } = action;
     let secrets: Record<string, string>;
@@ -144,7 +158,7 @@ export function createCsiHand({
     // Before our name is written on what a predecessor has begun: from then on it could be taken for ours alone.
     if (call.method === "create") term.asks(action.about);
     for (const write of intent) await cluster[write.kind](write as never, signal);
-    const reply = await gate(async () => {
+    const reply = await gate(passageOf(action), async () => {
       if (!leading()) throw notLeading();
       if (stopping()) throw new Fault("Cancelled", "told to stop before the driver was asked");
       return ask(csi, call, secrets, BigInt(world.now()) * 1_000_000n, signal);
@@ -154,6 +168,8 @@ export function createCsiHand({
     answer(action, reply);
   };
 }
+
+const unanswered = ["DeadlineExceeded", "Cancelled", "Lost", "Unavailable"] as const;
 
 const unreadable = ({ secret }: CsiCall, { code, message }: Fault): Fault =>
   new Fault(

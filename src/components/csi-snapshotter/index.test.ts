@@ -103,6 +103,31 @@ test("a driver that does not answer holds up its own calls and nothing else", as
   stop();
 });
 
+test("twelve snapshots whose calls hang hold up twenty others for seconds, and none is asked for twice at once", async () => {
+  const underWay = new Set<string>();
+  const contents = Array.from({ length: 32 }, (_, index) => {
+    const name = `${index < 12 ? "hanging" : "other"}-${index}`;
+    return aContent({ metadata: { name, uid: name }, spec: { volumeSnapshotRef: { name, uid: name } } });
+  });
+  const { world, stored, stop } = await setUp({
+    contents,
+    create: async (name) => {
+      assert.ok(!underWay.has(name), `${name} is asked for while it is asked for`);
+      underWay.add(name);
+      await world.sleep(name.includes("hanging") ? 60_000 : 20);
+      underWay.delete(name);
+      if (name.includes("hanging")) throw new Fault("DeadlineExceeded", "no answer within 60000 ms");
+      return { snapshotId: name, readyToUse: true };
+    },
+  });
+  const ready = (): number => contents.filter(({ metadata }) => stored(metadata.name)?.status?.readyToUse).length;
+  await world.advance(6_000);
+  assert.equal(ready(), 20);
+  await world.advance(600_000);
+  assert.ok(underWay.size <= 12);
+  stop();
+});
+
 test("told to stop, it ends with the calls under way: those that wait for their turn are left to whoever comes next", async () => {
   const asked: number[] = [];
   const { world, told, failures, running, stop } = await setUp({

@@ -3,6 +3,7 @@ import type { EventText } from "../../api/plan.ts";
 import { type KubeObject, keyOf } from "../../api/types.ts";
 import type { Backoff } from "../../base/backoff.ts";
 import { keyIn, type Millis } from "../../base/brand.ts";
+import { limits } from "../../base/limits.ts";
 import type { Log } from "../../base/log.ts";
 import { uuid, type World } from "../../base/world.ts";
 import type { CsiClient } from "../../csi/client.ts";
@@ -38,7 +39,7 @@ export interface CsiSnapshotterDeps {
   readonly options: SidecarOptions;
   readonly world: World;
   readonly log: Log;
-  /** CSI calls under way at once. */
+  /** CSI calls under way at once, those that hang aside. */
   readonly callsAtOnce: number;
   readonly backoff: Backoff;
   readonly poll: Backoff;
@@ -111,7 +112,12 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
         cluster,
         slots,
         term,
-        gate: createGate(deps.callsAtOnce),
+        gate: createGate({
+          atOnceMax: deps.callsAtOnce,
+          hangingMax: deps.callsAtOnce * limits.callsHangingPerPlaceMax,
+          world,
+        }),
+        log,
         world,
         leading,
         stopping: () => told?.aborted === true,
