@@ -15,7 +15,7 @@ const listsPerRound = 2;
 const kind = "VolumeSnapshotContent";
 const path = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotcontents";
 
-export async function run(chosen: ReadonlySet<string>): Promise<void> {
+export async function run(chosen: ReadonlyMap<string, string>): Promise<void> {
   const objects = chosen.has("--quick") ? 1_000 : 10_000;
   const profiles = chosen.has("--profile") ? join(import.meta.dirname, "dist/profiles") : undefined;
   if (profiles !== undefined) mkdirSync(profiles, { recursive: true });

@@ -5,9 +5,10 @@ export interface Benchmark {
   readonly about: string;
   /** Uses the packages of bench/package.json, which are not those of snapkeep. */
   readonly needsPeers: boolean;
-  /** What `--option`s it knows, each with what it does. */
+  /** What `--option`s it knows, each with what it does. One that ends in "=" wants a value. */
   readonly options: Readonly<Record<string, string>>;
-  load(): Promise<{ run(options: ReadonlySet<string>): Promise<void> }>;
+  /** Options are given by name, with the value of those that want one. */
+  load(): Promise<{ run(options: ReadonlyMap<string, string>): Promise<void> }>;
 }
 
 export const benchmarks: Readonly<Record<string, Benchmark>> = {
@@ -31,6 +32,7 @@ export const benchmarks: Readonly<Record<string, Benchmark>> = {
     about: "a burst of snapshots, their deletion and one alone, beside external-snapshotter v8.6.0 tuned to QPS 5000",
     needsPeers: false,
     options: {
+      "--against=": "compare with the bundle in this folder (another `npm run build -- FOLDER`) instead of the Go pair",
       "--large": "2,000 snapshots in one round, for memory",
       "--quick": "100 snapshots per round, for a first look",
       "--profile": "only ours, one round, with processor profiles in bench/dist/profiles",

@@ -10,7 +10,13 @@ import { benchmarks } from "./benchmarks.ts";
 const words = process.argv.slice(2);
 const isOption = (word: string): boolean => word.startsWith("-");
 const wanted = words.filter((word) => !isOption(word));
-const options = new Set(words.filter(isOption));
+/** By name; "--against=dist" is "--against=" with the value "dist". */
+const options = new Map(
+  words.filter(isOption).map((word) => {
+    const end = word.indexOf("=") + 1;
+    return end === 0 ? [word, ""] : [word.slice(0, end), word.slice(end)];
+  }),
+);
 
 if (wanted.length === 0 || options.has("--help") || options.has("-h")) console.log(usage());
 else {
@@ -23,7 +29,7 @@ else {
 
 function usage(): string {
   const told = Object.entries(benchmarks).map(([name, { about, options: known }]) =>
-    [`  ${name}: ${about}`, ...Object.entries(known).map(([option, does]) => `    ${option.padEnd(10)} ${does}`)].join(
+    [`  ${name}: ${about}`, ...Object.entries(known).map(([option, does]) => `    ${option.padEnd(11)} ${does}`)].join(
       "\n",
     ),
   );
@@ -35,7 +41,7 @@ function usage(): string {
 function mistakesIn(name: string): readonly string[] {
   const known = benchmarks[name]?.options;
   if (known === undefined) return [`no benchmark is called ${name}; known: ${Object.keys(benchmarks).join(", ")}`];
-  return [...options]
+  return [...options.keys()]
     .filter((option) => !(option in known))
     .map((option) => `${name} has no option ${option}; known: ${Object.keys(known).join(", ") || "none"}`);
 }

@@ -48,23 +48,33 @@ interface Round {
   readonly rssMib: Readonly<Record<"controller" | "sidecar", number>>;
 }
 
-export async function run(chosen: ReadonlySet<string>): Promise<void> {
-  const size = [...chosen].map((option) => sizes[option]).find((found) => found !== undefined) ?? usual;
+export async function run(chosen: ReadonlyMap<string, string>): Promise<void> {
+  const size = [...chosen.keys()].map((option) => sizes[option]).find((found) => found !== undefined) ?? usual;
   const plane = await startControlPlane();
   const connection = await connect(plane.kubeconfig);
   try {
-    await measure(plane, connection, size, chosen.has("--profile"));
+    await measure(plane, connection, size, { profiled: chosen.has("--profile"), against: chosen.get("--against=") });
   } finally {
     connection.close();
     plane.stop();
   }
 }
 
-async function measure(plane: ControlPlane, { client }: Connection, size: Size, profiled: boolean): Promise<void> {
+interface Wanted {
+  readonly profiled: boolean;
+  /** The folder of another bundle of ours, to compare with instead of the Go pair. */
+  readonly against: string | undefined;
+}
+
+async function measure(
+  plane: ControlPlane,
+  { client }: Connection,
+  size: Size,
+  { profiled, against }: Wanted,
+): Promise<void> {
   const { burst } = size;
-  const [rounds, sides]: [number, readonly Side[]] = profiled
-    ? [1, ["snapkeep"]]
-    : [size.rounds, ["reference", "snapkeep"]];
+  const other: Side = against === undefined ? "reference" : "against";
+  const [rounds, sides]: [number, readonly Side[]] = profiled ? [1, ["snapkeep"]] : [size.rounds, [other, "snapkeep"]];
   const hostpath = await startHostpath(plane.instance);
   const csi = csiClientTo(hostpath.socket);
   const furniture: Furniture = { client, csi, driver: hostpath.driver, namespace };
@@ -74,9 +84,9 @@ async function measure(plane: ControlPlane, { client }: Connection, size: Size, 
   for (const claim of claims) handles.push(await aBoundClaim(furniture, claim));
   const profiles = profiled ? join(import.meta.dirname, "dist/profiles") : undefined;
   if (profiles !== undefined) mkdirSync(profiles, { recursive: true });
-  const pairs = await createPairs({ plane, socket: hostpath.socket, profiles });
+  const pairs = await createPairs({ plane, socket: hostpath.socket, profiles, against });
   const crowd = await createCrowd({ client, namespace, claims, snapshotClass });
-  const found: Record<Side, Round[]> = { reference: [], snapkeep: [] };
+  const found: Record<Side, Round[]> = { reference: [], against: [], snapkeep: [] };
   const api: number[] = [];
   const driver: number[] = [];
   console.log(`${burst} snapshots of ${claims.length} claims, driver csi-driver-host-path v1.7.2, ${rounds} round(s)`);
@@ -86,14 +96,15 @@ async function measure(plane: ControlPlane, { client }: Connection, size: Size, 
     console.log(
       `round ${round}, floors: API server ${api.at(-1)?.toFixed(0)}/s, driver ${driver.at(-1)?.toFixed(0)}/s`,
     );
-    for (const side of sides) {
+    // Two bundles are so alike that even who goes first would show.
+    for (const side of against !== undefined && round % 2 === 0 ? sides.toReversed() : sides) {
       found[side].push(await oneRound(plane, pairs, crowd, side, burst));
       console.log(`round ${round}, ${side}: ${lineOf(found[side].at(-1))}`);
     }
   }
   crowd.close();
   csi.close();
-  if (!profiled) report(found, { api, driver }, burst);
+  if (!profiled) report(found, other, { api, driver }, burst);
 }
 
 async function oneRound(plane: ControlPlane, pairs: Pairs, crowd: Crowd, side: Side, burst: number): Promise<Round> {
@@ -143,13 +154,17 @@ const lineOf = (round: Round | undefined): string =>
 
 function report(
   found: Readonly<Record<Side, readonly Round[]>>,
+  other: Side,
   floors: Record<"api" | "driver", number[]>,
   burst: number,
 ) {
   const ratio = (figure: (round: Round) => number): string =>
-    spread(found.snapkeep.map((round, index) => figure(round) / figure(found.reference[index] ?? round)));
+    spread(
+      found.snapkeep.map((round, index) => figure(round) / figure(found[other][index] ?? round)),
+      2,
+    );
   const both = (figure: (round: Round) => number, digits = 1): string =>
-    (["snapkeep", "reference"] as const)
+    (["snapkeep", other] as const)
       .map((side) => `${side} ${median(found[side].map(figure)).toFixed(digits)}`)
       .join(", ");
   console.log(
@@ -177,13 +192,12 @@ function report(
   for (const phase of ["creation", "deletion"] as const) {
     const per = (side: Side, sum: keyof Sums): string =>
       (median(found[side].map((round) => round[phase].sums[sum])) / burst).toFixed(2);
-    for (const side of ["snapkeep", "reference"] as const)
+    for (const side of ["snapkeep", other] as const)
       console.log(
         `requests per snapshot, ${phase}, ${side}: ${per(side, "writes")} object writes, ${per(side, "reads")} reads, ${per(side, "events")} events, ${per(side, "refused")} of all refused`,
       );
     const last = (side: Side): Counts => found[side].at(-1)?.[phase].counts ?? new Map();
-    for (const line of countTable({ snapkeep: last("snapkeep"), reference: last("reference") }, burst))
-      console.log(line);
+    for (const line of countTable({ snapkeep: last("snapkeep"), [other]: last(other) }, burst)) console.log(line);
   }
   const binding = median(floors.api) < median(floors.driver) ? "the API server" : "the driver";
   console.log(`floor, API server alone with the writes of the protocol: ${spread(floors.api)} snapshots/s`);

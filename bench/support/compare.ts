@@ -50,9 +50,9 @@ const rounded = (values: readonly number[]): string => Math.round(median(values)
 export const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 
 /** The middle, and between what it lay. */
-export const spread = (values: readonly number[]): string => {
-  const [low, high] = [Math.min(...values).toFixed(1), Math.max(...values).toFixed(1)];
-  return `${median(values).toFixed(1)} (${low}–${high})`;
+export const spread = (values: readonly number[], digits = 1): string => {
+  const [low, high] = [Math.min(...values).toFixed(digits), Math.max(...values).toFixed(digits)];
+  return `${median(values).toFixed(digits)} (${low}–${high})`;
 };
 
 async function rateOf({ work }: Contestant): Promise<Rate> {
