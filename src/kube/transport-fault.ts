@@ -50,6 +50,11 @@ export function faultOfFailure(reason: unknown, target: Target, reached: Reach):
       "Unavailable",
       `${address} refused the TLS handshake (${code}); ${target.credentials.origin} may be no valid client certificate`,
     );
+  if (code.startsWith("HPE_"))
+    return new Fault(
+      "Lost",
+      `${address} answered something that is no HTTP/1.1 (${code}); is something else in between?`,
+    );
   return reached === "unsent"
     ? new Fault(
         "Unavailable",
@@ -66,6 +71,9 @@ function codeOf(reason: unknown): string {
   if (code === "EPROTO" && message.includes("wrong version number")) return "ERR_SSL_WRONG_VERSION_NUMBER";
   return code ?? "unknown error";
 }
+
+/** As the kernel would say it: the other side has closed the connection in the middle. */
+export const hungUp = (): Error => Object.assign(new Error("the server hung up"), { code: "ECONNRESET" });
 
 export const unauthenticated = ({ server, credentials }: Target): Fault =>
   new Fault(

@@ -1,13 +1,14 @@
 /** One request on one connection. */
-import type { Fault } from "../base/fault.ts";
+import type { ClientRequest, IncomingMessage, RequestOptions } from "node:http";
+import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
+import { Fault } from "../base/fault.ts";
 import type { HttpResponse } from "../base/http.ts";
 import type { Outgoing } from "./call.ts";
-import type { Connection, ExchangeReader } from "./connection.ts";
 import { cancelledBy } from "./guard.ts";
-import { requestHead } from "./request-head.ts";
 import type { Credential, Target } from "./target.ts";
-import { type Receiver, streamedAnswer, wholeAnswer } from "./transport-body.ts";
-import { faultOfFailure, type Reach } from "./transport-fault.ts";
+import { streamedBody, wholeBody } from "./transport-body.ts";
+import { faultOfFailure, hungUp, type Reach } from "./transport-fault.ts";
 import type { Pool, Use } from "./transport-pool.ts";
 import { isUrgent } from "./urgent.ts";
 
@@ -27,76 +28,119 @@ export type Outcome =
 
 export const attempt = (wire: Wire, request: Outgoing, identity: Credential["headers"]): Promise<Outcome> =>
   new Promise((resolve) => {
-    const { method, signal, body } = request;
+    const { signal } = request;
     if (signal?.aborted) return resolve(failure(cancelledBy(signal.reason), "unsent"));
-    const head = requestHead(wire.target.server, request, identity);
+    const use = useOf(request);
+    let call: ClientRequest | undefined;
+    let message: IncomingMessage | undefined;
     let reached: Reach = "unsent";
     let isReused = false;
-    let giveUp: (fault: Fault) => void;
-    const cancel = (): void => giveUp(cancelledBy(signal?.reason));
-    const release = (): void => signal?.removeEventListener("abort", cancel);
-    const receiver: Receiver = {
-      answer: (response) => resolve({ kind: "answer", response }),
-      fail: (reason) => {
-        release();
-        resolve(failure(reason, reached, isReused));
-      },
+
+    const fail = (reason: unknown): void => resolve(failure(reason, reached, isReused));
+    const cancel = (): void => {
+      const fault = cancelledBy(signal?.reason);
+      if (call === undefined) leave();
+      // A request that has no socket yet says nothing when it is destroyed.
+      else (message ?? call).destroy(fault);
+      fail(fault);
     };
-    const send = (connection: Connection): void => {
-      // A connection may be long in coming, and this process stopped meanwhile: what is not sent yet may have become wrong.
+    signal?.addEventListener("abort", cancel, { once: true });
+    const release = (): void => signal?.removeEventListener("abort", cancel);
+
+    /** A connection may be long in coming, and this process stopped meanwhile: what is not sent yet may have become wrong. */
+    const send = (opened: ClientRequest): void => {
       const refused = wire.refusal?.(request);
-      if (refused !== undefined) {
-        connection.destroy();
-        receiver.fail(refused);
+      if (refused !== undefined) return void opened.destroy(refused);
+      reached = "sent";
+      opened.end(request.body);
+    };
+    const answer = (body: HttpResponse["body"]): void => {
+      if (message !== undefined) resolve({ kind: "answer", response: responseOf(message, body) });
+    };
+    /** A server that answers before it has read the request would take the rest of it for the next one, or never read it. */
+    const whole = (body: string): void => {
+      if (call?.writableFinished === false) call.destroy();
+      answer(body);
+    };
+    const receive = (received: IncomingMessage): void => {
+      message = received;
+      isReused = false; // An answer has begun: what happens from now on is not for the age of the connection.
+      // Remembered by the stream for its reader; without a listener it would be lost, or end the process.
+      received.on("error", () => undefined);
+      // Only a success goes on and on; an error answer is short, and read whole.
+      if (request.stream === true && (received.statusCode ?? 0) < 300)
+        answer(streamedBody(received, (reason) => faultOfFailure(reason, wire.target, "sent")));
+      else wholeBody(received, wire.responseBytesMax, whole, fail);
+    };
+    const begin = (leaveTurn: () => void): void => {
+      const end = (): void => {
+        release();
+        leaveTurn();
+      };
+      try {
+        call = wire.pool.open(optionsOf(wire.target.server, request, identity), use);
+      } catch (reason) {
+        fail(malformed(request, reason));
+        end();
         return;
       }
-      giveUp = (fault) => connection.destroy(fault);
-      reached = "sent";
-      const reader = readerOf(wire, request, connection, receiver);
-      connection.send(method, head, body, {
-        ...reader,
-        head: (answer) => {
-          isReused = false; // An answer has begun: what happens from now on is not for the age of the connection.
-          reader.head(answer);
-        },
-        end: (isReusable) => {
-          release();
-          reader.end(isReusable);
-        },
+      const opened = call;
+      opened.once("socket", (socket) => {
+        isReused = wire.pool.isUsed(socket);
+        // Between the end of an answer and the next request nobody listens, and a call given up just then would end the process.
+        if (!isReused) socket.on("error", () => undefined);
+        whenOpen(socket, isReused, () => send(opened));
       });
+      opened.on("error", fail);
+      opened.once("response", receive);
+      // Without this nobody would ever hear of it.
+      opened.once("upgrade", (_received, socket) => {
+        fail(new Fault("Lost", "the answer changes to another protocol, which was not asked for"));
+        socket.destroy();
+        end();
+      });
+      opened.once("close", end);
     };
-
-    signal?.addEventListener("abort", cancel, { once: true });
-    giveUp = (fault) => {
-      leave();
-      receiver.fail(fault);
-    };
-    const leave = wire.pool.take(useOf(request), {
-      ready: (connection, reused) => {
-        isReused = reused;
-        send(connection);
+    const leave = wire.pool.take(use, {
+      begin,
+      fail: () => {
+        release();
+        fail(hungUp());
       },
-      fail: receiver.fail,
     });
   });
 
 const useOf = ({ stream, path }: Outgoing): Use => (stream === true ? "stream" : isUrgent(path) ? "urgent" : "request");
 
-/** Only a success goes on and on; an error answer is short, and read whole. */
-function readerOf(wire: Wire, { stream }: Outgoing, connection: Connection, receiver: Receiver): ExchangeReader {
-  let reader = wholeAnswer(wire.responseBytesMax, receiver);
-  if (stream !== true) return reader;
-  return {
-    head: (head) => {
-      if (head.status < 300)
-        reader = streamedAnswer(connection, receiver, (reason) => faultOfFailure(reason, wire.target, "sent"));
-      reader.head(head);
-    },
-    data: (bytes) => reader.data(bytes),
-    end: (isReusable) => reader.end(isReusable),
-    fail: (reason) => reader.fail(reason),
-  };
+function whenOpen(socket: Socket, isReused: boolean, go: () => void): void {
+  const isOpen = isReused || !(socket.connecting || socket instanceof TLSSocket);
+  if (isOpen) go();
+  else socket.once(socket instanceof TLSSocket ? "secureConnect" : "connect", go);
 }
+
+/** Headers as a list: Node writes them as they stand, and looks at each of them once. */
+function optionsOf(server: URL, request: Outgoing, identity: Credential["headers"]): RequestOptions {
+  const { method, body } = request;
+  const path = `${server.pathname.replace(/\/$/, "")}${request.path}`;
+  if (!/^[\x21-\x7e]+$/.test(path)) throw new TypeError("the path must be percent-encoded");
+  const headers = ["host", server.host];
+  for (const name in request.headers) headers.push(name, request.headers[name] ?? "");
+  for (const name in identity) for (const value of [identity[name] ?? ""].flat()) headers.push(name, value);
+  if (body !== undefined) headers.push("content-length", String(Buffer.byteLength(body)));
+  else if (method !== "GET" && method !== "HEAD") headers.push("content-length", "0");
+  return { method, path, headers };
+}
+
+/** Node names the header that would end a line early, and never quotes its value, which may be a token. */
+const malformed = ({ method, path }: Outgoing, reason: unknown): Fault =>
+  new Fault("InvalidArgument", `${JSON.stringify(`${method} ${path}`)} cannot be sent: ${(reason as Error).message}`);
+
+const responseOf = ({ statusCode = 0, headers }: IncomingMessage, body: HttpResponse["body"]): HttpResponse => ({
+  status: statusCode,
+  // Only Set-Cookie would be a list, and no API server sends it.
+  headers: headers as Record<string, string>,
+  body,
+});
 
 const failure = (reason: unknown, reached: Reach, onReusedSocket = false): Outcome => ({
   kind: "failure",

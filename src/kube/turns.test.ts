@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createTurns } from "./turns.ts";
+
+function recorded(atOnceMax: number) {
+  const turns = createTurns(atOnceMax);
+  const begun: string[] = [];
+  const take = (name: string): (() => void) =>
+    turns.take({ begin: () => void begun.push(name), fail: () => void begun.push(`${name} failed`) });
+  return { turns, begun, take };
+}
+
+test("so many at once, the others first come first served, and leaving twice frees one place", () => {
+  const { begun, take } = recorded(2);
+  const [a] = [take("a"), take("b"), take("c"), take("d")];
+  assert.deepEqual(begun, ["a", "b"]);
+  a?.();
+  a?.();
+  assert.deepEqual(begun, ["a", "b", "c"]);
+});
+
+test("whoever gives up waiting is passed over", () => {
+  const { begun, take } = recorded(1);
+  const [a, b] = [take("a"), take("b"), take("c")];
+  b?.();
+  a?.();
+  assert.deepEqual(begun, ["a", "c"]);
+});
+
+test("a turn that is left at once goes to the next, and clearing fails those that wait", () => {
+  const { turns, begun, take } = recorded(1);
+  turns.take({ begin: (leave) => leave(), fail: () => assert.fail() });
+  take("a");
+  take("b");
+  turns.clear();
+  assert.deepEqual(begun, ["a", "b failed"]);
+});
