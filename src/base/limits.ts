@@ -3,7 +3,10 @@ export const limits = {
   queueKeysMax: 100_000,
   requestBytesMax: 3 * 2 ** 20,
   responseBytesMax: 256 * 2 ** 20,
+  /** From the first byte sent to the last of a whole answer. */
   requestMsMax: 30_000,
+  /** Before the first byte: credentials, a free connection or a new one. Longer than a plugin may take, which says more. */
+  connectionMsMax: 70_000,
   listPageObjects: 500,
   listRestartsMax: 2,
   socketsPerHostMax: 32,

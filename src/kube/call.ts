@@ -8,17 +8,22 @@ import type { Body, Handler, HttpRequest, HttpResponse } from "../base/http.ts";
 import { isStream, readAll, textOf } from "../base/http.ts";
 import { limits } from "../base/limits.ts";
 import type { World } from "../base/world.ts";
-import { cancelledBy, createGuard, type Guard } from "./guard.ts";
+import { type Bound, cancelledBy, createGuard, type Guard } from "./guard.ts";
 import type { Limiter } from "./limiter.ts";
 import { type Asked, faultOfResponse } from "./status.ts";
 import { isUrgent } from "./urgent.ts";
 
-/** A request with what the transport should know about it. A handler without a socket may ignore both. */
+/** Where a request stands: without a connection yet, or on its way since now. */
+export type Progress = "waiting" | "sent";
+
+/** A request with what the transport should know about it. A handler without a socket may ignore all of it. */
 export interface Outgoing extends HttpRequest {
   /** Hand over the body as it comes: it has no end known in advance. */
   readonly stream?: boolean | undefined;
   /** Sending it twice does no more than sending it once. */
   readonly replayable?: boolean | undefined;
+  /** Told by the transport, at the beginning and at each change: the time for an answer begins when the request is sent. */
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** It is for one object, by its name. */
   readonly isForObject?: boolean | undefined;
 }
@@ -51,7 +56,8 @@ export interface Caller {
 export function createCaller({ handler, world, limiter, measure }: CallDeps): Caller {
   const attempt = (request: Outgoing, guard: Guard): Promise<HttpResponse> => {
     const startedAt = world.elapsed();
-    const answered = guard.race(handler({ ...request, signal: guard.signal }));
+    const onProgress = (progress: Progress): void => guard.restart(boundOf(request, progress));
+    const answered = guard.race(handler({ ...request, signal: guard.signal, onProgress } as Outgoing));
     if (measure === undefined) return answered;
     const tell = (code: string): void => measure({ method: request.method, code, ms: world.elapsed() - startedAt });
     return measured(answered, tell);
@@ -61,7 +67,7 @@ export function createCaller({ handler, world, limiter, measure }: CallDeps): Ca
   const ask = async (request: Outgoing): Promise<Opened> => {
     for (let attempts = 1; ; attempts++) {
       if (limiter !== undefined && !isUrgent(request.path)) await limiter(request.signal).catch(giveUp);
-      const guard = createGuard(world, request.signal, limits.requestMsMax, () => `${what(request)} got no answer`);
+      const guard = createGuard(world, request.signal, boundOf(request, "sent"));
       try {
         const response = await attempt(request, guard);
         if (response.status < 300) return { body: response.body, guard };
@@ -110,6 +116,23 @@ interface Opened {
   readonly body: HttpResponse["body"];
   readonly guard: Guard;
 }
+
+/** What waited in vain has had no effect; what was sent may have had one. */
+const boundOf = (request: HttpRequest, progress: Progress): Bound =>
+  progress === "sent"
+    ? {
+        msMax: limits.requestMsMax,
+        late: () =>
+          new Fault("DeadlineExceeded", `${what(request)} got no answer within ${limits.requestMsMax / 1_000} s`),
+      }
+    : {
+        msMax: limits.connectionMsMax,
+        late: () =>
+          new Fault(
+            "Unavailable",
+            `${what(request)} was not sent: no connection to the API server was free or could be made within ${limits.connectionMsMax / 1_000} s`,
+          ),
+      };
 
 const askedIn = (request: Outgoing): Asked => ({
   what: what(request),

@@ -8,6 +8,8 @@ export interface Guard {
   readonly signal: AbortSignal;
   /** The work's outcome, or a Fault: at once when the call must stop, also when the work does not listen. One at a time. */
   race<T>(work: Promise<T>): Promise<T>;
+  /** Another time limit from now on, instead of the one before. */
+  restart(bound: Bound): void;
   /** No time limit any more; the caller's signal still counts. */
   lift(): void;
   /** Forgets timer and caller; what is done stays done. */
@@ -16,20 +18,28 @@ export interface Guard {
   stop(fault: Fault): void;
 }
 
+/** How long something may take, and what it means when that is over. */
+export interface Bound {
+  readonly msMax: Millis;
+  late(): Fault;
+}
+
 const ignore = (): void => undefined;
 
-export function createGuard(
-  world: Pick<World, "after">,
-  caller: AbortSignal | undefined,
-  msMax: Millis,
-  late: () => string,
-): Guard {
+export function createGuard(world: Pick<World, "after">, caller: AbortSignal | undefined, bound: Bound): Guard {
   const call = new AbortController();
   // A field instead of Promise.race: racing a long-lived promise once per chunk would pile up its reactions.
   let refuse: (fault: Fault) => void = ignore;
 
+  let isOpen = true;
   let lift = ignore;
+  const restart = ({ msMax, late }: Bound): void => {
+    if (!isOpen) return;
+    lift();
+    lift = world.after(msMax, () => stop(late()));
+  };
   const close = (): void => {
+    isOpen = false;
     lift();
     caller?.removeEventListener("abort", leave);
   };
@@ -43,8 +53,7 @@ export function createGuard(
   if (caller?.aborted) leave();
   else {
     caller?.addEventListener("abort", leave, { once: true });
-    const expire = (): void => stop(new Fault("DeadlineExceeded", `${late()} within ${msMax / 1_000} s`));
-    lift = world.after(msMax, expire);
+    restart(bound);
   }
 
   return {
@@ -58,6 +67,7 @@ export function createGuard(
         refuse = reject;
         work.then(resolve, (reason: unknown) => reject(Fault.from(reason)));
       }),
+    restart,
     lift: () => lift(),
     close,
     stop,

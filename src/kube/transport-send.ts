@@ -30,6 +30,7 @@ export const attempt = (wire: Wire, request: Outgoing, identity: Credential["hea
   new Promise((resolve) => {
     const { signal } = request;
     if (signal?.aborted) return resolve(failure(cancelledBy(signal.reason), "unsent"));
+    request.onProgress?.("waiting");
     const use = useOf(request);
     let call: ClientRequest | undefined;
     let message: IncomingMessage | undefined;
@@ -52,6 +53,7 @@ export const attempt = (wire: Wire, request: Outgoing, identity: Credential["hea
       const refused = wire.refusal?.(request);
       if (refused !== undefined) return void opened.destroy(refused);
       reached = "sent";
+      request.onProgress?.("sent");
       opened.end(request.body);
     };
     const answer = (body: HttpResponse["body"]): void => {

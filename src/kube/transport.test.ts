@@ -5,6 +5,7 @@ import { gzipSync } from "node:zlib";
 import { between, echo, fixedCredentials, targetAt, tls } from "../../test/http-server.ts";
 import { Fault, isFault } from "../base/fault.ts";
 import { readAll } from "../base/http.ts";
+import { limits } from "../base/limits.ts";
 import type { Outgoing } from "./call.ts";
 import { createTransport } from "./transport.ts";
 
@@ -100,6 +101,55 @@ test("a lease is renewed while more requests wait for a connection than there ar
     await Promise.all(waiting);
     clearInterval(release);
   });
+});
+
+test("a request is said to wait until it has a connection, and to be sent with its first byte", async () => {
+  const held: (() => void)[] = [];
+  await between(
+    (_request, response) => void held.push(() => response.end("ok")),
+    async (send) => {
+      const busy = Array.from({ length: limits.socketsPerHostMax }, () => send());
+      while (held.length < limits.socketsPerHostMax) await new Promise((resolve) => setImmediate(resolve));
+      const told: string[] = [];
+      const late = send({ onProgress: (progress) => void told.push(`${progress} ${held.length}`) });
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      assert.equal(new Set(told).size, 1);
+      assert.equal(told[0], `waiting ${limits.socketsPerHostMax}`);
+      held.shift()?.();
+      while (held.length < limits.socketsPerHostMax) await new Promise((resolve) => setImmediate(resolve));
+      assert.equal(told.at(-1), `sent ${limits.socketsPerHostMax - 1}`);
+      for (const answer of held) answer();
+      await Promise.all([...busy, late]);
+    },
+  );
+});
+
+test("whoever gives up while it waits for a connection is not sent, and takes no turn", async () => {
+  const held: (() => void)[] = [];
+  const seen: (string | undefined)[] = [];
+  await between(
+    (request, response) => {
+      seen.push(request.url);
+      held.push(() => response.end("ok"));
+    },
+    async (send) => {
+      const busy = Array.from({ length: limits.socketsPerHostMax }, () => send());
+      while (held.length < limits.socketsPerHostMax) await new Promise((resolve) => setImmediate(resolve));
+      const stop = new AbortController();
+      const given = assert.rejects(send({ path: "/given-up", signal: stop.signal }), (reason) =>
+        isFault(reason, "Cancelled"),
+      );
+      await new Promise((resolve) => setImmediate(resolve));
+      stop.abort();
+      await given;
+      const release = setInterval(() => {
+        for (const answer of held.splice(0)) answer();
+      }, 1);
+      await Promise.all([...busy, send()]);
+      clearInterval(release);
+      assert.equal(seen.includes("/given-up"), false);
+    },
+  );
 });
 
 test("no more connections are opened than the limit, and an idle one closes", async () => {

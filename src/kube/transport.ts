@@ -51,12 +51,14 @@ export function createTransport(target: Target, options: TransportOptions = {}):
   };
 
   return {
-    handler: async (request) => {
+    handler: async (request: Outgoing) => {
+      request.onProgress?.("waiting"); // A plugin that brings credentials may take its time, too.
       const credential = await target.credentials.current();
       const response = await exchange(request, credential);
       if (response.status !== 401) return response;
       // A refused request has done nothing and may be repeated whatever it is: once, and only as somebody else.
       target.credentials.refused(credential);
+      request.onProgress?.("waiting");
       const renewed = await target.credentials.current();
       if (isSameCredential(renewed, credential)) throw unauthenticated(target);
       const again = await exchange(request, renewed);

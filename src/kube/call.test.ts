@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createVirtualWorld } from "../../test/virtual-world.ts";
+import { isFault } from "../base/fault.ts";
+import type { HttpResponse } from "../base/http.ts";
+import { createCaller, type Outgoing } from "./call.ts";
+
+const ok: HttpResponse = { status: 200, headers: {}, body: "{}" };
+
+/** A server whose connections are busy for a while, and which then takes a while to answer. */
+const slow = (unsentMs: number, answerMs: number) => {
+  const world = createVirtualWorld();
+  const handler = async (request: Outgoing): Promise<HttpResponse> => {
+    request.onProgress?.("waiting");
+    await world.sleep(unsentMs, request.signal);
+    request.onProgress?.("sent");
+    await world.sleep(answerMs, request.signal);
+    return ok;
+  };
+  const { text } = createCaller({ handler, world });
+  return world.run(text({ method: "PATCH", path: "/api/v1/pods?x=1", headers: {} }), 200_000);
+};
+
+test("the time for an answer begins when the request is sent, however long it waited for a connection", async () => {
+  assert.equal(await slow(65_000, 29_000), "{}");
+});
+
+test("a request that gets no connection is said to be unsent, and its outcome known: nothing", () =>
+  assert.rejects(
+    slow(71_000, 0),
+    (reason) =>
+      isFault(reason, "Unavailable") &&
+      reason.message ===
+        "PATCH /api/v1/pods was not sent: no connection to the API server was free or could be made within 70 s",
+  ));
+
+test("a request that was sent and is not answered may have had its effect", () =>
+  assert.rejects(
+    slow(10_000, 31_000),
+    (reason) =>
+      isFault(reason, "DeadlineExceeded") && /^PATCH \/api\/v1\/pods got no answer within 30 s$/.test(reason.message),
+  ));
+
+test("a request that is sent once more waits and is answered once more within its bounds", async () => {
+  const world = createVirtualWorld();
+  const handler = async (request: Outgoing): Promise<HttpResponse> => {
+    for (let attempts = 0; attempts < 2; attempts++) {
+      request.onProgress?.("waiting");
+      await world.sleep(40_000, request.signal);
+      request.onProgress?.("sent");
+      await world.sleep(20_000, request.signal);
+    }
+    return ok;
+  };
+  const { text } = createCaller({ handler, world });
+  assert.equal(await world.run(text({ method: "GET", path: "/api", headers: {} }), 200_000), "{}");
+});
+
+test("what is told of a request that is over starts no clock", async () => {
+  const world = createVirtualWorld();
+  let tell: Outgoing["onProgress"];
+  const handler = async (request: Outgoing): Promise<HttpResponse> => {
+    tell = request.onProgress;
+    return ok;
+  };
+  await createCaller({ handler, world }).text({ method: "GET", path: "/api", headers: {} });
+  tell?.("sent");
+  assert.equal(world.sleepers(), 0);
+});
