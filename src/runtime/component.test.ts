@@ -125,7 +125,7 @@ async function run({ argv = [], url = server.url, waitMsMax = 0, component = {},
       start: async (context) => {
         const acting = (meanwhile ?? (async () => undefined))(context, lines);
         acting.finally(() => stop.abort()).catch(() => undefined);
-        return { leaseName: "tester-leader", run: untilStopped, ...component };
+        return { leaseName: "tester-leader", run: untilStopped, ready: () => undefined, ...component };
       },
     },
   );

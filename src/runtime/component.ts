@@ -65,7 +65,8 @@ export interface Component {
   watch?(signal: AbortSignal): Promise<void>;
   /** Works until the signal aborts; runs only while leading. */
   run(signal: AbortSignal): Promise<void>;
-  readonly ready?: Check;
+  /** Whether its caches are whole: so is a replica ready that stands by, and one that leads. */
+  readonly ready: Check;
   readonly health?: Readonly<Record<string, Check>>;
 }
 
@@ -149,7 +150,7 @@ async function serveStatus(
   const pages = statusPages({
     metrics,
     metricsPath: options.metricsPath,
-    ready: () => (state.component === undefined ? "waiting for the API server" : state.component.ready?.()),
+    ready: () => (state.component === undefined ? "waiting for the API server" : state.component.ready()),
     health: {
       // There also without an election: a probe of a manifest must not fail because of a flag.
       "leader-election": () => (state.leadership?.stillLeading() === false ? "the lease is lost" : undefined),

@@ -6,6 +6,7 @@ import { leaseNameFor } from "../../components/csi-snapshotter/lease-name.ts";
 import { sidecarMetrics } from "../../components/csi-snapshotter/metrics.ts";
 import { createCsiClient } from "../../csi/client.ts";
 import { createCurrentCapabilities } from "../../csi/current-capabilities.ts";
+import { unsyncedIn } from "../../kube/stores.ts";
 import { defineCommand } from "../../runtime/command.ts";
 import { checkComponent, componentFlags } from "../../runtime/common-flags.ts";
 import { type Component, type ComponentContext, runComponent } from "../../runtime/component.ts";
@@ -136,5 +137,10 @@ async function start(context: ComponentContext, options: Options<typeof flags>):
     poll: readinessPoll,
     labelSelector: options.nodeDeployment ? `${labels.managedBy}=${options.nodeName}` : undefined,
   });
-  return { leaseName: leaseNameFor(driver), watch: sidecar.watch, run: sidecar.run };
+  return {
+    leaseName: leaseNameFor(driver),
+    watch: sidecar.watch,
+    run: sidecar.run,
+    ready: () => unsyncedIn(sidecar.stores),
+  };
 }

@@ -5,6 +5,7 @@ import { countFailure, measureOperations, measureStates } from "../../components
 import { snapshotMetrics } from "../../components/snapshot-controller/metrics.ts";
 import { createNodeFinder } from "../../components/snapshot-controller/nodes.ts";
 import { anywhere } from "../../components/snapshot-controller/observe.ts";
+import { unsyncedIn } from "../../kube/stores.ts";
 import { defineCommand } from "../../runtime/command.ts";
 import { checkComponent, componentFlags } from "../../runtime/common-flags.ts";
 import { type ComponentContext, runComponent } from "../../runtime/component.ts";
@@ -108,5 +109,6 @@ function start(context: ComponentContext, given: Options) {
       await nodes?.synced(signal);
       await controller.run(signal);
     },
+    ready: () => unsyncedIn(stores) ?? nodes?.unsynced(),
   };
 }

@@ -2,7 +2,7 @@
 import type { PersistentVolume } from "../../api/types.ts";
 import { equal } from "../../base/json.ts";
 import type { KubeApi } from "../../kube/api.ts";
-import { allSynced, createStores, type StoreTable, watchStores } from "../../kube/stores.ts";
+import { allSynced, createStores, type StoreTable, unsyncedIn, watchStores } from "../../kube/stores.ts";
 import type { WatchOptions } from "../../kube/watch.ts";
 import { type NodeSelector, nodeMatches } from "../../rules/node-affinity.ts";
 import { anywhere, type Place } from "./observe.ts";
@@ -13,6 +13,8 @@ export interface NodeFinder {
   watch(signal: AbortSignal): Promise<void>;
   /** Resolves when all nodes are known; rejects when the signal aborts first. */
   synced(signal: AbortSignal): Promise<void>;
+  /** What is missing until then. */
+  unsynced(): string | undefined;
   /** The first node, by name, that the volume's affinity allows; anywhere for a volume that every node reaches. */
   placeOf(volume: PersistentVolume): Place;
   /** Tells whenever a node comes, goes or gets other labels; what else happens to nodes, and often, moves no volume. */
@@ -41,6 +43,7 @@ export function createNodeFinder(api: KubeApi, options: Omit<WatchOptions, "scop
   };
   return {
     synced: (signal) => allSynced(stores, signal),
+    unsynced: () => unsyncedIn(stores),
     watch: (signal) => watchStores(api, table, stores, { ...options, signal }),
     placeOf({ spec }) {
       const required = spec?.nodeAffinity?.required;
