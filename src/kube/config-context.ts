@@ -4,6 +4,7 @@ import type { Kubeconfig } from "./config-file.ts";
 import { checkCertificates, materialIn } from "./config-material.ts";
 import { complaint, describeSpot, type Section, type Spot } from "./config-spot.ts";
 import { credentialsOf } from "./config-user.ts";
+import { proxyOf } from "./proxy.ts";
 import type { Credentials, Environment, Target } from "./target.ts";
 
 export interface ContextDeps {
@@ -52,12 +53,7 @@ const knownOf = (entries: ReadonlyMap<string, unknown>, plural: string): string 
 function clusterOf(cluster: Section, world: World): Omit<Target, "credentials" | "namespace"> {
   const insecure = cluster.flag("insecure-skip-tls-verify");
   const authority = materialIn(cluster, "certificate-authority", world, checkCertificates);
-  if (cluster.text("proxy-url") !== undefined)
-    throw complaint(
-      cluster.at("proxy-url"),
-      "proxies are not supported",
-      "remove it and make the server reachable directly",
-    );
+  const proxy = cluster.text("proxy-url");
   if (insecure && authority !== undefined)
     throw complaint(
       cluster.at("insecure-skip-tls-verify"),
@@ -66,6 +62,7 @@ function clusterOf(cluster: Section, world: World): Omit<Target, "credentials" |
     );
   return {
     server: serverOf(cluster),
+    proxy: proxy === undefined ? undefined : proxyOf(proxy, cluster.at("proxy-url")),
     serverName: cluster.text("tls-server-name"),
     insecure,
     authority: async () => authority?.current(),

@@ -25,15 +25,18 @@ test("a plugin is told what it may know, runs once for all who wait, and again w
   const exec = plugin(
     `const fs = require("node:fs"); fs.appendFileSync(${JSON.stringify(runs)}, "x");
      const {spec} = JSON.parse(process.env.KUBERNETES_EXEC_INFO);
-     const token = [process.env.REGION, process.env.OUTER, spec.interactive, spec.cluster.server, spec.cluster.config.audience, fs.readFileSync(${JSON.stringify(runs)}, "utf8").length].join("|");
+     const token = [process.env.REGION, process.env.OUTER, spec.interactive, spec.cluster.server, spec.cluster["proxy-url"], spec.cluster.config.audience, fs.readFileSync(${JSON.stringify(runs)}, "utf8").length].join("|");
      const status = {token, expirationTimestamp: ${JSON.stringify(expires)}};
      console.log(JSON.stringify({apiVersion: "${execVersion}", kind: "ExecCredential", status}))`,
     { provideClusterInfo: true, env: [{ name: "REGION", value: "north" }] },
   );
   const extensions = [{ name: "client.authentication.k8s.io/exec", extension: { audience: "me" } }];
-  const target = await load(kubeconfig({ extensions }, { exec }), { world, environment: { OUTER: "seen" } });
+  const target = await load(kubeconfig({ extensions, "proxy-url": "http://proxy" }, { exec }), {
+    world,
+    environment: { OUTER: "seen" },
+  });
   const token = async () => (await target.credentials.current()).headers.authorization;
-  const first = "Bearer north|seen|false|https://127.0.0.1:6443|me|";
+  const first = "Bearer north|seen|false|https://127.0.0.1:6443|http://proxy|me|";
   assert.deepEqual(await Promise.all([token(), token()]), [`${first}1`, `${first}1`]);
   const refused = await target.credentials.current();
   target.credentials.refused(refused);

@@ -108,6 +108,7 @@ function clusterInfo(cluster: Section): JsonObject {
     server: cluster.text("server"),
     "tls-server-name": cluster.text("tls-server-name"),
     "insecure-skip-tls-verify": cluster.flag("insecure-skip-tls-verify") || undefined,
+    "proxy-url": cluster.text("proxy-url"),
     "certificate-authority-data": cluster.text("certificate-authority-data") ?? authorityFile(cluster),
     config: isObject(extension) ? extension.extension : undefined,
   };

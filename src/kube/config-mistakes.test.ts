@@ -77,9 +77,9 @@ const mistakes: readonly { given: string; path: string; says: RegExp; options?: 
     says: /server: carries a user or password/,
   },
   {
-    given: "a proxy",
-    path: kubeconfig({ "proxy-url": "http://proxy" }, {}),
-    says: /: clusters\[0\]\.cluster\.proxy-url: proxies are not supported/,
+    given: "a proxy of another kind",
+    path: kubeconfig({ "proxy-url": "socks5://proxy" }, {}),
+    says: /: clusters\[0\]\.cluster\.proxy-url: proxies of socks5:\/\/ are not supported; name one that is spoken to by http:\/\/ or https:\/\//,
   },
   {
     given: "an authority that shall not be checked",

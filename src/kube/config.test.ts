@@ -154,6 +154,22 @@ test("--context chooses another context, and --kubeconfig overrules KUBECONFIG",
   assert.deepEqual(await target.credentials.current(), { headers: {} });
 });
 
+test("the proxy is that of the environment, unless NO_PROXY excepts the server or the cluster names its own", async () => {
+  const environment = { HTTPS_PROXY: "http://env:3128" };
+  const proxyOf = async (cluster: object, more: object = {}) => {
+    const target = await load(kubeconfig({ server: "https://kube:6443", ...cluster }, {}), {
+      environment: { ...environment, ...more },
+    });
+    return target.proxy === undefined ? "none" : `${target.proxy.url.href} by ${target.proxy.origin.split(" ")[0]}`;
+  };
+  assert.equal(await proxyOf({}), "http://env:3128/ by HTTPS_PROXY");
+  assert.equal(await proxyOf({}, { NO_PROXY: "kube" }), "none");
+  assert.equal(
+    await proxyOf({ "proxy-url": "https://own:8443" }, { NO_PROXY: "kube" }),
+    "https://own:8443/ by clusters[0].cluster.proxy-url",
+  );
+});
+
 test("without a kubeconfig a pod uses its service account, and its token is read again", async () => {
   const [home, pod] = [join(folder, "home"), join(folder, "pod")];
   mkdirSync(join(pod));
@@ -167,6 +183,12 @@ test("without a kubeconfig a pod uses its service account, and its token is read
   assert.equal(target.namespace, "storage");
   assert.equal(await target.authority(), authority.certificate);
   assert.equal((await target.credentials.current()).headers.authorization, "Bearer of-pod");
+  const proxied = await loadConfig({
+    environment: { ...environment, HTTPS_PROXY: "http://env:3128" },
+    world,
+    serviceAccountFolder: pod,
+  });
+  assert.equal(proxied.proxy?.url.host, "env:3128");
   file("pod/token", "renewed");
   target.credentials.refused(await target.credentials.current());
   assert.equal((await target.credentials.current()).headers.authorization, "Bearer renewed");

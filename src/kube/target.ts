@@ -19,8 +19,19 @@ export interface Credentials {
   readonly origin: string;
 }
 
+/** Asked for a connection to the server. Its URL may hold a password: never printed, never logged. */
+export interface HttpProxy {
+  readonly url: URL;
+  /** Who we are to the proxy, if it is written in its URL. */
+  readonly authorization?: string | undefined;
+  /** Where it is written down: `HTTPS_PROXY in environment`. */
+  readonly origin: string;
+}
+
 export interface Target {
   readonly server: URL;
+  /** Absent: the server is reached directly. */
+  readonly proxy?: HttpProxy | undefined;
   /** The namespace of the context or of the pod. */
   readonly namespace: string;
   /** The name the server's certificate must carry, when it is not the host of the URL. */

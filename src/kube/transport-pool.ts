@@ -4,7 +4,8 @@ import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { isIP, type Socket } from "node:net";
 import { createSecureContext } from "node:tls";
 import { limits } from "../base/limits.ts";
-import type { Credential, Target } from "./target.ts";
+import type { Credential, HttpProxy, Target } from "./target.ts";
+import { openTunnel } from "./tunnel.ts";
 import { createTurns, type Turns, type Waiter } from "./turns.ts";
 
 /** What the TLS handshake depends on; a change needs new connections. */
@@ -39,7 +40,8 @@ interface Lane {
 }
 
 export function createPool(target: Target, trust: Trust, socketIdleMsMax: number): Pool {
-  const createAgent = agentsFor(target, trust, socketIdleMsMax);
+  const closing = new AbortController();
+  const createAgent = agentsFor(target, trust, socketIdleMsMax, closing.signal);
   const createLane = (atOnceMax: number): Lane => ({ turns: createTurns(atOnceMax), agent: createAgent(atOnceMax) });
   const lanes: Readonly<Record<Use, Lane>> = {
     request: createLane(limits.socketsPerHostMax),
@@ -47,9 +49,8 @@ export function createPool(target: Target, trust: Trust, socketIdleMsMax: number
     urgent: createLane(limits.socketsPerHostMax),
   };
   const all = Object.values(lanes);
-  const isTls = target.server.protocol === "https:";
-  const send = isTls ? httpsRequest : httpRequest;
-  const place = { host: hostOf(target.server), port: Number(target.server.port) || (isTls ? 443 : 80) };
+  const send = isTls(target) ? httpsRequest : httpRequest;
+  const place = placeOf(target);
   const used = new WeakSet<Socket>();
   const dropIdle = (): void => {
     for (const { agent } of all)
@@ -73,6 +74,7 @@ export function createPool(target: Target, trust: Trust, socketIdleMsMax: number
     },
     isEmpty: () => all.every(({ agent }) => Object.keys(agent.sockets).length === 0),
     destroy: () => {
+      closing.abort();
       for (const { turns, agent } of all) {
         turns.clear();
         agent.destroy();
@@ -82,32 +84,64 @@ export function createPool(target: Target, trust: Trust, socketIdleMsMax: number
 }
 
 /** What is alike for all connections is prepared once: reading the certificates costs more than the rest of a handshake. */
-function agentsFor(target: Target, trust: Trust, socketIdleMsMax: number): (socketsMax: number) => HttpAgent {
-  const { server, serverName, insecure } = target;
+function agentsFor(
+  target: Target,
+  trust: Trust,
+  socketIdleMsMax: number,
+  closing: AbortSignal,
+): (socketsMax: number) => HttpAgent {
   const shared = {
     keepAlive: true,
     keepAliveMsecs: tcpProbeMs,
     timeout: socketIdleMsMax,
     maxFreeSockets: limits.socketsPerHostMax,
   };
-  const withName = (agent: HttpAgent): HttpAgent => {
+  const secure = isTls(target) ? secureOptions(target, trust) : undefined;
+  return (maxSockets) => {
+    const agent =
+      secure === undefined
+        ? new HttpAgent({ ...shared, maxSockets })
+        : new HttpsAgent({ ...shared, ...secure, maxSockets });
     // All its connections are alike. Node's own name for them is built anew for every request, from all its options.
-    agent.getName = () => server.host;
+    agent.getName = () => target.server.host;
+    if (target.proxy !== undefined) connectThrough(agent, target.proxy, target, trust, closing);
     return agent;
   };
-  if (server.protocol !== "https:")
-    return (socketsMax) => withName(new HttpAgent({ ...shared, maxSockets: socketsMax }));
-  const host = hostOf(server);
-  const secure = {
-    ...shared,
+}
+
+function secureOptions(target: Target, trust: Trust) {
+  const { host } = placeOf(target);
+  return {
     secureContext: createSecureContext({ ca: trust.authority, cert: trust.certificate, key: trust.key }),
-    servername: serverName ?? (isIP(host) === 0 ? host : ""),
-    rejectUnauthorized: !insecure,
+    // No name is sent for an address; the certificate must carry it all the same.
+    servername: target.serverName ?? (isIP(host) === 0 ? host : ""),
+    rejectUnauthorized: !target.insecure,
   };
-  return (socketsMax) => withName(new HttpsAgent({ ...secure, maxSockets: socketsMax }));
+}
+
+/** The agent's own connections begin where the proxy's end. */
+function connectThrough(agent: HttpAgent, proxy: HttpProxy, target: Target, trust: Trust, signal: AbortSignal): void {
+  const { host, port } = placeOf(target);
+  const server = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+  const { connectionMsMax: silentMsMax } = limits;
+  const tunnel = { proxy, server, authority: trust.authority, insecure: target.insecure, silentMsMax, signal };
+  const direct = agent.createConnection;
+  agent.createConnection = (options, created) => {
+    openTunnel(tunnel, (failure, socket) => {
+      if (failure !== null || socket === undefined) return created?.(failure, socket as never);
+      socket.setKeepAlive(true, tcpProbeMs);
+      created?.(null, isTls(target) ? (direct.call(agent, { ...options, socket }) as Socket) : socket);
+    });
+    return undefined;
+  };
 }
 
 const tcpProbeMs = 30_000;
 
+const isTls = ({ server }: Target): boolean => server.protocol === "https:";
+
 /** A URL writes IPv6 addresses in brackets, a socket wants them without. */
-const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, "$1");
+const placeOf = (target: Target) => ({
+  host: target.server.hostname.replace(/^\[(.*)\]$/, "$1"),
+  port: Number(target.server.port) || (isTls(target) ? 443 : 80),
+});
