@@ -11,7 +11,10 @@ const root = resolve(import.meta.dirname, "..");
 const outdir = resolve(root, process.argv[2] ?? "dist");
 const program = resolve(outdir, "snapkeep.js");
 const parts = "parts";
-const { version } = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8")) as { version: string };
+const { version, devDependencies } = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8")) as {
+  version: string;
+  devDependencies: { node: string };
+};
 
 /**
  * Importing node:http makes Node look at everything it exports, and one look at its WebSocket loads undici: 13 MB in every
@@ -30,7 +33,7 @@ const httpUnlookedAt: Plugin = {
 // Their names say what is in them: those of an earlier build would stay.
 rmSync(resolve(outdir, parts), { recursive: true, force: true });
 const { metafile } = await build({
-  entryPoints: [{ in: resolve(root, "src/main.ts"), out: "snapkeep" }],
+  entryPoints: [{ in: resolve(root, "src/main.ts"), out: `${parts}/main` }],
   outdir,
   chunkNames: `${parts}/[name]-[hash]`,
   bundle: true,
@@ -45,9 +48,8 @@ const { metafile } = await build({
   // grpc-js would load it to serve its own statistics, which nobody asks it for.
   external: ["@grpc/proto-loader"],
   // Some packages are CommonJS inside and ask for Node's own modules with require.
-  // Only the first file is started as a program; in the others the first line is a comment to Node as well.
   banner: {
-    js: '#!/usr/bin/env node\nimport { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
+    js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
   },
   metafile: true,
   logLevel: "warning",
@@ -57,7 +59,12 @@ const bundled = Object.values(metafile.outputs).flatMap(({ inputs }) =>
   Object.keys(inputs).filter((path) => (inputs[path]?.bytesInOutput ?? 0) > 0),
 );
 writeFileSync(resolve(outdir, "THIRD-PARTY-NOTICES.txt"), thirdPartyNotices(root, bundled));
+const launcher = readFileSync(resolve(root, "src/launch.js"), "utf8");
+const [major = ""] = devDependencies.node.split(".");
+writeFileSync(program, `#!/usr/bin/env node\n${launcher.replace("NODE_MAJOR", major)}`);
 chmodSync(program, 0o755);
+// A copy of the folder runs wherever it lies: the nearest package.json says how Node reads the files.
+writeFileSync(resolve(outdir, "package.json"), `${JSON.stringify({ private: true, type: "module" })}\n`);
 const sizes = Object.values(metafile.outputs).map(({ bytes }) => bytes);
 console.log(
   `snapkeep ${version}: ${relative(root, outdir)}, ${(sizes.reduce((sum, bytes) => sum + bytes, 0) / 1024).toFixed(0)} KiB`,

@@ -4,7 +4,6 @@ import module from "node:module";
 import packageFile from "../package.json" with { type: "json" };
 import { realWorld } from "./base/world.ts";
 import { commands } from "./cli/commands.ts";
-import { complaintOfNode } from "./cli/old-node.ts";
 import { runCommandLine } from "./cli/run.ts";
 import { runProcess } from "./runtime/process.ts";
 
@@ -21,12 +20,6 @@ function leaveWord(line: string): void {
 
 // From sources, most of a start is stripping and compiling the command's modules; the second start need not do it again.
 if (import.meta.filename.endsWith(".ts")) module.enableCompileCache();
-
-const complaint = complaintOfNode(process.version, packageFile.devDependencies.node);
-if (complaint !== undefined) {
-  process.stderr.write(`${packageFile.name}: ${complaint}\n`);
-  process.exit(1);
-}
 
 await runProcess({ host: process, world: realWorld, name: packageFile.name }, (signal) =>
   runCommandLine(commands, process.argv.slice(2), {

@@ -1,0 +1,32 @@
+/** What somebody with an old Node sees after `npm ci --ignore-scripts`: the pinned Node is missing, and one line says how to get it. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { resolve } from "node:path";
+import { test } from "node:test";
+import packageFile from "../package.json" with { type: "json" };
+
+const check = resolve(import.meta.dirname, "../scripts/need-node.cjs");
+const older = `data:text/javascript,Object.defineProperty(process.versions, "node", { value: "18.1.0" });Object.defineProperty(process, "version", { value: "v18.1.0" })`;
+
+function ran(...options: readonly string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...options, check], { encoding: "utf8" });
+  return { status, said: stdout + stderr };
+}
+
+test("on an old Node the line names both versions and the command; on the pinned one nothing is said", () => {
+  assert.deepEqual(ran("--import", older), {
+    status: 1,
+    said: "snapkeep: Node 24 is missing because its install script has not run, and this is v18.1.0; run: npm rebuild node\n",
+  });
+  assert.deepEqual(ran(), { status: 0, said: "" });
+});
+
+test("every npm script that starts Node on our files asks first", () => {
+  const starting = Object.entries(packageFile.scripts).filter(([, line]) => /\bnode (?!scripts\/need-node)/.test(line));
+  assert.deepEqual(
+    starting.filter(([name, line]) => name !== "check" && !line.startsWith("node scripts/need-node.cjs && ")),
+    [],
+  );
+  // It runs as a part of "test", and by itself only for people at work on the code.
+  assert.ok(packageFile.scripts.test.includes("npm run -s check"));
+});
