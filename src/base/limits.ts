@@ -98,4 +98,6 @@ export const limits = {
   serveIdleMsMax: 120_000,
   serveHeaderBytesMax: 64 * 2 ** 10,
   serveConnectionsMax: 4_096,
+  /** To metrics and health: kubelet, Prometheus and a person or two. */
+  statusConnectionsMax: 32,
 } as const;

@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
+import { connect, type Socket } from "node:net";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { draftOf } from "../api/builders.ts";
 import type { Handler, HttpResponse } from "../base/http.ts";
+import { limits } from "../base/limits.ts";
 import { silent } from "../base/log.ts";
 import { realWorld } from "../base/world.ts";
 import { namespaceIn, serviceAccountFolder } from "../kube/config-pod.ts";
@@ -185,6 +188,40 @@ test("metrics, health and readiness are served while it runs, and stop with it i
   });
   assert.equal(code, 0);
   await assert.rejects(fetched(`${served}/metrics`), /ECONNREFUSED/);
+});
+
+test("metrics and health take no bodies and few connections, and whoever asks gets through", async () => {
+  const open = new Set<Socket>();
+  const { code } = await run({
+    argv: ["--http-endpoint=127.0.0.1:0"],
+    meanwhile: async (_context, lines) => {
+      await until(() => lines.join("").includes("url="));
+      const [, url = ""] = /url="([^"]+)"/.exec(lines.join("")) ?? [];
+      /** Announces 3 MB and sends a part of them. */
+      const unfinished = async (): Promise<string> => {
+        const socket = connect(Number(new URL(url).port), "127.0.0.1");
+        socket.on("error", () => undefined);
+        socket.once("close", () => open.delete(socket));
+        open.add(socket);
+        socket.write(`POST /metrics HTTP/1.1\r\nhost: x\r\ncontent-length: 3000000\r\n\r\n${"x".repeat(10_000)}`);
+        const [answer] = (await once(socket, "data")) as [Buffer];
+        return answer.toString();
+      };
+      assert.match(await unfinished(), /^HTTP\/1\.1 413 .*connection: close.*requests have no bodies here/is);
+      for (let count = 0; count < 150; count++) {
+        const socket = connect(Number(new URL(url).port), "127.0.0.1").on("error", () => undefined);
+        socket.once("close", () => open.delete(socket));
+        open.add(socket);
+        await once(socket, "connect");
+        socket.write("GET /healthz HTTP/1.1\r\n");
+      }
+      await until(() => open.size <= limits.statusConnectionsMax);
+      assert.equal(await fetched(`${url}/healthz`), "200 ok");
+      assert.ok(open.size > 1, "only who is one too many is cut off");
+      for (const socket of open) socket.destroy();
+    },
+  });
+  assert.equal(code, 0);
 });
 
 test("an unreachable server is one line that names the file and the remedy, without the token", async () => {

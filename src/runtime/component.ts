@@ -13,6 +13,7 @@ import type { KubeObject } from "../api/types.ts";
 import type { Backoff } from "../base/backoff.ts";
 import type { Millis } from "../base/brand.ts";
 import { Fault } from "../base/fault.ts";
+import { limits } from "../base/limits.ts";
 import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import { uuid } from "../base/world.ts";
@@ -157,7 +158,14 @@ async function serveStatus(
       component: () => firstProblem(state.component?.health ?? {}),
     },
   });
-  const server = await overHttp(pages, { address, log, world });
+  const server = await overHttp(pages, {
+    address,
+    log,
+    world,
+    // Anybody who reaches the pod may ask, unauthenticated: a question has no body, and the answers are few.
+    requestBytesMax: 0,
+    connectionsMax: limits.statusConnectionsMax,
+  });
   log.info("serving metrics and health", { url: server.url });
   return server;
 }

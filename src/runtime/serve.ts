@@ -19,13 +19,18 @@ import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import type { Address } from "./address.ts";
 import { printAddress } from "./address.ts";
+import { receive } from "./serve-body.ts";
+import { keepFew } from "./serve-crowd.ts";
 import { createMalformedListener, refusal } from "./serve-refusal.ts";
 
 export interface ServeOptions {
   readonly address: Address;
   readonly log: Log;
   readonly world: Pick<World, "sleep">;
+  /** 0: requests have no bodies, and one that announces one is refused at once. */
   readonly requestBytesMax?: number | undefined;
+  /** Beyond these, whoever has been quiet the longest is cut off. Absent: beyond very many, whoever comes is. */
+  readonly connectionsMax?: number | undefined;
   /** How long a client may take to send its headers, and all of a request. */
   readonly patience?: Patience | undefined;
 }
@@ -95,9 +100,10 @@ async function listening(
   server: HttpServer | HttpsServer,
   scheme: "http" | "https",
   requests: Requests,
-  { address, world, log }: ServeOptions,
+  { address, world, log, connectionsMax }: ServeOptions,
 ): Promise<Server> {
-  server.maxConnections = limits.serveConnectionsMax;
+  if (connectionsMax === undefined) server.maxConnections = limits.serveConnectionsMax;
+  else keepFew(server, connectionsMax);
   server.on("clientError", requests.malformed);
   await new Promise<void>((resolve, reject) => {
     server.once("error", (reason: NodeJS.ErrnoException) => reject(cannotListen(address, reason)));
@@ -206,26 +212,6 @@ function createRequests(
   };
 }
 
-/** Nearly every body comes in one chunk, and then it is not copied. */
-function receive(incoming: IncomingMessage, bytesMax: number, whole: (body: Body) => void, excess: () => void): void {
-  let first: Buffer | undefined;
-  const more: Buffer[] = [];
-  let bytes = 0;
-  incoming.on("data", (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes > bytesMax) {
-      // The rest is read, so that the refusal can be; none of it is kept.
-      first = undefined;
-      more.length = 0;
-    } else if (first === undefined) first = chunk;
-    else more.push(chunk);
-  });
-  incoming.on("end", () => {
-    if (bytes > bytesMax) excess();
-    else whole(first === undefined || more.length === 0 ? (first ?? "") : Buffer.concat([first, ...more]));
-  });
-}
-
 const shuttingDown = (): Fault => new Fault("Unavailable", "the server is shutting down");
 
 type Head = Pick<HttpResponse, "status" | "headers">;
@@ -269,6 +255,11 @@ const drained = (outgoing: ServerResponse): Promise<void> =>
 
 function tooLarge(incoming: IncomingMessage, outgoing: ServerResponse, bytesMax: number): void {
   outgoing.shouldKeepAlive = false;
-  const response = refusal(new Fault("TooLarge", `the body is larger than ${bytesMax} bytes`));
+  const response = refusal(
+    new Fault(
+      "TooLarge",
+      bytesMax === 0 ? "requests have no bodies here" : `the body is larger than ${bytesMax} bytes`,
+    ),
+  );
   sendWhole(incoming, outgoing, response, response.body);
 }
