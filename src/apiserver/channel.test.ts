@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createChannel } from "./channel.ts";
 
+const bounds = { textsMax: 10, charsMax: 10 };
+
 test("texts come out in order and together, and the end comes after them", async () => {
-  const channel = createChannel(10, () => undefined);
+  const channel = createChannel(bounds, () => undefined);
   channel.push("1");
   channel.push("2");
   channel.close();
@@ -13,7 +15,7 @@ test("texts come out in order and together, and the end comes after them", async
 
 test("a reader too far behind is let go, and nothing is kept for it", async () => {
   let closed = 0;
-  const channel = createChannel(2, () => {
+  const channel = createChannel({ ...bounds, textsMax: 2 }, () => {
     closed += 1;
   });
   assert.deepEqual(["1", "2", "3"].map(channel.push), [true, true, false]);
@@ -21,9 +23,20 @@ test("a reader too far behind is let go, and nothing is kept for it", async () =
   assert.deepEqual(await Array.fromAsync(channel), []);
 });
 
+test("a reader is let go when too many characters wait behind the first text, which may be of any size", async () => {
+  const channel = createChannel(bounds, () => undefined);
+  const reader = channel[Symbol.asyncIterator]();
+  const large = "x".repeat(100);
+  assert.ok(channel.push(large) && channel.push("12345") && channel.push("67890"));
+  await reader.next();
+  assert.ok(channel.push(large) && channel.push("1234567890"));
+  assert.equal(channel.push("1"), false);
+  assert.equal((await reader.next()).done, true);
+});
+
 test("a reader that stops reading closes the channel once", async () => {
   let closed = 0;
-  const channel = createChannel(2, () => {
+  const channel = createChannel({ ...bounds, textsMax: 2 }, () => {
     closed += 1;
   });
   channel.push("1");
@@ -33,7 +46,7 @@ test("a reader that stops reading closes the channel once", async () => {
 });
 
 test("a reader that waits is woken by the next text", async () => {
-  const channel = createChannel(2, () => undefined);
+  const channel = createChannel({ ...bounds, textsMax: 2 }, () => undefined);
   const next = channel[Symbol.asyncIterator]().next();
   await Promise.resolve();
   channel.push("7");
@@ -42,7 +55,7 @@ test("a reader that waits is woken by the next text", async () => {
 
 test("a reader that leaves before it has read anything closes the channel", async () => {
   let closed = 0;
-  const channel = createChannel(2, () => {
+  const channel = createChannel({ ...bounds, textsMax: 2 }, () => {
     closed += 1;
   });
   await channel[Symbol.asyncIterator]().return?.();

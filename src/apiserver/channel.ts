@@ -9,8 +9,15 @@ export interface Channel extends AsyncIterable<string> {
   isClosed(): boolean;
 }
 
-export function createChannel(textsMax: number, onClose: () => void): Channel {
+export interface ChannelBounds {
+  readonly textsMax: number;
+  /** Characters that may wait behind the first text, which is taken whatever its size. */
+  readonly charsMax: number;
+}
+
+export function createChannel({ textsMax, charsMax }: ChannelBounds, onClose: () => void): Channel {
   let texts: string[] = [];
+  let charsBehind = 0;
   let closed = false;
   let wake: (() => void) | undefined;
 
@@ -27,6 +34,7 @@ export function createChannel(textsMax: number, onClose: () => void): Channel {
       const [first = ""] = texts;
       const value = texts.length === 1 ? first : texts.join("");
       texts = [];
+      charsBehind = 0;
       return { done: false, value };
     }
     return closed ? over : undefined;
@@ -56,7 +64,8 @@ export function createChannel(textsMax: number, onClose: () => void): Channel {
   return {
     push(text) {
       if (closed) return false;
-      if (texts.length >= textsMax) {
+      if (texts.length > 0) charsBehind += text.length;
+      if (texts.length >= textsMax || charsBehind > charsMax) {
         texts = [];
         close();
         return false;

@@ -72,6 +72,39 @@ test("history answers from any version it still knows, and says so when it does 
   assert.deepEqual(store.eventsAfter("never written", 1), []);
 });
 
+test("the history of all collections together is bounded by size, and the largest gives way", () => {
+  const store = createStore({ historyCharsMax: 20_000 });
+  const write = (collection: string, index: number, chars: number) => {
+    const object = { ...pod("a", String(index)), data: "x".repeat(chars) };
+    store.commit([{ kind: "put", collection, key: keyIn("a", String(index)), object, expect: "any" }]);
+  };
+  write("small", 0, 10);
+  const beforeLarge = store.version();
+  for (let index = 0; index < 100; index += 1) write("large", index, 1_000);
+  write("large", 100, 30_000);
+  write("small", 1, 10);
+  assert.equal(store.eventsAfter("large", beforeLarge), "expired");
+  assert.deepEqual(store.eventsAfter("large", store.version() - 2), "expired");
+  const events = store.eventsAfter("small", 1);
+  assert.deepEqual(events === "expired" ? events : events.map(({ key }) => key), ["a/0", "a/1"]);
+  write("large", 1, 1_000);
+  const later = store.eventsAfter("large", store.version() - 1);
+  assert.equal(later.length, 1);
+});
+
+test("a history of large objects holds fewer events than of small ones", () => {
+  const kept = (chars: number): number => {
+    const store = createStore({ historyCharsMax: 1_000_000 });
+    for (let index = 0; index < 500; index += 1)
+      store.commit([{ ...put("a", "x"), object: { ...pod("a", "x"), data: String(index).padEnd(chars) } }]);
+    let version = store.version();
+    while (version > 1 && store.eventsAfter("pods", version - 1) !== "expired") version -= 1;
+    return store.version() - version;
+  };
+  assert.equal(kept(10), 500);
+  assert.ok(kept(10_000) <= 100 && kept(10_000) >= 45, String(kept(10_000)));
+});
+
 test("what an observer commits is announced after what it heard", () => {
   const store = createStore();
   const heard: number[] = [];

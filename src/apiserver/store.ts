@@ -1,17 +1,14 @@
 /**
- * The objects, in memory. One counter gives out versions; every collection keeps its objects, their order and a bounded
- * history, from which watches start. A commit is synchronous: nothing can come between its check and its effect.
+ * The objects, in memory. One counter gives out versions; every collection keeps its objects and their order; a bounded
+ * history of what happened is where watches start. A commit is synchronous: nothing can come between its check and its effect.
  */
 import type { Key } from "../base/brand.ts";
 import { print } from "../base/json.ts";
 import type { ApiObject, Change, Page, Store, Stored, StoreEvent } from "./contracts.ts";
+import { createHistory } from "./history.ts";
 
 interface Collection {
   readonly objects: Map<Key, Stored>;
-  /** Ring of the newest events; `history[0]` is the oldest once it is full. */
-  history: StoreEvent[];
-  /** Events after this version are all in the history. */
-  knownAfter: number;
   /** Keys in order, or undefined since one was added or removed. */
   sorted: readonly Key[] | undefined;
 }
@@ -19,11 +16,12 @@ interface Collection {
 export interface StoreOptions {
   /** Events kept per collection; a watch that starts further back is told to list again. */
   readonly historyMax?: number;
+  /** Characters kept for all collections together. */
+  readonly historyCharsMax?: number;
 }
 
 const historyEventsMax = 1_000;
-/** The history is cut only when it has grown this much too long: cutting moves all of it. */
-const historySlack = 0.25;
+const historyCharsMaxDefault = 64 * 2 ** 20;
 
 function storedAt(object: ApiObject, version: number): Stored {
   // These three come first, so that a list can leave out the first two by cutting the text.
@@ -37,7 +35,9 @@ function storedAt(object: ApiObject, version: number): Stored {
   return { object: stamped, version, text };
 }
 
-export function createStore({ historyMax = historyEventsMax }: StoreOptions = {}): Store {
+export function createStore(options: StoreOptions = {}): Store {
+  const { historyMax = historyEventsMax, historyCharsMax = historyCharsMaxDefault } = options;
+  const history = createHistory({ eventsMax: historyMax, charsMax: historyCharsMax });
   const collections = new Map<string, Collection>();
   const observers = new Set<(events: readonly StoreEvent[]) => void>();
   const unheard: (readonly StoreEvent[])[] = [];
@@ -47,7 +47,7 @@ export function createStore({ historyMax = historyEventsMax }: StoreOptions = {}
   function collectionOf(name: string): Collection {
     const known = collections.get(name);
     if (known !== undefined) return known;
-    const fresh: Collection = { objects: new Map(), history: [], knownAfter: 0, sorted: [] };
+    const fresh: Collection = { objects: new Map(), sorted: [] };
     collections.set(name, fresh);
     return fresh;
   }
@@ -72,16 +72,8 @@ export function createStore({ historyMax = historyEventsMax }: StoreOptions = {}
     if (change.kind === "remove" || before === undefined) collection.sorted = undefined;
     const type = change.kind === "remove" ? "DELETED" : before === undefined ? "ADDED" : "MODIFIED";
     const event: StoreEvent = { type, collection: change.collection, key: change.key, now, before };
-    remember(collection, event);
+    history.add(event);
     return event;
-  }
-
-  function remember(collection: Collection, event: StoreEvent): void {
-    collection.history.push(event);
-    const excess = collection.history.length - historyMax;
-    if (excess <= historyMax * historySlack) return;
-    collection.knownAfter = collection.history[excess - 1]?.now.version ?? newest;
-    collection.history = collection.history.slice(excess);
   }
 
   /**
@@ -136,12 +128,7 @@ export function createStore({ historyMax = historyEventsMax }: StoreOptions = {}
       announce(events);
       return events.map(({ now }) => now);
     },
-    eventsAfter(name, version) {
-      const collection = collectionOf(name);
-      if (version < collection.knownAfter) return "expired";
-      const first = collection.history.findIndex(({ now }) => now.version > version);
-      return first === -1 ? [] : collection.history.slice(first);
-    },
+    eventsAfter: history.after,
     onCommit(observer) {
       observers.add(observer);
       return () => void observers.delete(observer);

@@ -15,7 +15,8 @@ import { collectionOf, definitionsCollection } from "./rows.ts";
 import { expired, Refusal } from "./status.ts";
 import { createWording, type EventType, type WatchForm, type Wording } from "./watch-words.ts";
 
-const eventsQueuedMax = 10_000;
+/** What may wait for a slow reader. */
+const queued = { textsMax: 10_000, charsMax: 64 * 2 ** 20 } as const;
 const bookmarkMs = 60_000;
 /** A watch that names no timeout lives between half an hour and an hour. */
 const watchMsMin = 1_800_000;
@@ -137,7 +138,7 @@ export function createWatchHub(store: Store, world: World): WatchHub {
     const passes = selects(listing);
     const beginning = beginningOf(store, listing);
     const onClose: (() => void)[] = [];
-    const channel = createChannel(eventsQueuedMax, () => {
+    const channel = createChannel(queued, () => {
       for (const step of onClose) step();
     });
     const wording = createWording(resource, form);
