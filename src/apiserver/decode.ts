@@ -7,6 +7,7 @@ import { duplicateFields } from "./duplicates.ts";
 import { invalid as fieldInvalid } from "./field-error.ts";
 import { goQuote, jsonWord } from "./go-text.ts";
 import { refuseDeepText, refuseDeepValue } from "./nesting.ts";
+import { holdsInfinite, numberOutOfRange, refuseOutOfRange } from "./number-range.ts";
 import { fit } from "./prepare.ts";
 import type { FieldValidation } from "./query.ts";
 import { apiVersionOf } from "./rows.ts";
@@ -83,10 +84,12 @@ export async function parseYaml(text: string, refuse: (why: string, text: string
   // JSON is YAML, and most of what calls itself YAML here is JSON.
   if (/^\s*\{/.test(text)) {
     const value = jsonOrNothing(text);
-    if (value !== undefined && duplicateFields(text, value).length === 0) return { value, duplicates: () => [] };
+    // What Go's YAML parser reads otherwise than a JSON parser, or complains of by lines, is left to ours.
+    if (value !== undefined && duplicateFields(text, value).length === 0 && numberOutOfRange(text) === undefined)
+      return { value, duplicates: () => [] };
   }
   refuseDeepText(text);
-  const { readYaml } = await import("./yaml-body.ts");
+  const { readYaml, UnsupportedValue } = await import("./yaml-body.ts");
   try {
     const { value, repeatedKeys } = readYaml(text);
     // Dashes and indents nest as well as brackets do, and an alias stands for a part that may be deep itself.
@@ -94,6 +97,7 @@ export async function parseYaml(text: string, refuse: (why: string, text: string
     return { value, duplicates: () => yamlComplaint(repeatedKeys()) };
   } catch (reason) {
     if (reason instanceof Refusal) throw reason;
+    if (reason instanceof UnsupportedValue) throw refuse(reason.message, text);
     throw refuse(`yaml: ${reason instanceof Error ? (reason.message.split("\n")[0] ?? "") : "unreadable"}`, text);
   }
 }
@@ -154,7 +158,7 @@ export async function decodeObject(
 ): Promise<ApiObject> {
   const unrecognized = (why: string, text: string): Refusal =>
     badRequest(
-      `the object provided is unrecognized (must be of type ${resource.kind}): couldn't get version/kind; ${why} (${summary(text)})`,
+      `the object provided is unrecognized (must be of type ${resource.kind}): ${why.replace(/^(?=json parse error)/, "couldn't get version/kind; ")} (${summary(text)})`,
     );
   const { value: given, text, duplicates } = await readBody(request, decoding.decodeProtobuf, unrecognized);
   // For Go, null is a struct of which nothing is said.
@@ -170,15 +174,15 @@ export async function decodeObject(
       `the object provided is unrecognized (must be of type ${resource.kind}): Object 'Kind' is missing in '${text}' (${summary(text)})`,
     );
   const object = recognized(value, resource);
+  const unfit = `${resource.kind} in version ${goQuote(resource.version)} cannot be handled as a ${resource.kind}: `;
+  // Custom objects are decoded whole; a Go type never sees the fields that it does not have.
+  if (resource.definition !== undefined && mediaOf(request) === "json") refuseOutOfRange(text, unfit);
   const complaints = [
     ...(strictness === "Ignore" ? [] : duplicates()),
     ...fit(object, resource, decoding.gates).map((field) => `unknown field ${goQuote(field)}`),
   ];
-  judgeComplaints(complaints, strictness, decoding.warn, (all) =>
-    badRequest(
-      `${resource.kind} in version ${goQuote(resource.version)} cannot be handled as a ${resource.kind}: strict decoding error: ${all}`,
-    ),
-  );
+  if (numberOutOfRange(text) !== undefined && holdsInfinite(object)) refuseOutOfRange(text, unfit);
+  judgeComplaints(complaints, strictness, decoding.warn, (all) => badRequest(`${unfit}strict decoding error: ${all}`));
   return object;
 }
 

@@ -20,7 +20,7 @@ const [quote, comma, backslash] = [34, 44, 92];
 const [openBracket, closeBracket, openBrace, closeBrace] = [91, 93, 123, 125];
 
 /** Where the closing quote of the string stands that opens at `at`. */
-function endOfString(text: string, at: number): number {
+export function endOfString(text: string, at: number): number {
   let end = at + 1;
   for (let code = text.charCodeAt(end); code !== quote && end < text.length; code = text.charCodeAt(end))
     end += code === backslash ? 2 : 1;

@@ -10,6 +10,7 @@ import { bodyBytes, decodeObject, judgeComplaints, type Parsed, parsedJson, pars
 import { invalid as invalidField } from "./field-error.ts";
 import { goQuote, jsonWord } from "./go-text.ts";
 import { applyJsonPatch } from "./json-patch.ts";
+import { refuseOutOfRange } from "./number-range.ts";
 import { fit } from "./prepare.ts";
 import { patchQuery, type WriteQuery, writeQuery } from "./query.ts";
 import { apiVersionOf } from "./rows.ts";
@@ -136,7 +137,7 @@ export async function patch(call: Call, serving: Serving): Promise<Written> {
   bodyBytes(call.request);
   const query = patchQuery(call.query, kind === "apply");
   const text = textOf(call.request.body ?? "");
-  const body = kind === "apply" ? await appliedBody(text) : patchBody(text);
+  const body = kind === "apply" ? await appliedBody(text) : patchBody(text, kind);
   const { resource } = call;
   const options = writeOptions(call, query);
   const scaled = call.subresource === "scale";
@@ -159,11 +160,12 @@ export async function patch(call: Call, serving: Serving): Promise<Written> {
 
 const appliedBody = (text: string): Promise<Parsed> =>
   parseYaml(text, (why) => badRequest(`error decoding YAML: ${why}`));
-const patchBody = (text: string): Parsed =>
-  parsedJson(
-    text,
-    parseJson(text, (why) => badRequest(why.replace(/^json parse error: /, ""))),
-  );
+function patchBody(text: string, kind: Exclude<PatchKind, "apply">): Parsed {
+  const value = parseJson(text, (why) => badRequest(why.replace(/^json parse error: /, "")));
+  const into = kind === "json" ? "Go struct field jsonPatchOp.value of type float64" : undefined;
+  refuseOutOfRange(text, kind === "strategic" ? "" : "error decoding patch: ", into);
+  return parsedJson(text, value);
+}
 
 interface PatchGiven extends Parsed {
   readonly kind: Exclude<PatchKind, "apply">;

@@ -2,7 +2,17 @@
  * YAML bodies, read as kube-apiserver reads them. Loaded on demand, and the only importer of the parser here: of a CommonJS
  * package that is itself imported on demand, the bundle has nothing but a default export.
  */
-import { isMap, isScalar, isSeq, LineCounter, type ParsedNode, parseDocument, type Tags } from "yaml";
+import {
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type ParsedNode,
+  parseDocument,
+  type Scalar,
+  type Tags,
+  visit,
+} from "yaml";
 import type { JsonValue } from "../base/json.ts";
 import { goQuote } from "./go-text.ts";
 
@@ -23,16 +33,30 @@ const yamlAsInGo = {
 };
 const aliasesMax = 100;
 
+/** A value that YAML can say and JSON cannot. */
+export class UnsupportedValue extends Error {}
+
 /** Throws what the parser throws. */
 export function readYaml(text: string): YamlBody {
   const lines = new LineCounter();
   const document = parseDocument(text, { ...yamlAsInGo, lineCounter: lines });
   const [error] = document.errors;
   if (error !== undefined) throw error;
+  visit(document, { Scalar: (_key, node) => settleInfinite(node as Scalar.Parsed) });
   const value = document.toJS({ maxAliasCount: aliasesMax, reviver: plainNumber }) as JsonValue;
   const lineOf = (node: ParsedNode): number => lines.linePos(node.range[0]).line;
   return { value, repeatedKeys: () => [...repeatedIn(document.contents, lineOf)] };
 }
+
+/** For Go's parser, a number beyond a float64 is text. */
+function settleInfinite(node: Scalar.Parsed): void {
+  const { value, source } = node;
+  if (typeof value !== "number" || Number.isFinite(value)) return;
+  if (/\d/.test(source)) node.value = source;
+  else throw new UnsupportedValue(`json: unsupported value: ${goNumber(value)}`);
+}
+
+const goNumber = (value: number): string => (Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf");
 
 const plainNumber = (_key: unknown, value: unknown): unknown =>
   typeof value === "bigint" && Number.isSafeInteger(Number(value)) ? Number(value) : value;

@@ -210,6 +210,13 @@ export const machineryScripts: readonly Script[] = [
   ...["text/plain", "application/json-patch+json", "application/JSON; charset=utf-8", "application/yaml"].map((type) =>
     script(`a body of type ${type}`, create(maps, '{"metadata":{"name":"t"}}', { type })),
   ),
+  script(
+    "a number out of range",
+    create(maps, '{"metadata":{"name":"a"},"nothing":1e400}'),
+    patch("merge", `${maps}/a`, '{"data":{"a":1e400}}'),
+    patch("strategic", `${maps}/a`, '{"data":{"a":1e400}}'),
+    patch("json", `${maps}/a`, '[{"op":"add","path":"/data","value":{"a":1e400}}]'),
+  ),
   script("yaml", create(maps, "metadata:\n  name: y\ndata:\n  a: b\n", { type: "application/yaml" })),
   ...["Ignore", "Warn", "Strict"].flatMap((validation) => [
     ...Object.entries(repeatedKeys).map(([name, body]) =>

@@ -83,6 +83,32 @@ const big =
   '{"apiVersion":"schema.example.com/v1","kind":"Thing","metadata":{"name":"t"},"spec":{"must":"x","large":9007199254740993}}';
 const bigger = big.replace("9007199254740993", "9223372036854775808");
 
+/** More than a float64 holds. */
+const endless = big.replace("9007199254740993", "1e400").replace('"large"', '"between"');
+const asYaml = { type: "application/yaml" };
+const yamlThing = (value: string): string =>
+  `apiVersion: schema.example.com/v1\nkind: Thing\nmetadata: {name: t}\nspec: {must: x, open: {x: ${value}}}\n`;
+
+const outOfRange: readonly Script[] = [
+  script("a custom object with a number out of range", create(things, endless), get(`${things}/t`)),
+  script("a custom object with an unknown number out of range", create(things, endless.replace('"between"', '"foo"'))),
+  script(
+    "a patch with a number out of range",
+    create(things, aThing()),
+    patch("merge", `${things}/t`, '{"spec":{"between":1e400}}'),
+    patch("json", `${things}/t`, '[{"op":"add","path":"/spec/between","value":1e400}]'),
+    get(`${things}/t`),
+  ),
+  ...["1e400", "-1e400", "1e-400", ".inf", "-.inf", ".nan"].map((value) =>
+    script(`a custom object in YAML with ${value}`, create(things, yamlThing(value), asYaml)),
+  ),
+  script(
+    "an applied custom object with a number out of range",
+    patch("apply", `${things}/t?fieldManager=me`, yamlThing("1e400")),
+    patch("apply", `${things}/u?fieldManager=me`, endless.replace('"name":"t"', '"name":"u"')),
+  ),
+];
+
 const strictness: readonly Script[] = ["Strict", "Warn", "Ignore"].map((how) =>
   script(
     `unknown fields with fieldValidation=${how}`,
@@ -192,6 +218,7 @@ export const valueScripts: readonly Script[] = [
   ...creations,
   ...strictness,
   ...odd,
+  ...outOfRange,
   ...updates,
   ...status,
   ...dryRuns,
