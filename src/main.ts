@@ -29,6 +29,7 @@ await runProcess({ host: process, world: realWorld, name: packageFile.name }, (s
     out: process.stdout,
     error: process.stderr,
     version: packageFile.version,
+    columns: process.stdout.columns,
     leaveWord,
   }),
 );

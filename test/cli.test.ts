@@ -26,7 +26,7 @@ const started = (...argv: string[]): Promise<Ended> =>
 test("the version is the package's", async () =>
   assert.deepEqual(await started("--version"), { code: 0, out: `snapkeep ${packageFile.version}\n`, error: "" }));
 
-test("a bad flag value is one line on standard error, without a stack, and a tool exits with 2", async () =>
+test("a bad flag value is one line on standard error, without a stack, and exit code 2", async () =>
   assert.deepEqual(await started("crds", "--phase=9"), {
     code: 2,
     out: "",
@@ -60,9 +60,9 @@ test("the exit code of the tour says whether every step held, and its last line 
 const controller = (...argv: string[]): Promise<Ended> =>
   started("snapshot-controller", "--retry-crd-interval-max=1s", ...argv);
 
-test("a component with a bad flag value exits with 1 and one line", async () =>
+test("a component with a bad flag value exits with 2 and one line", async () =>
   assert.deepEqual(await controller("--worker-threads=many"), {
-    code: 1,
+    code: 2,
     out: "",
     error:
       'snapkeep snapshot-controller: --worker-threads: "many" is not valid: expected a whole number from 1 to 10000; for example --worker-threads=32\n',

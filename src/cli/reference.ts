@@ -2,6 +2,7 @@
 import { kindRows } from "../api/kinds.ts";
 import { faults } from "../base/fault.ts";
 import type { CommandModule, CommandRow } from "../runtime/command.ts";
+import { exitCodes, signalCodes } from "../runtime/exit-codes.ts";
 import { dashed } from "../runtime/flags.ts";
 import { defaultText, flagGroups } from "../runtime/help.ts";
 import type { MetricTable } from "../runtime/metrics.ts";
@@ -19,6 +20,7 @@ export async function referencePages(commands: readonly CommandRow[]): Promise<R
   const loaded = await Promise.all(commands.map(async (row) => ({ row, command: (await row.load()).command })));
   return {
     "flags.md": flagsPage(loaded),
+    "exit-codes.md": exitCodesPage(),
     "faults.md": faultsPage(),
     "kinds.md": kindsPage(),
     "metrics.md": metricsPage(loaded),
@@ -77,6 +79,22 @@ const faultsPage = (): string =>
         row.final ? "yes" : "no",
         row.meaning,
       ]),
+    ),
+  );
+
+const exitCodesPage = (): string =>
+  page(
+    "Exit codes",
+    "One rule for every command, and for the npm scripts of this repository.",
+    table(
+      ["code", "meaning"],
+      [
+        ...Object.values(exitCodes).map(({ code: value, meaning }) => [code(String(value)), meaning]),
+        ...Object.entries(signalCodes).map(([name, value]) => [
+          code(String(value)),
+          `${name} came a second time, and the process ended at once.`,
+        ]),
+      ],
     ),
   );
 

@@ -78,7 +78,7 @@ const failures: readonly { argv: string; code: number; error: string }[] = [
   },
   {
     argv: "serve --leader=no",
-    code: 1,
+    code: 2,
     error: "snapkeep serve: unknown flag --leader; run with --help to see all flags\n",
   },
   {
@@ -86,17 +86,17 @@ const failures: readonly { argv: string; code: number; error: string }[] = [
     code: 2,
     error: "snapkeep greet: --loud with --times over 2 is too much; lower --times\n",
   },
-  { argv: "fail", code: 2, error: "snapkeep fail: the server cannot be reached; start it\n" },
+  { argv: "fail", code: 1, error: "snapkeep fail: the server cannot be reached; start it\n" },
   { argv: "serve", code: 1, error: "snapkeep serve: the server cannot be reached; start it\n" },
   {
     argv: "serve --leader-election false",
-    code: 1,
+    code: 2,
     error:
       'snapkeep serve: unexpected argument "false"; a switch takes its value with "=", like --leader-election=false\n',
   },
   {
     argv: "serve now",
-    code: 1,
+    code: 2,
     error: 'snapkeep serve: unexpected argument "now"; flags are written like --name=value\n',
   },
   { argv: "gret", code: 2, error: 'snapkeep: unknown command "gret"; did you mean "greet"?\n' },

@@ -2,12 +2,15 @@
 import { Fault } from "../base/fault.ts";
 import { nearest } from "../base/nearest.ts";
 import type { CommandContext, CommandModule, CommandRow } from "../runtime/command.ts";
-import { failureCode } from "../runtime/command.ts";
-import { parseFlags } from "../runtime/flags.ts";
-import { examplesHelp, flagsHelp } from "../runtime/help.ts";
+import { exitCodes } from "../runtime/exit-codes.ts";
+import type { FlagTable } from "../runtime/flag-kinds.ts";
+import { type Parsed, parseFlags } from "../runtime/flags.ts";
+import { examplesHelp, flagsHelp, helpWidth, wrapped } from "../runtime/help.ts";
 import { lastWords } from "../runtime/process.ts";
 
 const program = "snapkeep";
+/** The same sentence stands in README.md and package.json. */
+export const tagline = "Takes, protects and deletes CSI volume snapshots in Kubernetes.";
 const isHelp = (word: string | undefined): boolean => word === "--help" || word === "-help" || word === "-h";
 const isVersion = (word: string | undefined): boolean => /^--?version(=true)?$/.test(word ?? "");
 
@@ -18,12 +21,12 @@ export async function runCommandLine(
 ): Promise<number> {
   const [first, ...rest] = argv;
   if (first === undefined || isHelp(first)) {
-    context.out.write(programHelp(commands));
-    return first === undefined ? 2 : 0;
+    context.out.write(programHelp(commands, context));
+    return first === undefined ? exitCodes.usage.code : exitCodes.good.code;
   }
   if (isVersion(first) || first === "version") {
     context.out.write(`${program} ${context.version}\n`);
-    return 0;
+    return exitCodes.good.code;
   }
   if (first === "help") return help(commands, rest[0], context);
   const row = commands.find(({ name }) => name === first);
@@ -37,23 +40,40 @@ async function runCommand(row: CommandRow, argv: readonly string[], context: Com
   if (before.some(isHelp)) return help([row], row.name, context);
   if (before.some(isVersion)) {
     context.out.write(`${program} ${row.name} ${context.version}\n`);
-    return 0;
+    return exitCodes.good.code;
   }
-  try {
-    const { command } = await row.load();
-    const { warnings, ...parsed } = parseFlags(command.flags, argv, context.environment);
-    refuseStray(command, parsed.positionals);
-    const wrong = command.check?.(parsed.options);
-    if (wrong !== undefined) throw new Fault("InvalidArgument", wrong);
-    for (const warning of warnings) context.error.write(`${program} ${row.name}: ${warning}\n`);
-    return await command.run({ ...context, ...parsed });
-  } catch (reason) {
-    if (context.signal.aborted && Fault.from(reason).code === "Cancelled") return 0;
+  const failed = (reason: unknown, { code }: { readonly code: number }): number => {
     const words = lastWords(reason);
     context.error.write(`${program} ${row.name}: ${words}\n`);
     if (row.kind === "component") context.leaveWord?.(words);
-    return failureCode(row);
+    return code;
+  };
+  const { command } = await row.load();
+  let parsed: Parsed<FlagTable>;
+  try {
+    parsed = parsedFor(command, argv, context);
+  } catch (reason) {
+    return failed(reason, exitCodes.usage);
   }
+  for (const warning of parsed.warnings) context.error.write(`${program} ${row.name}: ${warning}\n`);
+  try {
+    return await command.run({ ...context, ...parsed });
+  } catch (reason) {
+    if (context.signal.aborted && Fault.from(reason).code === "Cancelled") return exitCodes.good.code;
+    return failed(reason, exitCodes.failed);
+  }
+}
+
+function parsedFor(
+  command: CommandModule,
+  argv: readonly string[],
+  { environment }: CommandContext,
+): Parsed<FlagTable> {
+  const parsed = parseFlags(command.flags, argv, environment);
+  refuseStray(command, parsed.positionals);
+  const wrong = command.check?.(parsed.options);
+  if (wrong !== undefined) throw new Fault("InvalidArgument", wrong);
+  return parsed;
 }
 
 function refuseStray(command: CommandModule, positionals: readonly string[]): void {
@@ -72,38 +92,46 @@ async function help(
 ): Promise<number> {
   const row = commands.find((candidate) => candidate.name === name);
   if (name !== undefined && row === undefined) return unknownCommand(commands, name, context);
-  context.out.write(row === undefined ? programHelp(commands) : commandHelp(row, (await row.load()).command));
-  return 0;
+  context.out.write(
+    row === undefined ? programHelp(commands, context) : commandHelp(row, (await row.load()).command, context),
+  );
+  return exitCodes.good.code;
 }
 
 export const usageLine = (row: CommandRow, command: CommandModule): string =>
   `${program} ${row.name} [flags]${command.takes === undefined ? "" : ` ${command.takes}`}`;
 
-const commandHelp = (row: CommandRow, command: CommandModule): string =>
-  `${row.summary}\n\n${examplesHelp(command.examples)}${flagsHelp(command.flags)}\nUsage:\n  ${usageLine(row, command)}\n`;
+function commandHelp(row: CommandRow, command: CommandModule, context: CommandContext): string {
+  const width = helpWidth(context.columns);
+  const summary = wrapped(row.summary, width).join("\n");
+  const examples = examplesHelp(command.examples, width);
+  return `${summary}\n\n${examples}${flagsHelp(command.flags, width)}\nUsage:\n  ${usageLine(row, command)}\n`;
+}
 
-function programHelp(commands: readonly CommandRow[]): string {
-  const width = Math.max(0, ...commands.map(({ name }) => name.length)) + 3;
+function programHelp(commands: readonly CommandRow[], context: CommandContext): string {
+  const width = helpWidth(context.columns);
+  const column = Math.max(0, ...commands.map(({ name }) => name.length)) + 5;
+  const line = (row: CommandRow): string => {
+    const [first = "", ...rest] = wrapped(row.summary, width - column);
+    return [`  ${row.name}`.padEnd(column) + first, ...rest.map((words) => " ".repeat(column) + words)].join("\n");
+  };
   const section = (title: string, kind: CommandRow["kind"]): string => {
-    const lines = commands
-      .filter((row) => row.kind === kind)
-      .map((row) => `  ${row.name.padEnd(width)}${row.summary}\n`);
+    const lines = commands.filter((row) => row.kind === kind).map((row) => `${line(row)}\n`);
     return lines.length === 0 ? "" : `${title}:\n${lines.join("")}\n`;
   };
-  return `${program} takes, keeps and deletes CSI volume snapshots in Kubernetes.\n\n${section("Components", "component")}${section(
-    "Tools",
-    "tool",
-  )}Usage:\n  ${program} <command> [flags]\n  ${program} help <command>\n  ${program} --version\n`;
+  const sections = `${section("Components", "component")}${section("Tools", "tool")}`;
+  const usage = `Usage:\n  ${program} <command> [flags]\n  ${program} help <command>\n  ${program} --version\n`;
+  return `${wrapped(tagline, width).join("\n")}\n\n${sections}${usage}`;
 }
 
 function unknownCommand(commands: readonly CommandRow[], name: string, { error }: CommandContext): number {
   if (name.startsWith("-")) {
     error.write(`${program}: flag ${name} comes before a command; write "${program} <command> ${name}"\n`);
-    return 2;
+    return exitCodes.usage.code;
   }
   const names = commands.map((row) => row.name);
   const meant = nearest(name, names);
   const hint = meant === undefined ? `run "${program} --help" to see all commands` : `did you mean "${meant}"?`;
   error.write(`${program}: unknown command ${JSON.stringify(name)}; ${hint}\n`);
-  return 2;
+  return exitCodes.usage.code;
 }

@@ -1,4 +1,5 @@
 /** A command of the program: one small file that says what it takes, how it is used and what it does. */
+import { Fault } from "../base/fault.ts";
 import type { World } from "../base/world.ts";
 import type { FlagTable, Options } from "./flag-kinds.ts";
 import type { Environment, Parsed } from "./flags.ts";
@@ -18,6 +19,8 @@ export interface CommandContext {
   readonly out: Writer;
   readonly error: Writer;
   readonly version: string;
+  /** The width of the terminal that help is written for; unknown where there is none. */
+  readonly columns?: number | undefined;
   /** Leaves the last words of a component where its supervisor looks for them. */
   leaveWord?(line: string): void;
 }
@@ -36,7 +39,7 @@ export interface CommandModule<T extends FlagTable = FlagTable> {
   readonly metrics?: MetricTable;
   /** What two flags together may not say: one line with the remedy, or undefined. */
   check?(options: Options<T>): string | undefined;
-  /** The exit code; throwing prints one line and exits as the command's kind does. */
+  /** The exit code; throwing prints one line and is a failure. */
   run(input: CommandInput<T>): Promise<number>;
 }
 
@@ -44,13 +47,21 @@ export interface CommandModule<T extends FlagTable = FlagTable> {
 export const defineCommand = <const T extends FlagTable>(command: CommandModule<T>): CommandModule =>
   command as unknown as CommandModule;
 
+/** For `check`: what a value is refused with, if it is. */
+export function complaintOf(read: () => unknown): string | undefined {
+  try {
+    read();
+    return undefined;
+  } catch (reason) {
+    return Fault.from(reason).message;
+  }
+}
+
 /** A row of the command table: what is known without loading the command's module. */
 export interface CommandRow {
   readonly name: string;
   readonly summary: string;
-  /** A tool that fails exits with 2; a component with 1, as the programs it replaces do. */
+  /** A component serves until it is stopped; a tool does one thing. */
   readonly kind: "tool" | "component";
   load(): Promise<{ readonly command: CommandModule }>;
 }
-
-export const failureCode = (row: Pick<CommandRow, "kind">): number => (row.kind === "tool" ? 2 : 1);

@@ -16,6 +16,8 @@ export interface Flag<T> {
   /** Undefined when the text is not a value of this kind. `before` is what earlier mentions of the flag gave, if any did. */
   read(text: string, before: T | undefined): T | undefined;
   print(value: T): string;
+  /** What is wrong with a text that `read` refuses, and what may stand there, where "expected …" would not tell. */
+  explain?(text: string): string;
   /** Where `--flag` alone, without a value, is complete. */
   readonly alone?: T;
   /** The flag's name where it is not the row's key in kebab case. */

@@ -136,12 +136,16 @@ function readValue(found: Known, given: string, before: unknown, origin?: string
   const value = found.flag.read(given, before);
   if (value !== undefined) return value;
   const whence = origin === undefined ? dashed(found.name) : `${dashed(found.name)} (from ${origin})`;
-  return refuse(`${whence}: ${JSON.stringify(given)} is not valid: expected ${found.flag.expects}; ${remedy(found)}`);
+  const why = found.flag.explain?.(given) ?? `${JSON.stringify(given)} is not valid: expected ${found.flag.expects}`;
+  return refuse(`${whence}: ${why}; ${remedy(found)}`);
 }
+
+/** A shell would replace a "*", or complain of it. */
+const quoted = (value: string): string => (/[*?$;&|<>()[\]\s]/.test(value) ? `'${value}'` : value);
 
 const remedy = ({ name, flag }: Known): string => {
   const example = flag.example ?? flag.print(flag.default);
-  return example === "" ? "run with --help to see what it does" : `for example ${dashed(name)}=${example}`;
+  return example === "" ? "run with --help to see what it does" : `for example ${dashed(name)}=${quoted(example)}`;
 };
 
 function fromEnvironment(table: FlagTable, environment: Environment, values: Map<string, unknown>): void {

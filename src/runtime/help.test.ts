@@ -3,17 +3,20 @@ import { test } from "node:test";
 import { checkComponent, componentFlags } from "./common-flags.ts";
 import { bool, duration, integer, text } from "./flag-kinds.ts";
 import { kebab, parseFlags } from "./flags.ts";
-import { flagsHelp } from "./help.ts";
+import { flagsHelp, helpWidth } from "./help.ts";
 
 test("flags stand in groups, aligned, long sentences wrapped, hidden ones left out", () => {
-  const help = flagsHelp({
-    csiAddress: text({ default: "/run/csi/socket", help: "Unix socket of the CSI driver." }),
-    verbosity: integer({ name: "v", default: 0, group: "Logging", help: "Detail." }),
-    timeout: duration({ default: 90_000, help: "word ".repeat(30).trim() }),
-    secretSwitch: bool({ default: true, hidden: true, help: "Nobody sees this." }),
-    extraCreateMetadata: bool({ default: false, help: "Adds names." }),
-    nodeName: text({ default: "", environment: "NODE_NAME", help: "The node." }),
-  });
+  const help = flagsHelp(
+    {
+      csiAddress: text({ default: "/run/csi/socket", help: "Unix socket of the CSI driver." }),
+      verbosity: integer({ name: "v", default: 0, group: "Logging", help: "Detail." }),
+      timeout: duration({ default: 90_000, help: "word ".repeat(30).trim() }),
+      secretSwitch: bool({ default: true, hidden: true, help: "Nobody sees this." }),
+      extraCreateMetadata: bool({ default: false, help: "Adds names." }),
+      nodeName: text({ default: "", environment: "NODE_NAME", help: "The node." }),
+    },
+    110,
+  );
   assert.equal(
     help,
     [
@@ -32,8 +35,23 @@ test("flags stand in groups, aligned, long sentences wrapped, hidden ones left o
   );
 });
 
+test("on a narrow terminal the sentences stand below their flags", () =>
+  assert.equal(
+    flagsHelp({ csiAddress: text({ default: "/run/csi", help: "Unix socket of the CSI driver that it serves." }) }, 40),
+    [
+      "Flags:",
+      "  --csi-address string",
+      "      Unix socket of the CSI driver that",
+      "      it serves. (default /run/csi)",
+      "",
+    ].join("\n"),
+  ));
+
+test("the width is the terminal's, 80 where there is none, and never more than people read", () =>
+  assert.deepEqual([undefined, 0, 60, 200].map(helpWidth), [80, 80, 60, 110]));
+
 test("the help of a component fits a terminal and names each flag once", () => {
-  const lines = flagsHelp(componentFlags).split("\n");
+  const lines = flagsHelp(componentFlags, 110).split("\n");
   assert.deepEqual(
     lines.filter((line) => line.length > 110),
     [],

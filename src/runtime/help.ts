@@ -8,6 +8,12 @@ export interface Example {
 }
 
 const widthMax = 110;
+const widthWithoutTerminal = 80;
+/** Less room than this for the sentences, and they stand below their flags instead of beside them. */
+const sentenceWidthMin = 30;
+const below = 6;
+
+export const helpWidth = (columns: number | undefined): number => Math.min(widthMax, columns || widthWithoutTerminal);
 
 export const defaultText = (flag: Flag<unknown>): string => flag.print(flag.default);
 
@@ -35,23 +41,24 @@ function sentence(flag: Flag<unknown>): string {
     : `${flag.help}${from} (default ${value})`;
 }
 
-export function flagsHelp(table: FlagTable): string {
+export function flagsHelp(table: FlagTable, width: number): string {
   const groups = flagGroups(table);
   const rows = [...groups.values()].flat();
-  const column = Math.min(44, Math.max(0, ...rows.map(([name, flag]) => left(name, flag).length)) + 3);
+  const beside = Math.min(44, Math.max(0, ...rows.map(([name, flag]) => left(name, flag).length)) + 3);
+  const column = width - beside < sentenceWidthMin ? below : beside;
   return [...groups]
-    .map(([group, members]) => `${group}:\n${members.map((row) => flagHelp(row, column)).join("\n")}\n`)
+    .map(([group, members]) => `${group}:\n${members.map((row) => flagHelp(row, column, width)).join("\n")}\n`)
     .join("\n");
 }
 
-function flagHelp([name, flag]: readonly [string, Flag<unknown>], column: number): string {
-  const lines = wrapped(sentence(flag), widthMax - column).map((line) => " ".repeat(column) + line);
+function flagHelp([name, flag]: readonly [string, Flag<unknown>], column: number, width: number): string {
+  const lines = wrapped(sentence(flag), width - column).map((line) => " ".repeat(column) + line);
   const head = left(name, flag);
   if (head.length + 2 > column) return [head, ...lines].join("\n");
   return [head + (lines[0] ?? "").slice(head.length), ...lines.slice(1)].join("\n");
 }
 
-function wrapped(text: string, width: number): readonly string[] {
+export function wrapped(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(/\s+/)) {
     const last = lines.at(-1);
@@ -61,7 +68,14 @@ function wrapped(text: string, width: number): readonly string[] {
   return lines;
 }
 
-export const examplesHelp = (examples: readonly Example[]): string =>
+export const examplesHelp = (examples: readonly Example[], width: number): string =>
   examples.length === 0
     ? ""
-    : `Examples:\n${examples.map(({ does, line }) => `  # ${does}\n  ${line}\n`).join("\n")}\n`;
+    : `Examples:\n${examples.map((example) => `${exampleHelp(example, width)}\n`).join("\n")}\n`;
+
+/** A command that is longer than the line goes on after a backslash: it can be copied as it stands. */
+function exampleHelp({ does, line }: Example, width: number): string {
+  const comment = wrapped(does, width - 4).map((words) => `  # ${words}`);
+  const [first = "", ...rest] = wrapped(line, width - 8);
+  return [...comment, [`  ${first}`, ...rest.map((words) => `      ${words}`)].join(" \\\n")].join("\n");
+}

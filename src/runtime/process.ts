@@ -5,6 +5,7 @@
 import type { Millis } from "../base/brand.ts";
 import { limits } from "../base/limits.ts";
 import type { World } from "../base/world.ts";
+import { exitCodes, signalCodes } from "./exit-codes.ts";
 
 /** The part of node:process that is used; tests bring their own. */
 export interface Host {
@@ -19,13 +20,13 @@ export interface Host {
 
 export interface ProcessOptions {
   readonly host: Host;
-  readonly world: Pick<World, "sleep">;
+  readonly world: Pick<World, "sleep" | "elapsed">;
   readonly name: string;
   readonly shutdownMsMax?: Millis;
 }
 
-/** SIGHUP comes when the terminal is closed: what was begun must be cleaned up then, too. */
-const signalCodes: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
+/** npm passes a signal on that the terminal has sent to the whole group already: two so close are one Ctrl-C. */
+const sameSignalMs = 300;
 /** Beyond what the parts allow themselves. */
 const spareMs = 3_000;
 
@@ -46,15 +47,22 @@ export async function runProcess(
     stopping.abort();
     const overdue = (): void => {
       say(`did not stop within ${shutdownMsMax / 1_000} s of ${why}; ending now`);
-      host.exit(1);
+      host.exit(exitCodes.failed.code);
     };
     world.sleep(shutdownMsMax, ended.signal).then(overdue, () => undefined);
   };
-  for (const [signalName, code] of Object.entries(signalCodes))
-    host.on(signalName, () => (stopping.signal.aborted ? host.exit(code) : stop(signalName)));
+  let askedAt = 0;
+  const asked = (signalName: string, code: number): void => {
+    if (!stopping.signal.aborted) {
+      askedAt = world.elapsed();
+      stop(signalName);
+    } else if (world.elapsed() - askedAt > sameSignalMs) host.exit(code);
+  };
+  // SIGHUP comes when the terminal is closed: what was begun must be cleaned up then, too.
+  for (const [signalName, code] of Object.entries(signalCodes)) host.on(signalName, () => asked(signalName, code));
   const give = (reason: unknown): void => {
     say(`a mistake in the program: ${lastWords(reason)}`);
-    host.exit(1);
+    host.exit(exitCodes.failed.code);
   };
   host.on("uncaughtException", give);
   host.on("unhandledRejection", give);
@@ -62,7 +70,7 @@ export async function runProcess(
   host.stdout.on("error", (reason) => {
     if (lostOutput !== undefined) return;
     // The reader of a pipe has seen enough ("snapkeep crds | head"): nothing is wrong, but what was begun must still be tidied up.
-    lostOutput = reason.code === "EPIPE" ? 0 : 1;
+    lostOutput = reason.code === "EPIPE" ? exitCodes.good.code : exitCodes.failed.code;
     if (lostOutput > 0) say(`the output cannot be written: ${lastWords(reason)}`);
     if (!stopping.signal.aborted) stop("losing its output");
   });

@@ -77,10 +77,10 @@ test("a file that cannot be written or read is told of by its path, in words, an
   assert.ok(!existsSync(`${folder}.draft`));
 });
 
-test("a gate that nobody knows, or a port that is none, is one line and exit code 1", async (t) => {
+test("a gate that nobody knows, or a port that is none, is one line and exit code 2", async (t) => {
   for (const flag of ["--feature-gates=Nothing=true", "--port=70000"]) {
     const { said, code } = start(t, flag);
-    assert.equal(await code, 1);
+    assert.equal(await code, 2);
     assert.match(said.text.trim(), /^[^\n]+$/);
   }
 });

@@ -4,10 +4,11 @@ import { Fault } from "../../base/fault.ts";
 import { createCsiSnapshotter } from "../../components/csi-snapshotter/index.ts";
 import { leaseNameFor } from "../../components/csi-snapshotter/lease-name.ts";
 import { sidecarMetrics } from "../../components/csi-snapshotter/metrics.ts";
+import { socketPathOf } from "../../csi/address.ts";
 import { createCsiClient } from "../../csi/client.ts";
 import { createCurrentCapabilities } from "../../csi/current-capabilities.ts";
 import { unsyncedIn } from "../../kube/stores.ts";
-import { defineCommand } from "../../runtime/command.ts";
+import { complaintOf, defineCommand } from "../../runtime/command.ts";
 import { checkComponent, componentFlags } from "../../runtime/common-flags.ts";
 import { type Component, type ComponentContext, runComponent } from "../../runtime/component.ts";
 import { bool, duration, integer, type Options, text } from "../../runtime/flag-kinds.ts";
@@ -71,7 +72,11 @@ export const command = defineCommand({
       line: "NODE_NAME=worker-1 snapkeep csi-snapshotter --node-deployment",
     },
   ],
-  check: (options) => checkComponent(options) ?? checkNode(options) ?? checkName(options),
+  check: (options) =>
+    checkComponent(options) ??
+    checkNode(options) ??
+    checkName(options) ??
+    complaintOf(() => socketPathOf(options.csiAddress)),
   run: (input) =>
     runComponent(input, {
       name,

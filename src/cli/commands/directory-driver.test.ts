@@ -78,13 +78,13 @@ test("trouble on demand comes as often as asked for", async (t) => {
   await assert.rejects(controller.getCapacity({}), { code: "Internal" });
 });
 
-const mistakes: readonly { given: string; args: readonly string[]; says: RegExp }[] = [
+const mistakes: readonly { given: string; args: readonly string[]; says: RegExp; exits?: number }[] = [
   { given: "a driver name that is none", args: ["--driver-name", "a/b"], says: /driver name "a\/b" is not valid/ },
   { given: "an address that is no socket", args: ["--endpoint", "tcp://0.0.0.0:1"], says: /not a Unix socket/ },
   {
     given: "a fault that does not exist",
     args: ["--fault", "Create=Sleepy"],
-    says: /expected a CSI method and a code.*for example --fault=CreateSnapshot=Unavailable\*2/,
+    says: /"Create" is not a CSI method.* for example --fault='CreateSnapshot=Unavailable\*2'/,
   },
   {
     given: "an empty root, which would be the folder it happens to run in",
@@ -96,13 +96,14 @@ const mistakes: readonly { given: string; args: readonly string[]; says: RegExp 
     given: "a registry that is not there",
     args: ["--kubelet-registration-path", "/x", "--kubelet-registry-folder", "/nowhere"],
     says: /folder does not exist/,
+    exits: 1,
   },
 ];
-for (const { given, args, says } of mistakes)
-  test(`given ${given}, it ends with one line and exit code 1`, async (t) => {
+for (const { given, args, says, exits = 2 } of mistakes)
+  test(`given ${given}, it ends with one line and exit code ${exits}`, async (t) => {
     const folder = temporaryFolder(t);
     const { code, said } = start(t, "--endpoint", join(folder, "csi.sock"), "--root", join(folder, "root"), ...args);
-    assert.equal(await code, 1);
+    assert.equal(await code, exits);
     const last = said.error.trimEnd().split("\n").at(-1) ?? "";
     assert.match(last, /^snapkeep directory-driver: /);
     assert.match(last, says);

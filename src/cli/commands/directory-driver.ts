@@ -5,13 +5,16 @@ import { type Mishap, parseMishap } from "../../components/directory-driver/mish
 import { socketPathOf } from "../../csi/address.ts";
 import { checkedDriverName } from "../../csi/driver-name.ts";
 import { createRegistration } from "../../csi/registration.ts";
-import { defineCommand } from "../../runtime/command.ts";
+import { complaintOf, defineCommand } from "../../runtime/command.ts";
 import { loggingFlags } from "../../runtime/common-flags.ts";
 import { duration, type Flag, text } from "../../runtime/flag-kinds.ts";
 import { createLog } from "../../runtime/log.ts";
 
 const trying = { group: "Trying things out" } as const;
 const kubelet = { group: "Kubelet" } as const;
+
+const readMishaps = (given: string): readonly (Mishap | string)[] =>
+  given.split(",").map((word) => parseMishap(word.trim()));
 
 /** One or several, separated by commas or by repeating the flag. */
 export const mishaps: Flag<readonly Mishap[]> = {
@@ -22,9 +25,10 @@ export const mishaps: Flag<readonly Mishap[]> = {
   help: 'Calls to fail on purpose: "CreateSnapshot=Unavailable*2" refuses two, "DeleteSnapshot=DeadlineExceeded:after" does the work of one and loses the answer. Once they have failed, all is well. May be repeated.',
   expects: "a CSI method and a code, how often, and perhaps :after",
   read: (given, before = []) => {
-    const read = given.split(",").map((word) => parseMishap(word.trim()));
-    return read.every((mishap) => mishap !== undefined) ? [...before, ...read] : undefined;
+    const read = readMishaps(given);
+    return read.every((mishap) => typeof mishap !== "string") ? [...before, ...read] : undefined;
   },
+  explain: (given) => readMishaps(given).find((mishap) => typeof mishap === "string") ?? "",
   print: (value) => value.map(({ method, code, times }) => `${method}=${code}*${times}`).join(","),
 };
 
@@ -89,9 +93,11 @@ export const command = defineCommand({
     },
     {
       does: "See what happens when the storage is slow and twice not there",
-      line: "snapkeep directory-driver --endpoint /tmp/csi.sock --root ./volumes --snapshot-delay 30s --fault CreateSnapshot=Unavailable*2",
+      line: "snapkeep directory-driver --endpoint /tmp/csi.sock --root ./volumes --snapshot-delay 30s --fault 'CreateSnapshot=Unavailable*2'",
     },
   ],
+  check: ({ endpoint, driverName }) =>
+    complaintOf(() => socketPathOf(endpoint)) ?? complaintOf(() => checkedDriverName(driverName)),
   async run({ options, world, signal, error, version }) {
     const { loggingFormat: format, verbosity, root } = options;
     const name = checkedDriverName(options.driverName);

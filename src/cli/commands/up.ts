@@ -27,7 +27,7 @@ export const command = defineCommand({
       line: "snapkeep up --kubeconfig-out ~/.kube/config",
     },
     { does: "See it work and leave, for a script", line: "snapkeep up --exit" },
-    { does: "See what you are told when the driver fails", line: "snapkeep up --fault CreateSnapshot=Unavailable*3" },
+    { does: "See what you are told when the driver fails", line: "snapkeep up --fault 'CreateSnapshot=Unavailable*3'" },
   ],
   async run({ options, world, signal, out, error, version }) {
     const warn = (line: string): unknown => error.write(`snapkeep up: ${line}\n`);

@@ -5,7 +5,7 @@ import { Controller } from "../../csi/gen/csi_pb.js";
 import type { Unary } from "../../csi/wire.ts";
 import { type Mishap, mishapLayer, parseMishap } from "./mishaps.ts";
 
-const readings: readonly { text: string; gives: Mishap | undefined }[] = [
+const readings: readonly { text: string; gives: Mishap | RegExp }[] = [
   {
     text: "CreateSnapshot=Unavailable*2",
     gives: { method: "CreateSnapshot", code: "Unavailable", times: 2, afterwards: false },
@@ -18,16 +18,30 @@ const readings: readonly { text: string; gives: Mishap | undefined }[] = [
     text: "NodePublishVolume=Internal*3:after",
     gives: { method: "NodePublishVolume", code: "Internal", times: 3, afterwards: true },
   },
-  { text: "CreateSnapshots=Unavailable", gives: undefined },
-  { text: "CreateSnapshot=Sleepy", gives: undefined },
-  { text: "CreateSnapshot=Unavailable*0", gives: undefined },
-  { text: "CreateSnapshot=Unavailable*-1", gives: undefined },
-  { text: "CreateSnapshot", gives: undefined },
-  { text: "", gives: undefined },
+  {
+    text: "CreateSnapshots=Unavailable",
+    gives:
+      /^"CreateSnapshots" is not a CSI method, did you mean CreateSnapshot\? \(one of .*DeleteSnapshot, .*NodePublishVolume.*\)$/,
+  },
+  {
+    text: "CreateSnapshot=Sleepy",
+    gives: /^"Sleepy" is not a code \(one of .*Unavailable.*DeadlineExceeded.*|.*DeadlineExceeded.*Unavailable.*\)$/,
+  },
+  {
+    text: "CreateSnapshot=Unavailable*0",
+    gives: /^"0" is not a number of times: expected a whole number of at least 1$/,
+  },
+  { text: "CreateSnapshot=Unavailable*-1", gives: /^"-1" is not a number of times/ },
+  { text: "CreateSnapshot=Unavailable:before", gives: /^":before" is unknown: expected :after or nothing$/ },
+  { text: "CreateSnapshot", gives: /^"CreateSnapshot" has no "=": expected METHOD=CODE/ },
+  { text: "", gives: /^"" has no "="/ },
 ];
 for (const { text, gives } of readings)
-  test(`"${text}" ${gives === undefined ? "is refused" : "is understood"}`, () =>
-    assert.deepEqual(parseMishap(text), gives));
+  test(`"${text}" ${gives instanceof RegExp ? "is refused, and the wrong part named" : "is understood"}`, () => {
+    const read = parseMishap(text);
+    if (gives instanceof RegExp) assert.match(String(read), gives);
+    else assert.deepEqual(read, gives);
+  });
 
 const { createSnapshot, deleteSnapshot } = Controller.method;
 const call = (method: typeof createSnapshot | typeof deleteSnapshot) => ({

@@ -1,5 +1,6 @@
 /** Trouble on demand: answers a number of calls of a method with a fault instead of doing them, or after having done them. */
 import { Fault, type FaultCode, faults } from "../../base/fault.ts";
+import { nearest } from "../../base/nearest.ts";
 import { Controller, Identity, Node } from "../../csi/gen/csi_pb.js";
 import type { Layer } from "../../csi/layers.ts";
 
@@ -12,19 +13,33 @@ export interface Mishap {
   readonly afterwards: boolean;
 }
 
-const shape = /^(\w+)=(\w+?)(?:\*(\d+))?(:after)?$/;
+const shape = /^([^=]*)=([^*:]*)(?:\*([^:]*))?(:.*)?$/;
 
-const methods: ReadonlySet<string> = new Set(
-  [Identity, Controller, Node].flatMap((service) => service.methods.map(({ name }) => name)),
+const methods: readonly string[] = [Identity, Controller, Node].flatMap((service) =>
+  service.methods.map(({ name }) => name),
 );
+const codes = Object.keys(faults) as readonly FaultCode[];
 
-/** "CreateSnapshot=Unavailable*2" or "DeleteSnapshot=DeadlineExceeded:after"; undefined when it is not written like that. */
-export function parseMishap(text: string): Mishap | undefined {
-  const [, method = "", word = "", count = "1", after] = shape.exec(text) ?? [];
-  const code = (Object.keys(faults) as FaultCode[]).find((name) => name.toLowerCase() === word.toLowerCase());
+/** "CreateSnapshot=Unavailable*2" or "DeleteSnapshot=DeadlineExceeded:after"; or the part that is wrong, and what may stand there. */
+export function parseMishap(text: string): Mishap | string {
+  const [matched, method = "", word = "", count = "1", after] = shape.exec(text) ?? [];
+  if (matched === undefined)
+    return `${JSON.stringify(text)} has no "=": expected METHOD=CODE, perhaps with *TIMES and :after`;
+  const code = codes.find((name) => name.toLowerCase() === word.toLowerCase());
+  if (!methods.includes(method)) return unknown(method, "CSI method", methods);
+  if (code === undefined) return unknown(word, "code", codes);
   const times = Number(count);
-  if (code === undefined || !methods.has(method) || !(Number.isSafeInteger(times) && times > 0)) return undefined;
+  if (!(/^\d+$/.test(count) && Number.isSafeInteger(times) && times > 0))
+    return `${JSON.stringify(count)} is not a number of times: expected a whole number of at least 1`;
+  if (after !== undefined && after !== ":after")
+    return `${JSON.stringify(after)} is unknown: expected :after or nothing`;
   return { method, code, times, afterwards: after !== undefined };
+}
+
+function unknown(word: string, what: string, words: readonly string[]): string {
+  const meant = nearest(word, words);
+  const hint = meant === undefined ? "" : `, did you mean ${meant}?`;
+  return `${JSON.stringify(word)} is not a ${what}${hint} (one of ${words.join(", ")})`;
 }
 
 export function mishapLayer(mishaps: readonly Mishap[]): Layer {
