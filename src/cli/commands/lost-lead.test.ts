@@ -55,22 +55,40 @@ const election = [
   "--leader-election-retry-period=300s",
 ];
 const pauseMs = 3_600_000;
+/** Nothing else takes so long: by this its timers are known. */
+const callMs = 61_000;
 
 for (const isPaused of [false, true])
   test(`a call that waits for its connection is ${isPaused ? "not made when the lease has run out meanwhile" : "made when it is there"}`, async (t) => {
     let pausedMs = 0;
-    const world: World = { ...realWorld, elapsed: () => realWorld.elapsed() + pausedMs };
+    const calls = new Set<() => void>();
+    const after: World["after"] = (ms, ring) => {
+      const stop = realWorld.after(ms, ring);
+      if (ms === callMs) calls.add(stop);
+      return () => {
+        calls.delete(stop);
+        stop();
+      };
+    };
+    const world: World = { ...realWorld, after, elapsed: () => realWorld.elapsed() + pausedMs };
     const asked: string[] = [];
     const { client, socket, start } = await setStage(t, { world, beforeCut: async (name) => void asked.push(name) });
     const relay = await startRelay(t, socket);
     await furnish(client);
-    const { said } = start("csi-snapshotter", `--csi-address=${relay.path}`, "-v=5", ...election);
+    const { said } = start(
+      "csi-snapshotter",
+      `--csi-address=${relay.path}`,
+      `--timeout=${callMs}ms`,
+      "-v=5",
+      ...election,
+    );
     await eventually("the sidecar works", () => said().includes("controller started"));
     const open = relay.close();
     const volumeSnapshotRef = { namespace: "default", name: "monday", uid: "uid-of-monday" };
     const spec = { ...policy, source: { volumeHandle: "v-1" }, volumeSnapshotRef, volumeSnapshotClassName: "fast" };
     await client.create("VolumeSnapshotContent", draftOf("VolumeSnapshotContent", { name: "c" }, { spec }));
-    await eventually("the call waits for a connection", () => relay.waiting() > 0);
+    await eventually("the call waits for a connection, as does the one for the capabilities", () => calls.size === 2);
+    assert.ok(relay.waiting() > 0);
     if (isPaused) pausedMs = pauseMs;
     open();
     await eventually("the call has been made, or refused", () => /CreateSnapshot/.test(said()));
