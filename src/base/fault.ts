@@ -156,12 +156,15 @@ export interface FaultOptions extends ErrorOptions {
   readonly retryAfterMs?: number | undefined;
   /** Kubernetes' Status.details of the answer, as received. */
   readonly details?: unknown;
+  /** What was thrown in place of a fault: logs show its stack. */
+  readonly unexpected?: Error | undefined;
 }
 
 export class Fault extends Error {
   readonly code: FaultCode;
   readonly retryAfterMs: number | undefined;
   readonly details: unknown;
+  readonly unexpected: Error | undefined;
 
   constructor(code: FaultCode, message: string, options: FaultOptions = {}) {
     super(message, options);
@@ -169,6 +172,7 @@ export class Fault extends Error {
     this.code = code;
     this.retryAfterMs = options.retryAfterMs;
     this.details = options.details;
+    this.unexpected = options.unexpected;
   }
 
   /** The funnel: whatever was thrown, a Fault comes out; what we do not recognise is "Lost", never final. */
@@ -176,9 +180,19 @@ export class Fault extends Error {
     if (reason instanceof Fault) return reason;
     if (reason instanceof Error && reason.name === "AbortError")
       return new Fault("Cancelled", reason.message, { cause: reason });
-    return new Fault("Lost", reason instanceof Error ? reason.message : String(reason), { cause: reason });
+    const unexpected = reason instanceof Error ? reason : undefined;
+    return new Fault("Lost", unexpected?.message ?? String(reason), { cause: reason, unexpected });
   }
 }
+
+/** An error that nobody has foreseen, most likely a mistake in the program; undefined for a Fault that was made as one. */
+export function unexpectedIn(reason: unknown): Error | undefined {
+  if (reason instanceof Fault) return reason.unexpected;
+  return reason instanceof Error && reason.name !== "AbortError" ? reason : undefined;
+}
+
+/** For the field of a log line: the sentence of a fault, or an unexpected error, which the log prints with its stack. */
+export const loggable = (reason: unknown): Error | string => unexpectedIn(reason) ?? Fault.from(reason).message;
 
 export const isFinal = (fault: Fault): boolean => faults[fault.code].final;
 /** How long the other side asked us to wait: not for hours, though, because of a proxy's page or of a clock that is behind. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Fault } from "./fault.ts";
 import { isSecretName, redact, redactText } from "./redact.ts";
 
 const secretNames = [
@@ -53,10 +54,19 @@ const texts: readonly (readonly [string, string])[] = [
 for (const [text, shown] of texts)
   test(`"${text.slice(0, 30)}" is shown as "${shown}"`, () => assert.equal(redactText(text), shown));
 
-test("errors are their messages, bytes a count, large numbers digits, dates text", () =>
+test("an error that is no fault is its stack with its causes, redacted; a fault is its message", () => {
+  const cause = new RangeError("no Bearer 0123456789");
+  const shown = String(redact(new TypeError("cannot read x", { cause })));
+  assert.match(shown, /^TypeError: cannot read x\n\s+at .*redact\.test\.ts/);
+  assert.match(shown, /\ncaused by RangeError: no Bearer \*\*\*\n\s+at .*redact\.test\.ts/);
+  assert.equal(redact(new Fault("NotFound", "gone", { cause })), "gone");
+  assert.match(String(redact(Fault.from(cause))), /^RangeError: no Bearer \*\*\*\n\s+at /);
+});
+
+test("faults are their messages, bytes a count, large numbers digits, dates text", () =>
   assert.deepEqual(
     redact({
-      e: new Error("no Bearer 0123456789"),
+      e: new Fault("Internal", "no Bearer 0123456789"),
       b: Buffer.from("abc"),
       n: 2n ** 63n,
       d: new Date(0),

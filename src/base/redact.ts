@@ -2,6 +2,8 @@
  * What must never reach a log, an error or an event: values whose name says that they are secret, and texts that look
  * like a credential whatever they are called. Also bounds depth and length, so that no object can flood a line.
  */
+import { unexpectedIn } from "./fault.ts";
+
 const secretName =
   /^(token|.*[-_. ]?tokens?|passw(or)?d|passphrase|secrets?|.*[-_. ]secrets?|authorization|proxy-authorization|cookie|set-cookie|private[-_]?key|client[-_]?key([-_]?data)?|.*-key-data|credentials?|string-?data)$/i;
 /** Beginnings by which a name ending in "token" is a number or a page mark, not a credential. */
@@ -22,12 +24,12 @@ export function redactText(text: string): string {
   return short.replace(secretText, (_, scheme?: string) => (scheme === undefined ? redacted : `${scheme} ${redacted}`));
 }
 
-/** A copy that is safe to print: no secrets, no cycles, no depth without end, errors as their messages. */
+/** A copy that is safe to print: no secrets, no cycles, no depth without end, errors as their messages or stacks. */
 export function redact(value: unknown, depth = 0): unknown {
   if (typeof value === "string") return redactText(value);
   if (typeof value === "bigint" || typeof value === "symbol" || typeof value === "function") return String(value);
   if (typeof value !== "object" || value === null) return value;
-  if (value instanceof Error) return redactText(value.message === "" ? value.name : value.message);
+  if (value instanceof Error) return redactText(textOf(value));
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? "invalid date" : value.toISOString();
   if (ArrayBuffer.isView(value)) return `${value.byteLength} bytes`;
   if (depth >= depthMax) return "…";
@@ -38,6 +40,22 @@ export function redact(value: unknown, depth = 0): unknown {
     .slice(0, itemsMax)
     .map(([name, item]) => [name, isSecretName(name) && !isEmpty(item) ? redacted : redact(item, depth + 1)] as const);
   return Object.fromEntries(entries.length > itemsMax ? [...safe, ["…", `${entries.length - itemsMax} more`]] : safe);
+}
+
+/** Of a fault its sentence says everything; of an error that nobody has foreseen the stack says where it comes from. */
+function textOf(error: Error): string {
+  const unexpected = unexpectedIn(error);
+  return unexpected === undefined ? error.message || error.name : stackOf(unexpected);
+}
+
+const causesMax = 3;
+
+/** Not redacted yet. The first line of a stack is the name and the message. */
+export function stackOf(error: Error): string {
+  const stacks: string[] = [];
+  for (let next: unknown = error; next instanceof Error && stacks.length <= causesMax; next = next.cause)
+    stacks.push(next.stack ?? `${next.name}: ${next.message}`);
+  return stacks.join("\ncaused by ");
 }
 
 const isEmpty = (value: unknown): boolean => value === undefined || value === null || value === "";

@@ -71,6 +71,15 @@ test("an error that echoes a secret leaves neither as a log line nor as an error
   assert.ok(!everything.includes(canary), everything);
 });
 
+test("an error that is no fault is logged with its stack, without the secrets", async () => {
+  const log = createMemoryLog();
+  const failing: Unary = async () => {
+    throw new TypeError(`cannot read ${canary}`);
+  };
+  await faultOf(layered(failing, logged(log, createVirtualWorld()))(aCall(), never));
+  assert.match(String(log.lines[0]?.stack), /^TypeError: cannot read \[redacted\]\n\s+at failing /);
+});
+
 test("an endless error text is cut, and not in the middle of a secret", async () => {
   const failing: Unary = async () => {
     throw new Fault("Internal", `${"x".repeat(limits.csiErrorCharsMax - 5)}${canary}${"y".repeat(60_000)}`);

@@ -1,9 +1,10 @@
 /** What every call needs, whichever end we are: one small layer each, wound around the call that does the work. */
 import type { Message } from "@bufbuild/protobuf";
 import type { Millis } from "../base/brand.ts";
-import { Fault } from "../base/fault.ts";
+import { Fault, unexpectedIn } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
 import type { Fields, Log } from "../base/log.ts";
+import { stackOf } from "../base/redact.ts";
 import { type World, withDeadline } from "../base/world.ts";
 import { lockNameOf } from "./lock-names.ts";
 import { redact, secretsOf } from "./redact.ts";
@@ -57,9 +58,12 @@ export const logged =
       log.debug("csi call finished", exchange(fields, call, reply));
       return reply;
     } catch (reason) {
-      const fault = scrubbed(Fault.from(reason), scrubFor(call));
+      const scrub = scrubFor(call);
+      const fault = scrubbed(Fault.from(reason), scrub);
+      const unexpected = unexpectedIn(reason);
+      const stack = unexpected && { stack: scrub(stackOf(unexpected)) };
       fields.tookMs = Math.round(world.elapsed() - startedAt);
-      log.warn("csi call failed", { ...exchange(fields, call), code: fault.code, error: fault.message });
+      log.warn("csi call failed", { ...exchange(fields, call), code: fault.code, error: fault.message, ...stack });
       throw fault;
     }
   };

@@ -31,7 +31,8 @@ export function unaryOf(services: readonly Served[]): Unary {
     } catch (reason) {
       if (reason instanceof Fault || signal.aborted) throw Fault.from(reason);
       // A defect of the driver, which the caller cannot mend: it is an answer, and says whose fault it is.
-      throw new Fault("Internal", `${method.name}: ${reason instanceof Error ? reason.message : String(reason)}`);
+      const unexpected = reason instanceof Error ? reason : undefined;
+      throw new Fault("Internal", `${method.name}: ${unexpected?.message ?? String(reason)}`, { unexpected });
     }
   };
 }

@@ -10,7 +10,7 @@
  */
 import type { Lease } from "../api/types.ts";
 import type { Millis } from "../base/brand.ts";
-import { Fault, isFault } from "../base/fault.ts";
+import { Fault, isFault, loggable } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
 import type { Log } from "../base/log.ts";
 import { controllerUnder, type World, withDeadline } from "../base/world.ts";
@@ -144,7 +144,7 @@ async function campaign(options: ElectionOptions, lock: Lock): Promise<Millis | 
       // Losing the race for a free lease is no trouble: look at once who won it.
       const isRace = isFault(reason, "Conflict", "AlreadyExists");
       if (isRace) sleepMs = lookAgainMs(options) / 10;
-      else if (!signal.aborted) log.warn("lease cannot be read or written", { reason: Fault.from(reason).message });
+      else if (!signal.aborted) log.warn("lease cannot be read or written", { reason: loggable(reason) });
     }
     await world.sleep(sleepMs, signal).catch(() => undefined);
   }
@@ -213,7 +213,7 @@ function createTenure(options: ElectionOptions, wonAt: Millis, onLost: (fault: F
       else if (holds()) renewedAt = askedAt;
       return retryPeriodMs;
     } catch (reason) {
-      if (!signal.aborted) log.warn("lease not renewed", { identity, reason: Fault.from(reason).message });
+      if (!signal.aborted) log.warn("lease not renewed", { identity, reason: loggable(reason) });
       return (retryPeriodMs / 5) * (0.5 + world.random());
     }
   };

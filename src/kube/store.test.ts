@@ -6,6 +6,7 @@ import type { Key } from "../base/brand.ts";
 import { keyIn } from "../base/brand.ts";
 import type { Log } from "../base/log.ts";
 import { silent } from "../base/log.ts";
+import { redact } from "../base/redact.ts";
 import type { Seen, Store } from "./store.ts";
 import { createStore } from "./store.ts";
 import { createStores } from "./stores.ts";
@@ -208,7 +209,14 @@ test("a listener that ended hears nothing more", () => {
 
 test("a listener or an indexer that throws is logged and disturbs nobody", () => {
   const errors: string[] = [];
-  const log: Log = { ...silent, error: (message) => errors.push(message) };
+  const stacks: string[] = [];
+  const log: Log = {
+    ...silent,
+    error: (message, fields) => {
+      errors.push(message);
+      stacks.push(JSON.stringify(redact(fields)));
+    },
+  };
   const poisoned = (object: VolumeSnapshot): string => {
     if (object.metadata.name === "bad") throw new Error("poison");
     return "fine";
@@ -221,6 +229,7 @@ test("a listener or an indexer that throws is logged and disturbs nobody", () =>
   assert.equal(store.size(), 2);
   assert.deepEqual(store.keysBy("poisoned", "fine"), [key]);
   assert.deepEqual(errors, ["object cannot be indexed", "store listener failed"]);
+  for (const stack of stacks) assert.match(stack, /Error: poison\\n\s+at poisoned /);
 });
 
 test("a store is synced by the first whole list, even an empty one, and not by a reply", async () => {

@@ -2,7 +2,7 @@
 import type { KindName } from "../api/kinds.ts";
 import { backoffMs } from "../base/backoff.ts";
 import type { Millis } from "../base/brand.ts";
-import { askedPauseMs, Fault } from "../base/fault.ts";
+import { askedPauseMs, Fault, loggable } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
 import type { Log } from "../base/log.ts";
 import { controllerUnder, type World, withDeadline } from "../base/world.ts";
@@ -68,8 +68,8 @@ function report(log: Log, end: WatchEnd, { failures, state }: WatchPosition, del
   const fields = { end: end.kind, failures, next: state.kind, delayMs: Math.round(delayMs) };
   if (!("fault" in end)) log.debug("watch request ended", fields);
   else if (failures === 0)
-    log.debug("watch interrupted", { ...fields, code: end.fault.code, reason: end.fault.message });
-  else log.warn("watch failed, trying again", { ...fields, code: end.fault.code, reason: end.fault.message });
+    log.debug("watch interrupted", { ...fields, code: end.fault.code, reason: loggable(end.fault) });
+  else log.warn("watch failed, trying again", { ...fields, code: end.fault.code, reason: loggable(end.fault) });
 }
 
 /** The newest list, never a cached one: after a reconnect to a lagging API server a cache could lead us back in time. */

@@ -7,7 +7,7 @@ import type { KindName } from "../api/kinds.ts";
 import { kindRows, pathOf } from "../api/kinds.ts";
 import { backoffMs } from "../base/backoff.ts";
 import type { Millis } from "../base/brand.ts";
-import { Fault, isFault } from "../base/fault.ts";
+import { Fault, isFault, loggable } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
 import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
@@ -154,7 +154,8 @@ export async function patiently<T>(
     } catch (reason) {
       const { message } = Fault.from(reason);
       if (leftMs() === 0 || signal.aborted) throw reason;
-      if (message !== said) log.warn("waiting for the API server", { reason: message, forMs: Math.round(leftMs()) });
+      if (message !== said)
+        log.warn("waiting for the API server", { reason: loggable(reason), forMs: Math.round(leftMs()) });
       said = message;
       await world.sleep(Math.min(leftMs(), backoffMs(pause, failures, world.random())), signal);
     }

@@ -9,7 +9,7 @@ import { nothing, type Planner } from "../api/plan.ts";
 import { type KubeObject, keyOf, type ObjectOf } from "../api/types.ts";
 import type { Backoff } from "../base/backoff.ts";
 import type { Key, Millis } from "../base/brand.ts";
-import { askedPauseMs, Fault, isFault } from "../base/fault.ts";
+import { askedPauseMs, Fault, isFault, loggable } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
 import type { Fields, Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
@@ -116,13 +116,15 @@ export function createController<Stores extends AnyStores, View, Action extends 
     if (!isConflict) options.onFailure?.(key, { reason, action });
     if (isConflict) log.debug("object changed meanwhile, looking again", { ...fields, reason: reason.message });
     else if (isFault(reason)) tellFault(reason, fields);
-    else log.error("run failed by a mistake in the program", { ...fields, reason: stackOf(reason) });
+    else log.error("run failed by a mistake in the program", { ...fields, reason });
   };
 
   // Without an API server every object that wants something fails, every few seconds, for the same reason.
   const seldom = createSeldom(world, limits.unreachedRetryMsMax);
-  const tellFault = ({ code, message }: Fault, fields: Fields): void => {
-    const tell = (more: Fields): void => log.warn("run failed", { ...fields, fault: code, reason: message, ...more });
+  const tellFault = (fault: Fault, fields: Fields): void => {
+    const { code } = fault;
+    const tell = (more: Fields): void =>
+      log.warn("run failed", { ...fields, fault: code, reason: loggable(fault), ...more });
     if (code !== "Unavailable") tell({});
     else seldom((unsaid) => tell(unsaid === 0 ? {} : { alikeBefore: unsaid }));
   };
@@ -164,9 +166,6 @@ export function createController<Stores extends AnyStores, View, Action extends 
     stats: queue.stats,
   };
 }
-
-const stackOf = (reason: unknown): string =>
-  reason instanceof Error ? (reason.stack ?? reason.message) : String(reason);
 
 function subscribe<Stores extends AnyStores>(
   stores: Stores,

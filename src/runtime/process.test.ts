@@ -61,10 +61,20 @@ test("a program that does not stop is ended after the bound, with a word", async
 });
 
 for (const event of ["uncaughtException", "unhandledRejection"])
-  test(`an ${event} is one line without a stack, and exit 1`, () => {
-    const { events, exits, said } = setUp(never);
-    events.emit(event, new TypeError("cannot read\nx of undefined"));
-    assert.deepEqual([exits, said], [[1], ["snapkeep: a mistake in the program: cannot read; x of undefined\n"]]);
+  test(`an ${event} is one line, then its stack without secrets, and exit 1`, () => {
+    for (const mistake of [
+      new TypeError("cannot read\nx of Bearer 0123456789"),
+      new Fault("Internal", "cannot read\nx of Bearer 0123456789"),
+    ]) {
+      const { events, exits, said } = setUp(never);
+      events.emit(event, mistake);
+      assert.deepEqual(exits, [1]);
+      assert.equal(said[0], "snapkeep: a mistake in the program: cannot read; x of Bearer ***\n");
+      assert.match(
+        said[1] ?? "",
+        /^(TypeError|Error|Fault): cannot read\nx of Bearer \*\*\*\n\s+at .*process\.test\.ts/,
+      );
+    }
   });
 
 const broken = (code: string): Error => Object.assign(new Error(`${code}: write`), { code });

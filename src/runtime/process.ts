@@ -1,9 +1,12 @@
 /**
  * What a process owes to whoever started it: one signal asks it to stop and it stops in order, a second one ends it at
- * once; it ends within a bound; its last words are one line; the exit code says how it went.
+ * once; it ends within a bound; its last words are one line, and a stack after a mistake in the program; the exit code says
+ * how it went.
  */
 import type { Millis } from "../base/brand.ts";
+import { Fault, unexpectedIn } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
+import { redactText, stackOf } from "../base/redact.ts";
 import type { World } from "../base/world.ts";
 import { exitCodes, signalCodes } from "./exit-codes.ts";
 
@@ -30,9 +33,15 @@ const sameSignalMs = 300;
 /** Beyond what the parts allow themselves. */
 const spareMs = 3_000;
 
-/** One line whatever was thrown: a stack trace tells the operator nothing that the sentence does not. */
+/** One line whatever was thrown. */
 export const lastWords = (reason: unknown): string =>
   (reason instanceof Error ? reason.message || reason.name : String(reason)).replace(/\s*\n\s*/g, "; ");
+
+/** Lines to follow the last words: where an error that nobody has foreseen comes from. Empty for a fault. */
+export function stackLines(reason: unknown): string {
+  const unexpected = unexpectedIn(reason);
+  return unexpected === undefined ? "" : `${redactText(stackOf(unexpected))}\n`;
+}
 
 /** Runs the program and exits with its code. Returns when that is done (in a test the host does not really exit). */
 export async function runProcess(
@@ -61,7 +70,9 @@ export async function runProcess(
   // SIGHUP comes when the terminal is closed: what was begun must be cleaned up then, too.
   for (const [signalName, code] of Object.entries(signalCodes)) host.on(signalName, () => asked(signalName, code));
   const give = (reason: unknown): void => {
-    say(`a mistake in the program: ${lastWords(reason)}`);
+    say(`a mistake in the program: ${redactText(lastWords(reason))}`);
+    // A fault that nobody caught is a mistake as well.
+    host.stderr.write(reason instanceof Fault ? `${redactText(stackOf(reason))}\n` : stackLines(reason));
     host.exit(exitCodes.failed.code);
   };
   host.on("uncaughtException", give);
