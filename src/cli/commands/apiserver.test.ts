@@ -29,7 +29,7 @@ test("it says where it is and where its kubeconfig is, which works and is its ow
   await eventually("the server says where its kubeconfig is", () => server.said.text.includes(file));
   assert.match(
     server.said.text,
-    /^Kubernetes API at https:\/\/127\.0\.0\.1:\d+\n\n {2}kubectl --kubeconfig .*kubeconfig --context snapkeep get namespaces\n\n$/,
+    /^Kubernetes API at https:\/\/127\.0\.0\.1:\d+\n\n {2}kubectl --context snapkeep --kubeconfig .*kubeconfig get namespaces\n\n$/,
   );
   assert.equal(statSync(file).mode & 0o777, 0o600);
   const client = await clientOf(t, file);

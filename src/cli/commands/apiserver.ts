@@ -43,10 +43,8 @@ export const command = defineCommand({
         version,
       });
       try {
-        const { path, context, withdraw } = await publishKubeconfig({ api, out: options.kubeconfigOut, folder, world });
-        out.write(
-          `Kubernetes API at ${api.url}\n\n  kubectl --kubeconfig ${path} --context ${context} get namespaces\n\n`,
-        );
+        const { path, kubectl, withdraw } = await publishKubeconfig({ api, out: options.kubeconfigOut, folder, world });
+        out.write(`Kubernetes API at ${api.url}\n\n  ${kubectl} --kubeconfig ${path} get namespaces\n\n`);
         await api.run(signal).finally(withdraw);
         return 0;
       } finally {

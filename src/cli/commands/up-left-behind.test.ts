@@ -80,3 +80,23 @@ for (const next of [["--exit"], ["--exit", "--kubeconfig-out", "config"]])
     assert.equal(await living.end("SIGINT"), 0);
     assert.deepEqual([text(), readdirSync(temporary)], [threeContexts, []]);
   });
+
+test("Ctrl-C ends it with exit code 0 and a goodbye through npm, too, which passes the signal on once more", async (t) => {
+  const { temporary } = stage(t);
+  const child = spawn("npm", ["start", "--", "--tour=false"], {
+    cwd: resolve(import.meta.dirname, "../../.."),
+    env: { ...process.env, TMPDIR: temporary, NODE_COMPILE_CACHE: join(tmpdir(), "node-compile-cache") },
+    stdio: ["ignore", "pipe", "inherit"],
+    // A process group of its own: as a terminal does, the signal goes to all in it.
+    detached: true,
+  });
+  t.after(() => child.exitCode ?? process.kill(-(child.pid ?? 0), "SIGKILL"));
+  const ended = once(child, "exit");
+  let said = "";
+  child.stdout.setEncoding("utf8").on("data", (text) => (said += text));
+  await eventually("it is up", () => said.includes("Ctrl-C ends it"));
+  process.kill(-(child.pid ?? 0), "SIGINT");
+  assert.deepEqual(await ended, [0, null]);
+  assert.match(said, /\nStopped; .* is removed\.\n$/);
+  assert.deepEqual(readdirSync(temporary), []);
+});

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
+import { parse } from "yaml";
 import { startCommand } from "../../../test/command-line.ts";
 import { eventually } from "../../../test/csi-sockets.ts";
 import { realWorld } from "../../base/world.ts";
@@ -18,25 +19,34 @@ test("the tour holds at every step, says so, and leaves nothing on disk", async 
   assert.ok(!existsSync(folderIn(said.text)), "its folder is still there");
 });
 
-test("it stays up with a claim to take a snapshot of, and the lines that it invites to work as they are printed", async () => {
+test("it stays up, and the lines it prints lead to a snapshot whose bytes outlive the file; Ctrl-C says goodbye", async () => {
   const { said, stop, code } = startCommand("up", "--tour=false");
   await eventually("it says that it stays up", () => said.text.includes("Ctrl-C ends it"));
-  const [, kubeconfig = ""] = /export KUBECONFIG=(.*)/.exec(said.text) ?? [];
-  const [, file = ""] = /cat (.*)/.exec(said.text) ?? [];
-  const [, object = ""] = /echo '(.*)' \| kubectl --context snapkeep apply/.exec(said.text) ?? [];
-  assert.equal(readFileSync(file, "utf8"), "yours to spoil\n");
+  const found = (pattern: RegExp): string => pattern.exec(said.text)?.[1] ?? assert.fail(`${pattern}: ${said.text}`);
+  const kubeconfig = found(/export KUBECONFIG=(.*)/);
+  const object = parse(readFileSync(found(/kubectl apply -f (.*)/), "utf8"));
+  const file = found(/echo spoiled > (.*)/);
+  const kept = found(/cat (.*)/);
+  assert.match(said.text, /kubectl wait --for=jsonpath='\{\.status\.readyToUse\}'=true volumesnapshot\/monday\n/);
   const { handler, close } = createTransport(await loadConfig({ kubeconfig, environment: {}, world: realWorld }));
   const client = createClient({ handler, world: realWorld });
-  const { metadata } = await client.create("VolumeSnapshot", {
-    ...JSON.parse(object),
-    metadata: { namespace: "default", ...JSON.parse(object).metadata },
-  });
-  const ref = { kind: "VolumeSnapshot", namespace: "default", name: metadata.name } as const;
-  await eventually("a snapshot of one's own is ready", async () => (await client.get(ref)).status?.readyToUse === true);
+  await client.create("VolumeSnapshot", { ...object, metadata: { namespace: "default", ...object.metadata } });
+  const ref = { kind: "VolumeSnapshot", namespace: "default", name: "monday" } as const;
+  await eventually("the snapshot is ready", async () => (await client.get(ref)).status?.readyToUse === true);
+  writeFileSync(file, "spoiled\n");
+  assert.deepEqual(
+    globSync(kept).map((path) => readFileSync(path, "utf8")),
+    ["yours to spoil\n"],
+  );
+  assert.equal(found(/# delete the snapshot.*\n {2}kubectl (.*)/), "delete volumesnapshot monday");
+  await client.delete(ref);
+  await eventually("the bytes are gone", () => globSync(kept).length === 0);
   close();
   stop();
   assert.equal(await code, 0, said.text);
-  assert.ok(!existsSync(folderIn(said.text)), "its folder is still there");
+  const folder = folderIn(said.text);
+  assert.ok(said.out.endsWith(`\nStopped; ${folder} is removed.\n`), said.out);
+  assert.ok(!existsSync(folder), "its folder is still there");
 });
 
 test("Ctrl-C in the middle of the tour ends it there, and nobody is invited to what is gone", async () => {
@@ -44,7 +54,10 @@ test("Ctrl-C in the middle of the tour ends it there, and nobody is invited to w
   await eventually("the tour waits at its last step", () => said.error.includes("DeleteSnapshot fails"));
   stop();
   assert.equal(await code, 1, said.text);
-  assert.match(said.out, /✓ the snapshot still holds .*\n.*\n {2}interrupted before the tour was over\n$/);
+  assert.match(
+    said.out,
+    /✓ the snapshot still holds .*\n.*\n {2}interrupted before the tour was over\n\nStopped; .* is removed\.\n$/,
+  );
   assert.ok(!existsSync(folderIn(said.text)), "its folder is still there");
 });
 

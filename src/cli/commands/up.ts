@@ -1,13 +1,12 @@
 /** `snapkeep up`: everything there is in one process, on this machine, without a cluster. */
 import { join } from "node:path";
-import { apiVersionOf } from "../../api/kinds.ts";
 import { defineCommand } from "../../runtime/command.ts";
 import { bool, integer } from "../../runtime/flag-kinds.ts";
 import { createLog } from "../../runtime/log.ts";
-import { kubeconfigOut, type Published, publishKubeconfig } from "../kubeconfig/publish.ts";
+import { kubeconfigOut, publishKubeconfig } from "../kubeconfig/publish.ts";
 import { openRunFolder } from "../run-folder.ts";
-import { fileIn, furnish, names } from "../up/furniture.ts";
-import { type Stack, startStack } from "../up/stack.ts";
+import { nextSteps } from "../up/next-steps.ts";
+import { startStack } from "../up/stack.ts";
 import { tour } from "../up/tour.ts";
 import { mishaps } from "./directory-driver.ts";
 
@@ -34,6 +33,7 @@ export const command = defineCommand({
     const folder = await openRunFolder({ world, warn });
     const ending = new AbortController();
     const stopping = AbortSignal.any([signal, ending.signal]);
+    const root = join(folder.path, "storage");
     const ends: (() => Promise<void>)[] = [];
     try {
       const startedAt = world.elapsed();
@@ -43,7 +43,7 @@ export const command = defineCommand({
         log,
         version,
         port: options.port,
-        root: join(folder.path, "storage"),
+        root,
         mishaps: options.fault,
         signal: stopping,
       });
@@ -58,7 +58,7 @@ export const command = defineCommand({
         out.write(
           `\nKubernetes API at ${stack.api.url}. In another terminal:\n\n  export KUBECONFIG=${published.path}\n`,
         );
-        if (held) out.write(await invitation(stack, published));
+        if (held) out.write(await nextSteps({ stack, folder: folder.path, root, kubectl: published.kubectl }));
         out.write(`\nCtrl-C ends it and removes ${folder.path}.\n`);
         if (!signal.aborted)
           await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
@@ -68,23 +68,8 @@ export const command = defineCommand({
       ending.abort();
       for (const end of ends.toReversed()) await end();
       await folder.remove();
+      // A terminal has shown ^C in front of it.
+      if (signal.aborted) out.write(`\nStopped; ${folder.path} is removed.\n`);
     }
   },
 });
-
-const aSnapshot = {
-  apiVersion: apiVersionOf("VolumeSnapshot"),
-  kind: "VolumeSnapshot",
-  metadata: { name: "monday" },
-  spec: { source: { persistentVolumeClaimName: names.claim } },
-};
-
-/** With a claim and a default class there, one object is all that it takes. */
-async function invitation(stack: Stack, { context }: Published): Promise<string> {
-  await furnish(stack, "yours to spoil\n");
-  const kubectl = `kubectl --context ${context}`;
-  return `  cat ${fileIn(stack)}
-  echo '${JSON.stringify(aSnapshot)}' | ${kubectl} apply -f -
-  ${kubectl} get volumesnapshot monday
-`;
-}

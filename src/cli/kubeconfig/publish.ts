@@ -16,7 +16,8 @@ export const kubeconfigOut = text({
 
 export interface Published {
   readonly path: string;
-  readonly context: string;
+  /** kubectl for whoever uses that file: with the context, where it may not be the current one. */
+  readonly kubectl: string;
   withdraw(): Promise<void>;
 }
 
@@ -32,7 +33,7 @@ export async function publishKubeconfig({ api, out, folder, world }: PublishOpti
   if (out === "") {
     const path = join(folder.path, "kubeconfig");
     await writeFile(path, api.kubeconfig, { mode: 0o600 });
-    return { path, context: "snapkeep", withdraw: async () => undefined };
+    return { path, kubectl: "kubectl", withdraw: async () => undefined };
   }
   const run = folder.path;
   await folder.noteKubeconfig(out);
@@ -42,7 +43,7 @@ export async function publishKubeconfig({ api, out, folder, world }: PublishOpti
       await leaveKubeconfig(out, (mark) => mark.run === run, world);
       await folder.noteKubeconfig(undefined);
     };
-    return { path: out, context, withdraw };
+    return { path: out, kubectl: `kubectl --context ${context}`, withdraw };
   } catch (reason) {
     await folder.noteKubeconfig(undefined);
     throw new Fault("FailedPrecondition", `${Fault.from(reason).message}; give another --kubeconfig-out`);

@@ -1,0 +1,45 @@
+/** What a person can do with the cluster that is up: lines for another terminal, from a snapshot to the point of having one. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { stringify } from "yaml";
+import { apiVersionOf } from "../../api/kinds.ts";
+import { fileIn, furnish, names } from "./furniture.ts";
+import type { Stack } from "./stack.ts";
+
+const snapshotName = "monday";
+const words = "yours to spoil";
+
+const manifest = {
+  apiVersion: apiVersionOf("VolumeSnapshot"),
+  kind: "VolumeSnapshot",
+  metadata: { name: snapshotName },
+  spec: { source: { persistentVolumeClaimName: names.claim } },
+};
+
+interface Options {
+  readonly stack: Stack;
+  /** Where the manifest is written. */
+  readonly folder: string;
+  /** Where volumes and snapshots lie. */
+  readonly root: string;
+  /** With the context, where it is needed. */
+  readonly kubectl: string;
+}
+
+/** With a claim and a default class there, one object is all that it takes. */
+export async function nextSteps({ stack, folder, root, kubectl }: Options): Promise<string> {
+  await furnish(stack, `${words}\n`);
+  const file = join(folder, `${snapshotName}.yaml`);
+  await writeFile(file, stringify(manifest));
+  const steps: readonly (readonly [string, string])[] = [
+    ["take a snapshot of the claim data", `${kubectl} apply -f ${file}`],
+    [
+      "wait until it is ready",
+      `${kubectl} wait --for=jsonpath='{.status.readyToUse}'=true volumesnapshot/${snapshotName}`,
+    ],
+    ["spoil the file in the volume", `echo spoiled > ${fileIn(stack)}`],
+    [`the snapshot still reads: ${words}`, `cat ${root}/snapshots/*/data/${names.file}`],
+    ["delete the snapshot, and its bytes with it", `${kubectl} delete volumesnapshot ${snapshotName}`],
+  ];
+  return steps.map(([does, line]) => `\n  # ${does}\n  ${line}\n`).join("");
+}
