@@ -30,6 +30,12 @@ export const commands: readonly CommandRow[] = [
     load: () => import("./commands/csi-snapshotter.ts"),
   },
   {
+    name: "webhook",
+    summary: "Judge VolumeSnapshots, contents, classes and claims when they are created or changed.",
+    kind: "component",
+    load: () => import("./commands/webhook.ts"),
+  },
+  {
     name: "crds",
     summary: "Print the snapshot CustomResourceDefinitions.",
     kind: "tool",

@@ -1,6 +1,7 @@
 /** The pages of docs/reference, printed from the tables that the program itself runs on. */
 import { kindRows } from "../api/kinds.ts";
 import { faults } from "../base/fault.ts";
+import { errorRows } from "../rules/error-codes.ts";
 import type { CommandModule, CommandRow } from "../runtime/command.ts";
 import { exitCodes, signalCodes } from "../runtime/exit-codes.ts";
 import { dashed } from "../runtime/flags.ts";
@@ -22,6 +23,7 @@ export async function referencePages(commands: readonly CommandRow[]): Promise<R
     "flags.md": flagsPage(loaded),
     "exit-codes.md": exitCodesPage(),
     "faults.md": faultsPage(),
+    "errors.md": errorsPage(),
     "kinds.md": kindsPage(),
     "metrics.md": metricsPage(loaded),
   };
@@ -95,6 +97,14 @@ const exitCodesPage = (): string =>
           `${name} came a second time, and the process ended at once.`,
         ]),
       ],
+
+/** Each code is a heading, so that it is an anchor: errors.md#snap-101. */
+const errorsPage = (): string =>
+  page(
+    "Errors",
+    "A message about an object that breaks a rule ends in a code in brackets. A code keeps its meaning in every release.",
+    ...Object.entries(errorRows).map(
+      ([name, { title, why, remedy }]) => `## ${name}\n\n**${title}.** ${why}\n\nWhat to do: ${remedy}`,
     ),
   );
 

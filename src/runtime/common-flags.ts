@@ -170,7 +170,7 @@ function checkLeaderTimes(options: {
   return undefined;
 }
 
-const checkEndpoint = ({ httpEndpoint }: { readonly httpEndpoint: string }): string | undefined =>
+export const checkEndpoint = ({ httpEndpoint }: { readonly httpEndpoint: string }): string | undefined =>
   httpEndpoint === "" || parseAddress(httpEndpoint) !== undefined
     ? undefined
     : `--http-endpoint: ${JSON.stringify(httpEndpoint)} is not valid: expected an address with a port; for example --http-endpoint=:8080`;

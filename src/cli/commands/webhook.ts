@@ -1,0 +1,96 @@
+/** `snapkeep webhook`: flags of the validation webhook it replaces, and the component behind them. */
+import { createApiFacts } from "../../components/webhook/api-facts.ts";
+import { webhookMetrics } from "../../components/webhook/metrics.ts";
+import { start } from "../../components/webhook/start.ts";
+import { namespaceIn, serviceAccountFolder } from "../../kube/config-pod.ts";
+import { type CommandInput, defineCommand } from "../../runtime/command.ts";
+import { checkEndpoint, kubeFlags, loggingFlags, servingFlags } from "../../runtime/common-flags.ts";
+import { connect } from "../../runtime/connect.ts";
+import { bool, featureGates, integer, oneOf, text } from "../../runtime/flag-kinds.ts";
+import { requestMeasure } from "../../runtime/measure.ts";
+import { runService, type ServiceContext } from "../../runtime/service.ts";
+
+const name = "webhook";
+const group = { group: "Admission" } as const;
+const accepted = { ...group, hidden: true, help: "Accepted for compatibility; has no effect." } as const;
+
+const flags = {
+  ...kubeFlags,
+  ...loggingFlags,
+  ...servingFlags,
+  tlsCertFile: text({
+    ...group,
+    default: "",
+    example: "/etc/webhook/certs/tls.crt",
+    help: "Serving certificate in PEM, with its chain. Read again when the file changes. Required.",
+  }),
+  tlsPrivateKeyFile: text({
+    ...group,
+    default: "",
+    example: "/etc/webhook/certs/tls.key",
+    help: "Private key of the serving certificate in PEM. Read again when the file changes. Required.",
+  }),
+  port: integer({ ...group, default: 443, min: 0, max: 65_535, help: "Port to serve on, on every address." }),
+  clientCaFile: text({
+    ...group,
+    default: "",
+    example: "/etc/webhook/client-ca.crt",
+    help: "Certificate authority in PEM. When set, only clients with a certificate that it signed are served.",
+  }),
+  crossNamespaceGate: oneOf(["auto", "on", "off"], {
+    ...group,
+    default: "auto",
+    help: "Whether the API server keeps spec.dataSourceRef.namespace of claims. auto asks it by a dry run at start and every 10 minutes.",
+  }),
+  featureGates: featureGates(
+    { AnyVolumeDataSource: true },
+    { ...group, help: "AnyVolumeDataSource: whether claims may name custom kinds as their data source." },
+  ),
+  preventVolumeModeConversion: bool({ ...accepted, default: true }),
+  enableVolumeGroupSnapshotWebhook: bool({ ...accepted, default: false }),
+} as const;
+
+export const command = defineCommand({
+  flags,
+  metrics: webhookMetrics,
+  examples: [
+    {
+      does: "Serve in a pod, with a certificate from a mounted Secret",
+      line: "snapkeep webhook --tls-cert-file=/etc/webhook/certs/tls.crt --tls-private-key-file=/etc/webhook/certs/tls.key",
+    },
+    {
+      does: "Serve on another port, with metrics",
+      line: "snapkeep webhook --tls-cert-file=tls.crt --tls-private-key-file=tls.key --port=8443 --http-endpoint=:8080",
+    },
+  ],
+  check: (options) => {
+    const missing = (["tlsCertFile", "tlsPrivateKeyFile"] as const).find((flag) => options[flag] === "");
+    if (missing !== undefined)
+      return `--${missing === "tlsCertFile" ? "tls-cert-file" : "tls-private-key-file"} is required: the API server calls webhooks over TLS only; make a pair with "snapkeep certs"`;
+    return checkEndpoint(options);
+  },
+  run: (input) => runService(input, name, (context) => startWebhook(context, input)),
+});
+
+async function startWebhook(context: ServiceContext, { options, environment, version }: CommandInput<typeof flags>) {
+  const { world, log, metrics } = context;
+  const facts = createApiFacts({
+    world,
+    log,
+    namespace: await namespaceIn(serviceAccountFolder),
+    connect: (signal) =>
+      connect({
+        flags: options,
+        kinds: ["VolumeSnapshotClass"],
+        waitMsMax: Number.MAX_SAFE_INTEGER,
+        userAgent: `${name}/snapkeep-${version}`,
+        environment,
+        world,
+        log,
+        signal,
+        measure: requestMeasure(metrics),
+      }),
+  });
+  const address = { host: undefined, port: options.port };
+  return start(context, { ...options, address, anyVolumeDataSource: options.featureGates.AnyVolumeDataSource }, facts);
+}

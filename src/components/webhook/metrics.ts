@@ -1,0 +1,29 @@
+import type { MetricTable } from "../../runtime/metrics.ts";
+
+export const webhookMetrics = {
+  decisions: {
+    type: "counter",
+    name: "snapshot_webhook_decisions_total",
+    help: "Admission decisions by the rule that was broken (empty: none), the verdict, and whether the rule was broken before the change.",
+    labels: ["rule", "verdict", "ratcheted"],
+  },
+  seconds: {
+    type: "histogram",
+    name: "snapshot_webhook_decision_duration_seconds",
+    help: "Time from the whole request to the answer, by resource.",
+    labels: ["resource"],
+    buckets: [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2],
+  },
+  claimDenials: {
+    type: "counter",
+    name: "snapkeep_claim_denials_total",
+    help: "PersistentVolumeClaims that were refused because of their data source, by the rule that was broken.",
+    labels: ["rule"],
+  },
+  certificateExpiry: {
+    type: "gauge",
+    name: "snapshot_webhook_certificate_expiry_timestamp_seconds",
+    help: "When the serving certificate expires, in seconds since 1970.",
+    labels: [],
+  },
+} as const satisfies MetricTable;

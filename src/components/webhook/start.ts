@@ -1,0 +1,86 @@
+/** From options to a webhook that listens: certificate files, their renewal, and the facts that the API server tells. */
+import { X509Certificate } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { Fault } from "../../base/fault.ts";
+import type { Address } from "../../runtime/address.ts";
+import { overHttps, type TlsIdentity } from "../../runtime/serve.ts";
+import type { Service, ServiceContext } from "../../runtime/service.ts";
+import { followTlsFiles, readTlsFiles } from "../../runtime/tls-files.ts";
+import type { ApiFacts } from "./api-facts.ts";
+import { createWebhook } from "./index.ts";
+import { webhookMetrics } from "./metrics.ts";
+
+/** The API server takes objects of 3 MiB, and the review of an update holds two of them. */
+const reviewBytesMax = 8 * 2 ** 20;
+
+export interface WebhookOptions {
+  readonly address: Address;
+  readonly tlsCertFile: string;
+  readonly tlsPrivateKeyFile: string;
+  /** Empty: clients need no certificate. */
+  readonly clientCaFile: string;
+  readonly anyVolumeDataSource: boolean;
+  readonly crossNamespaceGate: "auto" | "on" | "off";
+}
+
+export async function start(
+  { world, log, metrics, signal }: ServiceContext,
+  options: WebhookOptions,
+  facts: ApiFacts,
+): Promise<Service> {
+  const instruments = metrics.instruments(webhookMetrics);
+  const { crossNamespaceGate: gate } = options;
+  const handler = createWebhook({
+    world,
+    log,
+    instruments,
+    otherDefaults: facts.otherDefaults,
+    gates: () => ({
+      anyVolumeDataSource: options.anyVolumeDataSource,
+      crossNamespace: gate === "on" || (gate === "auto" && facts.keepsSourceNamespace()),
+    }),
+  });
+  const files = { certFile: options.tlsCertFile, keyFile: options.tlsPrivateKeyFile };
+  const clientCa = await clientCaIn(options.clientCaFile);
+  const current = { ...(await readTlsFiles(files)), clientCa };
+  const server = await overHttps(handler, current, {
+    address: options.address,
+    log,
+    world,
+    requestBytesMax: reviewBytesMax,
+  });
+  const use = (identity: TlsIdentity): void => instruments.certificateExpiry.set({}, expiryOf(identity));
+  use(current);
+  log.info("serving admission reviews", { url: server.url, clientCertificates: clientCa !== undefined });
+  const apply = (identity: TlsIdentity): void => {
+    server.renew({ ...identity, clientCa });
+    use(identity);
+  };
+  return {
+    run: async (stop) => {
+      await Promise.all([
+        followTlsFiles({ files, current, world, log, signal: stop, apply }),
+        facts.watch(AbortSignal.any([stop, signal])),
+      ]);
+      await server.close();
+    },
+  };
+}
+
+async function clientCaIn(file: string): Promise<string | undefined> {
+  if (file === "") return undefined;
+  const text = await readFile(file, "utf8").catch((reason: NodeJS.ErrnoException) => {
+    throw new Fault(
+      "InvalidArgument",
+      `--client-ca-file ${file} cannot be read (${reason.code}); mount it or correct the path`,
+    );
+  });
+  if (!text.includes("-----BEGIN CERTIFICATE-----"))
+    throw new Fault(
+      "InvalidArgument",
+      `--client-ca-file ${file} holds no certificate; give the authority's certificate in PEM`,
+    );
+  return text;
+}
+
+const expiryOf = ({ cert }: TlsIdentity): number => Date.parse(new X509Certificate(cert).validTo) / 1_000;

@@ -1,0 +1,98 @@
+/**
+ * What a claim may name as its data source. Kubernetes stores a claim whose spec.dataSource it does not support without it, and its
+ * user gets an empty volume. These rules say no instead. They look at what the user wrote, before the API server has dropped anything.
+ *
+ *   source                                   AnyVolumeDataSource on      off
+ *   a PersistentVolumeClaim (core group)     allowed                     allowed
+ *   a VolumeSnapshot                         allowed                     allowed
+ *   another kind of the core group           refused                     refused
+ *   a kind of another group                  allowed                     refused
+ */
+import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
+import { type ErrorCode, withCode } from "./error-codes.ts";
+import { type FieldViolation, textOf, valueAt } from "./object-rules.ts";
+
+export interface ClaimGates {
+  readonly anyVolumeDataSource: boolean;
+  /** Whether the API server keeps spec.dataSourceRef.namespace. */
+  readonly crossNamespace: boolean;
+}
+
+export type SourceKind = "supported" | "core" | "custom";
+
+export function sourceKindOf(apiGroup: JsonValue | undefined, kind: JsonValue | undefined): SourceKind {
+  if ((apiGroup ?? "") === "") return kind === "PersistentVolumeClaim" ? "supported" : "core";
+  return apiGroup === "snapshot.storage.k8s.io" && kind === "VolumeSnapshot" ? "supported" : "custom";
+}
+
+const supported = "a PersistentVolumeClaim, or a VolumeSnapshot of the group snapshot.storage.k8s.io";
+
+/** Sources that did not change are not judged again: what is stored must stay usable and deletable. */
+export function claimSourceViolations(
+  claim: JsonObject,
+  before: JsonObject | undefined,
+  gates: ClaimGates,
+): readonly FieldViolation[] {
+  return ["spec.dataSource", "spec.dataSourceRef"].flatMap((field) => {
+    const source = valueAt(claim, field);
+    if (!isObject(source) || (before !== undefined && isSame(source, valueAt(before, field)))) return [];
+    return sourceViolations(source, field, gates);
+  });
+}
+
+const isSame = (source: JsonObject, other: JsonValue | undefined): boolean =>
+  isObject(other) &&
+  ["apiGroup", "kind", "name", "namespace"].every((name) => (source[name] ?? "") === (other[name] ?? ""));
+
+function sourceViolations(source: JsonObject, field: string, gates: ClaimGates): readonly FieldViolation[] {
+  const missing = ["kind", "name"].filter((name) => (source[name] ?? "") === "");
+  if (missing.length > 0)
+    return [
+      violation(
+        "SNAP-133",
+        `${field}.${missing[0]}`,
+        `must be set; name ${supported}, or remove the source for an empty volume`,
+      ),
+    ];
+  const namespace = source.namespace ?? "";
+  if (field === "spec.dataSourceRef" && namespace !== "" && !gates.crossNamespace)
+    return [
+      violation(
+        "SNAP-134",
+        `${field}.namespace`,
+        `is ${textOf(namespace)}, but this cluster drops the namespace and the source with it: its feature gate CrossNamespaceVolumeDataSource is off; remove the namespace, or ask for the gate`,
+      ),
+    ];
+  const kind = sourceKindOf(source.apiGroup, source.kind);
+  const given = `${textOf(source.kind)} of ${(source.apiGroup ?? "") === "" ? "the core group" : `the group ${textOf(source.apiGroup)}`}`;
+  if (kind === "core")
+    return [
+      violation(
+        "SNAP-131",
+        field,
+        `names a ${given}, which cannot be a data source: the volume would be empty; name ${supported}, or remove the source for an empty volume`,
+      ),
+    ];
+  if (kind === "custom" && !gates.anyVolumeDataSource)
+    return [
+      violation(
+        "SNAP-132",
+        field,
+        `names a ${given}, which this cluster does not support, because its feature gate AnyVolumeDataSource is off: the volume would be empty; name ${supported}, or remove the source for an empty volume`,
+      ),
+    ];
+  return [];
+}
+
+const violation = (code: ErrorCode, field: string, message: string): FieldViolation => ({
+  code,
+  field,
+  message: withCode(`${field}: ${message}`, code),
+});
+
+/** The API server keeps a custom kind only in spec.dataSourceRef. The source to put there, where it is missing. */
+export function sourceToCopy(claim: JsonObject, { anyVolumeDataSource }: ClaimGates): JsonObject | undefined {
+  const source = valueAt(claim, "spec.dataSource");
+  if (!anyVolumeDataSource || !isObject(source) || valueAt(claim, "spec.dataSourceRef") !== undefined) return undefined;
+  return sourceKindOf(source.apiGroup, source.kind) === "custom" ? source : undefined;
+}

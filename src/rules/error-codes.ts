@@ -1,0 +1,101 @@
+/**
+ * The code that ends every message about a broken rule, in brackets. A code never changes its meaning and is never used again, so that
+ * people can search for it; docs/reference/errors.md is printed from these rows.
+ */
+interface ErrorRow {
+  readonly title: string;
+  /** Why the rule exists. */
+  readonly why: string;
+  readonly remedy: string;
+}
+
+export const errorRows = {
+  "SNAP-101": {
+    title: "A VolumeSnapshot does not name exactly one source",
+    why: "A snapshot is taken of a claim, or stands for a snapshot that exists. Without a source, or with two, nobody can tell which is meant.",
+    remedy:
+      "Set either spec.source.persistentVolumeClaimName or spec.source.volumeSnapshotContentName. An empty name counts as none.",
+  },
+  "SNAP-102": {
+    title: "The source of a VolumeSnapshot was changed",
+    why: "The data of a snapshot is that of one moment of one volume. With another source the same object would promise other data.",
+    remedy: "Delete the VolumeSnapshot and create one with the right source.",
+  },
+  "SNAP-103": {
+    title: "The class name of a VolumeSnapshot is empty",
+    why: "An absent class name means the default class. An empty one is neither a class nor the default.",
+    remedy: "Remove spec.volumeSnapshotClassName to use the default class, or name a VolumeSnapshotClass.",
+  },
+  "SNAP-111": {
+    title: "A VolumeSnapshotContent does not have exactly one source",
+    why: "A content is made from a volume, or stands for a snapshot that exists on the storage system.",
+    remedy: "Set either spec.source.volumeHandle or spec.source.snapshotHandle. An empty handle counts as none.",
+  },
+  "SNAP-112": {
+    title: "The source of a VolumeSnapshotContent was changed",
+    why: "The handle says which data the content stands for. Deleting a content with another handle would delete other data.",
+    remedy: "Delete the VolumeSnapshotContent and create one with the right handle.",
+  },
+  "SNAP-113": {
+    title: "A VolumeSnapshotContent does not name its VolumeSnapshot",
+    why: "A content is bound by name and namespace. Without both it can belong to any snapshot.",
+    remedy:
+      "Set spec.volumeSnapshotRef.name and spec.volumeSnapshotRef.namespace, also when that VolumeSnapshot does not exist yet.",
+  },
+  "SNAP-114": {
+    title: "The VolumeSnapshot of a bound VolumeSnapshotContent was changed",
+    why: "Once spec.volumeSnapshotRef.uid is set, the content belongs to that one VolumeSnapshot. Another reference would hand its data to somebody else.",
+    remedy: "Create another VolumeSnapshotContent with the same snapshotHandle for the other VolumeSnapshot.",
+  },
+  "SNAP-115": {
+    title: "The volume mode of a VolumeSnapshotContent was changed",
+    why: "A restore with another volume mode than that of the source can damage a node's kernel.",
+    remedy:
+      'Leave spec.sourceVolumeMode as it is. To allow one restore with another mode, annotate the content with snapshot.storage.kubernetes.io/allow-volume-mode-change: "true".',
+  },
+  "SNAP-116": {
+    title: "The deletion policy is neither Delete nor Retain",
+    why: "The policy decides whether data is deleted. It is never guessed.",
+    remedy: "Set deletionPolicy to Delete or to Retain.",
+  },
+  "SNAP-117": {
+    title: "No driver is named",
+    why: "Without the name of the CSI driver nobody serves the object.",
+    remedy: "Set driver to the name that the CSI driver answers to GetPluginInfo.",
+  },
+  "SNAP-121": {
+    title: "A driver would have two default VolumeSnapshotClasses",
+    why: "With two defaults, a VolumeSnapshot without a class name has none.",
+    remedy: 'Remove the annotation snapshot.storage.kubernetes.io/is-default-class: "true" from the other class first.',
+  },
+  "SNAP-131": {
+    title: "A claim names a core object that cannot be a data source",
+    why: "Kubernetes stores such a claim without its source, and the user gets an empty volume.",
+    remedy:
+      "Name a PersistentVolumeClaim, or a VolumeSnapshot with apiGroup snapshot.storage.k8s.io. Remove the source if an empty volume is wanted.",
+  },
+  "SNAP-132": {
+    title: "A claim names a custom data source on a cluster that supports none",
+    why: "Without the feature gate AnyVolumeDataSource the source is dropped, and the user gets an empty volume.",
+    remedy: "Name a PersistentVolumeClaim or a VolumeSnapshot, or turn the gate AnyVolumeDataSource on.",
+  },
+  "SNAP-133": {
+    title: "The data source of a claim has no kind or no name",
+    why: "Kubernetes drops a data source without a kind, and the user gets an empty volume.",
+    remedy: "Set kind and name of the source, or remove the source if an empty volume is wanted.",
+  },
+  "SNAP-134": {
+    title: "The data source of a claim is in another namespace, which this cluster does not support",
+    why: "Without the feature gate CrossNamespaceVolumeDataSource the API server drops the source, and the user gets an empty volume.",
+    remedy: "Use a source of the claim's own namespace, or turn the gate CrossNamespaceVolumeDataSource on.",
+  },
+  "SNAP-191": {
+    title: "A field has a value of the wrong type",
+    why: "Only text can be a name or a handle.",
+    remedy: "Write the value as text, in quotes.",
+  },
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof errorRows;
+
+export const withCode = (message: string, code: ErrorCode): string => `${message} [${code}]`;

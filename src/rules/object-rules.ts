@@ -1,0 +1,139 @@
+/**
+ * Rules on one object, and on the change from one version of it to the next. They look at plain JSON, because admission and lint
+ * see what a user wrote, whatever its shape.
+ */
+import { isObject, type JsonObject, type JsonValue, print } from "../base/json.ts";
+import { type ErrorCode, withCode } from "./error-codes.ts";
+
+/** What one rule found. The message ends in the code. */
+export interface FieldViolation {
+  readonly code: ErrorCode;
+  readonly field: string;
+  readonly message: string;
+}
+
+/** What must hold for every object of a kind. */
+export interface ObjectRule {
+  readonly code: ErrorCode;
+  readonly field: string;
+  /** Why it does not hold, without the code; undefined when it does. */
+  problem(object: JsonObject): string | undefined;
+}
+
+/** What must hold for a change. */
+export interface ChangeRule {
+  readonly code: ErrorCode;
+  readonly field: string;
+  /** The rules that the old object must keep for this one to count: what was wrong may be mended. */
+  readonly unlessBroken: readonly ErrorCode[];
+  problem(before: JsonObject, after: JsonObject): string | undefined;
+}
+
+export interface RuleSet {
+  readonly objects: readonly ObjectRule[];
+  readonly changes: readonly ChangeRule[];
+}
+
+/** Refused: the request is denied. Ratcheted: broken before already, so the request may pass, with a warning. */
+export interface Verdict {
+  readonly refused: readonly FieldViolation[];
+  readonly ratcheted: readonly FieldViolation[];
+}
+
+export const strictViolations = ({ objects }: RuleSet, object: JsonObject): readonly FieldViolation[] =>
+  objects.flatMap((rule) => violation(rule, rule.problem(object)));
+
+/** Without an old object this is a creation, and all rules count. */
+export function judge(rules: RuleSet, after: JsonObject, before: JsonObject | undefined): Verdict {
+  const found = strictViolations(rules, after);
+  if (before === undefined) return { refused: found, ratcheted: [] };
+  const broken = strictViolations(rules, before);
+  const wasBroken = (rule: FieldViolation): boolean =>
+    broken.some(({ code, field }) => code === rule.code && field === rule.field);
+  const changed = rules.changes
+    .filter(({ unlessBroken }) => !broken.some(({ code }) => unlessBroken.includes(code)))
+    .flatMap((rule) => violation(rule, rule.problem(before, after)));
+  return {
+    refused: [...changed, ...found.filter((rule) => !wasBroken(rule))],
+    ratcheted: found.filter(wasBroken),
+  };
+}
+
+function violation(
+  { code, field }: Pick<ObjectRule, "code" | "field">,
+  problem: string | undefined,
+): readonly FieldViolation[] {
+  return problem === undefined ? [] : [{ code, field, message: withCode(`${field}: ${problem}`, code) }];
+}
+
+/** The value at a path like "spec.source.volumeHandle"; undefined where there is none. Go writes an absent pointer as null. */
+export function valueAt(object: JsonObject, path: string): JsonValue | undefined {
+  let value: JsonValue | undefined = object;
+  for (const key of path.split(".")) {
+    if (!isObject(value) || !Object.hasOwn(value, key)) return undefined;
+    value = value[key];
+  }
+  return value ?? undefined;
+}
+
+/** A name or handle that says something. */
+export const isGiven = (object: JsonObject, path: string): boolean => {
+  const value = valueAt(object, path);
+  return value !== undefined && value !== "";
+};
+
+/** For messages: short, whatever somebody wrote. */
+export function textOf(value: JsonValue | undefined): string {
+  if (value === undefined || value === null) return "nothing";
+  if (typeof value === "object") return Array.isArray(value) ? "a list" : "an object";
+  return print(typeof value === "string" && value.length > textMax ? `${value.slice(0, textMax)}…` : value);
+}
+const textMax = 253;
+
+/** Whatever is not text is refused by its type, and needs no comparison. */
+export const textAt = (object: JsonObject, path: string): string | undefined => {
+  const value = valueAt(object, path);
+  return typeof value === "string" ? value : undefined;
+};
+
+/** Exactly one of two members of an object is given. */
+export const exactlyOne = (code: ErrorCode, field: string, one: string, other: string): ObjectRule => ({
+  code,
+  field,
+  problem: (object) => {
+    const count = [one, other].filter((name) => isGiven(object, `${field}.${name}`)).length;
+    if (count === 1) return undefined;
+    const [found, remedy] = count === 2 ? ["both are set", "remove one"] : ["neither is set", "set one"];
+    return `exactly one of ${one} and ${other} must be set, but ${found}; ${remedy}`;
+  },
+});
+
+export const unchanged = (
+  code: ErrorCode,
+  field: string,
+  unlessBroken: readonly ErrorCode[],
+  remedy: string,
+  names: readonly string[],
+): ChangeRule => ({
+  code,
+  field,
+  unlessBroken,
+  problem: (before, after) => {
+    const changed = names.find((name) => textAt(before, `${field}.${name}`) !== textAt(after, `${field}.${name}`));
+    return changed === undefined
+      ? undefined
+      : `${changed} is immutable but was changed from ${textOf(valueAt(before, `${field}.${changed}`))} to ${textOf(valueAt(after, `${field}.${changed}`))}; ${remedy}`;
+  },
+});
+
+export const areTexts = (...paths: readonly string[]): readonly ObjectRule[] =>
+  paths.map((field) => ({
+    code: "SNAP-191",
+    field,
+    problem: (object) => {
+      const value = valueAt(object, field);
+      return value === undefined || typeof value === "string"
+        ? undefined
+        : `must be text, but is ${textOf(value)}; write it in quotes`;
+    },
+  }));

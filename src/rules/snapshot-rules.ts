@@ -1,0 +1,145 @@
+/** What makes a VolumeSnapshot, a VolumeSnapshotContent or a VolumeSnapshotClass invalid, in every version of their API. */
+import { annotations } from "../api/names.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import { withCode } from "./error-codes.ts";
+import {
+  areTexts,
+  type ChangeRule,
+  exactlyOne,
+  type FieldViolation,
+  isGiven,
+  type ObjectRule,
+  type RuleSet,
+  textAt,
+  textOf,
+  unchanged,
+  valueAt,
+} from "./object-rules.ts";
+
+const snapshotSource = ["persistentVolumeClaimName", "volumeSnapshotContentName"] as const;
+const contentSource = ["volumeHandle", "snapshotHandle"] as const;
+
+const className: ObjectRule = {
+  code: "SNAP-103",
+  field: "spec.volumeSnapshotClassName",
+  problem: (object) =>
+    valueAt(object, "spec.volumeSnapshotClassName") === ""
+      ? "must not be the empty string when set; remove it to use the default class, or name a class"
+      : undefined,
+};
+
+export const snapshotRules: RuleSet = {
+  objects: [
+    exactlyOne("SNAP-101", "spec.source", ...snapshotSource),
+    className,
+    ...areTexts(...snapshotSource.map((name) => `spec.source.${name}`), "spec.volumeSnapshotClassName"),
+  ],
+  changes: [
+    unchanged(
+      "SNAP-102",
+      "spec.source",
+      ["SNAP-101"],
+      "delete the VolumeSnapshot and create one with the right source",
+      snapshotSource,
+    ),
+  ],
+};
+
+const deletionPolicy = (field: string): ObjectRule => ({
+  code: "SNAP-116",
+  field,
+  problem: (object) => {
+    const value = valueAt(object, field);
+    return value === "Delete" || value === "Retain" ? undefined : `must be Delete or Retain, but is ${textOf(value)}`;
+  },
+});
+const driver = (field: string): ObjectRule => ({
+  code: "SNAP-117",
+  field,
+  problem: (object) =>
+    isGiven(object, field) ? undefined : "must name the CSI driver; set it to the name of the driver",
+});
+
+const reference = "spec.volumeSnapshotRef";
+const references: ObjectRule = {
+  code: "SNAP-113",
+  field: reference,
+  problem: (object) => {
+    const missing = ["name", "namespace"].filter((name) => !isGiven(object, `${reference}.${name}`));
+    return missing.length === 0
+      ? undefined
+      : `name and namespace must both be set, but ${missing.join(" and ")} ${missing.length === 1 ? "is" : "are"} not; name the VolumeSnapshot that the content belongs to, even if it does not exist yet`;
+  },
+};
+
+/** The whole reference: Kubernetes treats it as one value. */
+const boundReference: ChangeRule = {
+  code: "SNAP-114",
+  field: reference,
+  unlessBroken: ["SNAP-113"],
+  problem: (before, after) => {
+    if (!isGiven(before, `${reference}.uid`)) return undefined;
+    const changed = referenceMembers.find(
+      (name) => (textAt(before, `${reference}.${name}`) ?? "") !== (textAt(after, `${reference}.${name}`) ?? ""),
+    );
+    return changed === undefined
+      ? undefined
+      : `is immutable once its uid is set, but ${changed} was changed from ${textOf(valueAt(before, `${reference}.${changed}`))} to ${textOf(valueAt(after, `${reference}.${changed}`))}; create another content for the other VolumeSnapshot`;
+  },
+};
+const referenceMembers = ["name", "namespace", "uid", "kind", "apiVersion", "fieldPath", "resourceVersion"] as const;
+
+/** It may be added later, because older releases did not write it. */
+const sourceVolumeMode: ChangeRule = {
+  code: "SNAP-115",
+  field: "spec.sourceVolumeMode",
+  unlessBroken: [],
+  problem: (before, after) => {
+    const [old, now] = [before, after].map((object) => textAt(object, "spec.sourceVolumeMode"));
+    return old === undefined || old === now
+      ? undefined
+      : `is immutable once set, but was changed from ${textOf(old)} to ${textOf(now)}; set it back`;
+  },
+};
+
+export const contentRules: RuleSet = {
+  objects: [
+    exactlyOne("SNAP-111", "spec.source", ...contentSource),
+    references,
+    deletionPolicy("spec.deletionPolicy"),
+    driver("spec.driver"),
+    ...areTexts(...contentSource.map((name) => `spec.source.${name}`), "spec.driver"),
+  ],
+  changes: [
+    unchanged(
+      "SNAP-112",
+      "spec.source",
+      ["SNAP-111"],
+      "delete the VolumeSnapshotContent and create one with the right handle",
+      contentSource,
+    ),
+    boundReference,
+    sourceVolumeMode,
+  ],
+};
+
+export const classRules: RuleSet = {
+  objects: [deletionPolicy("deletionPolicy"), driver("driver"), ...areTexts("driver")],
+  changes: [],
+};
+
+/** A default class of a driver: at most one counts for a VolumeSnapshot without a class name. */
+const isDefaultClass = (object: JsonObject): boolean => {
+  const found = valueAt(object, "metadata.annotations");
+  return isObject(found) && found[annotations.defaultClass] === "true";
+};
+
+/** The driver that a class is the default of; undefined for any other class. */
+export const defaultClassDriver = (object: JsonObject | undefined): string | undefined =>
+  object !== undefined && isDefaultClass(object) ? String(valueAt(object, "driver") ?? "") : undefined;
+
+export const secondDefault = (driver: string, others: readonly string[]): FieldViolation => {
+  const field = `metadata.annotations[${annotations.defaultClass}]`;
+  const message = `driver ${driver} has a default VolumeSnapshotClass already (${others.join(", ")}); remove the annotation there first`;
+  return { code: "SNAP-121", field, message: withCode(`${field}: ${message}`, "SNAP-121") };
+};

@@ -1,0 +1,99 @@
+/** The webhook as a real process that a control plane calls over TLS. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  claimConfiguration,
+  claimConfigurationName,
+  snapshotConfiguration,
+  snapshotConfigurationName,
+} from "../../../src/api/manifests/webhook-configurations.ts";
+import { type Authority, createAuthority } from "./certificates.ts";
+import { startComponent } from "./components.ts";
+import type { ControlPlane } from "./control-plane.ts";
+import type { Daemon } from "./instance.ts";
+import { freePort } from "./ports.ts";
+import { until } from "./until.ts";
+
+const configurations = "/apis/admissionregistration.k8s.io/v1";
+const paths = {
+  snapshots: `${configurations}/validatingwebhookconfigurations`,
+  claims: `${configurations}/mutatingwebhookconfigurations`,
+} as const;
+const names = { snapshots: snapshotConfigurationName, claims: claimConfigurationName } as const;
+export type ConfigurationName = keyof typeof names;
+
+export interface TestWebhook {
+  readonly url: string;
+  readonly authority: Authority;
+  readonly certFile: string;
+  readonly keyFile: string;
+  readonly metricsUrl: string;
+  daemon(): Daemon;
+  start(...flags: readonly string[]): Promise<void>;
+  stop(): Promise<void>;
+  /** Creates a configuration, or replaces its failure policy; the API server needs a moment to notice. */
+  configure(name: ConfigurationName, failurePolicy: "Ignore" | "Fail"): Promise<void>;
+  unconfigure(name: ConfigurationName): Promise<void>;
+  renew(days?: number): void;
+}
+
+export async function createTestWebhook(plane: ControlPlane): Promise<TestWebhook> {
+  const authority = createAuthority("webhook test authority");
+  const { folder } = plane.instance;
+  const [certFile, keyFile] = [join(folder, "webhook.crt"), join(folder, "webhook.key")];
+  const [port, metricsPort] = [await freePort(), await freePort()];
+  const url = `https://127.0.0.1:${port}`;
+  const metricsUrl = `http://127.0.0.1:${metricsPort}`;
+  let running: Daemon | undefined;
+
+  const renew = (days?: number): void => {
+    const issued = authority.issue({
+      commonName: "webhook",
+      ipv4: ["127.0.0.1"],
+      ...(days === undefined ? {} : { days }),
+    });
+    writeFileSync(certFile, issued.certificate);
+    writeFileSync(keyFile, issued.key);
+  };
+  const place = {
+    client: { url },
+    authority: authority.certificate,
+    serviceAccount: { namespace: "snapkeep", name: "webhook" },
+  };
+  const drafts = { snapshots: snapshotConfiguration(place), claims: claimConfiguration(place) };
+  const remove = (name: ConfigurationName) => plane.request("DELETE", `${paths[name]}/${names[name]}`);
+
+  renew();
+  return {
+    url,
+    authority,
+    certFile,
+    keyFile,
+    metricsUrl,
+    renew,
+    daemon: () => running as Daemon,
+    async start(...flags) {
+      running = startComponent(plane, "webhook", [
+        `--tls-cert-file=${certFile}`,
+        `--tls-private-key-file=${keyFile}`,
+        `--port=${port}`,
+        `--http-endpoint=127.0.0.1:${metricsPort}`,
+        ...flags,
+      ]);
+      await until({ what: "the webhook is ready" }, async () =>
+        (await fetch(`${metricsUrl}/readyz`).catch(() => undefined))?.ok ? true : undefined,
+      );
+    },
+    async stop() {
+      await running?.stop();
+    },
+    async configure(name, failurePolicy) {
+      await remove(name);
+      const draft = drafts[name];
+      const webhooks = (draft.webhooks as object[]).map((webhook) => ({ ...webhook, failurePolicy }));
+      const { status, text } = await plane.request("POST", paths[name], { ...draft, webhooks });
+      if (status !== 201) throw new Error(text);
+    },
+    unconfigure: async (name) => void (await remove(name)),
+  };
+}
