@@ -1,6 +1,7 @@
 /** argv → command → exit code. The only reader of process.argv and process.env. */
 import { writeFileSync } from "node:fs";
 import module from "node:module";
+import { text } from "node:stream/consumers";
 import packageFile from "../package.json" with { type: "json" };
 import { realWorld } from "./base/world.ts";
 import { commands } from "./cli/commands.ts";
@@ -31,5 +32,6 @@ await runProcess({ host: process, world: realWorld, name: packageFile.name }, (s
     version: packageFile.version,
     columns: process.stdout.columns,
     leaveWord,
+    readInput: () => text(process.stdin),
   }),
 );

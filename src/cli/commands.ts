@@ -36,6 +36,12 @@ export const commands: readonly CommandRow[] = [
     load: () => import("./commands/webhook.ts"),
   },
   {
+    name: "lint",
+    summary: "Judge manifests by the rules of the webhook, without a cluster.",
+    kind: "tool",
+    load: () => import("./commands/lint.ts"),
+  },
+  {
     name: "crds",
     summary: "Print the snapshot CustomResourceDefinitions.",
     kind: "tool",

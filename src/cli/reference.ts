@@ -97,6 +97,8 @@ const exitCodesPage = (): string =>
           `${name} came a second time, and the process ended at once.`,
         ]),
       ],
+    ),
+  );
 
 /** Each code is a heading, so that it is an anchor: errors.md#snap-101. */
 const errorsPage = (): string =>

@@ -71,7 +71,7 @@ function parsedFor(
 ): Parsed<FlagTable> {
   const parsed = parseFlags(command.flags, argv, environment);
   refuseStray(command, parsed.positionals);
-  const wrong = command.check?.(parsed.options);
+  const wrong = command.check?.(parsed.options, parsed.positionals);
   if (wrong !== undefined) throw new Fault("InvalidArgument", wrong);
   return parsed;
 }

@@ -31,6 +31,13 @@ const table: readonly [string, JsonObject, readonly string[], readonly string[]]
     ["SNAP-134"],
     ["SNAP-134"],
   ],
+  [
+    "a group with a version",
+    { dataSource: { ...snapshot, apiGroup: "snapshot.storage.k8s.io/v1" } },
+    ["SNAP-135"],
+    ["SNAP-135"],
+  ],
+  ["a snapshot without its group", { dataSource: { kind: "VolumeSnapshot", name: "s" } }, ["SNAP-131"], ["SNAP-131"]],
   ["a source that is null", { dataSource: null }, [], []],
 ];
 

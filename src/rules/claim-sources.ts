@@ -63,16 +63,30 @@ function sourceViolations(source: JsonObject, field: string, gates: ClaimGates):
         `is ${textOf(namespace)}, but this cluster drops the namespace and the source with it: its feature gate CrossNamespaceVolumeDataSource is off; remove the namespace, or ask for the gate`,
       ),
     ];
+  const versioned = typeof source.apiGroup === "string" && source.apiGroup.includes("/");
+  if (versioned)
+    return [
+      violation(
+        "SNAP-135",
+        `${field}.apiGroup`,
+        `is ${textOf(source.apiGroup)}, but a group has no version; write ${textOf(String(source.apiGroup).split("/", 1)[0])}`,
+      ),
+    ];
   const kind = sourceKindOf(source.apiGroup, source.kind);
   const given = `${textOf(source.kind)} of ${(source.apiGroup ?? "") === "" ? "the core group" : `the group ${textOf(source.apiGroup)}`}`;
-  if (kind === "core")
+  if (kind === "core") {
+    const remedy =
+      source.kind === "VolumeSnapshot"
+        ? "add apiGroup: snapshot.storage.k8s.io"
+        : `name ${supported}, or remove the source for an empty volume`;
     return [
       violation(
         "SNAP-131",
         field,
-        `names a ${given}, which cannot be a data source: the volume would be empty; name ${supported}, or remove the source for an empty volume`,
+        `names a ${given}, which cannot be a data source: the volume would be empty; ${remedy}`,
       ),
     ];
+  }
   if (kind === "custom" && !gates.anyVolumeDataSource)
     return [
       violation(

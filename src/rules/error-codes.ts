@@ -68,6 +68,11 @@ export const errorRows = {
     why: "With two defaults, a VolumeSnapshot without a class name has none.",
     remedy: 'Remove the annotation snapshot.storage.kubernetes.io/is-default-class: "true" from the other class first.',
   },
+  "SNAP-122": {
+    title: "A class for backups deletes its data",
+    why: "Backup tools delete the VolumeSnapshot after a backup. With the policy Delete, the snapshot on the storage system goes with it.",
+    remedy: "Set deletionPolicy to Retain in the class that is labelled for backups.",
+  },
   "SNAP-131": {
     title: "A claim names a core object that cannot be a data source",
     why: "Kubernetes stores such a claim without its source, and the user gets an empty volume.",
@@ -89,10 +94,40 @@ export const errorRows = {
     why: "Without the feature gate CrossNamespaceVolumeDataSource the API server drops the source, and the user gets an empty volume.",
     remedy: "Use a source of the claim's own namespace, or turn the gate CrossNamespaceVolumeDataSource on.",
   },
+  "SNAP-135": {
+    title: "The API group of a data source holds a version",
+    why: "A data source is named by its group, without a version. Kubernetes knows no kind of such a group, and drops the source.",
+    remedy: "Write the group alone, for example snapshot.storage.k8s.io.",
+  },
+  "SNAP-136": {
+    title: "A claim is smaller than the snapshot that it restores",
+    why: "A volume cannot hold more than its size; the provisioner refuses the claim.",
+    remedy: "Request at least the restoreSize that the VolumeSnapshot shows in its status.",
+  },
   "SNAP-191": {
     title: "A field has a value of the wrong type",
     why: "Only text can be a name or a handle.",
     remedy: "Write the value as text, in quotes.",
+  },
+  "SNAP-192": {
+    title: "A file is neither YAML nor JSON",
+    why: "Nothing in such a file can be judged. Templates must be rendered first.",
+    remedy: "Correct the line that is named, or pass the output of helm template or kubectl kustomize.",
+  },
+  "SNAP-401": {
+    title: "The group of a ReferenceGrant holds a version",
+    why: "Groups are compared without a version, so the grant allows nothing.",
+    remedy: "Write the group alone, for example snapshot.storage.k8s.io.",
+  },
+  "SNAP-402": {
+    title: "An entry of a ReferenceGrant has no group",
+    why: "The group is required; claims are of the core group, which is written as the empty text.",
+    remedy: 'Write group: "" for PersistentVolumeClaim, or group: snapshot.storage.k8s.io for VolumeSnapshot.',
+  },
+  "SNAP-403": {
+    title: "An entry of a ReferenceGrant names a resource instead of a kind",
+    why: "Kinds are compared exactly, so the grant allows nothing.",
+    remedy: "Write PersistentVolumeClaim or VolumeSnapshot.",
   },
 } as const satisfies Record<string, ErrorRow>;
 

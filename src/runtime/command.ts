@@ -21,6 +21,8 @@ export interface CommandContext {
   readonly version: string;
   /** The width of the terminal that help is written for; unknown where there is none. */
   readonly columns?: number | undefined;
+  /** All of standard input, for commands that take "-". */
+  readInput?(): Promise<string>;
   /** Leaves the last words of a component where its supervisor looks for them. */
   leaveWord?(line: string): void;
 }
@@ -37,8 +39,8 @@ export interface CommandModule<T extends FlagTable = FlagTable> {
   /** Shown in the usage line, for example "FILE…". Absent: a positional argument is a mistake. */
   readonly takes?: string;
   readonly metrics?: MetricTable;
-  /** What two flags together may not say: one line with the remedy, or undefined. */
-  check?(options: Options<T>): string | undefined;
+  /** What flags and arguments together may not say: one line with the remedy, or undefined. */
+  check?(options: Options<T>, positionals: readonly string[]): string | undefined;
   /** The exit code; throwing prints one line and is a failure. */
   run(input: CommandInput<T>): Promise<number>;
 }

@@ -1,0 +1,44 @@
+/** `snapkeep lint`: the webhook's verdict without a cluster. */
+import { defineCommand } from "../../runtime/command.ts";
+import { bool, oneOf, text } from "../../runtime/flag-kinds.ts";
+import { filesAt, oldFiles } from "../lint/files.ts";
+import { findingsIn } from "../lint/findings.ts";
+import { readManifests } from "../lint/manifests.ts";
+import { lintFormats, printed } from "../lint/output.ts";
+
+const flags = {
+  old: text({
+    default: "",
+    example: "main",
+    help: "The manifests as they are now: a folder, or a git revision. Changes are then judged too, and mistakes that are there already are warnings.",
+  }),
+  output: oneOf(lintFormats, { short: "o", default: "text", help: "How findings are printed." }),
+  anyVolumeDataSource: bool({
+    default: true,
+    help: "Whether the cluster lets claims name custom kinds as their data source.",
+  }),
+  crossNamespace: bool({
+    default: true,
+    help: "Whether the cluster keeps spec.dataSourceRef.namespace of claims.",
+  }),
+} as const;
+
+export const command = defineCommand({
+  takes: "FILE|DIR|-…",
+  flags,
+  examples: [
+    { does: "Judge all manifests of a folder", line: "snapkeep lint deploy/" },
+    { does: "Judge what a chart renders", line: "helm template . | snapkeep lint -" },
+    { does: "Judge a change in CI, with annotations", line: "snapkeep lint --old=origin/main -o github deploy/" },
+  ],
+  check: (_options, positionals) =>
+    positionals.length === 0 ? "nothing to lint; name files or folders, or - for standard input" : undefined,
+  async run({ options, positionals, out, version, readInput = async () => "" }) {
+    const files = await filesAt(positionals, readInput);
+    const read = readManifests(files);
+    const { manifests: old } = readManifests(await oldFiles(options.old, positionals));
+    const findings = findingsIn(read, old, options);
+    out.write(printed[options.output]({ findings, objects: read.manifests.length, files: files.length, version }));
+    return findings.some(({ severity }) => severity === "error") ? 1 : 0;
+  },
+});

@@ -1,0 +1,160 @@
+/** What the webhook would say of manifests, and what an API server would not even mention. Pure: files are read elsewhere. */
+import type { JsonObject } from "../../base/json.ts";
+import { compareQuantities, parseQuantity } from "../../base/quantity.ts";
+import { type ClaimGates, claimSourceViolations } from "../../rules/claim-sources.ts";
+import { type ErrorCode, withCode } from "../../rules/error-codes.ts";
+import { backupClassViolations, grantViolations } from "../../rules/manifest-rules.ts";
+import { type FieldViolation, judge, type RuleSet, textAt, valueAt } from "../../rules/object-rules.ts";
+import {
+  classRules,
+  contentRules,
+  defaultClassDriver,
+  secondDefault,
+  snapshotRules,
+} from "../../rules/snapshot-rules.ts";
+import type { Manifest, ReadManifests } from "./manifests.ts";
+
+export interface Finding {
+  readonly file: string;
+  readonly line: number;
+  readonly severity: "error" | "warning";
+  readonly code: ErrorCode;
+  /** "VolumeSnapshot team/monday"; empty for what could not be read. */
+  readonly object: string;
+  readonly field: string;
+  readonly message: string;
+}
+
+const snapshotGroup = "snapshot.storage.k8s.io";
+const ruleSets: Readonly<Record<string, RuleSet>> = {
+  VolumeSnapshot: snapshotRules,
+  VolumeSnapshotContent: contentRules,
+  VolumeSnapshotClass: classRules,
+};
+
+export function findingsIn(
+  { manifests, unreadable }: ReadManifests,
+  old: readonly Manifest[],
+  gates: ClaimGates,
+): readonly Finding[] {
+  const before = new Map(old.map((manifest) => [identityOf(manifest), manifest.object]));
+  const found = manifests.flatMap((manifest) => [
+    ...verdictOn(manifest, before.get(identityOf(manifest)), gates),
+    ...warningsOn(manifest, manifests),
+  ]);
+  const broken = unreadable.map(
+    ({ file, line, message }): Finding => ({
+      file,
+      line,
+      severity: "error",
+      code: "SNAP-192",
+      object: "",
+      field: "",
+      message: withCode(`is neither YAML nor JSON: ${message}`, "SNAP-192"),
+    }),
+  );
+  return [...broken, ...found, ...secondDefaults(manifests)].sort(byPlace);
+}
+
+const byPlace = (one: Finding, other: Finding): number =>
+  one.file === other.file ? one.line - other.line : one.file < other.file ? -1 : 1;
+
+const groupOf = ({ apiVersion }: JsonObject): string => {
+  const [group, version] = String(apiVersion ?? "").split("/", 2);
+  return version === undefined ? "" : (group ?? "");
+};
+const is = ({ object }: Manifest, kind: string, group: string): boolean =>
+  object.kind === kind && groupOf(object) === group;
+
+/** The same object in another version of its file: whichever version of its API it is written in. */
+const identityOf = ({ object, prefix }: Manifest): string =>
+  [groupOf(object), object.kind, textAt(object, "metadata.namespace") ?? "", nameOf(object), prefix].join(" ");
+const nameOf = (object: JsonObject): string =>
+  textAt(object, "metadata.name") ?? textAt(object, "metadata.generateName") ?? "";
+
+function describe({ object }: Manifest): string {
+  const namespace = textAt(object, "metadata.namespace");
+  return `${object.kind} ${namespace === undefined ? "" : `${namespace}/`}${nameOf(object)}`.trim();
+}
+
+const findingOf = (manifest: Manifest, severity: Finding["severity"], violation: FieldViolation): Finding => ({
+  file: manifest.file,
+  line: manifest.lineOf(violation.field),
+  severity,
+  code: violation.code,
+  object: describe(manifest),
+  field: `${manifest.prefix}${violation.field}`,
+  message: `${manifest.prefix}${violation.message}`,
+});
+
+function verdictOn(manifest: Manifest, before: JsonObject | undefined, gates: ClaimGates): readonly Finding[] {
+  const { object } = manifest;
+  const kind = String(object.kind ?? "");
+  const rules = groupOf(object) === snapshotGroup && Object.hasOwn(ruleSets, kind) ? ruleSets[kind] : undefined;
+  const verdict =
+    rules !== undefined
+      ? judge(rules, object, before)
+      : {
+          refused: is(manifest, "PersistentVolumeClaim", "") ? claimSourceViolations(object, before, gates) : [],
+          ratcheted: [],
+        };
+  return [
+    ...verdict.refused.map((violation) => findingOf(manifest, "error", violation)),
+    ...verdict.ratcheted.map((violation) => findingOf(manifest, "warning", violation)),
+  ];
+}
+
+function warningsOn(manifest: Manifest, all: readonly Manifest[]): readonly Finding[] {
+  const { object } = manifest;
+  if (is(manifest, "ReferenceGrant", "gateway.networking.k8s.io"))
+    return grantViolations(object).map((violation) => findingOf(manifest, "error", violation));
+  if (is(manifest, "VolumeSnapshotClass", snapshotGroup))
+    return backupClassViolations(object).map((violation) => findingOf(manifest, "warning", violation));
+  return is(manifest, "PersistentVolumeClaim", "") ? tooSmall(manifest, all) : [];
+}
+
+/** Only where the snapshot stands among the manifests, with its status: exports have it. */
+function tooSmall(manifest: Manifest, all: readonly Manifest[]): readonly Finding[] {
+  const { object } = manifest;
+  const source = valueAt(object, "spec.dataSourceRef") ?? valueAt(object, "spec.dataSource");
+  const { kind, name } = (source ?? {}) as JsonObject;
+  const requested = textAt(object, "spec.resources.requests.storage");
+  if (kind !== "VolumeSnapshot" || requested === undefined) return [];
+  const snapshot = all.find(
+    (other) =>
+      is(other, "VolumeSnapshot", snapshotGroup) &&
+      nameOf(other.object) === name &&
+      textAt(other.object, "metadata.namespace") === textAt(object, "metadata.namespace"),
+  );
+  const restoreSize = snapshot && textAt(snapshot.object, "status.restoreSize");
+  if (restoreSize === undefined || !isSmaller(requested, restoreSize)) return [];
+  const field = "spec.resources.requests.storage";
+  const message = `is ${requested}, but VolumeSnapshot ${name} needs ${restoreSize}; request at least that`;
+  return [
+    findingOf(manifest, "error", { code: "SNAP-136", field, message: withCode(`${field}: ${message}`, "SNAP-136") }),
+  ];
+}
+
+function isSmaller(one: string, other: string): boolean {
+  try {
+    return compareQuantities(parseQuantity(one), parseQuantity(other)) < 0;
+  } catch {
+    return false;
+  }
+}
+
+/** Among the manifests themselves: the webhook compares with what is stored. */
+function secondDefaults(manifests: readonly Manifest[]): readonly Finding[] {
+  const firsts = new Map<string, string>();
+  return manifests
+    .filter((manifest) => is(manifest, "VolumeSnapshotClass", snapshotGroup))
+    .flatMap((manifest) => {
+      const driver = defaultClassDriver(manifest.object);
+      if (driver === undefined) return [];
+      const first = firsts.get(driver);
+      if (first === undefined) firsts.set(driver, nameOf(manifest.object));
+      return first === undefined || first === nameOf(manifest.object)
+        ? []
+        : [findingOf(manifest, "error", secondDefault(driver, [first]))];
+    });
+}

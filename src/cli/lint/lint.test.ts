@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { startCommand } from "../../../test/command-line.ts";
+import { temporaryFolder } from "../../../test/csi-sockets.ts";
+import { findingsIn } from "./findings.ts";
+import { readManifests } from "./manifests.ts";
+
+const gates = { anyVolumeDataSource: true, crossNamespace: true };
+
+/** "line code" of each finding. */
+const found = (text: string, old = ""): readonly string[] =>
+  findingsIn(
+    readManifests([{ path: "f.yaml", text }]),
+    readManifests([{ path: "f.yaml", text: old }]).manifests,
+    gates,
+  ).map(({ line, code, severity }) => `${line} ${code}${severity === "warning" ? " warning" : ""}`);
+
+const snapshot = (spec: string): string =>
+  `apiVersion: snapshot.storage.k8s.io/v1\nkind: VolumeSnapshot\nmetadata: { name: monday, namespace: team }\nspec:\n  ${spec}\n`;
+const ofClaim = snapshot("source: { persistentVolumeClaimName: data }");
+const ofNothing = snapshot("source: {}");
+
+const claim = (source: string): string =>
+  `apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: { name: data }\nspec:\n  dataSource: ${source}\n`;
+
+const cases: readonly { given: string; text: string; old?: string; finds: readonly string[] }[] = [
+  { given: "a valid snapshot", text: ofClaim, finds: [] },
+  { given: "a snapshot without a source", text: ofNothing, finds: ["5 SNAP-101"] },
+  { given: "the second of two documents", text: `${ofClaim}---\n${ofNothing}`, finds: ["11 SNAP-101"] },
+  { given: "helm's comments and empty documents", text: `---\n# Source: x\n---\n${ofNothing}`, finds: ["8 SNAP-101"] },
+  { given: "a mistake that is there already", text: ofNothing, old: ofNothing, finds: ["5 SNAP-101 warning"] },
+  {
+    given: "another source than before",
+    text: snapshot("source: { persistentVolumeClaimName: other }"),
+    old: ofClaim,
+    finds: ["5 SNAP-102"],
+  },
+  {
+    given: "another source in another version of the API",
+    text: snapshot("source: { persistentVolumeClaimName: other }"),
+    old: ofClaim.replace("/v1", "/v1beta1"),
+    finds: ["5 SNAP-102"],
+  },
+  {
+    given: "an item of a List, as JSON",
+    text: JSON.stringify({
+      apiVersion: "v1",
+      kind: "List",
+      items: [{ apiVersion: "snapshot.storage.k8s.io/v1", kind: "VolumeSnapshot", spec: { source: {} } }],
+    }),
+    finds: ["1 SNAP-101"],
+  },
+  { given: "a claim from a ConfigMap", text: claim("{ kind: ConfigMap, name: m }"), finds: ["5 SNAP-131"] },
+  {
+    given: "a claim from a snapshot without its group",
+    text: claim("{ kind: VolumeSnapshot, name: s }"),
+    finds: ["5 SNAP-131"],
+  },
+  {
+    given: "a claim whose group holds a version",
+    text: claim("{ apiGroup: snapshot.storage.k8s.io/v1, kind: VolumeSnapshot, name: s }"),
+    finds: ["5 SNAP-135"],
+  },
+  {
+    given: "a claim template of a StatefulSet",
+    text: `apiVersion: apps/v1\nkind: StatefulSet\nmetadata: { name: db }\nspec:\n  volumeClaimTemplates:\n  - metadata: { name: data }\n    spec:\n      dataSource: { kind: Secret, name: s }\n`,
+    finds: ["8 SNAP-131"],
+  },
+  {
+    given: "an ephemeral volume of a CronJob",
+    text: `apiVersion: batch/v1\nkind: CronJob\nspec:\n  jobTemplate:\n    spec:\n      template:\n        spec:\n          volumes:\n          - name: x\n            ephemeral:\n              volumeClaimTemplate:\n                spec:\n                  dataSource: { kind: Secret, name: s }\n`,
+    finds: ["13 SNAP-131"],
+  },
+  {
+    given: "a ReferenceGrant as the requirement document writes it",
+    text: `apiVersion: gateway.networking.k8s.io/v1beta1\nkind: ReferenceGrant\nmetadata: { name: g }\nspec:\n  from:\n  - kind: PersistentVolumeClaim\n    namespace: ns1\n  to:\n  - group: snapshot.storage.k8s.io/v1\n    kind: VolumeSnapshot\n`,
+    finds: ["6 SNAP-402", "9 SNAP-401"],
+  },
+  {
+    given: "a ReferenceGrant that names resources",
+    text: `apiVersion: gateway.networking.k8s.io/v1\nkind: ReferenceGrant\nspec:\n  from:\n  - { group: "", kind: persistentvolumeclaims, namespace: a }\n  to:\n  - { group: snapshot.storage.k8s.io, kind: VolumeSnapshot }\n`,
+    finds: ["5 SNAP-403"],
+  },
+  {
+    given: "two default classes of one driver",
+    text: ["gold", "silver"]
+      .map(
+        (name) =>
+          `apiVersion: snapshot.storage.k8s.io/v1\nkind: VolumeSnapshotClass\nmetadata:\n  name: ${name}\n  annotations: { snapshot.storage.kubernetes.io/is-default-class: "true" }\ndriver: d.example\ndeletionPolicy: Delete\n`,
+      )
+      .join("---\n"),
+    finds: ["13 SNAP-121"],
+  },
+  {
+    given: "a class for backups that deletes",
+    text: `apiVersion: snapshot.storage.k8s.io/v1\nkind: VolumeSnapshotClass\nmetadata:\n  labels: { velero.io/csi-volumesnapshot-class: "true" }\ndriver: d.example\ndeletionPolicy: Delete\n`,
+    finds: ["6 SNAP-122 warning"],
+  },
+  {
+    given: "a claim smaller than its snapshot",
+    text: `${snapshot("source: { persistentVolumeClaimName: data }")}status: { restoreSize: 2Gi }\n---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: { name: c, namespace: team }\nspec:\n  resources: { requests: { storage: 1Gi } }\n  dataSource: { apiGroup: snapshot.storage.k8s.io, kind: VolumeSnapshot, name: monday }\n`,
+    finds: ["12 SNAP-136"],
+  },
+  { given: "a template that was not rendered", text: "a: {{ .Values.x }}\nb: [", finds: ["2 SNAP-192"] },
+  {
+    given: "objects of other kinds, and documents that are no objects",
+    text: "kind: Pod\n---\n5\n---\n[]\n",
+    finds: [],
+  },
+];
+
+for (const { given, text, old, finds } of cases)
+  test(`given ${given}, lint finds ${finds.join(", ") || "nothing"}`, () => assert.deepEqual(found(text, old), finds));
+
+const lint = async (...argv: readonly string[]) => {
+  const { said, code } = startCommand("lint", ...argv);
+  return { code: await code, said };
+};
+
+test("findings and files that cannot be read are exit code 1, none are 0, and wrong usage is 2", async (t) => {
+  const folder = temporaryFolder(t);
+  writeFileSync(join(folder, "good.yaml"), ofClaim);
+  mkdirSync(join(folder, "more"));
+  writeFileSync(join(folder, "more", "bad.yml"), ofNothing);
+  writeFileSync(join(folder, "notes.txt"), "{{{");
+  const good = await lint(join(folder, "good.yaml"));
+  assert.deepEqual([good.code, good.said.out], [0, "1 object in 1 file: 0 errors, 0 warnings\n"]);
+  const bad = await lint(folder);
+  assert.equal(bad.code, 1);
+  assert.match(
+    bad.said.out,
+    /more\/bad\.yml:5: error: VolumeSnapshot team\/monday: spec\.source: .*\[SNAP-101\]\n2 objects/,
+  );
+  assert.equal((await lint()).code, 2);
+  const missing = await lint(join(folder, "none.yaml"));
+  assert.equal(missing.code, 1);
+  assert.match(missing.said.error, /none\.yaml cannot be read \(ENOENT\)/);
+});
+
+test("the machine formats name rule, file and line", async (t) => {
+  const file = join(temporaryFolder(t), "bad.yaml");
+  writeFileSync(file, ofNothing);
+  const json = JSON.parse((await lint("-o", "json", file)).said.out);
+  assert.deepEqual([json.findings[0].code, json.findings[0].line], ["SNAP-101", 5]);
+  const sarif = JSON.parse((await lint("-o", "sarif", file)).said.out).runs[0];
+  assert.equal(sarif.results[0].ruleId, sarif.tool.driver.rules[0].id);
+  assert.equal(sarif.results[0].locations[0].physicalLocation.region.startLine, 5);
+  assert.match(
+    (await lint("-o", "github", file)).said.out,
+    /^::error file=.*bad\.yaml,line=5,title=SNAP-101::VolumeSnapshot/,
+  );
+});
+
+test("old manifests come from a folder or from a git revision", async (t) => {
+  const folder = temporaryFolder(t);
+  const git = (...args: readonly string[]) =>
+    execFileSync("git", ["-C", folder, "-c", "user.name=t", "-c", "user.email=t@example.com", ...args]);
+  const file = join(folder, "s.yaml");
+  writeFileSync(file, ofClaim);
+  git("init", "-q");
+  git("add", ".");
+  git("commit", "-qm", "old");
+  writeFileSync(file, snapshot("source: { persistentVolumeClaimName: other }"));
+  const old = temporaryFolder(t);
+  writeFileSync(join(old, "any-name.yaml"), ofClaim);
+  assert.match((await lint(`--old=${old}`, file)).said.out, /SNAP-102/);
+  assert.match((await lint("--old=HEAD", file)).said.out, /SNAP-102/);
+  const unknown = await lint("--old=nowhere", file);
+  assert.equal(unknown.code, 1);
+  assert.match(unknown.said.error, /neither a folder nor a git revision/);
+});

@@ -1,0 +1,135 @@
+/** Manifests as people keep them: files of several YAML or JSON documents, Lists, and templates of claims inside of workloads. */
+import { type Document, LineCounter, parseAllDocuments } from "yaml";
+import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+
+export interface ManifestFile {
+  /** As the user named it; "-" is standard input. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** One object of a file, or a claim that a workload is going to create. */
+export interface Manifest {
+  readonly file: string;
+  readonly object: JsonObject;
+  /** Where the object stands in its document: "" or "spec.volumeClaimTemplates[0]." */
+  readonly prefix: string;
+  /** The line of a field like "spec.source", or of what is nearest to it. */
+  lineOf(field: string): number;
+}
+
+export interface Unreadable {
+  readonly file: string;
+  readonly line: number;
+  readonly message: string;
+}
+
+export interface ReadManifests {
+  readonly manifests: readonly Manifest[];
+  readonly unreadable: readonly Unreadable[];
+}
+
+export function readManifests(files: readonly ManifestFile[]): ReadManifests {
+  const manifests: Manifest[] = [];
+  const unreadable: Unreadable[] = [];
+  for (const { path, text } of files) {
+    const lines = new LineCounter();
+    // Not the strict check of keys: it compares each with every other, and the API server takes the last one too.
+    const documents = parseAllDocuments(text, { lineCounter: lines, uniqueKeys: false, logLevel: "silent" });
+    for (const document of Array.isArray(documents) ? documents : []) {
+      const [error] = document.errors;
+      if (error !== undefined)
+        unreadable.push({ file: path, line: lines.linePos(error.pos[0]).line, message: firstLine(error.message) });
+      else manifests.push(...manifestsIn(path, document, lines));
+    }
+  }
+  return { manifests, unreadable };
+}
+
+const firstLine = (text: string): string => text.split("\n", 1)[0] ?? "";
+
+type Step = string | number;
+
+function* manifestsIn(file: string, document: Document.Parsed, lines: LineCounter): Generator<Manifest> {
+  const whole = document.toJS({ maxAliasCount: 100 }) as unknown;
+  const lineOf = (steps: readonly Step[]): number => {
+    for (let length = steps.length; length >= 0; length -= 1) {
+      const node = document.getIn(steps.slice(0, length), true) as { range?: readonly number[] } | undefined;
+      if (node?.range?.[0] !== undefined) return lines.linePos(node.range[0]).line;
+    }
+    return lines.linePos(document.range[0]).line;
+  };
+  for (const { object, steps } of objectsIn(whole, []))
+    yield { file, object, prefix: prefixOf(steps), lineOf: (field) => lineOf([...steps, ...stepsOf(field)]) };
+}
+
+interface Found {
+  readonly object: JsonObject;
+  readonly steps: readonly Step[];
+}
+
+/** The object itself, the items of a List, and the claims of a workload. */
+function* objectsIn(value: unknown, steps: readonly Step[]): Generator<Found> {
+  if (!isObject(value)) return;
+  const { items } = value;
+  if (Array.isArray(items) && String(value.kind ?? "").endsWith("List")) {
+    for (const [index, item] of items.entries()) yield* objectsIn(item, [...steps, "items", index]);
+    return;
+  }
+  yield { object: value, steps };
+  yield* claimsIn(value, steps);
+}
+
+const podSpecPaths: Readonly<Record<string, readonly string[]>> = {
+  Pod: ["spec"],
+  Deployment: ["spec", "template", "spec"],
+  StatefulSet: ["spec", "template", "spec"],
+  DaemonSet: ["spec", "template", "spec"],
+  ReplicaSet: ["spec", "template", "spec"],
+  ReplicationController: ["spec", "template", "spec"],
+  Job: ["spec", "template", "spec"],
+  CronJob: ["spec", "jobTemplate", "spec", "template", "spec"],
+};
+
+function* claimsIn(workload: JsonObject, steps: readonly Step[]): Generator<Found> {
+  const kind = String(workload.kind ?? "");
+  if (kind === "StatefulSet")
+    for (const [index, template] of listAt(workload, ["spec", "volumeClaimTemplates"]).entries())
+      yield* claim(template, [...steps, "spec", "volumeClaimTemplates", index]);
+  const path = podSpecPaths[kind];
+  if (path === undefined) return;
+  for (const [index, volume] of listAt(workload, [...path, "volumes"]).entries())
+    yield* claim(at(volume, ["ephemeral", "volumeClaimTemplate"]), [
+      ...steps,
+      ...path,
+      "volumes",
+      index,
+      "ephemeral",
+      "volumeClaimTemplate",
+    ]);
+}
+
+function* claim(template: JsonValue | undefined, steps: readonly Step[]): Generator<Found> {
+  if (isObject(template))
+    yield { object: { apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: {}, ...template }, steps };
+}
+
+const at = (value: JsonValue | undefined, path: readonly string[]): JsonValue | undefined =>
+  path.reduce<JsonValue | undefined>((found, key) => (isObject(found) ? found[key] : undefined), value);
+const listAt = (value: JsonValue, path: readonly string[]): readonly JsonValue[] => {
+  const found = at(value, path);
+  return Array.isArray(found) ? found : [];
+};
+
+const prefixOf = (steps: readonly Step[]): string =>
+  steps.length === 0
+    ? ""
+    : `${steps
+        .map((step) => (typeof step === "number" ? `[${step}]` : `.${step}`))
+        .join("")
+        .slice(1)}.`;
+
+const stepsOf = (field: string): readonly Step[] =>
+  [...field.matchAll(/\[([^\]]+)\]|([^.[\]]+)/g)].map(([, inBrackets, name]) =>
+    inBrackets !== undefined && /^\d+$/.test(inBrackets) ? Number(inBrackets) : (inBrackets ?? name ?? ""),
+  );
