@@ -27,7 +27,7 @@ const cases: readonly { given: string; argv: readonly string[]; node?: string; s
 for (const { given, argv, node, says } of cases)
   test(`given ${given}, the sidecar's flags are ${says === undefined ? "accepted" : "refused with the remedy"}`, () => {
     const environment = node === undefined ? {} : { NODE_NAME: node };
-    const found = command.check?.(parseFlags(command.flags, argv, environment).options);
+    const found = command.check?.(parseFlags(command.flags, argv, environment).options, []);
     if (says === undefined) assert.equal(found, undefined);
     else assert.match(found ?? "", says);
   });
