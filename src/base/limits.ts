@@ -75,7 +75,7 @@ export const limits = {
   callHangsMsMin: 5_000,
   /** For each call that a component makes at once, so many may hang. */
   callsHangingPerPlaceMax: 3,
-  /** In a row, before a content on its way out is let go although it is not known what the driver has done. */
+  /** Without one in between that can be read, before a content on its way out is let go although it is not known what the driver has done. */
   malformedRepliesMax: 5,
   /** Of a driver that ignores the filter by snapshot id. */
   listSnapshotsPagesMax: 1_000,

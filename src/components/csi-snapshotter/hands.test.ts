@@ -61,7 +61,7 @@ test("the trouble with a cut does not make the first trouble with its removal wa
   assert.ok(isAbout(slots.get(content.metadata.uid)?.expiresAtMs ?? 0, backoff.startMs));
 });
 
-test("malformed replies are counted in a row, and anew when something else was answered or is wanted", () => {
+test("malformed replies are counted until something else is answered or wanted; no answer is none", () => {
   const slots = createSlots(createVirtualWorld(), { backoff, poll });
   const malformed: Reply = { kind: "failed", fault: new Fault("MalformedReply", "???") };
   const leaving = aContent({ metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } });
@@ -70,6 +70,9 @@ test("malformed replies are counted in a row, and anew when something else was a
       [content, malformed],
       [content, malformed],
       [content, failed],
+      [content, { kind: "unsent", fault: new Fault("NotFound", "no secret") }],
+      [content, malformed],
+      [content, { kind: "failed", fault: new Fault("FailedPrecondition", "no") }],
       [content, malformed],
       [leaving, malformed],
       [leaving, malformed],
@@ -79,7 +82,7 @@ test("malformed replies are counted in a row, and anew when something else was a
     slots.put(about, reply);
     return slots.get(content.metadata.uid)?.malformedReplies;
   });
-  assert.deepEqual(counted, [1, 2, 0, 1, 1, 2, 0]);
+  assert.deepEqual(counted, [1, 2, 2, 2, 3, 0, 1, 1, 2, 0]);
 });
 
 test("an answer with another handle than the known one is asked for again, on the backoff of failures", () => {

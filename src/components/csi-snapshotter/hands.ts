@@ -7,7 +7,7 @@ import type { ClusterAction } from "../../api/plan.ts";
 import { keyOf, type VolumeSnapshotContent } from "../../api/types.ts";
 import { type Backoff, backoffMs } from "../../base/backoff.ts";
 import type { Key, Millis } from "../../base/brand.ts";
-import { Fault, isFault } from "../../base/fault.ts";
+import { Fault, isFault, isFinal } from "../../base/fault.ts";
 import { limits } from "../../base/limits.ts";
 import type { Log } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
@@ -83,8 +83,7 @@ export function createSlots(world: World, { backoff, poll }: Timing): Slots {
       const before = slots.get(uid);
       const isAgain = before?.reply.kind === reply.kind && before.wanted === wanted;
       const tries = isAgain ? before.tries + 1 : 0;
-      const isMalformed = reply.kind === "failed" && isFault(reply.fault, "MalformedReply");
-      const malformedReplies = isMalformed ? (isAgain ? before.malformedReplies : 0) + 1 : 0;
+      const malformedReplies = malformedWith(reply, before?.wanted === wanted ? before.malformedReplies : 0);
       const cameAtMs = world.elapsed();
       lastAtMs = cameAtMs;
       slots.set(uid, {
@@ -98,6 +97,13 @@ export function createSlots(world: World, { backoff, poll }: Timing): Slots {
     },
     forget: (uid: string): void => void slots.delete(uid),
   });
+}
+
+/** Only an answer that can be read begins the count anew: a driver that cannot be reached now and then has said nothing. */
+function malformedWith(reply: Reply, before: number): number {
+  if (reply.kind === "unsent") return before;
+  if (reply.kind !== "failed" || isFinal(reply.fault)) return 0;
+  return isFault(reply.fault, "MalformedReply") ? before + 1 : before;
 }
 
 /** Another handle than the one that is known may be mended at the driver, so it does not hold for good. */

@@ -39,7 +39,7 @@ export interface Slot {
   readonly reply: Reply;
   /** When it was asked. */
   readonly wanted: Wanted;
-  /** How many replies in a row, this one included, were malformed, while the same was wanted. */
+  /** How many replies, this one included, were malformed since the last one that was not, while the same was wanted. */
   readonly malformedReplies: number;
   /** When, by the monotonic clock, the reply came. */
   readonly cameAtMs: Millis;
@@ -73,7 +73,7 @@ export interface ContentView {
   readonly reply: Reply;
   /** Nothing has been answered yet about what is wanted now. */
   readonly isFirstAttempt: boolean;
-  /** How many replies in a row, the last one included, were malformed, while the same was wanted as now. */
+  /** How many replies were malformed since the last one that was not, while the same was wanted as now. */
   readonly malformedReplies: number;
   /** Whether the driver has been asked to cut it before. */
   readonly asked: Asked;

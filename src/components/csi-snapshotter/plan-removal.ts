@@ -1,13 +1,14 @@
 /**
  * A content that goes: delete at the driver where the policy says so, then let go.
  *
- * A driver whose replies cannot be read, several times in a row, will not answer otherwise until it is mended, perhaps never. The
+ * A driver whose replies cannot be read, several times and never otherwise, will not answer until it is mended, perhaps never. The
  * content is let go then, and an event names what may be left there: a snapshot that nobody can delete helps nobody.
  */
 import { annotations, finalizers } from "../../api/names.ts";
 import { edit } from "../../api/patches.ts";
 import { settled } from "../../api/plan.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
+import { isFault } from "../../base/fault.ts";
 import { limits } from "../../base/limits.ts";
 import type { ContentView } from "./observe.ts";
 import { deleteCall, secretMismatch, snapshotName } from "./plan-calls.ts";
@@ -60,18 +61,18 @@ export function planAbandoned(view: ContentView): SidecarPlan | undefined {
 }
 
 const isUnreadable = ({ reply, malformedReplies }: ContentView): boolean =>
-  reply.kind === "failed" && malformedReplies >= limits.malformedRepliesMax;
+  reply.kind === "failed" && isFault(reply.fault, "MalformedReply") && malformedReplies >= limits.malformedRepliesMax;
 
 const leftover = ({ content, facts, reply, malformedReplies }: ContentView, what: string): string =>
-  `Content ${content.metadata.name} is let go: ${malformedReplies} replies of driver ${facts.driver} in a row could not be read (${reply.kind === "failed" ? quoted(reply.fault) : ""}), so ${what} may be left there; look for it, and delete it by the means of the storage`;
+  `Content ${content.metadata.name} is let go: ${malformedReplies} replies of driver ${facts.driver} could not be read, and none could (${reply.kind === "failed" ? quoted(reply.fault) : ""}), so ${what} may be left there; look for it, and delete it by the means of the storage`;
 
 const orRetain = "to let the content go without deleting the snapshot, set spec.deletionPolicy to Retain";
 
-/** Lets the content go, and says what may be left at the driver. */
+/** Says what may be left at the driver, and lets the content go. In this order: after a crash in between it is said twice, not never. */
 function release(content: VolumeSnapshotContent, left?: string): SidecarPlan {
   const write = edit(kind, content, { removeFinalizers: [finalizers.contentBound], annotations: withoutMark });
   const told = left === undefined || write.length === 0 ? [] : [tell(content, "SnapshotLeftAtDriver", left)];
-  return doing(settled, write, told);
+  return doing(settled, told, write);
 }
 
 const unverified = ({ content, facts }: ContentView, handle: string): string =>

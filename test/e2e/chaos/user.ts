@@ -94,7 +94,10 @@ async function adopt(desk: Desk): Promise<void> {
     },
   );
   await hand.create("VolumeSnapshotContent", content);
-  desk.kept.push(await hand.want(name, policy, { volumeSnapshotContentName: name }));
+  const wish = await hand.want(name, policy, { volumeSnapshotContentName: name });
+  // Deleted before the driver has confirmed the handle, it would leave its data behind.
+  await hand.untilReady(wish);
+  desk.kept.push(wish);
 }
 
 const deeds = {
