@@ -6,6 +6,7 @@ import { Fault } from "../../src/base/fault.ts";
 import type { World } from "../../src/base/world.ts";
 import { Controller } from "../../src/csi/gen/csi_pb.js";
 import { serve } from "../../src/csi/serve.ts";
+import { type Odd, withoutAlias } from "./odd.ts";
 
 export interface StoredSnapshot {
   readonly id: string;
@@ -35,6 +36,10 @@ export interface Backend {
   readonly busy: Set<string>;
   /** Handles of snapshots whose names it no longer knows: asked for one of them, it cuts again. */
   readonly nameless: Set<string>;
+  /** How it answers, while it is odd. */
+  odd: Odd | undefined;
+  /** By which of its ids it answers for a snapshot. */
+  idOf(snapshot: StoredSnapshot): string;
   /** Puts the secrets it was given into its errors, as rude drivers do. */
   isRude: boolean;
   readonly service: ReturnType<typeof serve<typeof Controller>>;
@@ -49,12 +54,12 @@ export function createBackend(world: World): Backend {
     ledger.push({ atMs: world.elapsed(), method, subject, effect });
     if (effect === "cut") cuts.push(subject);
   };
-  const message = ({ id, volumeId, takenAtMs, readyAtMs }: StoredSnapshot) => ({
-    snapshotId: id,
-    sourceVolumeId: volumeId,
+  const message = (snapshot: StoredSnapshot) => ({
+    snapshotId: backend.idOf(snapshot),
+    sourceVolumeId: snapshot.volumeId,
     sizeBytes: 2n ** 30n,
-    creationTime: { seconds: BigInt(Math.floor(takenAtMs / 1000)), nanos: 123_456_789 },
-    readyToUse: world.elapsed() >= readyAtMs && world.elapsed() >= backend.unreadyUntilMs,
+    creationTime: { seconds: BigInt(Math.floor(snapshot.takenAtMs / 1000)), nanos: 123_456_789 },
+    readyToUse: world.elapsed() >= snapshot.readyAtMs && world.elapsed() >= backend.unreadyUntilMs,
   });
   /** The first call of each sort is refused with everything the driver knows. */
   const rudely = (secrets: Record<string, string>): void => {
@@ -69,6 +74,8 @@ export function createBackend(world: World): Backend {
     unreadyUntilMs: 0,
     busy: new Set(),
     nameless: new Set(),
+    odd: undefined,
+    idOf: ({ id }) => id,
     isRude: false,
     service: serve(Controller, {
       createSnapshot({ name, sourceVolumeId, secrets }) {
@@ -91,7 +98,7 @@ export function createBackend(world: World): Backend {
       },
       deleteSnapshot({ snapshotId, secrets }) {
         rudely(secrets);
-        note("DeleteSnapshot", snapshotId, snapshots.delete(snapshotId) ? "deleted" : "nothing");
+        note("DeleteSnapshot", snapshotId, snapshots.delete(withoutAlias(snapshotId)) ? "deleted" : "nothing");
         return {};
       },
       listSnapshots({ snapshotId }) {

@@ -106,12 +106,11 @@ function toolsOf(
   const log = createNotingLog(incarnation, recorder);
   const say = (text: string): void =>
     recorder.take({ type: "note", atMs: world.elapsed(), what: "said", process: incarnation.name, text });
-  const { record } = postsEvents
-    ? createEventRecorder({ api: client, world, log, component })
-    : {
-        record: (_: unknown, event: { reason: string; message: string }) =>
-          say(`event ${event.reason}: ${event.message}`),
-      };
+  const posted = postsEvents ? createEventRecorder({ api: client, world, log, component }) : undefined;
+  const record: NonNullable<typeof posted>["record"] = (about, event) => {
+    say(`event ${event.reason}: ${event.message}`);
+    posted?.record(about, event);
+  };
   return { api, world, log, record, refusals };
 }
 

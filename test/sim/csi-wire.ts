@@ -6,6 +6,7 @@ import type { Unary } from "../../src/csi/wire.ts";
 import type { Refusals } from "../../src/runtime/refusals.ts";
 import type { Backend } from "./backend.ts";
 import type { Incarnation } from "./incarnation.ts";
+import { bent, isMalformed, withoutAlias } from "./odd.ts";
 import type { CsiSent, Recorder } from "./record.ts";
 import type { Answer } from "./verdict.ts";
 import { carry, leaveLate, obey, type Stage } from "./wire.ts";
@@ -24,7 +25,7 @@ export function createCsiWire(
     if (asleep !== undefined) await asleep;
     obey(refusal(call));
     const { name = "", snapshotId = "", sourceVolumeId = "" } = call.request as Partial<Record<string, string>>;
-    const lock = backend.snapshots.get(snapshotId)?.name ?? (name || snapshotId);
+    const lock = backend.snapshots.get(withoutAlias(snapshotId))?.name ?? (name || snapshotId);
     const text = `${call.method.name} ${name || snapshotId}`;
     const decidedMs = world.elapsed();
     const { boundary, verdict } = stage.strike(incarnation, "csi", text);
@@ -48,13 +49,14 @@ export function createCsiWire(
     };
     const perform = async (): Promise<Message> => {
       if (!mine) throw new Fault("Aborted", `an operation is pending for ${lock}`);
-      return driver(call, signal).finally(() => backend.busy.delete(lock));
+      const reply = await driver(call, signal).finally(() => backend.busy.delete(lock));
+      return bent(backend.odd, call, reply);
     };
     const mine = verdict.effect && verdict.crash !== "before" && !backend.busy.has(lock);
     if (mine) backend.busy.add(lock);
     try {
       const reply = await untilAborted(signal, carry(stage, incarnation, verdict, { perform, answer: refuse }));
-      told("ok");
+      told(isMalformed(call, reply) ? new Fault("MalformedReply", "no id") : "ok");
       return reply;
     } catch (reason) {
       told(Fault.from(reason));

@@ -4,14 +4,14 @@ import { createVirtualWorld, diceFrom } from "../virtual-world.ts";
 import { createCluster } from "./cluster.ts";
 import { components, type Sabotage, type Surroundings } from "./components.ts";
 import { endStateOf } from "./end-state.ts";
-import type { PlannedFault } from "./faults/index.ts";
+import { faultNamed, type PlannedFault } from "./faults/index.ts";
 import { createJudge, type Violation } from "./monitors/index.ts";
 import { createProcesses } from "./processes.ts";
 import { describe, type Entry, type TakeNote } from "./record.ts";
 import type { Scenario } from "./scenarios.ts";
 import { createStrikes } from "./strikes.ts";
 import { createUnrest } from "./unrest.ts";
-import { createUser } from "./user.ts";
+import { createUser, type User } from "./user.ts";
 import type { Boundary } from "./verdict.ts";
 import type { Stage } from "./wire.ts";
 
@@ -42,6 +42,12 @@ export interface Outcome {
 /** A leader that is gone is noticed when its lease has run out. */
 const leaseMs = 20_000;
 const latencyMsMax = 6;
+
+/** Whatever an odd driver has said: what its user wants gone must go, or I-15 is broken. */
+async function deleteAll(user: User): Promise<void> {
+  for (const kind of ["VolumeSnapshot", "VolumeSnapshotContent"] as const)
+    for (const key of [...user.seen.objects(kind).keys()]) await user.remove(kind, key);
+}
 
 export async function runOne({ scenario, seed, faults, sabotage = () => ({}) }: Schedule): Promise<Outcome> {
   const world = createVirtualWorld(seed);
@@ -117,6 +123,15 @@ export async function runOne({ scenario, seed, faults, sabotage = () => ({}) }: 
   }
   if (scriptFault !== undefined) throw scriptFault;
   if (!isBroken()) judge.rest();
+  let endState = (): string => endStateOf(recorder);
+  if (!isBroken() && strikes.struck.some((name) => faultNamed(name).family === "odd")) {
+    const end = endState();
+    endState = () => end;
+    unrest.begin();
+    void deleteAll(user).then(unrest.end);
+    await comeToRest();
+    if (!isBroken()) judge.rest();
+  }
   // Whoever still runs is left as it is: the clock never moves again, so that nothing of this world goes on.
   const trace = (): readonly string[] => recorder.entries.map(describe);
   return {
@@ -124,7 +139,7 @@ export async function runOne({ scenario, seed, faults, sabotage = () => ({}) }: 
     boundaries: strikes.boundaries,
     struck: strikes.struck,
     entries: recorder.entries,
-    endState: () => endStateOf(recorder),
+    endState,
     endsOtherwise: strikes.endsOtherwise(),
     recoveryMs: unrest.recoveryMs(),
     trace,

@@ -14,6 +14,7 @@ import {
   aSnapshotOfContent,
   foreignDriver,
 } from "./furniture.ts";
+import { type Oddity, oddities } from "./odd.ts";
 import type { Entry, Seen } from "./record.ts";
 import type { User } from "./user.ts";
 
@@ -93,7 +94,7 @@ const withOldSnapshot = ({ snapshots }: Backend): void =>
     readyAtMs: 0,
   });
 
-export const scenarios: readonly Scenario[] = [
+const scripts: readonly Scenario[] = [
   scenario({ name: "dynamic-create", core: true, script: (user) => take(user) }),
   scenario({
     name: "delete",
@@ -373,6 +374,33 @@ export const scenarios: readonly Scenario[] = [
     },
   }),
 ];
+
+/** More than anybody asks who deletes a snapshot; whoever is asked for one for good gets an answer after minutes. */
+const oddAnswersMax = 40;
+const asksForGood = ({ on }: Oddity): boolean => on.some((method) => method !== "DeleteSnapshot");
+/** A driver that is not mended in time: whatever can be made of its answers, what the user wants gone goes. */
+const oddDrivers = oddities.map((oddity) =>
+  scenario({
+    name: `odd-driver-${oddity.name}`,
+    weight: 1 / oddities.length,
+    // What is left at the driver depends on what it had done when nothing could be read of it.
+    repeatable: () => false,
+    prepare: (backend) => {
+      withOldSnapshot(backend);
+      backend.odd = { oddity, left: asksForGood(oddity) ? oddAnswersMax : Number.POSITIVE_INFINITY };
+    },
+    script: async (user, dice) => {
+      await user.create("VolumeSnapshotContent", aContent("old", oldHandle, { snapshot: "adopted" }));
+      await user.create("VolumeSnapshot", aSnapshotOfContent("adopted", "old"));
+      await user.create("VolumeSnapshot", aSnapshot("monday"));
+      await user.sleep(Math.floor(dice() * 30_000));
+      await drop(user, "default/adopted");
+      await drop(user);
+      await user.remove("VolumeSnapshotContent", "old");
+    },
+  }),
+);
+export const scenarios: readonly Scenario[] = [...scripts, ...oddDrivers];
 
 export function scenarioNamed(name: string): Scenario {
   const found = scenarios.find((row) => row.name === name);

@@ -53,7 +53,7 @@ export function createStrikes(
     unrest.disturb();
     note("fault", incarnation.name, `${row.name} at ${boundary.n}: ${text}`);
     const verdict = row.strike({ ...context, incarnation, boundary, draw: diceFrom(planned.pick) });
-    endsOtherwise ||= row.family === "user" || verdict.endsOtherwise === true;
+    endsOtherwise ||= row.family === "user" || row.family === "odd" || verdict.endsOtherwise === true;
     unrest.hold((verdict.delayMs ?? 0) + (verdict.replyMs ?? 0) + (verdict.silent ? silenceMs[kind] : 0));
     return { boundary, verdict };
   };

@@ -82,7 +82,7 @@ export const controllerBugs: readonly Bug[] = [
     source: "found by reading: I-17 looked only at rest",
     scenario: "one-after-the-other",
     breaks: ["I-17"],
-    seedsMax: 20,
+    seedsMax: 40,
     sabotage: () => ({ ...inSnapshot({ view: withoutDoubt }), ...inClaim({ view: withoutDoubt }) }),
   },
   {

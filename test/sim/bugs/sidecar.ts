@@ -39,7 +39,7 @@ export const sidecarBugs: readonly Bug[] = [
     source: "lifecycle step left out",
     scenario: "delete",
     breaks: ["I-3", "I-4", "I-6"],
-    seedsMax: 90,
+    seedsMax: 130,
     sabotage: () =>
       inSidecar({
         view: (view) => {
@@ -60,6 +60,52 @@ export const sidecarBugs: readonly Bug[] = [
           view.reply.kind === "failed" && !isFinal(view.reply.fault)
             ? { ...view, reply: { kind: "failed", fault: new Fault("Internal", view.reply.fault.message) } }
             : view,
+      }),
+  },
+  {
+    name: "refuses an odd answer as a whole, and with it the handle",
+    source: "a creation time of zero, found on real drivers",
+    scenario: "odd-driver-negative-size",
+    breaks: ["I-3", "I-6", "I-15", "I-20"],
+    seedsMax: 5,
+    sabotage: () =>
+      inSidecar({
+        view: (view) =>
+          view.reply.kind === "taken" && view.reply.snapshot.oddities.length > 0
+            ? { ...view, reply: { kind: "failed", fault: new Fault("MalformedReply", "odd") } }
+            : view,
+      }),
+  },
+  {
+    name: "never lets go of what it cannot read",
+    source: "empty and garbled replies, found on odd drivers",
+    scenario: "odd-driver-unreadable-deletions",
+    breaks: ["I-15", "I-20"],
+    seedsMax: 5,
+    sabotage: () => inSidecar({ view: (view) => ({ ...view, malformedReplies: 0 }) }),
+  },
+  {
+    name: "lets go at the first reply that it cannot read",
+    source: "the exception of I-3 and I-6, taken too far",
+    scenario: "odd-driver-no-snapshot",
+    breaks: ["I-3"],
+    seedsMax: 5,
+    sabotage: () => inSidecar({ view: (view) => ({ ...view, malformedReplies: view.malformedReplies * 5 }) }),
+  },
+  {
+    name: "deletes by a handle that the driver never confirmed",
+    source: "a pre-provisioned handle that was not found; the Go sidecar sends nothing",
+    scenario: "odd-driver-list-of-a-stranger",
+    breaks: ["I-4"],
+    seedsMax: 5,
+    sabotage: () =>
+      inSidecar({
+        view: (view) => {
+          const { snapshotHandle } = view.content.spec.source;
+          return snapshotHandle && view.content.metadata.deletionTimestamp !== undefined
+            ? withContent(view, { status: { ...view.content.status, snapshotHandle } as never })
+            : view;
+        },
       }),
   },
   {

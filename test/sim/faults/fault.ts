@@ -39,6 +39,7 @@ export const families = [
   "watch",
   "stale",
   "storage",
+  "odd",
   "clock",
   "user",
   "leader",

@@ -6,6 +6,7 @@ import { driverCodes } from "./csi.ts";
 import type { Family, FaultRow } from "./fault.ts";
 import { answers } from "./http.ts";
 import { leaderFaults } from "./leader.ts";
+import { oddAnswers } from "./odd.ts";
 import { replies } from "./reply.ts";
 import { staleness } from "./stale.ts";
 import { storageFaults } from "./storage.ts";
@@ -22,6 +23,7 @@ export const faultRows: readonly FaultRow[] = [
   ...watchFaults,
   ...staleness,
   ...storageFaults,
+  ...oddAnswers,
   ...clockFaults,
   ...userEdits,
   ...leaderFaults,

@@ -1,6 +1,7 @@
 /** I-1 to I-9: no snapshot is lost, leaked, cut twice or guessed. */
 import { finalizers } from "../../../src/api/names.ts";
 import type { VolumeSnapshotContent } from "../../../src/api/types.ts";
+import { aliasOf, withoutAlias } from "../odd.ts";
 import type { CsiSent, Seen, Write } from "../record.ts";
 import {
   contentIn,
@@ -12,10 +13,13 @@ import {
   isMarked,
   isMeantBy,
   isOurs,
+  isStored,
   type Monitor,
   snapshotIn,
   snapshotsIn,
   uidInName,
+  wasNamedAsLeft,
+  wasUnreadable,
 } from "./monitor.ts";
 
 const oneName: Monitor = {
@@ -106,7 +110,8 @@ function isCertain(seen: Seen, uid: string): boolean {
 
 const unknownStays: Monitor = {
   id: "I-3",
-  promise: "after an unknown outcome the mark stays until a final answer, and no handle is guessed",
+  promise:
+    "after an unknown outcome the mark stays until a final answer, or five that cannot be read, and no handle is guessed",
   onWrite(write, seen) {
     if (write.kind !== "VolumeSnapshotContent" || write.actor !== "csi-snapshotter") return undefined;
     const [before, after] = [contentIn(write.before), contentIn(write.after)];
@@ -117,7 +122,11 @@ const unknownStays: Monitor = {
       return `${write.key} got handle ${newHandle}, which the driver never gave it`;
     const isUnmarked = isMarked(before) && (after === undefined || !isMarked(after));
     if (!isUnmarked || (after ?? before).status?.snapshotHandle !== undefined) return undefined;
-    return isCertain(seen, uid) ? undefined : `the mark of ${write.key} went while the outcome was unknown`;
+    const isGivenUp =
+      isGoing(before) && wasUnreadable(seen, write, { method: "CreateSnapshot", subject: `snapshot-${uid}` });
+    return isCertain(seen, uid) || isGivenUp
+      ? undefined
+      : `the mark of ${write.key} went while the outcome was unknown`;
   },
 };
 
@@ -126,13 +135,16 @@ const holders = (call: CsiSent, seen: Seen): readonly VolumeSnapshotContent[] =>
 
 const rightToDelete: Monitor = {
   id: "I-4",
-  promise: "a snapshot is deleted at the driver only when its content goes and its user wants it gone",
+  promise:
+    "a snapshot is deleted at the driver only when the driver has confirmed it, its content goes and its user wants it gone",
   counter: "lost snapshots",
   onCall(call, seen) {
     if (call.method !== "DeleteSnapshot") return undefined;
     const known = holders(call, seen);
     const going = known.filter((content) => isGoing(content) && (!isMarked(content) || content.status?.readyToUse));
     if (going.length === 0) return `${call.subject} is deleted at the driver, but no content of it is going`;
+    if (going.every(({ status }) => !status?.snapshotHandle))
+      return `${call.subject} is deleted at the driver, which never confirmed that it has it`;
     const wanted = snapshotsIn(seen).find(
       (snapshot) =>
         !isGoing(snapshot) && going.some((content) => content.spec.volumeSnapshotRef.uid === snapshot.metadata.uid),
@@ -157,18 +169,24 @@ const retainIsSacred: Monitor = {
 
 const noLeak: Monitor = {
   id: "I-6",
-  promise: "every snapshot in the storage is the handle of exactly one content, or was let go by Retain",
+  promise:
+    "every snapshot in the storage is the handle of exactly one content, was let go by Retain, or is named as left there",
   counter: "leaked snapshots",
   atRest(seen) {
     for (const { id, name } of seen.storage.values()) {
       if (!name.startsWith("snapshot-")) continue;
-      const contents = contentsIn(seen).filter((content) => handleOf(content) === id);
+      const contents = contentsIn(seen).filter((content) => withoutAlias(handleOf(content) ?? "") === id);
       if (contents.length > 1) return `${id} is the handle of ${contents.length} contents`;
-      if (contents.length === 0 && !isAccountedFor(seen, name)) return `${id} has no content: it is leaked`;
+      if (contents.length === 0 && !isAccountedFor(seen, name) && !isNamed(seen, id, name))
+        return `${id} has no content: it is leaked`;
     }
     return undefined;
   },
 };
+
+/** By whichever of its ids, or by its name: an event says that it may be left, because nothing could be read of the driver. */
+const isNamed = (seen: Seen, id: string, name: string): boolean =>
+  [id, aliasOf(id), name].some((subject) => wasNamedAsLeft(seen, subject));
 
 /** Some content of it, of whichever incarnation, is still at work on it or went with Retain. */
 function isAccountedFor(seen: Seen, name: string): boolean {
@@ -194,7 +212,7 @@ const nothingLost: Monitor = {
         content.spec.driver === seen.driver &&
         !isGoing(content) &&
         content.status?.snapshotHandle !== undefined &&
-        !seen.storage.has(content.status.snapshotHandle),
+        !isStored(seen, content.status.snapshotHandle),
     );
     return lost === undefined
       ? undefined

@@ -10,11 +10,14 @@ import {
   has,
   isGoing,
   isOurs,
+  isStored,
   type Monitor,
   restoringFrom,
   snapshotIn,
   snapshotsIn,
   versionsKnown,
+  wasNamedAsLeft,
+  wasUnreadable,
 } from "./monitor.ts";
 
 const own: readonly string[] = Object.values(finalizers);
@@ -84,10 +87,17 @@ function contentLetGo(write: Write, seen: Seen): string | undefined {
   if (before === undefined || !removed(write).includes(finalizers.contentBound)) return undefined;
   const handle = handleOf(before);
   const mayBeRetained = versionsKnown<VolumeSnapshotContent>(seen, before.metadata.uid, write).some(isRetained);
-  return handle !== undefined && !mayBeRetained && seen.storage.has(handle)
+  if (handle === undefined || isLeftOnPurpose(seen, before, handle, write)) return undefined;
+  return !mayBeRetained && isStored(seen, handle)
     ? `${write.key} was let go while ${handle} is in the storage`
     : undefined;
 }
+
+/** The driver never confirmed that it has it, or nothing could be read of what it said of its deletion. */
+const isLeftOnPurpose = (seen: Seen, content: VolumeSnapshotContent, handle: string, write: Write): boolean =>
+  content.status?.snapshotHandle === undefined
+    ? wasNamedAsLeft(seen, handle)
+    : wasUnreadable(seen, write, { method: "DeleteSnapshot", subject: handle });
 
 function snapshotLetGo(write: Write, seen: Seen): string | undefined {
   const before = snapshotIn(write.before);

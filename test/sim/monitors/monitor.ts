@@ -7,6 +7,8 @@ import type {
   VolumeSnapshotClass,
   VolumeSnapshotContent,
 } from "../../../src/api/types.ts";
+import { limits } from "../../../src/base/limits.ts";
+import { withoutAlias } from "../odd.ts";
 import type { CsiEnded, CsiSent, Note, Past, Seen, WatchedKind, Write } from "../record.ts";
 
 export type Counter = "leaked snapshots" | "lost snapshots" | "stuck finalizers" | "double cuts" | "secrets seen";
@@ -45,6 +47,47 @@ export const handleOf = (content: VolumeSnapshotContent): string | undefined =>
 export const isGoing = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp !== undefined;
 export const has = ({ metadata }: KubeObject, finalizer: string): boolean =>
   metadata.finalizers?.includes(finalizer) === true;
+
+/** Whether what a handle names is in the storage; a driver may know a snapshot by several. */
+export const isStored = (seen: Seen, handle: string): boolean => seen.storage.has(withoutAlias(handle));
+
+/** When the deletion of an object was asked for, by the clock of the history. */
+const goingSinceMs = (seen: Seen, uid: string): number =>
+  seen.entries.find((entry) => entry.type === "write" && entry.after?.metadata.uid === uid && isGoing(entry.after))
+    ?.atMs ?? 0;
+
+/**
+ * Whether the last replies that this process got about it since it goes could not be read, so many of them that it may be let go although nobody
+ * knows what the driver has done, and whether it has said so: see docs/reliability.md.
+ */
+export function wasUnreadable(
+  seen: Seen,
+  { process, decidedMs, before }: Write,
+  { method, subject }: Pick<CsiSent, "method" | "subject">,
+): boolean {
+  const sinceMs = goingSinceMs(seen, before?.metadata.uid ?? "");
+  const last = seen.calls
+    .filter((call) => call.process === process && call.method === method && call.subject === subject)
+    .filter((call) => call.decidedMs >= sinceMs)
+    .flatMap((call) => seen.endOf(call) ?? [])
+    .filter(({ atMs, outcome, final }) => atMs <= decidedMs && (final || outcome === "MalformedReply"))
+    .slice(-limits.malformedRepliesMax);
+  return (
+    last.length === limits.malformedRepliesMax &&
+    last.every(({ outcome }) => outcome === "MalformedReply") &&
+    wasNamedAsLeft(seen, subject)
+  );
+}
+
+/** Whether an event has said that this snapshot may be left at the driver. */
+export const wasNamedAsLeft = (seen: Seen, subject: string): boolean =>
+  seen.entries.some(
+    (entry) =>
+      entry.type === "note" &&
+      entry.what === "said" &&
+      entry.text.startsWith("event SnapshotLeftAtDriver") &&
+      entry.text.includes(`"${subject}"`),
+  );
 
 /** The uid in the name asked of the driver. */
 export const uidInName = (name: string): string => name.replace(/^snapshot-/, "");

@@ -360,6 +360,68 @@ test("a content made again by a request that outlived the first may be cut again
 test("a content made again by a request that was sent when the first had gone must not be", () =>
   assert.deepEqual(idsFoundIn(twoIncarnations(undefined)), ["I-1"]));
 
+/** Nothing could be read of the driver, so many times; then the content is let go. */
+const goingMarked = aContent({ metadata: { ...going, ...marked } });
+const unreadable =
+  (method: "CreateSnapshot" | "DeleteSnapshot", times: number) =>
+  ({ call, end }: Bench): void => {
+    for (let time = 0; time < times; time++) {
+      call(method, method === "CreateSnapshot" ? name : handle);
+      end("MalformedReply", false);
+    }
+  };
+const isInStorage = ({ storage }: Bench): void => void storage.set(...stored(handle));
+const isNamed =
+  (what: string) =>
+  ({ note }: Bench): void =>
+    note("said", `event SnapshotLeftAtDriver: so snapshot "${what}" may be left there`);
+const isAsked = ({ write }: Bench): void => write("csi-snapshotter", undefined, goingMarked);
+const isAbandoned = ({ write }: Bench): void => write("csi-snapshotter", goingMarked, undefined);
+const isDoomed = ({ write }: Bench): void => write("csi-snapshotter", undefined, doomed);
+const doomedGoes = ({ write }: Bench): void => write("csi-snapshotter", doomed, undefined);
+const unconfirmed = aContent({ metadata: going, spec: { source: { snapshotHandle: "by-hand" } } });
+const storesByHand = ({ storage }: Bench): void => void storage.set(...stored("by-hand", "by-hand"));
+const isUnconfirmed = ({ write }: Bench): void => write("user", undefined, unconfirmed);
+const unconfirmedGoes = ({ write }: Bench): void => write("csi-snapshotter", unconfirmed, undefined);
+const abandonments: typeof lettingsGo = [
+  [
+    "a content on its way out may be let go after five replies that cannot be read, when its snapshot was named",
+    [],
+    [isAsked, unreadable("CreateSnapshot", 5), isInStorage, isNamed(name), isAbandoned],
+  ],
+  [
+    "four replies that cannot be read are no excuse for letting go of what may have been taken",
+    ["I-3"],
+    [isAsked, unreadable("CreateSnapshot", 4), isNamed(name), isAbandoned],
+  ],
+  [
+    "what may have been taken is not let go unnamed",
+    ["I-3", "I-6"],
+    [isAsked, unreadable("CreateSnapshot", 5), isInStorage, isAbandoned],
+  ],
+  [
+    "a snapshot whose deletion met five replies that cannot be read may be left, when it was named",
+    [],
+    [isInStorage, isDoomed, unreadable("DeleteSnapshot", 5), isNamed(handle), doomedGoes],
+  ],
+  [
+    "a snapshot whose deletion met four replies that cannot be read may not be left",
+    ["I-16"],
+    [isInStorage, isDoomed, unreadable("DeleteSnapshot", 4), isNamed(handle), doomedGoes],
+  ],
+  [
+    "what the driver never confirmed is left, and named",
+    [],
+    [storesByHand, isUnconfirmed, isNamed("by-hand"), unconfirmedGoes],
+  ],
+  ["what the driver never confirmed is not left unnamed", ["I-16"], [storesByHand, isUnconfirmed, unconfirmedGoes]],
+  [
+    "what the driver never confirmed is not deleted there",
+    ["I-4"],
+    [isUnconfirmed, ({ call }) => call("DeleteSnapshot", "by-hand"), unconfirmedGoes],
+  ],
+];
+
 /** A snapshot on its way out is let go, and there is a content of it. */
 const letGo = ({ write }: Bench): void => write("snapshot-controller", aSnapshot({ metadata: going }), undefined);
 const asks = ({ note }: Bench): void => note("call", "GET /apis/snapshot.storage.k8s.io/v1/volumesnapshotcontents/c");
@@ -432,7 +494,7 @@ const readers: typeof lettingsGo = [
     [comes, readerComes, heard, later, isTaken, readyGoes],
   ],
 ];
-for (const [claim, ids, steps] of [...lettingsGo, ...readers])
+for (const [claim, ids, steps] of [...abandonments, ...lettingsGo, ...readers])
   test(claim, () =>
     assert.deepEqual(
       idsFoundIn((bench) => {

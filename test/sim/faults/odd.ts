@@ -1,0 +1,23 @@
+/** Drivers that do what they are asked, and answer oddly: once, a few times, or for long. */
+import type { VolumeSnapshotContent } from "../../../src/api/types.ts";
+import { oddities, withoutAlias } from "../odd.ts";
+import type { Seen } from "../record.ts";
+import { pass } from "../verdict.ts";
+import { type FaultRow, oneOf } from "./fault.ts";
+
+export const oddAnswers: readonly FaultRow[] = oddities.map((oddity) => ({
+  name: `odd-${oddity.name}`,
+  family: "odd",
+  on: ["csi"],
+  strike: ({ backend, recorder, draw }) => {
+    backend.odd = { oddity, left: oneOf(draw, [1, 3, 20, ...(oddity.name === "unreadable-deletions" ? [1_000] : [])]) };
+    backend.idOf = ({ id }) => recordedAs(recorder, id) ?? id;
+    return pass;
+  },
+}));
+
+/** Of two ids a driver that is mended answers the one that was recorded; the other would be an error for ever. */
+const recordedAs = (seen: Seen, id: string): string | undefined =>
+  [...seen.objects("VolumeSnapshotContent").values()]
+    .map((object) => (object as VolumeSnapshotContent).status?.snapshotHandle)
+    .find((handle) => handle !== undefined && withoutAlias(handle) === id);
