@@ -48,6 +48,40 @@ test("a renewal after one that failed reads the lease first, and that is told", 
   stop.abort();
 });
 
+test("events on the lease say who leads and who does not any more, in the words of client-go", async () => {
+  const [kube, world] = [createFakeKube(), createVirtualWorld()];
+  const told: string[] = [];
+  const stop = new AbortController();
+  const leading = lead(
+    {
+      ...{ api: kube, world, log: silent, namespace: "apps", name: "leader", identity: "one", ...times },
+      signal: stop.signal,
+      record: ({ kind, metadata }, { type, reason, message }) =>
+        void told.push(`${kind} ${metadata.namespace}/${metadata.name} ${metadata.uid}: ${type} ${reason} ${message}`),
+    },
+    ({ signal }) => untilAborted(signal),
+  );
+  await world.advance(20_000);
+  const about = `Lease apps/leader ${kube.stored("Lease")[0]?.metadata.uid}: Normal LeaderElection`;
+  assert.deepEqual(told, [`${about} one became leader`]);
+  stop.abort();
+  await world.run(leading);
+  assert.deepEqual(told, [`${about} one became leader`, `${about} one stopped leading`]);
+});
+
+test("a candidate that never leads tells nothing", async () => {
+  const [kube, world] = [createFakeKube(), createVirtualWorld()];
+  elect("one", kube, world);
+  await world.advance(0);
+  const stop = new AbortController();
+  const options = { api: kube, world, log: silent, namespace: "apps", name: "leader", identity: "two", ...times };
+  const record = (): void => assert.fail("it does not lead");
+  const waiting = lead({ ...options, signal: stop.signal, record }, ({ signal }) => untilAborted(signal));
+  await world.advance(20_000);
+  stop.abort();
+  assert.equal(await world.run(waiting), "stopped");
+});
+
 test("a candidate follows a dead leader within lease duration and two seconds, and not before the lease runs out", async () => {
   for (let seed = 1; seed <= 20; seed++) {
     const [kube, world] = [createFakeKube(), createVirtualWorld(seed)];

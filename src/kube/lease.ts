@@ -8,6 +8,7 @@
  * a candidate counts the (longer) lease duration from *after* it first read that renewal. Both use their own monotonic
  * clock. Losing is final: a renewal that succeeds too late changes nothing.
  */
+import type { EventText } from "../api/plan.ts";
 import type { Lease } from "../api/types.ts";
 import type { Millis } from "../base/brand.ts";
 import { Fault, isFault, loggable } from "../base/fault.ts";
@@ -34,6 +35,8 @@ export interface ElectionOptions {
   readonly signal: AbortSignal;
   /** Called when a renewal takes two requests, because the lease had to be read first. */
   onSlowRenewal?(): void;
+  /** Events about the lease, with reason and words of client-go. Must return at once. */
+  record?(lease: Lease, event: EventText): void;
 }
 
 export interface Leadership {
@@ -57,7 +60,19 @@ export async function lead(
   checkTimes(options);
   const lock = createLock(options);
   const wonAt = await campaign(options, lock);
-  return wonAt === undefined ? "stopped" : reign(options, lock, wonAt, work);
+  if (wonAt === undefined) return "stopped";
+  tell(options, lock, "became leader");
+  try {
+    return await reign(options, lock, wonAt, work);
+  } finally {
+    tell(options, lock, "stopped leading");
+  }
+}
+
+function tell({ record, identity }: ElectionOptions, lock: Lock, what: string): void {
+  const lease = lock.lease();
+  if (lease !== undefined)
+    record?.(lease, { type: "Normal", reason: "LeaderElection", message: `${identity} ${what}` });
 }
 
 /** client-go refuses the same settings. */
@@ -101,6 +116,8 @@ function createLock(options: ElectionOptions) {
     decide(observation ?? observe(undefined, undefined, world.elapsed()), identity, world.elapsed(), leaseDurationMs);
 
   return {
+    /** As last seen. */
+    lease: (): Lease | undefined => observation?.lease,
     /** Does the next step, which is reported; "wait" means that another one leads. */
     attempt: async (signal: AbortSignal): Promise<LeaseStep> => {
       const mustLook = !isFresh || step().kind === "wait";

@@ -32,7 +32,7 @@ const status = (code: number, reason: string): HttpResponse =>
 let lease: Record<string, unknown> | undefined;
 let leaseWritable = true;
 let leaseReads = 0;
-const events: { reason: string; source: { component: string } }[] = [];
+const events: { reason: string; message: string; source: { component: string } }[] = [];
 const cluster: Handler = async ({ method, path, body }) => {
   if (path === "/api") return json(200, { versions: ["v1"] });
   if (path.startsWith("/api/v1/configmaps"))
@@ -331,6 +331,23 @@ test("a leader that cannot renew stops working and fails, so that its supervisor
   assert.deepEqual(seen, [true]);
 });
 
+test("who leads, and that it has stopped, is told by events on the lease, signed as client-go's are", async () => {
+  const before = events.length;
+  let holder = "";
+  await run({
+    argv: election,
+    meanwhile: async ({ leading }) => {
+      await until(leading);
+      holder = String((lease?.spec as { holderIdentity?: string } | undefined)?.holderIdentity);
+    },
+  });
+  lease = undefined;
+  assert.deepEqual(
+    events.slice(before).map(({ reason, message, source }) => `${source.component}: ${reason} ${message}`),
+    ["became leader", "stopped leading"].map((what) => `tester-leader/${holder}: LeaderElection ${holder} ${what}`),
+  );
+});
+
 test("a watch that ends by itself ends the component with a word", () =>
   assert.rejects(run({ component: { watch: async () => undefined }, meanwhile: () => realWorld.sleep(1_000) }), {
     message: "the watch ended by itself",
@@ -344,9 +361,10 @@ test("an event recorded on the way out still arrives", async () => {
   };
   const meanwhile = async ({ recordAs }: ComponentContext): Promise<void> =>
     recordAs("tester disk")(about, { type: "Normal", reason: "Ready", message: "it is" });
+  const before = events.length;
   await run({ meanwhile });
   assert.deepEqual(
-    events.map(({ reason, source }) => [reason, source.component]),
+    events.slice(before).map(({ reason, source }) => [reason, source.component]),
     [["Ready", "tester disk"]],
   );
 });

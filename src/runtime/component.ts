@@ -110,7 +110,7 @@ export async function runComponent(input: ComponentInput, spec: ComponentSpec): 
     log.info("started", { version: input.version, server: connection.target.server.origin });
     await Promise.race([
       workOrFail(component.watch?.(watching.signal), watching.signal),
-      leadAndRun(input, connection, component, state, metrics, log),
+      leadAndRun(input, connection, component, { state, metrics, log, recordAs }),
       connection.outdated,
     ]);
     log.info("stopped");
@@ -231,11 +231,16 @@ async function leadAndRun(
   { options, world, signal }: ComponentInput,
   { api }: Connection,
   component: Component,
-  state: State,
-  metrics: Metrics,
-  log: Log,
+  {
+    state,
+    metrics,
+    log,
+    recordAs,
+  }: { state: State; metrics: Metrics; log: Log; recordAs: ComponentContext["recordAs"] },
 ): Promise<void> {
   if (!options.leaderElection) return component.run(signal);
+  // Two processes of one host name (host network, a restarted container) are still two.
+  const identity = `${hostname()}_${uuid(world)}`;
   const { status, slow } = metrics.instruments(leaderMetrics);
   const labels = { name: component.leaseName };
   status.set(labels, 0);
@@ -247,8 +252,8 @@ async function leadAndRun(
       // Not that of the kubeconfig's context: the program replaced stands for election in the pod's, and a swap must find its lease.
       namespace: options.leaderElectionNamespace || (await namespaceIn(serviceAccountFolder)),
       name: component.leaseName,
-      // Two processes of one host name (host network, a restarted container) are still two.
-      identity: `${hostname()}_${uuid(world)}`,
+      identity,
+      record: recordAs(`${component.leaseName}/${identity}`),
       labels: options.leaderElectionLabels,
       leaseDurationMs: options.leaderElectionLeaseDuration,
       renewDeadlineMs: options.leaderElectionRenewDeadline,

@@ -78,6 +78,8 @@ describe("with the release's own manifests, CRDs and RBAC", () => {
     await until({ what: "an event was written with these tokens" }, () =>
       eventsWritten(plane, from) > 0 ? true : undefined,
     );
+    const ofLeases = await furniture.client.list("Event", { fieldSelector: "reason=LeaderElection" });
+    assert.match(ofLeases.objects.map(({ message }) => message).join("\n"), /became leader/);
     assert.deepEqual(
       deniedCalls(plane).filter((call) => !call.endsWith("/any")),
       [],
