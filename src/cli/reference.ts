@@ -1,5 +1,6 @@
 /** The pages of docs/reference, printed from the tables that the program itself runs on. */
-import { kindRows } from "../api/kinds.ts";
+import { snapshotCrds } from "../api/crds/index.ts";
+import { type KindName, kindRows } from "../api/kinds.ts";
 import { faults } from "../base/fault.ts";
 import { errorRows } from "../rules/error-codes.ts";
 import type { CommandModule, CommandRow } from "../runtime/command.ts";
@@ -110,22 +111,31 @@ const errorsPage = (): string =>
     ),
   );
 
+const defined = new Set(snapshotCrds(3).map(({ spec }) => spec.names.kind));
+
+/** Those of the table that are there today: Kubernetes' own, and custom ones that a definition of ours exists for. */
+export const servedKinds = (Object.keys(kindRows) as readonly KindName[]).filter(
+  (name) => kindRows[name].custom !== true || defined.has(name),
+);
+
 const kindsPage = (): string =>
   page(
     "Kinds",
-    "The kinds of objects that snapkeep reads or writes.",
+    "The kinds of objects that `snapkeep up` serves, and those among them that the components read and write. `snapkeep crds` prints the definitions of the custom ones.",
     table(
       ["kind", "group", "versions", "resource", "scope", "short names", "status", "definition"],
-      Object.entries(kindRows).map(([name, row]) => [
-        name,
-        row.group === "" ? "core" : row.group,
-        row.versions.join(", "),
-        row.plural,
-        row.scope,
-        row.shortNames?.join(", ") ?? "",
-        row.status === true ? "subresource" : "",
-        row.custom === true ? "custom resource" : "Kubernetes",
-      ]),
+      servedKinds
+        .map((name) => [name, kindRows[name]] as const)
+        .map(([name, row]) => [
+          name,
+          row.group === "" ? "core" : row.group,
+          row.versions.join(", "),
+          row.plural,
+          row.scope,
+          row.shortNames?.join(", ") ?? "",
+          row.status === true ? "subresource" : "",
+          row.custom === true ? "custom resource" : "Kubernetes",
+        ]),
     ),
   );
 

@@ -85,7 +85,7 @@ export const command = defineCommand({
   examples: [
     {
       does: "Serve volumes and snapshots from a folder, without root; mounting them needs root",
-      line: "snapkeep directory-driver --endpoint /tmp/csi.sock --root ./volumes",
+      line: "snapkeep directory-driver --endpoint /tmp/csi.sock --root ./storage",
     },
     {
       does: "Serve pods of the kubelet on this machine",
@@ -93,7 +93,7 @@ export const command = defineCommand({
     },
     {
       does: "See what happens when the storage is slow and twice not there",
-      line: "snapkeep directory-driver --endpoint /tmp/csi.sock --root ./volumes --snapshot-delay 30s --fault 'CreateSnapshot=Unavailable*2'",
+      line: "snapkeep directory-driver --endpoint /tmp/csi.sock --root ./storage --snapshot-delay 30s --fault 'CreateSnapshot=Unavailable*2'",
     },
   ],
   check: ({ endpoint, driverName }) =>

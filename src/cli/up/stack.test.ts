@@ -4,8 +4,11 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { temporaryFolder } from "../../../test/csi-sockets.ts";
 import { freePort } from "../../../test/e2e/harness/ports.ts";
+import { type KindName, kindRows } from "../../api/kinds.ts";
+import { isFault } from "../../base/fault.ts";
 import { silent } from "../../base/log.ts";
 import { realWorld } from "../../base/world.ts";
+import { servedKinds } from "../reference.ts";
 import { startStack } from "./stack.ts";
 
 test("a stack that could not start, or has stopped, leaves its port and its folder to the next", async (t) => {
@@ -23,4 +26,27 @@ test("a stack that could not start, or has stopped, leaves its port and its fold
   await stack.stopped;
   const next = await startIn(join(folder, "root"));
   await next.stopped;
+});
+
+test("it serves every kind that the reference lists, and none of those it leaves out", async (t) => {
+  const root = join(temporaryFolder(t), "root");
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const { client, stopped } = await startStack({
+    world: realWorld,
+    log: silent,
+    version: "1.2.3",
+    port: 0,
+    root,
+    signal,
+  });
+  const served: KindName[] = [];
+  for (const kind of Object.keys(kindRows) as KindName[])
+    await client.list(kind).then(
+      () => served.push(kind),
+      (reason: unknown) => assert.equal(isFault(reason, "NotFound"), true, kind),
+    );
+  stopping.abort();
+  await stopped;
+  assert.deepEqual(served, servedKinds);
 });
