@@ -115,6 +115,12 @@ export interface Context {
   readonly subresource: string;
 }
 
+/** What the path of a write says; the name is "" for a POST. */
+export interface WritePlace {
+  readonly namespace: string;
+  readonly name: string;
+}
+
 export type NameRule = "subdomain" | "label" | "label1035" | "pathSegment";
 
 /** All hooks are optional and synchronous. Those named prepare… and default… change their first argument. */
@@ -131,6 +137,8 @@ export interface Strategy {
   readonly generation?: "none" | "spec" | "allButMetadata";
   /** Versioned defaults, given to every decoded object: request bodies, patch results. */
   defaults?(object: ApiObject, gates: FeatureGates): void;
+  /** After mutating admission: throws a Refusal when the user may not write just this (a role that grants more than they have). */
+  permitWrite?(object: ApiObject, old: ApiObject | undefined, place: WritePlace, context: Context): void;
   prepareForCreate?(object: ApiObject, context: Context): void;
   validateCreate?(object: ApiObject, context: Context): readonly FieldError[];
   /** What the server makes of an object as soon as it is stored: a second state, which the answer does not show yet. */

@@ -26,6 +26,7 @@ export async function createObject(
     oldObject: undefined,
   });
   const wanted = await writing.mutated(review, draft);
+  resource.strategy.permitWrite?.(wanted, undefined, target, review.context);
   return storeNew(writing, target, wanted, options);
 }
 

@@ -54,7 +54,9 @@ async function createInstead(writing: Writing, request: UpdateRequest): Promise<
   settleNamespace(object.metadata, resource.scope === "namespace" ? request.namespace : "");
   delete object.metadata.resourceVersion;
   const review = writing.reviewOf(request, "CREATE", options, { object, oldObject: undefined });
-  return { object: await storeNew(writing, request, await writing.mutated(review, object), options), created: true };
+  const wanted = await writing.mutated(review, object);
+  resource.strategy.permitWrite?.(wanted, undefined, request, review.context);
+  return { object: await storeNew(writing, request, wanted, options), created: true };
 }
 
 function absentIncarnation({ resource, namespace, name, uid }: UpdateRequest, asked: string): Refusal {
@@ -82,10 +84,9 @@ async function attemptUpdate(
   settleNamespace(wanted.metadata, resource.scope === "namespace" ? namespace : "");
   checkVersion(request, wanted, existing);
   if (request.tracked !== true) writing.track(request, old, wanted, options);
-  const object = await writing.mutated(
-    writing.reviewOf(request, "UPDATE", options, { object: wanted, oldObject: old }),
-    wanted,
-  );
+  const review = writing.reviewOf(request, "UPDATE", options, { object: wanted, oldObject: old });
+  const object = await writing.mutated(review, wanted);
+  resource.strategy.permitWrite?.(object, old, request, review.context);
   judgeUpdate(writing, request, object, old);
   await writing.admission().validate(writing.reviewOf(request, "UPDATE", options, { object, oldObject: old }));
   if (isFinished(resource, object, old)) return removeNow(writing, request, key, existing, object);

@@ -7,7 +7,7 @@ import type { Attributes, Authorizer, Decision, Reader, User } from "../contract
 import { goQuote } from "../go-text.ts";
 import { allRules, bindings, type Grant, type Rule } from "./rules.ts";
 
-const masters = "system:masters";
+export const masters = "system:masters";
 
 export const createAuthorizer = (reader: Reader): Authorizer => ({
   authorize: (user, attributes) => {
@@ -28,7 +28,7 @@ function decide(grants: Iterable<Grant>, user: User, attributes: Attributes): De
   return { allowed: false, reason: problems.length === 0 ? "" : `RBAC: ${joined(problems)}` };
 }
 
-const joined = (problems: readonly string[]): string =>
+export const joined = (problems: readonly string[]): string =>
   problems.length === 1 ? (problems[0] ?? "") : `[${[...new Set(problems)].join(", ")}]`;
 
 const missingRole = ({ roleKind, roleName }: Grant): string =>

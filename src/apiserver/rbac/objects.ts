@@ -1,14 +1,16 @@
-/** Roles and bindings as objects: defaults and what is valid. That a role grants no more than its author has is not checked. */
+/** Roles and bindings as objects: defaults, what is valid, and that nobody grants more than they have. */
 import type { ClusterRole, PolicyRule, RoleRef, Subject } from "kubernetes-types/rbac/v1.js";
 import { equal, isObject } from "../../base/json.ts";
 import { as, labelSelectorErrors, subdomainErrors } from "../builtin/check.ts";
 import type { ApiObject, FieldError, Strategy } from "../contracts.ts";
 import { child, indexed, invalid, notSupported, required } from "../field-error.ts";
 import { nameProblems } from "../names.ts";
+import { refuseBindingEscalation, refuseRoleEscalation } from "./escalation.ts";
 
 const group = "rbac.authorization.k8s.io";
 
 const roleStrategy = (namespaced: boolean): Strategy => ({
+  permitWrite: refuseRoleEscalation,
   validateCreate: (object) => roleErrors(object, namespaced),
   validateUpdate: (object) => roleErrors(object, namespaced),
 });
@@ -48,6 +50,7 @@ interface Binding {
 }
 
 const bindingStrategy = (namespaced: boolean): Strategy => ({
+  permitWrite: refuseBindingEscalation,
   defaults: (object) => {
     if (isObject(object.roleRef)) object.roleRef.apiGroup ||= group;
     for (const subject of Array.isArray(object.subjects) ? object.subjects : [])

@@ -56,7 +56,7 @@ function grantOf(
   };
 }
 
-function roleOf(reader: Reader, kind: string, name: string, namespace: string): Grant["role"] {
+export function roleOf(reader: Reader, kind: string, name: string, namespace: string): Grant["role"] {
   const object =
     kind === "ClusterRole"
       ? reader.get(collections.clusterRoles, "", name)

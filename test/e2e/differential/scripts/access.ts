@@ -1,6 +1,6 @@
 /** Roles, bindings, and who may do what. */
 import type { JsonObject } from "../../../../src/base/json.ts";
-import { create, get, type Person, patch, remove, type Script, type Step, script } from "../script.ts";
+import { create, get, type Person, patch, remove, replace, type Script, type Step, script } from "../script.ts";
 
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 const roles = `${rbac}/namespaces/$NS/roles`;
@@ -51,6 +51,165 @@ const invalidBindings: Readonly<Record<string, JsonObject>> = {
   "an account of a group": binding({ kind: "Role", name: "r" }, { kind: "ServiceAccount", name: "x", apiGroup: "y" }),
   "an account of nowhere": binding({ kind: "ClusterRole", name: "r" }, { kind: "ServiceAccount", name: "X X" }),
 };
+
+const alice = { as: "alice" } as const;
+const group = "rbac.authorization.k8s.io";
+const writes = ["create", "update", "patch"];
+const onPods = (...verbs: readonly string[]): JsonObject => ({
+  apiGroups: [""],
+  resources: ["pods"],
+  verbs: [...verbs],
+});
+const onRoles = (resources: readonly string[], verbs: readonly string[], more: JsonObject = {}): JsonObject => ({
+  apiGroups: [group],
+  resources: [...resources],
+  verbs: [...verbs],
+  ...more,
+});
+const named = (name: string, body: JsonObject): JsonObject => ({ ...body, metadata: { name } });
+const aRole = (name: string, ...rules: readonly JsonObject[]): JsonObject => named(name, role(...rules));
+const aBinding = (name: string, roleRef: JsonObject): JsonObject => named(name, binding(roleRef, user("eve")));
+const applied = (kind: string, body: JsonObject): JsonObject => ({ apiVersion: `${group}/v1`, kind, ...body });
+
+/** Alice has these rules in the namespace, and the authorizer knows. */
+const aliceHolds = (...rules: readonly JsonObject[]): readonly Step[] => [
+  create(roles, role(...rules)),
+  create(bindings, binding({ kind: "Role", name: "$ID" }, user("alice"))),
+  asks(inSpace({ verb: "get", resource: "pods" }), { user: "alice" }, true),
+];
+/** The same in all namespaces and for what has none; taken from her again after the steps. */
+const aliceHoldsEverywhere = (rules: readonly JsonObject[], ...steps: readonly Step[]): readonly Step[] => [
+  create(clusterRoles, role(...rules)),
+  create(clusterBindings, binding({ kind: "ClusterRole", name: "$ID" }, user("alice"))),
+  asks({ verb: "get", resource: "pods" }, { user: "alice" }, true),
+  ...steps,
+  remove(`${clusterBindings}/$ID`),
+  asks({ verb: "get", resource: "pods" }, { user: "alice" }, false),
+];
+
+const escalations: readonly Script[] = [
+  script(
+    "a role grants no more than its author has",
+    ...aliceHolds(onPods("get", "list"), onRoles(["roles"], writes)),
+    create(roles, aRole("less", onPods("get")), alice),
+    create(roles, aRole("more", onPods("get", "watch", "delete")), alice),
+    create(
+      roles,
+      aRole(
+        "much",
+        onPods("*"),
+        { apiGroups: ["", "apps"], resources: ["secrets", "pods/log"], resourceNames: ["a", "b"], verbs: ["get"] },
+        { apiGroups: ["*"], resources: ["*/scale"], verbs: ["update"] },
+      ),
+      alice,
+    ),
+    create(roles, { metadata: { generateName: "some-" }, rules: [onPods("delete")] }, alice),
+    create(roles, aRole("invalid", { resources: ["pods"] }), alice),
+    patch("merge", `${roles}/less`, { rules: [onPods("get", "list")] }, alice),
+    patch("merge", `${roles}/less`, { rules: [onPods("get", "delete")] }, alice),
+    patch("json", `${roles}/less`, [{ op: "add", path: "/rules/0/verbs/-", value: "delete" }], alice),
+    replace(`${roles}/less`, aRole("less", onPods("delete")), alice),
+    replace(`${roles}/absent`, aRole("absent", onPods("delete")), alice),
+    patch("apply", `${roles}/applied?fieldManager=me`, applied("Role", aRole("applied", onPods("delete"))), alice),
+    patch("apply", `${roles}/applied?fieldManager=me`, applied("Role", aRole("applied", onPods("get"))), alice),
+  ),
+  script(
+    "of a role that grants more only what the garbage collector writes may be changed",
+    ...aliceHolds(onPods("get"), onRoles(["roles"], writes)),
+    create(roles, aRole("more", onPods("delete"))),
+    patch("merge", `${roles}/more`, { metadata: { finalizers: ["example.com/a"] } }, alice),
+    patch("merge", `${roles}/more`, { metadata: { labels: { a: "b" } } }, alice),
+    patch("merge", `${roles}/more`, { metadata: { finalizers: null } }, alice),
+  ),
+  script(
+    "a role with everything for who may escalate",
+    ...aliceHolds(onPods("get"), onRoles(["roles"], [...writes, "escalate"])),
+    create(roles, aRole("more", onPods("*")), alice),
+    patch("merge", `${roles}/more`, { rules: [onPods("delete")] }, alice),
+  ),
+  script(
+    "a role with everything for who may escalate one",
+    ...aliceHolds(
+      onPods("get"),
+      onRoles(["roles"], writes),
+      onRoles(["roles"], ["escalate"], { resourceNames: ["one"] }),
+    ),
+    create(roles, aRole("one", onPods("*")), alice),
+    replace(`${roles}/one`, aRole("one", onPods("*")), alice),
+    create(roles, aRole("other", onPods("get"))),
+    patch("merge", `${roles}/one`, { rules: [onPods("delete")] }, alice),
+    patch("merge", `${roles}/other`, { rules: [onPods("delete")] }, alice),
+  ),
+  script(
+    "a binding leads to no more than its author has",
+    ...aliceHolds(onPods("get", "list"), onRoles(["rolebindings"], writes)),
+    create(roles, aRole("less", onPods("get"))),
+    create(roles, aRole("more", onPods("delete"))),
+    create(bindings, aBinding("less", { kind: "Role", name: "less" }), alice),
+    create(bindings, aBinding("more", { kind: "Role", name: "more" }), alice),
+    create(bindings, aBinding("wide", { kind: "ClusterRole", name: "$ID-wide" }), alice),
+    create(bindings, aBinding("absent", { kind: "Role", name: "absent" }), alice),
+    create(bindings, aBinding("odd", { kind: "Pod", name: "less" }), alice),
+    create(bindings, aBinding("given", { kind: "Role", name: "more" })),
+    patch("merge", `${bindings}/given`, { subjects: [user("alice")] }, alice),
+    patch("merge", `${bindings}/less`, { subjects: [user("alice")] }, alice),
+    patch("merge", `${bindings}/given`, { metadata: { finalizers: ["example.com/a"] } }, alice),
+  ),
+  script(
+    "a binding to everything for who may bind",
+    ...aliceHolds(
+      onPods("get"),
+      onRoles(["rolebindings"], writes),
+      onRoles(["roles"], ["bind"], { resourceNames: ["one"] }),
+      onRoles(["clusterroles"], ["bind"]),
+    ),
+    create(roles, aRole("one", onPods("*"))),
+    create(roles, aRole("other", onPods("*"))),
+    create(bindings, aBinding("one", { kind: "Role", name: "one" }), alice),
+    create(bindings, aBinding("other", { kind: "Role", name: "other" }), alice),
+    create(bindings, aBinding("admin", { kind: "ClusterRole", name: "cluster-admin" }), alice),
+    create(bindings, aBinding("absent", { kind: "ClusterRole", name: "$ID-absent" }), alice),
+  ),
+  script(
+    "what cannot be resolved is told of",
+    ...aliceHolds(onPods("get"), onRoles(["roles"], writes)),
+    create(bindings, aBinding("lost", { kind: "Role", name: "lost" })),
+    create(bindings, named("hers", binding({ kind: "Role", name: "gone" }, user("alice")))),
+    create(roles, aRole("more", onPods("delete")), {
+      ...alice,
+      until: ({ message }) => String(message).includes("resolution errors"),
+    }),
+  ),
+  script(
+    "a cluster role grants no more than its author has, and aggregates only for who has everything",
+    ...aliceHoldsEverywhere(
+      [
+        onPods("get", "list"),
+        { nonResourceURLs: ["/healthz/*"], verbs: ["get"] },
+        onRoles(["clusterroles", "clusterrolebindings"], writes),
+      ],
+      create(clusterRoles, aRole("$ID-less", onPods("get")), alice),
+      create(clusterRoles, aRole("$ID-more", onPods("delete")), alice),
+      create(clusterRoles, aRole("$ID-path", { nonResourceURLs: ["/healthz/a"], verbs: ["get"] }), alice),
+      create(clusterRoles, aRole("$ID-paths", { nonResourceURLs: ["/a", "/b*"], verbs: ["get", "put"] }), alice),
+      create(
+        clusterRoles,
+        { ...aRole("$ID-all"), aggregationRule: { clusterRoleSelectors: [{ matchLabels: { $ID: "yes" } }] } },
+        alice,
+      ),
+      create(clusterRoles, {
+        ...aRole("$ID-all"),
+        aggregationRule: { clusterRoleSelectors: [{ matchLabels: { $ID: "yes" } }] },
+      }),
+      patch("merge", `${clusterRoles}/$ID-all`, { metadata: { labels: { a: "b" } } }, alice),
+      patch("merge", `${clusterRoles}/$ID-all`, { aggregationRule: null }, alice),
+      create(clusterBindings, aBinding("$ID-less", { kind: "ClusterRole", name: "$ID-less" }), alice),
+      create(clusterBindings, aBinding("$ID-admin", { kind: "ClusterRole", name: "cluster-admin" }), alice),
+      create(clusterBindings, aBinding("$ID-gone", { kind: "ClusterRole", name: "$ID-gone" }), alice),
+      create(clusterBindings, aBinding("$ID-odd", { kind: "Role", name: "x" }), alice),
+    ),
+  ),
+];
 
 export const accessScripts: readonly Script[] = [
   ...Object.entries(invalidRoles).map(([name, rule]) =>
@@ -194,4 +353,5 @@ export const accessScripts: readonly Script[] = [
     "a person asks who they are",
     create("/apis/authentication.k8s.io/v1/selfsubjectreviews", {}, { as: "alice" }),
   ),
+  ...escalations,
 ];
