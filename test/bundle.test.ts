@@ -1,6 +1,7 @@
 /** What a release is: what `npm run build` makes, started away from its sources. */
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { tmpdir } from "node:os";
@@ -11,7 +12,7 @@ import packageFile from "../package.json" with { type: "json" };
 import { realWorld } from "../src/base/world.ts";
 import { loadConfig } from "../src/kube/config.ts";
 import { createTransport } from "../src/kube/transport.ts";
-import { eventually } from "./csi-sockets.ts";
+import { eventually, temporaryFolder } from "./csi-sockets.ts";
 
 const run = promisify(execFile);
 const root = resolve(import.meta.dirname, "..");
@@ -88,11 +89,13 @@ test("a component loads no code of another", async () => {
 });
 
 test("the bundled API server reads a YAML body", async (t) => {
-  const folder = await built();
-  const kubeconfig = join(folder, "kubeconfig");
-  const argv = [join(folder, "snapkeep.js"), "apiserver", "--port=0", "--kubeconfig-out", kubeconfig];
+  const kubeconfig = join(temporaryFolder(t), "kubeconfig");
+  const argv = [join(await built(), "snapkeep.js"), "apiserver", "--port=0", "--kubeconfig-out", kubeconfig];
   const server = spawn(process.execPath, argv, { stdio: "ignore" });
-  t.after(() => server.kill());
+  t.after(async () => {
+    server.kill();
+    await once(server, "exit");
+  });
   await eventually("the server writes its kubeconfig", () => existsSync(kubeconfig));
   const { handler, close } = createTransport(await loadConfig({ kubeconfig, environment: {}, world: realWorld }));
   t.after(close);

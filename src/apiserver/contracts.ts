@@ -36,7 +36,7 @@ export type Verb = "create" | "delete" | "deletecollection" | "get" | "list" | "
 
 export interface Subresource {
   readonly verbs: readonly Verb[];
-  /** When it is not the kind of the resource itself: Scale, Binding, Eviction. */
+  /** When it is not the kind of the resource itself: Binding, Eviction. */
   readonly kind?: { readonly group: string; readonly version: string; readonly kind: string };
 }
 
@@ -48,13 +48,6 @@ export interface Column {
   /** 0 is always shown, above that only with `-o wide`. */
   readonly priority?: number;
   cell(object: ApiObject, now: Millis): JsonValue;
-}
-
-/** Where a /scale subresource finds its numbers: ".spec.replicas". */
-export interface ScalePaths {
-  readonly specReplicas: string;
-  readonly statusReplicas: string;
-  readonly labelSelector?: string;
 }
 
 export interface Resource {
@@ -69,9 +62,8 @@ export interface Resource {
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly verbs: readonly Verb[];
-  /** "status", "scale", … by name. */
+  /** "status", "binding", … by name. */
   readonly subresources: Readonly<Record<string, Subresource>>;
-  readonly scale?: ScalePaths;
   /**
    * Which map of the store holds the objects: "pods" in the core group, else "snapshot.storage.k8s.io/volumesnapshots"
    * (`collectionOf` in rows.ts). All versions of a kind share one, and so do the two kinds of Event.

@@ -2,7 +2,7 @@
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import { ageSince } from "./age.ts";
 import { ageColumn, nameColumn } from "./columns/basic.ts";
-import type { ApiObject, Column, Parts, Resource, ScalePaths, Strategy, Subresource, Verb } from "./contracts.ts";
+import type { ApiObject, Column, Parts, Resource, Strategy, Subresource, Verb } from "./contracts.ts";
 import { goJson } from "./go-text.ts";
 import { compilePath } from "./json-path.ts";
 import { apiVersionOf, collectionOf } from "./rows.ts";
@@ -64,7 +64,6 @@ function resourceOf(definition: Definition, version: DefinitionVersion, parts: P
   const { group, scope, versions } = definition.spec;
   const names = definition.status?.acceptedNames ?? definition.spec.names;
   const stored = versions.find(({ storage }) => storage === true)?.name ?? version.name;
-  const scale = scaleOf(version);
   return {
     group,
     version: version.name,
@@ -77,7 +76,6 @@ function resourceOf(definition: Definition, version: DefinitionVersion, parts: P
     categories: names.categories ?? [],
     verbs,
     subresources: subresourcesOf(version),
-    ...(scale === undefined ? {} : { scale }),
     collection: collectionOf(group, names.plural),
     storedAs: apiVersionOf(group, stored),
     shape: lazily(() => parts.schemas.custom(definition, version.name)),
@@ -109,23 +107,7 @@ const customStrategy: Strategy = {
 };
 
 function subresourcesOf({ subresources }: DefinitionVersion): Readonly<Record<string, Subresource>> {
-  return {
-    ...(isObject(subresources?.status) ? { status: { verbs: writable } } : {}),
-    ...(isObject(subresources?.scale)
-      ? { scale: { verbs: writable, kind: { group: "autoscaling", version: "v1", kind: "Scale" } } }
-      : {}),
-  };
-}
-
-function scaleOf({ subresources }: DefinitionVersion): ScalePaths | undefined {
-  const scale = subresources?.scale;
-  if (!isObject(scale)) return undefined;
-  const { specReplicasPath, statusReplicasPath, labelSelectorPath } = scale;
-  return {
-    specReplicas: String(specReplicasPath),
-    statusReplicas: String(statusReplicasPath),
-    ...(typeof labelSelectorPath === "string" ? { labelSelector: labelSelectorPath } : {}),
-  };
+  return isObject(subresources?.status) ? { status: { verbs: writable } } : {};
 }
 
 function fieldsOf({ selectableFields = [] }: DefinitionVersion): Readonly<Record<string, string>> {

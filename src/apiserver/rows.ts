@@ -31,7 +31,6 @@ interface Row {
   readonly categories?: readonly string[];
   readonly verbs?: readonly Verb[];
   readonly status?: true;
-  readonly scale?: true;
   readonly subresources?: Readonly<Record<string, Subresource>>;
   readonly traits?: Traits;
 }
@@ -47,7 +46,6 @@ const extensions = { categories: ["api-extensions"] } as const;
 const workload = { generation: "spec" } as const;
 /** Kinds that refuse a PUT without a resourceVersion. */
 const guarded = { unconditionalUpdate: false } as const;
-const scaleKind = { group: "autoscaling", version: "v1", kind: "Scale" } as const;
 
 const same = (...fields: readonly string[]): Readonly<Record<string, string>> =>
   Object.fromEntries(fields.map((field) => [field, field]));
@@ -135,7 +133,6 @@ const core: readonly Row[] = [
     shortNames: ["rc"],
     ...all,
     status: true,
-    scale: true,
     traits: { ...workload, dependents: "orphan" },
   },
   { kind: "Secret", plural: "secrets", traits: { fields: same("type") } },
@@ -171,7 +168,6 @@ const apps: readonly Row[] = [
     shortNames: ["deploy"],
     ...all,
     status: true,
-    scale: true,
     traits: workload,
   },
   {
@@ -180,7 +176,6 @@ const apps: readonly Row[] = [
     shortNames: ["rs"],
     ...all,
     status: true,
-    scale: true,
     traits: workload,
   },
   {
@@ -189,7 +184,6 @@ const apps: readonly Row[] = [
     shortNames: ["sts"],
     ...all,
     status: true,
-    scale: true,
     traits: workload,
   },
 ];
@@ -339,10 +333,8 @@ function resourceOf({ group, version }: Group, row: Row, parts: Parts): Resource
     verbs: row.verbs ?? allVerbs,
     subresources: {
       ...row.subresources,
-      ...(row.scale === true ? { scale: { verbs: writable, kind: scaleKind } } : {}),
       ...(row.status === true ? { status: { verbs: writable } } : {}),
     },
-    ...(row.scale === true ? { scale: workloadScale } : {}),
     collection: foreignEvent ? "events" : collectionOf(group, row.plural),
     storedAs: foreignEvent ? "v1" : apiVersionOf(group, version),
     ...(foreignEvent ? { conversion: eventConversion } : {}),
@@ -357,12 +349,6 @@ function resourceOf({ group, version }: Group, row: Row, parts: Parts): Resource
     },
   };
 }
-
-const workloadScale = {
-  specReplicas: ".spec.replicas",
-  statusReplicas: ".status.replicas",
-  labelSelector: ".spec.selector",
-} as const;
 
 function memoized<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;

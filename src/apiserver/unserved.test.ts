@@ -36,6 +36,21 @@ for (const path of [`${pod}/log`, `${pod}/exec?command=ls`, `${pod}/proxy`])
     assert.match(String(body.message), /pods are stored here and never run/);
   });
 
+test("the scale of a workload is refused, and the remedy is named", async () => {
+  const server = startApiServer();
+  const path = "/apis/apps/v1/namespaces/default/deployments/d/scale";
+  for (const method of ["GET", "PUT", "PATCH"]) {
+    const { status, body } = await server.ask(method, path, method === "GET" ? undefined : {}, { type: "merge" });
+    assert.equal(status, 501);
+    assert.match(
+      String(body.message),
+      /deployments\/scale is not served .*: change the number of replicas in the object itself/,
+    );
+  }
+  const { status } = await server.ask("GET", "/apis/apps/v1/namespaces/default/daemonsets/d/scale");
+  assert.equal(status, 404);
+});
+
 test("a subresource that Kubernetes does not have either is not found", async () => {
   const { status, body } = await startApiServer().ask("GET", `${pod}/constructor`);
   assert.deepEqual([status, body.message], [404, "the server could not find the requested resource"]);

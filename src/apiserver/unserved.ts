@@ -1,4 +1,6 @@
 /** What Kubernetes has and this server does not, said in a way that helps: a plain "not found" would look like a mistake of the user. */
+import { isObject, type JsonObject } from "../base/json.ts";
+import { part } from "./builtin/check.ts";
 import type { Resource } from "./contracts.ts";
 import { Refusal } from "./status.ts";
 import { ownEntry } from "./target.ts";
@@ -19,8 +21,20 @@ const unserved: Readonly<Record<string, string>> = {
   "services/proxy": noNetwork,
 };
 
-const whyNot = ({ group, plural }: Resource, subresource: string): string | undefined =>
-  group === "" ? ownEntry(unserved, `${plural}/${subresource}`) : undefined;
+const scalable = ["apps/deployments", "apps/replicasets", "apps/statefulsets", "/replicationcontrollers"];
+
+/** A definition may say that its objects have a scale; it is not served either. */
+function isScalable({ group, plural, version, definition }: Resource): boolean {
+  if (definition === undefined) return scalable.includes(`${group}/${plural}`);
+  const { versions = [] } = part(definition, "spec") as { versions?: readonly JsonObject[] };
+  const { subresources } = versions.find(({ name }) => name === version) ?? {};
+  return isObject(subresources) && isObject(subresources.scale);
+}
+
+function whyNot(resource: Resource, subresource: string): string | undefined {
+  if (subresource === "scale" && isScalable(resource)) return "change the number of replicas in the object itself";
+  return resource.group === "" ? ownEntry(unserved, `${resource.plural}/${subresource}`) : undefined;
+}
 
 /** Kubernetes has it, though we do not list it. */
 export const isUnserved = (resource: Resource, subresource: string): boolean =>

@@ -14,7 +14,6 @@ import { refuseOutOfRange } from "./number-range.ts";
 import { fit } from "./prepare.ts";
 import { patchQuery, type WriteQuery, writeQuery } from "./query.ts";
 import { apiVersionOf } from "./rows.ts";
-import { objectFromScale, scaleFrom, scaleResource } from "./scale.ts";
 import { badRequest, invalid, Refusal, unsupportedMediaType } from "./status.ts";
 import { ownEntry } from "./target.ts";
 import { notServed } from "./unserved.ts";
@@ -65,7 +64,6 @@ export async function update(call: Call, serving: Serving): Promise<Written> {
   const query = writeQuery(call.query, "UpdateOptions");
   const { resource, name, namespace } = call;
   const options = writeOptions(call, query);
-  if (call.subresource === "scale") return updateScale(call, serving, query, options);
   const object = await decodeObject(call.request, resource, query.fieldValidation, decodingFor(call, serving));
   checkName(object, name);
   checkNamespace(object, resource, namespace);
@@ -81,18 +79,6 @@ export async function update(call: Call, serving: Serving): Promise<Written> {
 }
 
 const placeOf = ({ resource, namespace, name }: Call) => ({ resource, namespace, name });
-
-async function updateScale(call: Call, serving: Serving, query: WriteQuery, options: WriteOptions): Promise<Written> {
-  const scale = await decodeObject(call.request, scaleResource, query.fieldValidation, decodingFor(call, serving));
-  checkName(scale, call.name);
-  const written = await serving.registry.update({
-    ...placeOf(call),
-    options,
-    createIfAbsent: false,
-    build: (old) => objectFromScale(call.resource, presentState(old), scale),
-  });
-  return { ...written, object: scaleFrom(call.resource, written.object) };
-}
 
 function presentState(old: ApiObject | undefined): ApiObject {
   if (old === undefined) throw new Error("an object that exists has a present state");
@@ -138,10 +124,8 @@ export async function patch(call: Call, serving: Serving): Promise<Written> {
   const query = patchQuery(call.query, kind === "apply");
   const text = textOf(call.request.body ?? "");
   const body = kind === "apply" ? await appliedBody(text) : patchBody(text, kind);
-  const { resource } = call;
   const options = writeOptions(call, query);
-  const scaled = call.subresource === "scale";
-  const written = await serving.registry.update({
+  return serving.registry.update({
     ...placeOf(call),
     options,
     createIfAbsent: kind === "apply" && call.subresource === "",
@@ -149,13 +133,9 @@ export async function patch(call: Call, serving: Serving): Promise<Written> {
     mayCreate: call.mayCreate,
     build: (old) => {
       if (kind === "apply") return applied(call, serving, query, old, body);
-      const current = presentState(old);
-      const shown = scaled ? scaleFrom(resource, current) : current;
-      const result = patched(call, serving, query, { ...body, kind }, shown);
-      return scaled ? objectFromScale(resource, current, result) : result;
+      return patched(call, serving, query, { ...body, kind }, presentState(old));
     },
   });
-  return scaled ? { ...written, object: scaleFrom(resource, written.object) } : written;
 }
 
 const appliedBody = (text: string): Promise<Parsed> =>
@@ -178,7 +158,7 @@ function patched(
   given: PatchGiven,
   old: ApiObject,
 ): ApiObject {
-  const resource = call.subresource === "scale" ? scaleResource : call.resource;
+  const { resource } = call;
   const result = patchResult(given, resource, old, patcher);
   if (!isObject(result) || !isObject(result.metadata ?? {})) throw unfit(result, "expected an object");
   const object = {

@@ -2,7 +2,6 @@
 import type { JsonValue } from "../../base/json.ts";
 import { ageSince, humanSpan } from "../age.ts";
 import type { ApiObject, Column } from "../contracts.ts";
-import { selectorText } from "../scale.ts";
 import {
   ageColumn,
   at,
@@ -18,6 +17,7 @@ import {
   textAt,
   wide,
 } from "./basic.ts";
+import { selectorText } from "./selector-text.ts";
 
 type Template = (object: ApiObject) => JsonValue | undefined;
 const ownTemplate: Template = (object) => at(object, "spec", "template");

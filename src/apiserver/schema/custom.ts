@@ -10,7 +10,6 @@ import { duplicatesIn } from "./list-types.ts";
 import { readSchema, type SchemaNode } from "./node.ts";
 import { applyDefaults, dropNulls, prune } from "./prune.ts";
 import { createRuleSet } from "./rule-set.ts";
-import { scaleErrors } from "./scale-paths.ts";
 import { validateValue } from "./validate.ts";
 
 export function schemaOf(definition: JsonObject, version: string): SchemaNode {
@@ -23,7 +22,6 @@ const versionOf = (definition: JsonObject, version: string): JsonObject | undefi
 export function createCustomShape(definition: ApiObject, version: string): Shape {
   const root = schemaOf(definition, version);
   const ruleSet = createRuleSet(root);
-  const subresources = versionOf(definition, version)?.subresources;
   const kind = {
     group: text(object(definition.spec).group),
     version,
@@ -41,7 +39,6 @@ export function createCustomShape(definition: ApiObject, version: string): Shape
       const relation = old === undefined ? undefined : correlate(root, candidate, old);
       const errors = [
         ...schemaErrors(root, candidate, relation, subresource),
-        ...scaleErrors(subresources, candidate, subresource),
         ...(subresource === "status" ? [] : embeddedErrors(root, candidate)),
         ...duplicates(root, candidate, old),
       ];

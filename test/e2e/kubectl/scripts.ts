@@ -217,14 +217,13 @@ export const scripts: readonly Script[] = [
     ],
   },
   {
-    name: "deployments scale and cascade",
+    name: "deployments change and cascade",
     steps: [
       { run: "apply -f -", input: yaml(deployment) },
       "get deploy web -n k-team",
       "get deploy web -n k-team -o wide",
-      "scale deploy web -n k-team --replicas=5",
+      'patch deploy web -n k-team -p \'{"spec":{"replicas":5}}\'',
       "get deploy web -n k-team -o jsonpath={.spec.replicas}/{.metadata.generation}",
-      "scale deploy web -n k-team --replicas=1 --current-replicas=3",
       "set image deploy/web web=nginx:2 -n k-team",
       "get deploy web -n k-team -o yaml",
       'patch deploy web -n k-team -p \'{"spec":{"template":{"spec":{"containers":[{"name":"side","image":"box:1"}]}}}}\'',

@@ -141,8 +141,7 @@ function updateManagers(
   const own = difference(touched, strip);
   if (isEmpty(own)) return;
   const fields = union(own, managers.get(id)?.fields ?? noFields());
-  // What is written through scale carries no date.
-  managers.set(id, { ...self, time: subresource === "scale" ? undefined : time, fields });
+  managers.set(id, { ...self, time, fields });
 }
 
 export function applyObject(schema: SchemaNode, request: ApplyRequest): ApiObject {

@@ -29,14 +29,12 @@ export interface Checked {
   readonly overloads: ReadonlyMap<Expression, readonly Overload[]>;
   /** Variables of the environment that the expression mentions. */
   readonly mentions: ReadonlySet<string>;
-  readonly types: ReadonlyMap<Expression, CelType>;
 }
 
 interface Checker {
   readonly problems: CelProblem[];
   readonly overloads: Map<Expression, readonly Overload[]>;
   readonly mentions: Set<string>;
-  readonly types: Map<Expression, CelType>;
   readonly bindings: Bindings;
   freeVariables: number;
 }
@@ -51,14 +49,12 @@ export function checkCel(expression: Expression, variables: ReadonlyMap<string, 
     problems: [],
     overloads: new Map(),
     mentions: new Set(),
-    types: new Map(),
     bindings: new Map(),
     freeVariables: 0,
   };
   const type = substitute(check(checker, expression, { known: variables, outer: undefined }), checker.bindings, true);
-  for (const [part, found] of checker.types) checker.types.set(part, substitute(found, checker.bindings, true));
   const { problems, overloads, mentions } = checker;
-  return { type, problems, overloads, mentions, types: checker.types };
+  return { type, problems, overloads, mentions };
 }
 
 const fresh = (checker: Checker): CelType => {
@@ -71,12 +67,6 @@ const report = (checker: Checker, at: number, message: string): CelType => {
 };
 
 function check(checker: Checker, expression: Expression, names: Names): CelType {
-  const type = typeFound(checker, expression, names);
-  checker.types.set(expression, type);
-  return type;
-}
-
-function typeFound(checker: Checker, expression: Expression, names: Names): CelType {
   switch (expression.kind) {
     case "constant":
       return constantType(expression.value);

@@ -1,20 +1,14 @@
 /** x-kubernetes-validations, compiled: one rule against the values of its node. */
 import { type FieldPathResult, fieldPathIn } from "../definition/field-path.ts";
 import type { Rule, SchemaNode } from "../node.ts";
-import { CelProblem, CelProblems, type Expression, printProblems } from "./ast.ts";
+import { CelProblem, CelProblems, printProblems } from "./ast.ts";
 import { type Checked, checkCel } from "./check.ts";
 import { compileCel, type Program } from "./compile.ts";
 import { literalProblems } from "./literals.ts";
 import { parseCel } from "./parse.ts";
 import { type CelType, optionalOf } from "./types.ts";
 
-export interface Sources {
-  readonly rule: Source;
-  readonly message: Source | undefined;
-}
-
 export interface CompiledRule {
-  readonly sources: Sources;
   readonly rule: Rule;
   readonly usesOldSelf: boolean;
   readonly program: Program;
@@ -33,8 +27,7 @@ export type RuleOutcome =
       readonly usesOldSelf: boolean;
     };
 
-export interface Source {
-  readonly expression: Expression;
+interface Source {
   readonly program: Program;
   readonly checked: Checked;
 }
@@ -45,7 +38,7 @@ function compileSource(source: string, variables: ReadonlyMap<string, CelType>):
     const checked = checkCel(expression, variables);
     const problems = checked.problems.length > 0 ? checked.problems : literalProblems(expression);
     if (problems.length > 0) return printProblems(source, problems);
-    return { expression, program: compileCel(expression, checked), checked };
+    return { program: compileCel(expression, checked), checked };
   } catch (reason) {
     if (reason instanceof CelProblems) return printProblems(source, reason.problems);
     if (reason instanceof CelProblem) return printProblems(source, [reason]);
@@ -80,7 +73,6 @@ export function compileRule(rule: Rule, schema: SchemaNode, self: CelType): Rule
   return {
     kind: "compiled",
     compiled: {
-      sources: { rule: source, message },
       rule,
       usesOldSelf,
       program: source.program,

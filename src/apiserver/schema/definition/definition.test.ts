@@ -7,7 +7,7 @@ import { messageOf } from "../../field-error.ts";
 import { definitionShape } from "./shape.ts";
 import { createDefinitionStrategy } from "./strategy.ts";
 
-const strategy = createDefinitionStrategy(() => ({ judge: () => [], total: () => [] }));
+const strategy = createDefinitionStrategy(() => () => []);
 const context = (others: readonly ApiObject[] = []): Context => ({
   world: { ...createVirtualWorld(), now: () => 0 },
   gates: { enabled: () => false },

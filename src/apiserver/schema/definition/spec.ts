@@ -31,11 +31,7 @@ import {
 } from "./view.ts";
 
 /** Makes the judge of one schema's CEL rules: it needs the whole schema to know the types. */
-export type RuleJudgeFor = (schema: JsonObject) => {
-  readonly judge: RuleJudge;
-  /** What can only be said when all rules of the schema were judged. */
-  total(path: string): readonly FieldError[];
-};
+export type RuleJudgeFor = (schema: JsonObject) => RuleJudge;
 
 export function specErrors(view: DefinitionView, judgeFor: RuleJudgeFor): readonly FieldError[] {
   return [
@@ -340,8 +336,7 @@ function schemaErrors(
     ...rootErrors(schema, status, rootPath),
     ...structural,
     ...defaults,
-    ...openApiErrors(schema, rootPath, judge?.judge),
-    ...(judge?.total(rootPath) ?? []),
+    ...openApiErrors(schema, rootPath, judge),
   ];
 }
 

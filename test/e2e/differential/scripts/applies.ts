@@ -168,13 +168,6 @@ const workloads: readonly Script[] = [
     applyDeployment({ containers: [{ ...one, args: ["a", "b"] }] }, { manager: "other" }),
   ),
   script(
-    "apply leaves replicas to a scaler",
-    applyDeployment({ containers: [one] }, {}, { replicas: 2 }),
-    patch("merge", by(`${deployments}/d/scale`, "scaler"), { spec: { replicas: 5 } }),
-    get(`${deployments}/d`, owned),
-    applyDeployment({ containers: [one] }),
-  ),
-  script(
     "apply orders containers",
     applyDeployment({ containers: [one, two] }),
     applyDeployment({ containers: [two, one] }),

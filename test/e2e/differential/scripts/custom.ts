@@ -134,10 +134,7 @@ export const thingsDefinition = aDefinition({
     },
   },
   version: {
-    subresources: {
-      status: {},
-      scale: { specReplicasPath: ".spec.number", statusReplicasPath: ".status.count" },
-    },
+    subresources: { status: {} },
   },
   spec: { names: { plural: "things", kind: "Thing", shortNames: ["th"], categories: ["all"] } },
 });

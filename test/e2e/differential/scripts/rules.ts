@@ -103,72 +103,6 @@ const trials: readonly Script[] = mistakes.map((rule) =>
   script(`a definition with the rule ${rule}`, create(`${definitions}?dryRun=All`, withRule({ rule }))),
 );
 
-/** Without bounds, most rules could take too long: whether they are refused, and by how much too dear they are. */
-const unbounded: JsonObject = {
-  name: { type: "string" },
-  list: { type: "array", items: { type: "integer" } },
-  words: { type: "array", items: { type: "string" } },
-  few: { type: "array", maxItems: 100, items: { type: "string", maxLength: 50 } },
-  labels: { type: "object", additionalProperties: { type: "string" } },
-  objs: {
-    type: "array",
-    maxItems: 1000,
-    items: {
-      type: "object",
-      required: ["a"],
-      properties: {
-        a: { type: "string", maxLength: 100 },
-        b: { type: "array", maxItems: 100, items: { type: "string", maxLength: 10 } },
-      },
-    },
-  },
-};
-
-const dear: readonly string[] = [
-  ...[
-    "self.words.all(w, w == self.name)",
-    "self.words.all(w, self.words.exists(v, v == w))",
-    "self.words.all(w, w.contains('abc'))",
-  ],
-  ...[
-    "self.list.all(i, self.list.all(j, i != j))",
-    "self.few.all(w, self.few.all(v, self.few.all(x, x != v || v != w)))",
-  ],
-  ...["self.labels.all(k, v, v.matches('^[a-z]+$'))", "self.objs.all(o, self.objs.exists_one(p, p.a == o.a))"],
-  ...[
-    "self.objs.all(o, o.b.all(x, self.objs.exists(p, p.b.exists(y, y == x))))",
-    "self.words.map(w, w.upperAscii()).join('') == ''",
-  ],
-  ...[
-    "sets.contains(self.words, self.words)",
-    "self.list.sort() == [1]",
-    "self.name.split(',').all(x, x.matches('^[a-z]+$'))",
-  ],
-  ...[
-    "self.name.replace('', 'abc').contains(self.name)",
-    "self.words.all(w, quantity(w).isGreaterThan(quantity('1')))",
-  ],
-];
-
-const costs: readonly Script[] = [
-  ...dear.map((rule) =>
-    script(
-      `a definition with the unbounded rule ${rule}`,
-      create(
-        `${definitions}?dryRun=All`,
-        aDefinition({
-          plural: "trials",
-          kind: "Trial",
-          schema: {
-            type: "object",
-            properties: { spec: { type: "object", properties: unbounded, "x-kubernetes-validations": [{ rule }] } },
-          },
-        }),
-      ),
-    ),
-  ),
-];
-
 /** Each is asked of an object, and holds or not. */
 const asked: readonly string[] = [
   "self.count == 3",
@@ -347,4 +281,4 @@ const transitions: readonly Script[] = [
   changed("a new entry", { entries: [{ k: "a", v: 2 }] }, { entries: [{ k: "b", v: 1 }] }),
 ];
 
-export const ruleScripts: readonly Script[] = [...trials, ...costs, ...transitions, ...evaluations];
+export const ruleScripts: readonly Script[] = [...trials, ...transitions, ...evaluations];

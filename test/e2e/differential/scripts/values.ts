@@ -183,14 +183,6 @@ const status: readonly Script[] = [
     patch("merge", `${things}/t/status`, { status: { phase: 5, count: 1.5 } }),
   ),
   script(
-    "a custom object is scaled",
-    create(things, aThing({ number: 4 })),
-    get(`${things}/t/scale`),
-    patch("merge", `${things}/t/scale`, { spec: { replicas: 5 } }),
-    patch("merge", `${things}/t/scale`, { spec: { replicas: 50 } }),
-    get(`${things}/t`),
-  ),
-  script(
     "generation counts changes of spec only",
     create(things, aThing()),
     patch("merge", `${things}/t`, { metadata: { labels: { a: "b" } } }),

@@ -186,13 +186,12 @@ export const workloadScripts: readonly Script[] = [
     get(`${pods}/placed`),
   ),
   script(
-    "a workload's selector is kept, its scale changes",
+    "a workload's selector is kept, its replicas change",
     create(`${apps}/deployments`, aWorkload()),
     patch("merge", `${apps}/deployments/w`, {
       spec: { selector: { matchLabels: { app: "b" } }, template: { metadata: { labels: { app: "b" } } } },
     }),
-    get(`${apps}/deployments/w/scale`),
-    patch("merge", `${apps}/deployments/w/scale`, { spec: { replicas: 3 } }),
+    patch("merge", `${apps}/deployments/w`, { spec: { replicas: 3 } }),
     get(`${apps}/deployments/w`),
     replace(`${apps}/deployments/w`, aWorkload({ replicas: 2 })),
   ),
