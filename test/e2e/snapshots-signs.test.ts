@@ -1,5 +1,7 @@
 /** What administrators set and see: secrets that a class names, flags that reach the driver, metrics under the known names. */
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { draftOf } from "../../src/api/builders.ts";
 import { annotations, parameters } from "../../src/api/names.ts";
@@ -37,7 +39,10 @@ for (const ground of ["real control plane", "embedded server"] as const)
       place = await grounds[ground]();
       ports = { controller: await freePort(), sidecar: await freePort(), odd: await freePort() };
       startComponent(place, "snapshot-controller", [`--http-endpoint=127.0.0.1:${ports.controller}`]);
-      const guarded = await drivers["directory-driver"](place.instance, { flags: ["--snapshot-secret=open-sesame"] });
+      const secretFile = join(place.instance.folder, "open-sesame");
+      writeFileSync(secretFile, "open-sesame\n");
+      const flags = [`--snapshot-secret-file=${secretFile}`];
+      const guarded = await drivers["directory-driver"](place.instance, { flags });
       stand = await standFor(place, place.connection, guarded, [`--http-endpoint=127.0.0.1:${ports.sidecar}`]);
       odd = await startOddDriver(place.instance.folder);
       const naming = ["--snapshot-name-prefix=kept", "--snapshot-name-uuid-length=8", "--extra-create-metadata"];

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readdirSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { startCommand } from "../../../test/command-line.ts";
@@ -60,6 +60,33 @@ test("with --snapshot-delay a snapshot is cut at once, and not ready", async (t)
   const { snapshot } = await controller.createSnapshot({ name: "s", sourceVolumeId: "v" });
   assert.deepEqual([snapshot?.snapshotId, snapshot?.readyToUse], ["s", false]);
 });
+
+test("with --snapshot-secret-file only those who know what is in the file take snapshots", async (t) => {
+  const folder = temporaryFolder(t);
+  const [socket, file] = [join(folder, "csi.sock"), join(folder, "token")];
+  writeFileSync(file, "open-sesame\n");
+  start(t, "--endpoint", socket, "--root", join(folder, "root"), `--snapshot-secret-file=${file}`);
+  const { controller } = connectTo(t, socket);
+  const volumeCapabilities = [{ accessType: { case: "mount", value: {} } as const, accessMode: { mode: 1 } }];
+  await controller.createVolume({ name: "v", volumeCapabilities });
+  const taking = (token: string) => controller.createSnapshot({ name: "s", sourceVolumeId: "v", secrets: { token } });
+  await assert.rejects(taking("open-barley"), { code: "Unauthenticated" });
+  assert.equal((await taking("open-sesame")).snapshot?.snapshotId, "s");
+});
+
+const secretFiles: readonly (readonly [string, string | undefined, RegExp])[] = [
+  ["is missing", undefined, /--snapshot-secret-file .* cannot be read: there is no such file or folder/],
+  ["is empty", "\n", /--snapshot-secret-file .* is empty: write the value into it/],
+];
+for (const [what, text, says] of secretFiles)
+  test(`a secret file that ${what} keeps the driver from starting unguarded`, async (t) => {
+    const folder = temporaryFolder(t);
+    const file = join(folder, "token");
+    if (text !== undefined) writeFileSync(file, text);
+    const driver = start(t, "--endpoint", join(folder, "s"), "--root", folder, `--snapshot-secret-file=${file}`);
+    assert.equal(await driver.code, 1);
+    assert.match(driver.said.error, says);
+  });
 
 test("trouble on demand comes as often as asked for", async (t) => {
   const folder = temporaryFolder(t);

@@ -1,5 +1,8 @@
 /** `snapkeep directory-driver`: a CSI driver over plain directories, for laptops and tests. */
+import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
+import { Fault } from "../../base/fault.ts";
+import { fileTrouble } from "../../base/file-trouble.ts";
 import { createDirectoryDriver, serveDirectoryDriver } from "../../components/directory-driver/index.ts";
 import { type Mishap, parseMishap } from "../../components/directory-driver/mishaps.ts";
 import { socketPathOf } from "../../csi/address.ts";
@@ -31,6 +34,18 @@ export const mishaps: Flag<readonly Mishap[]> = {
   explain: (given) => readMishaps(given).find((mishap) => typeof mishap === "string") ?? "",
   print: (value) => value.map(({ method, code, times }) => `${method}=${code}*${times}`).join(","),
 };
+
+/** From a file, because everybody on the machine can read the arguments of a process. */
+async function secretIn(file: string): Promise<string> {
+  if (file === "") return "";
+  const text = await readFile(file, "utf8").catch((reason: unknown) => {
+    throw new Fault("FailedPrecondition", `--snapshot-secret-file ${file} cannot be read: ${fileTrouble(reason)}`);
+  });
+  const secret = text.replace(/\r?\n$/, "");
+  if (secret === "")
+    throw new Fault("FailedPrecondition", `--snapshot-secret-file ${file} is empty: write the value into it`);
+  return secret;
+}
 
 export const command = defineCommand({
   flags: {
@@ -73,11 +88,11 @@ export const command = defineCommand({
       min: 0,
       help: "A snapshot is cut at once, but ready to use only after this long, as on storage that uploads.",
     }),
-    snapshotSecret: text({
+    snapshotSecretFile: text({
       ...trying,
       default: "",
-      example: "open-sesame",
-      help: 'Given, snapshots are taken and deleted only for callers whose secret holds this value under the key "token".',
+      example: "./token",
+      help: 'File with a value, its last line break aside. Given, snapshots are taken and deleted only for callers whose secret holds this value under the key "token".',
     }),
     fault: mishaps,
     ...loggingFlags,
@@ -112,6 +127,7 @@ export const command = defineCommand({
       world,
       log,
       snapshotDelayMs: options.snapshotDelay,
+      snapshotSecret: await secretIn(options.snapshotSecretFile),
     });
     const failing = new AbortController();
     const surroundings = { world, log, signal: AbortSignal.any([signal, failing.signal]) };

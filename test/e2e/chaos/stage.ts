@@ -3,6 +3,8 @@
  * a way of its own to the API server through a fault proxy, and a driver that keeps its snapshots over a kill.
  */
 import { randomBytes } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { draftOf } from "../../../src/api/builders.ts";
 import { parameters } from "../../../src/api/names.ts";
 import { leaseNameFor } from "../../../src/components/csi-snapshotter/lease-name.ts";
@@ -59,7 +61,9 @@ export async function startStage(): Promise<Stage> {
   const plane = await startControlPlane({ tokens });
   const connection = await connect(plane.kubeconfig, { userAgent: "user" });
   await installSnapshotCrds(connection.client);
-  const flags = [`--snapshot-secret=${secret}`, "--snapshot-delay=100ms"];
+  const secretFile = join(plane.instance.folder, "snapshot-secret");
+  writeFileSync(secretFile, secret, { mode: 0o600 });
+  const flags = [`--snapshot-secret-file=${secretFile}`, "--snapshot-delay=100ms"];
   const driver = await startDirectoryDriver(plane.instance, { flags });
   const furniture: Furniture = {
     client: connection.client,
