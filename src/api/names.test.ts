@@ -22,6 +22,7 @@ test("annotations and labels are spelled as in the programs replaced", () => {
     deletionSecretNamespace: "snapshot.storage.kubernetes.io/deletion-secret-namespace",
     allowVolumeModeChange: "snapshot.storage.kubernetes.io/allow-volume-mode-change",
     cutBy: "snapkeep.dev/cut-by",
+    contentLost: "snapkeep.dev/content-lost",
     groupSnapshotHandle: "groupsnapshot.storage.k8s.io/volumeGroupSnapshotHandle",
   });
   assert.deepEqual(labels, {

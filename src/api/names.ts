@@ -19,6 +19,8 @@ export const annotations = {
   allowVolumeModeChange: `${snapshotDomain}/allow-volume-mode-change`,
   /** Ours alone, and only while being-created is on: the term of the sidecar that asks the driver, or has asked it. */
   cutBy: "snapkeep.dev/cut-by",
+  /** Ours alone: the uid of the snapshot that carries it, whose content was removed after it had been ready. */
+  contentLost: "snapkeep.dev/content-lost",
   groupSnapshotHandle: "groupsnapshot.storage.k8s.io/volumeGroupSnapshotHandle",
 } as const;
 

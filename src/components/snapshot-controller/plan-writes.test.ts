@@ -96,9 +96,37 @@ test("a size of zero is no size: it is told when it is known", () =>
 test("a content that says it is ready and names no handle makes no snapshot ready", () =>
   assert.equal(statusOf(told, aContent({ status: { readyToUse: true } })), "nothing"));
 
-test("a snapshot that was reported lost stays lost, and nothing is cut for it", () => {
-  const error = { message: "VolumeSnapshotContent is missing: snapcontent-uid-snap was removed", time: "then" };
-  const reported = aSnapshot({ metadata: { finalizers: both }, status: { readyToUse: false, error } });
-  const { actions } = planSnapshot(aView({ snapshot: reported }));
-  assert.ok(!actions.some(({ kind }) => kind === "create"));
+const lost = { [annotations.contentLost]: "uid-snap" };
+const withoutContent = (metadata: object, status: object) =>
+  planSnapshot(aView({ snapshot: aSnapshot({ metadata: { finalizers: both, ...metadata }, status }) })).actions;
+
+test("a snapshot that was reported lost stays lost, whatever its error says, and no content is created for it", () => {
+  for (const message of ["VolumeSnapshotContent is missing: it was removed", "another error since", undefined]) {
+    const error = message === undefined ? {} : { error: { message, time: "then" } };
+    const actions = withoutContent({ annotations: lost }, { readyToUse: false, ...error });
+    assert.ok(!actions.some(({ kind }) => kind === "create"), message);
+  }
+});
+
+test("that a ready snapshot without a creation time is lost is noted on it before its readiness is taken back", () => {
+  assert.deepEqual(
+    withoutContent({}, { readyToUse: true }).map((action) => [action.kind, "patch" in action && action.patch.body]),
+    [
+      ["confirm", false],
+      ["patch", { metadata: { resourceVersion: "1", annotations: lost } }],
+    ],
+  );
+  const noted = withoutContent({ annotations: lost }, { readyToUse: true });
+  assert.deepEqual(
+    noted.map((action) => action.kind),
+    ["confirm", "patch", "event"],
+  );
+});
+
+test("neither the words of an error nor another snapshot's note make a snapshot lost: its content is created", () => {
+  const error = { message: "VolumeSnapshotContent is missing: says an error that somebody wrote", time: "then" };
+  for (const metadata of [{}, { annotations: { [annotations.contentLost]: "uid-of-the-one-in-the-backup" } }]) {
+    const actions = withoutContent(metadata, { readyToUse: false, error });
+    assert.ok(actions.some(({ kind }) => kind === "create"));
+  }
 });

@@ -51,11 +51,22 @@ function planError(view: SnapshotView): Plan {
   const { snapshot, nowMs } = view;
   const found = violationOf(view);
   if (found === undefined) return nothing;
+  const noted = found.isLoss === true ? noteLoss(snapshot) : [];
+  if (noted.length > 0) return doing(confirmation(view), noted);
   const told = errorOf(snapshot, found, nowMs);
   // Whoever restores from it goes by its word: a list that leaves its content out is no reason to take that back.
   const isTakenBack = snapshot.status?.readyToUse === true && found.readiness === "false";
   return doing(told.length > 0 && isTakenBack ? confirmation(view) : [], told);
 }
+
+/**
+ * Before readiness is taken back: it was the only sign that this snapshot had been taken, and without one it would be taken
+ * again. A creation time stays, and is sign enough.
+ */
+const noteLoss = (snapshot: VolumeSnapshot): readonly ClusterAction[] =>
+  snapshot.status?.creationTime === undefined
+    ? edit(kind, snapshot, { annotations: { [annotations.contentLost]: snapshot.metadata.uid } })
+    : [];
 
 /** Told once, in the status and by an event. */
 function errorOf(

@@ -3,7 +3,7 @@
  * shows the next. A rule never looks at what a later step has made unnecessary: once the content exists, the class may go.
  */
 
-import { finalizers } from "../../api/names.ts";
+import { annotations, finalizers } from "../../api/names.ts";
 import type { VolumeSnapshot, VolumeSnapshotClass, VolumeSnapshotContent } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
 import { secretFor, snapshotterSecretKeys } from "../../rules/secret-template.ts";
@@ -13,6 +13,8 @@ import type { SnapshotView } from "./observe.ts";
 export interface SnapshotViolation extends Violation {
   /** A wrong object is not ready; trouble with a class leaves readiness as it was. */
   readonly readiness: "false" | "kept";
+  /** What the snapshot was promised to hold is gone, for good. */
+  readonly isLoss?: true;
 }
 type SnapshotRule = (view: SnapshotView) => SnapshotViolation | undefined;
 
@@ -42,17 +44,16 @@ const hasOneSource: SnapshotRule = ({ source }) =>
 /** What was promised to the user once must not be quietly taken again: the data may have changed since. */
 const contentIsNotLost: SnapshotRule = ({ snapshot, content, source }) => {
   const promised =
-    snapshot.status?.readyToUse === true ||
-    snapshot.status?.creationTime !== undefined ||
-    (snapshot.status?.error?.message ?? "").startsWith(lostMessage);
-  return source.kind === "claim" && content === undefined && promised
-    ? violation(
-        "SnapshotContentMissing",
-        `${lostMessage}: ${snapshot.status?.boundVolumeSnapshotContentName ?? "its content"} was removed although the snapshot still needs it; delete this VolumeSnapshot and take a new one`,
-      )
-    : undefined;
+    snapshot.status?.readyToUse === true || snapshot.status?.creationTime !== undefined || isKnownLost(snapshot);
+  if (source.kind !== "claim" || content !== undefined || !promised) return undefined;
+  const name = snapshot.status?.boundVolumeSnapshotContentName ?? "its content";
+  const message = `VolumeSnapshotContent is missing: ${name} was removed although the snapshot still needs it; delete this VolumeSnapshot and take a new one`;
+  return { ...violation("SnapshotContentMissing", message), isLoss: true };
 };
-const lostMessage = "VolumeSnapshotContent is missing";
+
+/** A copy of the snapshot, restored from a backup say, is another one and has another uid. */
+const isKnownLost = ({ metadata }: VolumeSnapshot): boolean =>
+  metadata.annotations?.[annotations.contentLost] === metadata.uid;
 
 const contentExists: SnapshotRule = ({ source, content }) =>
   source.kind === "content" && content === undefined
