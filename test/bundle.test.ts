@@ -110,7 +110,7 @@ test("the bundled API server reads a YAML body", async (t) => {
 
 test("the build names every package it has bundled, with version and licence text", async () => {
   const notices = readFileSync(join(await built(), "THIRD-PARTY-NOTICES.txt"), "utf8");
-  const names = ["@bufbuild/protobuf", "@grpc/grpc-js", "prom-client", "yaml"] as const;
+  const names = ["@bufbuild/protobuf", "@grpc/grpc-js", "prom-client", "re2js", "yaml"] as const;
   for (const name of names) assert.ok(notices.includes(`\n${name} ${packageFile.devDependencies[name]}\n`), name);
   const sections = notices.split(/\n-{80}\n(?=\S+ \d)/).slice(1);
   assert.ok(sections.length >= names.length, `${sections.length} packages`);

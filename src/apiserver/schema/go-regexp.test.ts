@@ -31,6 +31,8 @@ const rows: readonly { pattern: string; yes: readonly string[]; no: readonly str
   { pattern: "^([a-z0-9]+[-.]?)+$", yes: ["a-b.c9"], no: ["a--b", ""] },
   { pattern: "(a*)*b|^$", yes: ["aab", "", "b"], no: ["aa"] },
   { pattern: "(?i)^(?:Kä|ß+)*$", yes: ["käKÄßß"], no: ["kä1"] },
+  { pattern: "^[[:^digit:]]+$", yes: ["ab"], no: ["a1"] },
+  { pattern: "(?U)^a+$", yes: ["aa"], no: ["b"] },
 ];
 
 for (const { pattern, yes, no } of rows)
@@ -83,6 +85,16 @@ for (const pattern of [
   "a|*",
 ])
   test(`${pattern} is no pattern`, () => assert.notEqual(goRegExp(pattern).problem, undefined));
+
+const problems: readonly (readonly [pattern: string, problem: string])[] = [
+  ["[a", "missing closing ]: `[a`"],
+  ["(a{100}){100}", "invalid repeat count: `{100}`"],
+  ["[z-a]", "invalid character class range: `z-a`"],
+  ["\\p{Nonsense}", "invalid character class range: `\\p{Nonsense}`"],
+  ["a+{1,}", "invalid nested repetition operator: `+{1,}`"],
+];
+for (const [pattern, problem] of problems)
+  test(`says in Go's words what is wrong with ${pattern}`, () => assert.equal(goRegExp(pattern).problem, problem));
 
 test("no pattern and no text holds up the server", () => {
   const long = "a".repeat(100_000);
