@@ -23,6 +23,7 @@ const groupSnapshotGroup = {
   custom: true,
 } as const;
 const core = { group: "", versions: ["v1"] } as const;
+const admission = { group: "admissionregistration.k8s.io", versions: ["v1"] } as const;
 const storage = { group: "storage.k8s.io", versions: ["v1"] } as const;
 
 const kinds = {
@@ -147,6 +148,18 @@ const kinds = {
     plural: "csistoragecapacities",
     singular: "csistoragecapacity",
     scope: "namespace",
+  },
+  ValidatingWebhookConfiguration: {
+    ...admission,
+    plural: "validatingwebhookconfigurations",
+    singular: "validatingwebhookconfiguration",
+    scope: "cluster",
+  },
+  MutatingWebhookConfiguration: {
+    ...admission,
+    plural: "mutatingwebhookconfigurations",
+    singular: "mutatingwebhookconfiguration",
+    scope: "cluster",
   },
   CustomResourceDefinition: {
     group: "apiextensions.k8s.io",

@@ -2,6 +2,10 @@
  * Objects as they stand in the API server. Snapshot kinds are typed here; what Kubernetes itself defines comes from
  * kubernetes-types, narrowed by `Stored` to what every stored object has.
  */
+import type {
+  MutatingWebhookConfiguration as K8sMutatingWebhookConfiguration,
+  ValidatingWebhookConfiguration as K8sValidatingWebhookConfiguration,
+} from "kubernetes-types/admissionregistration/v1.js";
 import type { CustomResourceDefinition as K8sCustomResourceDefinition } from "kubernetes-types/apiextensions/v1.js";
 import type { Lease as K8sLease } from "kubernetes-types/coordination/v1.js";
 import type {
@@ -157,6 +161,8 @@ interface TypedObjects {
   CSINode: Stored<K8sCSINode, "CSINode">;
   VolumeAttachment: Stored<K8sVolumeAttachment, "VolumeAttachment">;
   CSIStorageCapacity: Stored<K8sCSIStorageCapacity, "CSIStorageCapacity">;
+  ValidatingWebhookConfiguration: Stored<K8sValidatingWebhookConfiguration, "ValidatingWebhookConfiguration">;
+  MutatingWebhookConfiguration: Stored<K8sMutatingWebhookConfiguration, "MutatingWebhookConfiguration">;
   CustomResourceDefinition: Stored<K8sCustomResourceDefinition, "CustomResourceDefinition">;
 }
 export type ObjectOf<K extends KindName> = K extends keyof TypedObjects ? TypedObjects[K] : KubeObject;

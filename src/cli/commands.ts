@@ -42,6 +42,12 @@ export const commands: readonly CommandRow[] = [
     load: () => import("./commands/lint.ts"),
   },
   {
+    name: "certs",
+    summary: "Make and renew the certificates of the webhook.",
+    kind: "tool",
+    load: () => import("./commands/certs.ts"),
+  },
+  {
     name: "crds",
     summary: "Print the snapshot CustomResourceDefinitions.",
     kind: "tool",

@@ -7,8 +7,10 @@ import { type CommandInput, defineCommand } from "../../runtime/command.ts";
 import { checkEndpoint, kubeFlags, loggingFlags, servingFlags } from "../../runtime/common-flags.ts";
 import { connect } from "../../runtime/connect.ts";
 import { bool, featureGates, integer, oneOf, text } from "../../runtime/flag-kinds.ts";
+import { createLog } from "../../runtime/log.ts";
 import { requestMeasure } from "../../runtime/measure.ts";
 import { runService, type ServiceContext } from "../../runtime/service.ts";
+import { setFailurePolicy } from "../webhook/promote.ts";
 
 const name = "webhook";
 const group = { group: "Admission" } as const;
@@ -46,11 +48,15 @@ const flags = {
     { AnyVolumeDataSource: true },
     { ...group, help: "AnyVolumeDataSource: whether claims may name custom kinds as their data source." },
   ),
+  demote: bool({ ...group, default: false, help: "With promote: back to failurePolicy Ignore." }),
   preventVolumeModeConversion: bool({ ...accepted, default: true }),
   enableVolumeGroupSnapshotWebhook: bool({ ...accepted, default: false }),
 } as const;
 
+const isPromotion = ([first]: readonly string[]): boolean => first === "promote";
+
 export const command = defineCommand({
+  takes: "[promote]",
   flags,
   metrics: webhookMetrics,
   examples: [
@@ -62,15 +68,46 @@ export const command = defineCommand({
       does: "Serve on another port, with metrics",
       line: "snapkeep webhook --tls-cert-file=tls.crt --tls-private-key-file=tls.key --port=8443 --http-endpoint=:8080",
     },
+    {
+      does: "Refuse objects while the webhook is down, once it is known to answer",
+      line: "snapkeep webhook promote",
+    },
   ],
-  check: (options) => {
+  check: (options, positionals) => {
+    if (isPromotion(positionals)) return undefined;
+    if (positionals.length > 0) return `unexpected argument ${JSON.stringify(positionals[0])}; there is "promote"`;
+    if (options.demote) return '--demote goes with promote: write "snapkeep webhook promote --demote"';
     const missing = (["tlsCertFile", "tlsPrivateKeyFile"] as const).find((flag) => options[flag] === "");
     if (missing !== undefined)
       return `--${missing === "tlsCertFile" ? "tls-cert-file" : "tls-private-key-file"} is required: the API server calls webhooks over TLS only; make a pair with "snapkeep certs"`;
     return checkEndpoint(options);
   },
-  run: (input) => runService(input, name, (context) => startWebhook(context, input)),
+  run: (input) =>
+    isPromotion(input.positionals)
+      ? promote(input)
+      : runService(input, name, (context) => startWebhook(context, input)),
 });
+
+async function promote({ options, environment, version, world, signal, out, error }: CommandInput<typeof flags>) {
+  const log = createLog({ format: "text", verbosity: 0, name, world, out: error });
+  const { api, close } = await connect({
+    flags: options,
+    kinds: ["VolumeSnapshot"],
+    waitMsMax: 0,
+    userAgent: `${name}/snapkeep-${version}`,
+    environment,
+    world,
+    log,
+    signal,
+  });
+  try {
+    const policy = options.demote ? "Ignore" : "Fail";
+    out.write(`${await setFailurePolicy(api, policy, { namespace: "default", signal })}\n`);
+    return 0;
+  } finally {
+    close();
+  }
+}
 
 async function startWebhook(context: ServiceContext, { options, environment, version }: CommandInput<typeof flags>) {
   const { world, log, metrics } = context;

@@ -1,0 +1,91 @@
+/** The certificates as a Secret that the webhook's pods mount, and their authority in the webhook configurations. */
+import { draftOf } from "../../api/builders.ts";
+import { claimConfigurationName, snapshotConfigurationName } from "../../api/manifests/webhook-configurations.ts";
+import { isFault } from "../../base/fault.ts";
+import type { KubeApi } from "../../kube/api.ts";
+import type { CertificateSet } from "./issue.ts";
+
+interface SecretRef {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const previousFile = "ca-previous.crt";
+
+/** Both the usual names and those of the requirement document's Deployment. */
+const entries = (set: CertificateSet): Readonly<Record<string, string>> => ({
+  "tls.crt": set.serving.certificate,
+  "tls.key": set.serving.key,
+  "cert.pem": set.serving.certificate,
+  "key.pem": set.serving.key,
+  "ca.crt": set.authority.certificate,
+  "ca.key": set.authority.key,
+  ...(set.previousAuthority === undefined ? {} : { [previousFile]: set.previousAuthority }),
+});
+
+const decoded = (value: string | undefined): string | undefined =>
+  value === undefined ? undefined : Buffer.from(value, "base64").toString("utf8");
+
+export async function readSecret(api: KubeApi, ref: SecretRef, signal: AbortSignal): Promise<Partial<CertificateSet>> {
+  try {
+    const { data = {} } = await api.get({ kind: "Secret", ...ref }, { signal });
+    const pair = (certificate: string | undefined, key: string | undefined) =>
+      certificate === undefined || key === undefined ? undefined : { certificate, key };
+    const authority = pair(decoded(data["ca.crt"]), decoded(data["ca.key"]));
+    const serving = pair(decoded(data["tls.crt"]), decoded(data["tls.key"]));
+    const previousAuthority = decoded(data[previousFile]);
+    return { ...(authority && { authority }), ...(serving && { serving }), previousAuthority };
+  } catch (reason) {
+    if (isFault(reason, "NotFound")) return {};
+    throw reason;
+  }
+}
+
+export async function writeSecret(
+  api: KubeApi,
+  ref: SecretRef,
+  set: CertificateSet,
+  signal: AbortSignal,
+): Promise<void> {
+  const data = Object.fromEntries(
+    Object.entries(entries(set)).map(([name, text]) => [name, Buffer.from(text).toString("base64")]),
+  );
+  const draft = draftOf("Secret", ref, { type: "kubernetes.io/tls", data });
+  const body = { data };
+  await api.create("Secret", draft, { signal }).catch(async (reason: unknown) => {
+    if (!isFault(reason, "AlreadyExists")) throw reason;
+    await api.patch({ kind: "Secret", ...ref }, { type: "merge", body }, { signal });
+  });
+}
+
+const configurations = [
+  { kind: "ValidatingWebhookConfiguration", name: snapshotConfigurationName },
+  { kind: "MutatingWebhookConfiguration", name: claimConfigurationName },
+] as const;
+
+/** Returns the names of the configurations that trust the authority from now on; those that do not exist are left out. */
+export async function trustAuthority(
+  api: KubeApi,
+  { authority, previousAuthority = "" }: CertificateSet,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const caBundle = Buffer.from(`${authority.certificate}${previousAuthority}`).toString("base64");
+  const changed: string[] = [];
+  for (const ref of configurations) {
+    const found = await api.get(ref, { signal }).catch((reason: unknown) => {
+      if (isFault(reason, "NotFound")) return undefined;
+      throw reason;
+    });
+    const webhooks = found?.webhooks ?? [];
+    if (found === undefined || webhooks.every(({ clientConfig }) => clientConfig.caBundle === caBundle)) continue;
+    const body = webhooks.map((_, index) => ({
+      op: "add" as const,
+      path: `/webhooks/${index}/clientConfig/caBundle`,
+      value: caBundle,
+    }));
+    const test = { op: "test" as const, path: "/metadata/resourceVersion", value: found.metadata.resourceVersion };
+    await api.patch(ref, { type: "json", body: [test, ...body] }, { signal });
+    changed.push(ref.name);
+  }
+  return changed;
+}

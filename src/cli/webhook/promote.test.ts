@@ -1,0 +1,52 @@
+/** The embedded API server calls the real webhook over TLS; promotion looks at what comes back. */
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { setStage } from "../../../test/command-stage.ts";
+import { eventually, temporaryFolder } from "../../../test/csi-sockets.ts";
+import { freePort } from "../../../test/e2e/harness/ports.ts";
+import { snapshotConfiguration, snapshotConfigurationName } from "../../api/manifests/webhook-configurations.ts";
+import type { Draft } from "../../api/types.ts";
+import { realWorld } from "../../base/world.ts";
+import { createAuthority } from "../../runtime/certificates.ts";
+
+const configuration = { kind: "ValidatingWebhookConfiguration", name: snapshotConfigurationName } as const;
+
+test("promotion sets Fail only when the webhook answers and refuses; demotion sets Ignore back", async (t) => {
+  const { client, start } = await setStage(t);
+  const folder = temporaryFolder(t);
+  const authority = createAuthority("test", realWorld.now());
+  const issued = authority.issue({ commonName: "webhook", ipv4: ["127.0.0.1"] });
+  writeFileSync(join(folder, "tls.crt"), issued.certificate);
+  writeFileSync(join(folder, "tls.key"), issued.key);
+  const port = await freePort();
+  const policy = async () => (await client.get(configuration)).webhooks?.[0]?.failurePolicy;
+  const promote = async (...flags: readonly string[]) => {
+    const { code, said } = start("webhook", "promote", ...flags);
+    return { code: await code, said: said() };
+  };
+
+  const missing = await promote();
+  assert.deepEqual([missing.code, /there is no ValidatingWebhookConfiguration/.test(missing.said)], [1, true]);
+
+  const place = {
+    client: { url: `https://127.0.0.1:${port}` },
+    authority: authority.certificate,
+    serviceAccount: { namespace: "default", name: "webhook" },
+  };
+  await client.create("ValidatingWebhookConfiguration", snapshotConfiguration(place) as unknown as Draft);
+  const down = await promote();
+  assert.equal(down.code, 1);
+  assert.match(down.said, /an invalid VolumeSnapshot is allowed: the API server does not reach the webhook/);
+  assert.equal(await policy(), "Ignore");
+
+  const files = [`--tls-cert-file=${join(folder, "tls.crt")}`, `--tls-private-key-file=${join(folder, "tls.key")}`];
+  const webhook = start("webhook", ...files, `--port=${port}`);
+  await eventually("the webhook serves", () => webhook.said().includes("serving admission reviews"));
+  const up = await promote();
+  assert.deepEqual([up.code, await policy()], [0, "Fail"], up.said);
+  assert.match((await promote()).said, /has failurePolicy Fail already/);
+  const demoted = await promote("--demote");
+  assert.deepEqual([demoted.code, await policy()], [0, "Ignore"]);
+});

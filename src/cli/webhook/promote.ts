@@ -1,0 +1,73 @@
+/**
+ * From Ignore to Fail, once the webhook is known to answer and to refuse as it should; with `demote` back again. While the policy is
+ * Ignore, nobody notices that a webhook cannot be reached: its certificate may be wrong, or its Service without endpoints.
+ */
+import { draftOf } from "../../api/builders.ts";
+import { snapshotConfigurationName } from "../../api/manifests/webhook-configurations.ts";
+import { Fault, isFault } from "../../base/fault.ts";
+import type { KubeApi } from "../../kube/api.ts";
+
+const configuration = { kind: "ValidatingWebhookConfiguration", name: snapshotConfigurationName } as const;
+type Policy = "Ignore" | "Fail";
+
+/** A claim name that the CRDs accept and the webhook does not: so it is the webhook that refuses. */
+const onlyWebhookRefuses = "";
+
+export async function setFailurePolicy(
+  api: KubeApi,
+  policy: Policy,
+  { namespace, signal }: { readonly namespace: string; readonly signal: AbortSignal },
+): Promise<string> {
+  const found = await api.get(configuration, { signal }).catch((reason: unknown) => {
+    throw isFault(reason, "NotFound")
+      ? new Fault(
+          "FailedPrecondition",
+          `there is no ValidatingWebhookConfiguration ${configuration.name}; install the webhook first`,
+        )
+      : reason;
+  });
+  const webhooks = found.webhooks ?? [];
+  if (webhooks.every(({ failurePolicy }) => failurePolicy === policy))
+    return `${configuration.name} has failurePolicy ${policy} already`;
+  if (policy === "Fail") await mustJudge(api, namespace, signal);
+  const body = webhooks.map((_, index) => ({
+    op: "replace" as const,
+    path: `/webhooks/${index}/failurePolicy`,
+    value: policy,
+  }));
+  const test = { op: "test" as const, path: "/metadata/resourceVersion", value: found.metadata.resourceVersion };
+  await api.patch(configuration, { type: "json", body: [test, ...body] }, { signal });
+  return `${configuration.name} has failurePolicy ${policy} now${policy === "Fail" ? ": the webhook answers, and refuses as it should" : ""}`;
+}
+
+/** By dry run, so that nothing is stored whatever the answer. */
+async function mustJudge(api: KubeApi, namespace: string, signal: AbortSignal): Promise<void> {
+  const attempt = (claim: string) =>
+    api.create(
+      "VolumeSnapshot",
+      draftOf(
+        "VolumeSnapshot",
+        { namespace, name: "snapkeep-promote" },
+        { spec: { source: { persistentVolumeClaimName: claim } } },
+      ),
+      {
+        signal,
+        dryRun: true,
+      },
+    );
+  await attempt("any").catch((reason: unknown) => {
+    throw new Fault(
+      "FailedPrecondition",
+      `a valid VolumeSnapshot is refused (${Fault.from(reason).message}); the policy stays as it is`,
+    );
+  });
+  const refusal = await attempt(onlyWebhookRefuses).then(
+    () => undefined,
+    (reason: unknown) => Fault.from(reason).message,
+  );
+  if (refusal?.includes("[SNAP-101]") === true) return;
+  throw new Fault(
+    "FailedPrecondition",
+    `${refusal === undefined ? "an invalid VolumeSnapshot is allowed" : `an invalid VolumeSnapshot is refused by something else (${refusal})`}: the API server does not reach the webhook; look at its pods, its Service and the caBundle of ${configuration.name}; the policy stays as it is`,
+  );
+}
