@@ -10,7 +10,26 @@ const root = resolve(import.meta.dirname, "..");
 interface Source {
   readonly path: string;
   readonly text: string;
+  /** All that the file names in an import, types included. */
   readonly imports: readonly string[];
+  /** What is loaded before the file runs: neither types, which are gone by then, nor what it loads later, on demand. */
+  readonly loads: readonly string[];
+}
+
+const statement = /^(?:import|export)\s+(type\s+)?([^;"]*?)\s*from\s*"([^"]+)"|^import\s*"([^"]+)"/gm;
+/** `import { type A, type B } from …` loads nothing: such statements are erased. */
+const namesTypesOnly = (names: string): boolean =>
+  /^\{/.test(names) &&
+  names
+    .replace(/[{}]/g, "")
+    .split(",")
+    .map((name) => name.trim())
+    .every((name) => name === "" || name.startsWith("type "));
+
+function loadedBy(text: string): readonly string[] {
+  return [...text.matchAll(statement)].flatMap(([, type, names = "", from, alone]) =>
+    type !== undefined || namesTypesOnly(names) ? [] : [from ?? alone ?? ""],
+  );
 }
 
 const sources: readonly Source[] = globSync("src/**/*.ts", { cwd: root })
@@ -18,11 +37,9 @@ const sources: readonly Source[] = globSync("src/**/*.ts", { cwd: root })
   .map((path) => {
     const text = readFileSync(resolve(root, path), "utf8");
     const specifiers = [...text.matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)].map(([, specifier]) => specifier ?? "");
-    return {
-      path,
-      text,
-      imports: specifiers.map((s) => (s.startsWith(".") ? relative(root, resolve(root, dirname(path), s)) : s)),
-    };
+    const placed = (specifier: string): string =>
+      specifier.startsWith(".") ? relative(root, resolve(root, dirname(path), specifier)) : specifier;
+    return { path, text, imports: specifiers.map(placed), loads: loadedBy(text).map(placed) };
   });
 
 /** Lowest first: a file may import its own layer and those before it. */
@@ -59,20 +76,95 @@ test("a component never imports another component", () => {
   assert.deepEqual(strays, []);
 });
 
-const isPure = (path: string): boolean =>
-  /^src\/(base|api|rules)\//.test(path) || /^src\/components\/.*\/(observe|phase|rules|plan)[^/]*\.ts$/.test(path);
+/** Groups of files each of which reaches the others: Tarjan's strongly connected components. */
+function cyclesIn(files: readonly Source[], next: (file: Source) => readonly string[]): readonly (readonly string[])[] {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const found = new Map<string, number>();
+  const open: string[] = [];
+  const cycles: (readonly string[])[] = [];
+  const visit = (file: Source): number => {
+    const order = found.size;
+    found.set(file.path, order);
+    open.push(file.path);
+    let low = order;
+    for (const path of next(file)) {
+      const other = byPath.get(path);
+      if (other === undefined) continue;
+      if (!found.has(path)) low = Math.min(low, visit(other));
+      else if (open.includes(path)) low = Math.min(low, found.get(path) ?? low);
+    }
+    if (low === order) {
+      const group = open.splice(open.indexOf(file.path));
+      if (group.length > 1) cycles.push(group.sort());
+    }
+    return low;
+  };
+  for (const file of files) if (!found.has(file.path)) visit(file);
+  return cycles;
+}
 
-test("deciding files import only pure files, and await nothing", () => {
-  const deciding = sources.filter(
-    ({ path }) => isPure(path) && !isTest(path) && path !== "src/base/world.ts" && path !== "src/base/http.ts",
-  );
-  const strays = deciding.flatMap(({ path, imports }) =>
-    imports.filter((i) => (i.startsWith("src/") ? !isPure(i) : i.startsWith("node:"))).map((i) => `${path} → ${i}`),
-  );
-  assert.deepEqual(strays, []);
+const program = sources.filter(({ path }) => !isTest(path));
+
+test("no file loads itself by way of others", () =>
   assert.deepEqual(
-    deciding.filter(({ text }) => /\bawait\b/.test(withoutComments(text))).map(({ path }) => path),
+    cyclesIn(program, ({ loads }) => loads),
     [],
+  ));
+
+/** Types are gone when the program runs, and two files of one folder may each name a type of the other; folders may not. */
+test("folders do not name each other's types in a circle", () => {
+  const acrossFolders = cyclesIn(program, ({ imports }) => imports).filter(
+    (group) => new Set(group.map((path) => dirname(path))).size > 1,
+  );
+  assert.deepEqual(acrossFolders, []);
+});
+
+/** Where decisions are made. World and http are where time and streams enter. */
+const isDeciding = (path: string): boolean =>
+  (/^src\/(base|api|rules)\//.test(path) || /^src\/components\/.*\/(observe|phase|plan)[^/]*\.ts$/.test(path)) &&
+  path !== "src/base/world.ts" &&
+  path !== "src/base/http.ts";
+
+/** What makes a file impure by itself: it waits, or it loads a part of the platform or a package. */
+const impuritiesOf = ({ path, text, loads }: Source): readonly string[] => [
+  ...(/\bawait\b/.test(withoutComments(text)) ? [`${path} awaits`] : []),
+  ...loads.filter((from) => !from.startsWith("src/")).map((from) => `${path} → ${from}`),
+];
+
+/** Purity goes by what is loaded, however far away, and not by the names of files. */
+test("deciding files, and all files that they load, await nothing and load neither the platform nor packages", () => {
+  const byPath = new Map(program.map((file) => [file.path, file]));
+  const reached = new Set(program.filter(({ path }) => isDeciding(path)));
+  for (const file of reached)
+    for (const path of file.loads) {
+      const next = byPath.get(path);
+      if (next !== undefined) reached.add(next);
+    }
+  assert.deepEqual([...reached].flatMap(impuritiesOf), []);
+});
+
+test("a type-only import loads nothing, and everything else does", () => {
+  const text = [
+    'import type { A } from "./types.ts";',
+    'import { type B, type C } from "./more-types.ts";',
+    'import { type D, e } from "./values.ts";',
+    'export { f } from "./exported.ts";',
+    'export type { G } from "./exported-types.ts";',
+    'import {\n  h,\n  type I,\n} from "./lines.ts";',
+    'import "./effects.ts";',
+  ].join("\n");
+  assert.deepEqual(loadedBy(text), ["./values.ts", "./exported.ts", "./lines.ts", "./effects.ts"]);
+});
+
+test("cycles are found, whole and once", () => {
+  const file = (path: string, ...loads: readonly string[]): Source => ({ path, text: "", imports: loads, loads });
+  const files = [file("a", "b"), file("b", "c", "d"), file("c", "a"), file("d", "e"), file("e", "d"), file("f", "a")];
+  assert.deepEqual(
+    cyclesIn(files, ({ loads }) => loads),
+    [
+      ["d", "e"],
+      ["a", "b", "c"],
+    ],
   );
 });
 

@@ -65,7 +65,6 @@ export interface SidecarOptions {
  * by nobody, and this process has taken the mark off since, so there may be nothing left to cut for.
  */
 export type Asked = "here" | "never" | "perhaps" | "let go";
-export const isUnasked = (asked: Asked): boolean => asked === "never" || asked === "let go";
 
 export interface ContentView {
   readonly content: VolumeSnapshotContent;

@@ -10,7 +10,7 @@
  */
 import { annotations } from "../../api/names.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
-import { type Asked, type ContentView, isUnasked } from "./observe.ts";
+import type { Asked, ContentView } from "./observe.ts";
 
 export const contentPhases = ["foreign", "removable", "ready", "unverified", "pending", "uncut"] as const;
 export type ContentPhase = (typeof contentPhases)[number];
@@ -40,6 +40,8 @@ function isOurs({ content, snapshotClass, facts }: ContentView): boolean {
     (snapshotClass === undefined || snapshotClass.driver === facts.driver)
   );
 }
+
+export const isUnasked = (asked: Asked): boolean => asked === "never" || asked === "let go";
 
 /**
  * A content goes when the snapshot-controller has confirmed that its snapshot is going (the being-deleted mark), or when it never

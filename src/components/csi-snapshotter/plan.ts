@@ -14,8 +14,8 @@ import { unreachable } from "../../base/brand.ts";
 import { type Fault, isFinal } from "../../base/fault.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { limits } from "../../base/limits.ts";
-import { type ContentView, isUnasked, type Taken } from "./observe.ts";
-import { phaseOf } from "./phase.ts";
+import type { ContentView, Taken } from "./observe.ts";
+import { isUnasked, phaseOf } from "./phase.ts";
 import { createCall, listCall } from "./plan-calls.ts";
 import { planAbandoned, planRemoval } from "./plan-removal.ts";
 import {
