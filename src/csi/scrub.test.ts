@@ -131,6 +131,12 @@ for (const { given, secret, text, cleaned } of echoes)
   test(`a secret in a driver's text is hidden: ${given}`, () =>
     assert.equal(createScrub(new Set([secret].flat()))(text), cleaned));
 
+test("beside a bundle of a thousand lines a password is still found byte by byte", () => {
+  const lines = Array.from({ length: 1_000 }, (_, index) => `line ${index} of a bundle of certificates`);
+  const scrub = createScrub(new Set([lines.join("\n"), ...lines, "hunter2"]));
+  assert.equal(scrub("[104 117 110 116 101 114 50] line 7 of a bundle of certificates"), `[${redacted}] ${redacted}`);
+});
+
 const texts = ["path /var/lib/kubelet/plugins/x", "50% of 10+5 GiB\\n", "&amp; %zz \\u12 &#x110000;", "größe: 5 €"];
 for (const text of texts)
   test(`a text without a secret stays as it is: ${text}`, () =>

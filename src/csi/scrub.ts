@@ -16,6 +16,9 @@ const encodedBytesMin = 3;
 const base64CharsMin = 4;
 /** Pairs of more secrets than this are not built: longer secrets are found inside base64 without them. */
 const pairedMax = 12;
+/** Byte by byte are printed keys and passwords, not the lines of a bundle of certificates: there would be too much to look for. */
+const listedBytesMax = 1_024;
+const listedMax = 100;
 
 interface Needle {
   readonly in: keyof DecodedView;
@@ -26,7 +29,8 @@ interface Needle {
 }
 
 export function createScrub(secrets: ReadonlySet<string>): Scrub {
-  const needles = [...secrets].filter((secret) => secret !== "").flatMap(needlesOf);
+  const shortestFirst = [...secrets].filter((secret) => secret !== "").sort((a, b) => a.length - b.length);
+  const needles = shortestFirst.flatMap(needlesOf);
   needles.push(...pairsOf([...secrets]).flatMap((pair) => base64Needles(Buffer.from(pair), [0])));
   return needles.length === 0 ? (text) => text : (text) => without(text, needles);
 }
@@ -69,18 +73,25 @@ function merged(hits: readonly Range[]): readonly Range[] {
   return whole;
 }
 
-function needlesOf(secret: string): readonly Needle[] {
+function needlesOf(secret: string, index: number): readonly Needle[] {
   const bytes = Buffer.from(secret);
   const plain: Needle = { in: "exact", bytes, mustStandAlone: bytes.length < anywhereBytesMin };
   if (bytes.length < encodedBytesMin) return [plain];
-  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0"));
   return [
     plain,
     ...otherCharsets(secret, bytes),
-    ...["", " ", ":"].map((separator): Needle => ({ in: "lower", bytes: Buffer.from(hex.join(separator)) })),
-    // Go prints a []byte like this, and JSON the same with commas.
-    ...[" ", ",", ", "].map((separator): Needle => ({ in: "exact", bytes: Buffer.from(bytes.join(separator)) })),
+    { in: "lower", bytes: Buffer.from(bytes.toString("hex")) },
+    ...(index < listedMax && bytes.length <= listedBytesMax ? byteLists(bytes) : []),
     ...base64Needles(bytes, [0, 1, 2]),
+  ];
+}
+
+/** As hex dumps have them, and as Go and JSON print a list of bytes. */
+function byteLists(bytes: Buffer): readonly Needle[] {
+  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0"));
+  return [
+    ...[" ", ":"].map((separator): Needle => ({ in: "lower", bytes: Buffer.from(hex.join(separator)) })),
+    ...[" ", ",", ", "].map((separator): Needle => ({ in: "exact", bytes: Buffer.from(bytes.join(separator)) })),
   ];
 }
 
