@@ -100,4 +100,7 @@ export const limits = {
   serveConnectionsMax: 4_096,
   /** To metrics and health: kubelet, Prometheus and a person or two. */
   statusConnectionsMax: 32,
+  /** Files held open at once by one copy of a volume, and how deep its folders may lie: each level costs an open file. */
+  copyHandlesMax: 200,
+  copyDepthMax: 250,
 } as const;

@@ -47,8 +47,10 @@ export async function copyPlainly(from: string, to: string, signal?: AbortSignal
 async function copyOne(from: string, to: string, copying: Copying): Promise<void> {
   copying.signal?.throwIfAborted();
   const found = await lstat(from, { bigint: true });
-  if (found.isDirectory()) return copyFolder(from, to, found, copying);
-  if ((await lstat(to).catch(() => undefined)) !== undefined) return; // By an earlier pass.
+  const copied = await lstat(to).catch(() => undefined);
+  if (found.isDirectory() && (copied === undefined || copied.isDirectory()))
+    return copyFolder(from, to, found, copying);
+  if (copied !== undefined) return; // By an earlier pass. A folder would be written through a link that has its name.
   if (found.isSymbolicLink()) {
     await symlink(await readlink(from), to);
     if (isRoot()) await lchown(to, Number(found.uid), Number(found.gid));

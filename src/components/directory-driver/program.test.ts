@@ -16,7 +16,7 @@ const failures: readonly { given: string; script: string; code: string; message:
     given: "an option it does not know",
     script: "unrecognized option --reflink",
     code: "FailedPrecondition",
-    message: /reflink; install GNU coreutils and util-linux/,
+    message: /reflink; install GNU coreutils, GNU tar and util-linux/,
   },
   { given: "anything else", script: "Input/output error", code: "Internal", message: /Input/ },
 ];

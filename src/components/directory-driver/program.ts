@@ -7,7 +7,13 @@ export interface ProgramOptions {
   readonly signal?: AbortSignal | undefined;
   /** A complaint that is no failure. */
   readonly forgives?: ((complaint: string) => boolean) | undefined;
+  /** Open files that the program finds under the numbers from `firstInherited` on. */
+  readonly inherits?: readonly number[] | undefined;
+  /** Puts names that users know into a complaint. */
+  readonly translate?: ((complaint: string) => string) | undefined;
 }
+
+export const firstInherited = 3;
 
 export interface ProgramEnd {
   readonly output: string;
@@ -22,29 +28,36 @@ const complaintsMax = 10_000;
 export async function runProgram(
   program: string,
   args: readonly string[],
-  { signal, forgives = () => false }: ProgramOptions = {},
+  { signal, inherits, forgives = () => false, translate = (complaint) => complaint }: ProgramOptions = {},
 ): Promise<ProgramEnd> {
   signal?.throwIfAborted();
-  const { code, output, complaints } = await endOf(program, args, signal);
+  const { code, output, complaints } = await endOf(program, args, { signal, inherits });
   if (signal?.aborted) throw Fault.from(signal.reason);
   const serious = complaints.find((complaint) => !forgives(complaint));
   const excused = code === 1 && complaints.length > 0 && complaints.length < complaintsMax;
   if (code === 0 || (excused && serious === undefined)) return { output: output.trim(), forgiven: complaints };
-  const message = serious ?? complaints[0] ?? (code === null ? "was killed" : `ended with exit code ${code}`);
+  const complaint = serious ?? complaints[0];
+  const message =
+    (complaint && translate(complaint)) ?? (code === null ? "was killed" : `ended with exit code ${code}`);
   const named = message.startsWith(`${program}: `) ? message : `${program}: ${message}`;
   throw new Fault(codeFor(message), isOtherProgram(message) ? `${named}; ${remedy}` : named);
 }
 
-interface Ended {
+export interface Ended {
   /** Null when a signal ended it. */
   readonly code: number | null;
   readonly output: string;
   readonly complaints: readonly string[];
 }
 
-function endOf(program: string, args: readonly string[], signal: AbortSignal | undefined): Promise<Ended> {
+/** For programs whose exit code is an answer. Rejects only when the program cannot be run. */
+export function endOf(
+  program: string,
+  args: readonly string[],
+  { signal, inherits = [] }: Pick<ProgramOptions, "signal" | "inherits"> = {},
+): Promise<Ended> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { env: environment, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(program, args, { env: environment, stdio: ["ignore", "pipe", "pipe", ...inherits] });
     const kill = (): void => void child.kill("SIGKILL");
     const ended = (): void => signal?.removeEventListener("abort", kill);
     signal?.addEventListener("abort", kill, { once: true });
@@ -62,10 +75,10 @@ function endOf(program: string, args: readonly string[], signal: AbortSignal | u
 }
 
 /** The lines of a stream, as many as anybody will look at. */
-function gather(stream: NodeJS.ReadableStream): () => readonly string[] {
+function gather(stream: NodeJS.ReadableStream | null): () => readonly string[] {
   const lines: string[] = [];
   let rest = "";
-  stream.setEncoding("utf8").on("data", (text: string) => {
+  stream?.setEncoding("utf8").on("data", (text: string) => {
     const parts = (rest + text).split("\n");
     rest = parts.pop() ?? "";
     lines.push(...parts.slice(0, complaintsMax - lines.length));
@@ -86,7 +99,7 @@ const codeFor = (complaint: string): Fault["code"] => {
 };
 /** As busybox's programs say it, which have the same names and other flags. */
 const isOtherProgram = (complaint: string): boolean => /unrecognized option|invalid option/.test(complaint);
-const remedy = "install GNU coreutils and util-linux";
+const remedy = "install GNU coreutils, GNU tar and util-linux";
 
 const systemFaults: Readonly<Record<string, Fault["code"]>> = {
   ENOSPC: "ResourceExhausted",

@@ -9,8 +9,8 @@ import { Fault } from "../../base/fault.ts";
 import { isObject, parse, print } from "../../base/json.ts";
 import type { Log } from "../../base/log.ts";
 import { uuid, type World } from "../../base/world.ts";
-import { removeTree } from "./copy.ts";
 import { inProtocolWords } from "./program.ts";
+import { removeTree } from "./remove-tree.ts";
 import { syncToDisk } from "./sync.ts";
 
 export interface Shelf<Item extends { readonly id: string }> {

@@ -15,6 +15,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { VolumeCapability_AccessMode_Mode as AccessMode } from "../../../src/csi/gen/csi_pb.js";
 import { connectTo } from "../../csi-sockets.ts";
+import { racing, repeatedFor } from "../../racing.ts";
 import {
   capabilityOf,
   type DirectoryDriverOptions,
@@ -140,6 +141,7 @@ test("owners, modes, times, extended attributes and pipes come back with a snaps
   await must("mkfifo", join(dataOf("v"), "pipe"));
   await must("chmod", "1770", dataOf("v"));
   await must("chown", "42:43", dataOf("v"));
+  await must("setfattr", "--name=user.color", "--value=green", dataOf("v"));
   await cut("s", "v");
   await newVolume({ controller }, "r", "mount", fromSnapshot("s"));
   for (const copy of [snapshotOf("s"), dataOf("r")]) {
@@ -147,8 +149,45 @@ test("owners, modes, times, extended attributes and pipes come back with a snaps
     assert.equal(shown, await must("stat", "--format=%a %u %g %y", dataOf("v"), file));
     const attributes = await must("getfattr", "--dump", "--match=-", "--absolute-names", join(copy, "file"));
     assert.match(attributes, /trusted\.secret="kept"\nuser\.color="blue"/);
+    assert.match(await must("getfattr", "--dump", "--absolute-names", copy), /user\.color="green"/);
     assert.ok(statSync(join(copy, "pipe")).isFIFO());
   }
+});
+
+test("a pod that swaps folders for links while root copies its volume gets nothing of the host", async (t) => {
+  const { instance, controller, node, snapshotOf, dataOf, cut } = await aDriver(t);
+  await newVolume({ controller }, "v");
+  const targetPath = join(instance.folder, "pod");
+  await node.nodePublishVolume({ volumeId: "v", targetPath, volumeCapability: capabilityOf("mount") });
+  const host = join(instance.folder, "host");
+  const names = Array.from({ length: 300 }, (_, index) => `key-${index}`);
+  for (const [folder, text] of [
+    [join(targetPath, "folder"), "own"],
+    [host, "canary"],
+  ] as const) {
+    mkdirSync(folder);
+    for (const name of names) writeFileSync(join(folder, name), text);
+  }
+  const swap = `
+    fs.renameSync(data.pod + "/folder", data.pod + "/away");
+    fs.symlinkSync(data.host, data.pod + "/folder");
+    dwell();
+    fs.unlinkSync(data.pod + "/folder");
+    fs.renameSync(data.pod + "/away", data.pod + "/folder");
+    dwell();`;
+  const rounds = await racing(swap, { pod: targetPath, host }, () =>
+    repeatedFor(2_000, async (round) => {
+      await cut(`s-${round}`, "v");
+      await newVolume({ controller }, `c-${round}`, "mount", {
+        volumeContentSource: { type: { case: "volume", value: { volumeId: "v" } } },
+      });
+    }),
+  );
+  for (let round = 0; round < rounds; round++)
+    for (const copy of [snapshotOf(`s-${round}`), dataOf(`c-${round}`)])
+      assert.equal((await run("grep", ["--recursive", "canary", copy])).stdout, "");
+  assert.ok(names.every((name) => readFileSync(join(host, name), "utf8") === "canary"));
+  await node.nodeUnpublishVolume({ volumeId: "v", targetPath });
 });
 
 test("a full disk is said as such, and leaves nothing behind", async (t) => {
