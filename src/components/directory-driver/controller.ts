@@ -70,12 +70,11 @@ export function controllerService({ storage, world, snapshotDelayMs, snapshotSec
     },
     async deleteVolume({ volumeId }) {
       const volume = storage.volumes.get(required(volumeId, "volume_id"));
-      if (volume === undefined) return {};
-      const [use] = await usesOf(storage, volume);
+      const [use] = volume === undefined ? [] : await usesOf(storage, volume);
       if (use !== undefined)
         throw new Fault("FailedPrecondition", `volume ${volumeId} is still in use at ${use}: unpublish it first`);
-      if (volume.mode === "block") await releaseLoops(storage.dataOf(volume));
-      await storage.deleteVolume(volumeId);
+      if (volume?.mode === "block") await releaseLoops(storage.dataOf(volume));
+      await storage.deleteVolume(volumeId); // Also when it is not known: its data may still be waiting to be removed.
       return {};
     },
     validateVolumeCapabilities({ volumeId, volumeCapabilities, volumeContext, parameters }) {

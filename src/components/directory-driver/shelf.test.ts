@@ -106,6 +106,28 @@ for (const { given, record } of strangers)
     assert.equal(await readFile(join(place, "a/precious"), "utf8"), "kept");
   });
 
+test("a removal that fails is not forgotten: it fails again until the data is gone", async (t) => {
+  const { root, log } = await aShelf(t);
+  let broken = true;
+  const removed: string[] = [];
+  const removeTree = async (path: string): Promise<void> => {
+    if (broken) throw new Error("Input/output error");
+    removed.push(path);
+    await rm(path, { recursive: true });
+  };
+  const shelf = await openShelf<Book>({ root, name: "books", world: realWorld, log, removeTree });
+  await shelf.add({ id: "a", pages: 1 }, nothing);
+  for (const _ of [1, 2]) await assert.rejects(shelf.remove("a"), /Input\/output error/);
+  assert.deepEqual([shelf.get("a"), shelf.all()], [undefined, []], "without its data nobody is told that it is there");
+  await shelf.add({ id: "a", pages: 2 }, nothing);
+  broken = false;
+  await shelf.remove("a");
+  assert.equal(removed.length, 2);
+  assert.deepEqual(await readdir(join(root, ".making-books")), []);
+  await shelf.remove("a");
+  assert.equal(removed.length, 2);
+});
+
 test("what somebody has already taken away by hand can be removed", async (t) => {
   const { shelf, root, place } = await aShelf(t);
   await shelf.add({ id: "a", pages: 1 }, nothing);

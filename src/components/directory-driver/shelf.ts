@@ -23,6 +23,7 @@ export interface Shelf<Item extends { readonly id: string }> {
   add(item: Item, fill: (folder: string) => Promise<void>): Promise<void>;
   /** Replaces the record, not the data. */
   update(item: Item): Promise<void>;
+  /** Fails until the data is gone. Meanwhile the thing does not exist, and asking again goes on with the removal. */
   remove(id: string): Promise<void>;
 }
 
@@ -31,21 +32,38 @@ export interface ShelfOptions {
   readonly name: string;
   readonly world: Pick<World, "random">;
   readonly log: Log;
+  /** For tests: how a tree is removed. */
+  readonly removeTree?: (path: string) => Promise<void>;
 }
 
 const recordFile = "record.json";
 
 export async function openShelf<Item extends { readonly id: string }>(options: ShelfOptions): Promise<Shelf<Item>> {
-  const { root, name, world } = options;
+  const { root, name, world, removeTree: removeData = removeTree } = options;
   const place = join(root, name);
   const making = await emptyMakingFolder(options);
   await mkdir(place, { recursive: true, mode: 0o750 });
   const items = await readItems<Item>(place, options.log);
+  /** Data of things that exist no more. After a restart it is among the leftovers, which each start removes. */
+  const doomed = new Map<string, readonly string[]>();
   /** Never used before: a copying program that outlived a killed driver may still write to one it was given. */
   const scratch = (id: string): string => join(making, `${id}-${uuid(world)}`);
   const folder = (id: string): string => join(place, id);
   /** By somebody else. When the whole shelf cannot be seen, nothing is known of what lies on it. */
   const isTakenAway = async (id: string): Promise<boolean> => !(await readdir(place)).includes(id);
+  const takeDown = async (id: string): Promise<void> => {
+    const trash = scratch(id);
+    const moved = await rename(folder(id), trash).then(
+      () => true,
+      async (reason: unknown) => {
+        if (!(await isTakenAway(id))) throw reason;
+        return false;
+      },
+    );
+    items.delete(id);
+    if (moved) doomed.set(id, [...(doomed.get(id) ?? []), trash]);
+    await syncToDisk(place);
+  };
   /** `make` works on a draft and moves it into the folder `into`. When it fails, nothing of the draft stays. */
   const putIn = async (item: Item, into: string, make: (draft: string) => Promise<void>): Promise<void> => {
     const draft = scratch(item.id);
@@ -76,13 +94,9 @@ export async function openShelf<Item extends { readonly id: string }>(options: S
         await rename(draft, join(folder(item.id), recordFile));
       }),
     async remove(id) {
-      const trash = scratch(id);
-      await rename(folder(id), trash).catch(async (reason: unknown) => {
-        if (!(await isTakenAway(id))) throw reason;
-      });
-      items.delete(id);
-      await syncToDisk(place);
-      await removeTree(trash);
+      if (items.has(id)) await takeDown(id);
+      for (const path of doomed.get(id) ?? []) await removeData(path);
+      doomed.delete(id);
     },
   };
 }

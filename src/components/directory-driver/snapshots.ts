@@ -26,7 +26,7 @@ export const snapshotWork = ({ volumes, snapshots, holds, world, dataOf, copy }:
   },
   async deleteSnapshot(id) {
     holds.mustRest(`snapshot ${id}`);
-    if (snapshots.get(id) !== undefined) await holds.during({ changes: `snapshot ${id}` }, () => snapshots.remove(id));
+    await holds.during({ changes: `snapshot ${id}` }, () => snapshots.remove(id));
   },
 });
 

@@ -202,6 +202,31 @@ test("what is deleted is gone from the disk, and deleting again is no mistake", 
   assert.deepEqual([await readdir(join(root, "volumes")), await readdir(join(root, "snapshots"))], [[], []]);
 });
 
+/** As a pod makes it: step by step, so that the path of the deepest folder is longer than any call takes. */
+async function makeDeepTree(top: string): Promise<void> {
+  let folder = await open(top, "r");
+  for (let level = 0; level < 100; level++) {
+    const next = `/proc/self/fd/${folder.fd}/${"x".repeat(200)}`;
+    await mkdir(next);
+    await writeFile(`${next}/file`, "data");
+    const opened = await open(next, "r");
+    await folder.close();
+    folder = opened;
+  }
+  await folder.close();
+}
+
+test("a tree deeper than any path is long is copied, and deleted at the first call", async (t) => {
+  const { storage, root } = await aStorage(t);
+  const volume = await storage.createVolume(wish("v"));
+  await makeDeepTree(storage.dataOf(volume));
+  await storage.takeSnapshot("s", "v");
+  await storage.deleteVolume("v");
+  await storage.deleteSnapshot("s");
+  assert.deepEqual([await readdir(join(root, "volumes")), await readdir(join(root, ".making-volumes"))], [[], []]);
+  assert.deepEqual(await readdir(join(root, ".making-snapshots")), []);
+});
+
 test("an inline volume and a lasting one never stand for each other", async (t) => {
   const { storage } = await aStorage(t);
   await storage.createVolume(wish("v"));

@@ -36,7 +36,7 @@ export const volumeWork = (premises: Premises): VolumeWork => {
     },
     async deleteVolume(id) {
       holds.mustRest(`volume ${id}`);
-      if (volumes.get(id) !== undefined) await holds.during({ changes: `volume ${id}` }, () => volumes.remove(id));
+      await holds.during({ changes: `volume ${id}` }, () => volumes.remove(id));
     },
     async expandVolume(id, bytesMin) {
       const volume = known(volumes, id);
