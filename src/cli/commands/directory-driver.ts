@@ -132,6 +132,7 @@ export const command = defineCommand({
     const failing = new AbortController();
     const surroundings = { world, log, signal: AbortSignal.any([signal, failing.signal]) };
     const closed: Promise<void>[] = [];
+    let started = false;
     try {
       closed.push((await serveDirectoryDriver(driver, { ...surroundings, address, mishaps: options.fault })).closed);
       log.info("serving volumes from plain directories, for laptops and tests", { driver: name, version, root });
@@ -139,12 +140,14 @@ export const command = defineCommand({
       const registryFolder = options.kubeletRegistryFolder;
       if (endpoint !== "")
         closed.push((await createRegistration({ ...surroundings, driver: name, endpoint, registryFolder })).closed);
+      started = true;
       await Promise.all(closed);
       return 0;
     } finally {
       failing.abort();
       await Promise.all(closed);
       await driver.close();
+      if (!started) await driver.discard();
     }
   },
 });

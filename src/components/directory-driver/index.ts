@@ -33,6 +33,8 @@ export interface DirectoryDriver {
   readonly services: readonly Served[];
   /** Ends what is still being copied. To be called when no more calls come in. */
   close(): Promise<void>;
+  /** After a start that failed: removes a root that was new. To be called after `close`. */
+  discard(): Promise<void>;
 }
 
 export async function createDirectoryDriver(options: DirectoryDriverOptions): Promise<DirectoryDriver> {
@@ -42,7 +44,7 @@ export async function createDirectoryDriver(options: DirectoryDriverOptions): Pr
     controllerService({ ...options, storage }),
     nodeService({ ...options, storage }),
   ];
-  return { storage, services, close: storage.close };
+  return { storage, services, close: storage.close, discard: storage.discard };
 }
 
 const identityService = ({ name, version }: DirectoryDriverOptions): Served =>

@@ -1,5 +1,5 @@
 /** The CSI node service: a directory is bound into the pod, an image becomes a block device. Needs root, unlike the rest. */
-import { lstat, mkdir, realpath, rmdir, stat, statfs, unlink, writeFile } from "node:fs/promises";
+import { lstat, realpath, rmdir, stat, statfs, unlink, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Fault } from "../../base/fault.ts";
 import { parseQuantity, wholeUnits } from "../../base/quantity.ts";
@@ -12,6 +12,7 @@ import {
   type VolumeCapability,
 } from "../../csi/gen/csi_pb.js";
 import { serve } from "../../csi/serve.ts";
+import { makeFolders } from "./folders.ts";
 import { idFor, required } from "./ids.ts";
 import { growLoops, loopFor, releaseLoops } from "./loops.ts";
 import { bind, makeReadOnly, standing, unlessMissing, unmount } from "./mounts.ts";
@@ -102,9 +103,8 @@ function publishedAs({ volumes }: Storage, id: string): Volume | undefined {
 
 /** Returns the real path: the mount table knows no symbolic links. */
 async function makeTarget(path: string, mode: Volume["mode"]): Promise<string> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o750 });
-  if (mode === "mount") await mkdir(path, { recursive: true, mode: 0o750 });
-  else await writeFile(path, "", { flag: "a" });
+  await makeFolders(mode === "mount" ? path : dirname(path), 0o750);
+  if (mode === "block") await writeFile(path, "", { flag: "a" });
   return realpath(path);
 }
 

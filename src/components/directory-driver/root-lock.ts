@@ -1,29 +1,33 @@
 /** One process per root: a second one would take what the first is just making for leftovers, and throw it away. */
-import { once } from "node:events";
-import { closeSync, fstatSync, openSync } from "node:fs";
-import { createServer } from "node:net";
+import { open } from "node:fs/promises";
 import { Fault } from "../../base/fault.ts";
+import { endOf, firstInherited } from "./program.ts";
+
+/** Given to flock as the exit code that says it. */
+const lockedByAnother = 75;
 
 /**
- * The lock is a socket without a file, named after the root's inode: the kernel gives a name to one process at a time, and
- * takes it back however that process ends. The root is kept open meanwhile, so that its inode cannot become another folder's
- * even if somebody removes it. Only Linux has such names; elsewhere nothing is locked.
+ * The lock is on the root folder itself, wherever it is seen from: processes in other network or mount namespaces find it as well. flock(1)
+ * locks the file we have opened, and the lock stays with that: the kernel takes it back however this process ends, and programs that it
+ * started do not inherit it. Only Linux has flock(1); elsewhere nothing is locked.
  */
-export async function lockRoot(root: string): Promise<() => void> {
-  if (process.platform !== "linux") return () => undefined;
-  const folder = openSync(root, "r");
-  const { dev, ino } = fstatSync(folder);
-  const server = createServer((socket) => socket.destroy()).unref();
-  server.listen(`\0snapkeep-directory-driver-${dev}-${ino}`);
+export async function lockRoot(root: string): Promise<() => Promise<void>> {
+  if (process.platform !== "linux") return () => Promise.resolve();
+  const folder = await open(root, "r");
   try {
-    await once(server, "listening");
-  } catch {
-    closeSync(folder);
-    throw new Fault(
-      "FailedPrecondition",
-      `another process keeps its volumes in ${root}: stop it, or choose another --root`,
-    );
+    const flags = ["--exclusive", "--nonblock", "--conflict-exit-code", String(lockedByAnother)];
+    const { code, complaints } = await endOf("flock", [...flags, String(firstInherited)], { inherits: [folder.fd] });
+    if (code !== 0)
+      throw code === lockedByAnother ? inUse(root) : unlockable(root, complaints[0] ?? `exit code ${code}`);
+  } catch (reason) {
+    await folder.close();
+    throw reason;
   }
-  server.once("close", () => closeSync(folder));
-  return () => void server.close();
+  return () => folder.close();
 }
+
+const inUse = (root: string): Fault =>
+  new Fault("FailedPrecondition", `another process keeps its volumes in ${root}: stop it, or choose another --root`);
+
+const unlockable = (root: string, complaint: string): Fault =>
+  new Fault("FailedPrecondition", `${root} cannot be locked (${complaint}): choose another --root`);

@@ -9,6 +9,7 @@ import { Fault } from "../../base/fault.ts";
 import { isObject, parse, print } from "../../base/json.ts";
 import type { Log } from "../../base/log.ts";
 import { uuid, type World } from "../../base/world.ts";
+import { makeFolder } from "./folders.ts";
 import { inProtocolWords } from "./program.ts";
 import { removeTree } from "./remove-tree.ts";
 import { syncToDisk } from "./sync.ts";
@@ -37,12 +38,19 @@ export interface ShelfOptions {
 }
 
 const recordFile = "record.json";
+const makingFolder = (root: string, name: string): string => join(root, `.making-${name}`);
+
+/** What opening a shelf makes in the root. */
+export const shelfFolders = (root: string, name: string): readonly string[] => [
+  makingFolder(root, name),
+  join(root, name),
+];
 
 export async function openShelf<Item extends { readonly id: string }>(options: ShelfOptions): Promise<Shelf<Item>> {
   const { root, name, world, removeTree: removeData = removeTree } = options;
   const place = join(root, name);
   const making = await emptyMakingFolder(options);
-  await mkdir(place, { recursive: true, mode: 0o750 });
+  await makeFolder(place, 0o750);
   const items = await readItems<Item>(place, options.log);
   /** Data of things that exist no more. After a restart it is among the leftovers, which each start removes. */
   const doomed = new Map<string, readonly string[]>();
@@ -112,10 +120,10 @@ const removeOrSay = (path: string, log: Log): Promise<void> =>
  * more, and then removed.
  */
 async function emptyMakingFolder({ root, name, world, log }: ShelfOptions): Promise<string> {
-  const making = join(root, `.making-${name}`);
+  const making = makingFolder(root, name);
   const leftover = `.leftover-${name}-`;
   await rename(making, join(root, `${leftover}${uuid(world)}`)).catch(() => undefined);
-  await mkdir(making, { recursive: true, mode: 0o700 });
+  await makeFolder(making, 0o700);
   for (const found of (await readdir(root)).filter((entry) => entry.startsWith(leftover)))
     await removeOrSay(join(root, found), log);
   return making;

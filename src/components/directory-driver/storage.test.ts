@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import {
   chmod,
   link,
@@ -301,6 +303,39 @@ test("a root serves one driver at a time", async (t) => {
   });
   await storage.close();
   await (await openStorage(root, realWorld, silent)).close();
+});
+
+test("a root is refused while any process has locked it, also one in another network namespace", async (t) => {
+  const { root, storage } = await aStorage(t);
+  await storage.close();
+  const holder = spawn("sh", ["-c", 'exec flock "$0" sh -c "echo locked; exec cat"', root], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const ended = once(holder, "close");
+  await once(holder.stdout, "data");
+  await assert.rejects(openStorage(root, realWorld, silent), { message: /another process keeps its volumes in/ });
+  holder.stdin.end();
+  await ended;
+  await (await openStorage(root, realWorld, silent)).close();
+});
+
+test("a start that fails removes the root it has made, and nothing that was there before", async (t) => {
+  const { root } = await aStorage(t);
+  const fresh = join(root, "parent/fresh");
+  const opened = await openStorage(fresh, realWorld, silent);
+  await opened.close();
+  await opened.discard();
+  await assert.rejects(stat(join(root, "parent")), { code: "ENOENT" });
+  const used = await openStorage(fresh, realWorld, silent);
+  await used.createVolume(wish("v"));
+  await used.close();
+  await used.discard();
+  assert.deepEqual(await readdir(join(fresh, "volumes")), ["v"]);
+  const again = await openStorage(fresh, realWorld, silent);
+  await again.deleteVolume("v");
+  await again.close();
+  await again.discard();
+  assert.deepEqual((await readdir(fresh)).sort(), [".making-snapshots", ".making-volumes", "snapshots", "volumes"]);
 });
 
 test("a root that cannot be one is named, with the flag that names another", async (t) => {

@@ -1,15 +1,16 @@
 /** Volumes and snapshots on plain directories: what the driver promises, without the protocol around it. */
-import { mkdir, statfs } from "node:fs/promises";
+import { statfs } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { Fault } from "../../base/fault.ts";
 import { fileTrouble } from "../../base/file-trouble.ts";
 import type { Log } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
 import { copyFaithfully } from "./copy.ts";
+import { makeFolders, removeEmpty } from "./folders.ts";
 import { createHolds, type Holds } from "./holds.ts";
 import { flushLoops } from "./loops.ts";
 import { lockRoot } from "./root-lock.ts";
-import { openShelf, type Shelf } from "./shelf.ts";
+import { openShelf, type Shelf, shelfFolders } from "./shelf.ts";
 import { type SnapshotWork, snapshotWork } from "./snapshots.ts";
 import { dataFile, type Mode, type Snapshot, type Volume } from "./things.ts";
 import { type VolumeWork, volumeWork } from "./volumes.ts";
@@ -24,6 +25,8 @@ export interface Storage extends VolumeWork, SnapshotWork {
   freeBytes(): Promise<bigint>;
   /** Ends the copies under way, which leave nothing behind, and lets go of the root. */
   close(): Promise<void>;
+  /** After a start that failed elsewhere: removes a root that was new, and is empty. To be called after `close`. */
+  discard(): Promise<void>;
 }
 
 /** What the work on volumes and on snapshots has in common. */
@@ -36,18 +39,28 @@ export interface Premises extends Pick<Storage, "dataOf" | "snapshotDataOf"> {
 }
 
 async function openRoot(root: string, world: World, log: Log) {
-  await mkdir(root, { recursive: true, mode: 0o750 });
-  const unlock = await lockRoot(root);
-  const shelves = await openShelves(root, world, log).catch((reason: unknown) => {
-    unlock();
+  const made = await makeFolders(root, 0o750);
+  /** What a start has made and never used. Nothing that holds anything is removed. */
+  const discard = async (): Promise<void> => {
+    if (made.length > 0)
+      await removeEmpty([...made, ...shelfFolders(root, "volumes"), ...shelfFolders(root, "snapshots")]);
+  };
+  try {
+    const unlock = await lockRoot(root);
+    const shelves = await openShelves(root, world, log).catch(async (reason: unknown) => {
+      await unlock();
+      throw reason;
+    });
+    return { unlock, discard, ...shelves };
+  } catch (reason) {
+    await discard();
     throw reason;
-  });
-  return { unlock, ...shelves };
+  }
 }
 
 export async function openStorage(folder: string, world: World, log: Log): Promise<Storage> {
   const root = resolve(folder);
-  const { unlock, volumes, snapshots } = await openRoot(root, world, log).catch((reason: unknown) => {
+  const { unlock, discard, volumes, snapshots } = await openRoot(root, world, log).catch((reason: unknown) => {
     if (reason instanceof Fault) throw reason;
     const path = (reason as { readonly path?: string }).path ?? root;
     const trouble = `volumes cannot be kept at ${path}: ${fileTrouble(reason)}; choose another --root`;
@@ -82,8 +95,9 @@ export async function openStorage(folder: string, world: World, log: Log): Promi
     async close() {
       closing.abort(new Fault("Unavailable", "the driver is shutting down"));
       await holds.settled();
-      unlock();
+      await unlock();
     },
+    discard,
   };
 }
 

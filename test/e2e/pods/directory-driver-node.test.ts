@@ -190,6 +190,21 @@ test("a pod that swaps folders for links while root copies its volume gets nothi
   await node.nodeUnpublishVolume({ volumeId: "v", targetPath });
 });
 
+test("a second driver on the same root does not start in another network namespace either", async (t) => {
+  const { instance, driver } = await aDriver(t);
+  const flags = [`--endpoint=${join(instance.folder, "second.sock")}`, `--root=${driver.root}`];
+  const second = [
+    "--net",
+    process.execPath,
+    join(import.meta.dirname, "../../../src/main.ts"),
+    "directory-driver",
+    ...flags,
+  ];
+  const { code, stderr } = await run("unshare", second);
+  assert.equal(code, 1);
+  assert.match(stderr, /another process keeps its volumes in/);
+});
+
 test("a full disk is said as such, and leaves nothing behind", async (t) => {
   const instance = anInstance(t);
   const place = join(instance.folder, "small");
