@@ -9,11 +9,10 @@ import {
 } from "../../csi/gen/csi_pb.js";
 import { serve } from "../../csi/serve.ts";
 import { required } from "./ids.ts";
-import { releaseLoops } from "./loops.ts";
+import type { Mounting } from "./mounting.ts";
 import { bytesOf, modeOf, pageOf, unservable, wishOf } from "./requests.ts";
 import type { Storage } from "./storage.ts";
 import { known, type Snapshot, type Volume, type VolumeWish } from "./things.ts";
-import { usesOf } from "./uses.ts";
 
 const capabilities: readonly ControllerServiceCapability_RPC_Type[] = [
   Capability.CREATE_DELETE_VOLUME,
@@ -28,6 +27,7 @@ const capabilities: readonly ControllerServiceCapability_RPC_Type[] = [
 
 export interface ControllerOptions {
   readonly storage: Storage;
+  readonly mounting: Pick<Mounting, "usesOf" | "releaseLoops">;
   readonly world: World;
   /** A snapshot is ready this long after it was cut, as on storage that uploads. */
   readonly snapshotDelayMs: number;
@@ -35,7 +35,7 @@ export interface ControllerOptions {
   readonly snapshotSecret: string;
 }
 
-export function controllerService({ storage, world, snapshotDelayMs, snapshotSecret }: ControllerOptions) {
+export function controllerService({ storage, mounting, world, snapshotDelayMs, snapshotSecret }: ControllerOptions) {
   const isReady = ({ takenAtMs }: Snapshot): boolean => world.now() >= takenAtMs + snapshotDelayMs;
   const snapshotMessage = (snapshot: Snapshot) => ({
     snapshotId: snapshot.id,
@@ -70,10 +70,10 @@ export function controllerService({ storage, world, snapshotDelayMs, snapshotSec
     },
     async deleteVolume({ volumeId }) {
       const volume = storage.volumes.get(required(volumeId, "volume_id"));
-      const [use] = volume === undefined ? [] : await usesOf(storage, volume);
+      const [use] = volume === undefined ? [] : await mounting.usesOf(storage.dataOf(volume), volume.mode);
       if (use !== undefined)
         throw new Fault("FailedPrecondition", `volume ${volumeId} is still in use at ${use}: unpublish it first`);
-      if (volume?.mode === "block") await releaseLoops(storage.dataOf(volume));
+      if (volume?.mode === "block") await mounting.releaseLoops(storage.dataOf(volume));
       await storage.deleteVolume(volumeId); // Also when it is not known: its data may still be waiting to be removed.
       return {};
     },

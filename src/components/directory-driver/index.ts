@@ -13,6 +13,7 @@ import { type Served, serve } from "../../csi/serve.ts";
 import { type CsiServer, createCsiServer } from "../../csi/server.ts";
 import { controllerService } from "./controller.ts";
 import { type Mishap, mishapLayer } from "./mishaps.ts";
+import { createMounting, type Mounting } from "./mounting.ts";
 import { nodeService } from "./node.ts";
 import { openStorage, type Storage } from "./storage.ts";
 
@@ -26,6 +27,8 @@ export interface DirectoryDriverOptions {
   readonly snapshotSecret: string;
   readonly world: World;
   readonly log: Log;
+  /** The system's own unless given. */
+  readonly mounting?: Mounting;
 }
 
 export interface DirectoryDriver {
@@ -38,11 +41,12 @@ export interface DirectoryDriver {
 }
 
 export async function createDirectoryDriver(options: DirectoryDriverOptions): Promise<DirectoryDriver> {
-  const storage = await openStorage(options.root, options.world, options.log);
+  const { root, world, log, mounting = createMounting() } = options;
+  const storage = await openStorage(root, world, log, mounting);
   const services = [
     identityService(options),
-    controllerService({ ...options, storage }),
-    nodeService({ ...options, storage }),
+    controllerService({ ...options, storage, mounting }),
+    nodeService({ ...options, storage, mounting }),
   ];
   return { storage, services, close: storage.close, discard: storage.discard };
 }

@@ -3,7 +3,8 @@ import { mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { bindsIn, bindsOf, mountTable, parseMounts, placeOf, standingAt } from "./mounts.ts";
+import { bindsIn, createMounts, mountTable, parseMounts, placeOf, standingAt } from "./mounts.ts";
+import { runProgram } from "./program.ts";
 
 const table = parseMounts(`22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
 23 22 0:5 / /dev rw,nosuid - devtmpfs devtmpfs rw
@@ -49,14 +50,14 @@ for (const { path, at } of binds)
     ));
 
 const standings = [
-  { target: "/kubelet/pods/p/mount", source: "/root/volumes/v/data", gives: "writable" },
-  { target: "/kubelet/pods/q/mount", source: "/mnt/xfs/root/volumes/v/data", gives: "read-only" },
+  { target: "/kubelet/pods/p/mount", source: "/root/volumes/v/data", gives: { options: ["rw"] } },
+  { target: "/kubelet/pods/q/mount", source: "/mnt/xfs/root/volumes/v/data", gives: { options: ["ro"] } },
   { target: "/kubelet/pods/q/mount", source: "/root/volumes/v/data", gives: "other" },
   { target: "/kubelet/pods/r/mount", source: "/root/volumes/v/data", gives: "nothing" },
 ] as const;
 for (const { target, source, gives } of standings)
-  test(`asked for ${source} at ${target}, the answer is ${gives}`, () =>
-    assert.equal(standingAt(table, target, source), gives));
+  test(`asked for ${source} at ${target}, the answer is ${JSON.stringify(gives)}`, () =>
+    assert.deepEqual(standingAt(table, target, source), gives));
 
 test("of two mounts at one place the last one counts", () => {
   const both = [...table, ...parseMounts("40 22 254:0 /other /kubelet/pods/p/mount rw - ext4 /dev/vda rw")];
@@ -69,6 +70,7 @@ test("without a table nothing is mounted; one that cannot be read, and a path th
   assert.deepEqual(await mountTable(join(folder, "none")), []);
   await assert.rejects(mountTable(folder), { code: "EISDIR" });
   await symlink("loop", join(folder, "loop"));
+  const { bindsOf } = createMounts(runProgram, () => mountTable());
   assert.deepEqual(await bindsOf(join(folder, "none")), []);
   await assert.rejects(bindsOf(join(folder, "loop")), { code: "ELOOP" });
 });

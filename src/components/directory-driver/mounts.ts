@@ -1,6 +1,7 @@
 /** What is mounted where, and binding a folder or a device to another place. */
 import { readFile, realpath } from "node:fs/promises";
-import { runProgram } from "./program.ts";
+import type { Standing } from "./plan-publish.ts";
+import type { RunProgram } from "./program.ts";
 
 export interface Mount {
   /** Of the file system, as "major:minor". */
@@ -8,7 +9,8 @@ export interface Mount {
   /** What of its file system is shown: a bound folder shows as its path there. */
   readonly root: string;
   readonly at: string;
-  readonly readOnly: boolean;
+  /** Of this mount, not of its file system. */
+  readonly options: readonly string[];
 }
 
 /** In the order they were mounted: of two at one place the last is on top. */
@@ -21,7 +23,7 @@ export function parseMounts(table: string): readonly Mount[] {
       device,
       root: unescaped(root),
       at: unescaped(at),
-      readOnly: options.split(",").includes("ro"),
+      options: options.split(","),
     }));
 }
 
@@ -63,27 +65,31 @@ export function bindsIn(mounts: readonly Mount[], path: string): readonly Mount[
   return mounts.filter(({ device, root, at }) => device === place.device && at !== path && isBelow(root, place.root));
 }
 
-export const bindsOf = async (path: string): Promise<readonly Mount[]> =>
-  bindsIn(await mountTable(), await realpath(path).catch(unlessMissing(path)));
-
-export type Standing = "nothing" | "other" | "read-only" | "writable";
-
 /** What is mounted at a target, seen from what is wanted there. Both must be real paths. */
 export function standingAt(mounts: readonly Mount[], target: string, source: string): Standing {
   const top = mounts.findLast(({ at }) => at === target);
   if (top === undefined) return "nothing";
   const place = placeOf(mounts, source);
-  if (top.device !== place?.device || top.root !== place.root) return "other";
-  return top.readOnly ? "read-only" : "writable";
+  return top.device === place?.device && top.root === place.root ? { options: top.options } : "other";
 }
 
-export const standing = async (target: string, source: string): Promise<Standing> =>
-  standingAt(await mountTable(), target, source);
-
-export const bind = (from: string, to: string) => runProgram("mount", ["--bind", "--", from, to]);
-export const makeReadOnly = (path: string) => runProgram("mount", ["-o", "remount,bind,ro", "--", path]);
-
-/** Takes down all that lies over a place. It must be a real path. */
-export async function unmount(path: string): Promise<void> {
-  while ((await mountTable()).some(({ at }) => at === path)) await runProgram("umount", ["--", path]);
+export interface Mounts {
+  /** The mounts that show the path, or something below it, elsewhere. */
+  bindsOf(path: string): Promise<readonly Mount[]>;
+  standing(target: string, source: string): Promise<Standing>;
+  bind(from: string, to: string): Promise<void>;
+  remount(path: string, options: readonly string[]): Promise<void>;
+  /** Takes down all that lies over a place. It must be a real path. */
+  unmount(path: string): Promise<void>;
 }
+
+export const createMounts = (run: RunProgram, table: () => Promise<readonly Mount[]>): Mounts => ({
+  bindsOf: async (path) => bindsIn(await table(), await realpath(path).catch(unlessMissing(path))),
+  standing: async (target, source) => standingAt(await table(), target, source),
+  bind: async (from, to) => void (await run("mount", ["--bind", "--", from, to])),
+  remount: async (path, options) =>
+    void (await run("mount", ["-o", ["remount", "bind", ...options].join(","), "--", path])),
+  async unmount(path) {
+    while ((await table()).some(({ at }) => at === path)) await run("umount", ["--", path]);
+  },
+});

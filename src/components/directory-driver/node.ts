@@ -14,21 +14,23 @@ import {
 import { serve } from "../../csi/serve.ts";
 import { makeFolders } from "./folders.ts";
 import { idFor, required } from "./ids.ts";
-import { growLoops, loopFor, releaseLoops } from "./loops.ts";
-import { bind, makeReadOnly, standing, unlessMissing, unmount } from "./mounts.ts";
+import { asksReadOnly, flagsOf } from "./mount-flags.ts";
+import type { Mounting } from "./mounting.ts";
+import { unlessMissing } from "./mounts.ts";
+import { planPublish } from "./plan-publish.ts";
 import { bytesOf, modeOf } from "./requests.ts";
 import type { Storage } from "./storage.ts";
 import { known, type Volume } from "./things.ts";
-import { usesOf } from "./uses.ts";
 
 const capabilities = [Capability.GET_VOLUME_STATS, Capability.EXPAND_VOLUME, Capability.SINGLE_NODE_MULTI_WRITER];
 
 export interface NodeOptions {
   readonly storage: Storage;
+  readonly mounting: Mounting;
   readonly nodeId: string;
 }
 
-export function nodeService({ storage, nodeId }: NodeOptions) {
+export function nodeService({ storage, mounting, nodeId }: NodeOptions) {
   return serve(Node, {
     nodeGetCapabilities: () => ({
       capabilities: capabilities.map((type) => ({ type: { case: "rpc" as const, value: { type } } })),
@@ -39,20 +41,22 @@ export function nodeService({ storage, nodeId }: NodeOptions) {
       const capability = request.volumeCapability;
       if (capability === undefined) throw new Fault("InvalidArgument", "volume_capability is required");
       const mode = modeOf([capability]);
+      const flags = flagsOf(capability);
       const volume = await volumeFor(storage, request);
       if (mode !== volume.mode)
         throw new Fault("InvalidArgument", `volume ${volume.id} is a ${volume.mode} volume, the pod asks for ${mode}`);
-      await publish(storage, volume, await makeTarget(path, mode), {
+      await publish({ storage, mounting }, volume, await makeTarget(path, mode), {
         readOnly: isReadOnly(request, capability),
+        flags,
         alone: capability.accessMode?.mode === AccessMode.SINGLE_NODE_SINGLE_WRITER,
       });
       return {};
     },
     async nodeUnpublishVolume({ volumeId, targetPath }) {
       const id = required(volumeId, "volume_id");
-      await removeTarget(required(targetPath, "target_path"));
+      await removeTarget(required(targetPath, "target_path"), mounting);
       const volume = publishedAs(storage, id);
-      if (volume?.mode === "block") await releaseLoops(storage.dataOf(volume));
+      if (volume?.mode === "block") await mounting.releaseLoops(storage.dataOf(volume));
       if (volume?.ephemeral === true) await storage.deleteVolume(volume.id);
       return {};
     },
@@ -69,16 +73,14 @@ export function nodeService({ storage, nodeId }: NodeOptions) {
       const id = required(volumeId, "volume_id");
       required(volumePath, "volume_path");
       const volume = known(storage.volumes, id);
-      if (volume.mode === "block") await growLoops(storage.dataOf(volume));
+      if (volume.mode === "block") await mounting.growLoops(storage.dataOf(volume));
       return { capacityBytes: BigInt(volume.bytes) };
     },
   });
 }
 
-const isReadOnly = ({ readonly: readOnly }: NodePublishVolumeRequest, { accessMode, accessType }: VolumeCapability) =>
-  readOnly ||
-  accessMode?.mode === AccessMode.SINGLE_NODE_READER_ONLY ||
-  (accessType.case === "mount" && accessType.value.mountFlags.includes("ro"));
+const isReadOnly = ({ readonly: readOnly }: NodePublishVolumeRequest, capability: VolumeCapability): boolean =>
+  readOnly || capability.accessMode?.mode === AccessMode.SINGLE_NODE_READER_ONLY || asksReadOnly(capability);
 
 /** An inline volume of a pod is made on the spot and named after the pod's use of it. */
 function volumeFor(storage: Storage, { volumeId, volumeContext }: NodePublishVolumeRequest): Promise<Volume> | Volume {
@@ -110,35 +112,52 @@ async function makeTarget(path: string, mode: Volume["mode"]): Promise<string> {
 
 interface Manner {
   readonly readOnly: boolean;
+  readonly flags: readonly string[];
   /** Nobody else may have it at the same time. */
   readonly alone: boolean;
 }
 
-/** May be repeated after a crash at any point of it. */
-async function publish(storage: Storage, volume: Volume, target: string, { readOnly, alone }: Manner): Promise<void> {
-  const data = storage.dataOf(volume);
-  const [other] = alone ? (await usesOf(storage, volume)).filter((at) => at !== target) : [];
-  const source = await realpath(volume.mode === "mount" ? data : await loopFor(data, readOnly));
-  const found = await standing(target, source);
-  if (found === "other" || (found === "read-only" && !readOnly))
-    throw new Fault("AlreadyExists", `at ${target} something else is mounted already: unpublish it first`);
-  if (found === "nothing" && other !== undefined)
-    throw new Fault("FailedPrecondition", `volume ${volume.id} is for one pod at a time, and in use at ${other}`);
-  if (found === "nothing") await bind(source, target);
-  if (readOnly && found !== "read-only" && volume.mode === "mount") await orUnmount(target, makeReadOnly(target));
+async function publish(
+  { storage, mounting }: Pick<NodeOptions, "storage" | "mounting">,
+  { id: volumeId, mode, ...volume }: Volume,
+  target: string,
+  { readOnly, flags, alone }: Manner,
+): Promise<void> {
+  const data = storage.dataOf({ id: volumeId, mode, ...volume });
+  const [otherUse] = alone ? (await mounting.usesOf(data, mode)).filter((at) => at !== target) : [];
+  const source = await realpath(mode === "mount" ? data : await mounting.loopFor(data, readOnly));
+  const found = await mounting.standing(target, source);
+  // A device is read-only by itself.
+  const options = mode === "mount" ? [...(readOnly ? ["ro"] : []), ...flags] : [];
+  const { bind, remount } = planPublish({ volumeId, target, found, readOnly, options, otherUse });
+  if (bind) await mounting.bind(source, target);
+  if (remount.length > 0) await setOptions(mounting, target, source, remount);
 }
 
-async function orUnmount(target: string, work: Promise<unknown>): Promise<void> {
+/** A pod must not run with fewer restrictions than were asked for: an older mount(8) ignores what it does not know. */
+async function setOptions(
+  mounting: Mounting,
+  target: string,
+  source: string,
+  options: readonly string[],
+): Promise<void> {
   try {
-    await work;
+    await mounting.remount(target, options);
+    const now = await mounting.standing(target, source);
+    const missing = options.filter((option) => typeof now === "string" || !now.options.includes(option));
+    if (missing.length > 0)
+      throw new Fault(
+        "FailedPrecondition",
+        `this system does not apply the mount options ${missing.join(", ")}: leave them out of mountOptions`,
+      );
   } catch (reason) {
-    await unmount(target);
+    await mounting.unmount(target);
     throw reason;
   }
 }
 
 /** Never with what is in it: should a mount have been missed, that would be the volume. */
-async function removeTarget(path: string): Promise<void> {
+async function removeTarget(path: string, { unmount }: Pick<Mounting, "unmount">): Promise<void> {
   const target = await realpath(path).catch(unlessMissing(undefined));
   if (target === undefined) return;
   await unmount(target);

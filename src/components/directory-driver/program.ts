@@ -25,6 +25,8 @@ export interface ProgramEnd {
 const environment = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C" };
 const complaintsMax = 10_000;
 
+export type RunProgram = typeof runProgram;
+
 export async function runProgram(
   program: string,
   args: readonly string[],

@@ -8,6 +8,7 @@ import {
   type VolumeCapability,
 } from "../../csi/gen/csi_pb.js";
 import { required } from "./ids.ts";
+import { unknownOption } from "./mount-flags.ts";
 import type { Mode, Origin, VolumeWish } from "./things.ts";
 
 /** Beyond 2^53 a size is no longer exact, and no directory has it. */
@@ -25,7 +26,7 @@ export function modeOf(capabilities: readonly VolumeCapability[]): Mode {
   return [...modes][0] ?? "mount";
 }
 
-/** Undefined when all of them can be served; a directory lives on one node. */
+/** Undefined when all of them can be served; a directory lives on one node, and is not mounted but bound. */
 export const unservable = (capabilities: readonly VolumeCapability[]): string | undefined => {
   const manyNodes = capabilities.find(
     ({ accessMode }) =>
@@ -33,7 +34,7 @@ export const unservable = (capabilities: readonly VolumeCapability[]): string | 
       accessMode.mode >= AccessMode.MULTI_NODE_READER_ONLY &&
       accessMode.mode <= AccessMode.MULTI_NODE_MULTI_WRITER,
   );
-  return manyNodes === undefined ? undefined : "a directory can be used on its own node only";
+  return manyNodes === undefined ? unknownOption(capabilities) : "a directory can be used on its own node only";
 };
 
 function oneModeOf({ accessMode, accessType }: VolumeCapability): Mode {

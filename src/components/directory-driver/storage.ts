@@ -8,7 +8,7 @@ import type { World } from "../../base/world.ts";
 import { copyFaithfully } from "./copy.ts";
 import { makeFolders, removeEmpty } from "./folders.ts";
 import { createHolds, type Holds } from "./holds.ts";
-import { flushLoops } from "./loops.ts";
+import { createMounting, type Mounting } from "./mounting.ts";
 import { lockRoot } from "./root-lock.ts";
 import { openShelf, type Shelf, shelfFolders } from "./shelf.ts";
 import { type SnapshotWork, snapshotWork } from "./snapshots.ts";
@@ -58,7 +58,12 @@ async function openRoot(root: string, world: World, log: Log) {
   }
 }
 
-export async function openStorage(folder: string, world: World, log: Log): Promise<Storage> {
+export async function openStorage(
+  folder: string,
+  world: World,
+  log: Log,
+  { flushLoops }: Pick<Mounting, "flushLoops"> = createMounting(),
+): Promise<Storage> {
   const root = resolve(folder);
   const { unlock, discard, volumes, snapshots } = await openRoot(root, world, log).catch((reason: unknown) => {
     if (reason instanceof Fault) throw reason;

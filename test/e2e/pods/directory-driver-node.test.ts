@@ -288,6 +288,23 @@ test("a folder volume is published, also through a symbolic link, and nothing bu
   await controller.deleteVolume({ volumeId: "v" });
 });
 
+test("the mount options of a volume are on the mount, and the programs in it do not run", async (t) => {
+  const { instance, controller, node, dataOf } = await aDriver(t);
+  await newVolume({ controller }, "v");
+  writeFileSync(join(dataOf("v"), "program"), "#!/bin/sh\n", { mode: 0o755 });
+  const targetPath = join(instance.folder, "target");
+  const mountFlags = ["nosuid", "nodev", "noexec"];
+  const volumeCapability = { ...capabilityOf("mount"), accessType: { case: "mount", value: { mountFlags } } as const };
+  for (const _ of [1, 2]) await node.nodePublishVolume({ volumeId: "v", targetPath, volumeCapability });
+  const options = (await must("findmnt", "--noheadings", "--output=VFS-OPTIONS", targetPath)).trim().split(",");
+  assert.deepEqual(
+    mountFlags.filter((flag) => !options.includes(flag)),
+    [],
+  );
+  assert.match((await run("sh", ["-c", '"$0"', join(targetPath, "program")])).stderr, /Permission denied/);
+  await node.nodeUnpublishVolume({ volumeId: "v", targetPath });
+});
+
 test("a target with files in it that no mount explains is not removed with them", async (t) => {
   const { instance, controller, node } = await aDriver(t);
   await newVolume({ controller }, "v");
