@@ -39,4 +39,10 @@ export const benchmarks: Readonly<Record<string, Benchmark>> = {
     },
     load: () => import("./snapshots.bench.ts"),
   },
+  webhook: {
+    about: "admission reviews over TLS, beside the validation webhook of external-snapshotter v7.0.2",
+    needsPeers: false,
+    options: { "--quick": "three seconds a round, for a first look" },
+    load: () => import("./webhook.bench.ts"),
+  },
 };
