@@ -8,6 +8,7 @@ const checks: readonly (readonly [string, string])[] = [
   ["lint", "biome lint --error-on-warnings ."],
   ["types", "tsc --noEmit"],
   ["dead code", "knip --no-progress"],
+  ["code that only tests use", "knip --no-progress --production"],
   ["architecture", "node test/run.ts tidy"],
 ];
 const tests: readonly (readonly [string, string])[] = [["unit tests and simulations", "node test/run.ts unit sim"]];

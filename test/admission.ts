@@ -1,10 +1,11 @@
 /** Admission without a server: stored objects by collection, a webhook in the same process, and reviews to give it. */
 import assert from "node:assert/strict";
 import { createAdmissionWith } from "../src/apiserver/admission/admission.ts";
-import { inProcess } from "../src/apiserver/admission/call.ts";
+import type { ReachWebhook } from "../src/apiserver/admission/call.ts";
 import { webhookConfigurationStrategies } from "../src/apiserver/admission/configurations.ts";
 import type { ApiObject, Registry, Review } from "../src/apiserver/contracts.ts";
 import { Refusal } from "../src/apiserver/status.ts";
+import { Fault } from "../src/base/fault.ts";
 import { type Handler, textOf } from "../src/base/http.ts";
 import { type JsonObject, parse, print } from "../src/base/json.ts";
 import { silent } from "../src/base/log.ts";
@@ -12,6 +13,12 @@ import { aContext, created, row } from "./strategy.ts";
 import { createVirtualWorld } from "./virtual-world.ts";
 
 export const group = "admissionregistration.k8s.io";
+
+/** Webhooks that live in this process, by the origin of their URL: "https://webhook.test". */
+const inProcess =
+  (handlers: Readonly<Record<string, Handler>>): ReachWebhook =>
+  ({ url }) =>
+    handlers[url.origin] ?? (() => Promise.reject(new Fault("Unavailable", `nothing listens at ${url.origin}`)));
 
 const configMaps = row("configmaps", "ConfigMap");
 export const claims = row("persistentvolumeclaims", "PersistentVolumeClaim");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Edits } from "./patches.ts";
-import { addFinalizer, edit, editByReplacing, patchStatus, removeFinalizer } from "./patches.ts";
+import { edit, editByReplacing, patchStatus } from "./patches.ts";
 import type { KubeObject, ObjectMeta } from "./types.ts";
 
 const aClaim = (metadata: Partial<ObjectMeta> = {}): KubeObject => ({
@@ -71,29 +71,6 @@ test("an edit by replacing sends the whole object, changed, with its version", (
     { kind: "replace", ref, object: { ...object, metadata: { ...object.metadata, finalizers: ["x", "a"] } } },
   ]);
   assert.deepEqual(editByReplacing("PersistentVolumeClaim", object, { addFinalizers: ["x"] }), []);
-});
-
-test("adding a finalizer that is there is no write", () =>
-  assert.deepEqual(addFinalizer("PersistentVolumeClaim", aClaim({ finalizers: ["a"] }), "a"), []));
-
-test("removing a finalizer tests its place first, and needs no version", () =>
-  assert.deepEqual(removeFinalizer("PersistentVolumeClaim", aClaim({ finalizers: ["x", "a"] }), "a"), [
-    {
-      kind: "patch",
-      ref,
-      patch: {
-        type: "json",
-        body: [
-          { op: "test", path: "/metadata/finalizers/1", value: "a" },
-          { op: "remove", path: "/metadata/finalizers/1" },
-        ],
-      },
-    },
-  ]));
-
-test("removing a finalizer that is not there is no write", () => {
-  assert.deepEqual(removeFinalizer("PersistentVolumeClaim", aClaim(), "a"), []);
-  assert.deepEqual(removeFinalizer("PersistentVolumeClaim", aClaim({ finalizers: ["x"] }), "a"), []);
 });
 
 test("a status patch holds the difference only, clears what is absent, and goes to the subresource", () =>

@@ -1,11 +1,7 @@
 /**
- * The writes planners ask for, as data. Two rules keep concurrent writers from undoing each other:
- *
- * - What we decided by reading an object carries the version we read (`edit`, `patchStatus`): if somebody was faster the
- *   server refuses, and the next pass decides anew. At most one such write per object and plan, and it goes first: its
- *   own success changes the version.
- * - A list that others also write is never rewritten without that guard: removing our finalizer tests the place and
- *   removes it (`removeFinalizer`), which stays right whatever else has changed.
+ * The writes planners ask for, as data. One rule keeps concurrent writers from undoing each other: what we decided by reading
+ * an object carries the version we read. If somebody was faster the server refuses, and the next pass decides anew. At most one
+ * such write per object and plan, and it goes first: its own success changes the version.
  */
 import type { JsonObject } from "../base/json.ts";
 import { difference, equal } from "../base/json.ts";
@@ -75,18 +71,6 @@ function merged(
     (pair): pair is [string, string] => pair[1] !== undefined,
   );
   return after.length === 0 && before === undefined ? {} : { [field]: Object.fromEntries(after) };
-}
-
-export const addFinalizer = (kind: KindName, object: KubeObject, name: string): readonly ClusterAction[] =>
-  edit(kind, object, { addFinalizers: [name] });
-
-/** Needs no version: the test makes it right or refused, so a status write in between does not cost another round. */
-export function removeFinalizer(kind: KindName, object: KubeObject, name: string): readonly ClusterAction[] {
-  const index = object.metadata.finalizers?.indexOf(name) ?? -1;
-  if (index === -1) return [];
-  const path = `/metadata/finalizers/${index}`;
-  const body = [{ op: "test", path, value: name } as const, { op: "remove", path } as const];
-  return [{ kind: "patch", ref: refOf(kind, object), patch: { type: "json", body } }];
 }
 
 /** The smallest merge patch of the status subresource that turns `from` into `to`; an absent field is cleared. */

@@ -4,11 +4,12 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { createMemoryLog, eventually, startDriver, temporaryFolder } from "../../test/csi-sockets.ts";
+import { registerOnBehalf } from "../../test/registration-on-behalf.ts";
 import { realWorld } from "../base/world.ts";
 import { Identity } from "./gen/csi_pb.js";
 import { type PluginInfo, PluginInfoSchema, Registration, RegistrationStatusSchema } from "./gen/registration_pb.js";
 import { createGrpcCore } from "./grpc.ts";
-import { createRegistration, type RegistrationStatus, registerOnBehalf } from "./registration.ts";
+import { createRegistration, type RegistrationStatus } from "./registration.ts";
 import { serve } from "./serve.ts";
 
 /** What a kubelet does with a socket that it finds in its folder. */

@@ -1,13 +1,11 @@
 /**
  * How a kubelet learns of a driver: it watches a folder, asks the socket it finds there who it is, and reports back. The
- * driver named may be ourselves or any other: node-driver-registrar is one program less to run.
+ * driver named need not be in this process.
  */
 import { join } from "node:path";
 import { limits } from "../base/limits.ts";
 import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
-import { socketPathOf } from "./address.ts";
-import { createCsiClient } from "./client.ts";
 import { checkedDriverName } from "./driver-name.ts";
 import { Registration } from "./gen/registration_pb.js";
 import { serve } from "./serve.ts";
@@ -18,7 +16,7 @@ export type RegistrationStatus =
   | { readonly kind: "registered" }
   | { readonly kind: "refused"; readonly error: string };
 
-interface Surroundings {
+export interface RegistrationSurroundings {
   /** The kubelet's plugins_registry folder, as this process sees it. */
   readonly registryFolder: string;
   readonly log: Log;
@@ -29,7 +27,7 @@ interface Surroundings {
   readonly onStatus?: ((status: RegistrationStatus) => void) | undefined;
 }
 
-export interface RegistrationOptions extends Surroundings {
+export interface RegistrationOptions extends RegistrationSurroundings {
   readonly driver: string;
   /** The driver's socket as the kubelet sees it (`--kubelet-registration-path`). */
   readonly endpoint: string;
@@ -69,27 +67,4 @@ export async function createRegistration(options: RegistrationOptions): Promise<
     ],
   });
   return { path: server.path, status: () => status, closed: server.closed };
-}
-
-export interface RegistrationOnBehalfOptions extends Surroundings {
-  /** The other driver's socket as this process sees it (`--csi-address`). */
-  readonly address: string;
-  /** The same socket as the kubelet sees it; the same path when not given. */
-  readonly endpoint?: string | undefined;
-}
-
-/** Registers another driver as soon as it is up: its name is what its own socket answers. */
-export async function registerOnBehalf(options: RegistrationOnBehalfOptions): Promise<DriverRegistration> {
-  const client = createCsiClient(options);
-  try {
-    await client.probeUntilReady(options.signal);
-    const driver = await client.pluginName(options.signal);
-    return await createRegistration({
-      ...options,
-      driver,
-      endpoint: options.endpoint ?? socketPathOf(options.address),
-    });
-  } finally {
-    client.close();
-  }
 }

@@ -47,12 +47,6 @@ export function createHttpsReach(): ReachWebhook {
   };
 }
 
-/** Webhooks that live in this process, by the origin of their URL: "https://webhook.test". */
-export const inProcess =
-  (handlers: Readonly<Record<string, Handler>>): ReachWebhook =>
-  ({ url }) =>
-    handlers[url.origin] ?? (() => Promise.reject(new Fault("Unavailable", `nothing listens at ${url.origin}`)));
-
 export function endpointOf({ clientConfig }: Webhook, timeoutSeconds: number): Endpoint {
   const { url, service, caBundle = "" } = clientConfig;
   if (url === undefined)

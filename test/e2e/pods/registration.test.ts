@@ -9,14 +9,10 @@ import {
   VolumeCapability_AccessMode_Mode as Mode,
   Node as NodeService,
 } from "../../../src/csi/gen/csi_pb.js";
-import {
-  createRegistration,
-  type DriverRegistration,
-  type RegistrationStatus,
-  registerOnBehalf,
-} from "../../../src/csi/registration.ts";
+import { createRegistration, type DriverRegistration, type RegistrationStatus } from "../../../src/csi/registration.ts";
 import { serve } from "../../../src/csi/serve.ts";
 import { connectTo, createMemoryLog, startDriver, temporaryFolder } from "../../csi-sockets.ts";
+import { registerOnBehalf } from "../../registration-on-behalf.ts";
 import { startHostpath } from "../harness/hostpath.ts";
 import { createInstance } from "../harness/instance.ts";
 import type { Node } from "../harness/node.ts";

@@ -9,7 +9,7 @@ import { after, before, describe, test } from "node:test";
 import { draftOf } from "../../../src/api/builders.ts";
 import { silent } from "../../../src/base/log.ts";
 import { realWorld } from "../../../src/base/world.ts";
-import { registerOnBehalf } from "../../../src/csi/registration.ts";
+import { registerOnBehalf } from "../../registration-on-behalf.ts";
 import { type Connection, connect } from "../harness/client.ts";
 import { installSnapshotCrds, startComponent } from "../harness/components.ts";
 import { createInstance, type Instance } from "../harness/instance.ts";
