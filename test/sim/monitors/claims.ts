@@ -14,7 +14,6 @@ import {
   has,
   isGoing,
   isMarked,
-  isMeantBy,
   type Monitor,
   snapshotsIn,
   versionsKnown,
@@ -51,18 +50,16 @@ function unprotected(seen: Seen, content: VolumeSnapshotContent): string | undef
 
 const isProtected = (claim: Write["before"]): boolean => claim !== undefined && has(claim, finalizers.claimAsSource);
 
-/** Whether the sender of this write has heard of the content, or of its snapshot. */
-const hasHeardOf = (seen: Seen, { process, decidedMs }: Write, content: VolumeSnapshotContent): boolean =>
-  [content.metadata.uid, content.spec.volumeSnapshotRef?.uid ?? ""].some(
-    (uid) => seen.knowledge.floorOf(process, uid, decidedMs) !== undefined,
-  );
+/** Whether the sender of this write has heard of the content's snapshot. A content does not name its claim, only its snapshot does. */
+const hasHeardOf = (seen: Seen, { process, decidedMs }: Write, { spec }: VolumeSnapshotContent): boolean =>
+  seen.knowledge.floorOf(process, spec.volumeSnapshotRef?.uid ?? "", decidedMs) !== undefined;
 
 /** The write that created the content. */
 const creationOf = (seen: Seen, { metadata }: VolumeSnapshotContent): Write | undefined =>
   seen.entries.find((entry): entry is Write => entry.type === "write" && entry.after?.metadata.uid === metadata.uid);
 
 /**
- * The finalizer must not go from under a content. No write covers two objects: a content whose creation was under way when the
+ * The finalizer must not go from under a content, so that it is on during every call that follows from the content's creation. No write covers two objects: a content whose creation was under way when the
  * removal was decided, by somebody else, cannot be known. One that was decided after the removal can: until the removal is
  * answered, or fenced by another write, the claim does not count as protected.
  */
@@ -99,11 +96,6 @@ export const claimProtection: Monitor = {
         : undefined;
     const isRelease = write.kind === "PersistentVolumeClaim" && isProtected(write.before) && !isProtected(write.after);
     return isRelease && write.actor === "snapshot-controller" ? releasedUnder(write, seen) : undefined;
-  },
-  onCall(call, seen) {
-    if (call.method !== "CreateSnapshot") return undefined;
-    const content = contentsIn(seen).find(isMeantBy(call));
-    return content === undefined ? undefined : unprotected(seen, content);
   },
   atRest(seen) {
     for (const claim of claimsIn(seen)) {
