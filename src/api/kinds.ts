@@ -75,7 +75,7 @@ const kinds = {
   },
   ReferenceGrant: {
     group: "gateway.networking.k8s.io",
-    versions: ["v1", "v1beta1"],
+    versions: ["v1", "v1beta1", "v1alpha2"],
     plural: "referencegrants",
     singular: "referencegrant",
     scope: "namespace",

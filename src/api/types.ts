@@ -136,6 +136,15 @@ export interface VolumeSnapshotClass extends KubeObject {
   readonly parameters?: Readonly<Record<string, string>>;
 }
 
+/** The owner of a namespace allows objects of others to refer to what is in it. */
+export interface ReferenceGrant extends KubeObject {
+  readonly kind: "ReferenceGrant";
+  readonly spec?: {
+    readonly from?: readonly { readonly group?: string; readonly kind?: string; readonly namespace?: string }[];
+    readonly to?: readonly { readonly group?: string; readonly kind?: string; readonly name?: string }[];
+  };
+}
+
 export type PersistentVolumeClaim = Stored<K8sPersistentVolumeClaim, "PersistentVolumeClaim">;
 export type PersistentVolume = Stored<K8sPersistentVolume, "PersistentVolume">;
 export type Lease = Stored<K8sLease, "Lease">;
@@ -146,6 +155,7 @@ interface TypedObjects {
   VolumeSnapshot: VolumeSnapshot;
   VolumeSnapshotContent: VolumeSnapshotContent;
   VolumeSnapshotClass: VolumeSnapshotClass;
+  ReferenceGrant: ReferenceGrant;
   PersistentVolumeClaim: PersistentVolumeClaim;
   PersistentVolume: PersistentVolume;
   Namespace: Stored<K8sNamespace, "Namespace">;

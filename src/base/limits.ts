@@ -30,6 +30,9 @@ export const limits = {
   listMsMax: 300_000,
   watchRetryMsMin: 100,
   watchRetryMsMax: 10_000,
+  /** How often it is asked whether a kind that the cluster need not have is served and may be read; and how long work waits for it. */
+  optionalKindRecheckMs: 60_000,
+  optionalKindMsMax: 10_000,
   /** A watch that stayed open so long worked, even if nothing happened meanwhile. */
   watchLivelyMsMin: 1_000,
   /** Fruitless attempts to resume a watch before everything is listed anew. */

@@ -2,13 +2,15 @@
 import type { KindName } from "../api/kinds.ts";
 import type { Patch, Ref } from "../api/plan.ts";
 import type { Draft, ObjectOf } from "../api/types.ts";
-import type { JsonValue } from "../base/json.ts";
+import type { JsonObject, JsonValue } from "../base/json.ts";
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface ListQuery extends CallOptions {
+  /** Of the kind's group; absent: the one that was chosen when the client was made. */
+  readonly version?: string | undefined;
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
@@ -22,6 +24,7 @@ export interface Listed<K extends KindName> {
 }
 
 export interface WatchQuery extends CallOptions {
+  readonly version?: string | undefined;
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
@@ -70,4 +73,10 @@ export interface KubeApi {
 export interface PathReader {
   /** The decoded JSON answer to a GET of "/apis/…". */
   getPath(path: string, options?: CallOptions): Promise<JsonValue>;
+}
+
+/** Questions that are posted: the server answers, and stores nothing. */
+export interface PathAsker {
+  /** The decoded JSON answer to a POST to "/apis/…". */
+  postPath(path: string, body: JsonObject, options?: CallOptions): Promise<JsonValue>;
 }

@@ -10,7 +10,7 @@ import { Fault } from "../base/fault.ts";
 import type { Handler } from "../base/http.ts";
 import { isObject, type JsonObject, type JsonValue, parse, print } from "../base/json.ts";
 import type { World } from "../base/world.ts";
-import type { CallOptions, DeleteOptions, KubeApi, PathReader, WriteOptions } from "./api.ts";
+import type { CallOptions, DeleteOptions, KubeApi, PathAsker, PathReader, WriteOptions } from "./api.ts";
 import { createCaller, type Measure, type Outgoing } from "./call.ts";
 import { listAll } from "./client-list.ts";
 import { watchOnce } from "./client-watch.ts";
@@ -34,15 +34,15 @@ export interface ClientOptions {
   readonly read?: ReadText | undefined;
 }
 
-export function createClient(options: ClientOptions): KubeApi & PathReader {
+export function createClient(options: ClientOptions): KubeApi & PathReader & PathAsker {
   const { handler, world, versions = {}, userAgent = "snapkeep", managedFields = "strip", read = parse } = options;
   const limiter = options.rateLimit === undefined ? undefined : createLimiter(options.rateLimit, world);
   const caller = createCaller({ handler, world, limiter, measure: options.measure });
 
   const versionOf = (kind: KindName): string => versions[kindRows[kind].group] ?? kindRows[kind].versions[0];
-  const adoptionOf = <K extends KindName>(kind: K): Adoption<K> => ({
+  const adoptionOf = <K extends KindName>(kind: K, version = versionOf(kind)): Adoption<K> => ({
     kind,
-    apiVersion: apiVersionOf(kind, versionOf(kind)),
+    apiVersion: apiVersionOf(kind, version),
     managedFields,
     read,
   });
@@ -66,8 +66,8 @@ export function createClient(options: ClientOptions): KubeApi & PathReader {
     },
 
     list: (kind, query = {}) =>
-      listAll(adoptionOf(kind), query, async (parameters) => {
-        const path = pathOf(kind, { namespace: query.namespace, version: versionOf(kind) });
+      listAll(adoptionOf(kind, query.version), query, async (parameters) => {
+        const path = pathOf(kind, { namespace: query.namespace, version: query.version ?? versionOf(kind) });
         const request = { method: "GET", path: withQuery(path, parameters), signal: query.signal };
         return caller.text({ ...request, headers: { ...headers, "accept-encoding": "gzip" } });
       }),
@@ -110,14 +110,17 @@ export function createClient(options: ClientOptions): KubeApi & PathReader {
     },
 
     watch: (kind, query, take) =>
-      watchOnce(adoptionOf(kind), query, take, (parameters, takePiece) => {
-        const path = pathOf(kind, { namespace: query.namespace, version: versionOf(kind) });
+      watchOnce(adoptionOf(kind, query.version), query, take, (parameters, takePiece) => {
+        const path = pathOf(kind, { namespace: query.namespace, version: query.version ?? versionOf(kind) });
         const request = { method: "GET", path: withQuery(path, parameters), headers, signal: query.signal };
         return caller.stream(request, takePiece);
       }),
 
     getPath: async (path, { signal } = {}) =>
       parseAnswer(await send({ method: "GET", path, signal }), `GET ${path}`, read),
+
+    postPath: async (path, body, { signal } = {}) =>
+      parseAnswer(await send({ method: "POST", path, body: print(body), signal }), `POST ${path}`, read),
   };
 }
 

@@ -23,6 +23,22 @@ export async function servedVersions(
   }
 }
 
+/** The first version of our table in which the server has this very kind: a group may have others of its kinds only. */
+export async function servedVersionOf(
+  api: PathReader,
+  kind: KindName,
+  options: CallOptions = {},
+): Promise<string | undefined> {
+  const { group, plural, versions } = kindRows[kind];
+  const served = await servedVersions(api, group, options);
+  for (const version of versions.filter((item) => served.includes(item))) {
+    const answer = await api.getPath(`/apis/${encodeURIComponent(group)}/${version}`, options);
+    const resources = isObject(answer) ? answer.resources : undefined;
+    if (Array.isArray(resources) && resources.some((row) => isObject(row) && row.name === plural)) return version;
+  }
+  return undefined;
+}
+
 /**
  * For each group of these kinds the first version of our table that the server has. Groups it does not know at all are
  * left out: their kinds are asked for in the preferred version and answer NotFound, which says what is missing.

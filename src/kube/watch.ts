@@ -14,6 +14,8 @@ import { atFirst, positionAfter } from "./watch-state.ts";
 
 /** Which part of the cluster. */
 export interface WatchScope {
+  /** Of the kind's group, where it is not the one that the client has chosen. */
+  readonly version?: string | undefined;
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;

@@ -17,7 +17,7 @@ import { limits } from "../base/limits.ts";
 import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import { uuid } from "../base/world.ts";
-import type { KubeApi, PathReader } from "../kube/api.ts";
+import type { KubeApi, PathAsker, PathReader } from "../kube/api.ts";
 import { namespaceIn, serviceAccountFolder } from "../kube/config-pod.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import { createEventRecorder } from "../kube/events.ts";
@@ -42,7 +42,7 @@ import { statusPages } from "./status-pages.ts";
 
 /** What a component is given to be built from. */
 export interface ComponentContext {
-  readonly api: KubeApi & PathReader;
+  readonly api: KubeApi & PathReader & PathAsker;
   readonly world: World;
   readonly log: Log;
   readonly metrics: Metrics;

@@ -153,8 +153,16 @@ for (const { given, served } of missing)
     assert.equal(await Promise.race([outdated, Promise.resolve("goes on")]), "goes on");
   });
 
+test("a kind that no version was chosen for at the start ends no connection when it goes", async () => {
+  const { api, outdated } = upToDate(forgetting("v1"), {});
+  await assert.rejects(api.list("ReferenceGrant"), /does not know referencegrants/);
+  assert.equal(await Promise.race([outdated, Promise.resolve("goes on")]), "goes on");
+});
+
 test("other faults of a list are told as they are", async () => {
   const denied = { list: async () => Promise.reject(new Fault("PermissionDenied", "no list")) };
-  const { api } = upToDate({ ...forgetting("v1"), ...denied } as never, { [group]: "v1beta1" });
+  const { api } = upToDate({ ...forgetting("v1"), ...denied } as unknown as KubeApi & PathReader, {
+    [group]: "v1beta1",
+  });
   await assert.rejects(api.list("VolumeSnapshot"), { message: "no list" });
 });

@@ -12,7 +12,7 @@ import { limits } from "../base/limits.ts";
 import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import { withDeadline } from "../base/world.ts";
-import type { KubeApi, PathReader } from "../kube/api.ts";
+import type { KubeApi, PathAsker, PathReader } from "../kube/api.ts";
 import type { Measure } from "../kube/call.ts";
 import { createClient } from "../kube/client.ts";
 import { loadConfig } from "../kube/config.ts";
@@ -43,7 +43,7 @@ export interface ConnectOptions {
 }
 
 export interface Connection {
-  readonly api: KubeApi & PathReader;
+  readonly api: KubeApi & PathReader & PathAsker;
   /** Rejects when the server has stopped serving a version that is spoken here, and serves another. */
   readonly outdated: Promise<never>;
   readonly target: Target;
@@ -101,14 +101,16 @@ export async function findKinds(
  * The versions are chosen once. A collection that was there and is not found any more went with its CRD, which may come back, or
  * with its version: then only a fresh start, which chooses anew, helps.
  */
-export function upToDate(
-  api: KubeApi & PathReader,
+export function upToDate<Api extends KubeApi & PathReader>(
+  api: Api,
   versions: Readonly<Record<string, string>>,
-): Pick<Connection, "api" | "outdated"> {
+): { readonly api: Api; readonly outdated: Promise<never> } {
   const outdated = Promise.withResolvers<never>();
   outdated.promise.catch(() => undefined); // Whoever does not wait for it is not to fall over it.
   const whyMissing = async (kind: KindName, signal: AbortSignal | undefined): Promise<Fault> => {
     const { group } = kindRows[kind];
+    // A kind that the component can do without was never chosen a version for: whoever reads it looks for it again.
+    if (versions[group] === undefined) return unknownKind(kind);
     const { [group]: now } = await chooseVersions(api, [kind], { signal });
     if (now === undefined || now === versions[group]) return unknownKind(kind);
     const fault = new Fault(

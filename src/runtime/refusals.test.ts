@@ -12,6 +12,7 @@ const requests: readonly { method: string; path: string; refused: boolean }[] = 
   { method: "GET", path: contents, refused: false },
   { method: "PUT", path: "/apis/coordination.k8s.io/v1/namespaces/team/leases/a", refused: false },
   { method: "POST", path: "/api/v1/namespaces/team/events", refused: false },
+  { method: "POST", path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", refused: false },
 ];
 for (const { method, path, refused } of requests)
   test(`who has lost the lease ${refused ? "does not send" : "may still send"} ${method} ${path}`, () => {

@@ -18,9 +18,12 @@ export const createRefusals = (leading: () => boolean): Refusals => ({
   ofCall: (call) => (isWork(call) && !leading() ? notLeading() : undefined),
 });
 
-/** What only the leader may send: neither what is read, nor the election itself, nor events of what was done before. */
+/** What only the leader may send: neither what is read or asked, nor the election itself, nor events of what was done before. */
 const isWrite = ({ method, path }: Pick<HttpRequest, "method" | "path">): boolean =>
-  method !== "GET" && !isUrgent(path) && !/^\/api\/v1\/namespaces\/[^/]+\/events([/?]|$)/.test(path);
+  method !== "GET" &&
+  !isUrgent(path) &&
+  !path.startsWith("/apis/authorization.k8s.io/") &&
+  !/^\/api\/v1\/namespaces\/[^/]+\/events([/?]|$)/.test(path);
 
 /** Who the driver is and what it can do may be asked by anybody, and is, before there is a leader. */
 const isWork = ({ method }: Pick<CsiCall, "method">): boolean =>

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createFakeKube } from "../../test/fake-kube.ts";
+import { createVirtualWorld } from "../../test/virtual-world.ts";
+import { draftOf } from "../api/builders.ts";
+import { Fault } from "../base/fault.ts";
+import type { JsonObject, JsonValue } from "../base/json.ts";
+import { silent } from "../base/log.ts";
+import { createOptionalStore } from "./optional-store.ts";
+
+const group = "gateway.networking.k8s.io";
+const recheckMs = 60_000;
+const aGrant = (name: string) => draftOf("ReferenceGrant", { namespace: "team", name }, { spec: {} } as never);
+
+/** A cluster in which the kind may come and go, and the right to read it. */
+function setUp({ served = ["v1beta1"], allowed = ["list", "watch"] }: { served?: string[]; allowed?: string[] } = {}) {
+  const world = createVirtualWorld();
+  const kube = createFakeKube();
+  const state = { served, allowed, isDown: false };
+  const asked: JsonObject[] = [];
+  const changes: string[] = [];
+  const api = {
+    ...kube,
+    getPath: async (path: string): Promise<JsonValue> => {
+      if (state.isDown) throw new Fault("Unavailable", "no server");
+      const version = path.split("/")[3];
+      if (state.served.length === 0) throw new Fault("NotFound", path);
+      if (version === undefined) return { versions: ["v1", "v1beta1", "v1alpha2"].map((name) => ({ version: name })) };
+      return { resources: state.served.includes(version) ? [{ name: "referencegrants" }] : [{ name: "gateways" }] };
+    },
+    postPath: async (path: string, body: JsonObject): Promise<JsonValue> => {
+      assert.equal(path, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews");
+      const { resourceAttributes } = body.spec as { resourceAttributes: { verb: string } };
+      asked.push(resourceAttributes);
+      return { kind: "SelfSubjectAccessReview", status: { allowed: state.allowed.includes(resourceAttributes.verb) } };
+    },
+  };
+  const optional = createOptionalStore("ReferenceGrant", { api, world, log: silent, recheckMs });
+  optional.onChange((before, after) =>
+    changes.push(`${before?.metadata.name ?? "nothing"} to ${after?.metadata.name ?? "nothing"}`),
+  );
+  const stop = new AbortController();
+  const watching = optional.watch(stop.signal);
+  const versions = (): unknown[] =>
+    kube.calls.filter(({ verb }) => verb === "watch").map(({ body }) => (body as { version?: string }).version);
+  const end = async (): Promise<void> => {
+    stop.abort();
+    await world.run(watching);
+  };
+  return { world, kube, state, asked, changes, optional, versions, end };
+}
+
+test("an optional kind that is served and may be read is cached, in the first version of our table that has it", async () => {
+  const { world, kube, optional, asked, versions, end } = setUp();
+  await kube.create("ReferenceGrant", aGrant("lend"));
+  await world.advance(1_000);
+  assert.equal(optional.current()?.size(), 1);
+  assert.deepEqual(versions(), ["v1beta1"]);
+  assert.deepEqual(asked, [
+    { verb: "list", group, resource: "referencegrants" },
+    { verb: "watch", group, resource: "referencegrants" },
+  ]);
+  await end();
+});
+
+const absences = [
+  { given: "is not served", options: { served: [] } },
+  { given: "may not be listed", options: { allowed: ["watch"] } },
+  { given: "may not be watched", options: { allowed: ["list"] } },
+];
+for (const { given, options } of absences)
+  test(`an optional kind that ${given} is never asked for, and work does not wait for it`, async () => {
+    const { world, kube, optional, end } = setUp(options);
+    await world.run(optional.known(new AbortController().signal));
+    assert.ok(world.elapsed() < 1_000);
+    await world.advance(10 * recheckMs);
+    assert.deepEqual([optional.current(), kube.calls], [undefined, []]);
+    await end();
+  });
+
+test("the store turns on when the kind appears, and off when it may no longer be read", async () => {
+  const { world, kube, state, optional, changes, end } = setUp({ served: [] });
+  await kube.create("ReferenceGrant", aGrant("lend"));
+  await world.advance(recheckMs / 2);
+  state.served = ["v1", "v1beta1"];
+  await world.advance(recheckMs);
+  assert.equal(optional.current()?.size(), 1);
+  state.allowed = [];
+  await world.advance(recheckMs);
+  assert.equal(optional.current(), undefined);
+  assert.deepEqual(changes, ["nothing to lend", "lend to nothing"]);
+  assert.equal(kube.openWatches(), 0);
+  await end();
+});
+
+test("a server that cannot say for a while changes nothing", async () => {
+  const { world, state, optional, end } = setUp();
+  await world.advance(1_000);
+  state.isDown = true;
+  await world.advance(3 * recheckMs);
+  assert.notEqual(optional.current(), undefined);
+  await end();
+});
+
+test("work waits for a whole list, but not for ever", async () => {
+  const { world, state, optional, end } = setUp();
+  state.isDown = true;
+  await world.advance(10);
+  const hanging = createOptionalStore("ReferenceGrant", {
+    api: { getPath: () => new Promise<never>(() => undefined) } as never,
+    world,
+    log: silent,
+  });
+  const stop = new AbortController();
+  void hanging.watch(stop.signal);
+  const startedAt = world.elapsed();
+  await world.run(hanging.known(stop.signal));
+  assert.equal(world.elapsed() - startedAt, 10_000);
+  assert.equal(optional.current(), undefined);
+  stop.abort();
+  await end();
+});

@@ -1,0 +1,117 @@
+/**
+ * The cache of a kind that a cluster need not have: it exists only while the kind is served and may be read. Both are asked for first
+ * and again and again, so it turns on when the CRD is installed or the right is granted, and no call of it is ever denied.
+ */
+import { type KindName, kindRows } from "../api/kinds.ts";
+import type { Millis } from "../base/brand.ts";
+import { Fault } from "../base/fault.ts";
+import { limits } from "../base/limits.ts";
+import type { Log } from "../base/log.ts";
+import { controllerUnder, type World } from "../base/world.ts";
+import { mayRead } from "./access.ts";
+import type { KubeApi, PathAsker, PathReader } from "./api.ts";
+import { servedVersionOf } from "./discovery.ts";
+import { createStore, type Listener, type Store, type StoreOptions } from "./store.ts";
+import { watchInto } from "./stores.ts";
+
+export interface OptionalStoreOptions<K extends KindName, Index extends string> {
+  readonly api: KubeApi & PathReader & PathAsker;
+  readonly world: World;
+  readonly log: Log;
+  readonly indexes?: StoreOptions<K, Index>["indexes"];
+  readonly recheckMs?: Millis | undefined;
+}
+
+export interface OptionalStore<K extends KindName, Index extends string = string> {
+  /** The store while it holds a whole list, else undefined. */
+  current(): Store<K, Index> | undefined;
+  /** Looks for the kind, and keeps the store current, until the signal aborts. */
+  watch(signal: AbortSignal): Promise<void>;
+  /** Resolves when it is known whether there is a store, and it holds a whole list if so; in any case after a while. */
+  known(signal: AbortSignal): Promise<void>;
+  /** Told of every change; when the store turns off, all of its objects are gone. */
+  onChange(listener: Listener<K>): void;
+}
+
+type Found = { readonly kind: "served"; readonly version: string } | { readonly kind: "unserved" | "unreadable" };
+
+export function createOptionalStore<K extends KindName, Index extends string = never>(
+  kind: K,
+  { api, world, indexes, recheckMs = limits.optionalKindRecheckMs, ...options }: OptionalStoreOptions<K, Index>,
+): OptionalStore<K, Index> {
+  const log = options.log.with({ kind });
+  const known = Promise.withResolvers<void>();
+  const listeners = new Set<Listener<K>>();
+  let current: Store<K, Index> | undefined;
+  let said: Found["kind"] = "unserved";
+
+  const look = async (signal: AbortSignal): Promise<Found> => {
+    const version = await servedVersionOf(api, kind, { signal });
+    if (version === undefined) return { kind: "unserved" };
+    return (await mayRead(api, kind, { signal })) ? { kind: "served", version } : { kind: "unreadable" };
+  };
+  /** Undefined: the server could not say. Whatever was known before still holds. */
+  const find = async (signal: AbortSignal): Promise<Found | undefined> => {
+    try {
+      const found = await look(signal);
+      if (found.kind !== said) tell(found);
+      said = found.kind;
+      return found;
+    } catch (reason) {
+      log.debug("cannot find out whether an optional kind is served", { reason: Fault.from(reason).message });
+      return undefined;
+    }
+  };
+  const tell = (found: Found): void => {
+    const { group, plural } = kindRows[kind];
+    if (found.kind === "served") log.debug("optional kind is served and read", { version: found.version });
+    else if (found.kind === "unserved") log.info("optional kind is no longer served");
+    else
+      log.info("optional kind is served but may not be read", {
+        remedy: `grant get, list and watch of ${plural}.${group} in a ClusterRole`,
+      });
+  };
+  const pause = (signal: AbortSignal): Promise<void> => world.sleep(recheckMs, signal).catch(() => undefined);
+
+  const watchWhileServed = async (version: string, signal: AbortSignal): Promise<void> => {
+    const { own: stop, release } = controllerUnder(signal);
+    const store = createStore<K, Index>(kind, { indexes, log });
+    for (const listener of listeners) store.onChange(listener);
+    current = store;
+    void store.whenSynced.then(known.resolve);
+    const watching = watchInto(api, store, { world, log, signal: stop.signal, scope: { version } });
+    let isServed = true;
+    while (isServed && !signal.aborted) {
+      await pause(signal);
+      const found = signal.aborted ? undefined : await find(signal);
+      isServed = found === undefined || (found.kind === "served" && found.version === version);
+    }
+    stop.abort(new Fault("Cancelled", "the kind is no longer served or read in this version"));
+    await watching;
+    release();
+    current = undefined;
+    if (!isServed) for (const object of store.all()) for (const listener of listeners) listener(object, undefined);
+  };
+
+  return {
+    current: () => (current?.isSynced() === true ? current : undefined),
+    watch: async (signal) => {
+      while (!signal.aborted) {
+        const found = await find(signal);
+        if (found?.kind === "served") await watchWhileServed(found.version, signal);
+        else {
+          known.resolve();
+          await pause(signal);
+        }
+      }
+    },
+    known: async (signal) => {
+      const { own: waiting, release } = controllerUnder(signal);
+      const late = world.sleep(limits.optionalKindMsMax, waiting.signal).catch(() => undefined);
+      await Promise.race([known.promise, late]);
+      waiting.abort(new Fault("Cancelled", "known"));
+      release();
+    },
+    onChange: (listener) => void listeners.add(listener),
+  };
+}
