@@ -58,8 +58,8 @@ export const limits = {
   eventMessageCharsMax: 1_024,
   /** Snapshots that went before their user was told of a cut, remembered in case a content of theirs turns up. */
   departedSnapshotsMax: 10_000,
-  /** Snapshots of which a claim that was to be restored from them is remembered, in case a list has left it out by mistake; and such claims of each. */
-  vanishedClaimSourcesMax: 10_000,
+  /** Claims, of all snapshots together, that were to be restored and have gone: their names are kept in case a list has left them out. */
+  vanishedClaimsMax: 10_000,
   /** Claims of which the controller remembers that it has put its finalizer on, or has sent the request that removes it. */
   protectedClaimsMax: 10_000,
   /** How long the driver must not have answered before the marks of what it has cut are taken off, and how long that may take. */

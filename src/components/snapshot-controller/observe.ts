@@ -42,7 +42,7 @@ export interface SnapshotView {
   /** Claims, in any namespace, that wait for a volume made from this snapshot. */
   readonly restoring: readonly PersistentVolumeClaim[];
   /** Claims that were restoring, as far as this process knows, and that its cache no longer has. */
-  readonly vanished: readonly PersistentVolumeClaim[];
+  readonly vanished: readonly ClaimName[];
   /** Where the volume is reached from; anywhere unless snapshots are taken node by node. */
   readonly place: Place;
   /** Whether the volume's mode is written into the content, so that a restore cannot change it. */
@@ -57,8 +57,14 @@ export interface SnapshotView {
 /** When it is looked at, and how the work goes then. */
 export interface Moment extends Pick<SnapshotView, "nowMs" | "standstillMs"> {
   cutterOf(driver: string, node: string | undefined): string | undefined;
-  vanishedFrom(snapshot: Key): readonly PersistentVolumeClaim[];
+  vanishedFrom(snapshot: Key): readonly ClaimName[];
   protectionOf(claim: PersistentVolumeClaim): Protection;
+}
+
+/** All that is kept of a claim that is gone. */
+export interface ClaimName {
+  readonly namespace: string | undefined;
+  readonly name: string;
 }
 
 export interface ClaimSight {

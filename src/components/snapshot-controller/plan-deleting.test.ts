@@ -8,6 +8,7 @@ import {
   testPlans,
 } from "../../../test/snapshot-plans.ts";
 import { annotations } from "../../api/names.ts";
+import type { ClaimName } from "./observe.ts";
 
 const leaving = aSnapshot({ metadata: { finalizers: both, deletionTimestamp }, status: readyStatus });
 const marked = { [annotations.beingDeleted]: "yes" };
@@ -71,7 +72,7 @@ testPlans([
     view: aView({
       snapshot: leaving,
       content: readyContent,
-      vanished: [copy],
+      vanished: [copy.metadata as ClaimName],
     }),
     phase: "deleting",
     expect: ["confirm PersistentVolumeClaim", "patch VolumeSnapshotContent"],
@@ -81,7 +82,7 @@ testPlans([
     view: aView({
       snapshot: leaving,
       content: aContent({ metadata: { annotations: marked } }),
-      vanished: [copy],
+      vanished: [copy.metadata as ClaimName],
     }),
     phase: "deleting",
     expect: ["confirm PersistentVolumeClaim", "delete VolumeSnapshotContent"],
@@ -91,7 +92,7 @@ testPlans([
     view: aView({
       snapshot: leaving,
       content: aContent({ spec: { ...aContent().spec, deletionPolicy: "Retain" } }),
-      vanished: [copy],
+      vanished: [copy.metadata as ClaimName],
     }),
     phase: "deleting",
     expect: ["confirm PersistentVolumeClaim", "patch VolumeSnapshotContent", "patch VolumeSnapshot"],

@@ -10,11 +10,11 @@ import { refOf } from "../../api/builders.ts";
 import { annotations, finalizers } from "../../api/names.ts";
 import { edit, patchStatus } from "../../api/patches.ts";
 import { type ClusterAction, type EventText, nothing, type Plan, type Planner, settled } from "../../api/plan.ts";
-import type { PersistentVolumeClaim, VolumeSnapshot, VolumeSnapshotContent } from "../../api/types.ts";
+import type { VolumeSnapshot, VolumeSnapshotContent } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { rfc3339 } from "../../base/time.ts";
-import { contentNameOf, isSilent, type SnapshotView } from "./observe.ts";
+import { type ClaimName, contentNameOf, isSilent, type SnapshotView } from "./observe.ts";
 import { phaseOf, type SnapshotPhase, violationOf } from "./phase.ts";
 import { contentFor } from "./plan-draft.ts";
 import { statusFrom } from "./plan-status.ts";
@@ -223,7 +223,7 @@ function planDeletion(view: SnapshotView): Plan {
 }
 
 /** That the claim is gone, and not left out by a list of our cache: it may be reading from the snapshot. */
-const absence = ({ metadata: { namespace, name } }: PersistentVolumeClaim): ClusterAction => ({
+const absence = ({ namespace, name }: ClaimName): ClusterAction => ({
   kind: "confirm",
   ref: { kind: "PersistentVolumeClaim", namespace, name },
   resourceVersion: undefined,
