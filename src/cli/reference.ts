@@ -1,5 +1,6 @@
 /** The pages of docs/reference, printed from the tables that the program itself runs on. */
 import { snapshotCrds } from "../api/crds/index.ts";
+import { referenceGrantCrd } from "../api/crds/reference-grant.ts";
 import { type KindName, kindRows } from "../api/kinds.ts";
 import { faults } from "../base/fault.ts";
 import { errorRows } from "../rules/error-codes.ts";
@@ -111,7 +112,7 @@ const errorsPage = (): string =>
     ),
   );
 
-const defined = new Set(snapshotCrds(3).map(({ spec }) => spec.names.kind));
+const defined = new Set([...snapshotCrds(3), referenceGrantCrd()].map(({ spec }) => spec.names.kind));
 
 /** Those of the table that are there today: Kubernetes' own, and custom ones that a definition of ours exists for. */
 export const servedKinds = (Object.keys(kindRows) as readonly KindName[]).filter(
@@ -121,7 +122,7 @@ export const servedKinds = (Object.keys(kindRows) as readonly KindName[]).filter
 const kindsPage = (): string =>
   page(
     "Kinds",
-    "The kinds of objects that `snapkeep up` serves, and those among them that the components read and write. `snapkeep crds` prints the definitions of the custom ones.",
+    "The kinds of objects that `snapkeep up` serves, and those among them that the components read and write. `snapkeep crds` prints the definitions of the snapshot kinds; that of ReferenceGrant comes with the Gateway API.",
     table(
       ["kind", "group", "versions", "resource", "scope", "short names", "status", "definition"],
       servedKinds

@@ -5,8 +5,16 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { draftOf } from "../../src/api/builders.ts";
+import { referenceGrantCrd } from "../../src/api/crds/reference-grant.ts";
 import { type Connection, connect } from "./harness/client.ts";
-import { aBoundClaim, aClassFor, csiClientTo, type Furniture, startComponent } from "./harness/components.ts";
+import {
+  aBoundClaim,
+  aClassFor,
+  csiClientTo,
+  type Furniture,
+  grantsServed,
+  startComponent,
+} from "./harness/components.ts";
 import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts";
 import { startDirectoryDriver } from "./harness/directory-driver.ts";
 import {
@@ -33,6 +41,8 @@ describe("with the release's own manifests, CRDs and RBAC", () => {
     plane = await startControlPlane({ tokens: releaseTokens });
     connection = await connect(plane.kubeconfig);
     await installRelease(plane, connection.client, "as shipped");
+    await connection.client.create("CustomResourceDefinition", referenceGrantCrd());
+    await grantsServed(connection.client);
     const driver = await startDirectoryDriver(plane.instance);
     furniture = { client: connection.client, csi: csiClientTo(driver.socket), driver: driver.driver, namespace };
     snapshots = snapshotsOf(furniture);
@@ -82,6 +92,19 @@ describe("with the release's own manifests, CRDs and RBAC", () => {
     assert.match(ofLeases.objects.map(({ message }) => message).join("\n"), /became leader/);
     assert.deepEqual(
       deniedCalls(plane).filter((call) => !call.endsWith("/any")),
+      [],
+    );
+  });
+
+  test("grants, which these files give no right to read, are asked about and never read", () => {
+    const about = plane.auditLog(0).filter(({ userAgent }) => userAgent?.startsWith("snapshot-controller/"));
+    const asked = about.filter(({ objectRef }) => objectRef?.resource === "selfsubjectaccessreviews");
+    assert.deepEqual(
+      [asked.length > 0, asked.filter(({ responseStatus }) => responseStatus?.code !== 201)],
+      [true, []],
+    );
+    assert.deepEqual(
+      about.filter(({ objectRef }) => objectRef?.resource === "referencegrants"),
       [],
     );
   });

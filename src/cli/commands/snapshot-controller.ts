@@ -1,5 +1,6 @@
 /** `snapkeep snapshot-controller`: flags of the program it replaces, and the component behind them. */
 
+import { createGrants } from "../../components/snapshot-controller/grants.ts";
 import { createSnapshotController } from "../../components/snapshot-controller/index.ts";
 import { countFailure, measureOperations, measureStates } from "../../components/snapshot-controller/measure.ts";
 import { snapshotMetrics } from "../../components/snapshot-controller/metrics.ts";
@@ -84,11 +85,17 @@ function start(context: ComponentContext, given: Options) {
   const { enableDistributedSnapshotting, preventVolumeModeConversion, featureGates } = given;
   tellIdleGates(featureGates, log);
   const nodes = enableDistributedSnapshotting ? createNodeFinder(api, { world, log }) : undefined;
-  const options = { preventVolumeModeConversion, placeOf: nodes?.placeOf ?? (() => anywhere) };
+  const grants = createGrants({ api, world, log });
+  const options = {
+    preventVolumeModeConversion,
+    placeOf: nodes?.placeOf ?? (() => anywhere),
+    isGranted: grants.allows,
+  };
   const controller = createSnapshotController({
     ...context,
     options,
     onPlacesChange: nodes?.onChange,
+    onGrantsChange: grants.onChange,
     failed: (kind, key) => countFailure(measuring, kind, key),
     record: context.recordAs(name),
   });
@@ -102,11 +109,13 @@ function start(context: ComponentContext, given: Options) {
   return {
     leaseName: `${name}-leader`,
     watch: async (signal: AbortSignal) => {
-      await Promise.all([controller.watch(signal), nodes?.watch(signal)]);
+      await Promise.all([controller.watch(signal), nodes?.watch(signal), grants.watch(signal)]);
     },
     run: async (signal: AbortSignal) => {
       // A content made before the nodes are known would carry no node, and no sidecar would take it.
       await nodes?.synced(signal);
+      // A snapshot that is let go before the grants are known cannot be held any more.
+      await grants.known(signal);
       await controller.run(signal);
     },
     ready: () => unsyncedIn(stores) ?? nodes?.unsynced(),

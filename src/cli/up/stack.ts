@@ -1,5 +1,6 @@
 /** The whole stack in one process: embedded API server, snapshot-controller, sidecar and directory-driver, wired without sockets. */
 import { snapshotCrds } from "../../api/crds/index.ts";
+import { referenceGrantCrd } from "../../api/crds/reference-grant.ts";
 import { type ServedApi, serveApi } from "../../apiserver/serve/https.ts";
 import type { Handler } from "../../base/http.ts";
 import type { Log } from "../../base/log.ts";
@@ -7,12 +8,13 @@ import type { World } from "../../base/world.ts";
 import { createCsiSnapshotter } from "../../components/csi-snapshotter/index.ts";
 import { createDirectoryDriver, type DirectoryDriver } from "../../components/directory-driver/index.ts";
 import { type Mishap, mishapLayer } from "../../components/directory-driver/mishaps.ts";
+import { createGrants } from "../../components/snapshot-controller/grants.ts";
 import { createSnapshotController } from "../../components/snapshot-controller/index.ts";
 import { anywhere } from "../../components/snapshot-controller/observe.ts";
 import { type CsiClient, createCsiClientOver } from "../../csi/client.ts";
 import { createLocks, layered, locked } from "../../csi/layers.ts";
 import { unaryOf } from "../../csi/serve.ts";
-import type { KubeApi } from "../../kube/api.ts";
+import type { KubeApi, PathAsker, PathReader } from "../../kube/api.ts";
 import { createClient } from "../../kube/client.ts";
 import { createEventRecorder } from "../../kube/events.ts";
 
@@ -44,7 +46,7 @@ const backoff = { startMs: 1_000, maxMs: 60_000 };
 
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { world, log, version, port, root, mishaps = [], signal } = options;
-  const definitions = snapshotCrds(3);
+  const definitions = [...snapshotCrds(3), referenceGrantCrd()];
   const api = await serveApi({
     world,
     log,
@@ -57,7 +59,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   });
   const asAdmin: Handler = (request) =>
     api.handler({ ...request, headers: { ...request.headers, authorization: `Bearer ${api.token}` } });
-  const clientFor = (name: string): KubeApi => createClient({ handler: asAdmin, world, userAgent: name });
+  const clientFor = (name: string) => createClient({ handler: asAdmin, world, userAgent: name });
   const driverOptions = {
     root,
     name: driverName,
@@ -85,10 +87,28 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   return { api, client: clientFor("snapkeep-up"), driver, csi, stopped };
 }
 
-function snapshotController(api: KubeApi, world: World, log: Log) {
+function snapshotController(api: KubeApi & PathReader & PathAsker, world: World, log: Log) {
   const { record } = createEventRecorder({ api, world, log, component: "snapshot-controller" });
-  const options = { preventVolumeModeConversion: true, placeOf: () => anywhere };
-  return createSnapshotController({ api, world, log, options, workers: 10, backoff, record });
+  const grants = createGrants({ api, world, log });
+  const options = { preventVolumeModeConversion: true, placeOf: () => anywhere, isGranted: grants.allows };
+  const onGrantsChange = grants.onChange;
+  const controller = createSnapshotController({
+    api,
+    world,
+    log,
+    options,
+    onGrantsChange,
+    workers: 10,
+    backoff,
+    record,
+  });
+  return {
+    watch: (signal: AbortSignal) => Promise.all([controller.watch(signal), grants.watch(signal)]),
+    run: async (signal: AbortSignal) => {
+      await grants.known(signal);
+      await controller.run(signal);
+    },
+  };
 }
 
 function sidecar(api: KubeApi, csi: CsiClient, world: World, log: Log) {

@@ -22,13 +22,15 @@ const aNode = (name: string, nodeLabels: Record<string, string>) =>
   draftOf("Node", { name, labels: nodeLabels }, {} as never);
 
 interface Setting {
+  readonly isGranted?: () => boolean;
+  readonly onGrantsChange?: (listener: (namespace: string) => void) => void;
   readonly hook?: Hook;
   readonly pv?: typeof volume;
   readonly policy?: "Delete" | "Retain";
 }
 
 /** A cluster with a bound claim, a class and a snapshot of it, and a controller that takes snapshots node by node. */
-async function setUp({ hook, pv = volume, policy = "Delete" }: Setting = {}) {
+async function setUp({ hook, pv = volume, policy = "Delete", isGranted, onGrantsChange }: Setting = {}) {
   const world = createVirtualWorld();
   let isRunning = false;
   const kube = createFakeKube((call, when) => (isRunning ? hook?.(call, when) : undefined));
@@ -41,8 +43,9 @@ async function setUp({ hook, pv = volume, policy = "Delete" }: Setting = {}) {
     api: kube,
     world,
     log: silent,
-    options: { preventVolumeModeConversion: true, placeOf: nodes.placeOf },
+    options: { preventVolumeModeConversion: true, placeOf: nodes.placeOf, isGranted },
     onPlacesChange: nodes.onChange,
+    onGrantsChange,
     workers: 4,
     backoff: { startMs: 100, maxMs: 1_000 },
     record: (about, { type, reason }) => void told.push(`${type} ${reason} of ${about.kind} ${keyOf(about)}`),
@@ -142,5 +145,42 @@ test("a retained content whose mark could not be written is marked in the end, b
   assert.deepEqual([kube.calls.filter(isMark).length, kube.stored("VolumeSnapshot").length], [4, 0]);
   assert.equal(content?.metadata.annotations?.[annotations.beingDeleted], "yes");
   assert.equal(content?.metadata.deletionTimestamp, undefined);
+  await end();
+});
+
+test("a snapshot that a granted claim of another namespace holds goes as soon as the grant does", async () => {
+  let isGranted = true;
+  let grantsChanged: (namespace: string) => void = () => undefined;
+  const { kube, world, told, end } = await setUp({
+    isGranted: () => isGranted,
+    onGrantsChange: (listener) => {
+      grantsChanged = listener;
+    },
+  });
+  const [content] = kube.stored("VolumeSnapshotContent");
+  const status = { readyToUse: true, snapshotHandle: "s-1" };
+  await kube.patch(
+    { kind: "VolumeSnapshotContent", name: content?.metadata.name ?? "" },
+    { type: "merge", body: { status } },
+  );
+  const dataSourceRef = {
+    apiGroup: "snapshot.storage.k8s.io",
+    kind: "VolumeSnapshot",
+    name: "monday",
+    namespace: "team",
+  };
+  const reader = aClaim({ metadata: { namespace: "abroad", name: "copy" }, spec: { dataSourceRef } as never });
+  await kube.create("PersistentVolumeClaim", { ...reader, status: { phase: "Pending" } } as never);
+  await kube.delete({ kind: "VolumeSnapshot", namespace: "team", name: "monday" });
+  await world.advance(60_000);
+  assert.ok(told.includes("Warning SnapshotDeletePending of VolumeSnapshot team/monday"));
+  assert.equal(kube.stored("VolumeSnapshotContent")[0]?.metadata.deletionTimestamp, undefined);
+  isGranted = false;
+  grantsChanged("other");
+  await world.advance(1_000);
+  assert.equal(kube.stored("VolumeSnapshotContent")[0]?.metadata.deletionTimestamp, undefined);
+  grantsChanged("team");
+  await world.advance(1_000);
+  assert.notEqual(kube.stored("VolumeSnapshotContent")[0]?.metadata.deletionTimestamp, undefined);
   await end();
 });

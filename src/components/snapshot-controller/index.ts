@@ -2,7 +2,7 @@
 import type { ClusterAction, EventText } from "../../api/plan.ts";
 import { type KubeObject, keyOf } from "../../api/types.ts";
 import type { Backoff } from "../../base/backoff.ts";
-import type { Key, Millis } from "../../base/brand.ts";
+import { type Key, keyIn, type Millis } from "../../base/brand.ts";
 import type { Log } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
 import type { KubeApi } from "../../kube/api.ts";
@@ -51,6 +51,8 @@ export interface SnapshotControllerDeps {
   readonly plans?: Partial<SnapshotPlans> | undefined;
   /** Where snapshots are taken node by node: calls back when a volume may be reached from elsewhere than before. */
   readonly onPlacesChange?: ((listener: () => void) => void) | undefined;
+  /** Where claims of other namespaces may be granted a snapshot: calls back when the grants of a namespace have changed. */
+  readonly onGrantsChange?: ((listener: (namespace: string) => void) => void) | undefined;
   /** Told of each run for this object that failed. */
   failed?(kind: "VolumeSnapshot" | "PersistentVolumeClaim" | "VolumeSnapshotContent", key: Key): void;
   record(about: KubeObject, event: EventText): void;
@@ -157,6 +159,11 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
       snapshots.wake(keyOf(snapshot));
       for (const claim of claimOf(snapshot)) claims.wake(claim);
     }
+  });
+  deps.onGrantsChange?.((namespace) => {
+    for (const { metadata } of stores.VolumeSnapshot.all())
+      if (metadata.namespace === namespace && metadata.deletionTimestamp !== undefined)
+        snapshots.wake(keyIn(namespace, metadata.name));
   });
   return {
     stores,

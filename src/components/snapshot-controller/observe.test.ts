@@ -4,7 +4,15 @@ import { aClaim, aClass, aContent, aSnapshot, aVolume } from "../../../test/buil
 import { annotations } from "../../api/names.ts";
 import { keyOf } from "../../api/types.ts";
 import { createStores } from "../../kube/stores.ts";
-import { anywhere, type Moment, observeClaim, observeContent, observeSnapshot, type Place } from "./observe.ts";
+import {
+  anywhere,
+  type Moment,
+  observeClaim,
+  observeContent,
+  observeSnapshot,
+  type Place,
+  type SnapshotOptions,
+} from "./observe.ts";
 import { contentWakes, storeTable } from "./wakes.ts";
 
 const options = { preventVolumeModeConversion: true, placeOf: () => anywhere };
@@ -47,11 +55,6 @@ const readers: readonly { given: string; claim: Parameters<typeof aClaim>[0]; ho
   { given: "names it in dataSource", claim: { spec: { dataSource: source } }, holds: true },
   { given: "names it in dataSourceRef", claim: { spec: { dataSourceRef: source } }, holds: true },
   {
-    given: "names it from another namespace",
-    claim: { metadata: { namespace: "other" }, spec: { dataSourceRef: { ...source, namespace: "team" } } },
-    holds: true,
-  },
-  {
     given: "names a namesake of its own namespace",
     claim: { metadata: { namespace: "other" }, spec: { dataSourceRef: source } },
     holds: false,
@@ -83,6 +86,36 @@ for (const { given, claim, holds } of readers)
     stores.PersistentVolumeClaim.see(aClaim({ status: { phase: "Pending" }, ...claim }));
     const view = observeSnapshot(stores, options, keyOf(snapshot), moment);
     assert.equal(view?.restoring.length, holds ? 1 : 0);
+  });
+
+const foreign: readonly { given: string; isGranted: SnapshotOptions["isGranted"]; holds: boolean }[] = [
+  { given: "where grants are not served or read", isGranted: undefined, holds: false },
+  { given: "without a grant", isGranted: () => false, holds: false },
+  {
+    given: "with a grant",
+    isGranted: (namespace, { metadata }) => namespace === "abroad" && metadata.name === "monday",
+    holds: true,
+  },
+];
+for (const { given, isGranted, holds } of foreign)
+  test(`a claim of another namespace ${given} ${holds ? "holds" : "does not hold"} a snapshot, be it in the cache or gone from it`, () => {
+    const stores = createStores(storeTable);
+    const snapshot = aSnapshot();
+    const spec = { dataSourceRef: { ...source, namespace: snapshot.metadata.namespace } };
+    stores.VolumeSnapshot.see(snapshot);
+    stores.PersistentVolumeClaim.see(
+      aClaim({ metadata: { namespace: "abroad" }, spec: spec as never, status: { phase: "Pending" } }),
+    );
+    const vanishedFrom = () => [
+      { namespace: "abroad", name: "gone" },
+      { namespace: snapshot.metadata.namespace, name: "gone" },
+    ];
+    const view = observeSnapshot(stores, { ...options, isGranted }, keyOf(snapshot), { ...moment, vanishedFrom });
+    assert.equal(view?.restoring.length, holds ? 1 : 0);
+    assert.deepEqual(
+      view?.vanished.map(({ namespace }) => namespace),
+      holds ? ["abroad", "team"] : ["team"],
+    );
   });
 
 const cutting = { annotations: { [annotations.beingCreated]: "yes" } };

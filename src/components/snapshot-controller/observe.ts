@@ -39,7 +39,7 @@ export interface SnapshotView {
   readonly snapshotClass: VolumeSnapshotClass | undefined;
   /** Default classes of the volume's driver. */
   readonly defaultClasses: readonly VolumeSnapshotClass[];
-  /** Claims, in any namespace, that wait for a volume made from this snapshot. */
+  /** Claims that wait for a volume made from this snapshot: those of its namespace, and those that a grant lets refer to it. */
   readonly restoring: readonly PersistentVolumeClaim[];
   /** Claims that were restoring, as far as this process knows, and that its cache no longer has. */
   readonly vanished: readonly ClaimName[];
@@ -105,6 +105,8 @@ export interface SnapshotOptions {
   readonly preventVolumeModeConversion: boolean;
   /** Where a volume is reached from. */
   placeOf(volume: PersistentVolume): Place;
+  /** Whether claims of another namespace may refer to the snapshot; absent: they may not. */
+  readonly isGranted?: ((claimNamespace: string, snapshot: VolumeSnapshot) => boolean) | undefined;
 }
 
 /** The secondary indexes observe looks things up by; index.ts hands them to the stores. */
@@ -191,8 +193,8 @@ export function observeSnapshot(
     volume,
     snapshotClass: className ? stores.VolumeSnapshotClass.get(keyIn(undefined, className)) : undefined,
     defaultClasses: className ? [] : defaultClassesOf(stores, csi?.driver),
-    restoring: restoringFrom(stores, snapshot),
-    vanished: vanishedFrom(key),
+    restoring: restoringFrom(stores, options, snapshot),
+    vanished: vanishedFrom(key).filter(mayRefer(options, snapshot)),
     place,
     keepsVolumeMode: options.preventVolumeModeConversion,
     standstillMs,
@@ -212,10 +214,24 @@ function defaultClassesOf(stores: SnapshotCaches, driver: string | undefined): r
  * A claim that came after the snapshot's deletion does not hold it: provisioners refuse to read from a snapshot on its way out, and
  * the two would wait for each other. Times are whole seconds; of the same one, the claim counts as the earlier.
  */
-const restoringFrom = (stores: SnapshotCaches, snapshot: VolumeSnapshot): readonly PersistentVolumeClaim[] =>
-  stores.PersistentVolumeClaim.by("restoresFrom", keyOf(snapshot)).filter(
-    (claim) => isWaiting(claim) && !isLater(claim.metadata.creationTimestamp, snapshot.metadata.deletionTimestamp),
+function restoringFrom(
+  stores: SnapshotCaches,
+  options: SnapshotOptions,
+  snapshot: VolumeSnapshot,
+): readonly PersistentVolumeClaim[] {
+  const isAllowed = mayRefer(options, snapshot);
+  return stores.PersistentVolumeClaim.by("restoresFrom", keyOf(snapshot)).filter(
+    (claim) =>
+      isWaiting(claim) &&
+      !isLater(claim.metadata.creationTimestamp, snapshot.metadata.deletionTimestamp) &&
+      isAllowed(claim.metadata),
   );
+}
+/** A stranger's claim must neither keep a snapshot nor have its name shown to the snapshot's user. */
+const mayRefer =
+  ({ isGranted }: SnapshotOptions, snapshot: VolumeSnapshot) =>
+  ({ namespace = "" }: { readonly namespace?: string | undefined }): boolean =>
+    namespace === snapshot.metadata.namespace || isGranted?.(namespace, snapshot) === true;
 /** For its volume, and not on its way out. */
 export const isWaiting = ({ metadata, status }: PersistentVolumeClaim): boolean =>
   status?.phase === "Pending" && metadata.deletionTimestamp === undefined;

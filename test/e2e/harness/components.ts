@@ -2,6 +2,7 @@
 import { resolve } from "node:path";
 import { draftOf } from "../../../src/api/builders.ts";
 import { snapshotCrds } from "../../../src/api/crds/index.ts";
+import { referenceGrantCrd } from "../../../src/api/crds/reference-grant.ts";
 import type { DeletionPolicy } from "../../../src/api/types.ts";
 import { isFault } from "../../../src/base/fault.ts";
 import { silent } from "../../../src/base/log.ts";
@@ -34,16 +35,25 @@ export function startComponent(
   ]);
 }
 
+/** With grants, which any cluster may have. */
 export async function installSnapshotCrds(client: Client): Promise<void> {
-  for (const crd of snapshotCrds(3)) {
+  for (const crd of [...snapshotCrds(3), referenceGrantCrd()]) {
     await client.create("CustomResourceDefinition", crd).catch((reason: unknown) => {
       if (!isFault(reason, "AlreadyExists")) throw reason;
     });
   }
   await snapshotKindsServed(client);
+  await grantsServed(client);
 }
 
 const snapshotKinds = ["VolumeSnapshot", "VolumeSnapshotContent", "VolumeSnapshotClass"] as const;
+export const grantsServed = (client: Client): Promise<true> =>
+  until({ what: "ReferenceGrants are served" }, () =>
+    client.list("ReferenceGrant").then(
+      () => true as const,
+      () => undefined,
+    ),
+  );
 
 /** Definitions are served a moment after they were created, each by itself. */
 export async function snapshotKindsServed(client: Client): Promise<void> {

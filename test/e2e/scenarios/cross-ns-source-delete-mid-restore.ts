@@ -1,21 +1,67 @@
 import assert from "node:assert/strict";
 import { draftOf } from "../../../src/api/builders.ts";
-import type { Scenario } from "../harness/scene.ts";
+import type { Ref } from "../../../src/api/plan.ts";
+import { isFault } from "../../../src/base/fault.ts";
+import { namespace, type Scenario, type Scene } from "../harness/scene.ts";
 import { aWaitingClaim, untilHeldBy } from "../harness/waiting-claims.ts";
 
-export const crossNsSourceDeleteMidRestore: Scenario = {
-  shows: "a claim of another namespace that waits for the snapshot holds it like any other",
+async function abroad({ client }: Scene): Promise<void> {
+  await client.create("Namespace", draftOf("Namespace", { name: "abroad" }, {})).catch((reason: unknown) => {
+    if (!isFault(reason, "AlreadyExists")) throw reason;
+  });
+}
+
+/** The owner of the snapshot lets claims of the other namespace refer to it. */
+async function lend({ client }: Scene, name: string): Promise<Ref<"ReferenceGrant">> {
+  const spec = {
+    from: [{ group: "", kind: "PersistentVolumeClaim", namespace: "abroad" }],
+    to: [{ group: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name }],
+  };
+  const ref = { kind: "ReferenceGrant", namespace, name } as const;
+  await client.create("ReferenceGrant", draftOf("ReferenceGrant", ref, { spec }));
+  return ref;
+}
+
+const granted: Scenario = {
+  shows:
+    "a claim of another namespace that a grant lets refer to the snapshot holds it like any other, until it goes or the grant does",
   async play(scene) {
     const { client, stand, take, assertNothingLeft } = scene;
-    await client.create("Namespace", draftOf("Namespace", { name: "abroad" }, {} as never));
-    await take("lent");
-    await stand.untilReady("lent");
-    const claim = await aWaitingClaim(scene, "copy", "abroad", "lent");
-    await client.delete(stand.ref("lent"));
-    await untilHeldBy(scene, "abroad/copy");
-    assert.equal((await stand.handles()).length, 1);
-    await client.delete(claim);
-    await stand.untilGone(stand.ref("lent"));
+    await abroad(scene);
+    for (const end of ["claim", "grant"] as const) {
+      const grant = await lend(scene, `lent-${end}`);
+      await take(`lent-${end}`);
+      await stand.untilReady(`lent-${end}`);
+      const claim = await aWaitingClaim(scene, `copy-${end}`, "abroad", `lent-${end}`);
+      await client.delete(stand.ref(`lent-${end}`));
+      await untilHeldBy(scene, `abroad/copy-${end}`);
+      assert.equal((await stand.handles()).length, 1);
+      await client.delete(end === "claim" ? claim : grant);
+      await stand.untilGone(stand.ref(`lent-${end}`));
+      await client.delete(end === "claim" ? grant : claim);
+    }
     await assertNothingLeft();
   },
 };
+
+const ungranted: Scenario = {
+  shows: "a claim of another namespace without a grant does not hold the snapshot, and its name is shown to nobody",
+  async play(scene) {
+    const { client, stand, take, assertNothingLeft } = scene;
+    await abroad(scene);
+    await take("coveted");
+    await stand.untilReady("coveted");
+    const claim = await aWaitingClaim(scene, "stranger", "abroad", "coveted");
+    await client.delete(stand.ref("coveted"));
+    await stand.untilGone(stand.ref("coveted"));
+    const events = (await client.list("Event", { namespace })).objects;
+    assert.deepEqual(
+      events.filter(({ message }) => message?.includes("stranger")),
+      [],
+    );
+    await client.delete(claim);
+    await assertNothingLeft();
+  },
+};
+
+export const crossNsSourceDeleteMidRestore = [granted, ungranted] as const;

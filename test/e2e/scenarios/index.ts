@@ -49,7 +49,7 @@ export const scenarios: Readonly<Record<ScenarioName, Scenarios>> = {
   "namespace-deleted-mid-create": [namespaceDeletedMidCreate],
   "storedversions-dropped-version": [storedversionsDroppedVersion],
   "two-writers-one-annotation-map": [twoWritersOneAnnotationMap],
-  "cross-ns-source-delete-mid-restore": [crossNsSourceDeleteMidRestore],
+  "cross-ns-source-delete-mid-restore": crossNsSourceDeleteMidRestore,
   "driver-mismatch-content": [driverMismatchContent],
   "retain-with-being-deleted": [retainWithBeingDeleted],
   "orphan-vsc-no-vs": orphanVscNoVs,

@@ -159,7 +159,7 @@ const wasForcedAway = (seen: Seen, snapshot: VolumeSnapshot): boolean =>
 
 const sourceProtection: Monitor = {
   id: "I-18",
-  promise: "while a claim is being restored from a ready snapshot, the snapshot stays",
+  promise: "while a claim that may refer to it is being restored from a ready snapshot, the snapshot stays",
   onWrite(write, seen) {
     if (write.kind !== "VolumeSnapshot" || !isOurs(write) || write.after !== undefined) return undefined;
     const before = snapshotIn(write.before);

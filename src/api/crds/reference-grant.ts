@@ -1,0 +1,72 @@
+/**
+ * ReferenceGrant of the Gateway API, as far as storage needs it: for `snapkeep up` and for tests. A cluster that is to keep grants gets
+ * the definition of the Gateway API itself.
+ */
+import type { JsonObject } from "../../base/json.ts";
+import { kindRows } from "../kinds.ts";
+import type { ObjectOf } from "../types.ts";
+import type { CrdDraft } from "./index.ts";
+import { fields, text } from "./schema.ts";
+
+const entriesMax = 16;
+const entries = (description: string, items: JsonObject): JsonObject => ({
+  type: "array",
+  description,
+  minItems: 1,
+  maxItems: entriesMax,
+  items,
+});
+const group = text('The API group; "" is the core group.', {
+  maxLength: 253,
+  pattern: "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+});
+const kind = text("The kind, as the API spells it.", {
+  minLength: 1,
+  maxLength: 63,
+  pattern: "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$",
+});
+
+const from = fields(
+  "Who may refer.",
+  { group, kind, namespace: text("Where the referring objects are.", { minLength: 1, maxLength: 63 }) },
+  { required: ["group", "kind", "namespace"] },
+);
+const to = fields(
+  "What may be referred to.",
+  { group, kind, name: text("One object; left out, all of the kind.", { minLength: 1, maxLength: 253 }) },
+  { required: ["group", "kind"] },
+);
+const schema = fields("Lets objects of other namespaces refer to objects in this one.", {
+  apiVersion: text(""),
+  kind: text(""),
+  metadata: { type: "object" },
+  spec: fields(
+    "Every entry of from is combined with every entry of to.",
+    { from: entries("The objects that may refer.", from), to: entries("The objects that may be referred to.", to) },
+    { required: ["from", "to"] },
+  ),
+});
+
+export function referenceGrantCrd(): CrdDraft {
+  const { group: owner, plural, singular, shortNames } = kindRows.ReferenceGrant;
+  const spec = {
+    group: owner,
+    scope: "Namespaced",
+    names: { kind: "ReferenceGrant", listKind: "ReferenceGrantList", plural, singular, shortNames },
+    versions: ["v1", "v1beta1"].map((name) => ({
+      name,
+      served: true,
+      storage: name === "v1beta1",
+      schema: { openAPIV3Schema: schema },
+    })),
+  };
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: {
+      name: `${plural}.${owner}`,
+      annotations: { "api-approved.kubernetes.io": "unapproved, a part of the Gateway API for development and tests" },
+    },
+    spec: spec as unknown as NonNullable<ObjectOf<"CustomResourceDefinition">["spec"]>,
+  };
+}
