@@ -46,6 +46,8 @@ export type ClusterAction =
       /** A version that the server has told this very process in answer to a request needs no more asking. */
       readonly trustsAnswers?: true;
     }
+  /** The same for all objects of a kind: goes on only if the server has no other objects, nor other versions, than the cache. */
+  | { readonly kind: "relist"; readonly ref: Pick<Ref, "kind"> }
   | { readonly kind: "event"; readonly about: KubeObject; readonly event: EventText };
 
 export type Next = { readonly kind: "settled" } | { readonly kind: "after"; readonly ms: Millis };

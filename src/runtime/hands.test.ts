@@ -181,3 +181,26 @@ test("a confirmation that fails teaches the cache, and ends the run as a conflic
   const silent = setUp({ get: failWith("Unavailable") });
   await assert.rejects(silent.act({ kind: "confirm", ref, resourceVersion: undefined }), { code: "Unavailable" });
 });
+
+const lists: readonly { given: string; objects: readonly KubeObject[]; version: string; isNews: boolean }[] = [
+  { given: "what the cache has", objects: [aConfig()], version: "5", isNews: false },
+  { given: "another version", objects: [aConfig({ resourceVersion: "7" })], version: "7", isNews: true },
+  {
+    given: "another object",
+    objects: [aConfig(), aConfig({ name: "d", uid: "u2", resourceVersion: "6" })],
+    version: "6",
+    isNews: true,
+  },
+  { given: "nothing any more", objects: [], version: "8", isNews: true },
+  { given: "nothing yet, in a list from the past", objects: [], version: "4", isNews: false },
+];
+for (const { given, objects, version, isNews } of lists)
+  test(`a list of the kind that has ${given} ${isNews ? "is taken in, and ends the run as a conflict" : "lets the plan go on"}`, async () => {
+    const { stores, act, asked } = setUp({ list: () => ({ objects, resourceVersion: version }) });
+    stores.ConfigMap.take({ kind: "all", objects: [aConfig() as never], resourceVersion: "5" });
+    const outcome = act({ kind: "relist", ref: { kind: "ConfigMap" } });
+    if (isNews) await assert.rejects(outcome, { code: "Conflict" });
+    else await outcome;
+    assert.equal(asked.length, 1);
+    assert.equal(stores.ConfigMap.size(), isNews ? objects.length : 1);
+  });

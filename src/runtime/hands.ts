@@ -12,7 +12,7 @@
  * - A write is refused as a conflict: the newer version is on its way, most likely. If the next one is refused at the very same
  *   version it is not, because a watch can be silent for long, and the object is read.
  * - Confirm asks the server itself: a cache can be behind by as long as a watch can be silent, and a list can come from the
- *   past. If it was, it learns what is true, and the run ends as a conflict.
+ *   past. If it was, it learns what is true, and the run ends as a conflict. So does relist, for a whole kind.
  */
 import type { KindName } from "../api/kinds.ts";
 import type { ClusterAction, EventText, Ref } from "../api/plan.ts";
@@ -22,6 +22,7 @@ import { Fault, isFault } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
 import type { KubeApi } from "../kube/api.ts";
 import { createRecent } from "../kube/recent.ts";
+import type { Store } from "../kube/store.ts";
 import type { AnyStores } from "../kube/stores.ts";
 
 export type Hand<Action> = (action: Action, signal: AbortSignal) => Promise<void>;
@@ -134,9 +135,21 @@ export function createHands({ api, stores, leading = () => true, record }: Hands
     throw new Fault("Conflict", `${ref.kind} ${keyIn(ref.namespace, ref.name)} is not as the cache had it`);
   };
 
+  const relist: Hand<ActionOf<"relist">> = async ({ ref: { kind } }, signal) => {
+    const store = stores[kind] as Store<KindName> | undefined;
+    const listed = await api.list(kind, { signal });
+    let isNews = false;
+    const unsubscribe = store?.onChange(() => {
+      isNews = true;
+    });
+    store?.take({ kind: "all", ...listed });
+    unsubscribe?.();
+    if (isNews) throw new Fault("Conflict", `the ${kind} objects are not as the cache had them`);
+  };
+
   const event: Hand<ActionOf<"event">> = async ({ about, event: text }) => {
     if (leading()) record(about, text);
   };
 
-  return { create, patch, replace, delete: remove, confirm, event };
+  return { create, patch, replace, delete: remove, confirm, relist, event };
 }

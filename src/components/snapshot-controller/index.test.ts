@@ -22,6 +22,8 @@ const aNode = (name: string, nodeLabels: Record<string, string>) =>
   draftOf("Node", { name, labels: nodeLabels }, {} as never);
 
 interface Setting {
+  /** A kind whose object comes right after the caches are synced, before the snapshot. */
+  readonly late?: string;
   readonly isGranted?: () => boolean;
   readonly onGrantsChange?: (listener: (namespace: string) => void) => void;
   readonly hook?: Hook;
@@ -30,11 +32,13 @@ interface Setting {
 }
 
 /** A cluster with a bound claim, a class and a snapshot of it, and a controller that takes snapshots node by node. */
-async function setUp({ hook, pv = volume, policy = "Delete", isGranted, onGrantsChange }: Setting = {}) {
+async function setUp({ hook, pv = volume, policy = "Delete", isGranted, onGrantsChange, late }: Setting = {}) {
   const world = createVirtualWorld();
   let isRunning = false;
   const kube = createFakeKube((call, when) => (isRunning ? hook?.(call, when) : undefined));
-  for (const object of [aClaim(), pv, aClass({ deletionPolicy: policy }), aSnapshot()])
+  const objects = [aClaim(), pv, aClass({ deletionPolicy: policy }), aSnapshot()];
+  const isLate = ({ kind }: { kind: string }): boolean => late !== undefined && [late, "VolumeSnapshot"].includes(kind);
+  for (const object of objects.filter((object) => !isLate(object)))
     await kube.create(object.kind as never, object as never);
   isRunning = true;
   const told: string[] = [];
@@ -54,6 +58,8 @@ async function setUp({ hook, pv = volume, policy = "Delete", isGranted, onGrants
   const watching = [nodes.watch(stop.signal), controller.watch(stop.signal)];
   await nodes.synced(stop.signal);
   const running = Promise.all([...watching, controller.run(stop.signal)]);
+  if (late !== undefined) await world.advance(100);
+  for (const object of objects.filter(isLate)) await kube.create(object.kind as never, object as never);
   await world.advance(10_000);
   return {
     kube,
@@ -184,3 +190,27 @@ test("a snapshot that a granted claim of another namespace holds goes as soon as
   assert.notEqual(kube.stored("VolumeSnapshotContent")[0]?.metadata.deletionTimestamp, undefined);
   await end();
 });
+
+/** What the server has and the watch has not brought yet. */
+const lates: readonly { what: string; kind: "VolumeSnapshotClass" | "PersistentVolumeClaim" | "PersistentVolume" }[] = [
+  { what: "a class", kind: "VolumeSnapshotClass" },
+  { what: "a claim", kind: "PersistentVolumeClaim" },
+  { what: "a volume", kind: "PersistentVolume" },
+];
+const silence = (signal: AbortSignal | undefined): Promise<never> =>
+  new Promise((_, reject) => {
+    signal?.addEventListener("abort", () => reject(new Fault("Cancelled", "told to stop")), { once: true });
+  });
+for (const { what, kind } of lates)
+  test(`${what} that the cache does not have yet is asked for before the user is told that it is missing`, async () => {
+    const isWatch = (call: Parameters<Hook>[0]): boolean => call.verb === "watch" && call.kind === kind;
+    const { kube, told, errorOf, end } = await setUp({
+      late: kind,
+      // The list was empty, and the watch is silent.
+      hook: (call, when) => (when === "before" && isWatch(call) ? silence(call.signal) : undefined),
+    });
+    assert.equal(errorOf(), undefined);
+    assert.deepEqual(told, ["Normal CreatingSnapshot of VolumeSnapshot team/monday"]);
+    assert.equal(kube.calls.filter((call) => call.verb === "get" && call.kind === kind).length, 1);
+    await end();
+  });

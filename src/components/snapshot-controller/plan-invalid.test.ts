@@ -3,22 +3,31 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aClaim, aClass, aContent, aSnapshot, aVolume } from "../../../test/builders.ts";
 import { aProtectedView as aView, bornMs, both, deletionTimestamp } from "../../../test/snapshot-plans.ts";
+import type { ClusterAction } from "../../api/plan.ts";
 import type { SnapshotView } from "./observe.ts";
 import { phaseOf } from "./phase.ts";
 import { planSnapshot } from "./plan.ts";
 
-const wrongs: readonly { given: string; view: Partial<SnapshotView>; reason: string; says: RegExp }[] = [
+const wrongs: readonly {
+  given: string;
+  view: Partial<SnapshotView>;
+  reason: string;
+  says: RegExp;
+  asks: readonly string[];
+}[] = [
   {
     given: "both sources",
     view: { source: { kind: "unclear", count: 2 } },
     reason: "SnapshotValidationError",
     says: /Exactly one of .*: spec\.source names both; leave one/,
+    asks: [],
   },
   {
     given: "no source",
     view: { source: { kind: "unclear", count: 0 } },
     reason: "SnapshotValidationError",
     says: /Exactly one of .*: spec\.source names neither; name one/,
+    asks: [],
   },
   {
     given: "a content without a handle",
@@ -28,42 +37,49 @@ const wrongs: readonly { given: string; view: Partial<SnapshotView>; reason: str
     },
     reason: "ContentValidationError",
     says: /spec\.source of VolumeSnapshotContent by-hand has neither \(an empty handle is none\); give one/,
+    asks: ["VolumeSnapshotContent by-hand at 1"],
   },
   {
     given: "an unknown class",
     view: { snapshotClass: undefined },
     reason: "GetSnapshotClassFailed",
     says: /"fast" not found: create it/,
+    asks: ["no VolumeSnapshotClass fast"],
   },
   {
     given: "a claim that does not exist",
     view: { claim: undefined },
     reason: "SnapshotContentCreationFailed",
     says: /claim team\/data not found/,
+    asks: ["no PersistentVolumeClaim data"],
   },
   {
     given: "an unbound claim",
     view: { claim: aClaim({ spec: {}, status: { phase: "Pending" } }) },
     reason: "SnapshotContentCreationFailed",
     says: /not bound to a volume/,
+    asks: ["PersistentVolumeClaim data at 1"],
   },
   {
     given: "a claim that names its volume and is not bound yet",
     view: { claim: aClaim({ status: { phase: "Pending" } }) },
     reason: "SnapshotContentCreationFailed",
     says: /claim team\/data is not bound to a volume \(it is Pending\)/,
+    asks: ["PersistentVolumeClaim data at 1"],
   },
   {
     given: "a claim on its way out",
     view: { claim: aClaim({ metadata: { deletionTimestamp } }) },
     reason: "SnapshotContentCreationFailed",
     says: /is being deleted/,
+    asks: ["PersistentVolumeClaim data at 1"],
   },
   {
     given: "a volume that is no CSI volume",
     view: { volume: aVolume({ spec: { claimRef: { namespace: "team", name: "data" } } }) },
     reason: "SnapshotContentCreationFailed",
     says: /non-CSI/,
+    asks: ["PersistentVolume pv-1 at 1"],
   },
   {
     given: "a volume bound to another claim",
@@ -74,6 +90,7 @@ const wrongs: readonly { given: string; view: Partial<SnapshotView>; reason: str
     },
     reason: "SnapshotContentCreationFailed",
     says: /does not point back/,
+    asks: ["PersistentVolumeClaim data at 1", "PersistentVolume pv-1 at 1"],
   },
   {
     given: "a volume that names another claim",
@@ -87,6 +104,7 @@ const wrongs: readonly { given: string; view: Partial<SnapshotView>; reason: str
     },
     reason: "SnapshotContentCreationFailed",
     says: /does not point back at the claim \(spec\.claimRef names team\/other\)/,
+    asks: ["PersistentVolumeClaim data at 1", "PersistentVolume pv-1 at 1"],
   },
   {
     given: "a class whose secret cannot be worked out",
@@ -100,18 +118,21 @@ const wrongs: readonly { given: string; view: Partial<SnapshotView>; reason: str
     },
     reason: "SnapshotContentCreationFailed",
     says: /"\$\{pvc\.name\}" has invalid tokens: "pvc\.name" \(class fast\)/,
+    asks: ["VolumeSnapshotClass fast at 1"],
   },
   {
     given: "a class of another driver",
     view: { snapshotClass: aClass({ driver: "tape" }) },
     reason: "SnapshotContentCreationFailed",
     says: /class fast is for driver tape/,
+    asks: ["VolumeSnapshotClass fast at 1"],
   },
   {
     given: "a volume that no node reaches, where snapshots are taken node by node",
     view: { place: { kind: "nowhere" } },
     reason: "SnapshotContentCreationFailed",
     says: /no node matches spec\.nodeAffinity of volume pv-1: bring the node back/,
+    asks: [],
   },
   {
     given: "no default class",
@@ -121,6 +142,7 @@ const wrongs: readonly { given: string; view: Partial<SnapshotView>; reason: str
     },
     reason: "SetDefaultSnapshotClassFailed",
     says: /cannot find default snapshot class for driver disk.example.com/,
+    asks: ["all VolumeSnapshotClass objects"],
   },
   {
     given: "two default classes",
@@ -131,12 +153,14 @@ const wrongs: readonly { given: string; view: Partial<SnapshotView>; reason: str
     },
     reason: "SetDefaultSnapshotClassFailed",
     says: /2 default snapshot classes were found .*\(also, fast\)/,
+    asks: ["all VolumeSnapshotClass objects"],
   },
   {
     given: "a pre-provisioned content that does not exist",
     view: { snapshot: aSnapshot({ spec: { source: { volumeSnapshotContentName: "old" } } }) },
     reason: "SnapshotContentMissing",
     says: /create old/,
+    asks: ["no VolumeSnapshotContent old"],
   },
   {
     given: "a content that points at a foreign snapshot",
@@ -148,19 +172,32 @@ const wrongs: readonly { given: string; view: Partial<SnapshotView>; reason: str
     },
     reason: "SnapshotContentMisbound",
     says: /names a\/b/,
+    asks: ["VolumeSnapshotContent snapcontent-uid-snap at 1"],
   },
   {
     given: "a dynamic content where a pre-provisioned one is named",
     view: { snapshot: aSnapshot({ spec: { source: { volumeSnapshotContentName: "old" } } }), content: aContent() },
     reason: "SnapshotContentMismatch",
     says: /expecting a pre-provisioned one/,
+    asks: ["VolumeSnapshotContent snapcontent-uid-snap at 1"],
   },
 ];
-for (const { given, view: change, reason, says } of wrongs)
-  test(`given ${given}, the user reads ${reason} and nothing else is written`, () => {
+/** What is asked of the server before the user is told. */
+const question = (action: ClusterAction): string => {
+  if (action.kind === "relist") return `all ${action.ref.kind} objects`;
+  assert.ok(action.kind === "confirm");
+  const { ref, resourceVersion } = action;
+  return resourceVersion === undefined ? `no ${ref.kind} ${ref.name}` : `${ref.kind} ${ref.name} at ${resourceVersion}`;
+};
+const isQuestion = ({ kind }: ClusterAction): boolean => kind === "confirm" || kind === "relist";
+
+for (const { given, view: change, reason, says, asks } of wrongs)
+  test(`given ${given}, the user reads ${reason}, after the server was asked about ${asks.join(", ") || "nothing"}`, () => {
     const view = aView(change);
-    const [write, event, ...rest] = planSnapshot(view).actions;
+    const { actions } = planSnapshot(view);
+    const [write, event, ...rest] = actions.slice(asks.length);
     assert.equal(phaseOf(view), "invalid");
+    assert.deepEqual(actions.slice(0, asks.length).map(question), asks);
     assert.deepEqual(rest, []);
     assert.ok(write?.kind === "patch" && event?.kind === "event");
     assert.equal(event.event.reason, reason);
@@ -174,7 +211,7 @@ for (const { given, view: change, reason, says } of wrongs)
 
 test("an error that is already told is not told again", () => {
   const first = aView({ claim: undefined });
-  const [write] = planSnapshot(first).actions;
+  const write = planSnapshot(first).actions.find((action) => !isQuestion(action));
   assert.ok(write?.kind === "patch");
   const { status } = write.patch.body as unknown as { status: NonNullable<SnapshotView["snapshot"]["status"]> };
   assert.deepEqual(
@@ -188,3 +225,16 @@ test("an error that is already told is not told again", () => {
     [],
   );
 });
+
+const impossible = ["", "..", "a/b", "Upper", "two words"];
+for (const name of impossible)
+  test(`a class called "${name}" cannot exist: nobody is asked, and the user is told`, () => {
+    const spec = { source: { persistentVolumeClaimName: "data" }, volumeSnapshotClassName: name };
+    const { actions } = planSnapshot(
+      aView({ snapshot: aSnapshot({ metadata: { finalizers: both }, spec }), snapshotClass: undefined }),
+    );
+    assert.deepEqual(
+      actions.map(({ kind }) => kind),
+      ["patch", "event"],
+    );
+  });

@@ -145,7 +145,7 @@ testPlans([
       snapshot: aSnapshot({ metadata: { finalizers: both }, status: { ...readyStatus, readyToUse: false } }),
     }),
     phase: "invalid",
-    expect: ["patch VolumeSnapshot/status", "event SnapshotContentMissing"],
+    expect: ["confirm VolumeSnapshotContent", "patch VolumeSnapshot/status", "event SnapshotContentMissing"],
   },
   {
     given: "a pre-provisioned content that does not know its snapshot yet",

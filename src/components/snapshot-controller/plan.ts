@@ -54,9 +54,8 @@ function planError(view: SnapshotView): Plan {
   const noted = found.isLoss === true ? noteLoss(snapshot) : [];
   if (noted.length > 0) return doing(confirmation(view), noted);
   const told = errorOf(snapshot, found, nowMs);
-  // Whoever restores from it goes by its word: a list that leaves its content out is no reason to take that back.
-  const isTakenBack = snapshot.status?.readyToUse === true && found.readiness === "false";
-  return doing(told.length > 0 && isTakenBack ? confirmation(view) : [], told);
+  // A cache is behind right after a change, and a list can leave something out: neither is a reason to tell a user of an error.
+  return doing(told.length > 0 ? found.evidence : [], told);
 }
 
 /**
@@ -71,7 +70,7 @@ const noteLoss = (snapshot: VolumeSnapshot): readonly ClusterAction[] =>
 /** Told once, in the status and by an event. */
 function errorOf(
   snapshot: VolumeSnapshot,
-  { reason, message, readiness }: SnapshotViolation,
+  { reason, message, readiness }: Omit<SnapshotViolation, "evidence">,
   nowMs: number,
 ): readonly ClusterAction[] {
   if (message === snapshot.status?.error?.message) return [];
