@@ -30,8 +30,9 @@ export const limits = {
   listMsMax: 300_000,
   watchRetryMsMin: 100,
   watchRetryMsMax: 10_000,
-  /** How often it is asked whether a kind that the cluster need not have is served and may be read; and how long work waits for it. */
+  /** How often it is asked whether a kind that the cluster need not have is served and may be read; how soon after a failure; and how long work waits for it. */
   optionalKindRecheckMs: 60_000,
+  optionalKindRetryMs: 1_000,
   optionalKindMsMax: 10_000,
   /** A watch that stayed open so long worked, even if nothing happened meanwhile. */
   watchLivelyMsMin: 1_000,

@@ -102,6 +102,17 @@ test("a server that cannot say for a while changes nothing", async () => {
   await end();
 });
 
+test("a server that cannot say at the start is asked again soon, and work waits for its answer", async () => {
+  const { world, state, optional, end } = setUp();
+  state.isDown = true;
+  const known = optional.known(new AbortController().signal).then(() => optional.current());
+  await world.advance(1);
+  state.isDown = false;
+  assert.notEqual(await world.run(known), undefined);
+  assert.ok(world.elapsed() <= 10_000);
+  await end();
+});
+
 test("work waits for a whole list, but not for ever", async () => {
   const { world, state, optional, end } = setUp();
   state.isDown = true;

@@ -71,7 +71,7 @@ export function createOptionalStore<K extends KindName, Index extends string = n
         remedy: `grant get, list and watch of ${plural}.${group} in a ClusterRole`,
       });
   };
-  const pause = (signal: AbortSignal): Promise<void> => world.sleep(recheckMs, signal).catch(() => undefined);
+  const pause = (signal: AbortSignal, ms = recheckMs): Promise<void> => world.sleep(ms, signal).catch(() => undefined);
 
   const watchWhileServed = async (version: string, signal: AbortSignal): Promise<void> => {
     const { own: stop, release } = controllerUnder(signal);
@@ -98,7 +98,8 @@ export function createOptionalStore<K extends KindName, Index extends string = n
     watch: async (signal) => {
       while (!signal.aborted) {
         const found = await find(signal);
-        if (found?.kind === "served") await watchWhileServed(found.version, signal);
+        if (found === undefined) await pause(signal, limits.optionalKindRetryMs);
+        else if (found.kind === "served") await watchWhileServed(found.version, signal);
         else {
           known.resolve();
           await pause(signal);

@@ -1,5 +1,6 @@
 /** The whole system in one thread: embedded API server, production components, a storage system outside of them, one clock. */
 import { snapshotCrds } from "../../src/api/crds/index.ts";
+import { referenceGrantCrd } from "../../src/api/crds/reference-grant.ts";
 import { type KindName, kindRows } from "../../src/api/kinds.ts";
 import type { KubeObject } from "../../src/api/types.ts";
 import type { ApiObject, Parts, Store, StoreEvent } from "../../src/apiserver/contracts.ts";
@@ -21,6 +22,7 @@ export const driver = "disk.example.com";
 export const canary = "hunter2-canary";
 const isTrue = (): boolean => true;
 const definitions = snapshotCrds(3);
+const withGrants = [...definitions, referenceGrantCrd()];
 
 const collectionOf = (kind: KindName): string => {
   const { group, plural } = kindRows[kind];
@@ -33,6 +35,8 @@ export interface ClusterOptions {
   readonly objects: readonly ApiObject[];
   /** Whether the API server's own controllers run: binding, protection, namespaces. */
   readonly background: boolean;
+  /** Whether ReferenceGrants are served. */
+  readonly grants: boolean;
 }
 
 export interface Cluster {
@@ -73,8 +77,14 @@ function furnish(store: Store, world: VirtualWorld, objects: readonly ApiObject[
   );
 }
 
-export function createCluster(world: VirtualWorld, { objects, background }: ClusterOptions): Cluster {
-  const server = createApiServer({ world, definitions, managedFields: false, parts });
+export function createCluster(world: VirtualWorld, { objects, background, grants }: ClusterOptions): Cluster {
+  const server = createApiServer({
+    world,
+    definitions: grants ? withGrants : definitions,
+    featureGates: { CrossNamespaceVolumeDataSource: grants },
+    managedFields: false,
+    parts,
+  });
   furnish(server.store, world, objects);
   const backend = createBackend(world);
   const { snapshots: storage, cuts } = backend;

@@ -2,6 +2,7 @@
 import type { Planner } from "../../src/api/plan.ts";
 import type { Fields, Log } from "../../src/base/log.ts";
 import { createCsiSnapshotter } from "../../src/components/csi-snapshotter/index.ts";
+import { createGrants } from "../../src/components/snapshot-controller/grants.ts";
 import { createSnapshotController } from "../../src/components/snapshot-controller/index.ts";
 import { anywhere } from "../../src/components/snapshot-controller/observe.ts";
 import { createCsiClientOver } from "../../src/csi/client.ts";
@@ -21,6 +22,9 @@ import { createWire, type Stage } from "./wire.ts";
 const backoff = { startMs: 200, maxMs: 5_000 };
 const poll = { startMs: 500, maxMs: 4_000 };
 
+/** Nothing comes or goes that would be noticed by asking again, and whoever asks for ever does not rest. */
+const recheckMs = 86_400_000;
+
 /** What a seeded bug replaces. */
 export interface Sabotage {
   readonly planSnapshot?: (view: never) => ReturnType<Planner<never, never>>;
@@ -30,6 +34,8 @@ export interface Sabotage {
   /** Wraps the client of both components. */
   api?(api: KubeApi): KubeApi;
   readonly leading?: () => boolean;
+  /** Instead of asking the grants. */
+  readonly isGranted?: () => boolean;
   /** The transport that sends without asking again. */
   readonly sendsUnasked?: keyof Refusals;
 }
@@ -42,6 +48,8 @@ export interface Surroundings {
   readonly postsEvents: boolean;
   /** Two of each, and an election between them. */
   readonly elects: boolean;
+  /** Claims of other namespaces may be granted a snapshot. */
+  readonly grants: boolean;
   /** The sidecar that contents are made for before it has shown itself; undefined: none until it has. */
   readonly cutter?: (() => string | undefined) | undefined;
   readonly sabotage: Sabotage;
@@ -54,6 +62,7 @@ export const components: Readonly<Record<ComponentName, Start>> = {
   "snapshot-controller": (incarnation, around) =>
     elected(incarnation, around, (tools, leading, signal) => {
       const { sabotage, cutter } = around;
+      const grants = around.grants ? createGrants({ ...tools, api: tools.client, recheckMs }) : undefined;
       const controller = createSnapshotController({
         ...tools,
         leading,
@@ -61,12 +70,21 @@ export const components: Readonly<Record<ComponentName, Start>> = {
           cutter === undefined
             ? undefined
             : { see: () => undefined, of: (of) => (of === driver ? cutter() : undefined) },
-        options: { preventVolumeModeConversion: true, placeOf: () => anywhere },
+        options: {
+          preventVolumeModeConversion: true,
+          placeOf: () => anywhere,
+          isGranted: sabotage.isGranted ?? grants?.allows,
+        },
+        onGrantsChange: grants?.onChange,
         workers: 10,
         backoff,
         plans: { snapshot: sabotage.planSnapshot, claim: sabotage.planClaim, content: sabotage.planContent } as never,
       });
-      return Promise.all([controller.watch(signal), controller.run(signal)]);
+      const run = async (): Promise<void> => {
+        await grants?.known(signal);
+        await controller.run(signal);
+      };
+      return Promise.all([controller.watch(signal), grants?.watch(signal), run()]);
     }),
   "csi-snapshotter": (incarnation, around) =>
     elected(incarnation, around, (tools, leading, signal) => {
@@ -111,7 +129,7 @@ function toolsOf(
     say(`event ${event.reason}: ${event.message}`);
     posted?.record(about, event);
   };
-  return { api, world, log, record, refusals };
+  return { api, client, world, log, record, refusals };
 }
 
 /** Runs the work at once, or, where there are two, as long as this one leads. */

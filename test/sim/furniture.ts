@@ -136,16 +136,30 @@ export const aContent = (
     },
   }) as unknown as Draft;
 
-/** A claim that waits for a volume made from a snapshot. */
-export const aRestoringClaim = (name: string, snapshot: string): Draft =>
-  ({
+/** A claim that waits for a volume made from a snapshot of the default namespace. */
+export const aRestoringClaim = (name: string, snapshot: string, namespace = "default"): Draft => {
+  const source = { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: snapshot };
+  return {
     apiVersion: "v1",
     kind: "PersistentVolumeClaim",
-    metadata: { namespace: "default", name },
+    metadata: { namespace, name },
     spec: {
       accessModes: ["ReadWriteOnce"],
       storageClassName: "disk",
       resources: { requests: { storage: "1Gi" } },
-      dataSource: { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: snapshot },
+      ...(namespace === "default" ? { dataSource: source } : { dataSourceRef: { ...source, namespace: "default" } }),
+    },
+  } as unknown as Draft;
+};
+
+/** Lets claims of the other namespace refer to the snapshots of the default one. */
+export const aGrant = (name: string, namespace: string): Draft =>
+  ({
+    apiVersion: "gateway.networking.k8s.io/v1",
+    kind: "ReferenceGrant",
+    metadata: { namespace: "default", name },
+    spec: {
+      from: [{ group: "", kind: "PersistentVolumeClaim", namespace }],
+      to: [{ group: "snapshot.storage.k8s.io", kind: "VolumeSnapshot" }],
     },
   }) as unknown as Draft;

@@ -11,6 +11,7 @@ export const watchedKinds = [
   "VolumeSnapshotClass",
   "PersistentVolumeClaim",
   "PersistentVolume",
+  "ReferenceGrant",
   "Lease",
 ] as const;
 export type WatchedKind = (typeof watchedKinds)[number];

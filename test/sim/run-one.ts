@@ -94,6 +94,7 @@ export async function runOne({ scenario, seed, faults, sabotage = () => ({}) }: 
     recorder,
     postsEvents: seed % 16 === 0,
     elects: scenario.elects,
+    grants: scenario.grants,
     // Of two, only the one that leads ever shows itself.
     cutter: seed % 2 === 0 && !scenario.elects ? onlySidecar : undefined,
     sabotage: sabotage(),

@@ -7,6 +7,7 @@ import {
   aBoundClaim,
   aClass,
   aContent,
+  aGrant,
   aNamespace,
   aRestoringClaim,
   aSecret,
@@ -24,6 +25,8 @@ export interface Scenario {
   readonly objects: readonly ApiObject[];
   readonly background: boolean;
   readonly elects: boolean;
+  /** Whether ReferenceGrants are served. */
+  readonly grants: boolean;
   /** How often seeds draw it, relative to others; 0 is run by name only. */
   readonly weight: number;
   /** A run that writes so much runs in a circle. */
@@ -48,6 +51,7 @@ const scenario = (row: Row): Scenario => ({
   objects: furniture,
   background: false,
   elects: false,
+  grants: false,
   weight: 1,
   entriesMax: 4_000,
   repeatable: () => true,
@@ -233,6 +237,25 @@ const scripts: readonly Scenario[] = [
       await user.remove("VolumeSnapshot", monday);
       await user.sleep(2_000);
       await user.patch("PersistentVolumeClaim", "default/restored", { status: { phase: "Bound" } }, "status");
+      await user.until(gone());
+    },
+  }),
+  scenario({
+    name: "restore-abroad",
+    grants: true,
+    objects: [...furniture, aNamespace("abroad")],
+    script: async (user, dice) => {
+      const isGranted = dice() < 0.7;
+      const endsWithGrant = dice() < 0.5;
+      if (isGranted) await user.create("ReferenceGrant", aGrant("lend", "abroad"));
+      await take(user);
+      await user.create("PersistentVolumeClaim", aRestoringClaim("restored", "monday", "abroad"));
+      await user.sleep(1_000);
+      await user.remove("VolumeSnapshot", monday);
+      await user.sleep(2_000);
+      if (isGranted && endsWithGrant) await user.remove("ReferenceGrant", "default/lend");
+      else if (isGranted)
+        await user.patch("PersistentVolumeClaim", "abroad/restored", { status: { phase: "Bound" } }, "status");
       await user.until(gone());
     },
   }),

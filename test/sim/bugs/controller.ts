@@ -86,6 +86,22 @@ export const controllerBugs: readonly Bug[] = [
     sabotage: () => ({ ...inSnapshot({ view: withoutDoubt }), ...inClaim({ view: withoutDoubt }) }),
   },
   {
+    name: "lets a claim of another namespace hold a snapshot without a grant",
+    source: "a stranger's claim kept any snapshot",
+    scenario: "restore-abroad",
+    breaks: ["I-15"],
+    seedsMax: 20,
+    sabotage: () => ({ isGranted: () => true }),
+  },
+  {
+    name: "lets a snapshot go under a claim that was granted it",
+    source: "I-18 across namespaces",
+    scenario: "restore-abroad",
+    breaks: ["I-18"],
+    seedsMax: 20,
+    sabotage: () => ({ isGranted: () => false }),
+  },
+  {
     name: "rewrites the claim's finalizers as a whole",
     source: "A4-1",
     scenario: "delete",

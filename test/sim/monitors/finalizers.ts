@@ -6,6 +6,7 @@ import { claimProtection } from "./claims.ts";
 import {
   contentIn,
   contentsIn,
+  grantsFor,
   handleOf,
   has,
   isGoing,
@@ -166,8 +167,12 @@ const sourceProtection: Monitor = {
     if (before?.status?.readyToUse !== true) return undefined;
     // Of one that came just now nobody knows yet; and once it waited, it waits until it is bound.
     const { process, decidedMs } = parting(seen, before) ?? write;
+    const isKnown = ({ metadata }: KubeObject): boolean =>
+      seen.knowledge.floorOf(process, metadata.uid, decidedMs) !== undefined;
     const reader = restoringFrom(seen, before).find(
-      ({ metadata }) => seen.knowledge.floorOf(process, metadata.uid, decidedMs) !== undefined,
+      (claim) =>
+        isKnown(claim) &&
+        (claim.metadata.namespace === before.metadata.namespace || grantsFor(seen, claim, before).some(isKnown)),
     );
     return reader === undefined || wasForcedAway(seen, before)
       ? undefined

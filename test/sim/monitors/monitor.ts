@@ -3,6 +3,7 @@ import { annotations } from "../../../src/api/names.ts";
 import type {
   KubeObject,
   PersistentVolumeClaim,
+  ReferenceGrant,
   VolumeSnapshot,
   VolumeSnapshotClass,
   VolumeSnapshotContent,
@@ -130,14 +131,31 @@ export const versionsKnown = <T extends KubeObject>(seen: Seen, uid: string, sen
     .filter(canRestOn(seen, sender))
     .map(({ object }) => object as T);
 
-/** Claims that wait for a volume made from this snapshot, and did so before it was deleted. */
-export const restoringFrom = (seen: Seen, { metadata }: VolumeSnapshot): readonly PersistentVolumeClaim[] =>
+/** The grants, of the few here, that let claims of this namespace refer to the snapshot. */
+export const grantsFor = (
+  seen: Seen,
+  claim: PersistentVolumeClaim,
+  { metadata }: VolumeSnapshot,
+): readonly KubeObject[] =>
+  all<ReferenceGrant>(seen, "ReferenceGrant").filter(
+    (grant) =>
+      grant.metadata.namespace === metadata.namespace &&
+      grant.spec?.from?.some(({ namespace }) => namespace === claim.metadata.namespace),
+  );
+
+const namesIt = (seen: Seen, claim: PersistentVolumeClaim, snapshot: VolumeSnapshot): boolean => {
+  const { namespace, name } = snapshot.metadata;
+  if (claim.metadata.namespace === namespace) return claim.spec?.dataSource?.name === name;
+  const ref = claim.spec?.dataSourceRef as { namespace?: string; name?: string } | undefined;
+  return ref?.namespace === namespace && ref?.name === name && grantsFor(seen, claim, snapshot).length > 0;
+};
+
+/** Claims that wait for a volume made from this snapshot, may refer to it, and did so before it was deleted. */
+export const restoringFrom = (seen: Seen, snapshot: VolumeSnapshot): readonly PersistentVolumeClaim[] =>
   claimsIn(seen).filter(
     (claim) =>
       claim.status?.phase === "Pending" &&
       !isGoing(claim) &&
-      (claim.metadata.creationTimestamp ?? "") <= (metadata.deletionTimestamp ?? "9") &&
-      claim.metadata.namespace === metadata.namespace &&
-      claim.spec?.dataSource?.kind === "VolumeSnapshot" &&
-      claim.spec.dataSource.name === metadata.name,
+      (claim.metadata.creationTimestamp ?? "") <= (snapshot.metadata.deletionTimestamp ?? "9") &&
+      namesIt(seen, claim, snapshot),
   );
