@@ -69,6 +69,16 @@ test("a handler sees method, path, headers in lower case and the whole body, and
     },
   ));
 
+test("headers may be as long as a token with many groups makes them", () =>
+  served(
+    async ({ headers }) => ({ status: 200, headers: {}, body: String(headers.authorization?.length) }),
+    async (server) => {
+      const call = httpRequest(server.url, { agent, headers: { authorization: "x".repeat(40_000) } });
+      call.end();
+      assert.equal((await answerOf(call)).body, "40000");
+    },
+  ));
+
 test("connections are kept alive between requests", () =>
   served(
     async () => ({ status: 200, headers: {}, body: "ok" }),
@@ -322,3 +332,58 @@ test("over TLS, a renewed certificate serves new connections and running ones go
     await server.close(0);
   }
 });
+
+test("with an authority of clients only whoever it has signed is served, also after the certificate was renewed", async () => {
+  const [authority, people, strangers] = ["server", "people", "strangers"].map((name) => createAuthority(name));
+  assert.ok(authority !== undefined && people !== undefined && strangers !== undefined);
+  const identity = () => {
+    const { certificate: cert, key } = authority.issue({ commonName: "s", ipv4: ["127.0.0.1"] });
+    return { cert, key };
+  };
+  let seen = 0;
+  const handler: Handler = async () => {
+    seen += 1;
+    return { status: 200, headers: {}, body: "ok" };
+  };
+  const server = await overHttps(handler, { ...identity(), clientCa: people.certificate }, options);
+  const bodyFor = async (client?: { certificate: string; key: string }): Promise<string> => {
+    const call = httpsRequest(server.url, {
+      ca: authority.certificate,
+      cert: client?.certificate,
+      key: client?.key,
+      agent: false,
+    });
+    call.end();
+    return (await answerOf(call)).body;
+  };
+  try {
+    for (const renew of [() => undefined, () => server.renew(identity())]) {
+      renew();
+      seen = 0;
+      assert.equal(await bodyFor(people.issue({ commonName: "me" })), "ok");
+      await assert.rejects(bodyFor(strangers.issue({ commonName: "me" })));
+      await assert.rejects(bodyFor(people.issue({ commonName: "me", days: -1 })));
+      await assert.rejects(bodyFor());
+      assert.equal(seen, 1);
+    }
+    server.renew({ ...identity(), clientCa: strangers.certificate });
+    assert.equal(await bodyFor(strangers.issue({ commonName: "me" })), "ok");
+    await assert.rejects(bodyFor(people.issue({ commonName: "me" })));
+  } finally {
+    await server.close(0);
+  }
+});
+
+for (const host of ["0.0.0.0", "::", undefined])
+  test(`a server on ${host ?? "every address"} names one by which this machine reaches it`, async () => {
+    const server = await overHttp(async () => ({ status: 200, headers: {}, body: "ok" }), {
+      ...options,
+      address: { host, port: 0 },
+    });
+    try {
+      assert.equal(server.url, `http://127.0.0.1:${server.address.port}`);
+      assert.equal((await ask(server, "/")).body, "ok");
+    } finally {
+      await server.close(0);
+    }
+  });

@@ -52,7 +52,7 @@ export interface Server {
 export interface TlsIdentity {
   readonly cert: string | Buffer;
   readonly key: string | Buffer;
-  /** Authorities of client certificates; one that is sent and not signed by them is refused. */
+  /** Authorities of client certificates: whoever shows none that they have signed is refused. */
   readonly clientCa?: string | Buffer | undefined;
 }
 
@@ -85,7 +85,8 @@ export async function overHttps(handler: Handler, identity: TlsIdentity, options
   const server = createHttpsServer({ ...socketOptions(options), ...contextOf(identity) }, requests.listener);
   return {
     ...(await listening(server, "https", requests, options)),
-    renew: (next) => server.setSecureContext(contextOf(next)),
+    // Who renews a certificate has no authority of clients at hand; without one, Node would believe every public one.
+    renew: (next) => server.setSecureContext(contextOf({ ...next, clientCa: next.clientCa ?? identity.clientCa })),
   };
 }
 
