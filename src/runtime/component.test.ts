@@ -102,6 +102,7 @@ async function run({ argv = [], url = server.url, waitMsMax = 0, component = {},
   const lines: string[] = [];
   const { options } = parseFlags(componentFlags, [`--kubeconfig=${kubeconfigFor(url)}`, ...argv]);
   let ran = 0;
+  let acting: Promise<void> | undefined;
   const untilStopped = (signal: AbortSignal): Promise<void> => {
     ran += 1;
     return whenAborted(signal);
@@ -126,12 +127,13 @@ async function run({ argv = [], url = server.url, waitMsMax = 0, component = {},
       kinds: ["ConfigMap"],
       waitMsMax,
       start: async (context) => {
-        const acting = (meanwhile ?? (async () => undefined))(context, lines);
+        acting = (meanwhile ?? (async () => undefined))(context, lines);
         acting.finally(() => stop.abort()).catch(() => undefined);
         return { leaseName: "tester-leader", run: untilStopped, ready: () => undefined, ...component };
       },
     },
   );
+  await acting; // What the test found wrong meanwhile is the test's failure.
   return { code, ran, lines };
 }
 
@@ -198,16 +200,17 @@ test("metrics and health take no bodies and few connections, and whoever asks ge
       await until(() => lines.join("").includes("url="));
       const [, url = ""] = /url="([^"]+)"/.exec(lines.join("")) ?? [];
       /** Announces 3 MB and sends a part of them. */
-      const unfinished = async (): Promise<string> => {
+      const unfinished = async (length: string): Promise<string> => {
         const socket = connect(Number(new URL(url).port), "127.0.0.1");
         socket.on("error", () => undefined);
         socket.once("close", () => open.delete(socket));
         open.add(socket);
-        socket.write(`POST /metrics HTTP/1.1\r\nhost: x\r\ncontent-length: 3000000\r\n\r\n${"x".repeat(10_000)}`);
+        socket.write(`POST /metrics HTTP/1.1\r\nhost: x\r\n${length}\r\n\r\n1000\r\n${"x".repeat(10_000)}`);
         const [answer] = (await once(socket, "data")) as [Buffer];
         return answer.toString();
       };
-      assert.match(await unfinished(), /^HTTP\/1\.1 413 .*connection: close.*requests have no bodies here/is);
+      for (const length of ["content-length: 3000000", "transfer-encoding: chunked"])
+        assert.match(await unfinished(length), /^HTTP\/1\.1 413 .*connection: close.*requests have no bodies here/is);
       for (let count = 0; count < 150; count++) {
         const socket = connect(Number(new URL(url).port), "127.0.0.1").on("error", () => undefined);
         socket.once("close", () => open.delete(socket));
