@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createKubeconfigs } from "../../test/kubeconfigs.ts";
@@ -74,6 +75,16 @@ const mistakes: readonly { given: string; path: string; says: RegExp; options?: 
   {
     given: "a password in the server's address",
     path: kubeconfig({ server: `https://me:${secret}@host` }, {}),
+    says: /server: carries a user or password/,
+  },
+  {
+    given: "a user in the server's address",
+    path: kubeconfig({ server: "https://me@host" }, {}),
+    says: /server: carries a user or password/,
+  },
+  {
+    given: "a password without a user in the server's address",
+    path: kubeconfig({ server: `https://:${secret}@host` }, {}),
     says: /server: carries a user or password/,
   },
   {
@@ -162,10 +173,15 @@ const mistakes: readonly { given: string; path: string; says: RegExp; options?: 
     says: /users\[0\]\.user\.as: is missing/,
   },
   {
-    given: "a plugin beside a token",
-    path: kubeconfig({}, { token: secret, exec: { command: "x" } }),
-    says: /users\[0\]\.user\.exec: stands beside token/,
+    given: "more of the user to act as than can be sent",
+    path: kubeconfig({}, { as: "jane", "as-user-extra": { team: ["a"] } }),
+    says: /users\[0\]\.user\.as-user-extra: is not supported; remove it/,
   },
+  ...["token", "tokenFile", "client-certificate", "client-certificate-data", "password"].map((name) => ({
+    given: `a plugin beside a ${name}`,
+    path: kubeconfig({}, { [name]: secret, exec: { command: "x" } }),
+    says: new RegExp(`users\\[0\\]\\.user\\.exec: stands beside ${name}; keep one of them`),
+  })),
   {
     given: "a plugin without a command",
     path: kubeconfig({}, { exec: {} }),
@@ -196,10 +212,29 @@ for (const { given, path, says, options } of mistakes)
     });
   });
 
+test("a pod whose token or authority is of no use is told which", async () => {
+  const environment = { KUBERNETES_SERVICE_HOST: "10.0.0.1", KUBERNETES_SERVICE_PORT: "443" };
+  mkdirSync(join(folder, "pod"));
+  for (const [token, ca, says] of [
+    ["", authority.certificate, /pod\/token: holds no token/],
+    [secret, secret, /pod\/ca\.crt: holds no PEM certificate/],
+    [secret, authority.certificate.replace(/MII./, "AAAA"), /pod\/ca\.crt: holds a certificate that cannot be read/],
+  ] as const) {
+    file("pod/token", token);
+    file("pod/ca.crt", ca);
+    await assert.rejects(
+      loadConfig({ environment, world: createVirtualWorld(), serviceAccountFolder: join(folder, "pod") }),
+      (reason) => isFault(reason, "InvalidArgument") && says.test(reason.message) && !reason.message.includes(secret),
+    );
+  }
+});
+
 test("with nothing to be found, the places that were looked at are named", async () => {
   for (const [environment, says] of [
     [{ HOME: "/nowhere" }, /looked for \/nowhere\/\.kube\/config and the service account of a pod; give --kubeconfig/],
     [{ HOME: "/nowhere", KUBECONFIG: "/no/file" }, /looked for \/no\/file and the service account/],
+    [{ KUBERNETES_SERVICE_HOST: "10.0.0.1", KUBERNETES_SERVICE_PORT: "" }, /^no API server is configured/],
+    [{ KUBERNETES_SERVICE_HOST: "10.0.0.1" }, /^no API server is configured/],
     [
       { KUBERNETES_SERVICE_HOST: "10.0.0.1", KUBERNETES_SERVICE_PORT: "443" },
       /^\/nowhere\/(token|ca\.crt): no such file; /,

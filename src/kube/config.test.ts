@@ -115,6 +115,18 @@ test("a certificate is not shown before its key is there, and the two are looked
   assert.equal(await shown(), "new");
 });
 
+test("a certificate that the server refused is looked for again at once", async () => {
+  const [certificate, key] = [file("refused.pem", client.certificate), file("refused.key", client.key)];
+  const target = await load(kubeconfig({}, { "client-certificate": certificate, "client-key": key }));
+  const next = authority.issue({ commonName: "me" });
+  writeFileSync(certificate, next.certificate);
+  writeFileSync(key, next.key);
+  const old = await target.credentials.current();
+  assert.equal(old.certificate, client.certificate);
+  target.credentials.refused(old);
+  assert.equal((await target.credentials.current()).certificate, next.certificate);
+});
+
 test("of several files the first to name a thing wins, missing ones are passed over, and paths are relative to their own file", async () => {
   mkdirSync(join(folder, "deep"));
   file("deep/ca.pem", authority.certificate);
@@ -154,6 +166,17 @@ test("--context chooses another context, and --kubeconfig overrules KUBECONFIG",
   assert.deepEqual(await target.credentials.current(), { headers: {} });
 });
 
+test("an empty --kubeconfig is none: KUBECONFIG, the file at home and the pod count as ever", async () => {
+  const path = kubeconfig({ server: "https://listed" }, {});
+  const listed = await load("", { environment: { KUBECONFIG: path } });
+  assert.equal(listed.server.href, "https://listed/");
+  const nowhere = load("", { environment: { HOME: join(folder, "nobody") }, serviceAccountFolder: folder });
+  await assert.rejects(
+    nowhere,
+    /no API server is configured: looked for .*nobody\/\.kube\/config and the service account/,
+  );
+});
+
 test("the proxy is that of the environment, unless NO_PROXY excepts the server or the cluster names its own", async () => {
   const environment = { HTTPS_PROXY: "http://env:3128" };
   const proxyOf = async (cluster: object, more: object = {}) => {
@@ -180,6 +203,8 @@ test("without a kubeconfig a pod uses its service account, and its token is read
   const environment = { HOME: home, KUBERNETES_SERVICE_HOST: "fd00::1", KUBERNETES_SERVICE_PORT: "443" };
   const target = await loadConfig({ environment, world, serviceAccountFolder: pod });
   assert.equal(target.server.href, "https://[fd00::1]/");
+  assert.equal(target.insecure, false);
+  assert.equal(target.serverName, undefined);
   assert.equal(target.namespace, "storage");
   assert.equal(await target.authority(), authority.certificate);
   assert.equal((await target.credentials.current()).headers.authorization, "Bearer of-pod");

@@ -4,6 +4,7 @@ import type { RequestListener } from "node:http";
 import { test } from "node:test";
 import { between, serve, targetAt, tls } from "../../test/http-server.ts";
 import { Fault, isFault } from "../base/fault.ts";
+import { readAll } from "../base/http.ts";
 import type { Outgoing } from "./call.ts";
 import { createTransport } from "./transport.ts";
 import { mayReplay } from "./transport-send.ts";
@@ -64,6 +65,49 @@ test("an answer that is cut in the middle is Lost, whole or as a stream", async 
     },
     async (send) => {
       for (const stream of [false, true]) await assert.rejects(send({ stream }), (reason) => isFault(reason, "Lost"));
+    },
+  );
+});
+
+test("a stream that is cut before anybody reads it says why, when somebody does", async () => {
+  await between(
+    (request, response) => {
+      response.writeHead(200, { "content-length": "100" });
+      response.write("part");
+      if (request.url === "/cut") setImmediate(() => request.socket.destroy());
+    },
+    async (_send, { port }) => {
+      const { handler, close } = createTransport(targetAt(`http://127.0.0.1:${port}`));
+      const stop = new AbortController();
+      const opened = (path: string) =>
+        handler({ method: "GET", path, headers: {}, stream: true, signal: stop.signal } as Outgoing);
+      const later = () => new Promise((resolve) => setTimeout(resolve, 20));
+      const cut = await opened("/cut");
+      await later();
+      await assert.rejects(readAll(cut.body), (reason) => isFault(reason, "Lost") && /ECONNRESET/.test(reason.message));
+      const stopped = await opened("/stopped");
+      stop.abort(new Fault("DeadlineExceeded", "late"));
+      await later();
+      await assert.rejects(readAll(stopped.body), (reason) => isFault(reason, "DeadlineExceeded"));
+      close();
+    },
+  );
+});
+
+test("when one of several idle connections has died, the second attempt gets a new one", async () => {
+  const asked = new WeakMap<object, number>();
+  await between(
+    ({ socket }, response) => {
+      const times = (asked.get(socket) ?? 0) + 1;
+      asked.set(socket, times);
+      if (times === 1) setTimeout(() => response.end("ok"), 20);
+      else socket.destroy();
+    },
+    async (send, served) => {
+      await Promise.all([send(), send(), send()]);
+      assert.equal(served.accepted, 3);
+      assert.equal((await send()).text, "ok");
+      assert.equal(served.accepted, 4);
     },
   );
 });

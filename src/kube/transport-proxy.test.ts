@@ -1,8 +1,9 @@
 /** Through a proxy: it is asked for a connection, and sees nothing of what goes over it. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { createServer as createHttpServer, type IncomingMessage } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
-import { type AddressInfo, connect, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
 import { test } from "node:test";
 import { createAuthority } from "../../test/e2e/harness/certificates.ts";
 import { between, echo, fixedCredentials, tls } from "../../test/http-server.ts";
@@ -34,7 +35,10 @@ async function startProxy(
     front.on("error", () => undefined);
     const status = answer(request);
     if (status === undefined) return void front.resume().once("end", () => front.destroy());
-    if (status !== 200) return void front.end(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`);
+    if (status !== 200) {
+      front.resume().once("end", () => front.end());
+      return void front.write(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`);
+    }
     const { port } = new URL(`http://${request.url}`);
     const back = connect(Number(port), "127.0.0.1", () => {
       front.write("HTTP/1.1 200 Connected\r\n\r\n");
@@ -135,6 +139,7 @@ const refusals = [
     /the proxy 127\.0\.0\.1:\d+ \(clusters\[0\]\.cluster\.proxy-url in config\) wants a user and a password; correct it, or name none$/,
   ],
   ["does not know who asks", 407, "me:s3cret@", /does not accept its user and password/],
+  ["says less than yes", 202, "", /does not connect to 127\.0\.0\.1:\d+ \(HTTP status 202\)/],
   ["does not want to connect", 403, "", /does not connect to 127\.0\.0\.1:\d+ \(HTTP status 403\)/],
 ] as const;
 for (const [given, status, user, says] of refusals)
@@ -152,8 +157,25 @@ for (const [given, status, user, says] of refusals)
       },
       { tls, target: { proxy: proxy.at(user) } },
     );
+    const [asked] = proxy.asked;
+    if (asked !== undefined && !asked.socket.destroyed) await once(asked.socket, "close"); // Ours to close: the proxy waits.
     proxy.close();
   });
+
+test("what a proxy says after its yes is not taken for the server's", async () => {
+  const proxy = createTcpServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", () => void socket.write("HTTP/1.1 200 Connected\r\n\r\nHTTP/1.1 200 OK\r\n\r\n"));
+  });
+  await new Promise<void>((resolve) => void proxy.listen(0, "127.0.0.1", resolve));
+  const { port } = proxy.address() as AddressInfo;
+  await between(
+    echo,
+    (send) => assert.rejects(send(), (reason) => isFault(reason, "Unavailable") && /the proxy/.test(reason.message)),
+    { target: { proxy: proxyOf(`http://127.0.0.1:${port}`, spot) } },
+  );
+  proxy.close();
+});
 
 test("a proxy that is not there is told apart from a server that is not there", async () => {
   const proxy = await startProxy();

@@ -67,8 +67,6 @@ export const attempt = (wire: Wire, request: Outgoing, identity: Credential["hea
     const receive = (received: IncomingMessage): void => {
       message = received;
       isReused = false; // An answer has begun: what happens from now on is not for the age of the connection.
-      // Remembered by the stream for its reader; without a listener it would be lost, or end the process.
-      received.on("error", () => undefined);
       // Only a success goes on and on; an error answer is short, and read whole.
       if (request.stream === true && (received.statusCode ?? 0) < 300)
         answer(streamedBody(received, (reason) => faultOfFailure(reason, wire.target, "sent")));

@@ -7,6 +7,7 @@ import { authority, between, echo, fixedCredentials, serve, targetAt, tls } from
 import { isFault } from "../base/fault.ts";
 import type { Credential, Target } from "./target.ts";
 import { createTransport } from "./transport.ts";
+import { isSameTrust } from "./transport-pool.ts";
 
 test("a refused token is renewed and the request sent again, once", async () => {
   const tokens: (string | undefined)[] = [];
@@ -48,6 +49,24 @@ test("a refused token is renewed and the request sent again, once", async () => 
   }
 });
 
+test("a refused certificate is renewed and the request sent again, as a refused token is", async () => {
+  const [old, renewed] = ["old", "new"].map((commonName) => authority.issue({ commonName }));
+  assert.ok(old !== undefined && renewed !== undefined);
+  const credentials = [old, renewed].map(({ certificate, key }) => ({ headers: {}, certificate, key }));
+  await between(
+    (request, response) => {
+      const shown = request.socket as unknown as { getPeerCertificate(): { subject?: { CN?: string } } };
+      response.statusCode = shown.getPeerCertificate().subject?.CN === "new" ? 200 : 401;
+      response.end();
+    },
+    async (send) => assert.equal((await send({ method: "POST", body: "{}" })).status, 200),
+    {
+      tls: { ...tls, ca: authority.certificate, requestCert: true },
+      target: { credentials: fixedCredentials(...credentials) },
+    },
+  );
+});
+
 test("a new authority or client certificate is used for the next request", async () => {
   const me = authority.issue({ commonName: "me" });
   const trusted: (string | undefined)[] = [createAuthority("other").certificate, authority.certificate];
@@ -73,6 +92,55 @@ test("a new authority or client certificate is used for the next request", async
       },
     },
   );
+});
+
+test("connections of before a rotation close: idle ones at once, those in use when they are done", async () => {
+  const trusted = [authority.certificate, `${authority.certificate}\n`];
+  const gate = Promise.withResolvers<void>();
+  await between(
+    (request, response) => void (request.url === "/slow" ? gate.promise : Promise.resolve()).then(() => response.end()),
+    async (send, served) => {
+      served.server.keepAliveTimeout = 0; // Or the server would do what the client should.
+      const slow = send({ path: "/slow" });
+      await send();
+      const [before] = [[...served.sockets]];
+      assert.equal(before.length, 2);
+      trusted.shift();
+      await send();
+      while (before.filter(({ destroyed }) => destroyed).length < 1) await new Promise((next) => setImmediate(next));
+      gate.resolve();
+      await slow;
+      while (!before.every(({ destroyed }) => destroyed)) await new Promise((next) => setImmediate(next));
+      assert.equal(served.accepted, 3);
+    },
+    { tls, target: { authority: async () => trusted[0] } },
+  );
+});
+
+test("a change of authority, certificate or key needs new connections, and nothing else does", () => {
+  const trust = { authority: "a", certificate: "c", key: "k" };
+  assert.equal(isSameTrust(trust, { ...trust }), true);
+  for (const name of ["authority", "certificate", "key"])
+    assert.equal(isSameTrust(trust, { ...trust, [name]: "x" }), false);
+});
+
+test("a server is told by which name it is asked, where it is a name", async () => {
+  const names: unknown[] = [];
+  const served = await serve((request, response) => {
+    names.push((request.socket as unknown as { servername: unknown }).servername);
+    response.end();
+  }, tls);
+  for (const [host, serverName] of [
+    ["localhost", undefined],
+    ["127.0.0.1", undefined],
+    ["127.0.0.1", "kube"],
+  ] as const) {
+    const { handler, close } = createTransport(targetAt(`https://${host}:${served.port}`, { serverName }));
+    await handler({ method: "GET", path: "/", headers: {} });
+    close();
+  }
+  assert.deepEqual(names, ["localhost", false, "kube"]);
+  served.server.close();
 });
 
 test("a certificate with another's key fails its own request, and the connection from before stays in use", async () => {

@@ -47,10 +47,7 @@ export function openTunnel(
   call.on("error", (reason: NodeJS.ErrnoException) => fail(`cannot be spoken to (${reason.code ?? "unknown error"})`));
   call.once("connect", ({ statusCode = 0 }, socket, head) => {
     // A server waits for us to speak first: what comes before is the proxy's.
-    if (statusCode === 200 && head.length === 0) {
-      call.removeAllListeners("timeout"); // From now on it is for others to say how long it may be silent.
-      return done(null, socket as Socket);
-    }
+    if (statusCode === 200 && head.length === 0) return done(null, socket as Socket);
     socket.destroy();
     fail(statusCode === 407 ? refusedUser : `does not connect to ${server} (HTTP status ${statusCode})`);
   });
