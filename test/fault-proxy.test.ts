@@ -72,6 +72,18 @@ describe("the fault proxy", () => {
     assert.equal(reading.text, "first\n");
   });
 
+  test("a request that is held arrives when it is released, and the next one is not held", async () => {
+    const { held, release } = proxy.hold((request) => request === "GET /held");
+    served.length = 0;
+    const reading = read("/held");
+    await held;
+    assert.equal(await read("/held").ended, "complete");
+    assert.deepEqual(served, ["/held"], "only the second one has arrived");
+    release();
+    assert.equal(await reading.ended, "complete");
+    assert.deepEqual(served, ["/held", "/held"]);
+  });
+
   test("a cut connection is broken for the client", async () => {
     const { reading } = await openStream();
     assert.equal(

@@ -42,6 +42,8 @@ export interface FaultProxy {
   inject(frame: string, match?: Match): number;
   /** The next request that matches gets through, its reply never does; resolves when that has happened. */
   loseReply(match: Match): Promise<void>;
+  /** The next request that matches is kept on its way until it is released. */
+  hold(match: Match): Hold;
   /** Every request that matches is answered with this status and never arrives, as by a server in trouble, until that ends. */
   answer(status: number, match: Match): Refusing;
   /** Takes back every `answer` that was not ended. */
@@ -53,6 +55,13 @@ export interface FaultProxy {
   /** Nobody listens, until set to false: the kernel refuses new connections. Those that are open stay. */
   refuse(on: boolean): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface Hold {
+  /** Resolves when a request is being kept. */
+  readonly held: Promise<void>;
+  /** What is kept gets on; what has not come yet will not be kept. */
+  release(): void;
 }
 
 export interface Refusing {
@@ -70,6 +79,8 @@ interface Relay {
   atBoundary: boolean;
   /** What this relay's next reply is to be lost for. */
   loss: Loss | undefined;
+  /** What the client has sent since its request is held. */
+  kept: Buffer[] | undefined;
   /** Replies pass in order, delayed or not. */
   passing: Promise<void>;
 }
@@ -77,6 +88,11 @@ interface Relay {
 interface Loss {
   readonly match: Match;
   readonly done: () => void;
+}
+
+interface Holding {
+  readonly match: Match;
+  readonly keep: (relay: Relay) => void;
 }
 
 interface Refusal {
@@ -90,6 +106,7 @@ const anything: Match = () => true;
 export async function createFaultProxy(options: FaultProxyOptions): Promise<FaultProxy> {
   const relays = new Set<Relay>();
   const losses: Loss[] = [];
+  const holds = new Set<Holding>();
   const refusals = new Set<Refusal>();
   const records: string[][] = [];
   let delayMs = 0;
@@ -105,6 +122,7 @@ export async function createFaultProxy(options: FaultProxyOptions): Promise<Faul
       mode: "open",
       atBoundary: false,
       loss: undefined,
+      kept: undefined,
       passing,
     };
     relays.add(relay);
@@ -125,8 +143,9 @@ export async function createFaultProxy(options: FaultProxyOptions): Promise<Faul
         });
       });
     client.on("data", (chunk: Buffer) => {
-      noteRequest(relay, chunk, losses, records);
-      if (!isRefused(relay, refusals)) server.write(chunk);
+      if (noteRequest(relay, chunk, losses, records)) keepIfHeld(relay, holds);
+      if (relay.kept !== undefined) relay.kept.push(chunk);
+      else if (!isRefused(relay, refusals)) server.write(chunk);
     });
     server.on("data", (chunk: Buffer) => {
       relay.passing = relay.passing.then(async () => {
@@ -162,6 +181,7 @@ export async function createFaultProxy(options: FaultProxyOptions): Promise<Faul
         (relay) => void (relay.atBoundary && relay.client.write(chunkOf(Buffer.from(frame)))),
       ),
     loseReply: (match) => new Promise((done) => void losses.push({ match, done })),
+    hold: (match) => hold(holds, match),
     answer: (status, match) => {
       const refusal: Refusal = { status, match, count: 0 };
       refusals.add(refusal);
@@ -204,17 +224,45 @@ const dial = ({ port, tls }: FaultProxyOptions): Socket =>
 
 const requestLine = /^([A-Z]+ \S+) HTTP\/1\.1\r\n/;
 
-function noteRequest(relay: Relay, chunk: Buffer, losses: Loss[], records: readonly string[][]): void {
+/** Whether a request begins here. */
+function noteRequest(relay: Relay, chunk: Buffer, losses: Loss[], records: readonly string[][]): boolean {
   const [, request] = requestLine.exec(chunk.toString("latin1", 0, 4_096)) ?? [];
-  if (request === undefined) return;
+  if (request === undefined) return false;
   relay.request = request;
   for (const record of records) record.push(request);
   relay.atBoundary = false;
   const index = losses.findIndex(({ match }) => match(request));
-  if (index === -1) return;
+  if (index === -1) return true;
   relay.mode = "losing";
   relay.loss = losses.splice(index, 1)[0];
+  return true;
 }
+
+function hold(holds: Set<Holding>, match: Match): Hold {
+  const held = Promise.withResolvers<void>();
+  let relay: Relay | undefined;
+  const holding: Holding = {
+    match,
+    keep: (kept) => {
+      holds.delete(holding);
+      relay = kept;
+      kept.kept = [];
+      held.resolve();
+    },
+  };
+  holds.add(holding);
+  return {
+    held: held.promise,
+    release: () => {
+      holds.delete(holding);
+      for (const chunk of relay?.kept ?? []) relay?.server.write(chunk);
+      if (relay !== undefined) relay.kept = undefined;
+    },
+  };
+}
+
+const keepIfHeld = (relay: Relay, holds: ReadonlySet<Holding>): void =>
+  [...holds].find(({ match }) => match(relay.request))?.keep(relay);
 
 /** Answers in the server's place, and has the client open another connection for the next request. */
 function isRefused(relay: Relay, refusals: ReadonlySet<Refusal>): boolean {
