@@ -1,0 +1,42 @@
+/** Drivers that answer oddly, all at once, each beside a sidecar of its own on a real control plane. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { play } from "./odd-drivers/play.ts";
+import { type Outcome, type Row, rightOf } from "./odd-drivers/row.ts";
+import { rows } from "./odd-drivers/rows.ts";
+import { openStage, ours, type Stage } from "./odd-drivers/stage.ts";
+
+describe("odd drivers", () => {
+  let stage: Stage;
+  let outcomes: readonly Promise<Outcome>[];
+  before(async () => {
+    stage = await openStage(ours);
+    outcomes = rows.map((row, index) => play(stage, row, `odd-${index}`));
+    // Each is looked at by its own test, perhaps long after it has failed.
+    for (const outcome of outcomes) outcome.catch(() => undefined);
+  });
+  after(async () => {
+    await Promise.allSettled(outcomes ?? []);
+    await stage?.close();
+  });
+
+  for (const [index, row] of rows.entries())
+    test(`a driver that ${row.driver} ${promiseOf(row)}`, async () => {
+      const outcome = await outcomes[index];
+      assert.ok(outcome !== undefined);
+      const { ready, gone, left, claim } = outcome;
+      assert.deepEqual({ ready, gone, left, claim }, rightOf(row), JSON.stringify(outcome));
+      if (ready) assert.equal(outcome.error, undefined);
+      if (row.says !== undefined) assert.match(outcome.error ?? "", row.says);
+      if (row.tells !== undefined) assert.match(outcome.events.join("\n"), row.tells);
+      row.shows?.(outcome);
+    });
+});
+
+function promiseOf(row: Row): string {
+  const { ready, left } = rightOf(row);
+  const ends = left.length === 0 ? "leaves nothing behind" : "deletes nothing it should not";
+  return ready
+    ? `gets its snapshot ready, and ${ends}`
+    : `does not get it ready, and the user can delete it: it ${ends}`;
+}

@@ -1,0 +1,206 @@
+/** Plays one row: the driver is started, the user does what he does, and what came of it is written down. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { draftOf } from "../../../src/api/builders.ts";
+import type { VolumeSnapshot } from "../../../src/api/types.ts";
+import { claimDrafts } from "../harness/components.ts";
+import { isThere } from "../harness/snapshots.ts";
+import { until } from "../harness/until.ts";
+import { handleFor, startScriptedDriver } from "./driver.ts";
+import type { Outcome, Row, Scene } from "./row.ts";
+import type { Sidecar, Stage } from "./stage.ts";
+
+/** An error that has stood for so long, with the retries of the stage, is what the user is left with. */
+const settledMs = 3_000;
+const readyMsMax = 20_000;
+const goneMsMax = 20_000;
+const everyMs = 100;
+
+export async function play(stage: Stage, row: Row, id: string): Promise<Outcome> {
+  const driver = await startScriptedDriver(stage.folder, id, row.script);
+  const sidecar = stage.startSidecar(id, [`--csi-address=${driver.socket}`, ...(row.flags ?? [])]);
+  const scene = sceneOf(stage, row, id, driver);
+  try {
+    await furnish(scene, row);
+    await until({ what: "the sidecar knows the driver's capabilities" }, () => driver.asked.capabilities[0]);
+    await row.before?.(scene);
+    return await observed(scene, row, sidecar);
+  } finally {
+    await sidecar.stop();
+    await driver.close();
+  }
+}
+
+const claimsOf = ({ claims, handle }: Row): readonly string[] => claims ?? (handle === undefined ? ["data"] : []);
+const contentFor = (id: string, name: string): string => `${id}-${name}`;
+
+interface PlayedScene extends Scene {
+  readonly id: string;
+  /** All snapshots of the row. */
+  readonly made: string[];
+  claimHeld(): boolean;
+}
+
+function sceneOf({ client, proxy }: Stage, row: Row, id: string, driver: Scene["driver"]): PlayedScene {
+  const namespace = id;
+  const made: string[] = [];
+  let claimHeld = true;
+  const classed = row.parameters === undefined && row.handle !== undefined ? {} : { volumeSnapshotClassName: id };
+  const create = async (name: string, source: object, named: object = classed) => {
+    made.push(name);
+    const spec = { ...named, source };
+    await client.create("VolumeSnapshot", draftOf("VolumeSnapshot", { namespace, name }, { spec } as never));
+  };
+  return {
+    id,
+    client,
+    proxy,
+    driver,
+    namespace,
+    made,
+    claimHeld: () => claimHeld,
+    claimWentEarly: () => {
+      claimHeld = false;
+    },
+    take: (name, claim = "data", volumeSnapshotClassName = id) =>
+      create(name, { persistentVolumeClaimName: claim }, { volumeSnapshotClassName }),
+    adopt: async (name, snapshotHandle) => {
+      const content = contentFor(id, name);
+      const source = { snapshotHandle };
+      const volumeSnapshotRef = { namespace, name };
+      const spec = { ...classed, deletionPolicy: "Delete" as const, driver: driver.name, source, volumeSnapshotRef };
+      await client.create("VolumeSnapshotContent", draftOf("VolumeSnapshotContent", { name: content }, { spec }));
+      await create(name, { volumeSnapshotContentName: content });
+    },
+  };
+}
+
+/** What is there before the user comes. */
+async function furnish({ client, driver, namespace, id }: PlayedScene, row: Row): Promise<void> {
+  await client.create("Namespace", draftOf("Namespace", { name: namespace }, {}));
+  const { parameters = {}, secret } = row;
+  await client.create(
+    "VolumeSnapshotClass",
+    draftOf("VolumeSnapshotClass", { name: id }, { driver: driver.name, deletionPolicy: "Delete", parameters }),
+  );
+  if (secret !== undefined) {
+    const data = Object.fromEntries(Object.entries(secret).map(([key, text]) => [key, btoa(text)]));
+    const metadata = { namespace, name: "access" };
+    await client.create("Secret", { apiVersion: "v1", kind: "Secret", metadata, data } as never);
+  }
+  for (const name of claimsOf(row)) {
+    const { volume, claim } = claimDrafts({ driver: driver.name, namespace }, name, name);
+    await client.create("PersistentVolume", volume);
+    await client.create("PersistentVolumeClaim", claim);
+    await until({ what: `claim ${namespace}/${name} is bound` }, async () => {
+      const { status } = await client.get({ kind: "PersistentVolumeClaim", namespace, name });
+      return status?.phase === "Bound" ? true : undefined;
+    });
+  }
+}
+
+async function observed(scene: PlayedScene, row: Row, sidecar: Sidecar): Promise<Outcome> {
+  const { driver } = scene;
+  const awaited = await (row.user?.(scene) ?? oneSnapshot(scene, row));
+  const snapshots = await Promise.all(awaited.map((name) => untilSettled(scene, name, row.readyMs ?? readyMsMax)));
+  const [first] = snapshots;
+  const content = await contentOf(scene, first);
+  const lookedAtMs = Date.now();
+  await remove(scene, row);
+  const wentFirst = row.claimFirst !== true || (await within(goneMsMax, () => claimsGone(scene)));
+  if (row.mended !== undefined) driver.act(row.mended);
+  const gone = await within(goneMsMax, () => snapshotsGone(scene));
+  const claim = (await within(gone ? goneMsMax : 0, () => claimsGone(scene))) && wentFirst && scene.claimHeld();
+  const trouble = sidecar.trouble();
+  if (trouble !== undefined) throw new Error(trouble);
+  const { creationTime, restoreSize } = content?.status ?? {};
+  return {
+    ready: snapshots.every(({ status }) => status?.readyToUse === true),
+    gone,
+    claim,
+    left: [...driver.storage.keys()].map(namedForAll).sort(),
+    error: snapshots.find(({ status }) => status?.error !== undefined)?.status?.error?.message,
+    handle: content?.status?.snapshotHandle,
+    ageMs: creationTime === undefined ? undefined : lookedAtMs - Number(BigInt(creationTime) / 1_000_000n),
+    size: restoreSize?.toString(),
+    deletes: driver.asked.delete,
+    events: await eventsAbout(scene, snapshots, row.tells),
+    note: sidecar.note(),
+  };
+}
+
+/** What was taken has another uid in its handle each time. */
+const namedForAll = (handle: string): string => (handle.startsWith(handleFor("")) ? "taken" : handle);
+
+async function oneSnapshot(scene: PlayedScene, { handle }: Row): Promise<readonly string[]> {
+  if (handle === undefined) await scene.take("snap");
+  else await scene.adopt("snap", handle);
+  return ["snap"];
+}
+
+const refTo = ({ namespace }: Scene, name: string) => ({ kind: "VolumeSnapshot", namespace, name }) as const;
+
+/** Ready, or left with an error, or out of patience. */
+async function untilSettled(scene: PlayedScene, name: string, msMax: number): Promise<VolumeSnapshot> {
+  const deadline = performance.now() + msMax;
+  let errorSince: number | undefined;
+  for (;;) {
+    const snapshot = await scene.client.get(refTo(scene, name));
+    if (snapshot.status?.readyToUse === true) return snapshot;
+    const now = performance.now();
+    errorSince = snapshot.status?.error === undefined ? undefined : (errorSince ?? now);
+    if (now > deadline || (errorSince !== undefined && now - errorSince > settledMs)) return snapshot;
+    await sleep(everyMs);
+  }
+}
+
+async function contentOf({ client }: Scene, snapshot: VolumeSnapshot | undefined) {
+  const name = snapshot?.status?.boundVolumeSnapshotContentName;
+  return name === undefined ? undefined : client.get({ kind: "VolumeSnapshotContent", name });
+}
+
+async function remove(scene: PlayedScene, row: Row): Promise<void> {
+  const { client, namespace, made } = scene;
+  for (const name of made) await client.delete(refTo(scene, name));
+  for (const name of claimsOf(row))
+    if (await isThere(scene, { kind: "PersistentVolumeClaim", namespace, name }))
+      await client.delete({ kind: "PersistentVolumeClaim", namespace, name });
+}
+
+/** Those of the row's namespace, and the contents that are for them. */
+async function snapshotsGone({ client, namespace, driver }: PlayedScene): Promise<boolean> {
+  if ((await client.list("VolumeSnapshot", { namespace })).objects.length > 0) return false;
+  const contents = (await client.list("VolumeSnapshotContent")).objects;
+  return !contents.some(({ spec }) => spec.driver === driver.name);
+}
+
+const claimsGone = async ({ client, namespace }: PlayedScene): Promise<boolean> =>
+  (await client.list("PersistentVolumeClaim", { namespace })).objects.length === 0;
+
+async function within(msMax: number, look: () => Promise<boolean>): Promise<boolean> {
+  const deadline = performance.now() + msMax;
+  for (;;) {
+    if (await look()) return true;
+    if (performance.now() > deadline) return false;
+    await sleep(everyMs);
+  }
+}
+
+const toldMsMax = 5_000;
+
+/** Events come a moment after what they tell of. */
+async function eventsAbout(scene: PlayedScene, snapshots: readonly VolumeSnapshot[], wanted: RegExp | undefined) {
+  let events: readonly string[] = [];
+  await within(toldMsMax, async () => {
+    events = await eventsNow(scene, snapshots);
+    return wanted === undefined || wanted.test(events.join("\n"));
+  });
+  return events;
+}
+
+/** Events about contents, which have no namespace, lie elsewhere. */
+async function eventsNow({ client, namespace, id }: PlayedScene, snapshots: readonly VolumeSnapshot[]) {
+  const contents = snapshots.flatMap(({ metadata }) => [`snapcontent-${metadata.uid}`, contentFor(id, metadata.name)]);
+  return (await client.list("Event")).objects
+    .filter(({ involvedObject: about }) => about.namespace === namespace || contents.includes(about.name ?? ""))
+    .map(({ type, reason, message }) => `${type} ${reason} ${message}`);
+}
