@@ -30,6 +30,12 @@ export const labels = {
   invalidContent: `${snapshotDomain}/invalid-snapshot-content-resource`,
 } as const;
 
+/** The prefix that the requirement document writes in one place; older releases may have put these on objects. */
+export const oldInvalidLabels: readonly string[] = [
+  "snapshot.storage.sigs.k8s.io/invalid-snapshot-resource",
+  "snapshot.storage.sigs.k8s.io/invalid-snapshot-content-resource",
+];
+
 const parameterDomain = "csi.storage.k8s.io";
 
 export const parameters = {

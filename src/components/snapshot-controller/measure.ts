@@ -12,6 +12,7 @@ import type { Instruments } from "../../runtime/metrics.ts";
 import type { snapshotMetrics } from "./metrics.ts";
 import { anywhere, contentNameOf, hasFinalizer, observeSnapshot, type SnapshotOptions, sourceOf } from "./observe.ts";
 import { phaseOf, type SnapshotPhase, snapshotPhases } from "./phase.ts";
+import { isLabelledInvalid } from "./plan-label.ts";
 import type { SnapshotStores } from "./wakes.ts";
 
 type Operation = "CreateSnapshot" | "CreateSnapshotAndReady" | "DeleteSnapshot";
@@ -147,6 +148,14 @@ export function measureStates({ stores, instruments, world }: Measuring, options
   for (const [phase, count] of counts) instruments.phases.set({ phase }, count);
   instruments.oldestUnready.set({}, oldestMs / 1000);
   instruments.stuckDeletions.set({}, stuck);
+  for (const kind of ["VolumeSnapshot", "VolumeSnapshotContent"] as const)
+    instruments.invalid.set({ kind }, countOf(stores[kind].all(), isLabelledInvalid));
+}
+
+function countOf<T>(items: Iterable<T>, isCounted: (item: T) => boolean): number {
+  let count = 0;
+  for (const item of items) if (isCounted(item)) count += 1;
+  return count;
 }
 
 const ageMs = (since: string | undefined, nowMs: Millis): Millis =>

@@ -34,4 +34,10 @@ export const snapshotMetrics = {
     help: "Snapshots whose deletion was asked for more than ten minutes ago.",
     labels: [],
   },
+  invalid: {
+    type: "gauge",
+    name: "snapshot_controller_invalid_objects",
+    help: "VolumeSnapshots and VolumeSnapshotContents that are labelled because they break a rule.",
+    labels: ["kind"],
+  },
 } as const satisfies MetricTable;

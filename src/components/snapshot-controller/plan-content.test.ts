@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aContent, aSnapshot } from "../../../test/builders.ts";
-import { annotations } from "../../api/names.ts";
+import { annotations, labels } from "../../api/names.ts";
 import type { ContentView } from "./observe.ts";
 import { planContent } from "./plan-content.ts";
 
@@ -140,7 +140,8 @@ const mistakes: readonly { given: string; source: object; says: RegExp }[] = [
 for (const { given, source, says } of mistakes)
   test(`a content whose source has ${given} is told so once, in its status and by an event, and may go`, () => {
     const spec = { source };
-    const [write, event, ...rest] = planContent({ ...lone, content: aContent({ spec }) }).actions;
+    const metadata = { labels: { [labels.invalidContent]: "" } };
+    const [write, event, ...rest] = planContent({ ...lone, content: aContent({ spec, metadata }) }).actions;
     assert.deepEqual(rest, []);
     assert.ok(write?.kind === "patch" && write.subresource === "status");
     assert.ok(event?.kind === "event" && event.event.reason === "ContentValidationError");
@@ -148,7 +149,7 @@ for (const { given, source, says } of mistakes)
     for (const words of [/^Exactly one of VolumeHandle and SnapshotHandle should be specified: /, says])
       assert.match(message, words);
     assert.match(message, /spec\.source of VolumeSnapshotContent snapcontent-uid-snap/);
-    const told = aContent({ spec, status: { readyToUse: false, error: { message, time: "then" } } });
+    const told = aContent({ spec, metadata, status: { readyToUse: false, error: { message, time: "then" } } });
     assert.deepEqual(planContent({ ...lone, content: told }).actions, []);
     const leaving = planContent({ ...lone, content: aContent({ spec, metadata: going }) });
     assert.deepEqual(

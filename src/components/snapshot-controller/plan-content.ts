@@ -7,12 +7,15 @@ import { type ClusterAction, nothing, type Plan, settled } from "../../api/plan.
 import type { JsonObject } from "../../base/json.ts";
 import { rfc3339 } from "../../base/time.ts";
 import type { ContentView } from "./observe.ts";
+import { contentLabelEdit } from "./plan-label.ts";
 import { contentMistake } from "./rules.ts";
 
 const kind = "VolumeSnapshotContent";
 
 export function planContent(view: ContentView): Plan {
   const { content, snapshot } = view;
+  const label = contentLabelEdit(content);
+  if (label.length > 0) return { actions: label, next: settled };
   const mistake = content.metadata.deletionTimestamp === undefined ? contentMistake(content) : undefined;
   if (mistake !== undefined) return planMistake(view, mistake);
   if (isWithoutSnapshot(view)) return planAlone(view);

@@ -17,6 +17,7 @@ import { rfc3339 } from "../../base/time.ts";
 import { type ClaimName, contentNameOf, isSilent, type SnapshotView } from "./observe.ts";
 import { phaseOf, type SnapshotPhase, violationOf } from "./phase.ts";
 import { contentFor } from "./plan-draft.ts";
+import { snapshotLabelEdit } from "./plan-label.ts";
 import { statusFrom } from "./plan-status.ts";
 import { classOf, pointsAt, type SnapshotViolation } from "./rules.ts";
 
@@ -45,7 +46,11 @@ const byPhase: Record<SnapshotPhase, Planner<SnapshotView>> = {
   ready: planStatus,
 };
 
-export const planSnapshot: Planner<SnapshotView> = (view) => byPhase[phaseOf(view)](view);
+/** A label that is wrong is written first, alone: the next pass decides with the version that the write gave. */
+export const planSnapshot: Planner<SnapshotView> = (view) => {
+  const label = snapshotLabelEdit(view.snapshot);
+  return label.length > 0 ? doing(label) : byPhase[phaseOf(view)](view);
+};
 
 function planError(view: SnapshotView): Plan {
   const { snapshot, nowMs } = view;
