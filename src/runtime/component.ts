@@ -13,7 +13,6 @@ import type { KubeObject } from "../api/types.ts";
 import type { Backoff } from "../base/backoff.ts";
 import type { Millis } from "../base/brand.ts";
 import { Fault } from "../base/fault.ts";
-import { limits } from "../base/limits.ts";
 import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import { uuid } from "../base/world.ts";
@@ -23,7 +22,6 @@ import type { EventRecorder } from "../kube/events.ts";
 import { createEventRecorder } from "../kube/events.ts";
 import type { Leadership } from "../kube/lease.ts";
 import { lead } from "../kube/lease.ts";
-import { parseAddress } from "./address.ts";
 import type { CommandContext } from "./command.ts";
 import type { ComponentFlags } from "./common-flags.ts";
 import type { Connection } from "./connect.ts";
@@ -35,10 +33,8 @@ import { createMetrics, leaderMetrics } from "./metrics.ts";
 import { measureProcess } from "./process-metrics.ts";
 import type { QueueObserver } from "./queue.ts";
 import { createRefusals, type Refusals } from "./refusals.ts";
-import type { Server } from "./serve.ts";
-import { overHttp } from "./serve.ts";
-import type { Check } from "./status-pages.ts";
-import { statusPages } from "./status-pages.ts";
+import type { Check, StatusPagesOptions } from "./status-pages.ts";
+import { serveStatus } from "./status-server.ts";
 
 /** What a component is given to be built from. */
 export interface ComponentContext {
@@ -94,7 +90,7 @@ export async function runComponent(input: ComponentInput, spec: ComponentSpec): 
   const state = createState(options);
   const closers: (() => unknown)[] = [];
   try {
-    const server = await serveStatus(input, metrics, state, log);
+    const server = await serveStatus(options.httpEndpoint, pagesOf(input, metrics, state), { log, world });
     if (server !== undefined) closers.push(() => server.close());
     const connection = await connectFor(input, spec, metrics, log, state);
     closers.push(connection.close);
@@ -140,35 +136,16 @@ function createState({ leaderElection }: ComponentFlags): State {
   return state;
 }
 
-async function serveStatus(
-  { options, world }: ComponentInput,
-  metrics: Metrics,
-  state: State,
-  log: Log,
-): Promise<Server | undefined> {
-  const address = parseAddress(options.httpEndpoint);
-  if (address === undefined) return undefined;
-  const pages = statusPages({
-    metrics,
-    metricsPath: options.metricsPath,
-    ready: () => (state.component === undefined ? "waiting for the API server" : state.component.ready()),
-    health: {
-      // There also without an election: a probe of a manifest must not fail because of a flag.
-      "leader-election": () => (state.leadership?.stillLeading() === false ? "the lease is lost" : undefined),
-      component: () => firstProblem(state.component?.health ?? {}),
-    },
-  });
-  const server = await overHttp(pages, {
-    address,
-    log,
-    world,
-    // Anybody who reaches the pod may ask, unauthenticated: a question has no body, and the answers are few.
-    requestBytesMax: 0,
-    connectionsMax: limits.statusConnectionsMax,
-  });
-  log.info("serving metrics and health", { url: server.url });
-  return server;
-}
+const pagesOf = ({ options }: ComponentInput, metrics: Metrics, state: State): StatusPagesOptions => ({
+  metrics,
+  metricsPath: options.metricsPath,
+  ready: () => (state.component === undefined ? "waiting for the API server" : state.component.ready()),
+  health: {
+    // There also without an election: a probe of a manifest must not fail because of a flag.
+    "leader-election": () => (state.leadership?.stillLeading() === false ? "the lease is lost" : undefined),
+    component: () => firstProblem(state.component?.health ?? {}),
+  },
+});
 
 const firstProblem = (checks: Readonly<Record<string, Check>>): string | undefined => {
   for (const [name, check] of Object.entries(checks)) {

@@ -6,15 +6,14 @@
 import { Fault } from "../base/fault.ts";
 import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
-import { parseAddress } from "./address.ts";
 import type { CommandContext } from "./command.ts";
 import type { loggingFlags, servingFlags } from "./common-flags.ts";
 import type { Options } from "./flag-kinds.ts";
 import { createLog } from "./log.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { measureProcess } from "./process-metrics.ts";
-import { overHttp } from "./serve.ts";
-import { type Check, statusPages } from "./status-pages.ts";
+import type { Check } from "./status-pages.ts";
+import { serveStatus } from "./status-server.ts";
 
 export interface ServiceContext {
   readonly world: World;
@@ -47,10 +46,8 @@ export async function runService(
   measureProcess(metrics);
   let service: Service | undefined;
   const ready: Check = () => (service === undefined ? "starting" : service.ready?.());
-  const address = parseAddress(options.httpEndpoint);
-  const pages = statusPages({ metrics, metricsPath: options.metricsPath, ready, health: {} });
-  const server = address === undefined ? undefined : await overHttp(pages, { address, log, world });
-  if (server !== undefined) log.info("serving metrics and health", { url: server.url });
+  const pages = { metrics, metricsPath: options.metricsPath, ready, health: {} };
+  const server = await serveStatus(options.httpEndpoint, pages, { log, world });
   try {
     service = await start({ world, log, metrics, signal });
     await service.run(signal);
