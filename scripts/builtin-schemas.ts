@@ -31,7 +31,6 @@ const wanted: Readonly<Record<string, readonly string[]>> = {
   "apis__authentication.k8s.io__v1": ["TokenRequest", "TokenReview", "SelfSubjectReview"],
   "apis__admissionregistration.k8s.io__v1": ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"],
   "apis__apiextensions.k8s.io__v1": ["CustomResourceDefinition"],
-  apis__autoscaling__v1: ["Scale"],
   apis__autoscaling__v2: ["HorizontalPodAutoscaler"],
   apis__policy__v1: ["Eviction"],
 };
