@@ -31,10 +31,8 @@ const reasonOf = (data: TestData): string => {
   return inspect(error?.cause ?? error, { depth: 6 });
 };
 
-/** A suite fails because a test in it did, and only that test is worth a line; or because its own hook did, which is worth one. */
-const isEcho = ({ details }: TestData): boolean =>
-  details.error?.failureType === "subtestsFailed" ||
-  (details.type === "suite" && details.error?.failureType !== "hookFailed");
+/** A suite fails because a test in it did, and only that test is worth a line; or because it broke off itself, which is worth one. */
+const isEcho = ({ details }: TestData): boolean => details.error?.failureType === "subtestsFailed";
 
 /** `counts` may already hold what was decided before the first test. */
 export async function report(events: AsyncIterable<Event>, out: Sink, counts: Counts = noneYet()): Promise<Counts> {

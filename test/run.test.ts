@@ -37,6 +37,24 @@ const runs: readonly { given: string; text: string; code: number; lastLine: stri
     lastLine: "1 passed, 1 failed, 0 skipped",
   },
   {
+    given: "a suite that breaks off before its first test",
+    text: `import { describe } from "node:test";\ndescribe("s", () => { throw new Error("no"); });\ntest("a", () => undefined);`,
+    code: 1,
+    lastLine: "1 passed, 1 failed, 0 skipped",
+  },
+  {
+    given: "a suite in which a test fails",
+    text: `import { describe } from "node:test";\ndescribe("s", () => void test("a", () => { throw new Error("no"); }));`,
+    code: 1,
+    lastLine: "0 passed, 1 failed, 0 skipped",
+  },
+  {
+    given: "a suite whose hook fails",
+    text: `import { before, describe } from "node:test";\ndescribe("s", () => {\n  before(() => { throw new Error("no"); });\n  test("a", () => undefined);\n});`,
+    code: 1,
+    lastLine: "0 passed, 2 failed, 0 skipped",
+  },
+  {
     given: "a file that does not load",
     text: `import "./nowhere.ts";`,
     code: 1,
