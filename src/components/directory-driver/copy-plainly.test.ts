@@ -4,6 +4,7 @@ import {
   linkSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   readlinkSync,
   symlinkSync,
@@ -56,4 +57,14 @@ test("without GNU cp a copy that is no longer wanted ends, and what is not there
   given.abort();
   await assert.rejects(copyPlainly(join(folder, "from"), join(folder, "to"), given.signal), { name: "AbortError" });
   await assert.rejects(copyPlainly(join(folder, "nowhere"), join(folder, "to")), { code: "ENOENT" });
+});
+
+test("without GNU cp nothing is written through a link that an earlier pass has copied", async (t) => {
+  const folder = temporaryFolder(t);
+  const [from, to, outside] = [join(folder, "from"), join(folder, "to"), join(folder, "outside")];
+  for (const path of [join(from, "folder"), to, outside]) mkdirSync(path, { recursive: true });
+  writeFileSync(join(from, "folder/planted"), "");
+  symlinkSync(outside, join(to, "folder"));
+  await copyPlainly(from, to);
+  assert.deepEqual(readdirSync(outside), []);
 });

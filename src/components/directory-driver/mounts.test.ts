@@ -38,6 +38,7 @@ for (const { path, ...place } of places)
 const binds: readonly { path: string; at: readonly string[] }[] = [
   { path: "/root/volumes/v/data", at: ["/kubelet/pods/p/mount", "/kubelet/pods/p/subpath"] },
   { path: "/mnt/xfs/root/volumes/v/data", at: ["/kubelet/pods/q/mount"] },
+  { path: "/mnt/xfs", at: ["/kubelet/pods/q/mount"] },
   { path: "/dev/loop7", at: ["/kubelet/devices/b"] },
   { path: "/dev/loop70", at: [] },
   { path: "/root/volumes/w/data", at: [] },

@@ -1,6 +1,6 @@
 /** The node service over a system that is made up, because mounting needs root. The real one is in test/e2e/pods/directory-driver-node.test.ts. */
 import assert from "node:assert/strict";
-import { existsSync, lstatSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { MessageInitShape } from "@bufbuild/protobuf";
@@ -166,12 +166,55 @@ test("a reader gets a mount that is read-only, and a writer none at its place", 
 });
 
 test("a reader's device is read-only", async (t) => {
-  const { publish, loops } = await aDriver(t);
+  const { publish, loops, calls } = await aDriver(t);
   await publish("b", { readonly: true, volumeCapability: capabilityOf("block") });
   assert.deepEqual(
     loops.map(({ readOnly }) => readOnly),
     [true],
   );
+  assert.deepEqual(
+    calls.filter((call) => call.includes("remount")),
+    [],
+  );
+});
+
+test("writers of a block volume share a device, readers have another, and each stays until its last use ends", async (t) => {
+  const { folder, publish, loops, node } = await aDriver(t);
+  const at = (name: string) => ({
+    targetPath: join(folder, name),
+    volumeCapability: capabilityOf("block"),
+    readonly: name === "reader",
+  });
+  for (const name of ["one", "two", "reader"]) await publish("b", at(name));
+  const kinds = () => loops.map(({ readOnly }) => readOnly);
+  assert.deepEqual(kinds(), [false, true]);
+  await node.nodeUnpublishVolume({ volumeId: "b", ...at("one") });
+  assert.deepEqual(kinds(), [false, true]);
+  await node.nodeUnpublishVolume({ volumeId: "b", ...at("two") });
+  assert.deepEqual(kinds(), [true]);
+});
+
+test("a device that a crash has left unbound goes with its volume", async (t) => {
+  const { folder, controller, loops } = await aDriver(t);
+  loops.push({ device: join(folder, "loop0"), image: join(folder, "root/volumes/b/image"), readOnly: false });
+  await controller.deleteVolume({ volumeId: "b" });
+  assert.deepEqual(loops, []);
+});
+
+test("no snapshot is taken of a block volume whose device cannot be flushed", async (t) => {
+  const { folder, publish, controller } = await aDriver(t);
+  await publish("b", { volumeCapability: capabilityOf("block") });
+  rmSync(join(folder, "loop0"));
+  await assert.rejects(controller.createSnapshot({ name: "s", sourceVolumeId: "b" }), { message: /loop0/ });
+});
+
+test("a volume whose id is the hash of its name is found when it is unpublished", async (t) => {
+  const { node, controller, publish, targetPath, loops } = await aDriver(t);
+  const { volume } = await controller.createVolume({ name: "odd/name", volumeCapabilities: [capabilityOf("block")] });
+  const volumeId = volume?.volumeId ?? "";
+  await publish(volumeId, { volumeCapability: capabilityOf("block") });
+  await node.nodeUnpublishVolume({ volumeId, targetPath });
+  assert.deepEqual(loops, []);
 });
 
 test("the mount options of a volume are set, also those that share one entry", async (t) => {
@@ -217,6 +260,7 @@ test("a volume for a single writer is published at one place at a time", async (
   await assert.rejects(publish("v", elsewhere), { code: "FailedPrecondition", message: /one pod at a time/ });
   await node.nodeUnpublishVolume({ volumeId: "v", targetPath });
   await publish("v", elsewhere);
+  for (const name of ["one", "two"]) await publish("w", { targetPath: join(folder, name) });
 });
 
 test("a target with files in it that no mount explains is not removed with them", async (t) => {

@@ -124,7 +124,7 @@ async function publish(
   { readOnly, flags, alone }: Manner,
 ): Promise<void> {
   const data = storage.dataOf({ id: volumeId, mode, ...volume });
-  const [otherUse] = alone ? (await mounting.usesOf(data, mode)).filter((at) => at !== target) : [];
+  const [otherUse] = alone ? await mounting.usesOf(data, mode) : [];
   const source = await realpath(mode === "mount" ? data : await mounting.loopFor(data, readOnly));
   const found = await mounting.standing(target, source);
   // A device is read-only by itself.
