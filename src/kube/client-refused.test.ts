@@ -43,6 +43,18 @@ for (const { answer, code } of refusals)
     assert.equal(asked.length, 1);
   });
 
+test("of an answer that is no Status one short line of plain text is quoted, and of a page nothing", async () => {
+  const said = async (type: string, body: string): Promise<string> => {
+    const { client } = scripted([{ status: 400, headers: { "content-type": type }, body }]);
+    return client.get(ref).then(
+      () => "no fault",
+      (reason: Error) => reason.message,
+    );
+  };
+  assert.match(await said("text/plain; charset=utf-8", `${"x".repeat(300)}\nsecond line`), /HTTP 400: x{200}$/);
+  assert.match(await said("text/html", "<html>cookie=secret</html>"), /HTTP 400$/);
+});
+
 /** Of the route, or of a proxy whose API server is away: neither says anything about the object. */
 const pages: readonly HttpResponse[] = [
   { status: 404, headers: { "content-type": "text/plain; charset=utf-8" }, body: "404 page not found\n" },

@@ -92,6 +92,38 @@ const execMistakes: readonly { given: string; exec: object; says: RegExp; code?:
     says: /another apiVersion than client\.authentication\.k8s\.io\/v1/,
   },
   {
+    given: "prints another kind",
+    exec: plugin(printing({ token: secret }).replace("ExecCredential", "Secret")),
+    says: /printed JSON that is no ExecCredential with a status/,
+  },
+  {
+    given: "prints a token of two lines",
+    exec: plugin(printing({ token: `${secret}\nx-other: header` })),
+    says: /: holds more than one word/,
+  },
+  {
+    given: "prints a certificate that is none",
+    exec: plugin(printing({ clientCertificateData: secret, clientKeyData: client.key })),
+    says: /: holds no PEM certificate/,
+  },
+  {
+    given: "prints a key that is none",
+    exec: plugin(printing({ clientCertificateData: client.certificate, clientKeyData: secret })),
+    says: /: holds no private key that can be read/,
+  },
+  {
+    given: "prints more than a credential can be",
+    exec: plugin(`process.stdout.write("${secret} ".repeat(100_000))`),
+    says: /printed more than 1048576 bytes; run it by hand/,
+    code: "Unavailable",
+  },
+  {
+    given: "fails with a long story",
+    exec: plugin(`console.error("word ".repeat(100)); process.exit(1)`),
+    says: /saying: (word ){40}; run it by hand to see why$/,
+    code: "Unavailable",
+  },
+  {
     given: "prints no credential",
     exec: plugin(printing({})),
     says: /without status\.token and status\.clientCertificateData/,

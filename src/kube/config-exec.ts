@@ -148,9 +148,12 @@ function failureOf(plugin: Plugin, error: ExecFileException, stderr: string): Fa
     );
   if (error.code === "EACCES") return complaint(spot, `${name} may not be executed`, "make the file executable");
   const lastWord = blackened(stderr.trim().split("\n").at(-1) ?? "");
-  const problem = error.killed
-    ? `${name} was ended after ${limits.execPluginMsMax / 1_000} s or ${limits.execPluginBytesMax} bytes`
-    : `${name} failed with exit code ${error.code}`;
+  const problem =
+    (error.code as unknown) === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER"
+      ? `${name} printed more than ${limits.execPluginBytesMax} bytes`
+      : error.killed
+        ? `${name} was ended after ${limits.execPluginMsMax / 1_000} s`
+        : `${name} failed with exit code ${error.code}`;
   // Not final: a plugin that cannot reach its provider now may do so in a minute.
   const said = lastWord === "" ? "" : ` saying: ${lastWord}`;
   return complaint(spot, `${problem}${said}`, "run it by hand to see why", "Unavailable");

@@ -27,6 +27,7 @@ test("a proxy that cannot be used is one line with its place, without its passwo
     ["socks5://me:s3cret@a:1", /^environment: HTTPS_PROXY: proxies of socks5:\/\/ are not supported; name one/],
     ["http://me:s3cret@", /^environment: HTTPS_PROXY: is no address of a proxy; write it as http:\/\/host:port$/],
     ["http://a:99999/s3cret", /is no address of a proxy/],
+    ["http://me:s3cret%@a:1", /has a user or password that is not percent-encoded; write % as %25$/],
   ] as const)
     assert.throws(
       () => proxyInEnvironment(server, { HTTPS_PROXY: value }),
