@@ -5,7 +5,7 @@ import { isIP, type Socket } from "node:net";
 import { createSecureContext } from "node:tls";
 import { limits } from "../base/limits.ts";
 import type { Credential, HttpProxy, Target } from "./target.ts";
-import { openTunnel } from "./tunnel.ts";
+import { openTunnel, type TunnelOptions } from "./tunnel.ts";
 import { createTurns, type Turns, type Waiter } from "./turns.ts";
 
 /** What the TLS handshake depends on; a change needs new connections. */
@@ -24,6 +24,8 @@ export interface Pool {
   /** A request may be opened in its turn only. Returns how to give up waiting for it. */
   take(use: Use, waiter: Waiter): () => void;
   open(options: RequestOptions, use: Use): ClientRequest;
+  /** At once, or when the connection is made and the server has proved itself. */
+  whenOpen(socket: Socket, go: () => void): void;
   /** Whether it has carried a request before; from now on it has. Node's own mark misses requests that waited for a socket. */
   isUsed(socket: Socket): boolean;
   /** Closes what nobody uses. */
@@ -41,7 +43,14 @@ interface Lane {
 
 export function createPool(target: Target, trust: Trust, socketIdleMsMax: number): Pool {
   const closing = new AbortController();
-  const createAgent = agentsFor(target, trust, socketIdleMsMax, closing.signal);
+  const openEvent = isTls(target) ? "secureConnect" : "connect";
+  const open = new WeakSet<Socket>();
+  // From its birth: one whose request was given up meanwhile opens while nobody waits for it, and serves another later.
+  const onNew = (socket: Socket): void => {
+    if (isTls(target) || socket.connecting) socket.once(openEvent, () => open.add(socket));
+    else open.add(socket);
+  };
+  const createAgent = agentsFor(target, trust, { socketIdleMsMax, closing: closing.signal, onNew });
   const createLane = (atOnceMax: number): Lane => ({ turns: createTurns(atOnceMax), agent: createAgent(atOnceMax) });
   const lanes: Readonly<Record<Use, Lane>> = {
     request: createLane(limits.socketsPerHostMax),
@@ -62,6 +71,10 @@ export function createPool(target: Target, trust: Trust, socketIdleMsMax: number
     trust,
     take: (use, waiter) => lanes[use].turns.take(waiter),
     open: (options, use) => send({ ...options, ...place, agent: lanes[use].agent }),
+    whenOpen: (socket, go) => {
+      if (open.has(socket)) go();
+      else socket.once(openEvent, go);
+    },
     isUsed: (socket) => {
       const before = used.has(socket);
       used.add(socket);
@@ -83,12 +96,18 @@ export function createPool(target: Target, trust: Trust, socketIdleMsMax: number
   };
 }
 
+interface AgentOptions {
+  readonly socketIdleMsMax: number;
+  readonly closing: AbortSignal;
+  /** Told of every connection before anybody uses it. */
+  onNew(socket: Socket): void;
+}
+
 /** What is alike for all connections is prepared once: reading the certificates costs more than the rest of a handshake. */
 function agentsFor(
   target: Target,
   trust: Trust,
-  socketIdleMsMax: number,
-  closing: AbortSignal,
+  { socketIdleMsMax, closing, onNew }: AgentOptions,
 ): (socketsMax: number) => HttpAgent {
   const shared = {
     keepAlive: true,
@@ -104,7 +123,22 @@ function agentsFor(
         : new HttpsAgent({ ...shared, ...secure, maxSockets });
     // All its connections are alike. Node's own name for them is built anew for every request, from all its options.
     agent.getName = () => target.server.host;
-    if (target.proxy !== undefined) connectThrough(agent, target.proxy, target, trust, closing);
+    const direct = agent.createConnection.bind(agent);
+    const tunnel = target.proxy === undefined ? undefined : tunnelFor(target.proxy, target, trust, closing);
+    agent.createConnection = (options, created) => {
+      const told = (made: unknown): Socket => {
+        onNew(made as Socket);
+        return made as Socket;
+      };
+      if (tunnel === undefined) return told(direct(options));
+      openTunnel(tunnel, (failure, socket) => {
+        if (failure !== null || socket === undefined) return created?.(failure, socket as never);
+        socket.setKeepAlive(true, tcpProbeMs);
+        // Node's own connection begins where the proxy's ends.
+        created?.(null, told(secure === undefined ? socket : direct({ ...options, socket } as typeof options)));
+      });
+      return undefined;
+    };
     return agent;
   };
 }
@@ -119,20 +153,15 @@ function secureOptions(target: Target, trust: Trust) {
   };
 }
 
-/** The agent's own connections begin where the proxy's end. */
-function connectThrough(agent: HttpAgent, proxy: HttpProxy, target: Target, trust: Trust, signal: AbortSignal): void {
+function tunnelFor(proxy: HttpProxy, target: Target, trust: Trust, signal: AbortSignal): TunnelOptions {
   const { host, port } = placeOf(target);
-  const server = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
-  const { connectionMsMax: silentMsMax } = limits;
-  const tunnel = { proxy, server, authority: trust.authority, insecure: target.insecure, silentMsMax, signal };
-  const direct = agent.createConnection;
-  agent.createConnection = (options, created) => {
-    openTunnel(tunnel, (failure, socket) => {
-      if (failure !== null || socket === undefined) return created?.(failure, socket as never);
-      socket.setKeepAlive(true, tcpProbeMs);
-      created?.(null, isTls(target) ? (direct.call(agent, { ...options, socket }) as Socket) : socket);
-    });
-    return undefined;
+  return {
+    proxy,
+    server: `${isIP(host) === 6 ? `[${host}]` : host}:${port}`,
+    authority: trust.authority,
+    insecure: target.insecure,
+    silentMsMax: limits.connectionMsMax,
+    signal,
   };
 }
 

@@ -25,6 +25,7 @@ interface Proxying {
 async function startProxy(
   answer: (request: IncomingMessage) => number | undefined = () => 200,
   tlsOptions?: object,
+  opens: Promise<void> = Promise.resolve(),
 ): Promise<Proxying> {
   const asked: IncomingMessage[] = [];
   const sockets = new Set<Socket>();
@@ -40,10 +41,12 @@ async function startProxy(
       return void front.write(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`);
     }
     const { port } = new URL(`http://${request.url}`);
-    const back = connect(Number(port), "127.0.0.1", () => {
-      front.write("HTTP/1.1 200 Connected\r\n\r\n");
-      front.pipe(back).pipe(front);
-    });
+    const back = connect(Number(port), "127.0.0.1", () =>
+      opens.then(() => {
+        front.write("HTTP/1.1 200 Connected\r\n\r\n");
+        front.pipe(back).pipe(front);
+      }),
+    );
     sockets.add(back.on("error", () => front.destroy()));
   });
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
@@ -237,6 +240,28 @@ test("a proxy that says nothing is given up after a while, and a connection may 
   socket.destroy();
   silent.close();
   quick.close();
+});
+
+test("a connection that is there after its request was given up serves the next one", async () => {
+  const gate = Promise.withResolvers<void>();
+  const proxy = await startProxy(undefined, undefined, gate.promise);
+  await between(
+    echo,
+    async (send, served) => {
+      const stop = new AbortController();
+      const given = assert.rejects(send({ signal: stop.signal }), (reason) => isFault(reason, "Cancelled"));
+      while (proxy.asked.length === 0) await new Promise((resolve) => setImmediate(resolve));
+      stop.abort();
+      await given;
+      gate.resolve();
+      while (served.accepted === 0) await new Promise((resolve) => setImmediate(resolve));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      assert.equal((await send()).status, 200);
+      assert.equal(served.accepted, 1);
+    },
+    { tls, target: { proxy: proxy.at() } },
+  );
+  proxy.close();
 });
 
 test("whoever gives up while the proxy says nothing goes at once, and closing leaves nothing open", async () => {

@@ -1,7 +1,5 @@
 /** One request on one connection. */
 import type { ClientRequest, IncomingMessage, RequestOptions } from "node:http";
-import type { Socket } from "node:net";
-import { TLSSocket } from "node:tls";
 import { Fault } from "../base/fault.ts";
 import type { HttpResponse } from "../base/http.ts";
 import type { Outgoing } from "./call.ts";
@@ -89,7 +87,7 @@ export const attempt = (wire: Wire, request: Outgoing, identity: Credential["hea
         isReused = wire.pool.isUsed(socket);
         // Between the end of an answer and the next request nobody listens, and a call given up just then would end the process.
         if (!isReused) socket.on("error", () => undefined);
-        whenOpen(socket, isReused, () => send(opened));
+        wire.pool.whenOpen(socket, () => send(opened));
       });
       opened.on("error", fail);
       opened.once("response", receive);
@@ -111,12 +109,6 @@ export const attempt = (wire: Wire, request: Outgoing, identity: Credential["hea
   });
 
 const useOf = ({ stream, path }: Outgoing): Use => (stream === true ? "stream" : isUrgent(path) ? "urgent" : "request");
-
-function whenOpen(socket: Socket, isReused: boolean, go: () => void): void {
-  const isOpen = isReused || !(socket.connecting || socket instanceof TLSSocket);
-  if (isOpen) go();
-  else socket.once(socket instanceof TLSSocket ? "secureConnect" : "connect", go);
-}
 
 /** Headers as a list: Node writes them as they stand, and looks at each of them once. */
 function optionsOf(server: URL, request: Outgoing, identity: Credential["headers"]): RequestOptions {
