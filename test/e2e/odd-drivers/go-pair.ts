@@ -33,6 +33,8 @@ function keep(start: () => Daemon) {
 }
 
 export const goPair: Maker = {
+  // It ends when it loses the driver, and is away until it was started again.
+  settledMs: 10_000,
   startController: (place, flags) =>
     void keep(() => startUpstream(place, "snapshot-controller", [...unthrottled, resync, ...flags])),
   startSidecar: (place, _id, flags) => {

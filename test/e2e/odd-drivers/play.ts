@@ -9,8 +9,6 @@ import { handleFor, startScriptedDriver } from "./driver.ts";
 import type { Outcome, Row, Scene } from "./row.ts";
 import type { Sidecar, Stage } from "./stage.ts";
 
-/** An error that has stood for so long, with the retries of the stage, is what the user is left with. */
-const settledMs = 3_000;
 const readyMsMax = 20_000;
 const goneMsMax = 20_000;
 const everyMs = 100;
@@ -37,10 +35,11 @@ interface PlayedScene extends Scene {
   readonly id: string;
   /** All snapshots of the row. */
   readonly made: string[];
+  readonly settledMs: number;
   claimHeld(): boolean;
 }
 
-function sceneOf({ client, proxy }: Stage, row: Row, id: string, driver: Scene["driver"]): PlayedScene {
+function sceneOf({ client, proxy, settledMs }: Stage, row: Row, id: string, driver: Scene["driver"]): PlayedScene {
   const namespace = id;
   const made: string[] = [];
   let claimHeld = true;
@@ -57,6 +56,7 @@ function sceneOf({ client, proxy }: Stage, row: Row, id: string, driver: Scene["
     driver,
     namespace,
     made,
+    settledMs,
     claimHeld: () => claimHeld,
     claimWentEarly: () => {
       claimHeld = false;
@@ -148,7 +148,7 @@ async function untilSettled(scene: PlayedScene, name: string, msMax: number): Pr
     if (snapshot.status?.readyToUse === true) return snapshot;
     const now = performance.now();
     errorSince = snapshot.status?.error === undefined ? undefined : (errorSince ?? now);
-    if (now > deadline || (errorSince !== undefined && now - errorSince > settledMs)) return snapshot;
+    if (now > deadline || (errorSince !== undefined && now - errorSince > scene.settledMs)) return snapshot;
     await sleep(everyMs);
   }
 }

@@ -1,4 +1,5 @@
 /** One row of the table: how a driver behaves, what a user does with it, and what must come of that. */
+import assert from "node:assert/strict";
 import type { FaultProxy } from "../../fault-proxy.ts";
 import type { Client } from "../harness/client.ts";
 import type { Script, ScriptedDriver } from "./driver.ts";
@@ -83,3 +84,6 @@ export interface Row {
 }
 
 export const rightOf = ({ right }: Row): Ending => ({ ready: true, gone: true, left: [], claim: true, ...right });
+
+export const deletesNothing = ({ deletes }: Outcome): void =>
+  assert.deepEqual(deletes, [], `DeleteSnapshot was sent for ${JSON.stringify(deletes)}`);

@@ -17,6 +17,8 @@ export interface Sidecar {
 
 /** Whose programs they are. */
 export interface Maker {
+  /** An error that has stood for so long, with the retries of the stage, is what the user is left with. */
+  readonly settledMs: number;
   startController(place: Place, flags: readonly string[]): void;
   startSidecar(place: Place, id: string, flags: readonly string[]): Sidecar;
 }
@@ -25,6 +27,7 @@ export interface Stage {
   readonly client: Client;
   readonly folder: string;
   readonly proxy: FaultProxy;
+  readonly settledMs: number;
   startSidecar(id: string, flags: readonly string[]): Sidecar;
   close(): Promise<void>;
 }
@@ -40,6 +43,7 @@ export async function openStage(maker: Maker): Promise<Stage> {
     client: place.connection.client,
     folder: place.instance.folder,
     proxy,
+    settledMs: maker.settledMs,
     startSidecar: (id, flags) => maker.startSidecar(place, id, [...retries, ...flags]),
     close: async () => {
       await proxy.close();
@@ -50,6 +54,7 @@ export async function openStage(maker: Maker): Promise<Stage> {
 
 /** The controller as a process; the sidecars, many of them, inside of this one. */
 export const ours: Maker = {
+  settledMs: 3_000,
   startController: (place, flags) => void startComponent(place, "snapshot-controller", flags),
   startSidecar: ({ kubeconfig }, _id, flags) => {
     const { said, stop, code } = startCommand("csi-snapshotter", `--kubeconfig=${kubeconfig}`, ...flags);

@@ -45,7 +45,7 @@ function complaint(row: Row, outcome: Outcome): readonly string[] {
     row.shows?.(outcome);
     return [];
   } catch (reason) {
-    return [(reason as Error).message.replaceAll(/\s+/g, " ").slice(0, 200)];
+    return [(reason as Error).message.split("\n", 1)[0] ?? ""];
   }
 }
 

@@ -27,22 +27,32 @@ const createdNow = ({ ageMs = Number.NaN }: Outcome): void =>
   );
 const sizeUnknown = ({ size }: Outcome): void => assert.equal(size, undefined, "status.restoreSize");
 
+const oddTime = /Warning OddDriverReply creation_time is -?\d+ s/;
+const oddSize = /Warning OddDriverReply size_bytes is -1/;
+
 const oddities: readonly {
   readonly what: string;
   bend(): Partial<Kept>;
   shows(outcome: Outcome): void;
+  /** The warning that the user gets of it. */
+  readonly tells: RegExp;
 }[] = [
-  { what: "a creation time of zero", bend: () => at(0n), shows: createdNow },
-  { what: "a creation time in milliseconds", bend: () => at(nowSeconds() * 1000n), shows: createdNow },
-  { what: "a creation time in nanoseconds", bend: () => at(nowSeconds() * 1_000_000_000n), shows: createdNow },
-  { what: "a creation time before 1970", bend: () => at(-62_135_596_800n), shows: createdNow },
-  { what: "a negative size", bend: () => ({ sizeBytes: -1n }), shows: sizeUnknown },
+  { what: "a creation time of zero", bend: () => at(0n), shows: createdNow, tells: oddTime },
+  { what: "a creation time in milliseconds", bend: () => at(nowSeconds() * 1000n), shows: createdNow, tells: oddTime },
+  {
+    what: "a creation time in nanoseconds",
+    bend: () => at(nowSeconds() * 1_000_000_000n),
+    shows: createdNow,
+    tells: oddTime,
+  },
+  { what: "a creation time before 1970", bend: () => at(-62_135_596_800n), shows: createdNow, tells: oddTime },
+  { what: "a negative size", bend: () => ({ sizeBytes: -1n }), shows: sizeUnknown, tells: oddSize },
 ];
 
 export const metadataRows: readonly Row[] = [
-  ...oddities.flatMap(({ what, bend, shows }): Row[] => [
-    { driver: `answers ${what}`, script: bentCreate(bend), shows },
-    { driver: `lists ${what}`, handle: "kept", script: bentList(bend), shows },
+  ...oddities.flatMap(({ what, bend, ...seen }): Row[] => [
+    { driver: `answers ${what}`, script: bentCreate(bend), ...seen },
+    { driver: `lists ${what}`, handle: "kept", script: bentList(bend), ...seen },
   ]),
   {
     driver: "answers a creation time of zero while it is at work, and another one when it is done",

@@ -73,6 +73,27 @@ export const troubleRows: readonly Row[] = [
     flags: ["--snapshot-name-uuid-length=36"],
   },
   {
+    driver: "hangs with twelve snapshots of one claim, beside twenty of another",
+    claims: ["stuck", "data"],
+    script: {
+      createSnapshot: async ({ request, honest, mended }) => {
+        if (request.sourceVolumeId === "stuck") await mended;
+        return message(honest());
+      },
+    },
+    isLoad: true,
+    mended: {},
+    readyMs: 30_000,
+    user: async ({ take, driver }) => {
+      for (const name of named(12, "stuck")) await take(name, "stuck");
+      const deadline = performance.now() + 5_000;
+      while (driver.asked.create.length < 10 && performance.now() < deadline) await sleep(50);
+      const others = named(20, "free");
+      for (const name of others) await take(name);
+      return others;
+    },
+  },
+  {
     driver: "gets a burst of 110 snapshots right after the class was made",
     script: {},
     isLoad: true,
