@@ -1,45 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import {
+  claimSource as claim,
+  claimSourceTable,
+  configMapSource as configMap,
+  customSource as custom,
+  snapshotSource as snapshot,
+} from "../../test/claim-source-table.ts";
 import type { JsonObject } from "../base/json.ts";
 import { claimSourceViolations, sourceToCopy } from "./claim-sources.ts";
 
-const claim = { kind: "PersistentVolumeClaim", name: "c" };
-const snapshot = { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "s" };
-const custom = { apiGroup: "example.com", kind: "Tarball", name: "t" };
-const configMap = { apiGroup: null, kind: "ConfigMap", name: "m" };
-const versioned = { apiGroup: "snapshot.storage.k8s.io", kind: "volumesnapshot", name: "s" };
-
 const aClaim = (spec: JsonObject): JsonObject => ({ kind: "PersistentVolumeClaim", metadata: { name: "new" }, spec });
-
-/** With AnyVolumeDataSource on, then off. */
-const table: readonly [string, JsonObject, readonly string[], readonly string[]][] = [
-  ["no source", {}, [], []],
-  ["a claim", { dataSource: claim }, [], []],
-  ["a snapshot", { dataSource: snapshot }, [], []],
-  ["a snapshot in dataSourceRef", { dataSourceRef: snapshot }, [], []],
-  ["a ConfigMap", { dataSource: configMap }, ["SNAP-131"], ["SNAP-131"]],
-  ["a ConfigMap in dataSourceRef", { dataSourceRef: configMap }, ["SNAP-131"], ["SNAP-131"]],
-  ["a custom kind", { dataSource: custom }, [], ["SNAP-132"]],
-  ["a custom kind in dataSourceRef", { dataSourceRef: custom }, [], ["SNAP-132"]],
-  ["a kind in the wrong case", { dataSource: versioned }, [], ["SNAP-132"]],
-  ["no kind", { dataSource: { name: "x" } }, ["SNAP-133"], ["SNAP-133"]],
-  ["no name", { dataSource: { kind: "PersistentVolumeClaim" } }, ["SNAP-133"], ["SNAP-133"]],
-  ["an empty source", { dataSource: {} }, ["SNAP-133"], ["SNAP-133"]],
-  [
-    "a snapshot of another namespace",
-    { dataSourceRef: { ...snapshot, namespace: "other" } },
-    ["SNAP-134"],
-    ["SNAP-134"],
-  ],
-  [
-    "a group with a version",
-    { dataSource: { ...snapshot, apiGroup: "snapshot.storage.k8s.io/v1" } },
-    ["SNAP-135"],
-    ["SNAP-135"],
-  ],
-  ["a snapshot without its group", { dataSource: { kind: "VolumeSnapshot", name: "s" } }, ["SNAP-131"], ["SNAP-131"]],
-  ["a source that is null", { dataSource: null }, [], []],
-];
 
 const codesOf = (spec: JsonObject, anyVolumeDataSource: boolean, before?: JsonObject): readonly string[] =>
   claimSourceViolations(aClaim(spec), before === undefined ? undefined : aClaim(before), {
@@ -47,10 +18,11 @@ const codesOf = (spec: JsonObject, anyVolumeDataSource: boolean, before?: JsonOb
     crossNamespace: false,
   }).map(({ code }) => code);
 
-for (const [given, spec, on, off] of table)
-  test(`given ${given}, the claim breaks ${on.join() || "nothing"} with AnyVolumeDataSource and ${off.join() || "nothing"} without`, () => {
-    assert.deepEqual(codesOf(spec, true), on);
-    assert.deepEqual(codesOf(spec, false), off);
+for (const { given, sources, on, off } of claimSourceTable)
+  test(`given ${given}, the claim breaks ${on ?? "nothing"} with AnyVolumeDataSource and ${off ?? "nothing"} without`, () => {
+    const listed = (code: string | undefined) => (code === undefined ? [] : [code]);
+    assert.deepEqual(codesOf(sources, true), listed(on));
+    assert.deepEqual(codesOf(sources, false), listed(off));
   });
 
 test("a namespace is allowed where the API server keeps it", () => {

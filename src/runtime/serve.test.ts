@@ -387,3 +387,16 @@ for (const host of ["0.0.0.0", "::", undefined])
       await server.close(0);
     }
   });
+
+test("a server that drains goes on answering, on new connections too, and each answer closes its own", () =>
+  served(
+    async () => ({ status: 200, headers: {}, body: "ok" }),
+    async (server) => {
+      assert.equal((await ask(server, "/")).headers.connection, "keep-alive");
+      server.drain();
+      for (let count = 0; count < 2; count++) {
+        const answer = await ask(server, "/");
+        assert.deepEqual([answer.status, answer.headers.connection], [200, "close"]);
+      }
+    },
+  ));

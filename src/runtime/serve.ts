@@ -44,6 +44,8 @@ export interface Server {
   readonly address: Address;
   /** "http://127.0.0.1:40123" */
   readonly url: string;
+  /** Goes on serving, but every answer closes its connection: clients come back to somebody else. */
+  drain(): void;
   /** Takes no more requests, lets running ones end (streams are told to), cuts what remains after `graceMs`. */
   close(graceMs?: number): Promise<void>;
 }
@@ -117,6 +119,7 @@ async function listening(
   return {
     address: bound,
     url: `${scheme}://${printAddress(reachable)}`,
+    drain: requests.drain,
     async close(graceMs = closeMsMax) {
       const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
       requests.stop();
@@ -147,7 +150,9 @@ interface Requests {
   readonly listener: RequestListener;
   /** For what is no request. */
   readonly malformed: (error: Error, socket: Duplex) => void;
-  /** From now on every answer closes its connection, and streams are told to end. */
+  /** From now on every answer closes its connection. */
+  drain(): void;
+  /** The same, and streams are told to end. */
   stop(): void;
 }
 
@@ -206,6 +211,9 @@ function createRequests(
   return {
     listener,
     malformed: malformed.listener,
+    drain() {
+      stopping = true;
+    },
     stop() {
       stopping = true;
       for (const stream of streaming) stream.abort(shuttingDown());

@@ -6,7 +6,7 @@ import { namespaceIn, serviceAccountFolder } from "../../kube/config-pod.ts";
 import { type CommandInput, defineCommand } from "../../runtime/command.ts";
 import { checkEndpoint, kubeFlags, loggingFlags, servingFlags } from "../../runtime/common-flags.ts";
 import { connect } from "../../runtime/connect.ts";
-import { bool, featureGates, integer, oneOf, text } from "../../runtime/flag-kinds.ts";
+import { bool, duration, featureGates, integer, oneOf, text } from "../../runtime/flag-kinds.ts";
 import { createLog } from "../../runtime/log.ts";
 import { requestMeasure } from "../../runtime/measure.ts";
 import { runService, type ServiceContext } from "../../runtime/service.ts";
@@ -48,6 +48,12 @@ const flags = {
     { AnyVolumeDataSource: true },
     { ...group, help: "AnyVolumeDataSource: whether claims may name custom kinds as their data source." },
   ),
+  shutdownDelayDuration: duration({
+    ...group,
+    default: 5_000,
+    min: 0,
+    help: "How long to go on serving after SIGTERM, while /readyz says no: until everybody asks another replica.",
+  }),
   demote: bool({ ...group, default: false, help: "With promote: back to failurePolicy Ignore." }),
   preventVolumeModeConversion: bool({ ...accepted, default: true }),
   enableVolumeGroupSnapshotWebhook: bool({ ...accepted, default: false }),

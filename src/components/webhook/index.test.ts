@@ -23,6 +23,7 @@ function setUp(more: Partial<WebhookDeps> = {}) {
     instruments: metrics.instruments(webhookMetrics),
     gates: () => ({ anyVolumeDataSource: true, crossNamespace: false }),
     otherDefaults: () => [],
+    ready: () => undefined,
     ...more,
   });
   const send = async (request: Partial<HttpRequest>) => {
@@ -233,4 +234,11 @@ test("nesting of any depth, duplicate keys and prototype members are only data",
     assert.equal(status, 200, text.slice(0, 200));
   }
   assert.equal(({} as Record<string, unknown>).x, undefined);
+});
+
+test("a webhook that stops says so at /readyz, stays healthy, and judges on", async () => {
+  const { send, review } = setUp({ ready: () => "stopping" });
+  assert.deepEqual(await send({ method: "GET", path: "/readyz" }), { status: 503, text: "stopping\n" });
+  assert.equal((await send({ method: "GET", path: "/healthz" })).status, 200);
+  assert.equal((await review({ object: valid })).response.allowed, true);
 });

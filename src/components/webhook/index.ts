@@ -4,6 +4,7 @@ import { type Handler, type HttpResponse, isStream, textOf } from "../../base/ht
 import type { Log } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
 import type { Instruments } from "../../runtime/metrics.ts";
+import type { Check } from "../../runtime/status-pages.ts";
 import { type AdmissionRequest, reply } from "./admission-review.ts";
 import { type Decision, decide, resourceLabel, type Surroundings } from "./judges.ts";
 import type { webhookMetrics } from "./metrics.ts";
@@ -12,6 +13,8 @@ export interface WebhookDeps extends Surroundings {
   readonly world: Pick<World, "elapsed">;
   readonly log: Log;
   readonly instruments: Instruments<typeof webhookMetrics>;
+  /** Why no more requests should be sent here; they are answered all the same. */
+  readonly ready: Check;
 }
 
 const plain = (status: number, body: string): HttpResponse => ({
@@ -20,7 +23,10 @@ const plain = (status: number, body: string): HttpResponse => ({
   body: `${body}\n`,
 });
 
-export function createWebhook({ world, log, instruments, ...surroundings }: WebhookDeps): Handler {
+const checked = (problem: string | undefined): HttpResponse =>
+  problem === undefined ? plain(200, "ok") : plain(503, problem);
+
+export function createWebhook({ world, log, instruments, ready, ...surroundings }: WebhookDeps): Handler {
   const { decisions, seconds, claimDenials } = instruments;
   const count = ({ resource }: AdmissionRequest, { verdict: { refused, ratcheted }, denied }: Decision): void => {
     const verdict = denied === undefined ? "allowed" : "denied";
@@ -39,7 +45,8 @@ export function createWebhook({ world, log, instruments, ...surroundings }: Webh
     return decision;
   };
   return async ({ method, path, headers, body = "" }) => {
-    if (method === "GET" && (path === "/healthz" || path === "/readyz")) return plain(200, "ok");
+    if (method === "GET" && path === "/healthz") return checked(undefined);
+    if (method === "GET" && path === "/readyz") return checked(ready());
     if (method !== "POST") return plain(405, "send an AdmissionReview by POST");
     const type = headers["content-type"] ?? "";
     if (!/^application\/json\s*(;|$)/i.test(type)) return plain(400, `contentType=${type}, expect application/json`);

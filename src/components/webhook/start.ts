@@ -1,6 +1,7 @@
 /** From options to a webhook that listens: certificate files, their renewal, and the facts that the API server tells. */
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import type { Millis } from "../../base/brand.ts";
 import { Fault } from "../../base/fault.ts";
 import type { Address } from "../../runtime/address.ts";
 import { overHttps, type TlsIdentity } from "../../runtime/serve.ts";
@@ -21,6 +22,8 @@ export interface WebhookOptions {
   readonly clientCaFile: string;
   readonly anyVolumeDataSource: boolean;
   readonly crossNamespaceGate: "auto" | "on" | "off";
+  /** How long to go on serving after the process was told to stop: until then some API server may not know that it must ask another. */
+  readonly shutdownDelayDuration: Millis;
 }
 
 export async function start(
@@ -29,11 +32,13 @@ export async function start(
   facts: ApiFacts,
 ): Promise<Service> {
   const instruments = metrics.instruments(webhookMetrics);
+  const stopping = (): string | undefined => (signal.aborted ? "stopping" : undefined);
   const { crossNamespaceGate: gate } = options;
   const handler = createWebhook({
     world,
     log,
     instruments,
+    ready: stopping,
     otherDefaults: facts.otherDefaults,
     gates: () => ({
       anyVolumeDataSource: options.anyVolumeDataSource,
@@ -57,11 +62,15 @@ export async function start(
     use(identity);
   };
   return {
+    ready: stopping,
     run: async (stop) => {
       await Promise.all([
         followTlsFiles({ files, current, world, log, signal: stop, apply }),
         facts.watch(AbortSignal.any([stop, signal])),
       ]);
+      server.drain();
+      log.info("stopping", { servesForMs: options.shutdownDelayDuration });
+      await world.sleep(options.shutdownDelayDuration);
       await server.close();
     },
   };

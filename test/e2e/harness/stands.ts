@@ -42,12 +42,14 @@ export interface Ground extends Place {
   stop(): void;
 }
 
+type Gates = Readonly<Record<string, boolean>>;
+
 const bareGrounds = {
-  "real control plane": async () => {
-    const plane = await startControlPlane();
+  "real control plane": async (featureGates: Gates) => {
+    const plane = await startControlPlane({ featureGates });
     return { ...plane, plane };
   },
-  "embedded server": async () => ({ ...(await startEmbeddedServer()), plane: undefined }),
+  "embedded server": async (_featureGates: Gates) => ({ ...(await startEmbeddedServer()), plane: undefined }),
 } as const;
 
 export const grounds = {
@@ -60,8 +62,9 @@ export async function groundWith(
   ground: keyof typeof bareGrounds,
   options: Partial<ClientOptions>,
   installCrds: (client: Client) => Promise<void>,
+  featureGates: Gates = {},
 ): Promise<Ground> {
-  const server = await bareGrounds[ground]();
+  const server = await bareGrounds[ground](featureGates);
   const connection = await connect(server.kubeconfig, options);
   await installCrds(connection.client);
   return { ...server, connection, stop: () => end(connection, server) };

@@ -6,11 +6,19 @@ import { type Ground, type grounds, groundWith } from "./stands.ts";
 
 export const snapshotGroup = "snapshot.storage.k8s.io";
 
-export const groundOfV1beta1 = (ground: keyof typeof grounds): Promise<Ground> =>
-  groundWith(ground, { versions: { [snapshotGroup]: "v1beta1" } }, async (client) => {
-    for (const crd of snapshotCrds(1)) await client.create("CustomResourceDefinition", crd);
-    await snapshotKindsServed(client);
-  });
+export const groundOfV1beta1 = (
+  ground: keyof typeof grounds,
+  featureGates: Readonly<Record<string, boolean>> = {},
+): Promise<Ground> =>
+  groundWith(
+    ground,
+    { versions: { [snapshotGroup]: "v1beta1" } },
+    async (client) => {
+      for (const crd of snapshotCrds(1)) await client.create("CustomResourceDefinition", crd);
+      await snapshotKindsServed(client);
+    },
+    featureGates,
+  );
 
 /** Which of these requests ask the group for something in another version. */
 export function callsOutside(version: string, sent: readonly string[]): readonly string[] {

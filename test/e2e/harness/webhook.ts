@@ -32,10 +32,38 @@ export interface TestWebhook {
   start(...flags: readonly string[]): Promise<void>;
   stop(): Promise<void>;
   /** Creates a configuration, or replaces its failure policy; the API server needs a moment to notice. */
-  configure(name: ConfigurationName, failurePolicy: "Ignore" | "Fail"): Promise<void>;
+  configure(name: ConfigurationName, failurePolicy: "Ignore" | "Fail", at?: string): Promise<void>;
   unconfigure(name: ConfigurationName): Promise<void>;
   renew(days?: number): void;
 }
+
+export interface ReplicaPlace {
+  readonly certFile: string;
+  readonly keyFile: string;
+  readonly port: number;
+  readonly metricsPort: number;
+}
+
+/** Ready when this returns. */
+export async function startReplica(
+  plane: ControlPlane,
+  { certFile, keyFile, port, metricsPort }: ReplicaPlace,
+  flags: readonly string[] = [],
+): Promise<Daemon> {
+  const daemon = startComponent(plane, "webhook", [
+    `--tls-cert-file=${certFile}`,
+    `--tls-private-key-file=${keyFile}`,
+    `--port=${port}`,
+    `--http-endpoint=127.0.0.1:${metricsPort}`,
+    `--shutdown-delay-duration=0s`,
+    ...flags,
+  ]);
+  await until({ what: "the webhook is ready" }, async () => ((await isReady(metricsPort)) ? true : undefined));
+  return daemon;
+}
+
+export const isReady = async (metricsPort: number): Promise<boolean> =>
+  (await fetch(`http://127.0.0.1:${metricsPort}/readyz`).catch(() => undefined))?.ok === true;
 
 export async function createTestWebhook(plane: ControlPlane): Promise<TestWebhook> {
   const authority = createAuthority("webhook test authority");
@@ -55,12 +83,14 @@ export async function createTestWebhook(plane: ControlPlane): Promise<TestWebhoo
     writeFileSync(certFile, issued.certificate);
     writeFileSync(keyFile, issued.key);
   };
-  const place = {
-    client: { url },
-    authority: authority.certificate,
-    serviceAccount: { namespace: "snapkeep", name: "webhook" },
+  const draftOf = (name: ConfigurationName, at: string) => {
+    const place = {
+      client: { url: at },
+      authority: authority.certificate,
+      serviceAccount: { namespace: "snapkeep", name: "webhook" },
+    };
+    return name === "snapshots" ? snapshotConfiguration(place) : claimConfiguration(place);
   };
-  const drafts = { snapshots: snapshotConfiguration(place), claims: claimConfiguration(place) };
   const remove = (name: ConfigurationName) => plane.request("DELETE", `${paths[name]}/${names[name]}`);
 
   renew();
@@ -73,23 +103,14 @@ export async function createTestWebhook(plane: ControlPlane): Promise<TestWebhoo
     renew,
     daemon: () => running as Daemon,
     async start(...flags) {
-      running = startComponent(plane, "webhook", [
-        `--tls-cert-file=${certFile}`,
-        `--tls-private-key-file=${keyFile}`,
-        `--port=${port}`,
-        `--http-endpoint=127.0.0.1:${metricsPort}`,
-        ...flags,
-      ]);
-      await until({ what: "the webhook is ready" }, async () =>
-        (await fetch(`${metricsUrl}/readyz`).catch(() => undefined))?.ok ? true : undefined,
-      );
+      running = await startReplica(plane, { certFile, keyFile, port, metricsPort }, flags);
     },
     async stop() {
       await running?.stop();
     },
-    async configure(name, failurePolicy) {
+    async configure(name, failurePolicy, at = url) {
       await remove(name);
-      const draft = drafts[name];
+      const draft = draftOf(name, at);
       const webhooks = (draft.webhooks as object[]).map((webhook) => ({ ...webhook, failurePolicy }));
       const { status, text } = await plane.request("POST", paths[name], { ...draft, webhooks });
       if (status !== 201) throw new Error(text);
