@@ -1,10 +1,11 @@
 /** The production components, started on the simulated lines. A new component joins the simulation by a row here. */
 import type { Planner } from "../../src/api/plan.ts";
+import type { PersistentVolumeClaim } from "../../src/api/types.ts";
 import type { Fields, Log } from "../../src/base/log.ts";
 import { createCsiSnapshotter } from "../../src/components/csi-snapshotter/index.ts";
 import { createGrants } from "../../src/components/snapshot-controller/grants.ts";
 import { createSnapshotController } from "../../src/components/snapshot-controller/index.ts";
-import { anywhere } from "../../src/components/snapshot-controller/observe.ts";
+import { anywhere, type Protection } from "../../src/components/snapshot-controller/observe.ts";
 import { createCsiClientOver } from "../../src/csi/client.ts";
 import type { KubeApi } from "../../src/kube/api.ts";
 import { createClient } from "../../src/kube/client.ts";
@@ -34,6 +35,7 @@ export interface Sabotage {
   /** Wraps the client of both components. */
   api?(api: KubeApi): KubeApi;
   readonly leading?: () => boolean;
+  readonly protectionOf?: (claim: PersistentVolumeClaim) => Protection;
   /** Instead of asking the grants. */
   readonly isGranted?: () => boolean;
   /** The transport that sends without asking again. */
@@ -76,6 +78,7 @@ export const components: Readonly<Record<ComponentName, Start>> = {
           isGranted: sabotage.isGranted ?? grants?.allows,
         },
         onGrantsChange: grants?.onChange,
+        protectionOf: sabotage.protectionOf,
         workers: 10,
         backoff,
         plans: { snapshot: sabotage.planSnapshot, claim: sabotage.planClaim, content: sabotage.planContent } as never,

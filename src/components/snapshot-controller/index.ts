@@ -11,10 +11,12 @@ import { createController, type Failure } from "../../runtime/controller.ts";
 import { createHands } from "../../runtime/hands.ts";
 import type { QueueObserver } from "../../runtime/queue.ts";
 import { createClaimProtection } from "./claim-protection.ts";
+import { createContentCreations } from "./content-creations.ts";
 import { type Cutters, createCutters } from "./cutters.ts";
 import { createDeparted } from "./departed.ts";
 import {
   type ClaimSight,
+  claimOfContent,
   hasFinalizer,
   type Moment,
   observeClaim,
@@ -49,6 +51,7 @@ export interface SnapshotControllerDeps {
   readonly cutters?: Cutters | undefined;
   /** Other decisions than ours: the simulation shows that it notices wrong ones. */
   readonly plans?: Partial<SnapshotPlans> | undefined;
+  readonly protectionOf?: Moment["protectionOf"] | undefined;
   /** Where snapshots are taken node by node: calls back when a volume may be reached from elsewhere than before. */
   readonly onPlacesChange?: ((listener: () => void) => void) | undefined;
   /** Where claims of other namespaces may be granted a snapshot: calls back when the grants of a namespace have changed. */
@@ -87,17 +90,18 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
     for (const waiting of stores.VolumeSnapshot.keysBy("unreadyOf", key)) snapshots.wake(waiting);
   });
   stores.PersistentVolumeClaim.onChange(protection.see);
+  const protectionOf = deps.protectionOf ?? protection.of;
   const moment = (): Moment => ({
     nowMs: world.now(),
     standstillMs: pace.standstillMs(),
     cutterOf: cutters.of,
     vanishedFrom: vanished.from,
-    protectionOf: protection.of,
+    protectionOf,
   });
   const timed = (sight: ClaimSight | undefined): ClaimView | undefined => {
     if (sight === undefined) return undefined;
-    const needed = isNeeded(sight);
     const { claim } = sight;
+    const needed = isNeeded(sight) || creations.isUnderWay(claim);
     return {
       claim,
       protection: sight.protection,
@@ -106,7 +110,14 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
       idleMs: pace.idleMs(claim, needed),
     };
   };
-  const hands = createHands({ api: protection.through(api), stores, leading, record: deps.record });
+  const creations = createContentCreations({
+    protectedClaimOf: (content) => {
+      const claim = claimOfContent(stores, content);
+      return claim !== undefined && protectionOf(claim) === "certain" ? claim : undefined;
+    },
+    onEnd: (claim) => claims.wake(keyOf(claim)),
+  });
+  const hands = createHands({ api: creations.through(protection.through(api)), stores, leading, record: deps.record });
   const shared = (name: string) => ({
     name,
     stores,

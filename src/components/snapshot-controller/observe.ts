@@ -2,6 +2,7 @@
 import type { KindName } from "../../api/kinds.ts";
 import { annotations, finalizers, snapshotContentNameFor } from "../../api/names.ts";
 import type {
+  Draft,
   ObjectOf,
   PersistentVolume,
   PersistentVolumeClaim,
@@ -138,6 +139,14 @@ const mayBeCutting = ({ metadata, status }: VolumeSnapshotContent): boolean =>
 
 const claimKeyOf = ({ metadata, spec }: VolumeSnapshot): Key | undefined =>
   spec.source?.persistentVolumeClaimName ? keyIn(metadata.namespace, spec.source.persistentVolumeClaimName) : undefined;
+
+/** The claim of the very snapshot that a content is made for. */
+export function claimOfContent(stores: SnapshotCaches, content: Draft): PersistentVolumeClaim | undefined {
+  const { namespace, name = "", uid } = (content as Draft<VolumeSnapshotContent>).spec?.volumeSnapshotRef ?? {};
+  const snapshot = stores.VolumeSnapshot.get(keyIn(namespace, name));
+  const key = snapshot?.metadata.uid === uid && snapshot !== undefined ? claimKeyOf(snapshot) : undefined;
+  return key === undefined ? undefined : stores.PersistentVolumeClaim.get(key);
+}
 
 const snapshotGroup = "snapshot.storage.k8s.io";
 

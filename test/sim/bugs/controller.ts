@@ -2,12 +2,9 @@
 import { annotations, finalizers } from "../../../src/api/names.ts";
 import { edit } from "../../../src/api/patches.ts";
 import { isObject, type JsonObject } from "../../../src/base/json.ts";
-import type { Protection } from "../../../src/components/snapshot-controller/observe.ts";
+import { hasFinalizer } from "../../../src/components/snapshot-controller/observe.ts";
 import { planContent } from "../../../src/components/snapshot-controller/plan-content.ts";
 import { type Bug, inClaim, inSnapshot, patches, withContent } from "./bug.ts";
-
-const withoutDoubt = <V extends { readonly protection: Protection }>(view: V): V =>
-  view.protection === "doubtful" ? { ...view, protection: "certain" } : view;
 
 export const controllerBugs: readonly Bug[] = [
   {
@@ -82,8 +79,8 @@ export const controllerBugs: readonly Bug[] = [
     source: "found by reading: I-17 looked only at rest",
     scenario: "one-after-the-other",
     breaks: ["I-17"],
-    seedsMax: 40,
-    sabotage: () => ({ ...inSnapshot({ view: withoutDoubt }), ...inClaim({ view: withoutDoubt }) }),
+    seedsMax: 80,
+    sabotage: () => ({ protectionOf: (claim) => (hasFinalizer(claim) ? "certain" : "none") }),
   },
   {
     name: "lets a claim of another namespace hold a snapshot without a grant",

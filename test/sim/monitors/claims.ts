@@ -85,13 +85,17 @@ function unprotectedAgain(write: Write, seen: Seen, content: VolumeSnapshotConte
     : undefined;
 }
 
+/** A request that outlives its sender: nobody who comes after can know of it. docs/reliability.md names it as not promised. */
+const isFromTheDead = ({ entries }: Seen, { process }: Write): boolean =>
+  entries.some((entry) => entry.type === "note" && entry.what === "crash" && entry.process === process);
+
 export const claimProtection: Monitor = {
   id: "I-17",
   promise: "a claim is protected while a snapshot is being taken of it, and is released soon after",
   counter: "stuck finalizers",
   onWrite(write, seen) {
     if (write.kind === "VolumeSnapshotContent" && write.before === undefined && write.after !== undefined)
-      return write.actor === "snapshot-controller"
+      return write.actor === "snapshot-controller" && !isFromTheDead(seen, write)
         ? unprotected(seen, contentIn(write.after) as VolumeSnapshotContent)
         : undefined;
     const isRelease = write.kind === "PersistentVolumeClaim" && isProtected(write.before) && !isProtected(write.after);
