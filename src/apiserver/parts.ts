@@ -2,6 +2,7 @@
 import { createAdmissionWith } from "./admission/admission.ts";
 import { standardBackground } from "./binder/background.ts";
 import { bootstrapObjects } from "./builtin/bootstrap.ts";
+import { documentDataSources } from "./builtin/document-data-sources.ts";
 import { createStrategies } from "./builtin/strategies.ts";
 import type { Parts } from "./contracts.ts";
 import { definitionEnd } from "./definitions.ts";
@@ -11,11 +12,18 @@ import { createOpenApi } from "./schema/openapi/openapi.ts";
 import { createPatcher } from "./schema/patcher.ts";
 import { schemas } from "./schema/schemas.ts";
 
-let standard: Parts | undefined;
+/** What becomes of data sources that are not supported: Kubernetes drops some of them, the requirement documents refuse all. */
+export const claimRules = ["kubernetes", "documents"] as const;
+export type ClaimRules = (typeof claimRules)[number];
 
-export function standardParts(): Parts {
-  standard ??= createParts();
-  return standard;
+const standard: Partial<Record<ClaimRules, Parts>> = {};
+
+export function standardParts(rules: ClaimRules = "kubernetes"): Parts {
+  standard[rules] ??=
+    rules === "kubernetes"
+      ? createParts()
+      : { ...standardParts(), strategies: createStrategies({ dataSources: documentDataSources }) };
+  return standard[rules];
 }
 
 function createParts(): Parts {

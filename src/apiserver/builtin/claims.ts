@@ -23,6 +23,7 @@ const classAnnotation = "volume.beta.kubernetes.io/storage-class";
 const accessModes = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 const volumeModes = ["Block", "Filesystem"];
 const crossNamespaceGate = "CrossNamespaceVolumeDataSource";
+const anySourceGate = "AnyVolumeDataSource";
 
 const specOf = (object: ApiObject): PersistentVolumeClaimSpec => as<PersistentVolumeClaim>(object).spec ?? {};
 const storageOf = (spec: PersistentVolumeClaimSpec): string | undefined => spec.resources?.requests?.storage;
@@ -31,6 +32,7 @@ export function createClaimStrategy(sources: DataSourceTable = kubernetesDataSou
   const sourceContext = (old: ApiObject | undefined, context: Context) => ({
     old: old === undefined ? undefined : sourcesOf(specOf(old)),
     crossNamespace: context.gates.enabled(crossNamespaceGate),
+    anyVolumeDataSource: context.gates.enabled(anySourceGate),
   });
   const specErrors = (object: ApiObject, old: ApiObject | undefined, context: Context): readonly FieldError[] => {
     const spec = specOf(object);

@@ -30,6 +30,8 @@ export interface SourceContext {
   /** The spec being replaced; absent on create. */
   readonly old: SourceFields | undefined;
   readonly crossNamespace: boolean;
+  /** Kubernetes has it always on; only the documents' rules look at it. */
+  readonly anyVolumeDataSource: boolean;
 }
 
 export interface DataSourceTable {
@@ -72,7 +74,7 @@ export const kubernetesDataSources: DataSourceTable = {
 };
 
 /** What is said in one of the two fields is said in both, except across namespaces, which the older field cannot say. */
-function mirror(spec: SourceFields): void {
+export function mirror(spec: SourceFields): void {
   const { dataSource, dataSourceRef } = spec;
   if (dataSource !== undefined && dataSourceRef === undefined) spec.dataSourceRef = withoutNamespace(dataSource);
   else if (dataSource === undefined && dataSourceRef !== undefined && !isElsewhere(dataSourceRef))

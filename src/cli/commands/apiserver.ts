@@ -1,8 +1,9 @@
 /** `snapkeep apiserver`: the embedded Kubernetes API server on its own. */
+import { type ClaimRules, claimRules, standardParts } from "../../apiserver/parts.ts";
 import { serveApi } from "../../apiserver/serve/https.ts";
 import { silent } from "../../base/log.ts";
 import { defineCommand } from "../../runtime/command.ts";
-import { featureGates, integer, text } from "../../runtime/flag-kinds.ts";
+import { featureGates, integer, oneOf, text } from "../../runtime/flag-kinds.ts";
 import { kubeconfigOut, publishKubeconfig } from "../kubeconfig/publish.ts";
 import { openRunFolder } from "../run-folder.ts";
 
@@ -17,9 +18,15 @@ export const command = defineCommand({
       help: 'More users: lines of token,user,uid,"group1,group2". They may do what roles and bindings allow.',
     }),
     featureGates: featureGates(
-      { CrossNamespaceVolumeDataSource: false },
-      { help: "Kubernetes feature gates; those left out have Kubernetes' defaults." },
+      { CrossNamespaceVolumeDataSource: false, AnyVolumeDataSource: true },
+      {
+        help: "Kubernetes feature gates; those left out have Kubernetes' defaults. AnyVolumeDataSource can be turned off with --claim-rules=documents only.",
+      },
     ),
+    claimRules: oneOf<ClaimRules>(claimRules, {
+      default: "kubernetes",
+      help: "What becomes of a claim whose data source is not supported: kubernetes stores it without its source, documents refuses it.",
+    }),
   },
   examples: [
     { does: "Start an API server and use it", line: "snapkeep apiserver --kubeconfig-out ./kubeconfig" },
@@ -29,6 +36,10 @@ export const command = defineCommand({
     },
     { does: "Take any free port", line: "snapkeep apiserver --port 0 --kubeconfig-out ./kubeconfig" },
   ],
+  check: ({ claimRules: rules, featureGates: gates }) =>
+    rules === "kubernetes" && !gates.AnyVolumeDataSource
+      ? "--feature-gates: AnyVolumeDataSource is always on in Kubernetes; to turn it off, add --claim-rules=documents"
+      : undefined,
   async run({ options, world, signal, out, error, version }) {
     const warn = (line: string): unknown => error.write(`snapkeep apiserver: ${line}\n`);
     const folder = await openRunFolder({ world, warn });
@@ -40,6 +51,7 @@ export const command = defineCommand({
         port: options.port,
         tokenFile: options.tokenAuthFile,
         featureGates: options.featureGates,
+        parts: standardParts(options.claimRules),
         version,
       });
       try {

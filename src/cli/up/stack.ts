@@ -1,6 +1,7 @@
 /** The whole stack in one process: embedded API server, snapshot-controller, sidecar and directory-driver, wired without sockets. */
 import { snapshotCrds } from "../../api/crds/index.ts";
 import { referenceGrantCrd } from "../../api/crds/reference-grant.ts";
+import { standardParts } from "../../apiserver/parts.ts";
 import { type ServedApi, serveApi } from "../../apiserver/serve/https.ts";
 import type { Handler } from "../../base/http.ts";
 import type { Log } from "../../base/log.ts";
@@ -53,7 +54,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     host: "127.0.0.1",
     port,
     tokenFile: "",
-    featureGates: {},
+    featureGates: { AnyVolumeDataSource: true },
+    parts: standardParts("documents"),
     version,
     definitions,
   });
