@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aClaim, aContent } from "../../../test/builders.ts";
-import { createFakeKube } from "../../../test/fake-kube.ts";
 import { Fault, type FaultCode } from "../../base/fault.ts";
 import { createContentCreations } from "./content-creations.ts";
 
 const claim = aClaim();
+const { signal } = new AbortController();
+const action = {
+  kind: "create",
+  ref: { kind: "VolumeSnapshotContent", name: "snapcontent-1" },
+  object: aContent(),
+} as const;
 
 function setUp(answer: () => void = () => undefined) {
   let isProtected = true;
@@ -17,35 +22,32 @@ function setUp(answer: () => void = () => undefined) {
       ends += 1;
     },
   });
-  const kube = createFakeKube(({ verb }, when) => {
-    if (verb !== "create" || when === "after") return;
+  const create = creations.around(async () => {
     during.push(creations.isUnderWay(claim));
     answer();
   });
-  const api = creations.through(kube);
   return {
-    kube,
     during,
     creations,
     ends: () => ends,
-    create: () => api.create("VolumeSnapshotContent", aContent()),
+    create: () => create(action, signal),
     release: () => {
       isProtected = false;
     },
   };
 }
 
-test("the claim is held from the moment the creation is sent until it is answered", async () => {
+test("the claim is held from the moment the creation is sent until its reply is in the cache", async () => {
   const { create, during, ends, creations } = setUp();
   await create();
   assert.deepEqual([during, creations.isUnderWay(claim), ends()], [[true], false, 1]);
 });
 
 test("nothing is created for a claim that was released since the plan was made", async () => {
-  const { create, release, kube } = setUp();
+  const { create, release, during } = setUp();
   release();
   await assert.rejects(create(), { code: "Conflict" });
-  assert.deepEqual(kube.stored("VolumeSnapshotContent"), []);
+  assert.deepEqual(during, []);
 });
 
 for (const code of ["AlreadyExists", "Lost"] as const satisfies readonly FaultCode[])

@@ -1,20 +1,23 @@
 /**
  * Contents whose creation is under way, as far as this process has sent it. A plan may have waited for minutes between its decision and
  * this request, with its snapshot judged otherwise meanwhile and the claim released: so the protection is looked at once more just
- * before the request leaves, and from then on the claim is held until the request is answered or given up.
+ * before the request leaves, and from then on the claim is held until the reply is in the cache, or the request has failed.
  *
  * Memory: one number per claim with a request under way. What is lost with it is a request that outlives this process, which nobody
  * after it can know of.
  */
+import type { ClusterAction } from "../../api/plan.ts";
 import type { Draft, PersistentVolumeClaim } from "../../api/types.ts";
 import { Fault } from "../../base/fault.ts";
-import type { KubeApi } from "../../kube/api.ts";
+import type { Hand } from "../../runtime/hands.ts";
+
+type Creation = Extract<ClusterAction, { readonly kind: "create" }>;
 
 export interface ContentCreations {
   /** Whether a content of this claim may be about to appear. */
   isUnderWay(claim: PersistentVolumeClaim): boolean;
-  /** The same API server; creations of contents that pass through are taken note of. */
-  through(api: KubeApi): KubeApi;
+  /** The handler that creates objects and puts the reply into the cache, with creations of contents taken note of. */
+  around(create: Hand<Creation>): Hand<Creation>;
 }
 
 export interface ContentCreationsOptions {
@@ -34,24 +37,22 @@ export function createContentCreations({ protectedClaimOf, onEnd }: ContentCreat
   };
   return {
     isUnderWay: ({ metadata }) => pending.has(metadata.uid),
-    through: (api) => ({
-      ...api,
-      create: async (kind, object, write) => {
-        if (kind !== "VolumeSnapshotContent") return api.create(kind, object, write);
-        const claim = protectedClaimOf(object);
-        if (claim === undefined)
-          throw new Fault(
-            "Conflict",
-            `the claim of VolumeSnapshotContent ${object.metadata.name} is no longer protected for certain`,
-          );
-        count(claim, 1);
-        try {
-          return await api.create(kind, object, write);
-        } finally {
-          count(claim, -1);
-          onEnd(claim);
-        }
-      },
-    }),
+    around: (create) => async (action, signal) => {
+      const { ref, object } = action;
+      if (ref.kind !== "VolumeSnapshotContent") return create(action, signal);
+      const claim = protectedClaimOf(object);
+      if (claim === undefined)
+        throw new Fault(
+          "Conflict",
+          `the claim of VolumeSnapshotContent ${ref.name} is no longer protected for certain`,
+        );
+      count(claim, 1);
+      try {
+        await create(action, signal);
+      } finally {
+        count(claim, -1);
+        onEnd(claim);
+      }
+    },
   };
 }

@@ -117,7 +117,8 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
     },
     onEnd: (claim) => claims.wake(keyOf(claim)),
   });
-  const hands = createHands({ api: creations.through(protection.through(api)), stores, leading, record: deps.record });
+  const cluster = createHands({ api: protection.through(api), stores, leading, record: deps.record });
+  const hands = { ...cluster, create: creations.around(cluster.create) };
   const shared = (name: string) => ({
     name,
     stores,
