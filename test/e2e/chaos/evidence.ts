@@ -87,9 +87,9 @@ const componentOf = ({ user }: AuditEntry): ComponentName | undefined =>
   components.find((component) => user.username.startsWith(`${component}-`));
 const isAccepted = ({ responseStatus }: AuditEntry): boolean => (responseStatus?.code ?? 500) < 300;
 const isMutation = ({ verb }: AuditEntry): boolean => ["create", "update", "patch", "delete"].includes(verb);
-/** Leases are how they elect, and events tell what was done before. */
-const isWork = (entry: AuditEntry): boolean =>
-  isMutation(entry) && entry.objectRef?.resource !== "leases" && entry.objectRef?.resource !== "events";
+/** Leases are how they elect, events tell what was done before, and an access review is a question: it stores nothing. */
+const notWork: ReadonlySet<string | undefined> = new Set(["leases", "events", "selfsubjectaccessreviews"]);
+const isWork = (entry: AuditEntry): boolean => isMutation(entry) && !notWork.has(entry.objectRef?.resource);
 
 /**
  * Every accepted write must come from the replica that was the last to write the lease: one that was paused and continued
