@@ -10,7 +10,7 @@ import { join, resolve } from "node:path";
 
 const root = resolve(import.meta.dirname, "..");
 const protoFolder = resolve(root, "proto");
-const compiler = "@bufbuild/buf@1.74.0";
+export const compiler = "@bufbuild/buf@1.74.0";
 const plugin = "@bufbuild/protoc-gen-es@2.12.0";
 // JavaScript beside declarations: the TypeScript output has enums, which type stripping cannot remove.
 const options = ["target=js+dts", "import_extension=js"];

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { copyFileSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { promisify } from "node:util";
 import {
@@ -17,13 +17,13 @@ import {
 } from "@bufbuild/protobuf";
 import { nestedTypes } from "@bufbuild/protobuf/reflect";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { compiler } from "../../scripts/generate.ts";
 import { csi_secret, file_csi } from "../../src/csi/gen/csi_pb.js";
 import { temporaryFolder } from "../csi-sockets.ts";
 import { moduleFolder } from "./harness/tools.ts";
 
 const run = promisify(execFile);
 const specification = "github.com/container-storage-interface/spec";
-const buf = resolve(import.meta.dirname, "../../node_modules/@bufbuild/buf/bin/buf");
 
 test("names, numbers, types and secret marks are those of CSI 1.12", async (t) => {
   const theirs = factsOf(await specificationFile(t));
@@ -49,7 +49,9 @@ async function specificationFile(t: TestContext): Promise<DescFile> {
   const folder = temporaryFolder(t);
   copyFileSync(join(Dir, "csi.proto"), join(folder, "csi.proto"));
   const output = join(folder, "csi.binpb");
-  await run(process.execPath, [buf, "build", "--as-file-descriptor-set", "-o", output], { cwd: folder });
+  await run("npx", ["--yes", `--package=${compiler}`, "--", "buf", "build", "--as-file-descriptor-set", "-o", output], {
+    cwd: folder,
+  });
   const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, readFileSync(output)));
   return registry.getFile("csi.proto") ?? assert.fail("csi.proto was not compiled");
 }

@@ -80,7 +80,13 @@ export const componentCallScripts: readonly Script[] = [
     create(snapshots, snapshot),
     ...guarded(snapshots, finalizers.snapshotBound),
   ),
-  script("a class as the components see it", create(classes, aClass({})), ...listed(classes)),
+  script(
+    "a class as the components see it",
+    get(`${classes}/$ID`),
+    create(classes, aClass({})),
+    get(`${classes}/$ID`),
+    ...listed(classes),
+  ),
   script(
     "a claim as the components treat it",
     create(claims, claim),
