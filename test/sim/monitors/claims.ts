@@ -6,6 +6,7 @@ import type {
   VolumeSnapshot,
   VolumeSnapshotContent,
 } from "../../../src/api/types.ts";
+import { limits } from "../../../src/base/limits.ts";
 import type { Seen, Write } from "../record.ts";
 import {
   claimsIn,
@@ -59,8 +60,8 @@ const creationOf = (seen: Seen, { metadata }: VolumeSnapshotContent): Write | un
   seen.entries.find((entry): entry is Write => entry.type === "write" && entry.after?.metadata.uid === metadata.uid);
 
 /**
- * The finalizer must not go from under a content, so that it is on during every call that follows from the content's creation. No write covers two objects: a content whose creation was under way when the
- * removal was decided, by somebody else, cannot be known. One that was decided after the removal can: until the removal is
+ * The finalizer must not go from under a content, so that it is on during every call that follows from the content's creation. No
+ * write covers two objects: a content whose creation was under way when the removal was decided, by somebody else, cannot be known. One that was decided after the removal can: until the removal is
  * answered, or fenced by another write, the claim does not count as protected.
  */
 function releasedUnder(write: Write, seen: Seen): string | undefined {
@@ -68,6 +69,7 @@ function releasedUnder(write: Write, seen: Seen): string | undefined {
     const creation = creationOf(seen, content);
     const isLater = creation !== undefined && creation.decidedMs >= write.decidedMs;
     if (!isLater && !hasHeardOf(seen, write, content)) continue;
+    if (!isLater && creation !== undefined && isOverdue(seen, creation)) continue;
     const found = unprotected(seen, content) ?? unprotectedAgain(write, seen, content);
     if (found !== undefined) return found;
   }
@@ -85,8 +87,12 @@ function unprotectedAgain(write: Write, seen: Seen, content: VolumeSnapshotConte
     : undefined;
 }
 
-/** A request that outlives its sender: nobody who comes after can know of it. docs/reliability.md names it as not promised. */
-const isFromTheDead = ({ entries }: Seen, { process }: Write): boolean =>
+/**
+ * A request that outlives its sender, or the time in which it should have been answered: nobody can call it back. docs/reliability.md
+ * names it as not promised.
+ */
+const isOverdue = ({ entries }: Seen, { process, atMs, decidedMs }: Write): boolean =>
+  atMs - decidedMs >= limits.requestMsMax ||
   entries.some((entry) => entry.type === "note" && entry.what === "crash" && entry.process === process);
 
 export const claimProtection: Monitor = {
@@ -95,7 +101,7 @@ export const claimProtection: Monitor = {
   counter: "stuck finalizers",
   onWrite(write, seen) {
     if (write.kind === "VolumeSnapshotContent" && write.before === undefined && write.after !== undefined)
-      return write.actor === "snapshot-controller" && !isFromTheDead(seen, write)
+      return write.actor === "snapshot-controller" && !isOverdue(seen, write)
         ? unprotected(seen, contentIn(write.after) as VolumeSnapshotContent)
         : undefined;
     const isRelease = write.kind === "PersistentVolumeClaim" && isProtected(write.before) && !isProtected(write.after);
