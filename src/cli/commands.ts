@@ -7,7 +7,7 @@ import type { CommandRow } from "../runtime/command.ts";
 export const commands: readonly CommandRow[] = [
   {
     name: "up",
-    summary: "Run everything in one process and show it at work.",
+    summary: "Run all components in one process and demonstrate a snapshot.",
     kind: "component",
     load: () => import("./commands/up.ts"),
   },
@@ -19,31 +19,31 @@ export const commands: readonly CommandRow[] = [
   },
   {
     name: "snapshot-controller",
-    summary: "Bind VolumeSnapshots to contents and protect what they are taken of.",
+    summary: "Bind VolumeSnapshots to VolumeSnapshotContents and protect the source claims.",
     kind: "component",
     load: () => import("./commands/snapshot-controller.ts"),
   },
   {
     name: "csi-snapshotter",
-    summary: "Take and delete snapshots through the CSI driver beside it.",
+    summary: "Take and delete snapshots through the CSI driver in the same pod.",
     kind: "component",
     load: () => import("./commands/csi-snapshotter.ts"),
   },
   {
     name: "webhook",
-    summary: "Judge VolumeSnapshots, contents, classes and claims when they are created or changed.",
+    summary: "Validate VolumeSnapshots, contents, classes and claims when they are created or updated.",
     kind: "component",
     load: () => import("./commands/webhook.ts"),
   },
   {
     name: "lint",
-    summary: "Judge manifests by the rules of the webhook, without a cluster.",
+    summary: "Check manifests against the webhook's rules, without a cluster.",
     kind: "tool",
     load: () => import("./commands/lint.ts"),
   },
   {
     name: "certs",
-    summary: "Make and renew the certificates of the webhook.",
+    summary: "Create and renew the webhook's certificates.",
     kind: "tool",
     load: () => import("./commands/certs.ts"),
   },

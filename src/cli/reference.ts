@@ -46,7 +46,7 @@ const page = (title: string, ...parts: readonly string[]): string =>
 const flagsPage = (loaded: readonly Loaded[]): string =>
   page(
     "Commands and flags",
-    "Flags are written `--flag=value` or `--flag value`; a switch is `--flag` or `--flag=false`. One dash is as good as two.",
+    "Flags are written `--flag=value` or `--flag value`; a switch is `--flag` or `--flag=false`. One dash works like two.",
     ...loaded.map(({ row, command }) => commandSection(row, command)),
   );
 
@@ -72,7 +72,7 @@ function commandSection(row: CommandRow, command: CommandModule): string {
 const faultsPage = (): string =>
   page(
     "Faults",
-    "Every failure is one of these. Final means: the other side says that it did nothing and is doing nothing; after any other fault the effect may still arrive, so we ask again.",
+    "Every failure is one of these. Final means: the other side reports that it did nothing and is doing nothing. After any other fault the call may still take effect, so it is repeated.",
     table(
       ["fault", "HTTP", "gRPC", "Kubernetes reason", "final", "meaning"],
       Object.entries(faults).map(([name, row]) => [
@@ -89,14 +89,14 @@ const faultsPage = (): string =>
 const exitCodesPage = (): string =>
   page(
     "Exit codes",
-    "One rule for every command, and for the npm scripts of this repository.",
+    "Exit codes of all commands, and of the npm scripts of this repository.",
     table(
       ["code", "meaning"],
       [
         ...Object.values(exitCodes).map(({ code: value, meaning }) => [code(String(value)), meaning]),
         ...Object.entries(signalCodes).map(([name, value]) => [
           code(String(value)),
-          `${name} came a second time, and the process ended at once.`,
+          `${name} arrived a second time, and the process ended at once.`,
         ]),
       ],
     ),
@@ -155,7 +155,7 @@ const metricsTable = (metrics: MetricTable): string =>
 const metricsPage = (loaded: readonly Loaded[]): string =>
   page(
     "Metrics",
-    "Served at `--http-endpoint` under `--metrics-path`, named as in the programs we replace, so that dashboards and alerts go on working.",
+    "Served at `--http-endpoint` under `--metrics-path`, with the names of the replaced programs, so that dashboards and alerts keep working.",
     "## Every component",
     metricsTable({
       ...prefixed("queue", queueMetrics),

@@ -14,26 +14,26 @@ export const kubeFlags = {
     ...apiGroup,
     default: "",
     example: "$HOME/.kube/config",
-    help: "Path of a kubeconfig file. Empty: those of $KUBECONFIG, else ~/.kube/config, else the service account of the pod.",
+    help: "Path of a kubeconfig file. Empty: the files in $KUBECONFIG, else ~/.kube/config, else the service account of the pod.",
   }),
   context: text({
     ...apiGroup,
     default: "",
     example: "kind-dev",
-    help: "Context of the kubeconfig to use. Empty: its current one.",
+    help: "Context of the kubeconfig. Empty: its current context.",
   }),
   kubeApiQps: decimal({
     ...apiGroup,
     default: 0,
     example: "50",
-    help: "Requests per second to the API server; 0 or less means no limit. The server's own priority and fairness paces clients better than a fixed number in each of them.",
+    help: "Maximum requests per second to the API server; 0 or less means no limit, because the server's priority and fairness limits clients better than a fixed rate.",
   }),
   kubeApiBurst: integer({
     ...apiGroup,
     default: 0,
     min: 0,
     example: "100",
-    help: "Requests that may exceed --kube-api-qps at once; used only when that is set.",
+    help: "Number of requests that may exceed --kube-api-qps in a burst; used only if --kube-api-qps is set.",
   }),
 } as const;
 
@@ -46,12 +46,12 @@ export const loggingFlags = {
     name: "v",
     default: 0,
     min: 0,
-    help: "Detail of the log: 0 is what an operator needs, 4 adds each decision, 5 each CSI call.",
+    help: "Log verbosity: 0 for operators, 4 adds each decision, 5 adds each CSI call.",
   }),
   loggingFormat: oneOf(["text", "json"], {
     ...loggingGroup,
     default: "text",
-    help: "How a line of the log is written.",
+    help: "Log format.",
   }),
   vmodule: text({ ...ignored, default: "" }),
   logFlushFrequency: duration({ ...ignored, default: 5_000 }),
@@ -79,38 +79,38 @@ export const leaderFlags = {
   leaderElection: bool({
     ...leaderGroup,
     default: false,
-    help: "Act only while holding the lease, so that replicas can stand by.",
+    help: "Act only while holding the lease, so that other replicas can be on standby.",
   }),
   leaderElectionNamespace: text({
     ...leaderGroup,
     default: "",
     example: "kube-system",
     environment: "POD_NAMESPACE",
-    help: "Namespace of the lease. Empty: that of the pod's service account, else default.",
+    help: "Namespace of the lease. Empty: the namespace of the pod's service account, else default.",
   }),
   leaderElectionLeaseDuration: duration({
     ...leaderGroup,
     default: 15_000,
     min: 1_000,
-    help: "How long others wait after the last renewal they saw before they take over.",
+    help: "How long a standby waits after the last observed renewal before it takes over.",
   }),
   leaderElectionRenewDeadline: duration({
     ...leaderGroup,
     default: 10_000,
     min: 1,
-    help: "How long a leader keeps trying to renew before it steps down; shorter than the lease.",
+    help: "How long the leader retries a renewal before it steps down; shorter than the lease duration.",
   }),
   leaderElectionRetryPeriod: duration({
     ...leaderGroup,
     default: 5_000,
     min: 1,
-    help: "Pause between two tries to renew or to take over.",
+    help: "Time between two attempts to renew or acquire the lease.",
   }),
   leaderElectionLabels: mapping({
     ...leaderGroup,
     default: {},
     example: "team:storage",
-    help: "Labels to put on the lease.",
+    help: "Labels of the lease.",
   }),
 } as const;
 
@@ -122,9 +122,9 @@ export const servingFlags = {
     default: "",
     example: ":8080",
     deprecated: { "metrics-address": "use --http-endpoint" },
-    help: "Address of the HTTP server for metrics and health, like :8080 or localhost:8080. Empty: none.",
+    help: "Address of the HTTP server for metrics and health, for example :8080 or localhost:8080. Empty: no server.",
   }),
-  metricsPath: text({ ...servingGroup, default: "/metrics", help: "Path under which metrics are served." }),
+  metricsPath: text({ ...servingGroup, default: "/metrics", help: "HTTP path of the metrics." }),
 } as const;
 
 const workGroup = { group: "Work" } as const;
@@ -135,20 +135,20 @@ export const workFlags = {
     default: 10,
     min: 1,
     max: 10_000,
-    help: "Objects worked on at once, per queue.",
+    help: "Number of concurrent reconciles per queue.",
   }),
   retryIntervalStart: duration({
     ...workGroup,
     default: 1_000,
     min: 1,
-    help: "First delay after a failure; doubles with each further one, with jitter.",
+    help: "Delay after the first failure; doubles with each further failure, with jitter.",
   }),
-  retryIntervalMax: duration({ ...workGroup, default: 300_000, min: 1, help: "Longest delay between two tries." }),
+  retryIntervalMax: duration({ ...workGroup, default: 300_000, min: 1, help: "Maximum delay between two attempts." }),
   resyncPeriod: duration({
     ...workGroup,
     default: 900_000,
     min: 0,
-    help: "Every object is looked at again after this long, whatever happened. 0: never.",
+    help: "Time between two resyncs, which reconcile every object. 0: no resync.",
   }),
 } as const;
 

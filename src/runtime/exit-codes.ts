@@ -2,19 +2,19 @@
 export const exitCodes = {
   good: {
     code: 0,
-    meaning: "All went well. A component was asked to stop (SIGINT, SIGTERM, SIGHUP) and stopped in order.",
+    meaning: "Success. A component received SIGINT, SIGTERM or SIGHUP and stopped gracefully.",
   },
   failed: {
     code: 1,
     meaning:
-      "A tool has findings, or something failed at run time: a file, a server, a driver. The last line says what and what to do.",
+      "A tool has findings, or an operation failed at run time: a file, a server, a driver. The last line names the error and the remedy.",
   },
-  usage: { code: 2, meaning: "The command line is wrong, whatever the state of the machine. Nothing was begun." },
+  usage: { code: 2, meaning: "The command line is invalid. Nothing was started." },
   blocked: {
     code: 3,
-    meaning: "Only of commands that wait: what was waited for is blocked, and waiting longer does not help.",
+    meaning: "Only of commands that wait: the condition is blocked, and waiting longer does not help.",
   },
-  timeout: { code: 4, meaning: "Only of commands that wait: it was not there in time." },
+  timeout: { code: 4, meaning: "Only of commands that wait: the condition was not met before the timeout." },
 } as const;
 
 /** The code of a process that a second signal ended at once: 128 and the number of the signal, as shells count. */

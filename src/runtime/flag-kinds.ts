@@ -168,7 +168,7 @@ export const featureGates = <T extends Gates>(
   known: T,
   { ignored = [], ...row }: Partial<Row<T>> & { readonly ignored?: readonly string[] } = {},
 ): Flag<{ readonly [K in keyof T]: boolean }> => ({
-  help: "Features to switch on or off.",
+  help: "Feature gates to enable or disable.",
   name: "feature-gates",
   ...row,
   default: known,

@@ -101,38 +101,38 @@ const exponential = (start: number, factor: number, count: number): readonly num
 
 /** Names, labels and buckets are those of client-go's workqueue, so that existing dashboards and alerts go on working. */
 export const queueMetrics = {
-  depth: { type: "gauge", name: "workqueue_depth", help: "Keys waiting to be worked on.", labels: ["name"] },
+  depth: { type: "gauge", name: "workqueue_depth", help: "Keys that wait in the queue.", labels: ["name"] },
   adds: { type: "counter", name: "workqueue_adds_total", help: "Keys added to the queue.", labels: ["name"] },
   waited: {
     type: "histogram",
     name: "workqueue_queue_duration_seconds",
-    help: "How long a key was due before its run began.",
+    help: "Time from when a key was due until its reconcile started.",
     labels: ["name"],
     buckets: exponential(1e-8, 10, 10),
   },
   worked: {
     type: "histogram",
     name: "workqueue_work_duration_seconds",
-    help: "How long one run of a key took.",
+    help: "Duration of one reconcile of a key.",
     labels: ["name"],
     buckets: exponential(1e-8, 10, 10),
   },
   unfinished: {
     type: "gauge",
     name: "workqueue_unfinished_work_seconds",
-    help: "The sum of the ages of all runs under way; a steady rise means a stuck run.",
+    help: "Sum of the ages of all running reconciles; a steady rise means a stuck reconcile.",
     labels: ["name"],
   },
   longest: {
     type: "gauge",
     name: "workqueue_longest_running_processor_seconds",
-    help: "The age of the oldest run under way.",
+    help: "Age of the oldest running reconcile.",
     labels: ["name"],
   },
   retries: {
     type: "counter",
     name: "workqueue_retries_total",
-    help: "Runs that failed and were put back with a delay.",
+    help: "Reconciles that failed and were requeued with a delay.",
     labels: ["name"],
   },
 } as const satisfies MetricTable;
@@ -148,7 +148,7 @@ export const requestMetrics = {
   seconds: {
     type: "histogram",
     name: "rest_client_request_duration_seconds",
-    help: "How long requests to the API server took, by verb and host.",
+    help: "Duration of requests to the API server, by verb and host.",
     labels: ["verb", "host"],
     buckets: [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60],
   },
@@ -161,7 +161,7 @@ export const requestMetrics = {
 export const failedAttempts = {
   type: "counter",
   name: "snapshot_controller_operation_errors_total",
-  help: "Attempts of this process that failed, each counted once: what the controller refused or could not write, what a sidecar asked of its driver in vain.",
+  help: "Failed attempts of this process, each counted once: rejected snapshots and failed writes of the controller, failed CSI calls of the sidecar.",
   labels: ["driver_name", "operation_name"],
 } as const satisfies MetricRow;
 
@@ -175,7 +175,7 @@ export const leaderMetrics = {
   slow: {
     type: "counter",
     name: "leader_election_slowpath_total",
-    help: "Renewals of the lease that took two requests, because the one before had failed and the lease had to be read first.",
+    help: "Renewals of the lease that took two requests, because the previous renewal had failed and the lease had to be read first.",
     labels: ["name"],
   },
 } as const satisfies MetricTable;

@@ -9,32 +9,32 @@ import { openRunFolder } from "../run-folder.ts";
 
 export const command = defineCommand({
   flags: {
-    host: text({ default: "127.0.0.1", help: "Address to listen on. Empty: every address of this machine." }),
-    port: integer({ default: 6443, min: 0, max: 65_535, help: "Port to listen on; 0 takes any free one." }),
+    host: text({ default: "127.0.0.1", help: "Address to listen on. Empty: all addresses of this machine." }),
+    port: integer({ default: 6443, min: 0, max: 65_535, help: "Port to listen on; 0 selects a free port." }),
     kubeconfigOut,
     tokenAuthFile: text({
       default: "",
       example: "./tokens.csv",
-      help: 'More users: lines of token,user,uid,"group1,group2". They may do what roles and bindings allow.',
+      help: 'File with additional users: lines of token,user,uid,"group1,group2". RBAC roles and bindings define their rights.',
     }),
     featureGates: featureGates(
       { CrossNamespaceVolumeDataSource: false, AnyVolumeDataSource: true },
       {
-        help: "Kubernetes feature gates; those left out have Kubernetes' defaults. AnyVolumeDataSource can be turned off with --claim-rules=documents only.",
+        help: "Kubernetes feature gates; unset gates have Kubernetes' defaults. AnyVolumeDataSource=false requires --claim-rules=documents.",
       },
     ),
     claimRules: oneOf<ClaimRules>(claimRules, {
       default: "kubernetes",
-      help: "What becomes of a claim whose data source is not supported: kubernetes stores it without its source, documents refuses it.",
+      help: "How to handle a claim with an unsupported data source: kubernetes drops the source and stores the claim, documents rejects the claim.",
     }),
   },
   examples: [
-    { does: "Start an API server and use it", line: "snapkeep apiserver --kubeconfig-out ./kubeconfig" },
+    { does: "Start an API server with its own kubeconfig", line: "snapkeep apiserver --kubeconfig-out ./kubeconfig" },
     {
-      does: "Add it to your own kubeconfig while it runs",
+      does: "Add a context to your own kubeconfig while the server runs",
       line: "snapkeep apiserver --kubeconfig-out ~/.kube/config",
     },
-    { does: "Take any free port", line: "snapkeep apiserver --port 0 --kubeconfig-out ./kubeconfig" },
+    { does: "Use any free port", line: "snapkeep apiserver --port 0 --kubeconfig-out ./kubeconfig" },
   ],
   check: ({ claimRules: rules, featureGates: gates }) =>
     rules === "kubernetes" && !gates.AnyVolumeDataSource

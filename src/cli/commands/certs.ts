@@ -9,7 +9,7 @@ import { readFiles, writeFiles } from "../certs/files.ts";
 import { type CertificateSet, issueServing, type KeyPair, newAuthority, shortcomingOf } from "../certs/issue.ts";
 
 const dayMs = 86_400_000;
-const target = { group: "Where to" } as const;
+const target = { group: "Output" } as const;
 
 const flags = {
   ...kubeFlags,
@@ -17,23 +17,27 @@ const flags = {
   apply: bool({
     ...target,
     default: false,
-    help: "Write them to the cluster: the Secret, and the authority as caBundle of the webhook configurations.",
+    help: "Write the certificates to the cluster: to the Secret, and the authority as caBundle to the webhook configurations.",
   }),
   secret: text({ ...target, default: "snapshot-validation-secret", help: "Name of the Secret." }),
   namespace: text({ ...target, short: "n", default: "default", help: "Namespace of the Secret and of the Service." }),
   service: text({
     default: "snapshot-validation-service",
-    help: "Name of the webhook's Service, which the certificate is for.",
+    help: "Name of the webhook's Service; the certificate is issued for its DNS names.",
   }),
-  dns: list({ default: [], help: "More names that the certificate is for." }),
-  validity: duration({ default: 365 * dayMs, min: 3_600_000, help: "How long the serving certificate is valid." }),
-  authorityValidity: duration({ default: 3_650 * dayMs, min: 3_600_000, help: "How long the authority is valid." }),
+  dns: list({ default: [], help: "Additional DNS names of the certificate." }),
+  validity: duration({ default: 365 * dayMs, min: 3_600_000, help: "Validity of the serving certificate." }),
+  authorityValidity: duration({
+    default: 3_650 * dayMs,
+    min: 3_600_000,
+    help: "Validity of the certificate authority.",
+  }),
   renewBefore: duration({
     default: 30 * dayMs,
     min: 0,
-    help: "Certificates that expire within this time are made anew; others are left as they are.",
+    help: "Renew certificates that expire within this time; keep the others.",
   }),
-  force: bool({ default: false, help: "Make a new authority and a new certificate in any case." }),
+  force: bool({ default: false, help: "Always create a new authority and a new certificate." }),
 } as const;
 
 type Input = CommandInput<typeof flags>;
@@ -41,9 +45,12 @@ type Input = CommandInput<typeof flags>;
 export const command = defineCommand({
   flags,
   examples: [
-    { does: "As files", line: "snapkeep certs --out=certs --service=webhook --namespace=snapkeep" },
     {
-      does: "In the cluster; run it again, for example daily, to renew them in time",
+      does: "Write the certificates to files",
+      line: "snapkeep certs --out=certs --service=webhook --namespace=snapkeep",
+    },
+    {
+      does: "Write the certificates to the cluster; run the command daily to renew them in time",
       line: "snapkeep certs --apply --namespace=snapkeep",
     },
   ],

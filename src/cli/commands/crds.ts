@@ -8,13 +8,13 @@ export const command = defineCommand({
   flags: {
     phase: oneOf(crdPhases.map(String), {
       default: "3",
-      help: "How tight the schemas are: 1 loose v1beta1, 2 strict v1 beside a stored v1beta1, 3 v1 alone.",
+      help: "Strictness of the schemas: 1 is loose v1beta1, 2 is strict v1 with v1beta1 as storage version, 3 is v1 only.",
     }),
     output: oneOf(["yaml", "json"], { default: "yaml", short: "o", help: "Format of the output." }),
   },
   examples: [
-    { does: "Install the snapshot CRDs of today", line: "snapkeep crds | kubectl apply -f -" },
-    { does: "Show the CRDs that serve v1 and still store v1beta1", line: "snapkeep crds --phase 2" },
+    { does: "Install the current snapshot CRDs", line: "snapkeep crds | kubectl apply -f -" },
+    { does: "Print the CRDs that serve v1 and still store v1beta1", line: "snapkeep crds --phase 2" },
   ],
   async run({ options, out }) {
     const phase = crdPhases.find((candidate) => String(candidate) === options.phase) ?? 3;

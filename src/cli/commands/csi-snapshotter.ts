@@ -23,39 +23,50 @@ const flags = {
     ...componentFlags.workerThreads,
     min: 1,
     max: 10_000,
-    help: "Calls to the driver at once. One that hangs gives its place away; at most three times as many may hang.",
+    help: "Number of concurrent calls to the driver. A hanging call gives up its slot; up to three times as many calls may hang.",
   }),
   csiAddress: text({ ...group, default: "/run/csi/socket", required: true, help: "Unix socket of the CSI driver." }),
-  timeout: duration({ ...group, default: 60_000, min: 1, help: "Longest wait for one answer of the driver." }),
+  timeout: duration({ ...group, default: 60_000, min: 1, help: "Timeout of each call to the driver." }),
   snapshotNamePrefix: text({
     ...group,
     default: "snapshot",
     required: true,
-    help: "What the names of snapshots on the storage system begin with.",
+    help: "Prefix of snapshot names on the storage system.",
   }),
   snapshotNameUuidLength: integer({
     ...group,
     default: -1,
     min: -1,
-    help: "How much of the snapshot's uid its name holds, without dashes; -1 is all of it, with dashes.",
+    help: "Number of characters of the VolumeSnapshot's uid, without dashes, in the snapshot name; -1 uses the whole uid with dashes.",
   }),
   groupsnapshotNamePrefix: text({
     ...group,
     default: "groupsnapshot",
-    help: "What the names of group snapshots on the storage system begin with.",
+    help: "Prefix of group snapshot names on the storage system.",
   }),
-  groupsnapshotNameUuidLength: integer({ ...group, default: -1, min: -1, help: "The same for group snapshots." }),
+  groupsnapshotNameUuidLength: integer({
+    ...group,
+    default: -1,
+    min: -1,
+    help: "Number of characters of the uid in the group snapshot name; -1 uses the whole uid with dashes.",
+  }),
   extraCreateMetadata: bool({
     ...group,
     default: false,
-    help: "Tell the driver the names of the snapshot and its content.",
+    help: "Pass the names of the VolumeSnapshot and its content to the driver as CreateSnapshot parameters.",
   }),
   nodeDeployment: bool({
     ...group,
     default: false,
-    help: "Serve only contents labelled with this node, which NODE_NAME names.",
+    help: "Serve only contents that are labelled with the node in NODE_NAME.",
   }),
-  nodeName: text({ ...group, default: "", environment: "NODE_NAME", hidden: true, help: "The node this runs on." }),
+  nodeName: text({
+    ...group,
+    default: "",
+    environment: "NODE_NAME",
+    hidden: true,
+    help: "Name of the node that this process runs on.",
+  }),
   featureGates: upstreamGates(group),
 } as const;
 
@@ -64,11 +75,11 @@ export const command = defineCommand({
   metrics: sidecarMetrics,
   examples: [
     {
-      does: "Beside a driver, in its pod",
+      does: "Run in the pod of the CSI driver",
       line: "snapkeep csi-snapshotter --csi-address=/csi/csi.sock --leader-election=true",
     },
     {
-      does: "On every node, for volumes that only their node reaches",
+      does: "Run on every node, for volumes that only one node reaches",
       line: "NODE_NAME=worker-1 snapkeep csi-snapshotter --node-deployment",
     },
   ],

@@ -13,7 +13,7 @@ import { loggingFlags } from "../../runtime/common-flags.ts";
 import { duration, type Flag, text } from "../../runtime/flag-kinds.ts";
 import { createLog } from "../../runtime/log.ts";
 
-const trying = { group: "Trying things out" } as const;
+const trying = { group: "Fault injection" } as const;
 const kubelet = { group: "Kubelet" } as const;
 
 const readMishaps = (given: string): readonly (Mishap | string)[] =>
@@ -25,7 +25,7 @@ export const mishaps: Flag<readonly Mishap[]> = {
   type: "method=code*times[:after]",
   default: [],
   example: "CreateSnapshot=Unavailable*2",
-  help: 'Calls to fail on purpose: "CreateSnapshot=Unavailable*2" refuses two, "DeleteSnapshot=DeadlineExceeded:after" does the work of one and loses the answer. Once they have failed, all is well. May be repeated.',
+  help: 'Injected faults: "CreateSnapshot=Unavailable*2" fails two calls, "DeleteSnapshot=DeadlineExceeded:after" performs one call and drops its reply. Later calls succeed. May be repeated.',
   expects: "a CSI method and a code, how often, and perhaps :after",
   read: (given, before = []) => {
     const read = readMishaps(given);
@@ -51,48 +51,48 @@ export const command = defineCommand({
   flags: {
     endpoint: text({
       default: "unix:///run/csi/socket",
-      help: "Unix socket to listen on. Its folder must exist. Who can write to it can mount as root, so only its owner can.",
+      help: "Unix socket to listen on. Its folder must exist. Only the owner can write to the socket, because writing to it allows mounts as root.",
     }),
     root: text({
       default: "/var/lib/snapkeep/directory-driver",
       required: true,
       deprecated: { statedir: "this is csi-driver-host-path's name for --root" },
-      help: "Folder that holds volumes and snapshots; made when it is not there. On XFS or btrfs, snapshots share their blocks with the volume; elsewhere they are copies.",
+      help: "Folder of volumes and snapshots; created if it does not exist. On XFS or btrfs, snapshots share their blocks with the volume; on other file systems they are copies.",
     }),
     driverName: text({
       default: "directory.snapkeep.dev",
       deprecated: { drivername: "this is csi-driver-host-path's name for --driver-name" },
-      help: "Name of the driver, as storage classes and snapshot classes give it.",
+      help: "Name of the driver in StorageClasses and VolumeSnapshotClasses.",
     }),
     nodeId: text({
       default: "",
       example: "node-1",
       environment: "NODE_NAME",
       deprecated: { nodeid: "this is csi-driver-host-path's name for --node-id" },
-      help: "Name of this node. Empty: the host's name.",
+      help: "Name of this node. Empty: the host name.",
     }),
     kubeletRegistrationPath: text({
       ...kubelet,
       default: "",
       example: "/var/lib/kubelet/plugins/directory.snapkeep.dev/csi.sock",
-      help: "The driver's socket as the kubelet sees it. Given, the driver registers itself with the kubelet; no node-driver-registrar is needed.",
+      help: "Path of the driver's socket on the host. If set, the driver registers itself with the kubelet; no node-driver-registrar is needed.",
     }),
     kubeletRegistryFolder: text({
       ...kubelet,
       default: "/var/lib/kubelet/plugins_registry",
-      help: "The folder in which the kubelet looks for drivers, as this process sees it.",
+      help: "The kubelet's plugin registration folder, as mounted in this process.",
     }),
     snapshotDelay: duration({
       ...trying,
       default: 0,
       min: 0,
-      help: "A snapshot is cut at once, but ready to use only after this long, as on storage that uploads.",
+      help: "Time from taking a snapshot until it is ready to use, as on storage that uploads snapshots.",
     }),
     snapshotSecretFile: text({
       ...trying,
       default: "",
       example: "./token",
-      help: 'File with a value, its last line break aside. Given, snapshots are taken and deleted only for callers whose secret holds this value under the key "token".',
+      help: 'File with a token; a final line break is ignored. If set, CreateSnapshot and DeleteSnapshot require a secret that has this token under the key "token".',
     }),
     fault: mishaps,
     ...loggingFlags,
@@ -107,7 +107,7 @@ export const command = defineCommand({
       line: "sudo snapkeep directory-driver --endpoint /var/lib/kubelet/plugins/directory.snapkeep.dev/csi.sock --kubelet-registration-path /var/lib/kubelet/plugins/directory.snapkeep.dev/csi.sock",
     },
     {
-      does: "See what happens when the storage is slow and twice not there",
+      does: "Simulate slow storage that is unavailable for two calls",
       line: "snapkeep directory-driver --endpoint /tmp/csi.sock --root ./storage --snapshot-delay 30s --fault 'CreateSnapshot=Unavailable*2'",
     },
   ],

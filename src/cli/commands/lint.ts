@@ -10,12 +10,12 @@ const flags = {
   old: text({
     default: "",
     example: "main",
-    help: "The manifests as they are now: a folder, or a git revision. Changes are then judged too, and mistakes that are there already are warnings.",
+    help: "The previous manifests: a folder, or a git revision. If set, lint also checks the changes, and reports existing mistakes as warnings.",
   }),
-  output: oneOf(lintFormats, { short: "o", default: "text", help: "How findings are printed." }),
+  output: oneOf(lintFormats, { short: "o", default: "text", help: "Output format of the findings." }),
   anyVolumeDataSource: bool({
     default: true,
-    help: "Whether the cluster lets claims name custom kinds as their data source.",
+    help: "Whether the cluster allows custom kinds as data source of claims.",
   }),
   crossNamespace: bool({
     default: true,
@@ -27,9 +27,12 @@ export const command = defineCommand({
   takes: "FILE|DIR|-…",
   flags,
   examples: [
-    { does: "Judge all manifests of a folder", line: "snapkeep lint deploy/" },
-    { does: "Judge what a chart renders", line: "helm template . | snapkeep lint -" },
-    { does: "Judge a change in CI, with annotations", line: "snapkeep lint --old=origin/main -o github deploy/" },
+    { does: "Check all manifests in a folder", line: "snapkeep lint deploy/" },
+    { does: "Check the manifests that a chart renders", line: "helm template . | snapkeep lint -" },
+    {
+      does: "Check a change in CI, with GitHub annotations",
+      line: "snapkeep lint --old=origin/main -o github deploy/",
+    },
   ],
   check: (_options, positionals) =>
     positionals.length === 0 ? "nothing to lint; name files or folders, or - for standard input" : undefined,

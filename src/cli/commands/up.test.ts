@@ -56,7 +56,7 @@ test("Ctrl-C in the middle of the tour ends it there, and nobody is invited to w
   assert.equal(await code, 1, said.text);
   assert.match(
     said.out,
-    /✓ the snapshot still holds .*\n.*\n {2}interrupted before the tour was over\n\nStopped; .* is removed\.\n$/,
+    /✓ the snapshot still holds .*\n.*\n {2}interrupted before the demo was complete\n\nStopped; .* is removed\.\n$/,
   );
   assert.ok(!existsSync(folderIn(said.text)), "its folder is still there");
 });

@@ -12,21 +12,21 @@ import { mishaps } from "./directory-driver.ts";
 
 export const command = defineCommand({
   flags: {
-    exit: bool({ default: false, help: "End after the tour; the exit code says whether every step held." }),
-    tour: bool({ default: true, help: "Take, check and delete a snapshot before your eyes." }),
-    port: integer({ default: 0, min: 0, max: 65_535, help: "Port of the API server; 0 takes any free one." }),
+    exit: bool({ default: false, help: "Exit after the demo; the exit code is 0 if every step succeeded." }),
+    tour: bool({ default: true, help: "Run the demo: take, check and delete a snapshot." }),
+    port: integer({ default: 0, min: 0, max: 65_535, help: "Port of the API server; 0 selects a free port." }),
     kubeconfigOut,
     fault: mishaps,
-    verbosity: integer({ name: "v", default: 0, min: 0, max: 10, help: "Detail of the log." }),
+    verbosity: integer({ name: "v", default: 0, min: 0, max: 10, help: "Log verbosity." }),
   },
   examples: [
-    { does: "See it work, then use it with kubectl until Ctrl-C", line: "snapkeep up" },
+    { does: "Run the demo, then use the cluster with kubectl until Ctrl-C", line: "snapkeep up" },
     {
-      does: "Have it as a context of your own kubeconfig, until Ctrl-C",
+      does: "Add a context to your own kubeconfig until Ctrl-C",
       line: "snapkeep up --kubeconfig-out ~/.kube/config",
     },
-    { does: "See it work and leave, for a script", line: "snapkeep up --exit" },
-    { does: "See what you are told when the driver fails", line: "snapkeep up --fault 'CreateSnapshot=Unavailable*3'" },
+    { does: "Run the demo and exit, for scripts", line: "snapkeep up --exit" },
+    { does: "Show the errors of a failing driver", line: "snapkeep up --fault 'CreateSnapshot=Unavailable*3'" },
   ],
   async run({ options, world, signal, out, error, version }) {
     const warn = (line: string): unknown => error.write(`snapkeep up: ${line}\n`);

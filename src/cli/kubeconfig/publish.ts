@@ -11,7 +11,7 @@ import { enterKubeconfig, leaveKubeconfig } from "./file.ts";
 export const kubeconfigOut = text({
   default: "",
   example: "./kubeconfig",
-  help: "Kubeconfig that gets a context snapkeep while the server runs; made when it is not there, everything else in it stays. Empty: a file of its own in the temporary folder.",
+  help: "Kubeconfig file that gets a context snapkeep while the server runs; created if it does not exist, other entries stay unchanged. Empty: a new file in the temporary folder.",
 });
 
 export interface Published {

@@ -1,4 +1,4 @@
-/** What a person can do with the cluster that is up: lines for another terminal, from a snapshot to the point of having one. */
+/** Commands for another terminal, to try a snapshot on the running cluster. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "yaml";
@@ -37,9 +37,9 @@ export async function nextSteps({ stack, folder, root, kubectl }: Options): Prom
       "wait until it is ready",
       `${kubectl} wait --for=jsonpath='{.status.readyToUse}'=true volumesnapshot/${snapshotName}`,
     ],
-    ["spoil the file in the volume", `echo spoiled > ${fileIn(stack)}`],
-    [`the snapshot still reads: ${words}`, `cat ${root}/snapshots/*/data/${names.file}`],
-    ["delete the snapshot, and its bytes with it", `${kubectl} delete volumesnapshot ${snapshotName}`],
+    ["overwrite the file in the volume", `echo spoiled > ${fileIn(stack)}`],
+    [`the snapshot still has: ${words}`, `cat ${root}/snapshots/*/data/${names.file}`],
+    ["delete the snapshot and its files", `${kubectl} delete volumesnapshot ${snapshotName}`],
   ];
   return steps.map(([does, line]) => `\n  # ${does}\n  ${line}\n`).join("");
 }

@@ -27,7 +27,7 @@ async function tourOf(t: TestContext, spoil: (stack: Stack, root: string) => Par
   return { held, said };
 }
 
-test("a step that fails ends the tour, which says why and does not hold", async (t) => {
+test("a failing step ends the demo with its error", async (t) => {
   const { held, said } = await tourOf(t, ({ csi }) => ({
     csi: {
       ...csi,
@@ -38,11 +38,11 @@ test("a step that fails ends the tour, which says why and does not hold", async 
     },
   }));
   assert.equal(held, false);
-  assert.match(said, /✗ a volume behind a bound claim.*: the disk is full/);
+  assert.match(said, /✗ a claim is bound to a volume.*: the disk is full/);
   assert.doesNotMatch(said, /✓/);
 });
 
-test("a snapshot that does not hold the first words is found out", async (t) => {
+test("the demo fails if the snapshot has other content", async (t) => {
   const { held, said } = await tourOf(t, ({ client }, root) => ({
     client: {
       ...client,
@@ -62,7 +62,7 @@ test("a snapshot that does not hold the first words is found out", async (t) => 
   );
 });
 
-test("a step that is waited for in vain is told of in the words of the object, not as its JSON", async (t) => {
+test("a timeout shows the object's error message, not its JSON", async (t) => {
   const impatient = { ...realWorld, elapsed: () => realWorld.elapsed() * 20 };
   const refuse = (stack: Stack): Partial<Stack> => {
     stack.driver.storage.takeSnapshot = () => Promise.reject(new Fault("Internal", "the disk is full"));
@@ -72,6 +72,6 @@ test("a step that is waited for in vain is told of in the words of the object, n
   assert.equal(held, false);
   assert.match(
     said,
-    /✗ .*: waited 10 s in vain until the snapshot is ready: Failed to create snapshot: [^{}]*full[^{}]*\n$/,
+    /✗ .*: VolumeSnapshot default\/monday was not ready after 10 s: Failed to create snapshot: [^{}]*full[^{}]*\n$/,
   );
 });

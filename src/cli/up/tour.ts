@@ -1,6 +1,6 @@
 /**
- * The main job before the user's eyes: files in a volume, a snapshot, the source spoiled, the snapshot's bytes intact, and nothing
- * left at the end. Each step says what is true now and fails loudly when it is not.
+ * Demonstrates a snapshot: writes a file to a volume, takes a snapshot, overwrites the file, checks the snapshot's content and deletes
+ * everything. Each step prints its result or its error.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -29,9 +29,9 @@ const lookEveryMs = 20;
 /** True when every step held. */
 export async function tour(guide: Guide): Promise<boolean> {
   const steps: readonly (readonly [string, () => Promise<string>])[] = [
-    ["a volume behind a bound claim, with a file in it", () => prepare(guide)],
+    ["a claim is bound to a volume with a file", () => prepare(guide)],
     ["a snapshot of the claim is ready to use", () => takeSnapshot(guide)],
-    ["the source is spoiled", () => spoil(guide)],
+    ["the file in the volume is overwritten", () => spoil(guide)],
     ["the snapshot still holds the first words", () => lookInside(guide)],
     ["everything is deleted and nothing is left", () => leaveNothing(guide)],
   ];
@@ -51,13 +51,18 @@ export async function tour(guide: Guide): Promise<boolean> {
 }
 
 function interrupted({ out }: Guide): false {
-  out.write("  interrupted before the tour was over\n");
+  out.write("  interrupted before the demo was complete\n");
   return false;
 }
 
 async function prepare(guide: Guide): Promise<string> {
   const handle = await furnish(guide.stack, first);
-  await until(guide, claimRef, "the claim is bound", ({ status }) => status?.phase === "Bound");
+  await until(
+    guide,
+    claimRef,
+    `PersistentVolumeClaim ${namespace}/${names.claim} was not bound`,
+    ({ status }) => status?.phase === "Bound",
+  );
   return `PersistentVolumeClaim ${namespace}/${names.claim} → volume ${handle} of ${driverName}`;
 }
 
@@ -69,8 +74,13 @@ async function takeSnapshot(guide: Guide): Promise<string> {
     "VolumeSnapshot",
     draftOf("VolumeSnapshot", snapshotRef, { spec: { source, volumeSnapshotClassName: names.class } }),
   );
-  const { status } = await until(guide, snapshotRef, "the snapshot is ready", ready);
-  return `VolumeSnapshot ${namespace}/${snapshotName} → ${status?.boundVolumeSnapshotContentName}, cut at ${status?.creationTime}`;
+  const { status } = await until(
+    guide,
+    snapshotRef,
+    `VolumeSnapshot ${namespace}/${snapshotName} was not ready`,
+    ready,
+  );
+  return `VolumeSnapshot ${namespace}/${snapshotName} → ${status?.boundVolumeSnapshotContentName}, taken at ${status?.creationTime}`;
 }
 const ready = ({ status }: VolumeSnapshot): boolean => status?.readyToUse === true;
 
@@ -114,7 +124,7 @@ async function leaveNothing(guide: Guide): Promise<string> {
 async function until<K extends KindName>(
   { stack, world, signal }: Guide,
   ref: Ref<K>,
-  wanted: string,
+  problem: string,
   holds: (object: ObjectOf<K>) => boolean,
 ): Promise<ObjectOf<K>> {
   const giveUpAt = world.elapsed() + waitMsMax;
@@ -122,7 +132,7 @@ async function until<K extends KindName>(
     const object = await stack.client.get(ref, { signal });
     if (holds(object)) return object;
     if (world.elapsed() > giveUpAt)
-      throw new Fault("DeadlineExceeded", `waited ${waitMsMax / 1000} s in vain until ${wanted}: ${stateOf(object)}`);
+      throw new Fault("DeadlineExceeded", `${problem} after ${waitMsMax / 1000} s: ${stateOf(object)}`);
     await world.sleep(lookEveryMs, signal);
   }
 }
@@ -135,7 +145,7 @@ function stateOf(object: object): string {
 
 async function gone(guide: Guide, ref: Ref): Promise<void> {
   try {
-    await until(guide, ref, `${ref.kind} ${ref.name} is gone`, () => false);
+    await until(guide, ref, `${ref.kind} ${ref.name} was not deleted`, () => false);
   } catch (reason) {
     if (!isFault(reason, "NotFound")) throw reason;
   }

@@ -5,21 +5,21 @@ export const snapshotMetrics = {
   operations: {
     type: "histogram",
     name: "snapshot_controller_operation_total_seconds",
-    help: "From the moment an operation was seen to be wanted until it was done.",
+    help: "Time from when the controller first saw the requested operation until it was done.",
     labels: ["driver_name", "operation_name", "snapshot_type", "operation_status"],
     buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 120, 300, 600],
   },
   inFlight: {
     type: "gauge",
     name: "snapshot_controller_operations_in_flight",
-    help: "Operations that have begun and are not done.",
+    help: "Operations that have started and are not done.",
     labels: [],
   },
   errors: failedAttempts,
   phases: {
     type: "gauge",
     name: "snapshot_controller_snapshots",
-    help: "Snapshots by where they are in their life.",
+    help: "Snapshots by lifecycle phase.",
     labels: ["phase"],
   },
   oldestUnready: {
@@ -31,7 +31,7 @@ export const snapshotMetrics = {
   stuckDeletions: {
     type: "gauge",
     name: "snapshot_controller_stuck_deletions",
-    help: "Snapshots whose deletion was asked for more than ten minutes ago.",
+    help: "Snapshots whose deletion was requested more than ten minutes ago.",
     labels: [],
   },
   invalid: {

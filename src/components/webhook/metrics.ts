@@ -4,20 +4,20 @@ export const webhookMetrics = {
   decisions: {
     type: "counter",
     name: "snapshot_webhook_decisions_total",
-    help: "Admission decisions by the rule that was broken (empty: none), the verdict, and whether the rule was broken before the change.",
+    help: "Admission decisions by broken rule (empty: none), verdict, and whether the stored object already broke the rule.",
     labels: ["rule", "verdict", "ratcheted"],
   },
   seconds: {
     type: "histogram",
     name: "snapshot_webhook_decision_duration_seconds",
-    help: "Time from the whole request to the answer, by resource.",
+    help: "Time from the complete request to the response, by resource.",
     labels: ["resource"],
     buckets: [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2],
   },
   claimDenials: {
     type: "counter",
     name: "snapkeep_claim_denials_total",
-    help: "PersistentVolumeClaims that were refused because of their data source, by the rule that was broken.",
+    help: "PersistentVolumeClaims that were rejected because of their data source, by the rule that was broken.",
     labels: ["rule"],
   },
   certificateExpiry: {
