@@ -31,7 +31,7 @@ await runProcess({ host: process, world: realWorld, name: packageFile.name }, (s
     error: process.stderr,
     version: packageFile.version,
     columns: process.stdout.columns,
-    leaveWord,
+    writeTerminationMessage: leaveWord,
     readInput: () => text(process.stdin),
   }),
 );

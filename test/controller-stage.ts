@@ -57,13 +57,13 @@ export function setUpController({ act, ...overrides }: Overrides = {}) {
   const controller = createController<Stores, Config, Act>({
     name: "test",
     stores,
-    wakes: {
+    triggers: {
       ConfigMap: (object) => [keyOf(object)],
       Secret: (object, all) => all.ConfigMap.keysBy("secret", object.metadata.name),
     },
     observe: (all, key) => all.ConfigMap.get(key),
     plan: (view): Plan<Act> => ({ actions: [{ kind: "act", key: keyOf(view) }], next: settled }),
-    hands: {
+    handlers: {
       act: async ({ key }, signal) => {
         acted.push(`${key}@${world.elapsed()}`);
         await act?.(key, signal);

@@ -202,6 +202,6 @@ export const loggable = (reason: unknown): Error | string => unexpectedIn(reason
 
 export const isFinal = (fault: Fault): boolean => faults[fault.code].final;
 /** How long the other side asked us to wait: not for hours, though, because of a proxy's page or of a clock that is behind. */
-export const askedPauseMs = ({ retryAfterMs = 0 }: Fault): number => Math.min(retryAfterMs, limits.retryAfterMsMax);
+export const retryAfterMsOf = ({ retryAfterMs = 0 }: Fault): number => Math.min(retryAfterMs, limits.retryAfterMsMax);
 export const isFault = (reason: unknown, ...codes: readonly FaultCode[]): reason is Fault =>
   reason instanceof Fault && (codes.length === 0 || codes.includes(reason.code));

@@ -6,7 +6,7 @@ import { lstat, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { Fault } from "../base/fault.ts";
-import { fileTrouble } from "../base/file-trouble.ts";
+import { fsErrorText } from "../base/fs-errors.ts";
 import type { World } from "../base/world.ts";
 import { leaveKubeconfig } from "./kubeconfig/file.ts";
 import { isGone, isOwner, type Owner, thisProcess } from "./owner.ts";
@@ -56,7 +56,7 @@ export async function openRunFolder({ world, warn, parent = tmpdir() }: Surround
       },
     };
   } catch (reason) {
-    throw new Fault("FailedPrecondition", `nothing can be kept in ${parent}: ${fileTrouble(reason)}; set TMPDIR`);
+    throw new Fault("FailedPrecondition", `nothing can be kept in ${parent}: ${fsErrorText(reason)}; set TMPDIR`);
   }
 }
 

@@ -52,7 +52,7 @@ async function ran(...argv: string[]): Promise<{ code: number; out: string; erro
     out: { write: (text) => (written.out += text) },
     error: { write: (text) => (written.error += text) },
     version: "1.2.3",
-    leaveWord: (line) => void left.push(line),
+    writeTerminationMessage: (line) => void left.push(line),
   };
   return { code: await runCommandLine(commands, argv, context), ...written };
 }

@@ -6,7 +6,7 @@ import { exitCodes } from "../runtime/exit-codes.ts";
 import type { FlagTable } from "../runtime/flag-kinds.ts";
 import { type Parsed, parseFlags } from "../runtime/flags.ts";
 import { examplesHelp, flagsHelp, helpWidth, wrapped } from "../runtime/help.ts";
-import { lastWords, stackLines } from "../runtime/process.ts";
+import { fatalMessage, stackLines } from "../runtime/process.ts";
 
 const program = "snapkeep";
 /** The same sentence stands in README.md and package.json. */
@@ -43,9 +43,9 @@ async function runCommand(row: CommandRow, argv: readonly string[], context: Com
     return exitCodes.good.code;
   }
   const failed = (reason: unknown, { code }: { readonly code: number }): number => {
-    const words = lastWords(reason);
+    const words = fatalMessage(reason);
     context.error.write(`${program} ${row.name}: ${words}\n${stackLines(reason)}`);
-    if (row.kind === "component") context.leaveWord?.(words);
+    if (row.kind === "component") context.writeTerminationMessage?.(words);
     return code;
   };
   const { command } = await row.load();

@@ -3,7 +3,7 @@ import { access, constants, lstat, unlink } from "node:fs/promises";
 import { connect } from "node:net";
 import { dirname } from "node:path";
 import { Fault } from "../base/fault.ts";
-import { errorCodeOf, fileTrouble } from "../base/file-trouble.ts";
+import { errorCodeOf, fsErrorText } from "../base/fs-errors.ts";
 
 /** Makes room for a new socket. Removes only what is certainly a leftover: a socket at which nobody answers. */
 export async function makeRoomForSocket(path: string): Promise<void> {
@@ -12,12 +12,12 @@ export async function makeRoomForSocket(path: string): Promise<void> {
     const missing = errorCodeOf(reason) === "ENOENT";
     const remedy = missing
       ? "its folder does not exist, create it first"
-      : `${fileTrouble(reason)}, choose another folder`;
+      : `${fsErrorText(reason)}, choose another folder`;
     throw new Fault("FailedPrecondition", `socket ${path} cannot be made: ${remedy}`);
   });
   const found = await lstat(path).catch((reason: unknown) => {
     if (errorCodeOf(reason) === "ENOENT") return undefined;
-    throw new Fault("FailedPrecondition", `socket ${path} cannot be made: ${fileTrouble(reason)}`);
+    throw new Fault("FailedPrecondition", `socket ${path} cannot be made: ${fsErrorText(reason)}`);
   });
   if (found === undefined) return;
   if (!found.isSocket())
@@ -26,7 +26,7 @@ export async function makeRoomForSocket(path: string): Promise<void> {
     throw new Fault("AlreadyExists", `another process answers at ${path}: stop it, or choose another address`);
   await unlink(path).catch((reason: unknown) => {
     if (errorCodeOf(reason) !== "ENOENT")
-      throw new Fault("FailedPrecondition", `leftover socket ${path} cannot be removed: ${fileTrouble(reason)}`);
+      throw new Fault("FailedPrecondition", `leftover socket ${path} cannot be removed: ${fsErrorText(reason)}`);
   });
 }
 

@@ -9,9 +9,9 @@ import { isStream, readAll, textOf } from "../base/http.ts";
 import { limits } from "../base/limits.ts";
 import type { World } from "../base/world.ts";
 import { type Bound, cancelledBy, createGuard, type Guard } from "./guard.ts";
+import { isLeaseRequest } from "./lease-requests.ts";
 import type { Limiter } from "./limiter.ts";
 import { type Asked, faultOfResponse } from "./status.ts";
-import { isUrgent } from "./urgent.ts";
 
 /** Where a request stands: without a connection yet, or on its way since now. */
 export type Progress = "waiting" | "sent";
@@ -66,7 +66,7 @@ export function createCaller({ handler, world, limiter, measure }: CallDeps): Ca
   /** Asks until the answer is a success, a refusal, or "later" once too often. A success is to be read under its guard. */
   const ask = async (request: Outgoing): Promise<Opened> => {
     for (let attempts = 1; ; attempts++) {
-      if (limiter !== undefined && !isUrgent(request.path)) await limiter(request.signal).catch(giveUp);
+      if (limiter !== undefined && !isLeaseRequest(request.path)) await limiter(request.signal).catch(giveUp);
       const guard = createGuard(world, request.signal, boundOf(request, "sent"));
       try {
         const response = await attempt(request, guard);

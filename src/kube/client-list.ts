@@ -5,7 +5,7 @@ import { Fault, isFault } from "../base/fault.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { limits } from "../base/limits.ts";
 import type { Listed, ListQuery } from "./api.ts";
-import { type Adoption, adopt, parseAnswer } from "./objects.ts";
+import { type Adoption, adopt, parseResponse } from "./objects.ts";
 
 type Parameters = Readonly<Record<string, string | number | undefined>>;
 type AskPage = (parameters: Parameters) => Promise<string>;
@@ -55,7 +55,7 @@ const unlessExpired = (page: Promise<string>, limit: number | undefined): Promis
   });
 
 function pageIn(adoption: Adoption<KindName>, text: string): { items: readonly JsonObject[]; metadata: JsonObject } {
-  const page = parseAnswer(text, `the list of ${adoption.kind} objects`, adoption.read);
+  const page = parseResponse(text, `the list of ${adoption.kind} objects`, adoption.read);
   const items = isObject(page) ? (page.items ?? []) : undefined;
   if (!isObject(page) || !isObject(page.metadata) || !Array.isArray(items))
     throw new Fault("Lost", `the API server answered with something that is no list of ${adoption.kind} objects`);

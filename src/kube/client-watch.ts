@@ -6,7 +6,7 @@ import type { TakeEvent, WatchEvent, WatchQuery } from "./api.ts";
 import type { TakePiece } from "./call.ts";
 import { createFrameDecoder, type DecodeFrame, type FrameOptions } from "./frames.ts";
 import { textWithoutManagedFields } from "./managed-fields.ts";
-import { type Adoption, adopt, parseAnswer } from "./objects.ts";
+import { type Adoption, adopt, parseResponse } from "./objects.ts";
 import { faultOfStatus } from "./status.ts";
 
 type Parameters = Readonly<Record<string, string | number | undefined>>;
@@ -55,7 +55,7 @@ function eventIn<K extends KindName>(adoption: Adoption<K>, frame: string): Watc
 }
 
 function envelopeIn(adoption: Adoption<KindName>, frame: string): { type: JsonValue; object: JsonObject } {
-  const value = parseAnswer(frame, `the watch of ${adoption.kind} objects`, adoption.read);
+  const value = parseResponse(frame, `the watch of ${adoption.kind} objects`, adoption.read);
   if (!isObject(value) || !isObject(value.object))
     throw new Fault("Lost", `the watch of ${adoption.kind} objects sent something that is no event`);
   return { type: value.type ?? null, object: value.object };

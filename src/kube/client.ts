@@ -15,7 +15,7 @@ import { createCaller, type Measure, type Outgoing } from "./call.ts";
 import { listAll } from "./client-list.ts";
 import { watchOnce } from "./client-watch.ts";
 import { createLimiter, type RateLimit } from "./limiter.ts";
-import { type Adoption, adopt, parseAnswer, type ReadText } from "./objects.ts";
+import { type Adoption, adopt, parseResponse, type ReadText } from "./objects.ts";
 import { bodyOfPatch, faultOfPatch, queryOfPatch, typeOfPatch } from "./patches.ts";
 import { withQuery } from "./query.ts";
 
@@ -52,7 +52,7 @@ export function createClient(options: ClientOptions): KubeApi & PathReader & Pat
   const send = (request: Omit<Outgoing, "headers">, type = "application/json"): Promise<string> =>
     caller.text({ ...request, headers: request.body === undefined ? headers : { ...headers, "content-type": type } });
   const answered = async <K extends KindName>(kind: K, request: Omit<Outgoing, "headers">, type?: string) =>
-    adopt(adoptionOf(kind), parseAnswer(await send(request, type), `${request.method} ${request.path}`, read));
+    adopt(adoptionOf(kind), parseResponse(await send(request, type), `${request.method} ${request.path}`, read));
   /** The version in use, not the one the object was drafted for. */
   const bodyOf = (kind: KindName, object: object): string =>
     print({ ...object, apiVersion: adoptionOf(kind).apiVersion, kind });
@@ -106,7 +106,7 @@ export function createClient(options: ClientOptions): KubeApi & PathReader & Pat
       const replayable = body.preconditions !== undefined;
       const sending = { method: "DELETE", path: pathTo(ref), body: print(body), replayable };
       const request = { ...sending, isForObject: true, ...signalOf(wanted) };
-      return heldObject(adoptionOf(ref.kind), parseAnswer(await send(request), `DELETE ${request.path}`, read));
+      return heldObject(adoptionOf(ref.kind), parseResponse(await send(request), `DELETE ${request.path}`, read));
     },
 
     watch: (kind, query, take) =>
@@ -117,10 +117,10 @@ export function createClient(options: ClientOptions): KubeApi & PathReader & Pat
       }),
 
     getPath: async (path, { signal } = {}) =>
-      parseAnswer(await send({ method: "GET", path, signal }), `GET ${path}`, read),
+      parseResponse(await send({ method: "GET", path, signal }), `GET ${path}`, read),
 
     postPath: async (path, body, { signal } = {}) =>
-      parseAnswer(await send({ method: "POST", path, body: print(body), signal }), `POST ${path}`, read),
+      parseResponse(await send({ method: "POST", path, body: print(body), signal }), `POST ${path}`, read),
   };
 }
 

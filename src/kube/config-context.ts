@@ -1,8 +1,8 @@
 /** From a context's name to a server and credentials. */
 import type { World } from "../base/world.ts";
 import type { Kubeconfig } from "./config-file.ts";
+import { type ConfigLocation, configError, describeLocation, type Section } from "./config-location.ts";
 import { checkCertificates, materialIn } from "./config-material.ts";
-import { complaint, describeSpot, type Section, type Spot } from "./config-spot.ts";
 import { credentialsOf } from "./config-user.ts";
 import { proxyOf } from "./proxy.ts";
 import type { Credentials, Environment, Target } from "./target.ts";
@@ -29,21 +29,21 @@ export async function resolveContext(
 
 function chosenContext({ contexts, currentContext, files }: Kubeconfig, wanted: string | undefined): Section {
   const name = wanted ?? currentContext;
-  const spot: Spot = { file: files.join(":"), field: wanted === undefined ? "current-context" : "contexts" };
+  const spot: ConfigLocation = { file: files.join(":"), field: wanted === undefined ? "current-context" : "contexts" };
   if (name === undefined)
-    throw complaint(spot, "is not set", `set it or give --context; ${knownOf(contexts, "contexts")}`);
+    throw configError(spot, "is not set", `set it or give --context; ${knownOf(contexts, "contexts")}`);
   const context = contexts.get(name);
-  if (context === undefined) throw complaint(spot, `no context "${name}"`, knownOf(contexts, "contexts"));
+  if (context === undefined) throw configError(spot, `no context "${name}"`, knownOf(contexts, "contexts"));
   return context;
 }
 
 function referred(context: Section, kind: "cluster" | "user", entries: ReadonlyMap<string, Section>): Section {
   const name = context.text(kind);
   if (name === undefined)
-    throw complaint(context.at(kind), "is missing", `name one of ${kind}s; ${knownOf(entries, `${kind}s`)}`);
+    throw configError(context.at(kind), "is missing", `name one of ${kind}s; ${knownOf(entries, `${kind}s`)}`);
   const entry = entries.get(name);
   if (entry === undefined)
-    throw complaint(context.at(kind), `no ${kind} "${name}" in ${kind}s`, knownOf(entries, `${kind}s`));
+    throw configError(context.at(kind), `no ${kind} "${name}" in ${kind}s`, knownOf(entries, `${kind}s`));
   return entry;
 }
 
@@ -55,7 +55,7 @@ function clusterOf(cluster: Section, world: World): Omit<Target, "credentials" |
   const authority = materialIn(cluster, "certificate-authority", world, checkCertificates);
   const proxy = cluster.text("proxy-url");
   if (insecure && authority !== undefined)
-    throw complaint(
+    throw configError(
       cluster.at("insecure-skip-tls-verify"),
       "contradicts the authority given beside it",
       "keep one of them",
@@ -67,8 +67,8 @@ function clusterOf(cluster: Section, world: World): Omit<Target, "credentials" |
     insecure,
     authority: async () => authority?.current(),
     origin: {
-      server: describeSpot(cluster.at("server")),
-      authority: describeSpot(authority?.spot ?? cluster.at("certificate-authority")),
+      server: describeLocation(cluster.at("server")),
+      authority: describeLocation(authority?.spot ?? cluster.at("certificate-authority")),
     },
   };
 }
@@ -77,17 +77,17 @@ function serverOf(cluster: Section): URL {
   const text = cluster.text("server");
   const spot = cluster.at("server");
   const example = "write it as https://host:port";
-  if (text === undefined) throw complaint(spot, "is missing", example);
+  if (text === undefined) throw configError(spot, "is missing", example);
   const url = URL.parse(text);
   if (url === null || (url.protocol !== "https:" && url.protocol !== "http:"))
-    throw complaint(spot, `"${text}" is no http or https address`, example);
+    throw configError(spot, `"${text}" is no http or https address`, example);
   if (url.username !== "" || url.password !== "")
-    throw complaint(spot, "carries a user or password", "move them to users");
+    throw configError(spot, "carries a user or password", "move them to users");
   return url;
 }
 
-const anonymous = (spot: Spot): Credentials => ({
+const anonymous = (spot: ConfigLocation): Credentials => ({
   current: async () => ({ headers: {} }),
   refused: () => undefined,
-  origin: `${describeSpot(spot)} (no user is set, so requests are anonymous)`,
+  origin: `${describeLocation(spot)} (no user is set, so requests are anonymous)`,
 });

@@ -9,8 +9,15 @@ import { isObject, type JsonObject, parse, print } from "../base/json.ts";
 import { limits } from "../base/limits.ts";
 import type { World } from "../base/world.ts";
 import type { ContextDeps } from "./config-context.ts";
+import {
+  type ConfigLocation,
+  configError,
+  describeLocation,
+  type Section,
+  sectionOf,
+  within,
+} from "./config-location.ts";
 import { besideFile, checkCertificates, checkKey, checkToken } from "./config-material.ts";
-import { complaint, describeSpot, type Section, type Spot, sectionOf, within } from "./config-spot.ts";
 import { bearerHeader, type Credential, type Credentials, isSameCredential } from "./target.ts";
 
 interface Plugin {
@@ -19,7 +26,7 @@ interface Plugin {
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly installHint: string | undefined;
-  readonly spot: Spot;
+  readonly spot: ConfigLocation;
 }
 
 interface Issued {
@@ -53,7 +60,7 @@ export function createExecCredentials(exec: Section, cluster: Section, deps: Con
     refused: (credential) => {
       if (issued !== undefined && isSameCredential(issued.credential, credential)) issued = undefined;
     },
-    origin: describeSpot(plugin.spot),
+    origin: describeLocation(plugin.spot),
   };
 }
 
@@ -62,11 +69,11 @@ const apiVersions = ["client.authentication.k8s.io/v1", "client.authentication.k
 function pluginOf(exec: Section, cluster: Section, { environment }: ContextDeps): Plugin {
   const command = exec.text("command");
   const apiVersion = exec.text("apiVersion");
-  if (command === undefined) throw complaint(exec.at("command"), "is missing", "name the plugin's program");
+  if (command === undefined) throw configError(exec.at("command"), "is missing", "name the plugin's program");
   if (apiVersion === undefined || !apiVersions.includes(apiVersion))
-    throw complaint(exec.at("apiVersion"), `is ${apiVersion ?? "missing"}`, `write ${apiVersions.join(" or ")}`);
+    throw configError(exec.at("apiVersion"), `is ${apiVersion ?? "missing"}`, `write ${apiVersions.join(" or ")}`);
   if (exec.text("interactiveMode") === "Always")
-    throw complaint(
+    throw configError(
       exec.at("interactiveMode"),
       "Always needs a terminal, and there is none",
       "use a plugin that works alone",
@@ -95,7 +102,7 @@ const variablesIn = (exec: Section): Record<string, string> =>
     exec.list("env").map((value, index) => {
       const row = sectionOf(value, within(exec.spot, `env[${index}]`));
       const name = row.text("name");
-      if (name === undefined) throw complaint(row.at("name"), "is missing", "name the variable");
+      if (name === undefined) throw configError(row.at("name"), "is missing", "name the variable");
       return [name, row.text("value") ?? ""];
     }),
   );
@@ -141,12 +148,12 @@ function failureOf(plugin: Plugin, error: ExecFileException, stderr: string): Fa
   const name = `the plugin "${plugin.command}"`;
   const spot = within(plugin.spot, "command");
   if (error.code === "ENOENT")
-    return complaint(
+    return configError(
       spot,
       `${name} is not installed`,
       plugin.installHint?.trim() || "install it or correct the command",
     );
-  if (error.code === "EACCES") return complaint(spot, `${name} may not be executed`, "make the file executable");
+  if (error.code === "EACCES") return configError(spot, `${name} may not be executed`, "make the file executable");
   const lastWord = blackened(stderr.trim().split("\n").at(-1) ?? "");
   const problem =
     (error.code as unknown) === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER"
@@ -156,7 +163,7 @@ function failureOf(plugin: Plugin, error: ExecFileException, stderr: string): Fa
         : `${name} failed with exit code ${error.code}`;
   // Not final: a plugin that cannot reach its provider now may do so in a minute.
   const said = lastWord === "" ? "" : ` saying: ${lastWord}`;
-  return complaint(spot, `${problem}${said}`, "run it by hand to see why", "Unavailable");
+  return configError(spot, `${problem}${said}`, "run it by hand to see why", "Unavailable");
 }
 
 const lastWordMax = 200;
@@ -196,7 +203,7 @@ function statusIn(text: string, plugin: Plugin): Section {
 }
 
 const nonsense = ({ command, spot }: Plugin, printed: string): Fault =>
-  complaint(
+  configError(
     within(spot, "command"),
     `the plugin "${command}" printed ${printed}`,
     "run it by hand and compare with its manual",

@@ -1,8 +1,8 @@
 /** Kubeconfig files, read and laid over each other. */
 import { readFile } from "node:fs/promises";
 import { LineCounter, parseDocument } from "yaml";
+import { type ConfigLocation, configError, type Section, sectionOf } from "./config-location.ts";
 import { problemOf } from "./config-material.ts";
-import { complaint, type Section, type Spot, sectionOf } from "./config-spot.ts";
 
 /** The files of one KUBECONFIG as one: the first to name a thing wins, and every entry knows its file. */
 export interface Kubeconfig {
@@ -33,13 +33,13 @@ export async function readKubeconfig(
 }
 
 async function readOne(file: string, missing: "is wrong" | "is passed over"): Promise<Kubeconfig | undefined> {
-  const spot: Spot = { file, field: "" };
+  const spot: ConfigLocation = { file, field: "" };
   let text: string;
   try {
     text = await readFile(file, "utf8");
   } catch (reason) {
     if (missing === "is passed over" && (reason as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw complaint(spot, problemOf(reason), "correct --kubeconfig or KUBECONFIG");
+    throw configError(spot, problemOf(reason), "correct --kubeconfig or KUBECONFIG");
   }
   const top = sectionOf(parseYaml(text, spot) ?? {}, spot);
   return {
@@ -52,14 +52,14 @@ async function readOne(file: string, missing: "is wrong" | "is passed over"): Pr
 }
 
 /** The parser's own message may quote the line, and the line may be a token: only the place and the kind of mistake are told. */
-function parseYaml(text: string, spot: Spot): unknown {
+function parseYaml(text: string, spot: ConfigLocation): unknown {
   const lineCounter = new LineCounter();
   const document = parseDocument(text, { lineCounter, prettyErrors: false });
   const mistake = document.errors[0];
   if (mistake === undefined) return document.toJS();
   const { line, col } = lineCounter.linePos(mistake.pos[0]);
   const kind = mistake.code.toLowerCase().replaceAll("_", " ");
-  throw complaint(spot, `line ${line}, column ${col}: not valid YAML (${kind})`, "correct that line");
+  throw configError(spot, `line ${line}, column ${col}: not valid YAML (${kind})`, "correct that line");
 }
 
 /** `clusters: [{name: a, cluster: {…}}]` as a map from "a" to its section, which knows it is clusters[0].cluster. */
@@ -67,7 +67,7 @@ function named(top: Section, plural: string, singular: string): ReadonlyMap<stri
   const entries = top.list(plural).map((value, index): [string, Section] => {
     const entry = sectionOf(value, { ...top.spot, field: `${plural}[${index}]` });
     const name = entry.text("name");
-    if (name === undefined) throw complaint(entry.at("name"), "is missing", `give the ${singular} a name`);
+    if (name === undefined) throw configError(entry.at("name"), "is missing", `give the ${singular} a name`);
     return [name, entry.section(singular) ?? sectionOf({}, entry.at(singular))];
   });
   return new Map(entries.toReversed());

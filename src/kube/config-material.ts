@@ -4,18 +4,18 @@ import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { limits } from "../base/limits.ts";
 import type { World } from "../base/world.ts";
-import { complaint, type Section, type Spot } from "./config-spot.ts";
+import { type ConfigLocation, configError, type Section } from "./config-location.ts";
 
 export interface Material {
   /** The text as it is now. */
   current(): Promise<string>;
   /** Look again at the next `current`, however fresh the last look was. */
   expire(): void;
-  readonly spot: Spot;
+  readonly spot: ConfigLocation;
 }
 
 /** Throws a complaint when the text is of no use. */
-export type Check = (text: string, spot: Spot) => void;
+export type Check = (text: string, spot: ConfigLocation) => void;
 
 type Clock = Pick<World, "elapsed">;
 
@@ -23,7 +23,7 @@ type Clock = Pick<World, "elapsed">;
  * A file that is replaced while we run. It is read again when the last look is old; what cannot be read or used any more
  * leaves the last good text in place, because a file is sometimes half written, and an old token is better than none.
  */
-export function createFileMaterial(path: string, spot: Spot, clock: Clock, check: Check): Material {
+export function createFileMaterial(path: string, spot: ConfigLocation, clock: Clock, check: Check): Material {
   let good: string | undefined;
   let freshUntil = Number.NEGATIVE_INFINITY;
   const load = async (): Promise<string> => {
@@ -46,12 +46,12 @@ export function createFileMaterial(path: string, spot: Spot, clock: Clock, check
   };
 }
 
-async function readText(path: string, spot: Spot): Promise<string> {
+async function readText(path: string, spot: ConfigLocation): Promise<string> {
   try {
     return await readFile(path, "utf8");
   } catch (reason) {
     const problem = path === spot.file ? problemOf(reason) : `${path}: ${problemOf(reason)}`;
-    throw complaint(spot, problem, "correct the path or restore the file");
+    throw configError(spot, problem, "correct the path or restore the file");
   }
 }
 
@@ -66,7 +66,11 @@ export const problemOf = (reason: unknown): string => {
   return problems[code] ?? `cannot be read (${code})`;
 };
 
-const fixed = (text: string, spot: Spot): Material => ({ current: async () => text, expire: () => undefined, spot });
+const fixed = (text: string, spot: ConfigLocation): Material => ({
+  current: async () => text,
+  expire: () => undefined,
+  spot,
+});
 
 /** `name-data` (base64) if there is one, else the file that `name` gives, relative to the kubeconfig. */
 export function materialIn(section: Section, name: string, clock: Clock, check: Check): Material | undefined {
@@ -83,23 +87,23 @@ export function materialIn(section: Section, name: string, clock: Clock, check: 
     : createFileMaterial(besideFile(section.spot, path), section.at(name), clock, check);
 }
 
-export const besideFile = ({ file }: Spot, path: string): string => resolve(dirname(file), path);
+export const besideFile = ({ file }: ConfigLocation, path: string): string => resolve(dirname(file), path);
 
-function decoded(base64: string, spot: Spot): string {
+function decoded(base64: string, spot: ConfigLocation): string {
   const compact = base64.replace(/\s/g, "");
   if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(compact))
-    throw complaint(spot, "is not base64", "encode the PEM file with `base64 -w0`");
+    throw configError(spot, "is not base64", "encode the PEM file with `base64 -w0`");
   return Buffer.from(compact, "base64").toString("utf8");
 }
 
 export const checkCertificates: Check = (text, spot) => {
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
-  if (blocks.length === 0) throw complaint(spot, "holds no PEM certificate", "expected -----BEGIN CERTIFICATE-----");
+  if (blocks.length === 0) throw configError(spot, "holds no PEM certificate", "expected -----BEGIN CERTIFICATE-----");
   for (const block of blocks)
     try {
       new X509Certificate(block);
     } catch {
-      throw complaint(spot, "holds a certificate that cannot be read", "copy the PEM text again, whole");
+      throw configError(spot, "holds a certificate that cannot be read", "copy the PEM text again, whole");
     }
 };
 
@@ -107,13 +111,13 @@ export const checkKey: Check = (text, spot) => {
   try {
     createPrivateKey(text);
   } catch {
-    throw complaint(spot, "holds no private key that can be read", "expected an unencrypted PEM private key");
+    throw configError(spot, "holds no private key that can be read", "expected an unencrypted PEM private key");
   }
 };
 
 export const checkToken: Check = (text, spot) => {
-  if (text.trim() === "") throw complaint(spot, "holds no token", "write the bearer token into it");
+  if (text.trim() === "") throw configError(spot, "holds no token", "write the bearer token into it");
   // The header would be refused by Node with a message of its own; this one names the place.
   if (!/^[\x21-\x7e]+$/.test(text.trim()))
-    throw complaint(spot, "holds more than one word", "a token is one word without spaces");
+    throw configError(spot, "holds more than one word", "a token is one word without spaces");
 };

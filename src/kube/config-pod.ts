@@ -2,8 +2,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { World } from "../base/world.ts";
+import { configError } from "./config-location.ts";
 import { checkCertificates, checkToken, createFileMaterial } from "./config-material.ts";
-import { complaint } from "./config-spot.ts";
 import { bearerHeader, type Environment, type Target } from "./target.ts";
 
 export const serviceAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -19,7 +19,7 @@ export async function readInCluster(
   const server = URL.parse(`https://${host.includes(":") ? `[${host}]` : host}:${port}`);
   const variables = "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT";
   if (server === null)
-    throw complaint(
+    throw configError(
       { file: "environment", field: variables },
       `${host}:${port} is no address`,
       "leave them to the kubelet",

@@ -2,6 +2,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { ContextDeps } from "./config-context.ts";
 import { createExecCredentials } from "./config-exec.ts";
+import { type ConfigLocation, configError, describeLocation, type Section } from "./config-location.ts";
 import {
   besideFile,
   checkCertificates,
@@ -11,7 +12,6 @@ import {
   type Material,
   materialIn,
 } from "./config-material.ts";
-import { complaint, describeSpot, type Section, type Spot } from "./config-spot.ts";
 import { bearerHeader, type Credential, type Credentials } from "./target.ts";
 
 /** Undefined when the user has nothing to show. Everything that lies in files is read once here, so mistakes show at the start. */
@@ -38,18 +38,22 @@ const withHeaders = (credential: Credential, headers: Credential["headers"]): Cr
 
 function refuseOldWays(user: Section): void {
   if (user.section("auth-provider") !== undefined)
-    throw complaint(user.at("auth-provider"), "Kubernetes gave this up in 1.26", "use exec with the provider's plugin");
+    throw configError(
+      user.at("auth-provider"),
+      "Kubernetes gave this up in 1.26",
+      "use exec with the provider's plugin",
+    );
   const own = ["token", "tokenFile", "client-certificate", "client-certificate-data", "password"];
   const beside = own.find((name) => user.text(name) !== undefined);
   if (user.section("exec") !== undefined && beside !== undefined)
-    throw complaint(user.at("exec"), `stands beside ${beside}`, "keep one of them");
+    throw configError(user.at("exec"), `stands beside ${beside}`, "keep one of them");
 }
 
 interface Pair {
   /** Always two that belong together. */
   current(): Promise<Required<Pick<Credential, "certificate" | "key">>>;
   expire(): void;
-  readonly spot: Spot;
+  readonly spot: ConfigLocation;
 }
 
 async function certificatePair(user: Section, { world }: ContextDeps): Promise<Pair | undefined> {
@@ -59,7 +63,7 @@ async function certificatePair(user: Section, { world }: ContextDeps): Promise<P
   if (certificate === undefined || key === undefined) {
     const [there, absent] =
       key === undefined ? ["client-certificate", "client-key"] : ["client-key", "client-certificate"];
-    throw complaint(user.at(absent), `is missing beside ${there}`, `add ${absent} or ${absent}-data`);
+    throw configError(user.at(absent), `is missing beside ${there}`, `add ${absent} or ${absent}-data`);
   }
   const read = async () => ({ certificate: await certificate.current(), key: await key.current() });
   const expire = (): void => {
@@ -68,7 +72,7 @@ async function certificatePair(user: Section, { world }: ContextDeps): Promise<P
   };
   let good = await read();
   if (!fits(good))
-    throw complaint(key.spot, "belongs to another certificate", "give the key the certificate was made with");
+    throw configError(key.spot, "belongs to another certificate", "give the key the certificate was made with");
   const current = async () => {
     const found = await read();
     if (found.certificate === good.certificate && found.key === good.key) return good;
@@ -111,7 +115,7 @@ function ownCredentials(user: Section, pair: Pair | undefined, bearer: Material 
       bearer?.expire();
       pair?.expire();
     },
-    origin: describeSpot(spot),
+    origin: describeLocation(spot),
   };
 }
 
@@ -119,7 +123,7 @@ function basicOf(user: Section): Credential["headers"] | undefined {
   const [name, password] = [user.text("username"), user.text("password")];
   if (name === undefined && password === undefined) return undefined;
   if (name === undefined || password === undefined)
-    throw complaint(user.at(name === undefined ? "username" : "password"), "is missing", "give both or neither");
+    throw configError(user.at(name === undefined ? "username" : "password"), "is missing", "give both or neither");
   return { authorization: `Basic ${Buffer.from(`${name}:${password}`).toString("base64")}` };
 }
 
@@ -128,8 +132,8 @@ function impersonation(user: Section): Credential["headers"] {
   const [as, uid, groups] = [user.text("as"), user.text("as-uid"), user.list("as-groups").map(String)];
   const extra = user.section("as-user-extra");
   if (as === undefined && (uid !== undefined || groups.length > 0 || extra !== undefined))
-    throw complaint(user.at("as"), "is missing beside other as- fields", "name the user to act as");
-  if (extra !== undefined) throw complaint(extra.spot, "is not supported", "remove it or use a user of its own");
+    throw configError(user.at("as"), "is missing beside other as- fields", "name the user to act as");
+  if (extra !== undefined) throw configError(extra.spot, "is not supported", "remove it or use a user of its own");
   return {
     ...(as === undefined ? {} : { "impersonate-user": as }),
     ...(uid === undefined ? {} : { "impersonate-uid": uid }),

@@ -10,7 +10,7 @@ import type { EventText } from "../api/plan.ts";
 import type { KubeObject } from "../api/types.ts";
 import type { Millis } from "../base/brand.ts";
 import { limits } from "../base/limits.ts";
-import { createRecent } from "./recent.ts";
+import { createLru } from "../base/lru.ts";
 
 export interface Series {
   /** Equal for what is to be counted as one event. */
@@ -29,8 +29,8 @@ interface Allowance {
 }
 
 export function createEventSeries() {
-  const alikes = createRecent<Alike>(limits.eventSeriesMax);
-  const allowances = createRecent<Allowance>(limits.eventSeriesMax);
+  const alikes = createLru<Alike>(limits.eventSeriesMax);
+  const allowances = createLru<Allowance>(limits.eventSeriesMax);
   return {
     seriesOf(about: KubeObject, { type, reason, message }: EventText, now: Millis): Series {
       const group = `${subjectOf(about)} ${type} ${reason}`;

@@ -7,14 +7,14 @@ import type { EventText } from "../api/plan.ts";
 import type { Draft, Event, KubeObject } from "../api/types.ts";
 import { backoffMs } from "../base/backoff.ts";
 import type { Millis } from "../base/brand.ts";
-import { askedPauseMs, Fault, isFault, isFinal } from "../base/fault.ts";
+import { Fault, isFault, isFinal, retryAfterMsOf } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
 import type { Log } from "../base/log.ts";
+import { createLru } from "../base/lru.ts";
 import { rfc3339 } from "../base/time.ts";
 import type { World } from "../base/world.ts";
 import type { KubeApi } from "./api.ts";
 import { createEventSeries } from "./event-series.ts";
-import { createRecent } from "./recent.ts";
 
 export interface EventRecorderOptions {
   readonly api: KubeApi;
@@ -55,7 +55,7 @@ const retry = { startMs: limits.eventRetryMsMin, maxMs: limits.eventRetryMsMax }
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
   const { world, log } = options;
   const series = createEventSeries();
-  const sent = createRecent<Sent>(limits.eventSeriesMax);
+  const sent = createLru<Sent>(limits.eventSeriesMax);
   const queue = new Map<string, Waiting>();
   const hurry = new AbortController();
   const over = new AbortController();
@@ -124,7 +124,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   };
 
   const pause = (fault: Fault, tries: number): Promise<void> => {
-    const ms = Math.max(askedPauseMs(fault), backoffMs(retry, tries, world.random()));
+    const ms = Math.max(retryAfterMsOf(fault), backoffMs(retry, tries, world.random()));
     return world.sleep(ms, over.signal).catch(() => undefined);
   };
 

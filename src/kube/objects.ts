@@ -39,7 +39,7 @@ function stripped(metadata: JsonObject): JsonObject {
 }
 
 /** JSON.parse quotes the text it could not read in its message; that text may be a Secret, so its words are not passed on. */
-export function parseAnswer(text: string, what: string, read: ReadText): JsonValue {
+export function parseResponse(text: string, what: string, read: ReadText): JsonValue {
   try {
     return read(text);
   } catch {

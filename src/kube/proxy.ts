@@ -1,6 +1,6 @@
 /** Which proxy stands between us and the server, by the variables and rules that all Go programs follow. */
 import { BlockList, isIP } from "node:net";
-import { complaint, describeSpot, type Spot } from "./config-spot.ts";
+import { type ConfigLocation, configError, describeLocation } from "./config-location.ts";
 import type { Environment, HttpProxy } from "./target.ts";
 
 /** The proxy that the environment names for this server; undefined: there is none, or NO_PROXY excepts the server. */
@@ -14,26 +14,26 @@ export function proxyInEnvironment(server: URL, environment: Environment): HttpP
 }
 
 /** The text is never quoted: it may hold a password. */
-export function proxyOf(text: string, spot: Spot): HttpProxy {
+export function proxyOf(text: string, spot: ConfigLocation): HttpProxy {
   const url = URL.parse(text);
   if (url === null || url.hostname === "")
-    throw complaint(spot, "is no address of a proxy", "write it as http://host:port");
+    throw configError(spot, "is no address of a proxy", "write it as http://host:port");
   if (url.protocol !== "http:" && url.protocol !== "https:")
-    throw complaint(
+    throw configError(
       spot,
       `proxies of ${url.protocol}// are not supported`,
       "name one that is spoken to by http:// or https://",
     );
-  return { url, authorization: authorizationOf(url, spot), origin: describeSpot(spot) };
+  return { url, authorization: authorizationOf(url, spot), origin: describeLocation(spot) };
 }
 
-function authorizationOf({ username, password }: URL, spot: Spot): string | undefined {
+function authorizationOf({ username, password }: URL, spot: ConfigLocation): string | undefined {
   if (username === "" && password === "") return undefined;
   try {
     const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
     return `Basic ${Buffer.from(pair).toString("base64")}`;
   } catch {
-    throw complaint(spot, "has a user or password that is not percent-encoded", "write % as %25");
+    throw configError(spot, "has a user or password that is not percent-encoded", "write % as %25");
   }
 }
 

@@ -37,8 +37,8 @@ const list = (version: number, ...objects: readonly VolumeSnapshot[]): Message =
 
 function tell(store: Store<"VolumeSnapshot">, messages: readonly Message[]): void {
   for (const message of messages) {
-    if (message.kind === "reply") store.see(message.object);
-    else if (message.kind === "deleted") store.seeGone(key, message.uid);
+    if (message.kind === "reply") store.applyReply(message.object);
+    else if (message.kind === "deleted") store.applyDeletion(key, message.uid);
     else store.take(message);
   }
 }
@@ -167,8 +167,8 @@ test("whatever the order of replies and deletions among watch events, the last s
 test("versions that are no numbers are believed in order of arrival", () => {
   const store = createStore("VolumeSnapshot");
   store.take({ kind: "all", objects: [aSnapshot("beta")], resourceVersion: "r1" });
-  assert.equal(store.see(aSnapshot("alpha")), true);
-  assert.equal(store.see(aSnapshot("alpha")), false);
+  assert.equal(store.applyReply(aSnapshot("alpha")), true);
+  assert.equal(store.applyReply(aSnapshot("alpha")), false);
   store.take({ kind: "gone", object: aSnapshot("gamma") });
   assert.equal(store.size(), 0);
 });
@@ -249,7 +249,7 @@ test("indexes follow every change", () => {
   store.take({ kind: "all", objects: [aSnapshot(5), aSnapshot(6, { name: "web" })], resourceVersion: "9" });
   assert.deepEqual(store.keysBy("claim", "data"), ["apps/db", "apps/web"] as Key[]);
   assert.deepEqual(store.by("letters", "t").map(keyOf), ["apps/db", "apps/web"]);
-  store.see(aSnapshot(10, { claim: "logs" }));
+  store.applyReply(aSnapshot(10, { claim: "logs" }));
   store.take({ kind: "gone", object: aSnapshot(11, { name: "web" }) });
   assert.deepEqual(store.keysBy("claim", "data"), []);
   assert.deepEqual(store.keysBy("claim", "logs"), [key]);
@@ -260,7 +260,7 @@ test("who set which field is not kept, and the caller's object is left alone", (
   const store = createStore("VolumeSnapshot");
   const object = aSnapshot(5);
   const managed = { ...object, metadata: { ...object.metadata, managedFields: [{ manager: "kubectl" }] } };
-  store.see(managed);
+  store.applyReply(managed);
   assert.deepEqual(store.get(key), object);
   assert.ok("managedFields" in managed.metadata);
 });

@@ -17,7 +17,7 @@ import type { Log } from "../base/log.ts";
 import { silent } from "../base/log.ts";
 import type { Indexer } from "./indexes.ts";
 import { createIndexes } from "./indexes.ts";
-import { isNewer, isOldNews } from "./version.ts";
+import { isNewer, isSameOrOlder } from "./version.ts";
 
 /** What list-and-watch reports, in order. */
 export type Seen<K extends KindName> =
@@ -46,9 +46,9 @@ export interface Store<K extends KindName, Index extends string = string> {
   keysBy(index: Index, value: string): readonly Key[];
   by(index: Index, value: string): readonly ObjectOf<K>[];
   /** Takes in the reply to a write; false when it is old news. */
-  see(object: ObjectOf<K>): boolean;
+  applyReply(object: ObjectOf<K>): boolean;
   /** Takes in that this incarnation is gone: the reply to a delete that removed it, or "not found". */
-  seeGone(key: Key, uid: string): boolean;
+  applyDeletion(key: Key, uid: string): boolean;
   /** Takes in what list-and-watch reports. */
   take(seen: Seen<K>): void;
   /** Returns the function that ends it. */
@@ -103,8 +103,8 @@ export function createStore<K extends KindName, Index extends string = never>(
 
   const isOverdue = (key: Key, { uid, resourceVersion }: ObjectMeta): boolean => {
     const known = objects.get(key);
-    if (known !== undefined) return isOldNews(resourceVersion, known.metadata.resourceVersion);
-    return goneUids.get(key) === uid || (floor !== undefined && isOldNews(resourceVersion, floor));
+    if (known !== undefined) return isSameOrOlder(resourceVersion, known.metadata.resourceVersion);
+    return goneUids.get(key) === uid || (floor !== undefined && isSameOrOlder(resourceVersion, floor));
   };
 
   const see = (object: ObjectOf<K>): boolean => {
@@ -115,7 +115,7 @@ export function createStore<K extends KindName, Index extends string = never>(
   };
 
   const raiseFloor = (version: string): void => {
-    if (floor === undefined || !isOldNews(version, floor)) floor = version;
+    if (floor === undefined || !isSameOrOlder(version, floor)) floor = version;
   };
 
   const takeGone = (object: ObjectOf<K>): void => {
@@ -156,8 +156,8 @@ export function createStore<K extends KindName, Index extends string = never>(
     all: () => objects.values(),
     keysBy: (index, value) => [...indexes.keys(index, value)],
     by: (index, value) => [...indexes.keys(index, value)].map((key) => objects.get(key)).filter(isDefined),
-    see,
-    seeGone: (key, uid) => {
+    applyReply: see,
+    applyDeletion: (key, uid) => {
       const known = objects.get(key);
       if (known === undefined || known.metadata.uid !== uid) return false;
       goneUids.set(key, uid);

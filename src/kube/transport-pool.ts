@@ -4,9 +4,9 @@ import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { isIP, type Socket } from "node:net";
 import { createSecureContext } from "node:tls";
 import { limits } from "../base/limits.ts";
+import { createTurns, type Turns, type Waiter } from "./connection-queue.ts";
 import type { Credential, HttpProxy, Target } from "./target.ts";
 import { openTunnel, type TunnelOptions } from "./tunnel.ts";
-import { createTurns, type Turns, type Waiter } from "./turns.ts";
 
 /** What the TLS handshake depends on; a change needs new connections. */
 export interface Trust extends Pick<Credential, "certificate" | "key"> {

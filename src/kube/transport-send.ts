@@ -4,11 +4,11 @@ import { Fault } from "../base/fault.ts";
 import type { HttpResponse } from "../base/http.ts";
 import type { Outgoing } from "./call.ts";
 import { cancelledBy } from "./guard.ts";
+import { isLeaseRequest } from "./lease-requests.ts";
 import type { Credential, Target } from "./target.ts";
 import { streamedBody, wholeBody } from "./transport-body.ts";
 import { faultOfFailure, hungUp, type Reach } from "./transport-fault.ts";
 import type { Pool, Use } from "./transport-pool.ts";
-import { isUrgent } from "./urgent.ts";
 
 /** Asked when the connection is there, just before the first byte: a reason not to send, if there is one. */
 export type Refusal = (request: Outgoing) => Fault | undefined;
@@ -108,7 +108,8 @@ export const attempt = (wire: Wire, request: Outgoing, identity: Credential["hea
     });
   });
 
-const useOf = ({ stream, path }: Outgoing): Use => (stream === true ? "stream" : isUrgent(path) ? "urgent" : "request");
+const useOf = ({ stream, path }: Outgoing): Use =>
+  stream === true ? "stream" : isLeaseRequest(path) ? "urgent" : "request";
 
 /** Headers as a list: Node writes them as they stand, and looks at each of them once. */
 function optionsOf(server: URL, request: Outgoing, identity: Credential["headers"]): RequestOptions {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { compareVersions, isNewer, isOldNews } from "./version.ts";
+import { compareVersions, isNewer, isSameOrOlder } from "./version.ts";
 
 const cases: readonly { a: string; b: string; order: "older" | "same" | "newer" | "unknown" }[] = [
   { a: "9", b: "10", order: "older" },
@@ -20,5 +20,5 @@ for (const { a, b, order } of cases)
     const sign = compared === undefined ? "unknown" : (["older", "same", "newer"] as const)[Math.sign(compared) + 1];
     assert.equal(sign, order);
     assert.equal(isNewer(a, b), order === "newer");
-    assert.equal(isOldNews(a, b), order === "older" || order === "same");
+    assert.equal(isSameOrOlder(a, b), order === "older" || order === "same");
   });

@@ -13,4 +13,4 @@ export function compareVersions(a: string, b: string): number | undefined {
 
 /** Of two versions that cannot be compared, the one that arrives last counts: both answers are no. */
 export const isNewer = (a: string, b: string): boolean => (compareVersions(a, b) ?? 0) > 0;
-export const isOldNews = (a: string, b: string): boolean => (compareVersions(a, b) ?? 1) <= 0;
+export const isSameOrOlder = (a: string, b: string): boolean => (compareVersions(a, b) ?? 1) <= 0;

@@ -2,7 +2,7 @@
 import type { KindName } from "../api/kinds.ts";
 import { backoffMs } from "../base/backoff.ts";
 import type { Millis } from "../base/brand.ts";
-import { askedPauseMs, Fault, loggable } from "../base/fault.ts";
+import { Fault, loggable, retryAfterMsOf } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
 import type { Log } from "../base/log.ts";
 import { controllerUnder, type World, withDeadline } from "../base/world.ts";
@@ -62,7 +62,7 @@ export async function listAndWatch<K extends KindName>(
 
 function delayOf({ wait, failures }: WatchPosition, end: WatchEnd, world: World): Millis {
   if (!wait) return 0;
-  const asked = "fault" in end ? askedPauseMs(end.fault) : 0;
+  const asked = "fault" in end ? retryAfterMsOf(end.fault) : 0;
   return Math.max(asked, backoffMs(retry, failures, world.random()));
 }
 

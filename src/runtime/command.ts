@@ -24,7 +24,7 @@ export interface CommandContext {
   /** All of standard input, for commands that take "-". */
   readInput?(): Promise<string>;
   /** Leaves the last words of a component where its supervisor looks for them. */
-  leaveWord?(line: string): void;
+  writeTerminationMessage?(line: string): void;
 }
 
 export interface CommandInput<T extends FlagTable> extends CommandContext {

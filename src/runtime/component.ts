@@ -26,13 +26,13 @@ import type { CommandContext } from "./command.ts";
 import type { ComponentFlags } from "./common-flags.ts";
 import type { Connection } from "./connect.ts";
 import { connect } from "./connect.ts";
+import { createLeaderGuard, type LeaderGuard } from "./leader-guard.ts";
 import { createLog } from "./log.ts";
 import { queueObserver, requestMeasure } from "./measure.ts";
 import type { Metrics } from "./metrics.ts";
 import { createMetrics, leaderMetrics } from "./metrics.ts";
 import { measureProcess } from "./process-metrics.ts";
 import type { QueueObserver } from "./queue.ts";
-import { createRefusals, type Refusals } from "./refusals.ts";
 import type { Check, StatusPagesOptions } from "./status-pages.ts";
 import { serveStatus } from "./status-server.ts";
 
@@ -50,7 +50,7 @@ export interface ComponentContext {
   /** To be asked before every write. */
   leading(): boolean;
   /** For calls to a driver, as for requests to the API server: asked just before the first byte. */
-  readonly refusal: Refusals["ofCall"];
+  readonly refusal: LeaderGuard["ofCall"];
   /** Events as they are to be signed: a sidecar adds the name of its driver, which it learns only from the driver. */
   recordAs(source: string): (about: KubeObject, event: EventText) => void;
   observer(queue: string): QueueObserver;
@@ -127,12 +127,12 @@ interface State {
   component: Component | undefined;
   leadership: Leadership | undefined;
   readonly leading: () => boolean;
-  readonly refusals: Refusals;
+  readonly refusals: LeaderGuard;
 }
 
 function createState({ leaderElection }: ComponentFlags): State {
   const leading = (): boolean => !leaderElection || state.leadership?.stillLeading() === true;
-  const state: State = { component: undefined, leadership: undefined, leading, refusals: createRefusals(leading) };
+  const state: State = { component: undefined, leadership: undefined, leading, refusals: createLeaderGuard(leading) };
   return state;
 }
 

@@ -4,7 +4,7 @@ import { createVirtualWorld } from "../../test/virtual-world.ts";
 import { Fault } from "../base/fault.ts";
 import type { Log } from "../base/log.ts";
 import type { KubeApi, PathReader } from "../kube/api.ts";
-import { findKinds, patiently, rateLimitOf, upToDate } from "./connect.ts";
+import { findKinds, rateLimitOf, retryUntil, upToDate } from "./connect.ts";
 
 function setUp(waitMsMax: number) {
   const world = createVirtualWorld();
@@ -33,7 +33,7 @@ const refused = () => new Fault("Unavailable", "nothing answers at https://10.0.
 test("an unreachable server is tried as long as the bound says, then the last word is thrown", async () => {
   const { world, logged, options } = setUp(30_000);
   let attempts = 0;
-  const waiting = patiently(options, async () => {
+  const waiting = retryUntil(options, async () => {
     attempts += 1;
     throw refused();
   });
@@ -51,7 +51,7 @@ test("each change of what is missing is one line, and so is the success", async 
     new Fault("PermissionDenied", "no list"),
     new Fault("PermissionDenied", "no list"),
   ];
-  const waiting = patiently(options, async () => {
+  const waiting = retryUntil(options, async () => {
     const fault = answers.shift();
     if (fault !== undefined) throw fault;
     return "there";
@@ -68,7 +68,7 @@ test("each change of what is missing is one line, and so is the success", async 
 test("without a bound to wait there is one attempt and no word in the log", async () => {
   const { world, logged, options } = setUp(0);
   let attempts = 0;
-  const waiting = patiently(options, async () => {
+  const waiting = retryUntil(options, async () => {
     attempts += 1;
     throw refused();
   });
@@ -79,7 +79,7 @@ test("without a bound to wait there is one attempt and no word in the log", asyn
 test("an attempt that hangs is given up for the next", async () => {
   const { world, options } = setUp(120_000);
   let attempts = 0;
-  const waiting = patiently(options, (signal) => {
+  const waiting = retryUntil(options, (signal) => {
     attempts += 1;
     if (attempts > 1) return Promise.resolve("second");
     return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
@@ -89,7 +89,7 @@ test("an attempt that hangs is given up for the next", async () => {
 
 test("being told to stop ends the waiting at once", async () => {
   const { world, stop, options } = setUp(3_600_000);
-  const waiting = patiently(options, async () => {
+  const waiting = retryUntil(options, async () => {
     throw refused();
   });
   const ended = assert.rejects(waiting);

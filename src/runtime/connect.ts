@@ -68,7 +68,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
   };
   const first = createClient(clientOptions);
   try {
-    const versions = await patiently(options, (deadline) => findKinds(first, options.kinds, deadline));
+    const versions = await retryUntil(options, (deadline) => findKinds(first, options.kinds, deadline));
     return { ...upToDate(createClient({ ...clientOptions, versions }), versions), target, close: transport.close };
   } catch (reason) {
     transport.close();
@@ -139,7 +139,7 @@ function unknownKind(kind: KindName): Fault {
 const pause = { startMs: 200, maxMs: 5_000 } as const;
 
 /** Tries until it works or the time is over; then what was wrong last is thrown. */
-export async function patiently<T>(
+export async function retryUntil<T>(
   { world, log, signal, waitMsMax }: Pick<ConnectOptions, "world" | "log" | "signal" | "waitMsMax">,
   attempt: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {

@@ -21,7 +21,7 @@ test("every object is looked at once at the start, and again when it changes", a
 test("an object that cannot be asked whom it wakes stops neither the start nor a resync", async () => {
   const { world, acted, logged, sync, run } = setUpController({
     resyncMs: 1_000,
-    wakes: {
+    triggers: {
       ConfigMap: (object) => {
         if (object.metadata.name === "broken") throw new TypeError("its spec is missing");
         return [keyOf(object)];
@@ -112,7 +112,7 @@ test("a gone object is forgotten without a plan", async () => {
   const { world, controller, acted, sync, run } = setUpController();
   sync();
   void run();
-  controller.wake(inTeam("never-was"));
+  controller.trigger(inTeam("never-was"));
   await world.advance(10);
   assert.deepEqual(acted, []);
   assert.equal(controller.stats().waiting, 0);

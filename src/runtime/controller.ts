@@ -9,30 +9,30 @@ import { nothing, type Planner } from "../api/plan.ts";
 import { type KubeObject, keyOf, type ObjectOf } from "../api/types.ts";
 import type { Backoff } from "../base/backoff.ts";
 import type { Key, Millis } from "../base/brand.ts";
-import { askedPauseMs, Fault, isFault, loggable } from "../base/fault.ts";
+import { Fault, isFault, loggable, retryAfterMsOf } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
 import type { Fields, Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import type { AnyStores } from "../kube/stores.ts";
-import type { Hands } from "./hands.ts";
+import type { ActionHandlers } from "./action-handlers.ts";
+import { createLogThrottle } from "./log-throttle.ts";
 import type { QueueObserver, QueueStats } from "./queue.ts";
 import { createQueue } from "./queue.ts";
-import { createSeldom } from "./seldom.ts";
-import { createSweep } from "./sweep.ts";
+import { createResync } from "./resync.ts";
 
 /** Which keys want attention when an object of this kind comes, changes or goes. Read it and you know every trigger. */
-export type Wakes<Stores extends AnyStores> = {
+export type Triggers<Stores extends AnyStores> = {
   readonly [K in keyof Stores & KindName]?: (object: ObjectOf<K>, stores: Stores) => readonly Key[];
 };
 
 export interface ControllerOptions<Stores extends AnyStores, View, Action extends { readonly kind: string }> {
   readonly name: string;
   readonly stores: Stores;
-  readonly wakes: Wakes<Stores>;
+  readonly triggers: Triggers<Stores>;
   /** One synchronous look at all stores; undefined when the object is gone. */
   observe(stores: Stores, key: Key): View | undefined;
   readonly plan: Planner<View, Action>;
-  readonly hands: Hands<Action>;
+  readonly handlers: ActionHandlers<Action>;
   /** Keys worked on at once. */
   readonly workers: number;
   readonly world: World;
@@ -59,7 +59,7 @@ export interface Controller {
   /** Works until the signal aborts, then lets running work end, within a bound. */
   run(signal: AbortSignal): Promise<void>;
   /** For what no store shows: a reply has come, a file has changed. */
-  wake(key: Key, afterMs?: Millis): void;
+  trigger(key: Key, afterMs?: Millis): void;
   /** The same for all objects there are. */
   resync(): void;
   stats(): QueueStats;
@@ -71,7 +71,7 @@ const conflictStartMs = 10;
 export function createController<Stores extends AnyStores, View, Action extends { readonly kind: string }>(
   options: ControllerOptions<Stores, View, Action>,
 ): Controller {
-  const { name, stores, world, hands } = options;
+  const { name, stores, world, handlers: hands } = options;
   const log = options.log.with({ controller: name });
   const leading = options.leading ?? (() => true);
   const queue = createQueue({
@@ -79,9 +79,9 @@ export function createController<Stores extends AnyStores, View, Action extends 
     backoff: options.backoff,
     observer: options.observer,
     keysMax: options.queueKeysMax,
-    onRoom: () => sweep.goOn(),
+    onRoom: () => sweep.resume(),
   });
-  const sweep = createSweep(() => keysOfAll(stores, options.wakes, log), queue.add);
+  const sweep = createResync(() => keysOfAll(stores, options.triggers, log), queue.add);
   const addOrSweep = (key: Key): void => {
     if (!queue.add(key)) sweep.start();
   };
@@ -108,7 +108,7 @@ export function createController<Stores extends AnyStores, View, Action extends 
     const isConflict = isFault(reason, "Conflict");
     const retryMs = queue.retry(key, {
       startMs: isConflict ? Math.min(conflictStartMs, options.backoff.startMs) : undefined,
-      atLeastMs: isFault(reason) ? askedPauseMs(reason) : undefined,
+      atLeastMs: isFault(reason) ? retryAfterMsOf(reason) : undefined,
       // An API server that is not there says nothing against the object, and is soon back.
       atMostMs: isFault(reason, "Unavailable") ? limits.unreachedRetryMsMax : undefined,
     });
@@ -120,7 +120,7 @@ export function createController<Stores extends AnyStores, View, Action extends 
   };
 
   // Without an API server every object that wants something fails, every few seconds, for the same reason.
-  const seldom = createSeldom(world, limits.unreachedRetryMsMax);
+  const seldom = createLogThrottle(world, limits.unreachedRetryMsMax);
   const tellFault = (fault: Fault, fields: Fields): void => {
     const { code } = fault;
     const tell = (more: Fields): void =>
@@ -146,7 +146,7 @@ export function createController<Stores extends AnyStores, View, Action extends 
     name,
     async run(signal) {
       const work = new AbortController();
-      const ends = subscribe(stores, options.wakes, addOrSweep);
+      const ends = subscribe(stores, options.triggers, addOrSweep);
       try {
         if (!(await untilSynced(stores, signal))) return;
         log.debug("controller started", { workers: options.workers });
@@ -161,7 +161,7 @@ export function createController<Stores extends AnyStores, View, Action extends 
         work.abort(new Fault("Cancelled", "shutting down"));
       }
     },
-    wake: (key, afterMs) => void queue.add(key, afterMs),
+    trigger: (key, afterMs) => void queue.add(key, afterMs),
     resync: sweep.start,
     stats: queue.stats,
   };
@@ -169,7 +169,7 @@ export function createController<Stores extends AnyStores, View, Action extends 
 
 function subscribe<Stores extends AnyStores>(
   stores: Stores,
-  wakes: Wakes<Stores>,
+  wakes: Triggers<Stores>,
   add: (key: Key) => void,
 ): readonly (() => void)[] {
   return wakeRows(stores, wakes).map(({ store, keysFor }) =>
@@ -189,14 +189,14 @@ interface AnyStore {
 }
 
 /** The table with its kinds forgotten: from here on an object is an object. */
-const wakeRows = <Stores extends AnyStores>(stores: Stores, wakes: Wakes<Stores>) =>
+const wakeRows = <Stores extends AnyStores>(stores: Stores, wakes: Triggers<Stores>) =>
   (Object.keys(wakes) as (keyof Stores & KindName)[]).flatMap((kind) => {
     const store = stores[kind] as unknown as AnyStore | undefined;
     const wake = wakes[kind] as ((object: KubeObject, stores: Stores) => readonly Key[]) | undefined;
     return store === undefined || wake === undefined ? [] : [{ store, keysFor: (o: KubeObject) => wake(o, stores) }];
   });
 
-function* keysOfAll<Stores extends AnyStores>(stores: Stores, wakes: Wakes<Stores>, log: Log): Generator<Key> {
+function* keysOfAll<Stores extends AnyStores>(stores: Stores, wakes: Triggers<Stores>, log: Log): Generator<Key> {
   /** An object so broken that it cannot be asked must not end the process, start after start. */
   const keysOrNone = (keysFor: (object: KubeObject) => readonly Key[], object: KubeObject): readonly Key[] => {
     try {

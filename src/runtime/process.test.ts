@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { createVirtualWorld } from "../../test/virtual-world.ts";
 import { Fault } from "../base/fault.ts";
 import type { Host } from "./process.ts";
-import { lastWords, runProcess } from "./process.ts";
+import { fatalMessage, runProcess } from "./process.ts";
 
 function setUp(run: (signal: AbortSignal) => Promise<number>) {
   const world = createVirtualWorld();
@@ -108,7 +108,7 @@ test("a program that does not stop when nobody reads any more is ended after the
 });
 
 test("last words are one line, whatever was thrown", () => {
-  assert.equal(lastWords(new Fault("Unavailable", "a\n  b")), "a; b");
-  assert.equal(lastWords("text"), "text");
-  assert.equal(lastWords(new RangeError()), "RangeError");
+  assert.equal(fatalMessage(new Fault("Unavailable", "a\n  b")), "a; b");
+  assert.equal(fatalMessage("text"), "text");
+  assert.equal(fatalMessage(new RangeError()), "RangeError");
 });

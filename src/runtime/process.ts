@@ -34,7 +34,7 @@ const sameSignalMs = 300;
 const spareMs = 3_000;
 
 /** One line whatever was thrown. */
-export const lastWords = (reason: unknown): string =>
+export const fatalMessage = (reason: unknown): string =>
   (reason instanceof Error ? reason.message || reason.name : String(reason)).replace(/\s*\n\s*/g, "; ");
 
 /** Lines to follow the last words: where an error that nobody has foreseen comes from. Empty for a fault. */
@@ -70,7 +70,7 @@ export async function runProcess(
   // SIGHUP comes when the terminal is closed: what was begun must be cleaned up then, too.
   for (const [signalName, code] of Object.entries(signalCodes)) host.on(signalName, () => asked(signalName, code));
   const give = (reason: unknown): void => {
-    say(`a mistake in the program: ${redactText(lastWords(reason))}`);
+    say(`a mistake in the program: ${redactText(fatalMessage(reason))}`);
     // A fault that nobody caught is a mistake as well.
     host.stderr.write(reason instanceof Fault ? `${redactText(stackOf(reason))}\n` : stackLines(reason));
     host.exit(exitCodes.failed.code);
@@ -82,7 +82,7 @@ export async function runProcess(
     if (lostOutput !== undefined) return;
     // The reader of a pipe has seen enough ("snapkeep crds | head"): nothing is wrong, but what was begun must still be tidied up.
     lostOutput = reason.code === "EPIPE" ? exitCodes.good.code : exitCodes.failed.code;
-    if (lostOutput > 0) say(`the output cannot be written: ${lastWords(reason)}`);
+    if (lostOutput > 0) say(`the output cannot be written: ${fatalMessage(reason)}`);
     if (!stopping.signal.aborted) stop("losing its output");
   });
   host.stderr.on("error", () => undefined);

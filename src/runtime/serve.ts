@@ -19,9 +19,9 @@ import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import type { Address } from "./address.ts";
 import { printAddress } from "./address.ts";
+import { createMalformedListener, errorResponse } from "./error-response.ts";
 import { receive } from "./serve-body.ts";
 import { keepFew } from "./serve-crowd.ts";
-import { createMalformedListener, refusal } from "./serve-refusal.ts";
 
 export interface ServeOptions {
   readonly address: Address;
@@ -188,7 +188,7 @@ function createRequests(
     } catch (reason) {
       if (outgoing.destroyed) return;
       if (!(reason instanceof Fault)) log.error("request failed", { path: incoming.url, reason });
-      response = refusal(Fault.from(reason));
+      response = errorResponse(Fault.from(reason));
     }
     if (stopping) outgoing.shouldKeepAlive = false;
     if (!isStream(response.body)) return sendWhole(incoming, outgoing, response, response.body);
@@ -264,7 +264,7 @@ const drained = (outgoing: ServerResponse): Promise<void> =>
 
 function tooLarge(incoming: IncomingMessage, outgoing: ServerResponse, bytesMax: number): void {
   outgoing.shouldKeepAlive = false;
-  const response = refusal(
+  const response = errorResponse(
     new Fault(
       "TooLarge",
       bytesMax === 0 ? "requests have no bodies here" : `the body is larger than ${bytesMax} bytes`,

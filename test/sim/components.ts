@@ -11,7 +11,7 @@ import type { KubeApi } from "../../src/kube/api.ts";
 import { createClient } from "../../src/kube/client.ts";
 import { createEventRecorder } from "../../src/kube/events.ts";
 import { lead } from "../../src/kube/lease.ts";
-import { createRefusals, type Refusals } from "../../src/runtime/refusals.ts";
+import { createLeaderGuard, type LeaderGuard } from "../../src/runtime/leader-guard.ts";
 import type { Backend } from "./backend.ts";
 import { driver } from "./cluster.ts";
 import { createCsiWire } from "./csi-wire.ts";
@@ -39,7 +39,7 @@ export interface Sabotage {
   /** Instead of asking the grants. */
   readonly isGranted?: () => boolean;
   /** The transport that sends without asking again. */
-  readonly sendsUnasked?: keyof Refusals;
+  readonly sendsUnasked?: keyof LeaderGuard;
 }
 
 export interface Surroundings {
@@ -117,8 +117,8 @@ function toolsOf(
   leading: () => boolean,
 ) {
   const { world, component } = incarnation;
-  const refusals: Refusals = {
-    ...createRefusals(leading),
+  const refusals: LeaderGuard = {
+    ...createLeaderGuard(leading),
     ...(sabotage.sendsUnasked === undefined ? {} : { [sabotage.sendsUnasked]: () => undefined }),
   };
   const handler = createWire(stage, incarnation, refusals.ofRequest);

@@ -3,7 +3,7 @@ import type { Message } from "@bufbuild/protobuf";
 import { Fault, isFault, isFinal } from "../../src/base/fault.ts";
 import { unaryOf } from "../../src/csi/serve.ts";
 import type { Unary } from "../../src/csi/wire.ts";
-import type { Refusals } from "../../src/runtime/refusals.ts";
+import type { LeaderGuard } from "../../src/runtime/leader-guard.ts";
 import type { Backend } from "./backend.ts";
 import type { Incarnation } from "./incarnation.ts";
 import { bent, isMalformed, withoutAlias } from "./odd.ts";
@@ -16,7 +16,7 @@ export function createCsiWire(
   incarnation: Incarnation,
   backend: Backend,
   recorder: Recorder,
-  refusal: Refusals["ofCall"],
+  refusal: LeaderGuard["ofCall"],
 ): Unary {
   const driver = unaryOf([backend.service]);
   const { world } = stage;

@@ -4,7 +4,7 @@ import { type Handler, type HttpRequest, type HttpResponse, isStream } from "../
 import { isObject, parse } from "../../src/base/json.ts";
 import type { World } from "../../src/base/world.ts";
 import type { ReadText } from "../../src/kube/objects.ts";
-import type { Refusals } from "../../src/runtime/refusals.ts";
+import type { LeaderGuard } from "../../src/runtime/leader-guard.ts";
 import type { Incarnation } from "./incarnation.ts";
 import type { Knowledge } from "./knowledge.ts";
 import { createTap } from "./tap.ts";
@@ -30,7 +30,7 @@ export interface Stage {
 const never = <T>(): Promise<T> => new Promise(() => undefined);
 
 export const createWire =
-  (stage: Stage, incarnation: Incarnation, refusal: Refusals["ofRequest"]): Handler =>
+  (stage: Stage, incarnation: Incarnation, refusal: LeaderGuard["ofRequest"]): Handler =>
   async (request) => {
     const asleep = incarnation.awake();
     if (asleep !== undefined) await asleep;

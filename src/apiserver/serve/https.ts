@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { Fault } from "../../base/fault.ts";
-import { fileTrouble } from "../../base/file-trouble.ts";
+import { fsErrorText } from "../../base/fs-errors.ts";
 import type { Handler, HttpRequest } from "../../base/http.ts";
 import { limits } from "../../base/limits.ts";
 import type { Log } from "../../base/log.ts";
@@ -60,7 +60,7 @@ async function usersIn(path: string): Promise<ReadonlyMap<string, User>> {
     if (reason instanceof Fault) throw reason;
     throw new Fault(
       "InvalidArgument",
-      `cannot read the token file ${path}: ${fileTrouble(reason)}; check --token-auth-file`,
+      `cannot read the token file ${path}: ${fsErrorText(reason)}; check --token-auth-file`,
       {
         cause: reason,
       },

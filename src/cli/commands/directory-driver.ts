@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { Fault } from "../../base/fault.ts";
-import { fileTrouble } from "../../base/file-trouble.ts";
+import { fsErrorText } from "../../base/fs-errors.ts";
 import { createDirectoryDriver, serveDirectoryDriver } from "../../components/directory-driver/index.ts";
 import { type Mishap, parseMishap } from "../../components/directory-driver/mishaps.ts";
 import { socketPathOf } from "../../csi/address.ts";
@@ -39,7 +39,7 @@ export const mishaps: Flag<readonly Mishap[]> = {
 async function secretIn(file: string): Promise<string> {
   if (file === "") return "";
   const text = await readFile(file, "utf8").catch((reason: unknown) => {
-    throw new Fault("FailedPrecondition", `--snapshot-secret-file ${file} cannot be read: ${fileTrouble(reason)}`);
+    throw new Fault("FailedPrecondition", `--snapshot-secret-file ${file} cannot be read: ${fsErrorText(reason)}`);
   });
   const secret = text.replace(/\r?\n$/, "");
   if (secret === "")

@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { chmod, chown, lstat, open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { Fault } from "../../base/fault.ts";
-import { errorCodeOf, fileTrouble } from "../../base/file-trouble.ts";
+import { errorCodeOf, fsErrorText } from "../../base/fs-errors.ts";
 import type { World } from "../../base/world.ts";
 import { isGone } from "../owner.ts";
 import { addEntry, type Entry, type Mark, removeEntries } from "./entries.ts";
@@ -58,7 +58,7 @@ async function changing(
       else await replace(target, after);
     });
   } catch (reason) {
-    const why = reason instanceof Fault ? reason.message : fileTrouble(reason);
+    const why = reason instanceof Fault ? reason.message : fsErrorText(reason);
     throw new Fault("FailedPrecondition", `the kubeconfig ${path} cannot be changed: ${why}`, { cause: reason });
   }
 }

@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { link, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { Fault } from "../../base/fault.ts";
-import { errorCodeOf } from "../../base/file-trouble.ts";
+import { errorCodeOf } from "../../base/fs-errors.ts";
 import type { World } from "../../base/world.ts";
 import { isGone, isOwner, thisProcess } from "../owner.ts";
 

@@ -7,8 +7,8 @@ import { Fault } from "../../base/fault.ts";
 import { silent } from "../../base/log.ts";
 import type { CsiClient } from "../../csi/client.ts";
 import type { KubeApi } from "../../kube/api.ts";
-import { createGate } from "../../runtime/gate.ts";
-import type { Hands } from "../../runtime/hands.ts";
+import type { ActionHandlers } from "../../runtime/action-handlers.ts";
+import { createSemaphore } from "../../runtime/semaphore.ts";
 import { createCsiHand, createSlots } from "./hands.ts";
 import type { Reply } from "./observe.ts";
 import type { CsiCall } from "./plan-calls.ts";
@@ -140,7 +140,7 @@ function setUp({ secretFound = true, leading = true, isAway = false, entries = [
       },
     },
   } as unknown as CsiClient;
-  const cluster = { patch: async () => void asked.push("mark") } as unknown as Hands<ClusterAction>;
+  const cluster = { patch: async () => void asked.push("mark") } as unknown as ActionHandlers<ClusterAction>;
   const about = aContent();
   const hand = createCsiHand({
     api,
@@ -148,7 +148,7 @@ function setUp({ secretFound = true, leading = true, isAway = false, entries = [
     cluster,
     slots,
     term: { asks: () => void asked.push("note") },
-    gate: createGate({ atOnceMax: 1, hangingMax: 0, world }),
+    gate: createSemaphore({ atOnceMax: 1, hangingMax: 0, world }),
     world,
     log: silent,
     leading: () => leading,

@@ -13,8 +13,8 @@ import type { Log } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
 import type { CsiClient } from "../../csi/client.ts";
 import type { KubeApi } from "../../kube/api.ts";
-import type { Gate, Passage } from "../../runtime/gate.ts";
-import { type Hand, type Hands, notLeading } from "../../runtime/hands.ts";
+import { type ActionHandler, type ActionHandlers, notLeading } from "../../runtime/action-handlers.ts";
+import type { Passage, Semaphore } from "../../runtime/semaphore.ts";
 import { findSnapshot } from "./listing.ts";
 import { type Reply, type Slot, wantedOf } from "./observe.ts";
 import type { CsiCall } from "./plan-calls.ts";
@@ -25,10 +25,10 @@ import type { Term } from "./term.ts";
 export interface CsiHandOptions {
   readonly api: KubeApi;
   readonly csi: CsiClient;
-  readonly cluster: Hands<ClusterAction>;
+  readonly cluster: ActionHandlers<ClusterAction>;
   readonly slots: Slots;
   readonly term: Pick<Term, "asks">;
-  readonly gate: Gate;
+  readonly gate: Semaphore;
   readonly world: World;
   readonly log: Log;
   leading(): boolean;
@@ -124,7 +124,7 @@ export function createCsiHand({
   knows,
   wake,
   failed = () => undefined,
-}: CsiHandOptions): Hand<CsiAction> {
+}: CsiHandOptions): ActionHandler<CsiAction> {
   const readSecret = async (call: CsiCall, signal: AbortSignal): Promise<Record<string, string>> => {
     if (call.secret === undefined) return {};
     const { namespace, name } = call.secret;

@@ -9,10 +9,10 @@ import { uuid, type World } from "../../base/world.ts";
 import type { CsiClient } from "../../csi/client.ts";
 import type { KubeApi } from "../../kube/api.ts";
 import { createStores, type StoresOf, type StoreTable, watchStores } from "../../kube/stores.ts";
-import { createController, type Wakes } from "../../runtime/controller.ts";
-import { createGate } from "../../runtime/gate.ts";
-import { createHands } from "../../runtime/hands.ts";
+import { createActionHandlers } from "../../runtime/action-handlers.ts";
+import { createController, type Triggers } from "../../runtime/controller.ts";
 import type { QueueObserver } from "../../runtime/queue.ts";
+import { createSemaphore } from "../../runtime/semaphore.ts";
 import { createCsiHand, createSlots, type Operation } from "./hands.ts";
 import { type DriverFacts, indexes, observe, type SidecarOptions } from "./observe.ts";
 import { planContent } from "./plan.ts";
@@ -26,7 +26,7 @@ const storeTable = {
 type SidecarStores = StoresOf<typeof storeTable>;
 
 /** A class concerns the contents that name it: its parameters may have been all that was missing. */
-const wakes: Wakes<SidecarStores> = {
+const wakes: Triggers<SidecarStores> = {
   VolumeSnapshotContent: (content) => [keyOf(content)],
   VolumeSnapshotClass: ({ metadata }, stores) => stores.VolumeSnapshotContent.keysBy("class", metadata.name),
 };
@@ -83,13 +83,13 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
   const stores = createStores(table, log);
   const slots = createSlots(world, { backoff: deps.backoff, poll: deps.poll });
   const term = createTerm(deps.term ?? uuid(world));
-  const cluster = createHands({ api, stores, leading, record: deps.record });
+  const cluster = createActionHandlers({ api, stores, leading, record: deps.record });
   const name = "csi-snapshotter-content";
   let told: AbortSignal | undefined;
   const controller = createController({
     name,
     stores,
-    wakes,
+    triggers: wakes,
     observe: (seen, key) =>
       observe({ stores: seen, slots, term, facts: facts(), options }, key, {
         nowMs: world.now(),
@@ -97,7 +97,7 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
         lastReplyAtMs: slots.lastAtMs(),
       }),
     plan: deps.plan ?? planContent,
-    hands: {
+    handlers: {
       ...cluster,
       // All but the marks before a call, which are written by its own hand, take a mark off or let a content go.
       patch: (action, signal) => {
@@ -112,7 +112,7 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
         cluster,
         slots,
         term,
-        gate: createGate({
+        gate: createSemaphore({
           atOnceMax: deps.callsAtOnce,
           hangingMax: deps.callsAtOnce * limits.callsHangingPerPlaceMax,
           world,
@@ -122,7 +122,7 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
         leading,
         stopping: () => told?.aborted === true,
         knows: (content) => stores.VolumeSnapshotContent.get(keyOf(content))?.metadata.uid === content.metadata.uid,
-        wake: (key) => controller.wake(key),
+        wake: (key) => controller.trigger(key),
         failed,
       }),
     },

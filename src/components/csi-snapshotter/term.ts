@@ -10,8 +10,8 @@
 import { annotations } from "../../api/names.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
 import { limits } from "../../base/limits.ts";
-import { createRecent } from "../../kube/recent.ts";
-import { isNewer, isOldNews } from "../../kube/version.ts";
+import { createLru } from "../../base/lru.ts";
+import { isNewer, isSameOrOlder } from "../../kube/version.ts";
 import type { Asked } from "./observe.ts";
 
 export interface Term {
@@ -32,9 +32,9 @@ interface Memory {
 }
 
 export function createTerm(name: string, sizeMax: number = limits.askedContentsMax): Term {
-  const uids = createRecent<Memory>(sizeMax);
+  const uids = createLru<Memory>(sizeMax);
   /** Of snapshots; the driver was asked to cut by a name that comes from them. */
-  const askedFor = createRecent<true>(sizeMax);
+  const askedFor = createLru<true>(sizeMax);
   let newest = "";
   /** Of what is not newer than this, some may have been forgotten. */
   let floor = "";
@@ -57,7 +57,7 @@ export function createTerm(name: string, sizeMax: number = limits.askedContentsM
     },
     unmarking: ({ metadata }) => {
       const { unmarkedFrom = "" } = uids.get(metadata.uid) ?? {};
-      return unmarkedFrom !== "" && isOldNews(metadata.resourceVersion, unmarkedFrom);
+      return unmarkedFrom !== "" && isSameOrOlder(metadata.resourceVersion, unmarkedFrom);
     },
     asked: (content) => {
       const { metadata } = content;

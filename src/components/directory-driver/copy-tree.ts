@@ -4,7 +4,7 @@
  */
 import { type FileHandle, lstat, readlink } from "node:fs/promises";
 import { Fault } from "../../base/fault.ts";
-import { fileTrouble } from "../../base/file-trouble.ts";
+import { fsErrorText } from "../../base/fs-errors.ts";
 import { limits } from "../../base/limits.ts";
 import type { BatchOptions, Found } from "./copy-batch.ts";
 import {
@@ -128,7 +128,7 @@ const goneOr = (path: BytePath) => (reason: unknown) => {
 
 function cannotBeRead(path: string) {
   return (reason: unknown): never => {
-    throw new Fault("Internal", `the data cannot be read: ${path}: ${fileTrouble(reason)}`, { cause: reason });
+    throw new Fault("Internal", `the data cannot be read: ${path}: ${fsErrorText(reason)}`, { cause: reason });
   };
 }
 

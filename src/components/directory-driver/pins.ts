@@ -4,7 +4,7 @@
  */
 import { constants } from "node:fs";
 import { type FileHandle, open, readdir } from "node:fs/promises";
-import { errorCodeOf } from "../../base/file-trouble.ts";
+import { errorCodeOf } from "../../base/fs-errors.ts";
 
 /** A path as the kernel has it, with one character for each byte: file names need not be UTF-8. */
 export type BytePath = string;

@@ -2,7 +2,7 @@
 import { statfs } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { Fault } from "../../base/fault.ts";
-import { fileTrouble } from "../../base/file-trouble.ts";
+import { fsErrorText } from "../../base/fs-errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
 import { copyFaithfully } from "./copy.ts";
@@ -68,7 +68,7 @@ export async function openStorage(
   const { unlock, discard, volumes, snapshots } = await openRoot(root, world, log).catch((reason: unknown) => {
     if (reason instanceof Fault) throw reason;
     const path = (reason as { readonly path?: string }).path ?? root;
-    const trouble = `volumes cannot be kept at ${path}: ${fileTrouble(reason)}; choose another --root`;
+    const trouble = `volumes cannot be kept at ${path}: ${fsErrorText(reason)}; choose another --root`;
     throw new Fault("FailedPrecondition", trouble, { cause: reason });
   });
   const holds = createHolds();

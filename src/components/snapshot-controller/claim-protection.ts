@@ -9,8 +9,8 @@
  */
 import type { PersistentVolumeClaim } from "../../api/types.ts";
 import { limits } from "../../base/limits.ts";
+import { createLru } from "../../base/lru.ts";
 import type { KubeApi } from "../../kube/api.ts";
-import { createRecent } from "../../kube/recent.ts";
 import { hasFinalizer, isRenewable, type Protection } from "./observe.ts";
 
 export interface ClaimProtection {
@@ -25,7 +25,7 @@ export function createClaimProtection(
   onCertain: (claim: PersistentVolumeClaim) => void,
   sizeMax: number = limits.protectedClaimsMax,
 ): ClaimProtection {
-  const known = createRecent<"releasing" | "held">(sizeMax);
+  const known = createLru<"releasing" | "held">(sizeMax);
   const answered = (claim: PersistentVolumeClaim): void => {
     if (hasFinalizer(claim)) {
       known.set(claim.metadata.uid, "held");

@@ -9,7 +9,7 @@
 import type { ClusterAction } from "../../api/plan.ts";
 import type { Draft, PersistentVolumeClaim } from "../../api/types.ts";
 import { Fault } from "../../base/fault.ts";
-import type { Hand } from "../../runtime/hands.ts";
+import type { ActionHandler } from "../../runtime/action-handlers.ts";
 
 type Creation = Extract<ClusterAction, { readonly kind: "create" }>;
 
@@ -17,7 +17,7 @@ export interface ContentCreations {
   /** Whether a content of this claim may be about to appear. */
   isUnderWay(claim: PersistentVolumeClaim): boolean;
   /** The handler that creates objects and puts the reply into the cache, with creations of contents taken note of. */
-  around(create: Hand<Creation>): Hand<Creation>;
+  around(create: ActionHandler<Creation>): ActionHandler<Creation>;
 }
 
 export interface ContentCreationsOptions {

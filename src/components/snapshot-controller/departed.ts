@@ -8,7 +8,7 @@
  */
 import type { VolumeSnapshot } from "../../api/types.ts";
 import { limits } from "../../base/limits.ts";
-import { createRecent } from "../../kube/recent.ts";
+import { createLru } from "../../base/lru.ts";
 
 export interface Departed {
   /** To be told of every change of a snapshot. */
@@ -18,7 +18,7 @@ export interface Departed {
 }
 
 export function createDeparted(sizeMax: number = limits.departedSnapshotsMax): Departed {
-  const uids = createRecent<true>(sizeMax);
+  const uids = createLru<true>(sizeMax);
   return {
     see: (before, after) => {
       // One that a list had left out by mistake is back, and has not gone at all.

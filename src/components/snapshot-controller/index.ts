@@ -7,8 +7,8 @@ import type { Log } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
 import type { KubeApi } from "../../kube/api.ts";
 import { createStores, watchStores } from "../../kube/stores.ts";
+import { createActionHandlers } from "../../runtime/action-handlers.ts";
 import { createController, type Failure } from "../../runtime/controller.ts";
-import { createHands } from "../../runtime/hands.ts";
 import type { QueueObserver } from "../../runtime/queue.ts";
 import { createClaimProtection } from "./claim-protection.ts";
 import { createContentCreations } from "./content-creations.ts";
@@ -87,7 +87,7 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
     // The watch was faster than the reply: nothing but the reply wakes those that wait for it.
     const cached = stores.PersistentVolumeClaim.get(key);
     if (cached === undefined || !hasFinalizer(cached)) return;
-    for (const waiting of stores.VolumeSnapshot.keysBy("unreadyOf", key)) snapshots.wake(waiting);
+    for (const waiting of stores.VolumeSnapshot.keysBy("unreadyOf", key)) snapshots.trigger(waiting);
   });
   stores.PersistentVolumeClaim.onChange(protection.see);
   const protectionOf = deps.protectionOf ?? protection.of;
@@ -115,14 +115,14 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
       const claim = claimOfContent(stores, content);
       return claim !== undefined && protectionOf(claim) === "certain" ? claim : undefined;
     },
-    onEnd: (claim) => claims.wake(keyOf(claim)),
+    onEnd: (claim) => claims.trigger(keyOf(claim)),
   });
-  const cluster = createHands({ api: protection.through(api), stores, leading, record: deps.record });
+  const cluster = createActionHandlers({ api: protection.through(api), stores, leading, record: deps.record });
   const hands = { ...cluster, create: creations.around(cluster.create) };
   const shared = (name: string) => ({
     name,
     stores,
-    hands,
+    handlers: hands,
     workers: deps.workers,
     world,
     log,
@@ -140,7 +140,7 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
   };
   const snapshots = createController({
     ...shared("snapshot-controller-snapshot"),
-    wakes: snapshotWakes,
+    triggers: snapshotWakes,
     observe: (seen, key) => observeSnapshot(seen, options, key, moment()),
     onFailure: (key, failure) => {
       deps.failed?.("VolumeSnapshot", key);
@@ -150,7 +150,7 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
   });
   const claims = createController({
     ...shared("snapshot-controller-claim"),
-    wakes: claimWakes,
+    triggers: claimWakes,
     observe: (seen, key) => timed(observeClaim(seen, options, key, moment())),
     onFailure: (key, failure) => {
       deps.failed?.("PersistentVolumeClaim", key);
@@ -160,7 +160,7 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
   });
   const contents = createController({
     ...shared("snapshot-controller-content"),
-    wakes: contentWakes,
+    triggers: contentWakes,
     observe: (seen, key) => observeContent(seen, key, departed.wentUntold, world.now()),
     onFailure: (key) => deps.failed?.("VolumeSnapshotContent", key),
     plan: deps.plans?.content ?? planContent,
@@ -168,14 +168,14 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
   deps.onPlacesChange?.(() => {
     for (const snapshot of stores.VolumeSnapshot.all()) {
       if (snapshot.status?.readyToUse === true) continue;
-      snapshots.wake(keyOf(snapshot));
-      for (const claim of claimOf(snapshot)) claims.wake(claim);
+      snapshots.trigger(keyOf(snapshot));
+      for (const claim of claimOf(snapshot)) claims.trigger(claim);
     }
   });
   deps.onGrantsChange?.((namespace) => {
     for (const { metadata } of stores.VolumeSnapshot.all())
       if (metadata.namespace === namespace && metadata.deletionTimestamp !== undefined)
-        snapshots.wake(keyIn(namespace, metadata.name));
+        snapshots.trigger(keyIn(namespace, metadata.name));
   });
   return {
     stores,

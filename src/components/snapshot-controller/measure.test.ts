@@ -27,13 +27,13 @@ const ready = { readyToUse: true, creationTime: "2026-01-01T00:00:01Z" };
 
 test("a snapshot is measured from when it is seen until it is cut, and until it is ready", async () => {
   const { world, stores, lines } = setUp();
-  stores.VolumeSnapshotContent.see(aContent());
-  stores.VolumeSnapshot.see(aSnapshot(version("1")));
+  stores.VolumeSnapshotContent.applyReply(aContent());
+  stores.VolumeSnapshot.applyReply(aSnapshot(version("1")));
   assert.deepEqual(await lines("snapshot_controller_operations_in_flight"), [
     "snapshot_controller_operations_in_flight 2",
   ]);
   await world.advance(2_000);
-  stores.VolumeSnapshot.see(aSnapshot({ ...version("2"), status: ready }));
+  stores.VolumeSnapshot.applyReply(aSnapshot({ ...version("2"), status: ready }));
   const sums = await lines("snapshot_controller_operation_total_seconds_sum");
   const labels = (operation: string) =>
     `driver_name="${driver}",operation_name="${operation}",snapshot_type="dynamic",operation_status="success"`;
@@ -50,13 +50,13 @@ test("a snapshot is measured from when it is seen until it is cut, and until it 
 
 test("a snapshot that goes before it is ready is a deletion done and two creations cancelled, each measured from its own beginning", async () => {
   const { world, stores, lines } = setUp();
-  stores.VolumeSnapshot.see(aSnapshot(version("1")));
+  stores.VolumeSnapshot.applyReply(aSnapshot(version("1")));
   await world.advance(60_000);
-  stores.VolumeSnapshot.see(
+  stores.VolumeSnapshot.applyReply(
     aSnapshot({ metadata: { resourceVersion: "2", deletionTimestamp: "2026-01-01T00:00:01Z" } }),
   );
   await world.advance(2_000);
-  stores.VolumeSnapshot.seeGone("team/monday" as never, "uid-snap");
+  stores.VolumeSnapshot.applyDeletion("team/monday" as never, "uid-snap");
   const sums = await lines("snapshot_controller_operation_total_seconds_sum");
   const secondsOf = (status: string) =>
     sums.filter((line) => line.includes(`operation_status="${status}"`)).map((line) => line.split(" ").at(-1));
@@ -76,12 +76,12 @@ test("a snapshot that goes before it is ready is a deletion done and two creatio
 
 test("a snapshot of a content is measured as pre-provisioned, and one without a content under the driver of its class", async () => {
   const { stores, lines } = setUp();
-  stores.VolumeSnapshotClass.see(aClass({ driver: "of-the-class" }));
+  stores.VolumeSnapshotClass.applyReply(aClass({ driver: "of-the-class" }));
   const of = (name: string, source: object) =>
     aSnapshot({ metadata: { name, uid: `uid-${name}` }, spec: { source, volumeSnapshotClassName: "fast" } });
-  stores.VolumeSnapshot.see(of("static", { volumeSnapshotContentName: "old" }));
-  stores.VolumeSnapshot.see(of("dynamic", { persistentVolumeClaimName: "data" }));
-  for (const name of ["static", "dynamic"]) stores.VolumeSnapshot.seeGone(keyIn("team", name), `uid-${name}`);
+  stores.VolumeSnapshot.applyReply(of("static", { volumeSnapshotContentName: "old" }));
+  stores.VolumeSnapshot.applyReply(of("dynamic", { persistentVolumeClaimName: "data" }));
+  for (const name of ["static", "dynamic"]) stores.VolumeSnapshot.applyDeletion(keyIn("team", name), `uid-${name}`);
   const counts = await lines("snapshot_controller_operation_total_seconds_count");
   const labelsOf = (type: string) => counts.filter((line) => line.includes(`snapshot_type="${type}"`));
   assert.deepEqual([labelsOf("pre-provisioned").length, labelsOf("dynamic").length], [2, 2]);
@@ -90,16 +90,16 @@ test("a snapshot of a content is measured as pre-provisioned, and one without a 
 
 test("what was ready before we came is not measured", async () => {
   const { stores, lines } = setUp();
-  stores.VolumeSnapshot.see(aSnapshot({ ...version("1"), status: ready }));
+  stores.VolumeSnapshot.applyReply(aSnapshot({ ...version("1"), status: ready }));
   assert.deepEqual(await lines("snapshot_controller_operation_total_seconds_count"), []);
 });
 
 test("what was cut before we came is not measured as cut, only as got ready", async () => {
   const { world, stores, lines } = setUp();
   const { creationTime } = ready;
-  stores.VolumeSnapshot.see(aSnapshot({ ...version("1"), status: { creationTime, readyToUse: false } }));
+  stores.VolumeSnapshot.applyReply(aSnapshot({ ...version("1"), status: { creationTime, readyToUse: false } }));
   await world.advance(3_000);
-  stores.VolumeSnapshot.see(aSnapshot({ ...version("2"), status: ready }));
+  stores.VolumeSnapshot.applyReply(aSnapshot({ ...version("2"), status: ready }));
   const [sum, ...others] = await lines("snapshot_controller_operation_total_seconds_sum");
   assert.match(sum ?? "", /operation_name="CreateSnapshotAndReady".* 3$/);
   assert.deepEqual(others, []);
@@ -109,17 +109,18 @@ test("who stands by counts nothing of what the leader does, and who takes over m
   let leads = false;
   const { world, stores, lines } = setUp(() => leads);
   const named = (name: string) => ({ name, uid: `uid-${name}` });
-  for (const name of ["a", "b"]) stores.VolumeSnapshot.see(aSnapshot({ metadata: { ...named(name), ...at(1) } }));
+  for (const name of ["a", "b"])
+    stores.VolumeSnapshot.applyReply(aSnapshot({ metadata: { ...named(name), ...at(1) } }));
   await world.advance(2_000);
-  stores.VolumeSnapshot.see(aSnapshot({ metadata: { ...named("a"), ...at(2) }, ...failed("x") }));
-  stores.VolumeSnapshot.see(aSnapshot({ metadata: { ...named("a"), ...at(3) }, status: ready }));
+  stores.VolumeSnapshot.applyReply(aSnapshot({ metadata: { ...named("a"), ...at(2) }, ...failed("x") }));
+  stores.VolumeSnapshot.applyReply(aSnapshot({ metadata: { ...named("a"), ...at(3) }, status: ready }));
   for (const name of ["snapshot_controller_operation_total_seconds_count", errors])
     assert.deepEqual(await lines(name), []);
   const inFlight = "snapshot_controller_operations_in_flight";
   assert.deepEqual(await lines(inFlight), [`${inFlight} 0`]);
   leads = true;
   assert.deepEqual(await lines(inFlight), [`${inFlight} 2`]);
-  stores.VolumeSnapshot.see(aSnapshot({ metadata: { ...named("b"), ...at(2) }, status: ready }));
+  stores.VolumeSnapshot.applyReply(aSnapshot({ metadata: { ...named("b"), ...at(2) }, status: ready }));
   const sums = await lines("snapshot_controller_operation_total_seconds_sum");
   assert.deepEqual(
     sums.map((line) => line.split(" ").at(-1)),
@@ -132,34 +133,34 @@ const failed = (time: string, message = "no") => ({ status: { error: { message, 
 
 test("each refusal of the controller counts once, and one from before it started not at all", async () => {
   const { stores, lines } = setUp();
-  stores.VolumeSnapshotContent.see(aContent());
-  stores.VolumeSnapshot.see(aSnapshot({ ...version("1"), ...failed("a") }));
+  stores.VolumeSnapshotContent.applyReply(aContent());
+  stores.VolumeSnapshot.applyReply(aSnapshot({ ...version("1"), ...failed("a") }));
   assert.deepEqual(await lines(errors), []);
-  stores.VolumeSnapshot.see(aSnapshot({ ...version("2"), ...failed("a") }));
-  stores.VolumeSnapshot.see(aSnapshot({ ...version("3"), ...failed("b") }));
-  stores.VolumeSnapshot.see(aSnapshot({ ...version("4"), ...failed("b", "no, again") }));
+  stores.VolumeSnapshot.applyReply(aSnapshot({ ...version("2"), ...failed("a") }));
+  stores.VolumeSnapshot.applyReply(aSnapshot({ ...version("3"), ...failed("b") }));
+  stores.VolumeSnapshot.applyReply(aSnapshot({ ...version("4"), ...failed("b", "no, again") }));
   assert.deepEqual(await lines(errors), [`${errors}{driver_name="${driver}",operation_name="CreateSnapshot"} 2`]);
 });
 
 test("what a sidecar reports is an attempt of the sidecar, which has counted it", async () => {
   const { stores, lines } = setUp();
-  stores.VolumeSnapshot.see(aSnapshot(version("1")));
-  stores.VolumeSnapshotContent.see(aContent(failed("a")));
-  stores.VolumeSnapshot.see(aSnapshot({ ...version("2"), ...failed("a") }));
+  stores.VolumeSnapshot.applyReply(aSnapshot(version("1")));
+  stores.VolumeSnapshotContent.applyReply(aContent(failed("a")));
+  stores.VolumeSnapshot.applyReply(aSnapshot({ ...version("2"), ...failed("a") }));
   assert.deepEqual(await lines(errors), []);
 });
 
 test("each run that fails counts once, for the driver and the operation it was for", async () => {
   const { stores, measuring, lines } = setUp();
   const leaving = { resourceVersion: "2", deletionTimestamp: "2026-01-01T00:00:01Z" };
-  stores.VolumeSnapshot.see(aSnapshot(version("1")));
-  stores.VolumeSnapshotContent.see(aContent());
-  stores.PersistentVolumeClaim.see(aClaim({ metadata: { deletionTimestamp: leaving.deletionTimestamp } }));
-  stores.PersistentVolume.see(aVolume());
+  stores.VolumeSnapshot.applyReply(aSnapshot(version("1")));
+  stores.VolumeSnapshotContent.applyReply(aContent());
+  stores.PersistentVolumeClaim.applyReply(aClaim({ metadata: { deletionTimestamp: leaving.deletionTimestamp } }));
+  stores.PersistentVolume.applyReply(aVolume());
   for (const kind of ["VolumeSnapshot", "VolumeSnapshot", "PersistentVolumeClaim", "VolumeSnapshotContent"] as const)
     for (const { metadata } of stores[kind].all())
       countFailure(measuring, kind, keyIn(metadata.namespace, metadata.name));
-  stores.VolumeSnapshot.see(aSnapshot({ metadata: leaving }));
+  stores.VolumeSnapshot.applyReply(aSnapshot({ metadata: leaving }));
   countFailure(measuring, "VolumeSnapshot", "team/monday" as never);
   countFailure(measuring, "VolumeSnapshot", "team/gone" as never);
   assert.deepEqual(await lines(errors), [
@@ -172,15 +173,17 @@ test("each run that fails counts once, for the driver and the operation it was f
 test("snapshots are counted by phase, with the age of the oldest that is not ready and the deletions that hang", async () => {
   const { world, stores, measuring, lines } = setUp();
   const at = (ms: number): string => new Date(world.now() + ms).toISOString();
-  stores.VolumeSnapshot.see(aSnapshot({ metadata: { name: "a", creationTimestamp: at(-60_000) } }));
-  stores.VolumeSnapshot.see(aSnapshot({ metadata: { name: "b", deletionTimestamp: at(-700_000) } }));
-  stores.VolumeSnapshot.see(aSnapshot({ metadata: { name: "c", uid: "uid-c", deletionTimestamp: at(-500_000) } }));
+  stores.VolumeSnapshot.applyReply(aSnapshot({ metadata: { name: "a", creationTimestamp: at(-60_000) } }));
+  stores.VolumeSnapshot.applyReply(aSnapshot({ metadata: { name: "b", deletionTimestamp: at(-700_000) } }));
+  stores.VolumeSnapshot.applyReply(
+    aSnapshot({ metadata: { name: "c", uid: "uid-c", deletionTimestamp: at(-500_000) } }),
+  );
   const old = { name: "d", uid: "uid-d", creationTimestamp: at(-900_000) };
   const ref = { namespace: "team", name: "d", uid: "uid-d" };
-  stores.VolumeSnapshotContent.see(
+  stores.VolumeSnapshotContent.applyReply(
     aContent({ metadata: { name: "snapcontent-uid-d" }, spec: { volumeSnapshotRef: ref } }),
   );
-  stores.VolumeSnapshot.see(aSnapshot({ metadata: old, status: ready }));
+  stores.VolumeSnapshot.applyReply(aSnapshot({ metadata: old, status: ready }));
   measureStates(measuring, { preventVolumeModeConversion: true, placeOf: () => anywhere });
   assert.ok(
     (await lines("snapshot_controller_snapshots")).includes('snapshot_controller_snapshots{phase="invalid"} 1'),
@@ -195,12 +198,12 @@ test("a scrape asks only of snapshots without a content which node reaches their
   const { stores, measuring } = setUp();
   const volumeOf = (name: string) => aVolume({ metadata: { name }, spec: { claimRef: { namespace: "team", name } } });
   for (const name of ["cut", "uncut"]) {
-    stores.PersistentVolume.see(volumeOf(name));
-    stores.PersistentVolumeClaim.see(aClaim({ metadata: { name }, spec: { volumeName: name } }));
+    stores.PersistentVolume.applyReply(volumeOf(name));
+    stores.PersistentVolumeClaim.applyReply(aClaim({ metadata: { name }, spec: { volumeName: name } }));
     const source = { persistentVolumeClaimName: name };
-    stores.VolumeSnapshot.see(aSnapshot({ metadata: { name, uid: `uid-${name}` }, spec: { source } }));
+    stores.VolumeSnapshot.applyReply(aSnapshot({ metadata: { name, uid: `uid-${name}` }, spec: { source } }));
   }
-  stores.VolumeSnapshotContent.see(aContent({ metadata: { name: "snapcontent-uid-cut" } }));
+  stores.VolumeSnapshotContent.applyReply(aContent({ metadata: { name: "snapcontent-uid-cut" } }));
   const asked: string[] = [];
   const placeOf = (volume: { metadata: { name: string } }) => {
     asked.push(volume.metadata.name);

@@ -28,11 +28,11 @@ const moment: Moment = {
 test("a claim looks at its snapshots that are not ready, and only as far as it must", () => {
   const stores = createStores(storeTable);
   const claim = aClaim();
-  stores.PersistentVolumeClaim.see(claim);
+  stores.PersistentVolumeClaim.applyReply(claim);
   const named = (name: string, readyToUse: boolean) =>
     aSnapshot({ metadata: { name, uid: `uid-${name}` }, status: { readyToUse } });
-  for (const name of ["a", "b"]) stores.VolumeSnapshot.see(named(name, true));
-  for (const name of ["c", "d"]) stores.VolumeSnapshot.see(named(name, false));
+  for (const name of ["a", "b"]) stores.VolumeSnapshot.applyReply(named(name, true));
+  for (const name of ["c", "d"]) stores.VolumeSnapshot.applyReply(named(name, false));
   let looks = 0;
   const counting = {
     ...stores,
@@ -82,8 +82,8 @@ for (const { given, claim, holds } of readers)
   test(`a claim that waits for a volume and ${given} ${holds ? "holds" : "does not hold"} a snapshot on its way out`, () => {
     const stores = createStores(storeTable);
     const snapshot = aSnapshot({ metadata: { deletionTimestamp: "2026-01-01T01:00:00Z" } });
-    stores.VolumeSnapshot.see(snapshot);
-    stores.PersistentVolumeClaim.see(aClaim({ status: { phase: "Pending" }, ...claim }));
+    stores.VolumeSnapshot.applyReply(snapshot);
+    stores.PersistentVolumeClaim.applyReply(aClaim({ status: { phase: "Pending" }, ...claim }));
     const view = observeSnapshot(stores, options, keyOf(snapshot), moment);
     assert.equal(view?.restoring.length, holds ? 1 : 0);
   });
@@ -102,8 +102,8 @@ for (const { given, isGranted, holds } of foreign)
     const stores = createStores(storeTable);
     const snapshot = aSnapshot();
     const spec = { dataSourceRef: { ...source, namespace: snapshot.metadata.namespace } };
-    stores.VolumeSnapshot.see(snapshot);
-    stores.PersistentVolumeClaim.see(
+    stores.VolumeSnapshot.applyReply(snapshot);
+    stores.PersistentVolumeClaim.applyReply(
       aClaim({ metadata: { namespace: "abroad" }, spec: spec as never, status: { phase: "Pending" } }),
     );
     const vanishedFrom = () => [
@@ -133,11 +133,11 @@ for (const { given, content: parts, expect } of cuts)
     const stores = createStores(storeTable);
     const content = aContent(parts);
     const snapshotClass = aClass();
-    stores.VolumeSnapshotContent.see(content);
+    stores.VolumeSnapshotContent.applyReply(content);
     const lacksClass = () => observeContent(stores, keyOf(content), () => false, 0)?.isCutWithoutClass;
     assert.equal(lacksClass(), expect);
     assert.deepEqual(contentWakes.VolumeSnapshotClass?.(snapshotClass, stores), expect ? [keyOf(content)] : []);
-    stores.VolumeSnapshotClass.see(snapshotClass);
+    stores.VolumeSnapshotClass.applyReply(snapshotClass);
     assert.equal(lacksClass(), false);
   });
 
@@ -155,11 +155,11 @@ const candidates: readonly { given: string; change: Parameters<typeof aClass>[0]
 for (const { given, change, counts } of candidates)
   test(`a class ${given} ${counts ? "counts" : "does not count"} as a default`, () => {
     const stores = createStores(storeTable);
-    stores.VolumeSnapshotClass.see(aClass({ metadata: { annotations: annotated("true") }, ...change }));
-    stores.PersistentVolumeClaim.see(aClaim());
-    stores.PersistentVolume.see(aVolume());
+    stores.VolumeSnapshotClass.applyReply(aClass({ metadata: { annotations: annotated("true") }, ...change }));
+    stores.PersistentVolumeClaim.applyReply(aClaim());
+    stores.PersistentVolume.applyReply(aVolume());
     const snapshot = aSnapshot({ spec: { source: { persistentVolumeClaimName: "data" } } });
-    stores.VolumeSnapshot.see(snapshot);
+    stores.VolumeSnapshot.applyReply(snapshot);
     const view = observeSnapshot(stores, options, keyOf(snapshot), moment);
     assert.equal(view?.defaultClasses.length, counts ? 1 : 0);
   });
@@ -171,10 +171,10 @@ const sidecars: readonly [given: string, place: Place, expect: string][] = [
 for (const [given, place, expect] of sidecars)
   test(`a snapshot looks for the sidecar of ${given}`, () => {
     const stores = createStores(storeTable);
-    stores.PersistentVolumeClaim.see(aClaim());
-    stores.PersistentVolume.see(aVolume());
+    stores.PersistentVolumeClaim.applyReply(aClaim());
+    stores.PersistentVolume.applyReply(aVolume());
     const snapshot = aSnapshot();
-    stores.VolumeSnapshot.see(snapshot);
+    stores.VolumeSnapshot.applyReply(snapshot);
     const cutterOf = (name: string, node?: string) => `term of ${name}${node === undefined ? "" : ` on ${node}`}`;
     const view = observeSnapshot(stores, { ...options, placeOf: () => place }, keyOf(snapshot), {
       ...moment,

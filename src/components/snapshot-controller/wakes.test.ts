@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { aClaim, aClass, aContent, aSnapshot, aVolume } from "../../../test/builders.ts";
 import type { KubeObject } from "../../api/types.ts";
 import { createStores } from "../../kube/stores.ts";
-import type { Wakes } from "../../runtime/controller.ts";
+import type { Triggers } from "../../runtime/controller.ts";
 import { claimWakes, contentWakes, type SnapshotStores, snapshotWakes, storeTable } from "./wakes.ts";
 
 const source = { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "monday" };
@@ -99,8 +99,8 @@ const cases: readonly {
 for (const { what, object, ...expected } of cases)
   test(`${what} wakes all whom it concerns, and nobody else`, () => {
     const stores = createStores(storeTable);
-    for (const snapshot of [aSnapshot(), adopting, defaulting]) stores.VolumeSnapshot.see(snapshot);
-    const woken = (wakes: Wakes<SnapshotStores>): readonly string[] => {
+    for (const snapshot of [aSnapshot(), adopting, defaulting]) stores.VolumeSnapshot.applyReply(snapshot);
+    const woken = (wakes: Triggers<SnapshotStores>): readonly string[] => {
       const wake = wakes[object.kind as keyof SnapshotStores] as
         | ((object: KubeObject, stores: SnapshotStores) => readonly string[])
         | undefined;

@@ -3,7 +3,7 @@ import type { PersistentVolume, VolumeSnapshot, VolumeSnapshotContent } from "..
 import { keyOf } from "../../api/types.ts";
 import { type Key, keyIn } from "../../base/brand.ts";
 import type { StoresOf, StoreTable } from "../../kube/stores.ts";
-import type { Wakes } from "../../runtime/controller.ts";
+import type { Triggers } from "../../runtime/controller.ts";
 import { contentNameOf, indexes, restoredSnapshotKeys } from "./observe.ts";
 
 export const storeTable = {
@@ -29,7 +29,7 @@ const snapshotsOfVolume = (stores: SnapshotStores, { spec }: PersistentVolume): 
 const snapshotsOfClass = (stores: SnapshotStores, name: string): readonly Key[] =>
   ["", name].flatMap((value) => stores.VolumeSnapshot.keysBy("class", value));
 
-export const snapshotWakes: Wakes<SnapshotStores> = {
+export const snapshotWakes: Triggers<SnapshotStores> = {
   VolumeSnapshot: (snapshot) => [keyOf(snapshot)],
   VolumeSnapshotContent: (content, stores) => snapshotsOf(stores, content),
   VolumeSnapshotClass: ({ metadata }, stores) => snapshotsOfClass(stores, metadata.name),
@@ -49,7 +49,7 @@ const claimsOf = (stores: SnapshotStores, snapshotKeys: readonly Key[]): readonl
     return snapshot === undefined ? [] : claimOf(snapshot);
   });
 
-export const claimWakes: Wakes<SnapshotStores> = {
+export const claimWakes: Triggers<SnapshotStores> = {
   PersistentVolumeClaim: (claim) => [keyOf(claim)],
   VolumeSnapshot: (snapshot) => claimOf(snapshot),
   VolumeSnapshotContent: (content, stores) => claimsOf(stores, snapshotsOf(stores, content)),
@@ -57,7 +57,7 @@ export const claimWakes: Wakes<SnapshotStores> = {
   PersistentVolume: ({ spec }) => (spec?.claimRef?.name ? [keyIn(spec.claimRef.namespace, spec.claimRef.name)] : []),
 };
 
-export const contentWakes: Wakes<SnapshotStores> = {
+export const contentWakes: Triggers<SnapshotStores> = {
   VolumeSnapshotContent: (content) => [keyOf(content)],
   VolumeSnapshot: (snapshot) => [keyIn(undefined, contentNameOf(snapshot))],
   VolumeSnapshotClass: ({ metadata }, stores) => stores.VolumeSnapshotContent.keysBy("cutBy", metadata.name),

@@ -20,19 +20,19 @@ import type { KubeObject, ObjectOf } from "../api/types.ts";
 import { keyIn } from "../base/brand.ts";
 import { Fault, isFault } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
+import { createLru } from "../base/lru.ts";
 import type { KubeApi } from "../kube/api.ts";
-import { createRecent } from "../kube/recent.ts";
 import type { Store } from "../kube/store.ts";
 import type { AnyStores } from "../kube/stores.ts";
 
-export type Hand<Action> = (action: Action, signal: AbortSignal) => Promise<void>;
+export type ActionHandler<Action> = (action: Action, signal: AbortSignal) => Promise<void>;
 
 /** One hand per kind of action. A component adds its own to those of `createHands`. */
-export type Hands<Action extends { readonly kind: string }> = {
-  readonly [K in Action["kind"]]: Hand<Extract<Action, { readonly kind: K }>>;
+export type ActionHandlers<Action extends { readonly kind: string }> = {
+  readonly [K in Action["kind"]]: ActionHandler<Extract<Action, { readonly kind: K }>>;
 };
 
-export interface HandsOptions {
+export interface ActionHandlersOptions {
   readonly api: KubeApi;
   readonly stores: AnyStores;
   /** False as soon as the lease may be somebody else's; absent where there is no election. */
@@ -47,16 +47,21 @@ export const notLeading = (): Fault =>
 
 type ActionOf<K extends ClusterAction["kind"]> = Extract<ClusterAction, { readonly kind: K }>;
 
-export function createHands({ api, stores, leading = () => true, record }: HandsOptions): Hands<ClusterAction> {
+export function createActionHandlers({
+  api,
+  stores,
+  leading = () => true,
+  record,
+}: ActionHandlersOptions): ActionHandlers<ClusterAction> {
   /** The last version of each object that the server has answered. */
-  const answered = createRecent<string>(limits.answeredVersionsMax);
+  const answered = createLru<string>(limits.answeredVersionsMax);
   const see = (kind: KindName, object: KubeObject | undefined): void => {
     if (object === undefined) return;
     answered.set(object.metadata.uid, object.metadata.resourceVersion);
-    stores[kind]?.see(object as ObjectOf<never>);
+    stores[kind]?.applyReply(object as ObjectOf<never>);
   };
   const seeGone = ({ kind, namespace, name, uid }: Ref): void => {
-    if (uid !== undefined) stores[kind]?.seeGone(keyIn(namespace, name), uid);
+    if (uid !== undefined) stores[kind]?.applyDeletion(keyIn(namespace, name), uid);
   };
   const mustLead = (): void => {
     if (!leading()) throw notLeading();
@@ -76,7 +81,7 @@ export function createHands({ api, stores, leading = () => true, record }: Hands
   };
 
   /** The version of each object at which a write was refused last. */
-  const refused = createRecent<string>(limits.answeredVersionsMax);
+  const refused = createLru<string>(limits.answeredVersionsMax);
   const learnFrom = async (reason: unknown, ref: Ref, signal: AbortSignal): Promise<void> => {
     if (isFault(reason, "NotFound")) seeGone(ref);
     const known = stores[ref.kind]?.get(keyIn(ref.namespace, ref.name))?.metadata;
@@ -85,7 +90,7 @@ export function createHands({ api, stores, leading = () => true, record }: Hands
     else learn(ref, await read(ref, signal));
   };
 
-  const create: Hand<ActionOf<"create">> = async ({ ref, object }, signal) => {
+  const create: ActionHandler<ActionOf<"create">> = async ({ ref, object }, signal) => {
     mustLead();
     try {
       see(ref.kind, await api.create(ref.kind, object, { signal }));
@@ -96,7 +101,7 @@ export function createHands({ api, stores, leading = () => true, record }: Hands
     }
   };
 
-  const patch: Hand<ActionOf<"patch">> = async (action, signal) => {
+  const patch: ActionHandler<ActionOf<"patch">> = async (action, signal) => {
     mustLead();
     try {
       see(action.ref.kind, await api.patch(action.ref, action.patch, { signal, subresource: action.subresource }));
@@ -106,7 +111,7 @@ export function createHands({ api, stores, leading = () => true, record }: Hands
     }
   };
 
-  const replace: Hand<ActionOf<"replace">> = async ({ ref, object, subresource }, signal) => {
+  const replace: ActionHandler<ActionOf<"replace">> = async ({ ref, object, subresource }, signal) => {
     mustLead();
     try {
       see(ref.kind, await api.replace(ref.kind, object as ObjectOf<never>, { signal, subresource }));
@@ -116,7 +121,7 @@ export function createHands({ api, stores, leading = () => true, record }: Hands
     }
   };
 
-  const remove: Hand<ActionOf<"delete">> = async ({ ref, resourceVersion }, signal) => {
+  const remove: ActionHandler<ActionOf<"delete">> = async ({ ref, resourceVersion }, signal) => {
     mustLead();
     try {
       const left = await api.delete(ref, { signal, uid: ref.uid, resourceVersion });
@@ -127,7 +132,7 @@ export function createHands({ api, stores, leading = () => true, record }: Hands
     }
   };
 
-  const confirm: Hand<ActionOf<"confirm">> = async ({ ref, resourceVersion, trustsAnswers }, signal) => {
+  const confirm: ActionHandler<ActionOf<"confirm">> = async ({ ref, resourceVersion, trustsAnswers }, signal) => {
     if (trustsAnswers && ref.uid !== undefined && answered.get(ref.uid) === resourceVersion) return;
     const found = await read(ref, signal);
     if (found?.metadata.resourceVersion === resourceVersion) return;
@@ -135,7 +140,7 @@ export function createHands({ api, stores, leading = () => true, record }: Hands
     throw new Fault("Conflict", `${ref.kind} ${keyIn(ref.namespace, ref.name)} is not as the cache had it`);
   };
 
-  const relist: Hand<ActionOf<"relist">> = async ({ ref: { kind } }, signal) => {
+  const relist: ActionHandler<ActionOf<"relist">> = async ({ ref: { kind } }, signal) => {
     const store = stores[kind] as Store<KindName> | undefined;
     const listed = await api.list(kind, { signal });
     let isNews = false;
@@ -147,7 +152,7 @@ export function createHands({ api, stores, leading = () => true, record }: Hands
     if (isNews) throw new Fault("Conflict", `the ${kind} objects are not as the cache had them`);
   };
 
-  const event: Hand<ActionOf<"event">> = async ({ about, event: text }) => {
+  const event: ActionHandler<ActionOf<"event">> = async ({ about, event: text }) => {
     if (leading()) record(about, text);
   };
 

@@ -5,13 +5,13 @@
  */
 import type { Key } from "../base/brand.ts";
 
-export interface Sweep {
+export interface Resync {
   start(): void;
   /** There is room again. */
-  goOn(): void;
+  resume(): void;
 }
 
-export function createSweep(keys: () => Iterator<Key>, add: (key: Key) => boolean): Sweep {
+export function createResync(keys: () => Iterator<Key>, add: (key: Key) => boolean): Resync {
   let rest: Iterator<Key> | undefined;
   /** Taken from the iterator, but not yet by the queue. */
   let pending: Key | undefined;
@@ -49,6 +49,6 @@ export function createSweep(keys: () => Iterator<Key>, add: (key: Key) => boolea
       else again = true;
       goOn();
     },
-    goOn,
+    resume: goOn,
   };
 }

@@ -152,7 +152,7 @@ for (let seed = 1; seed <= 40; seed++)
       const reply = await write?.().catch((reason) => {
         if (!isFault(reason, "NotFound", "AlreadyExists")) throw reason;
       });
-      if (reply !== undefined && draw(2) === 0) store.see(reply);
+      if (reply !== undefined && draw(2) === 0) store.applyReply(reply);
       if (draw(20) === 0) kube.forgetHistory();
       await world.advance(draw(3) === 0 ? draw(20_000) : 0);
     }

@@ -2,9 +2,9 @@
 import type { Millis } from "../base/brand.ts";
 import type { World } from "../base/world.ts";
 
-export type Seldom = (say: (unsaid: number) => void) => void;
+export type LogThrottle = (say: (unsaid: number) => void) => void;
 
-export function createSeldom(world: Pick<World, "elapsed">, everyMs: Millis): Seldom {
+export function createLogThrottle(world: Pick<World, "elapsed">, everyMs: Millis): LogThrottle {
   let saidAt = Number.NEGATIVE_INFINITY;
   let unsaid = 0;
   return (say) => {

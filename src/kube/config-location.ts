@@ -2,21 +2,21 @@
 import { Fault, type FaultCode } from "../base/fault.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 
-export interface Spot {
+export interface ConfigLocation {
   readonly file: string;
   /** "users[0].user.exec" */
   readonly field: string;
 }
 
-export const within = ({ file, field }: Spot, name: string): Spot => ({
+export const within = ({ file, field }: ConfigLocation, name: string): ConfigLocation => ({
   file,
   field: field === "" ? name : `${field}.${name}`,
 });
-export const describeSpot = ({ file, field }: Spot): string => `${field} in ${file}`;
+export const describeLocation = ({ file, field }: ConfigLocation): string => `${field} in ${file}`;
 
 /** The one form of every complaint: file, field, problem, remedy. */
-export const complaint = (
-  { file, field }: Spot,
+export const configError = (
+  { file, field }: ConfigLocation,
   problem: string,
   remedy: string,
   code: FaultCode = "InvalidArgument",
@@ -24,21 +24,21 @@ export const complaint = (
 
 /** One mapping of the file: its fields are read by name, and a wrong type is a complaint. */
 export interface Section {
-  readonly spot: Spot;
+  readonly spot: ConfigLocation;
   text(name: string): string | undefined;
   flag(name: string): boolean;
   list(name: string): readonly unknown[];
   section(name: string): Section | undefined;
-  at(name: string): Spot;
+  at(name: string): ConfigLocation;
 }
 
-export function sectionOf(value: unknown, spot: Spot): Section {
-  if (!isObject(value)) throw complaint(spot, "is not a mapping", 'write it as "name: value" lines');
+export function sectionOf(value: unknown, spot: ConfigLocation): Section {
+  if (!isObject(value)) throw configError(spot, "is not a mapping", 'write it as "name: value" lines');
   const object: JsonObject = value;
-  const at = (name: string): Spot => within(spot, name);
+  const at = (name: string): ConfigLocation => within(spot, name);
   const typed = (name: string, is: (found: unknown) => boolean, expected: string): unknown => {
     const found = object[name] ?? undefined;
-    if (found !== undefined && !is(found)) throw complaint(at(name), `is not ${expected}`, `write ${expected}`);
+    if (found !== undefined && !is(found)) throw configError(at(name), `is not ${expected}`, `write ${expected}`);
     return found;
   };
   return {

@@ -8,7 +8,7 @@ import type { Body, HttpResponse } from "../base/http.ts";
 const statusText = (http: number, reason: string, message: string): string =>
   `${JSON.stringify({ kind: "Status", apiVersion: "v1", status: "Failure", message, reason, code: http })}\n`;
 
-export function refusal(fault: Fault): HttpResponse & { readonly body: Body } {
+export function errorResponse(fault: Fault): HttpResponse & { readonly body: Body } {
   const { http, reason } = faults[fault.code];
   return {
     status: http,

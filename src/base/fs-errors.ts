@@ -13,7 +13,7 @@ const words: Readonly<Record<string, string>> = {
 export const errorCodeOf = (reason: unknown): string =>
   reason instanceof Error && "code" in reason && typeof reason.code === "string" ? reason.code : "";
 
-export function fileTrouble(reason: unknown): string {
+export function fsErrorText(reason: unknown): string {
   const known = words[errorCodeOf(reason)];
   if (known !== undefined) return known;
   return reason instanceof Error ? reason.message : String(reason);

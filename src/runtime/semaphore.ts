@@ -29,7 +29,7 @@ export interface Passage<T> {
   onHanging?(): void;
 }
 
-export interface Gate {
+export interface Semaphore {
   <T>(passage: Passage<T>, work: () => Promise<T>): Promise<T>;
   stats(): { readonly inPlace: number; readonly hanging: number; readonly waiting: number };
 }
@@ -39,7 +39,7 @@ const newestWeight = 1 / 8;
 /** So many times as long as usual is hanging. */
 const usualTimes = 4;
 
-export function createGate({ atOnceMax, hangingMax, world }: GateOptions): Gate {
+export function createSemaphore({ atOnceMax, hangingMax, world }: GateOptions): Semaphore {
   const waiting: (() => void)[] = [];
   const usualMs = new Map<string, Millis>();
   /** Calls that hang and keep their place, because too many have given theirs away. */

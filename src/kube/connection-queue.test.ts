@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createTurns } from "./turns.ts";
+import { createTurns } from "./connection-queue.ts";
 
 function recorded(atOnceMax: number) {
   const turns = createTurns(atOnceMax);

@@ -1,5 +1,5 @@
 /** A map that forgets what has not been used for longest. */
-export function createRecent<T>(sizeMax: number) {
+export function createLru<T>(sizeMax: number) {
   const entries = new Map<string, T>();
   const set = (key: string, value: T): void => {
     entries.delete(key);

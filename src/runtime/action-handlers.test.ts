@@ -6,8 +6,8 @@ import { keyIn } from "../base/brand.ts";
 import { Fault } from "../base/fault.ts";
 import type { KubeApi } from "../kube/api.ts";
 import { createStores } from "../kube/stores.ts";
-import type { Hands } from "./hands.ts";
-import { createHands } from "./hands.ts";
+import type { ActionHandlers } from "./action-handlers.ts";
+import { createActionHandlers } from "./action-handlers.ts";
 
 const aConfig = (metadata: Partial<ObjectMeta> = {}): KubeObject => ({
   apiVersion: "v1",
@@ -32,9 +32,9 @@ function setUp(answers: Partial<Record<keyof KubeApi, () => unknown>>, leading: 
   const events: string[] = [];
   const record = (about: KubeObject, { reason }: { reason: string }) =>
     void events.push(`${about.metadata.name} ${reason}`);
-  const hands = createHands({ api, stores, leading, record });
+  const hands = createActionHandlers({ api, stores, leading, record });
   const stored = () => stores.ConfigMap.get(keyIn("team", "c"));
-  const act = (action: ClusterAction) => (hands as Hands<ClusterAction>)[action.kind](action as never, signal);
+  const act = (action: ClusterAction) => (hands as ActionHandlers<ClusterAction>)[action.kind](action as never, signal);
   return { stores, asked, events, stored, act };
 }
 const failWith = (code: ConstructorParameters<typeof Fault>[0]) => () => {
@@ -83,7 +83,7 @@ test("creating what exists in a kind nobody caches stays the fault it is", async
 
 test("deleting what is gone is a success, and the store knows it", async () => {
   const { act, stores, stored } = setUp({ delete: failWith("NotFound") });
-  stores.ConfigMap.see(aConfig() as never);
+  stores.ConfigMap.applyReply(aConfig() as never);
   await act({ kind: "delete", ref, resourceVersion: "5" });
   assert.equal(stored(), undefined);
 });
@@ -104,7 +104,7 @@ test("an object that finalizers hold stays in the store, marked as leaving", asy
 test("patching or replacing what is gone tells the store and fails", async () => {
   for (const action of [writes.patch, writes.replace]) {
     const { act, stores, stored } = setUp({ patch: failWith("NotFound"), replace: failWith("NotFound") });
-    stores.ConfigMap.see(aConfig() as never);
+    stores.ConfigMap.applyReply(aConfig() as never);
     await assert.rejects(act(action), { code: "NotFound" });
     assert.equal(stored(), undefined);
   }
@@ -152,9 +152,9 @@ for (const kind of ["patch", "replace", "delete"] as const)
     const { act, asked, stored, stores } = setUp({ [kind]: failWith("Conflict"), get: () => newer });
     const reads = () => asked.filter((call) => (call as readonly unknown[])[0] === "get").length;
     const write = (): Promise<void> => act(writes[kind]);
-    stores.ConfigMap.see(aConfig() as never);
+    stores.ConfigMap.applyReply(aConfig() as never);
     await assert.rejects(write(), { code: "Conflict" });
-    stores.ConfigMap.see(aConfig({ resourceVersion: "6" }) as never);
+    stores.ConfigMap.applyReply(aConfig({ resourceVersion: "6" }) as never);
     await assert.rejects(write(), { code: "Conflict" });
     assert.equal(reads(), 0);
     await assert.rejects(write(), { code: "Conflict" });
@@ -163,7 +163,7 @@ for (const kind of ["patch", "replace", "delete"] as const)
 
 test("what is gone when a second conflict makes us look is gone from the store too", async () => {
   const { act, stored, stores } = setUp({ patch: failWith("Conflict"), get: failWith("NotFound") });
-  stores.ConfigMap.see(aConfig() as never);
+  stores.ConfigMap.applyReply(aConfig() as never);
   for (let attempts = 0; attempts < 2; attempts++)
     await assert.rejects(act({ kind: "patch", ref, patch: merge }), { code: "Conflict" });
   assert.equal(stored(), undefined);
@@ -175,7 +175,7 @@ test("a confirmation that fails teaches the cache, and ends the run as a conflic
   await assert.rejects(changed.act({ kind: "confirm", ref, resourceVersion: undefined }), { code: "Conflict" });
   assert.equal(changed.stored(), newer);
   const gone = setUp({ get: failWith("NotFound") });
-  gone.stores.ConfigMap.see(aConfig() as never);
+  gone.stores.ConfigMap.applyReply(aConfig() as never);
   await assert.rejects(gone.act({ kind: "confirm", ref, resourceVersion: "5" }), { code: "Conflict" });
   assert.equal(gone.stored(), undefined);
   const silent = setUp({ get: failWith("Unavailable") });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Controller, Identity } from "../csi/gen/csi_pb.js";
-import { createRefusals } from "./refusals.ts";
+import { createLeaderGuard } from "./leader-guard.ts";
 
 const contents = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotcontents";
 const requests: readonly { method: string; path: string; refused: boolean }[] = [
@@ -20,8 +20,8 @@ const requests: readonly { method: string; path: string; refused: boolean }[] = 
 for (const { method, path, refused } of requests)
   test(`who has lost the lease ${refused ? "does not send" : "may still send"} ${method} ${path}`, () => {
     const request = { method, path } as never;
-    assert.equal(createRefusals(() => false).ofRequest(request)?.code, refused ? "Aborted" : undefined);
-    assert.equal(createRefusals(() => true).ofRequest(request), undefined);
+    assert.equal(createLeaderGuard(() => false).ofRequest(request)?.code, refused ? "Aborted" : undefined);
+    assert.equal(createLeaderGuard(() => true).ofRequest(request), undefined);
   });
 
 const calls = [
@@ -34,6 +34,6 @@ const calls = [
 ];
 for (const { method, refused } of calls)
   test(`who has lost the lease ${refused ? "does not ask" : "may still ask"} a driver for ${method.name}`, () => {
-    assert.equal(createRefusals(() => false).ofCall({ method })?.code, refused ? "Aborted" : undefined);
-    assert.equal(createRefusals(() => true).ofCall({ method }), undefined);
+    assert.equal(createLeaderGuard(() => false).ofCall({ method })?.code, refused ? "Aborted" : undefined);
+    assert.equal(createLeaderGuard(() => true).ofCall({ method }), undefined);
   });

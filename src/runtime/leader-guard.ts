@@ -5,15 +5,15 @@
 import type { Fault } from "../base/fault.ts";
 import type { HttpRequest } from "../base/http.ts";
 import type { CsiCall } from "../csi/wire.ts";
-import { isUrgent } from "../kube/urgent.ts";
-import { notLeading } from "./hands.ts";
+import { isLeaseRequest } from "../kube/lease-requests.ts";
+import { notLeading } from "./action-handlers.ts";
 
-export interface Refusals {
+export interface LeaderGuard {
   ofRequest(request: Pick<HttpRequest, "method" | "path">): Fault | undefined;
   ofCall(call: Pick<CsiCall, "method">): Fault | undefined;
 }
 
-export const createRefusals = (leading: () => boolean): Refusals => ({
+export const createLeaderGuard = (leading: () => boolean): LeaderGuard => ({
   ofRequest: (request) => (isWrite(request) && !leading() ? notLeading() : undefined),
   ofCall: (call) => (isWork(call) && !leading() ? notLeading() : undefined),
 });
@@ -21,7 +21,7 @@ export const createRefusals = (leading: () => boolean): Refusals => ({
 /** What only the leader may send: neither what is read or asked, nor the election itself, nor events of what was done before. */
 const isWrite = ({ method, path }: Pick<HttpRequest, "method" | "path">): boolean =>
   method !== "GET" &&
-  !isUrgent(path) &&
+  !isLeaseRequest(path) &&
   !path.startsWith("/apis/authorization.k8s.io/") &&
   !/^\/api\/v1\/namespaces\/[^/]+\/events([/?]|$)/.test(path);
 

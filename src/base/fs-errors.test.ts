@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { test } from "node:test";
-import { errorCodeOf, fileTrouble } from "./file-trouble.ts";
+import { errorCodeOf, fsErrorText } from "./fs-errors.ts";
 
 test("what the system says about a path comes in words, without its code", () => {
   const trouble = (path: string): string => {
     try {
       mkdirSync(path);
     } catch (reason) {
-      return fileTrouble(reason);
+      return fsErrorText(reason);
     }
     return assert.fail(`${path} was made`);
   };
@@ -18,7 +18,7 @@ test("what the system says about a path comes in words, without its code", () =>
 });
 
 test("what is not known is passed on as it is", () => {
-  assert.equal(fileTrouble(new Error("quite unheard of")), "quite unheard of");
-  assert.equal(fileTrouble("text"), "text");
+  assert.equal(fsErrorText(new Error("quite unheard of")), "quite unheard of");
+  assert.equal(fsErrorText("text"), "text");
   assert.equal(errorCodeOf(new Error("no code")), "");
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { createVirtualWorld } from "../../test/virtual-world.ts";
-import { createGate } from "./gate.ts";
+import { createSemaphore } from "./semaphore.ts";
 
 const sort = "CreateSnapshot";
 const isAnswer = (result: string): boolean => result === "answered";
@@ -10,7 +10,7 @@ const isAnswer = (result: string): boolean => result === "answered";
 /** Calls of known length; those without an answer end by a deadline of a minute. */
 function setUp({ atOnceMax = 10, hangingMax = 30 } = {}) {
   const world = createVirtualWorld();
-  const gate = createGate({ atOnceMax, hangingMax, world });
+  const gate = createSemaphore({ atOnceMax, hangingMax, world });
   const startedAt = new Map<string, number>();
   const endedAt = new Map<string, number>();
   let [running, most] = [0, 0];
@@ -38,7 +38,7 @@ test("no more than the bound run at once, in the order they came, and all of the
 });
 
 test("a call that fails gives its place to the next", async () => {
-  const gate = createGate({ atOnceMax: 1, hangingMax: 0, world: createVirtualWorld() });
+  const gate = createSemaphore({ atOnceMax: 1, hangingMax: 0, world: createVirtualWorld() });
   await assert.rejects(
     gate({ sort }, async () => Promise.reject(new Error("broken"))),
     /broken/,
