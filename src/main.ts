@@ -11,7 +11,7 @@ import { runProcess } from "./runtime/process.ts";
 /** Kubernetes shows what is in here as the reason of a container's end. Outside of a pod there is no such file. */
 const terminationLog = "/dev/termination-log";
 
-function leaveWord(line: string): void {
+function writeTerminationMessage(line: string): void {
   try {
     writeFileSync(terminationLog, line, { flag: "r+" });
   } catch {
@@ -31,7 +31,7 @@ await runProcess({ host: process, world: realWorld, name: packageFile.name }, (s
     error: process.stderr,
     version: packageFile.version,
     columns: process.stdout.columns,
-    writeTerminationMessage: leaveWord,
+    writeTerminationMessage,
     readInput: () => text(process.stdin),
   }),
 );

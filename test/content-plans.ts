@@ -2,7 +2,7 @@
 import { annotations } from "../src/api/names.ts";
 import { Fault, type FaultCode } from "../src/base/fault.ts";
 import { print } from "../src/base/json.ts";
-import type { ContentView, Taken } from "../src/components/csi-snapshotter/observe.ts";
+import type { ContentView, SnapshotInfo } from "../src/components/csi-snapshotter/observe.ts";
 import { phaseOf } from "../src/components/csi-snapshotter/phase.ts";
 import { planContent } from "../src/components/csi-snapshotter/plan.ts";
 import type { SidecarAction } from "../src/components/csi-snapshotter/plan-steps.ts";
@@ -11,11 +11,11 @@ import { aContentView } from "./views.ts";
 
 export const deletionTimestamp = "2026-01-01T01:00:00Z";
 export const ourTerm = "our-term";
-export const marked = { annotations: { [annotations.beingCreated]: "yes", [annotations.cutBy]: ourTerm } };
+export const marked = { annotations: { [annotations.beingCreated]: "yes", [annotations.snapshotterId]: ourTerm } };
 /** As upstream's sidecar marks it, which has no terms. */
 export const markedByAnother = { annotations: { [annotations.beingCreated]: "yes" } };
 export const going = { deletionTimestamp, annotations: { [annotations.beingDeleted]: "yes" } };
-export const cut: Taken = {
+export const cut: SnapshotInfo = {
   handle: "s-1",
   ready: true,
   creationTimeNs: 1_767_225_601_123_456_789n,
@@ -31,7 +31,7 @@ export const failure = (code: FaultCode): ContentView["reply"] => ({
 
 /** Five seconds after the content was made. */
 export const aYoungView = (change: Partial<ContentView> = {}): ContentView =>
-  aContentView({ term: ourTerm, nowMs: Date.parse("2026-01-01T00:00:05Z"), ...change });
+  aContentView({ sidecarId: ourTerm, nowMs: Date.parse("2026-01-01T00:00:05Z"), ...change });
 
 export const brief = (action: SidecarAction): string => {
   switch (action.kind) {

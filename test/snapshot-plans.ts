@@ -32,7 +32,7 @@ export const aProtectedView = (change: Partial<SnapshotView> = {}): SnapshotView
   aSnapshotView({
     snapshot: aSnapshot({ metadata: { finalizers: both } }),
     claim: protectedClaim,
-    standstillMs: Number.POSITIVE_INFINITY,
+    queueIdleMs: Number.POSITIVE_INFINITY,
     nowMs: bornMs + 500,
     ...change,
   });

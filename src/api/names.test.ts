@@ -21,7 +21,8 @@ test("annotations and labels are spelled as in the programs replaced", () => {
     deletionSecretName: "snapshot.storage.kubernetes.io/deletion-secret-name",
     deletionSecretNamespace: "snapshot.storage.kubernetes.io/deletion-secret-namespace",
     allowVolumeModeChange: "snapshot.storage.kubernetes.io/allow-volume-mode-change",
-    cutBy: "snapkeep.dev/cut-by",
+    snapshotterId: "snapkeep.dev/snapshotter-id",
+    formerSnapshotterId: "snapkeep.dev/cut-by",
     contentLost: "snapkeep.dev/content-lost",
     groupSnapshotHandle: "groupsnapshot.storage.k8s.io/volumeGroupSnapshotHandle",
   });

@@ -17,8 +17,10 @@ export const annotations = {
   deletionSecretName: `${snapshotDomain}/deletion-secret-name`,
   deletionSecretNamespace: `${snapshotDomain}/deletion-secret-namespace`,
   allowVolumeModeChange: `${snapshotDomain}/allow-volume-mode-change`,
-  /** Ours alone, and only while being-created is on: the term of the sidecar that asks the driver, or has asked it. */
-  cutBy: "snapkeep.dev/cut-by",
+  /** Ours alone, and only beside being-created: the id of the csi-snapshotter process that may have called CreateSnapshot. */
+  snapshotterId: "snapkeep.dev/snapshotter-id",
+  /** Its name in release 0.1: removed wherever snapshotterId is, and never written. */
+  formerSnapshotterId: "snapkeep.dev/cut-by",
   /** Ours alone: the uid of the snapshot that carries it, whose content was removed after it had been ready. */
   contentLost: "snapkeep.dev/content-lost",
   groupSnapshotHandle: "groupsnapshot.storage.k8s.io/volumeGroupSnapshotHandle",

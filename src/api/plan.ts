@@ -1,5 +1,5 @@
 /**
- * A plan is data: what to write or call, in order, and when to look again. Planners are pure; runtime/hands.ts performs
+ * A plan is data: what to write or call, in order, and when to look again. Planners are pure; runtime/action-handlers.ts performs
  * actions one after the other and stops at the first failure, because the next pass plans anew from what is true then.
  */
 import type { Millis } from "../base/brand.ts";
@@ -44,7 +44,7 @@ export type ClusterAction =
       readonly ref: Ref;
       readonly resourceVersion: string | undefined;
       /** A version that the server has told this very process in answer to a request needs no more asking. */
-      readonly trustsAnswers?: true;
+      readonly trustsReplies?: true;
     }
   /** The same for all objects of a kind: goes on only if the server has no other objects, nor other versions, than the cache. */
   | { readonly kind: "relist"; readonly ref: Pick<Ref, "kind"> }

@@ -5,7 +5,7 @@ import { Fault, faults, isFault, isFinal } from "./fault.ts";
 test("whatever is thrown becomes a fault, and what we do not recognise is never final", () => {
   for (const reason of [new Error("x"), "text", undefined, { odd: true }]) {
     const fault = Fault.from(reason);
-    assert.equal(fault.code, "Lost");
+    assert.equal(fault.code, "UnknownOutcome");
     assert.equal(isFinal(fault), false);
   }
 });
@@ -20,7 +20,14 @@ test("an aborted call is cancelled, not failed", () => {
 });
 
 test("an outcome that may still arrive is never final", () => {
-  for (const code of ["DeadlineExceeded", "Unavailable", "Cancelled", "Lost", "Aborted", "ResourceExhausted"] as const)
+  for (const code of [
+    "DeadlineExceeded",
+    "Unavailable",
+    "Cancelled",
+    "UnknownOutcome",
+    "Aborted",
+    "ResourceExhausted",
+  ] as const)
     assert.equal(faults[code].final, false, code);
 });
 

@@ -139,7 +139,7 @@ export const faults = {
     reason: "ClientClosedRequest",
     meaning: "The caller stopped waiting.",
   },
-  Lost: {
+  UnknownOutcome: {
     http: 500,
     grpc: 2,
     final: false,
@@ -181,13 +181,13 @@ export class Fault extends Error {
     this.unexpected = options.unexpected;
   }
 
-  /** The funnel: whatever was thrown, a Fault comes out; what we do not recognise is "Lost", never final. */
+  /** The funnel: whatever was thrown, a Fault comes out; what we do not recognise is "UnknownOutcome", never final. */
   static from(reason: unknown): Fault {
     if (reason instanceof Fault) return reason;
     if (reason instanceof Error && reason.name === "AbortError")
       return new Fault("Cancelled", reason.message, { cause: reason });
     const unexpected = reason instanceof Error ? reason : undefined;
-    return new Fault("Lost", unexpected?.message ?? String(reason), { cause: reason, unexpected });
+    return new Fault("UnknownOutcome", unexpected?.message ?? String(reason), { cause: reason, unexpected });
   }
 }
 

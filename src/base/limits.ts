@@ -58,9 +58,9 @@ export const limits = {
   eventRefillMs: 300_000,
   eventMessageCharsMax: 1_024,
   /** Snapshots that went before their user was told of a cut, remembered in case a content of theirs turns up. */
-  departedSnapshotsMax: 10_000,
+  deletedSnapshotsMax: 10_000,
   /** Claims, of all snapshots together, that were to be restored and have gone: their names are kept in case a list has left them out. */
-  vanishedClaimsMax: 10_000,
+  missingClaimsMax: 10_000,
   /** Claims of which the controller remembers that it has put its finalizer on, or has sent the request that removes it. */
   protectedClaimsMax: 10_000,
   /** How long the driver must not have answered before the marks of what it has cut are taken off, and how long that may take. */
@@ -69,7 +69,7 @@ export const limits = {
   /** Contents of which a sidecar remembers whether it has asked the driver to cut them, and from which version it last wanted the mark off. */
   askedContentsMax: 20_000,
   /** How long after its last sign a sidecar is still taken to be at work. */
-  cutterSeenMsMax: 60_000,
+  activeSidecarMsMax: 60_000,
   /** Objects of which a process remembers which version the server last answered. */
   answeredVersionsMax: 10_000,
   /** Of a Kubernetes object. */
@@ -78,7 +78,7 @@ export const limits = {
   /** A call that takes less does not hang, however quick its like are. */
   callHangsMsMin: 5_000,
   /** For each call that a component makes at once, so many may hang. */
-  callsHangingPerPlaceMax: 3,
+  hangingCallsPerSlotMax: 3,
   /** Without one in between that can be read, before a content on its way out is let go although it is not known what the driver has done. */
   malformedRepliesMax: 5,
   /** Of a driver that ignores the filter by snapshot id. */

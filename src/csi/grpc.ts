@@ -109,8 +109,8 @@ function answerOf({ method }: CsiCall, error: ServiceError | null): Fault {
   const details = decodedMessage(received);
   const faultCode = faultCodeOf({ code, details });
   switch (faultCode) {
-    case "Lost":
-      return new Fault("Lost", `${method.name}: the connection broke, the outcome is unknown: ${details}`);
+    case "UnknownOutcome":
+      return new Fault("UnknownOutcome", `${method.name}: the connection broke, the outcome is unknown: ${details}`);
     case "MalformedReply":
       return new Fault("MalformedReply", `${method.name}: ${malformedBecause({ code, details })}`);
     default:

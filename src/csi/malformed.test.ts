@@ -84,7 +84,7 @@ const lost: readonly (readonly [string, Reply])[] = [
 for (const [what, reply] of lost)
   test(`a connection that ${what} is not taken for a reply`, async (t) => {
     const fault = await faultFor(t, reply);
-    assert.ok(["Lost", "Unavailable"].includes(fault.code), `${fault.code}: ${fault.message}`);
+    assert.ok(["UnknownOutcome", "Unavailable"].includes(fault.code), `${fault.code}: ${fault.message}`);
   });
 
 const messages: readonly (readonly [string, string, string])[] = [

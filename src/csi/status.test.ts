@@ -23,7 +23,7 @@ const noReply: readonly (readonly [number, string])[] = [
 ];
 for (const [code, details] of noReply)
   test(`"${details}" is no reply of the driver: the outcome is unknown`, () =>
-    assert.equal(faultCodeOf({ code, details }), "Lost"));
+    assert.equal(faultCodeOf({ code, details }), "UnknownOutcome"));
 
 const malformed: readonly (readonly [number, string])[] = [
   [13, "Response message parsing error: invalid wire type 7"],
@@ -60,7 +60,7 @@ test("an endless error text is cut to what a header carries", () =>
   assert.equal(statusOf(new Fault("Internal", "x".repeat(1e6))).details.length, limits.csiErrorCharsMax));
 
 test("metrics name the status as Go does", () => {
-  const codes = ["Cancelled", "Lost", "Conflict", "DeadlineExceeded"] as const;
+  const codes = ["Cancelled", "UnknownOutcome", "Conflict", "DeadlineExceeded"] as const;
   const named = [undefined, ...codes.map((code) => new Fault(code, ""))].map(grpcNameOf);
   assert.deepEqual(named, ["OK", "Canceled", "Unknown", "Aborted", "DeadlineExceeded"]);
 });

@@ -41,9 +41,9 @@ const malformed =
   /^(Response message parsing error|Received HTTP status code|Failed to decompress|Received message (larger than max|that decompresses to)|No message received$|Too many responses received$|No status information received$)/;
 
 export function faultCodeOf({ code, details }: GrpcStatus): FaultCode {
-  if (lost.test(details)) return "Lost";
+  if (lost.test(details)) return "UnknownOutcome";
   // A gateway between us and the driver answers 502 to 504, which grpc-js maps to UNAVAILABLE: the driver said nothing.
-  if (malformed.test(details)) return code === faults.Unavailable.grpc ? "Lost" : "MalformedReply";
+  if (malformed.test(details)) return code === faults.Unavailable.grpc ? "UnknownOutcome" : "MalformedReply";
   return codes[code]?.fault ?? "MalformedReply";
 }
 

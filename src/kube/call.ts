@@ -59,8 +59,8 @@ export function createCaller({ handler, world, limiter, measure }: CallDeps): Ca
     const onProgress = (progress: Progress): void => guard.restart(boundOf(request, progress));
     const answered = guard.race(handler({ ...request, signal: guard.signal, onProgress } as Outgoing));
     if (measure === undefined) return answered;
-    const tell = (code: string): void => measure({ method: request.method, code, ms: world.elapsed() - startedAt });
-    return measured(answered, tell);
+    const log = (code: string): void => measure({ method: request.method, code, ms: world.elapsed() - startedAt });
+    return measured(answered, log);
   };
 
   /** Asks until the answer is a success, a refusal, or "later" once too often. A success is to be read under its guard. */

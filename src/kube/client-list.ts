@@ -58,6 +58,9 @@ function pageIn(adoption: Adoption<KindName>, text: string): { items: readonly J
   const page = parseResponse(text, `the list of ${adoption.kind} objects`, adoption.read);
   const items = isObject(page) ? (page.items ?? []) : undefined;
   if (!isObject(page) || !isObject(page.metadata) || !Array.isArray(items))
-    throw new Fault("Lost", `the API server answered with something that is no list of ${adoption.kind} objects`);
+    throw new Fault(
+      "UnknownOutcome",
+      `the API server answered with something that is no list of ${adoption.kind} objects`,
+    );
   return { items: items as JsonObject[], metadata: page.metadata };
 }

@@ -18,7 +18,7 @@ const refusals: readonly { answer: HttpResponse; code: string }[] = [
   { answer: refusal(413, "RequestEntityTooLarge"), code: "TooLarge" },
   { answer: refusal(415, "UnsupportedMediaType"), code: "UnsupportedMediaType" },
   { answer: refusal(422, "Invalid"), code: "Invalid" },
-  { answer: refusal(500, "InternalError"), code: "Lost" },
+  { answer: refusal(500, "InternalError"), code: "UnknownOutcome" },
   { answer: refusal(500, "ServerTimeout"), code: "DeadlineExceeded" },
   { answer: refusal(504, "Timeout"), code: "DeadlineExceeded" },
   { answer: refusal(503, "ServiceUnavailable"), code: "Unavailable" },
@@ -26,12 +26,12 @@ const refusals: readonly { answer: HttpResponse; code: string }[] = [
     answer: { status: 404, headers: { "content-type": "text/plain; charset=utf-8" }, body: "404 page not found\n" },
     code: "NotFound",
   },
-  { answer: { status: 502, headers: { "content-type": "text/html" }, body: "<html>" }, code: "Lost" },
+  { answer: { status: 502, headers: { "content-type": "text/html" }, body: "<html>" }, code: "UnknownOutcome" },
   { answer: { status: 408, headers: { "content-type": "text/html" }, body: "<html>" }, code: "DeadlineExceeded" },
-  { answer: { status: 301, headers: {}, body: "" }, code: "Lost" },
-  { answer: { status: 200, headers: {}, body: "<html>" }, code: "Lost" },
-  { answer: { status: 200, headers: {}, body: "[]" }, code: "Lost" },
-  { answer: ok({ ...configMap("a"), kind: "Secret" }), code: "Lost" },
+  { answer: { status: 301, headers: {}, body: "" }, code: "UnknownOutcome" },
+  { answer: { status: 200, headers: {}, body: "<html>" }, code: "UnknownOutcome" },
+  { answer: { status: 200, headers: {}, body: "[]" }, code: "UnknownOutcome" },
+  { answer: ok({ ...configMap("a"), kind: "Secret" }), code: "UnknownOutcome" },
 ];
 for (const { answer, code } of refusals)
   test(`HTTP ${answer.status} with ${String(answer.body).slice(0, 90) || "no body"} is ${code}`, async () => {
@@ -77,7 +77,7 @@ for (const page of pages)
         () => client.delete(ref),
       ];
     };
-    for (const asked of asks(page)) await assert.rejects(asked, (reason) => isFault(reason, "Lost"));
+    for (const asked of asks(page)) await assert.rejects(asked, (reason) => isFault(reason, "UnknownOutcome"));
     for (const asked of asks(refusal(404, "NotFound")))
       await assert.rejects(asked, (reason) => isFault(reason, "NotFound"));
   });
@@ -99,7 +99,7 @@ test("what could not be read is not quoted, as it may be a secret", async () => 
   const { client } = scripted([{ status: 200, headers: {}, body: '{"data":{"password":"aHVudGVyMg==" oops' }]);
   await assert.rejects(
     client.get({ ...ref, kind: "Secret" }),
-    (reason) => isFault(reason, "Lost") && !/aHVu/.test(String(reason) + String(reason.cause)),
+    (reason) => isFault(reason, "UnknownOutcome") && !/aHVu/.test(String(reason) + String(reason.cause)),
   );
 });
 

@@ -54,17 +54,17 @@ const endings: readonly { given: string; body: AsyncIterable<string>; code: stri
     body: chunks(frame("ERROR", { kind: "Status", code: 410 })),
     code: "Expired",
   },
-  { given: "an ERROR event without a code", body: chunks(frame("ERROR", { kind: "Status" })), code: "Lost" },
-  { given: "a truncated frame", body: chunks('{"type":"ADDED","obj'), code: "Lost" },
-  { given: "a frame that is no JSON", body: chunks("{{\n"), code: "Lost" },
-  { given: "a frame that is no event", body: chunks('{"kind":"ConfigMap"}\n'), code: "Lost" },
+  { given: "an ERROR event without a code", body: chunks(frame("ERROR", { kind: "Status" })), code: "UnknownOutcome" },
+  { given: "a truncated frame", body: chunks('{"type":"ADDED","obj'), code: "UnknownOutcome" },
+  { given: "a frame that is no JSON", body: chunks("{{\n"), code: "UnknownOutcome" },
+  { given: "a frame that is no event", body: chunks('{"kind":"ConfigMap"}\n'), code: "UnknownOutcome" },
   {
     given: "a cut connection",
     body: (async function* () {
       yield frame("ADDED", configMap("b"));
       throw new Error("cut");
     })(),
-    code: "Lost",
+    code: "UnknownOutcome",
   },
 ];
 for (const { given, body, code } of endings)

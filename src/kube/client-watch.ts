@@ -57,7 +57,7 @@ function eventIn<K extends KindName>(adoption: Adoption<K>, frame: string): Watc
 function envelopeIn(adoption: Adoption<KindName>, frame: string): { type: JsonValue; object: JsonObject } {
   const value = parseResponse(frame, `the watch of ${adoption.kind} objects`, adoption.read);
   if (!isObject(value) || !isObject(value.object))
-    throw new Fault("Lost", `the watch of ${adoption.kind} objects sent something that is no event`);
+    throw new Fault("UnknownOutcome", `the watch of ${adoption.kind} objects sent something that is no event`);
   return { type: value.type ?? null, object: value.object };
 }
 

@@ -14,7 +14,7 @@ export async function servedVersions(
     const answer = await api.getPath(group === "" ? "/api" : `/apis/${encodeURIComponent(group)}`, options);
     const versions = isObject(answer) ? answer.versions : undefined;
     if (!Array.isArray(versions))
-      throw new Fault("Lost", `the API server answered discovery of "${group}" with nothing of use`);
+      throw new Fault("UnknownOutcome", `the API server answered discovery of "${group}" with nothing of use`);
     // The core group is older than discovery and lists plain strings.
     return versions.map((row) => String(isObject(row) ? row.version : row));
   } catch (reason) {

@@ -200,7 +200,7 @@ test("an event that is refused is dropped, and the next one sent", async () => {
 
 test("an event that fails again and again is given up", async () => {
   const { world, kube, record } = setUp(() => {
-    throw new Fault("Lost", "connection reset");
+    throw new Fault("UnknownOutcome", "connection reset");
   });
   record(anObject(), anEvent());
   await world.advance(3_600_000);
@@ -210,7 +210,7 @@ test("an event that fails again and again is given up", async () => {
 test("an event whose reply was lost is not written twice", async () => {
   let lost = 0;
   const { world, record, counts } = setUp((_call, when) => {
-    if (when === "after" && lost++ === 0) throw new Fault("Lost", "connection reset");
+    if (when === "after" && lost++ === 0) throw new Fault("UnknownOutcome", "connection reset");
   });
   record(anObject(), anEvent());
   await world.advance(60_000);

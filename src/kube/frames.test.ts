@@ -34,7 +34,7 @@ test("a stream that ends inside a frame is a fault, whatever the place", () => {
     assert.deepEqual(decoder.push(bytes.subarray(0, length)), []);
     assert.throws(
       () => decoder.end(),
-      (reason) => isFault(reason, "Lost") && reason.message.includes(`${length} bytes`),
+      (reason) => isFault(reason, "UnknownOutcome") && reason.message.includes(`${length} bytes`),
     );
   }
 });
@@ -67,6 +67,6 @@ test("a frame without an end is given up at its limit", () => {
     () => {
       for (let chunks = 0; chunks < 20; chunks++) decoder.push("x".repeat(100));
     },
-    (reason) => isFault(reason, "Lost") && reason.message.includes("1000 bytes"),
+    (reason) => isFault(reason, "UnknownOutcome") && reason.message.includes("1000 bytes"),
   );
 });

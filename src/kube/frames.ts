@@ -37,7 +37,7 @@ export function createFrameDecoder(options: FrameOptions = {}): FrameDecoder {
     if (rest.length === 0) return;
     pendingBytes += rest.length;
     if (pendingBytes > bytesMax)
-      throw new Fault("Lost", `a watch event is larger than ${bytesMax} bytes: the stream is not a watch`);
+      throw new Fault("UnknownOutcome", `a watch event is larger than ${bytesMax} bytes: the stream is not a watch`);
     pending.push(rest);
   };
 
@@ -73,7 +73,7 @@ export function createFrameDecoder(options: FrameOptions = {}): FrameDecoder {
     },
     end() {
       if (pending.some((piece) => piece.toString("latin1").trim() !== ""))
-        throw new Fault("Lost", `the watch ended inside an event, after ${pendingBytes} bytes of it`);
+        throw new Fault("UnknownOutcome", `the watch ended inside an event, after ${pendingBytes} bytes of it`);
     },
   };
 }

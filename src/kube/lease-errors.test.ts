@@ -61,7 +61,7 @@ test("a renewal whose reply is lost is found to have succeeded", async () => {
   const kube = createFakeKube(({ verb }, when) => {
     if (lose && verb === "replace" && when === "after") {
       lose = false;
-      throw new Fault("Lost", "connection reset");
+      throw new Fault("UnknownOutcome", "connection reset");
     }
   });
   const world = createVirtualWorld();

@@ -33,7 +33,7 @@ const troubled =
   (random: () => number, world: World): Hook =>
   async ({ signal }) => {
     const draw = random();
-    if (draw < 0.05) throw new Fault("Lost", "connection reset");
+    if (draw < 0.05) throw new Fault("UnknownOutcome", "connection reset");
     if (draw < 0.1) await world.sleep(random() * 12_000, signal);
     else await world.sleep(random() * 50, signal);
   };

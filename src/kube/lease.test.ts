@@ -33,7 +33,7 @@ test("a renewal after one that failed reads the lease first, and that is told", 
   let failures = 0;
   let slow = 0;
   const kube = createFakeKube(({ verb }, when) => {
-    if (verb === "replace" && when === "before" && failures-- > 0) throw new Fault("Lost", "cut off");
+    if (verb === "replace" && when === "before" && failures-- > 0) throw new Fault("UnknownOutcome", "cut off");
   });
   const stop = new AbortController();
   const options = { api: kube, world, log: silent, namespace: "apps", name: "leader", identity: "one", ...times };

@@ -61,15 +61,15 @@ export async function lead(
   const lock = createLock(options);
   const wonAt = await campaign(options, lock);
   if (wonAt === undefined) return "stopped";
-  tell(options, lock, "became leader");
+  report(options, lock, "became leader");
   try {
     return await reign(options, lock, wonAt, work);
   } finally {
-    tell(options, lock, "stopped leading");
+    report(options, lock, "stopped leading");
   }
 }
 
-function tell({ record, identity }: ElectionOptions, lock: Lock, what: string): void {
+function report({ record, identity }: ElectionOptions, lock: Lock, what: string): void {
   const lease = lock.lease();
   if (lease !== undefined)
     record?.(lease, { type: "Normal", reason: "LeaderElection", message: `${identity} ${what}` });

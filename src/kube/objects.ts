@@ -24,7 +24,7 @@ export function adopt<K extends KindName>(
   value: JsonValue,
 ): ObjectOf<K> {
   if (!isObject(value) || !isObject(value.metadata) || (value.kind !== undefined && value.kind !== kind))
-    throw new Fault("Lost", `the API server answered with something that is no ${kind}`);
+    throw new Fault("UnknownOutcome", `the API server answered with something that is no ${kind}`);
   value.apiVersion = apiVersion;
   value.kind = kind;
   if (managedFields === "strip" && value.metadata.managedFields !== undefined)
@@ -43,6 +43,9 @@ export function parseResponse(text: string, what: string, read: ReadText): JsonV
   try {
     return read(text);
   } catch {
-    throw new Fault("Lost", `${what} was answered with something that is no JSON (${text.length} characters)`);
+    throw new Fault(
+      "UnknownOutcome",
+      `${what} was answered with something that is no JSON (${text.length} characters)`,
+    );
   }
 }

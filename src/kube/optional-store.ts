@@ -54,7 +54,7 @@ export function createOptionalStore<K extends KindName, Index extends string = n
   const find = async (signal: AbortSignal): Promise<Found | undefined> => {
     try {
       const found = await look(signal);
-      if (found.kind !== said) tell(found);
+      if (found.kind !== said) report(found);
       said = found.kind;
       return found;
     } catch (reason) {
@@ -62,7 +62,7 @@ export function createOptionalStore<K extends KindName, Index extends string = n
       return undefined;
     }
   };
-  const tell = (found: Found): void => {
+  const report = (found: Found): void => {
     const { group, plural } = kindRows[kind];
     if (found.kind === "served") log.debug("optional kind is served and read", { version: found.version });
     else if (found.kind === "unserved") log.info("optional kind is no longer served");

@@ -14,13 +14,13 @@ byHttpCode.set(409, "Conflict");
 // What a proxy says of a connection on which no request came in time, perhaps just as one did: nothing is wrong with that.
 byHttpCode.set(408, "DeadlineExceeded");
 // A 500 is often etcd out of breath in the middle of a write: unlike a driver's INTERNAL it proves nothing.
-byReason.set("InternalError", "Lost");
-byHttpCode.set(500, "Lost");
+byReason.set("InternalError", "UnknownOutcome");
+byHttpCode.set(500, "UnknownOutcome");
 
 const codeOf = (reason: JsonValue | undefined, httpCode: number): FaultCode =>
   byReason.get(String(reason)) ??
   byHttpCode.get(httpCode) ??
-  (httpCode >= 400 && httpCode < 500 ? "InvalidArgument" : "Lost");
+  (httpCode >= 400 && httpCode < 500 ? "InvalidArgument" : "UnknownOutcome");
 
 /** A metav1.Status, from the body of an answer or from an ERROR event of a watch. */
 export function faultOfStatus(status: JsonObject, httpCode: number, retryAfterMs?: number): Fault {
@@ -47,7 +47,7 @@ export function faultOfResponse(response: HttpResponse, body: string, asked: Ask
   // That an object is gone the API server says in a Status, be it one that was cut off. Any other page is about the route, or of
   // a proxy in between: taken for the object's end, it would let go what is still there.
   const isAside = asked.isForObject && response.status === 404 && !/^\s*\{\s*"kind"\s*:\s*"Status"/.test(body);
-  const code = isAside ? "Lost" : codeOf(undefined, response.status);
+  const code = isAside ? "UnknownOutcome" : codeOf(undefined, response.status);
   return new Fault(code, `${asked.what} was answered with HTTP ${response.status}${text}`, { retryAfterMs });
 }
 

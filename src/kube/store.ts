@@ -107,7 +107,7 @@ export function createStore<K extends KindName, Index extends string = never>(
     return goneUids.get(key) === uid || (floor !== undefined && isSameOrOlder(resourceVersion, floor));
   };
 
-  const see = (object: ObjectOf<K>): boolean => {
+  const applyReply = (object: ObjectOf<K>): boolean => {
     const key = keyOf(object);
     if (isOverdue(key, object.metadata)) return false;
     put(key, withoutManagedFields(object));
@@ -137,7 +137,7 @@ export function createStore<K extends KindName, Index extends string = never>(
   const takeAll = (list: Extract<Seen<K>, { kind: "all" }>): void => {
     const listed = new Map(list.objects.map((object) => [keyOf(object), object.metadata.resourceVersion]));
     if (list.rewound) forgetVersions(listed);
-    for (const object of list.objects) see(object);
+    for (const object of list.objects) applyReply(object);
     for (const [key, object] of objects)
       if (!listed.has(key) && !isNewer(object.metadata.resourceVersion, list.resourceVersion)) remove(key, object);
     for (const key of goneUids.keys()) if (!listed.has(key)) goneUids.delete(key);
@@ -156,7 +156,7 @@ export function createStore<K extends KindName, Index extends string = never>(
     all: () => objects.values(),
     keysBy: (index, value) => [...indexes.keys(index, value)],
     by: (index, value) => [...indexes.keys(index, value)].map((key) => objects.get(key)).filter(isDefined),
-    applyReply: see,
+    applyReply,
     applyDeletion: (key, uid) => {
       const known = objects.get(key);
       if (known === undefined || known.metadata.uid !== uid) return false;
@@ -169,7 +169,7 @@ export function createStore<K extends KindName, Index extends string = never>(
         case "all":
           return takeAll(seen);
         case "put":
-          see(seen.object);
+          applyReply(seen.object);
           return raiseFloor(seen.object.metadata.resourceVersion);
         case "gone":
           return takeGone(seen.object);

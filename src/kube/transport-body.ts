@@ -11,7 +11,7 @@ const unzip = promisify(gunzip);
 const isZipped = ({ headers }: IncomingMessage): boolean => headers["content-encoding"] === "gzip";
 
 const tooLarge = (bytesMax: number): Fault =>
-  new Fault("Lost", `the API server's answer is larger than ${bytesMax} bytes; ask for less with a selector`);
+  new Fault("UnknownOutcome", `the API server's answer is larger than ${bytesMax} bytes; ask for less with a selector`);
 
 /** The body when all of it is there. By events: several times cheaper than iterating, and most answers are a single chunk. */
 export function wholeBody(
@@ -40,7 +40,7 @@ async function unzipped(bytes: Buffer, bytesMax: number): Promise<string> {
     return (await unzip(bytes, { maxOutputLength: bytesMax })).toString("utf8");
   } catch (reason) {
     if ((reason as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw tooLarge(bytesMax);
-    throw new Fault("Lost", "the API server's answer says it is gzip and is not");
+    throw new Fault("UnknownOutcome", "the API server's answer says it is gzip and is not");
   }
 }
 

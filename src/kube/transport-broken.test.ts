@@ -34,7 +34,7 @@ for (const { request, isRepeated } of replays)
     await between(listener, async (send) => {
       await send();
       if (isRepeated) assert.equal((await send(request)).text, "ok");
-      else await assert.rejects(send(request), (reason) => isFault(reason, "Lost"));
+      else await assert.rejects(send(request), (reason) => isFault(reason, "UnknownOutcome"));
       assert.equal(seen.length, isRepeated ? 3 : 2);
     });
   });
@@ -49,14 +49,14 @@ test("a new connection that dies is not tried again", async () => {
     async (send) => {
       await assert.rejects(
         send(),
-        (reason) => isFault(reason, "Lost") && /was cut before the answer was complete/.test(reason.message),
+        (reason) => isFault(reason, "UnknownOutcome") && /was cut before the answer was complete/.test(reason.message),
       );
       assert.equal(requests, 1);
     },
   );
 });
 
-test("an answer that is cut in the middle is Lost, whole or as a stream", async () => {
+test("an answer that is cut in the middle is an unknown outcome, whole or as a stream", async () => {
   await between(
     (request, response) => {
       response.writeHead(200, { "content-length": "100" });
@@ -64,7 +64,8 @@ test("an answer that is cut in the middle is Lost, whole or as a stream", async 
       setImmediate(() => request.socket.destroy());
     },
     async (send) => {
-      for (const stream of [false, true]) await assert.rejects(send({ stream }), (reason) => isFault(reason, "Lost"));
+      for (const stream of [false, true])
+        await assert.rejects(send({ stream }), (reason) => isFault(reason, "UnknownOutcome"));
     },
   );
 });
@@ -84,7 +85,10 @@ test("a stream that is cut before anybody reads it says why, when somebody does"
       const later = () => new Promise((resolve) => setTimeout(resolve, 20));
       const cut = await opened("/cut");
       await later();
-      await assert.rejects(readAll(cut.body), (reason) => isFault(reason, "Lost") && /ECONNRESET/.test(reason.message));
+      await assert.rejects(
+        readAll(cut.body),
+        (reason) => isFault(reason, "UnknownOutcome") && /ECONNRESET/.test(reason.message),
+      );
       const stopped = await opened("/stopped");
       stop.abort(new Fault("DeadlineExceeded", "late"));
       await later();

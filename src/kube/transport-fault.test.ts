@@ -27,14 +27,14 @@ const failures: readonly { code: string; reached: "sent" | "unsent"; fault: stri
   },
   { code: "ECONNRESET", reached: "unsent", fault: "Unavailable", says: /may be starting or stopping/ },
   { code: "ETIMEDOUT", reached: "unsent", fault: "Unavailable", says: /cannot be reached/ },
-  { code: "ETIMEDOUT", reached: "sent", fault: "Lost", says: /was cut before the answer was complete/ },
+  { code: "ETIMEDOUT", reached: "sent", fault: "UnknownOutcome", says: /was cut before the answer was complete/ },
   {
     code: "HPE_INVALID_CONSTANT",
     reached: "sent",
-    fault: "Lost",
+    fault: "UnknownOutcome",
     says: /answered something that is no HTTP\/1\.1 \(HPE/,
   },
-  { code: "ECONNRESET", reached: "sent", fault: "Lost", says: /was cut before the answer was complete/ },
+  { code: "ECONNRESET", reached: "sent", fault: "UnknownOutcome", says: /was cut before the answer was complete/ },
 ];
 for (const { code, reached, fault, says } of failures)
   test(`${code} on a request that was ${reached} is ${fault}`, () => {

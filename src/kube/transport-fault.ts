@@ -52,7 +52,7 @@ export function faultOfFailure(reason: unknown, target: Target, reached: Reach):
     );
   if (code.startsWith("HPE_"))
     return new Fault(
-      "Lost",
+      "UnknownOutcome",
       `${address} answered something that is no HTTP/1.1 (${code}); is something else in between?`,
     );
   return reached === "unsent"
@@ -60,7 +60,7 @@ export function faultOfFailure(reason: unknown, target: Target, reached: Reach):
         "Unavailable",
         `the connection to ${address} failed (${code}); the API server may be starting or stopping`,
       )
-    : new Fault("Lost", `the connection to ${address} was cut before the answer was complete (${code})`);
+    : new Fault("UnknownOutcome", `the connection to ${address} was cut before the answer was complete (${code})`);
 }
 
 /** Several addresses of one host fail together as an AggregateError: the first speaks for all. */

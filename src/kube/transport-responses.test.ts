@@ -85,7 +85,7 @@ for (const [given, bytes] of Object.entries(wrongs))
     answering(
       (socket, request) => socket.write(request === 1 ? bytes : `${ok}\r\nok`),
       async (send, sockets) => {
-        await assert.rejects(send({ method: "POST", body: "{}" }), (reason) => isFault(reason, "Lost"));
+        await assert.rejects(send({ method: "POST", body: "{}" }), (reason) => isFault(reason, "UnknownOutcome"));
         assert.equal(await send(), "200 ok");
         assert.equal(sockets.size, 2);
       },

@@ -93,7 +93,7 @@ export const attempt = (wire: Wire, request: Outgoing, identity: Credential["hea
       opened.once("response", receive);
       // Without this nobody would ever hear of it.
       opened.once("upgrade", (_received, socket) => {
-        fail(new Fault("Lost", "the answer changes to another protocol, which was not asked for"));
+        fail(new Fault("UnknownOutcome", "the answer changes to another protocol, which was not asked for"));
         socket.destroy();
         end();
       });

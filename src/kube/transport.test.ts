@@ -190,7 +190,7 @@ test("an answer in gzip is decoded, and one that lies about it is a fault", asyn
       assert.equal((await send({ stream: true })).text, text);
       await assert.rejects(
         send({ path: "/lie" }),
-        (reason) => isFault(reason, "Lost") && /says it is gzip/.test(reason.message),
+        (reason) => isFault(reason, "UnknownOutcome") && /says it is gzip/.test(reason.message),
       );
     },
   );
@@ -206,7 +206,7 @@ test("an answer over the limit is given up, zipped or not", async () => {
       for (const path of ["/plain", "/zip"])
         await assert.rejects(
           send({ path }),
-          (reason) => isFault(reason, "Lost") && /larger than 1000 bytes/.test(reason.message),
+          (reason) => isFault(reason, "UnknownOutcome") && /larger than 1000 bytes/.test(reason.message),
         );
     },
     { transport: { responseBytesMax: 1_000 } },

@@ -17,7 +17,7 @@ test("an API server that is away for hours is asked again some times a minute, a
   await world.advance(0);
   await kube.create("ConfigMap", aMap("before"));
   away = true;
-  kube.endWatches(new Fault("Lost", "connection reset"));
+  kube.endWatches(new Fault("UnknownOutcome", "connection reset"));
   await world.advance(3 * 3_600_000);
   const asked = kube.calls.length;
   assert.ok(asked > 1_080 && asked < 2_200, `${asked} requests`);
@@ -27,7 +27,15 @@ test("an API server that is away for hours is asked again some times a minute, a
   assertSame(store, kube);
 });
 
-const refusals = ["Unauthenticated", "PermissionDenied", "NotFound", "Internal", "Invalid", "Lost", "Expired"] as const;
+const refusals = [
+  "Unauthenticated",
+  "PermissionDenied",
+  "NotFound",
+  "Internal",
+  "Invalid",
+  "UnknownOutcome",
+  "Expired",
+] as const;
 for (const code of refusals)
   test(`a server that answers everything with ${code} is never given up, nor pestered`, async () => {
     let refused = true;
@@ -43,7 +51,7 @@ for (const code of refusals)
   });
 
 test("a server that lists but breaks every watch is not listed in a circle", async () => {
-  for (const code of ["Expired", "Lost"] as const) {
+  for (const code of ["Expired", "UnknownOutcome"] as const) {
     const kube = createFakeKube(({ verb }) => {
       if (verb === "watch") throw new Fault(code, "no");
     });
@@ -98,7 +106,7 @@ test("a server restored from a backup is believed, although its versions are sma
   await world.advance(0);
   assert.equal(store.size(), 10);
   kube = restored;
-  old.endWatches(new Fault("Lost", "connection reset"));
+  old.endWatches(new Fault("UnknownOutcome", "connection reset"));
   await world.advance(200);
   await restored.create("ConfigMap", aMap("new"));
   restored.bookmark();
@@ -126,7 +134,7 @@ const stormy =
   ({ verb, signal }, when) => {
     if (calm() || (verb !== "list" && verb !== "watch")) return undefined;
     const draw = random();
-    if (draw < 0.1) throw new Fault("Lost", "connection reset");
+    if (draw < 0.1) throw new Fault("UnknownOutcome", "connection reset");
     if (draw < 0.13) throw new Fault("Expired", "too old resource version");
     if (draw < 0.15) throw new Fault("Unavailable", "connection refused", { retryAfterMs: 1_000 });
     if (draw < 0.17 && when === "after" && signal !== undefined)

@@ -50,10 +50,15 @@ const cases: readonly { given: string; from: WatchPosition; end: WatchEnd; next:
   {
     given: "a break after news",
     from: at("watching", 2),
-    end: broken("Lost", true),
+    end: broken("UnknownOutcome", true),
     next: "wait, watching 7, 0 failures",
   },
-  { given: "a break before any", from: at("watching", 2), end: broken("Lost"), next: "wait, watching 7, 3 failures" },
+  {
+    given: "a break before any",
+    from: at("watching", 2),
+    end: broken("UnknownOutcome"),
+    next: "wait, watching 7, 3 failures",
+  },
   { given: "410 Gone", from: at("watching"), end: broken("Expired", true), next: "wait, listing, 0 failures" },
   { given: "410 Gone at once", from: at("watching"), end: broken("Expired"), next: "wait, listing, 1 failures" },
   { given: "a kind that is no more", from: at("watching"), end: broken("NotFound"), next: "wait, listing, 1 failures" },
@@ -66,7 +71,7 @@ const cases: readonly { given: string; from: WatchPosition; end: WatchEnd; next:
   {
     given: "the fifth break in a row",
     from: at("watching", 4),
-    end: broken("Lost"),
+    end: broken("UnknownOutcome"),
     next: "wait, listing, 5 failures",
   },
   {

@@ -32,7 +32,7 @@ test("a cut watch resumes at the last version seen, without a list", async () =>
   await world.advance(0);
   const { metadata } = await kube.create("ConfigMap", aMap("one"));
   await world.advance(0);
-  kube.endWatches(new Fault("Lost", "connection reset"));
+  kube.endWatches(new Fault("UnknownOutcome", "connection reset"));
   await kube.create("ConfigMap", aMap("two"));
   await world.advance(100);
   assertSame(store, kube);
@@ -64,7 +64,7 @@ test("410 Gone lists again, and what vanished meanwhile is heard as gone", async
   store.onChange((before, after) => {
     if (before !== undefined && after === undefined) gone.push(before.metadata.name);
   });
-  kube.endWatches(new Fault("Lost", "connection reset"));
+  kube.endWatches(new Fault("UnknownOutcome", "connection reset"));
   await kube.delete({ kind: "ConfigMap", namespace: "apps", name: "goes" });
   kube.forgetHistory();
   await world.advance(5_000);

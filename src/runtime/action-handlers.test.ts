@@ -140,7 +140,7 @@ for (const [given, resourceVersion, uid, asks] of trusting)
   test(`a confirmation ${given} that trusts answers ${asks === 0 ? "asks nobody" : "asks the server"}`, async () => {
     const { act, asked } = setUp({ patch: () => aConfig({ resourceVersion, uid }), get: () => aConfig() });
     await act({ kind: "patch", ref, patch: merge });
-    await act({ kind: "confirm", ref, resourceVersion: "5", trustsAnswers: true });
+    await act({ kind: "confirm", ref, resourceVersion: "5", trustsReplies: true });
     assert.equal(asked.length - 1, asks);
     await act({ kind: "confirm", ref, resourceVersion: "5" });
     assert.equal(asked.length - 1, asks + 1);

@@ -55,12 +55,12 @@ export function createActionHandlers({
 }: ActionHandlersOptions): ActionHandlers<ClusterAction> {
   /** The last version of each object that the server has answered. */
   const answered = createLru<string>(limits.answeredVersionsMax);
-  const see = (kind: KindName, object: KubeObject | undefined): void => {
+  const applyReply = (kind: KindName, object: KubeObject | undefined): void => {
     if (object === undefined) return;
     answered.set(object.metadata.uid, object.metadata.resourceVersion);
     stores[kind]?.applyReply(object as ObjectOf<never>);
   };
-  const seeGone = ({ kind, namespace, name, uid }: Ref): void => {
+  const applyDeletion = ({ kind, namespace, name, uid }: Ref): void => {
     if (uid !== undefined) stores[kind]?.applyDeletion(keyIn(namespace, name), uid);
   };
   const mustLead = (): void => {
@@ -76,14 +76,14 @@ export function createActionHandlers({
     }
   };
   const learn = (ref: Ref, found: KubeObject | undefined): void => {
-    if (found === undefined) seeGone(ref);
-    else see(ref.kind, found);
+    if (found === undefined) applyDeletion(ref);
+    else applyReply(ref.kind, found);
   };
 
   /** The version of each object at which a write was refused last. */
   const refused = createLru<string>(limits.answeredVersionsMax);
   const learnFrom = async (reason: unknown, ref: Ref, signal: AbortSignal): Promise<void> => {
-    if (isFault(reason, "NotFound")) seeGone(ref);
+    if (isFault(reason, "NotFound")) applyDeletion(ref);
     const known = stores[ref.kind]?.get(keyIn(ref.namespace, ref.name))?.metadata;
     if (!isFault(reason, "Conflict") || known === undefined) return;
     if (refused.get(known.uid) !== known.resourceVersion) refused.set(known.uid, known.resourceVersion);
@@ -93,7 +93,7 @@ export function createActionHandlers({
   const create: ActionHandler<ActionOf<"create">> = async ({ ref, object }, signal) => {
     mustLead();
     try {
-      see(ref.kind, await api.create(ref.kind, object, { signal }));
+      applyReply(ref.kind, await api.create(ref.kind, object, { signal }));
     } catch (reason) {
       if (!isFault(reason, "AlreadyExists") || stores[ref.kind] === undefined) throw reason;
       learn(ref, await read(ref, signal));
@@ -104,7 +104,10 @@ export function createActionHandlers({
   const patch: ActionHandler<ActionOf<"patch">> = async (action, signal) => {
     mustLead();
     try {
-      see(action.ref.kind, await api.patch(action.ref, action.patch, { signal, subresource: action.subresource }));
+      applyReply(
+        action.ref.kind,
+        await api.patch(action.ref, action.patch, { signal, subresource: action.subresource }),
+      );
     } catch (reason) {
       await learnFrom(reason, action.ref, signal);
       throw reason;
@@ -114,7 +117,7 @@ export function createActionHandlers({
   const replace: ActionHandler<ActionOf<"replace">> = async ({ ref, object, subresource }, signal) => {
     mustLead();
     try {
-      see(ref.kind, await api.replace(ref.kind, object as ObjectOf<never>, { signal, subresource }));
+      applyReply(ref.kind, await api.replace(ref.kind, object as ObjectOf<never>, { signal, subresource }));
     } catch (reason) {
       await learnFrom(reason, ref, signal);
       throw reason;
@@ -132,8 +135,8 @@ export function createActionHandlers({
     }
   };
 
-  const confirm: ActionHandler<ActionOf<"confirm">> = async ({ ref, resourceVersion, trustsAnswers }, signal) => {
-    if (trustsAnswers && ref.uid !== undefined && answered.get(ref.uid) === resourceVersion) return;
+  const confirm: ActionHandler<ActionOf<"confirm">> = async ({ ref, resourceVersion, trustsReplies }, signal) => {
+    if (trustsReplies && ref.uid !== undefined && answered.get(ref.uid) === resourceVersion) return;
     const found = await read(ref, signal);
     if (found?.metadata.resourceVersion === resourceVersion) return;
     learn(ref, found);
@@ -143,13 +146,13 @@ export function createActionHandlers({
   const relist: ActionHandler<ActionOf<"relist">> = async ({ ref: { kind } }, signal) => {
     const store = stores[kind] as Store<KindName> | undefined;
     const listed = await api.list(kind, { signal });
-    let isNews = false;
+    let isChanged = false;
     const unsubscribe = store?.onChange(() => {
-      isNews = true;
+      isChanged = true;
     });
     store?.take({ kind: "all", ...listed });
     unsubscribe?.();
-    if (isNews) throw new Fault("Conflict", `the ${kind} objects are not as the cache had them`);
+    if (isChanged) throw new Fault("Conflict", `the ${kind} objects are not as the cache had them`);
   };
 
   const event: ActionHandler<ActionOf<"event">> = async ({ about, event: text }) => {

@@ -127,12 +127,17 @@ interface State {
   component: Component | undefined;
   leadership: Leadership | undefined;
   readonly leading: () => boolean;
-  readonly refusals: LeaderGuard;
+  readonly leaderGuard: LeaderGuard;
 }
 
 function createState({ leaderElection }: ComponentFlags): State {
   const leading = (): boolean => !leaderElection || state.leadership?.stillLeading() === true;
-  const state: State = { component: undefined, leadership: undefined, leading, refusals: createLeaderGuard(leading) };
+  const state: State = {
+    component: undefined,
+    leadership: undefined,
+    leading,
+    leaderGuard: createLeaderGuard(leading),
+  };
   return state;
 }
 
@@ -172,7 +177,7 @@ const connectFor = (
     log,
     signal: input.signal,
     measure: requestMeasure(metrics),
-    refusal: state.refusals.ofRequest,
+    refusal: state.leaderGuard.ofRequest,
   });
 
 const contextOf = (
@@ -192,7 +197,7 @@ const contextOf = (
   resyncMs: options.resyncPeriod,
   signal,
   leading: state.leading,
-  refusal: state.refusals.ofCall,
+  refusal: state.leaderGuard.ofCall,
   recordAs,
   observer: (queue) => queueObserver(metrics, queue),
 });

@@ -1,7 +1,7 @@
 /** What becomes of runs that fail: conflicts, faults, outages, poisoned objects. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aConfig, inTeam, setUpController } from "../../test/controller-stage.ts";
+import { aConfig, inTeam, setUpController } from "../../test/controller-harness.ts";
 import { settled } from "../api/plan.ts";
 import { keyOf } from "../api/types.ts";
 import type { Key } from "../base/brand.ts";

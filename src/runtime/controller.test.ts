@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aConfig, aSecret, inTeam, nextVersion, setUpController } from "../../test/controller-stage.ts";
+import { aConfig, aSecret, inTeam, nextVersion, setUpController } from "../../test/controller-harness.ts";
 import { createVirtualWorld } from "../../test/virtual-world.ts";
 import { settled } from "../api/plan.ts";
 import { keyOf } from "../api/types.ts";

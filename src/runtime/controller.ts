@@ -71,7 +71,7 @@ const conflictStartMs = 10;
 export function createController<Stores extends AnyStores, View, Action extends { readonly kind: string }>(
   options: ControllerOptions<Stores, View, Action>,
 ): Controller {
-  const { name, stores, world, handlers: hands } = options;
+  const { name, stores, world, handlers } = options;
   const log = options.log.with({ controller: name });
   const leading = options.leading ?? (() => true);
   const queue = createQueue({
@@ -79,11 +79,11 @@ export function createController<Stores extends AnyStores, View, Action extends 
     backoff: options.backoff,
     observer: options.observer,
     keysMax: options.queueKeysMax,
-    onRoom: () => sweep.resume(),
+    onRoom: () => resync.resume(),
   });
-  const sweep = createResync(() => keysOfAll(stores, options.triggers, log), queue.add);
-  const addOrSweep = (key: Key): void => {
-    if (!queue.add(key)) sweep.start();
+  const resync = createResync(() => keysOfAll(stores, options.triggers, log), queue.add);
+  const addOrResync = (key: Key): void => {
+    if (!queue.add(key)) resync.start();
   };
 
   const runOnce = async (key: Key, signal: AbortSignal, told: AbortSignal): Promise<void> => {
@@ -93,7 +93,7 @@ export function createController<Stores extends AnyStores, View, Action extends 
       const { actions, next } = view === undefined ? nothing : options.plan(view);
       for (const action of actions) {
         current = action;
-        await hands[action.kind as Action["kind"]](action as never, signal);
+        await handlers[action.kind as Action["kind"]](action as never, signal);
       }
       queue.forget(key);
       if (next.kind === "after") queue.add(key, next.ms);
@@ -115,25 +115,25 @@ export function createController<Stores extends AnyStores, View, Action extends 
     const fields = { key, retryMs: Math.round(retryMs) };
     if (!isConflict) options.onFailure?.(key, { reason, action });
     if (isConflict) log.debug("object changed meanwhile, looking again", { ...fields, reason: reason.message });
-    else if (isFault(reason)) tellFault(reason, fields);
+    else if (isFault(reason)) logFault(reason, fields);
     else log.error("run failed by a mistake in the program", { ...fields, reason });
   };
 
   // Without an API server every object that wants something fails, every few seconds, for the same reason.
-  const seldom = createLogThrottle(world, limits.unreachedRetryMsMax);
-  const tellFault = (fault: Fault, fields: Fields): void => {
+  const throttled = createLogThrottle(world, limits.unreachedRetryMsMax);
+  const logFault = (fault: Fault, fields: Fields): void => {
     const { code } = fault;
     const tell = (more: Fields): void =>
       log.warn("run failed", { ...fields, fault: code, reason: loggable(fault), ...more });
     if (code !== "Unavailable") tell({});
-    else seldom((unsaid) => tell(unsaid === 0 ? {} : { alikeBefore: unsaid }));
+    else throttled((unsaid) => tell(unsaid === 0 ? {} : { alikeBefore: unsaid }));
   };
 
   /** Whoever gets busy brings the next one: there are never more workers than were needed at once, and one. */
-  const crew = async (size: number, signal: AbortSignal, work: AbortSignal): Promise<void> => {
+  const startWorker = async (size: number, signal: AbortSignal, work: AbortSignal): Promise<void> => {
     let others: Promise<void> | undefined;
     for (let key = await queue.next(signal); key !== undefined; key = await queue.next(signal)) {
-      if (size > 1) others ??= crew(size - 1, signal, work);
+      if (size > 1) others ??= startWorker(size - 1, signal, work);
       // A process that was stopped past its lease must not start anything when it wakes, even before it is told.
       if (leading()) await runOnce(key, work, signal);
       else queue.retry(key);
@@ -146,13 +146,13 @@ export function createController<Stores extends AnyStores, View, Action extends 
     name,
     async run(signal) {
       const work = new AbortController();
-      const ends = subscribe(stores, options.triggers, addOrSweep);
+      const ends = subscribe(stores, options.triggers, addOrResync);
       try {
         if (!(await untilSynced(stores, signal))) return;
         log.debug("controller started", { workers: options.workers });
-        sweep.start();
-        const working = crew(options.workers, signal, work.signal);
-        void everySoOften(options.resyncMs ?? 0, world, signal, sweep.start);
+        resync.start();
+        const working = startWorker(options.workers, signal, work.signal);
+        void everySoOften(options.resyncMs ?? 0, world, signal, resync.start);
         const late = afterAbort(signal, world, work.signal).then(() => queue.stats().runningMs.length);
         const unfinished = await Promise.race([working.then(() => 0), late]);
         if (unfinished > 0) log.warn("work did not end in time, leaving it", { unfinished });
@@ -162,7 +162,7 @@ export function createController<Stores extends AnyStores, View, Action extends 
       }
     },
     trigger: (key, afterMs) => void queue.add(key, afterMs),
-    resync: sweep.start,
+    resync: resync.start,
     stats: queue.stats,
   };
 }
@@ -172,7 +172,7 @@ function subscribe<Stores extends AnyStores>(
   wakes: Triggers<Stores>,
   add: (key: Key) => void,
 ): readonly (() => void)[] {
-  return wakeRows(stores, wakes).map(({ store, keysFor }) =>
+  return triggerRows(stores, wakes).map(({ store, keysFor }) =>
     store.onChange((before, after) => {
       // Both states matter: an object that no longer points somewhere wakes whom it used to wake.
       const woken = new Set(before === undefined ? undefined : keysFor(before));
@@ -189,7 +189,7 @@ interface AnyStore {
 }
 
 /** The table with its kinds forgotten: from here on an object is an object. */
-const wakeRows = <Stores extends AnyStores>(stores: Stores, wakes: Triggers<Stores>) =>
+const triggerRows = <Stores extends AnyStores>(stores: Stores, wakes: Triggers<Stores>) =>
   (Object.keys(wakes) as (keyof Stores & KindName)[]).flatMap((kind) => {
     const store = stores[kind] as unknown as AnyStore | undefined;
     const wake = wakes[kind] as ((object: KubeObject, stores: Stores) => readonly Key[]) | undefined;
@@ -206,7 +206,7 @@ function* keysOfAll<Stores extends AnyStores>(stores: Stores, wakes: Triggers<St
       return [];
     }
   };
-  for (const { store, keysFor } of wakeRows(stores, wakes))
+  for (const { store, keysFor } of triggerRows(stores, wakes))
     for (const object of store.all()) yield* keysOrNone(keysFor, object);
 }
 

@@ -33,7 +33,7 @@ export function createResync(keys: () => Iterator<Key>, add: (key: Key) => boole
   };
 
   /** Adding can make room, and room calls back here: the outer call is the one that goes on. */
-  const goOn = (): void => {
+  const resume = (): void => {
     if (going) return;
     going = true;
     while (rest !== undefined && once()) {
@@ -47,8 +47,8 @@ export function createResync(keys: () => Iterator<Key>, add: (key: Key) => boole
     start() {
       if (rest === undefined) rest = keys();
       else again = true;
-      goOn();
+      resume();
     },
-    resume: goOn,
+    resume,
   };
 }

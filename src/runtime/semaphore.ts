@@ -12,7 +12,7 @@ import type { Millis } from "../base/brand.ts";
 import { limits } from "../base/limits.ts";
 import type { World } from "../base/world.ts";
 
-export interface GateOptions {
+export interface SemaphoreOptions {
   readonly atOnceMax: number;
   readonly hangingMax: number;
   readonly world: Pick<World, "after" | "elapsed">;
@@ -39,7 +39,7 @@ const newestWeight = 1 / 8;
 /** So many times as long as usual is hanging. */
 const usualTimes = 4;
 
-export function createSemaphore({ atOnceMax, hangingMax, world }: GateOptions): Semaphore {
+export function createSemaphore({ atOnceMax, hangingMax, world }: SemaphoreOptions): Semaphore {
   const waiting: (() => void)[] = [];
   const usualMs = new Map<string, Millis>();
   /** Calls that hang and keep their place, because too many have given theirs away. */

@@ -1,16 +1,16 @@
 /** Drivers that answer oddly, all at once, each beside a sidecar of its own on a real control plane. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { type OddDriverHarness, openHarness, ours } from "./odd-drivers/harness.ts";
 import { play } from "./odd-drivers/play.ts";
 import { type Outcome, type Row, rightOf } from "./odd-drivers/row.ts";
 import { rows } from "./odd-drivers/rows.ts";
-import { openStage, ours, type Stage } from "./odd-drivers/stage.ts";
 
 describe("odd drivers", () => {
-  let stage: Stage;
+  let stage: OddDriverHarness;
   let outcomes: readonly Promise<Outcome>[];
   before(async () => {
-    stage = await openStage(ours);
+    stage = await openHarness(ours);
     outcomes = rows.map((row, index) => play(stage, row, `odd-${index}`));
     // Each is looked at by its own test, perhaps long after it has failed.
     for (const outcome of outcomes) outcome.catch(() => undefined);

@@ -2,27 +2,27 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { Fault } from "../../src/base/fault.ts";
+import { badInputs, classRef, defaultClass, type World } from "./harness/bad-input.ts";
 import { aBoundClaim, aClassFor, startComponent } from "./harness/components.ts";
 import type { Daemon } from "./harness/instance.ts";
 import { startOddDriver } from "./harness/odd-driver.ts";
+import { snapshotSuiteFor, type TestServer, testServers } from "./harness/snapshot-suites.ts";
 import { isThere, leftovers } from "./harness/snapshots.ts";
-import { type Ground, grounds, standFor } from "./harness/stands.ts";
 import { until } from "./harness/until.ts";
-import { classRef, defaultClass, type World, wrongs } from "./harness/wrongs.ts";
 
 const namespace = "default";
 const longName = "n".repeat(253);
 const retries = ["--retry-interval-start=200ms", "--retry-interval-max=1s"];
 
 describe("bad input", () => {
-  let place: Ground;
+  let place: TestServer;
   let world: World;
   let daemons: readonly Daemon[];
   before(async () => {
-    place = await grounds["real control plane"]();
+    place = await testServers["real control plane"]();
     const driver = await startOddDriver(place.instance.folder);
     const controller = startComponent(place, "snapshot-controller", retries);
-    const stand = await standFor(place, place.connection, driver, retries);
+    const stand = await snapshotSuiteFor(place, place.connection, driver, retries);
     world = { stand, client: place.connection.client, driver };
     daemons = [controller, stand.sidecar];
     await aBoundClaim(stand.furniture, "data");
@@ -37,7 +37,7 @@ describe("bad input", () => {
   beforeEach(mustBeAlive);
   afterEach(tidyUp);
 
-  for (const { what, make, reason, told, mend } of wrongs)
+  for (const { what, make, reason, told, mend } of badInputs)
     test(`${what} is told with its remedy, hurts no other snapshot${mend === undefined ? ", and can be deleted" : ", and heals when mended"}`, async () => {
       const { stand } = world;
       await make(world);

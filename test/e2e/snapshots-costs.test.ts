@@ -5,7 +5,13 @@ import { annotations } from "../../src/api/names.ts";
 import type { AuditEntry } from "./harness/audit.ts";
 import { aBoundClaim, startComponent } from "./harness/components.ts";
 import type { ControlPlane } from "./harness/control-plane.ts";
-import { drivers, type Ground, grounds, type Stand, standFor } from "./harness/stands.ts";
+import {
+  drivers,
+  type SnapshotSuite,
+  snapshotSuiteFor,
+  type TestServer,
+  testServers,
+} from "./harness/snapshot-suites.ts";
 import { until } from "./harness/until.ts";
 
 const writes = new Set(["create", "update", "patch", "delete"]);
@@ -34,16 +40,16 @@ for (const driver of ["directory-driver", "hostpath"] as const)
   describe(`what a snapshot costs with ${driver}`, () => costs(driver));
 
 function costs(driver: keyof typeof drivers): void {
-  let place: Ground;
+  let place: TestServer;
   let plane: ControlPlane;
-  let stand: Stand;
+  let stand: SnapshotSuite;
   const claims = ["a", "b", "c"];
   before(async () => {
-    place = await grounds["real control plane"]();
+    place = await testServers["real control plane"]();
     if (place.plane === undefined) throw new Error("the real control plane keeps an audit log");
     plane = place.plane;
     startComponent(place, "snapshot-controller");
-    stand = await standFor(place, place.connection, await drivers[driver](place.instance));
+    stand = await snapshotSuiteFor(place, place.connection, await drivers[driver](place.instance));
     for (const claim of claims) await aBoundClaim(stand.furniture, claim);
     await settle("warm");
   });

@@ -1,14 +1,14 @@
 /** Every scenario of the table, with both drivers on the real control plane and on the embedded server. */
 import { after, afterEach, before, describe, test } from "node:test";
-import { openScene, type Scene } from "./harness/scene.ts";
-import { stages } from "./harness/stands.ts";
+import { openScenario, type ScenarioContext } from "./harness/scenario.ts";
+import { combinations } from "./harness/snapshot-suites.ts";
 import { scenarios } from "./scenarios/index.ts";
 
-for (const stage of stages)
+for (const stage of combinations)
   describe(`scenario with ${stage.join(" on the ")}`, () => {
-    let scene: Scene;
+    let scene: ScenarioContext;
     before(async () => {
-      scene = await openScene(stage);
+      scene = await openScenario(stage);
     });
     afterEach(() => scene?.restore());
     after(() => scene?.close());

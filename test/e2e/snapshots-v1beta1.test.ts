@@ -4,18 +4,18 @@ import { after, before, describe, test } from "node:test";
 import { draftOf } from "../../src/api/builders.ts";
 import { aBoundClaim, startComponent } from "./harness/components.ts";
 import { type Proxied, proxyTo } from "./harness/fault-proxy.ts";
-import { drivers, type Ground, type Stand, standFor } from "./harness/stands.ts";
+import { drivers, type SnapshotSuite, snapshotSuiteFor, type TestServer } from "./harness/snapshot-suites.ts";
 import { until } from "./harness/until.ts";
 import { callsOutside, groundOfV1beta1 } from "./harness/v1beta1.ts";
 
 const namespace = "default";
 
 describe("a cluster that serves v1beta1 alone", () => {
-  let place: Ground;
-  let client: Ground["connection"]["client"];
+  let place: TestServer;
+  let client: TestServer["connection"]["client"];
   let proxied: Proxied;
   let sent: readonly string[];
-  let stand: Stand;
+  let stand: SnapshotSuite;
   before(async () => {
     place = await groundOfV1beta1("real control plane");
     client = place.connection.client;
@@ -23,7 +23,7 @@ describe("a cluster that serves v1beta1 alone", () => {
     sent = proxied.proxy.record();
     const via = { ...place, ...proxied };
     startComponent(via, "snapshot-controller");
-    stand = await standFor(via, place.connection, await drivers["directory-driver"](place.instance));
+    stand = await snapshotSuiteFor(via, place.connection, await drivers["directory-driver"](place.instance));
     await aBoundClaim(stand.furniture, "data");
     // Where nothing is served at all, every test would wait for it in vain.
     await stand.takeAndRemove("old", "data", stand.classes.delete);

@@ -7,19 +7,27 @@ import { draftOf } from "../../src/api/builders.ts";
 import { annotations, finalizers } from "../../src/api/names.ts";
 import { aBoundClaim, startComponent } from "./harness/components.ts";
 import { startOddDriver } from "./harness/odd-driver.ts";
+import {
+  combinations,
+  drivers,
+  provisionBy,
+  type SnapshotSuite,
+  snapshotSuiteFor,
+  type TestServer,
+  testServers,
+} from "./harness/snapshot-suites.ts";
 import { leftovers } from "./harness/snapshots.ts";
-import { drivers, type Ground, grounds, provisionBy, type Stand, stages, standFor } from "./harness/stands.ts";
 import { until } from "./harness/until.ts";
 
 const namespace = "default";
-for (const [driver, ground] of stages)
+for (const [driver, ground] of combinations)
   describe(`with ${driver} on the ${ground}`, () => {
-    let place: Ground;
-    let stand: Stand;
+    let place: TestServer;
+    let stand: SnapshotSuite;
     before(async () => {
-      place = await grounds[ground]();
+      place = await testServers[ground]();
       startComponent(place, "snapshot-controller");
-      stand = await standFor(place, place.connection, await drivers[driver](place.instance));
+      stand = await snapshotSuiteFor(place, place.connection, await drivers[driver](place.instance));
     });
     after(() => {
       stand?.furniture.csi.close();
@@ -73,7 +81,7 @@ for (const [driver, ground] of stages)
 
     test("a driver that cannot list its snapshots is trusted: the handle that an administrator gives is taken as it is", async () => {
       const listless = await startOddDriver(place.instance.folder, { driver: "listless.example.com", canList: false });
-      const there = await standFor(place, place.connection, listless);
+      const there = await snapshotSuiteFor(place, place.connection, listless);
       const spec = {
         deletionPolicy: "Delete" as const,
         driver: listless.driver,
@@ -139,12 +147,12 @@ for (const [driver, ground] of stages)
     });
   });
 
-const untilUnmarked = ({ contentOf }: Stand, name: string): Promise<true> =>
+const untilUnmarked = ({ contentOf }: SnapshotSuite, name: string): Promise<true> =>
   until({ what: "the mark is gone" }, async () =>
     (await contentOf(name)).metadata.annotations?.[annotations.beingCreated] === undefined ? true : undefined,
   );
 
-async function adopt({ furniture }: Stand, snapshotHandle: string): Promise<void> {
+async function adopt({ furniture }: SnapshotSuite, snapshotHandle: string): Promise<void> {
   const spec = {
     deletionPolicy: "Delete" as const,
     driver: furniture.driver,

@@ -161,7 +161,7 @@ describe("watches on the real API server", () => {
     const written = await writing;
     assert.ok(written > 500, `${written} writes meanwhile`);
     await assertEqualsFreshList(store, heard);
-    assert.ok(faults.of("Lost") >= 150, `${faults.of("Lost")} broken streams`);
+    assert.ok(faults.of("UnknownOutcome") >= 150, `${faults.of("UnknownOutcome")} broken streams`);
     assert.ok(faults.of("silent") >= 2, `${faults.of("silent")} silent streams`);
     assert.ok(faults.of("Unavailable") >= 1, `${faults.of("Unavailable")} refused connections`);
     assert.ok(faults.of("Expired", /too old resource version/) >= 1, "the server itself has said 410");

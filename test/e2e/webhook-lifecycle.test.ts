@@ -15,7 +15,7 @@ import { aBoundClaim, startComponent } from "./harness/components.ts";
 import type { ControlPlane } from "./harness/control-plane.ts";
 import type { Daemon } from "./harness/instance.ts";
 import { freePort } from "./harness/ports.ts";
-import { drivers, type Ground, type Stand, standFor } from "./harness/stands.ts";
+import { drivers, type SnapshotSuite, snapshotSuiteFor, type TestServer } from "./harness/snapshot-suites.ts";
 import { until } from "./harness/until.ts";
 import { groundOfV1beta1 } from "./harness/v1beta1.ts";
 import {
@@ -32,11 +32,11 @@ const both = { persistentVolumeClaimName: "data", volumeSnapshotContentName: "an
 const claims = `/api/v1/namespaces/${namespace}/persistentvolumeclaims`;
 
 describe("the life of the webhook", () => {
-  let place: Ground;
+  let place: TestServer;
   let plane: ControlPlane;
-  let client: Ground["connection"]["client"];
+  let client: TestServer["connection"]["client"];
   let webhook: TestWebhook;
-  let stand: Stand;
+  let stand: SnapshotSuite;
   before(async () => {
     place = await groundOfV1beta1("real control plane", { CrossNamespaceVolumeDataSource: false });
     plane = place.plane ?? assert.fail();
@@ -44,7 +44,7 @@ describe("the life of the webhook", () => {
     webhook = await createTestWebhook(plane);
     await webhook.start();
     startComponent(place, "snapshot-controller");
-    stand = await standFor(place, place.connection, await drivers["directory-driver"](place.instance));
+    stand = await snapshotSuiteFor(place, place.connection, await drivers["directory-driver"](place.instance));
     await aBoundClaim(stand.furniture, "data");
   });
   after(() => {

@@ -16,8 +16,8 @@ test("a second content is not let go while it is unknown what became of the ques
 
 test("it would be by a sidecar that remembered contents only, and not their snapshots", async () => {
   const planSidecar = (view: Parameters<typeof planContent>[0]) => {
-    const isNamed = view.content.metadata.annotations?.[annotations.cutBy] === view.term;
-    return planContent(view.asked === "perhaps" && isNamed ? { ...view, asked: "never" } : view);
+    const isNamed = view.content.metadata.annotations?.[annotations.snapshotterId] === view.sidecarId;
+    return planContent(view.createSent === "perhaps" && isNamed ? { ...view, createSent: "never" } : view);
   };
   assert.deepEqual(await brokenIn(found, { planSidecar: planSidecar as never }), ["I-3"]);
 });

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { annotations, finalizers } from "../../src/api/names.ts";
 import { driver } from "./cluster.ts";
 import type { Sabotage } from "./components.ts";
-import { aBoundClaim } from "./furniture.ts";
+import { aBoundClaim } from "./fixtures.ts";
 import { type Outcome, runOne } from "./run-one.ts";
 import { scenarioNamed } from "./scenarios.ts";
 

@@ -68,7 +68,7 @@ export const components: Readonly<Record<ComponentName, Start>> = {
       const controller = createSnapshotController({
         ...tools,
         leading,
-        cutters:
+        activeSidecars:
           cutter === undefined
             ? undefined
             : { see: () => undefined, of: (of) => (of === driver ? cutter() : undefined) },
@@ -97,7 +97,7 @@ export const components: Readonly<Record<ComponentName, Start>> = {
         ...tools,
         leading,
         csi: createCsiClientOver(line, { world: incarnation.world, log: tools.log }),
-        term: incarnation.name,
+        sidecarId: incarnation.name,
         facts: () => ({ driver, canListSnapshots: true }),
         options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
         callsAtOnce: 10,

@@ -67,7 +67,7 @@ export function createCsiWire(
 
 function refuse(answer: Answer): never {
   if (answer.kind === "code") throw new Fault(answer.code, `injected ${answer.code}`);
-  throw new Fault("Lost", "the connection to the driver broke");
+  throw new Fault("UnknownOutcome", "the connection to the driver broke");
 }
 
 /** The caller may stop waiting; the driver goes on. */

@@ -16,6 +16,8 @@ test("what was let go unasked is not cut when a list from the past brings it bac
 
 test("it would be by a sidecar that remembered only what it had asked", async () => {
   const planSidecar = (view: Parameters<typeof planContent>[0]) =>
-    planContent(view.asked === "let go" ? { ...view, asked: "never", unmarking: false } : view);
+    planContent(
+      view.createSent === "let go" ? { ...view, createSent: "never", isAnnotationRemovalPending: false } : view,
+    );
   assert.deepEqual(await brokenIn(found, { planSidecar: planSidecar as never }), ["I-6"]);
 });

@@ -1,9 +1,9 @@
 /** The processes of a schedule: who runs, who has crashed and is to be started again. */
 import type { VirtualWorld } from "../virtual-world.ts";
+import type { Activity } from "./activity.ts";
 import type { ComponentName } from "./components.ts";
 import { createIncarnation, type Incarnation } from "./incarnation.ts";
 import type { TakeNote } from "./record.ts";
-import type { Unrest } from "./unrest.ts";
 
 export interface Processes {
   start(component: ComponentName): void;
@@ -14,7 +14,7 @@ export interface Processes {
 
 export interface ProcessesOptions {
   readonly world: VirtualWorld;
-  readonly unrest: Unrest;
+  readonly unrest: Activity;
   readonly note: TakeNote;
   /** Whoever loses the lease ends, and is started again by the node; everybody else must not end at all. */
   readonly mayEnd: boolean;

@@ -14,6 +14,6 @@ test("the snapshot stays until the server has said that the claim is gone", asyn
   assert.deepEqual(await brokenIn(found), []));
 
 test("it would go by a controller that believed its cache", async () => {
-  const believing = (view: Parameters<typeof planSnapshot>[0]) => planSnapshot({ ...view, vanished: [] });
+  const believing = (view: Parameters<typeof planSnapshot>[0]) => planSnapshot({ ...view, missingClaims: [] });
   assert.deepEqual(await brokenIn(found, { planSnapshot: believing as never }), ["I-18"]);
 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { annotations } from "../../src/api/names.ts";
-import { deletesAnyVersion } from "./bugs/hands.ts";
+import { deletesAnyVersion } from "./bugs/act.ts";
 import type { Sabotage } from "./components.ts";
 import type { Seen } from "./record.ts";
 import { runOne } from "./run-one.ts";

@@ -1,6 +1,7 @@
 /** One schedule: a scenario, a seed, a list of faults. Runs to rest and says what was wrong. */
 import { createHash } from "node:crypto";
 import { createVirtualWorld, diceFrom } from "../virtual-world.ts";
+import { createActivity } from "./activity.ts";
 import { createCluster } from "./cluster.ts";
 import { components, type Sabotage, type Surroundings } from "./components.ts";
 import { endStateOf } from "./end-state.ts";
@@ -10,7 +11,6 @@ import { createProcesses } from "./processes.ts";
 import { describe, type Entry, type TakeNote } from "./record.ts";
 import type { Scenario } from "./scenarios.ts";
 import { createStrikes } from "./strikes.ts";
-import { createUnrest } from "./unrest.ts";
 import { createUser, type User } from "./user.ts";
 import type { Boundary } from "./verdict.ts";
 import type { Stage } from "./wire.ts";
@@ -56,7 +56,7 @@ export async function runOne({ scenario, seed, faults, sabotage = () => ({}) }: 
   const { recorder, backend } = cluster;
   const judge = createJudge(recorder);
   const user = createUser(cluster, world);
-  const unrest = createUnrest(world, scenario.elects ? leaseMs : 0);
+  const unrest = createActivity(world, scenario.elects ? leaseMs : 0);
   const note: TakeNote = (what, process, text) =>
     recorder.take({ type: "note", atMs: world.elapsed(), what, process, text });
   recorder.listen((entry) => {

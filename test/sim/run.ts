@@ -2,12 +2,12 @@
 import { say } from "../e2e/harness/progress.ts";
 import { mustRun } from "../flags.ts";
 import { judged, scheduleOf } from "./campaign.ts";
-import { createCrew } from "./crew.ts";
 import { everyCrashPair, everySingleFault } from "./exhaustive.ts";
 import { explanationOf } from "./explanation.ts";
 import { parseOptions, type SimOptions, usage } from "./options.ts";
 import type { Schedule } from "./run-one.ts";
 import { createTally, printed, type Tally } from "./tally.ts";
+import { createWorkerPool } from "./workers.ts";
 
 // Thousands of faults are thrown on purpose: nobody reads their stacks.
 Error.stackTraceLimit = 0;
@@ -50,7 +50,7 @@ const progressMs = 15_000;
 
 const tally = createTally();
 tellProgress(tally);
-const crew = createCrew(options.workers);
+const crew = createWorkerPool(options.workers);
 await crew.judge({
   schedules: sabotaged(schedules(options), options.bug ?? {}),
   spend: tally.spend,

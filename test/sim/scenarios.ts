@@ -14,7 +14,7 @@ import {
   aSnapshot,
   aSnapshotOfContent,
   foreignDriver,
-} from "./furniture.ts";
+} from "./fixtures.ts";
 import { type Oddity, oddities } from "./odd.ts";
 import type { Entry, Seen } from "./record.ts";
 import type { User } from "./user.ts";

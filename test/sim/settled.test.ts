@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { VolumeSnapshot, VolumeSnapshotContent } from "../../src/api/types.ts";
-import { aBoundClaim, aClass, aContent, aSnapshot, aSnapshotOfContent } from "./furniture.ts";
+import { aBoundClaim, aClass, aContent, aSnapshot, aSnapshotOfContent } from "./fixtures.ts";
 import type { Entry, Seen } from "./record.ts";
 import { runOne } from "./run-one.ts";
 import { type Scenario, scenarioNamed } from "./scenarios.ts";

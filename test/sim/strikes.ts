@@ -1,8 +1,8 @@
 /** The faults of a schedule on their way: each strikes at the first call from its place on where it can. */
 import { diceFrom } from "../virtual-world.ts";
+import type { Activity } from "./activity.ts";
 import { countMin, type FaultContext, faultNamed, type PlannedFault } from "./faults/index.ts";
 import type { TakeNote } from "./record.ts";
-import type { Unrest } from "./unrest.ts";
 import { type Boundary, pass } from "./verdict.ts";
 import type { Stage } from "./wire.ts";
 
@@ -26,7 +26,7 @@ export interface Strikes {
 export function createStrikes(
   faults: readonly PlannedFault[],
   context: FaultContext,
-  { note, unrest }: { note: TakeNote; unrest: Unrest },
+  { note, unrest }: { note: TakeNote; unrest: Activity },
 ): Strikes {
   const boundaries: Boundary[] = [];
   const struck: string[] = [];

@@ -24,6 +24,10 @@ test("a mark taken over from a dead sidecar is not taken off by a request of the
 
 test("it would be by a sidecar that believed to have asked before", async () => {
   const planSidecar = (view: Parameters<typeof planContent>[0]) =>
-    planContent({ ...view, asked: "here", term: view.content.metadata.annotations?.[annotations.cutBy] ?? view.term });
+    planContent({
+      ...view,
+      createSent: "here",
+      sidecarId: view.content.metadata.annotations?.[annotations.snapshotterId] ?? view.sidecarId,
+    });
   assert.deepEqual([...(await brokenPromises({ planSidecar: planSidecar as never }))], ["I-3"]);
 });

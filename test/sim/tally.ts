@@ -1,10 +1,10 @@
 /** Counts what a campaign did and found, and prints it as one table. */
 
 import { quantile } from "../quantile.ts";
-import type { Finding } from "./crew.ts";
 import { families, faultNamed } from "./faults/index.ts";
 import type { Counter } from "./monitors/monitor.ts";
 import type { Schedule } from "./run-one.ts";
+import type { Finding } from "./workers.ts";
 
 const counters: readonly Counter[] = [
   "leaked snapshots",

@@ -107,7 +107,7 @@ export function createTap(inner: AsyncIterable<Body>, options: TapOptions): Tap 
   };
 
   const tap: Tap = {
-    cut: () => finish({ fault: new Fault("Lost", "the watch was cut") }),
+    cut: () => finish({ fault: new Fault("UnknownOutcome", "the watch was cut") }),
     expire: () => {
       if (mode === "over") return;
       push({ body: expired });

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { availableParallelism } from "node:os";
 import { after, before, describe, test } from "node:test";
 import { scheduleOf } from "./campaign.ts";
-import { type Crew, createCrew } from "./crew.ts";
 import { everySingleFault } from "./exhaustive.ts";
 import { replayCommand } from "./replay.ts";
 import type { Schedule } from "./run-one.ts";
 import { scenarioNamed } from "./scenarios.ts";
+import { createWorkerPool, type WorkerPool } from "./workers.ts";
 
 const seeds = 1_000;
 const crowdSeeds = 3;
@@ -26,9 +26,9 @@ async function* crowds(): AsyncGenerator<Schedule> {
 }
 
 describe("thousands of schedules, on all cores", () => {
-  let crew: Crew;
+  let crew: WorkerPool;
   before(() => {
-    crew = createCrew(availableParallelism());
+    crew = createWorkerPool(availableParallelism());
   });
   after(() => crew.dismiss());
 

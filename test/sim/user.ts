@@ -23,7 +23,7 @@ export interface User {
   sleep(ms: number): Promise<void>;
 }
 
-export interface UserHands extends User {
+export interface SimulatedUser extends User {
   /** To be called after every entry of the history. */
   look(): void;
 }
@@ -31,7 +31,7 @@ export interface UserHands extends User {
 const patienceMs = 600_000;
 const tolerated = ["NotFound", "Conflict", "AlreadyExists", "PermissionDenied", "Invalid"] as const;
 
-export function createUser({ user, recorder, snatch }: Cluster, world: World): UserHands {
+export function createUser({ user, recorder, snatch }: Cluster, world: World): SimulatedUser {
   const waiting = new Set<() => void>();
   const note = (text: string): void =>
     recorder.take({ type: "note", atMs: world.elapsed(), what: "user", process: "user", text });

@@ -196,7 +196,8 @@ function tapped(
 function responseOf(answer: Answer, done: HttpResponse | undefined): HttpResponse {
   if (answer.kind === "truncated" && typeof done?.body === "string")
     return { ...done, body: done.body.slice(0, Math.floor(done.body.length / 2)) };
-  if (answer.kind !== "http") throw new Fault("Lost", "the connection was cut before the answer was complete");
+  if (answer.kind !== "http")
+    throw new Fault("UnknownOutcome", "the connection was cut before the answer was complete");
   const { status: code, reason, retryAfterS } = answer;
   const status = { kind: "Status", apiVersion: "v1", status: "Failure", code, reason, message: `injected ${code}` };
   return {

@@ -1,5 +1,5 @@
 /** One process of the crew: judges what it is sent, and says what it found. */
-import { type Job, judgeBatch, scheduleFrom } from "./crew.ts";
+import { type Job, judgeBatch, scheduleFrom } from "./workers.ts";
 
 // Thousands of faults are thrown on purpose: nobody reads their stacks.
 Error.stackTraceLimit = 0;

@@ -3,8 +3,8 @@ import { X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { startHarness } from "../../../test/command-harness.ts";
 import { startCommand } from "../../../test/command-line.ts";
-import { setStage } from "../../../test/command-stage.ts";
 import { temporaryFolder } from "../../../test/csi-sockets.ts";
 import {
   snapshotConfiguration,
@@ -60,7 +60,7 @@ const place: WebhookPlace = {
 };
 
 test("cluster: the Secret and the caBundle are written, and a new authority is trusted beside the old one", async (t) => {
-  const { client, start } = await setStage(t);
+  const { client, start } = await startHarness(t);
   await client.create("ValidatingWebhookConfiguration", snapshotConfiguration(place) as unknown as Draft);
   const secret = { kind: "Secret", namespace: "default", name: "snapshot-validation-secret" } as const;
   const read = async (entry: string) =>

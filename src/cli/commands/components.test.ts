@@ -1,7 +1,7 @@
 /** The two programs as a person starts them, on the embedded API server and a driver that cannot list: what their flags lead to. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { furnish, policy, setStage, wish } from "../../../test/command-stage.ts";
+import { createClaim, createSnapshot, policy, startHarness } from "../../../test/command-harness.ts";
 import { eventually, inTime } from "../../../test/csi-sockets.ts";
 import { draftOf } from "../../api/builders.ts";
 import { Fault } from "../../base/fault.ts";
@@ -11,7 +11,7 @@ import {
 } from "../../csi/gen/csi_pb.js";
 
 test("beside a driver that takes no snapshots the sidecar ends with 1, and says what to do", async (t) => {
-  const { socket, start } = await setStage(t, { capabilities: [Capability.LIST_VOLUMES] });
+  const { socket, start } = await startHarness(t, { capabilities: [Capability.LIST_VOLUMES] });
   const { code, said } = start("csi-snapshotter", `--csi-address=${socket}`);
   assert.equal(await inTime("the sidecar ends beside a driver that cannot serve it", code), 1);
   assert.match(said(), /driver plain\.example\.com at .* does not take snapshots .*: do not run a csi-snapshotter/);
@@ -19,7 +19,7 @@ test("beside a driver that takes no snapshots the sidecar ends with 1, and says 
 
 test("a driver is taken by what its controller says, whatever it announces: an unannounced controller, a group service that does not answer", async (t) => {
   for (const announces of [[], [Service.CONTROLLER_SERVICE, Service.GROUP_CONTROLLER_SERVICE]]) {
-    const { socket, start } = await setStage(t, { announces });
+    const { socket, start } = await startHarness(t, { announces });
     const { said } = start("csi-snapshotter", `--csi-address=${socket}`);
     await eventually("the sidecar has started", () => / started version=|does not take|UNIMPLEMENTED/.test(said()));
     assert.match(said(), / started version=/);
@@ -28,9 +28,9 @@ test("a driver is taken by what its controller says, whatever it announces: an u
 
 test("what a driver refuses is told on content and snapshot in the words that people search for", async (t) => {
   const refuse = () => Promise.reject(new Fault("FailedPrecondition", "the pool is frozen"));
-  const { client, socket, start } = await setStage(t, { beforeCut: refuse });
-  await furnish(client);
-  const snapshot = await wish(client, "monday");
+  const { client, socket, start } = await startHarness(t, { beforeCut: refuse });
+  await createClaim(client);
+  const snapshot = await createSnapshot(client, "monday");
   start("snapshot-controller");
   start("csi-snapshotter", `--csi-address=${socket}`);
   const told = async () => (await client.get(snapshot)).status?.error?.message;
@@ -43,7 +43,7 @@ test("what a driver refuses is told on content and snapshot in the words that pe
 
 test("--retry-crd-interval-max below a second is a second: a server that is late by less is waited for", async (t) => {
   let refusals = 1;
-  const { start } = await setStage(t, {
+  const { start } = await startHarness(t, {
     beforeRequest: () => (refusals-- > 0 ? Promise.reject(new Error("not yet")) : undefined),
   });
   const { said } = start("snapshot-controller", "--retry-crd-interval-max=0s");
@@ -52,7 +52,7 @@ test("--retry-crd-interval-max below a second is a second: a server that is late
 });
 
 test("flags reach the work: the leases have their names and labels, the volume's mode is left out, events name their driver, and one that cannot list is trusted", async (t) => {
-  const { client, socket, start } = await setStage(t);
+  const { client, socket, start } = await startHarness(t);
   const elects = [
     "--leader-election",
     "--leader-election-namespace=kube-system",
@@ -60,8 +60,8 @@ test("flags reach the work: the leases have their names and labels, the volume's
   ];
   start("snapshot-controller", ...elects, "--prevent-volume-mode-conversion=false");
   start("csi-snapshotter", ...elects, `--csi-address=${socket}`);
-  await furnish(client);
-  const snapshot = await wish(client, "monday");
+  await createClaim(client);
+  const snapshot = await createSnapshot(client, "monday");
   const given = { ...policy, source: { snapshotHandle: "old" }, volumeSnapshotRef: { ...snapshot, name: "adopted" } };
   await client.create("VolumeSnapshotContent", draftOf("VolumeSnapshotContent", { name: "by-hand" }, { spec: given }));
   const contentOf = async (name: string) => client.get({ kind: "VolumeSnapshotContent", name });

@@ -12,7 +12,7 @@ import { complaintOf, defineCommand } from "../../runtime/command.ts";
 import { checkComponent, componentFlags } from "../../runtime/common-flags.ts";
 import { type Component, type ComponentContext, runComponent } from "../../runtime/component.ts";
 import { bool, duration, integer, type Options, text } from "../../runtime/flag-kinds.ts";
-import { tellIdleGates, upstreamGates } from "./upstream-gates.ts";
+import { logIdleGates, upstreamGates } from "./upstream-gates.ts";
 
 const name = "csi-snapshotter";
 const group = { group: "Snapshots" } as const;
@@ -137,7 +137,7 @@ async function start(context: ComponentContext, options: Options<typeof flags>):
       `driver ${driver} at ${options.csiAddress} does not take snapshots (no CREATE_DELETE_SNAPSHOT): do not run a csi-snapshotter beside it`,
     );
   log.info("driver is ready", { driver });
-  tellIdleGates(options.featureGates, log);
+  logIdleGates(options.featureGates, log);
   const onRead = (): void => sidecar.factsChanged();
   const capabilities = createCurrentCapabilities({ csi, first, world, log, signal, onRead });
   connectionLost = capabilities.connectionLost;

@@ -3,8 +3,8 @@ import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { Fault } from "../../base/fault.ts";
 import { fsErrorText } from "../../base/fs-errors.ts";
+import { type InjectedFault, parseInjectedFault } from "../../components/directory-driver/fault-injection.ts";
 import { createDirectoryDriver, serveDirectoryDriver } from "../../components/directory-driver/index.ts";
-import { type Mishap, parseMishap } from "../../components/directory-driver/mishaps.ts";
 import { socketPathOf } from "../../csi/address.ts";
 import { checkedDriverName } from "../../csi/driver-name.ts";
 import { createRegistration } from "../../csi/registration.ts";
@@ -16,11 +16,11 @@ import { createLog } from "../../runtime/log.ts";
 const trying = { group: "Fault injection" } as const;
 const kubelet = { group: "Kubelet" } as const;
 
-const readMishaps = (given: string): readonly (Mishap | string)[] =>
-  given.split(",").map((word) => parseMishap(word.trim()));
+const readFaults = (given: string): readonly (InjectedFault | string)[] =>
+  given.split(",").map((word) => parseInjectedFault(word.trim()));
 
 /** One or several, separated by commas or by repeating the flag. */
-export const mishaps: Flag<readonly Mishap[]> = {
+export const mishaps: Flag<readonly InjectedFault[]> = {
   ...trying,
   type: "method=code*times[:after]",
   default: [],
@@ -28,10 +28,10 @@ export const mishaps: Flag<readonly Mishap[]> = {
   help: 'Injected faults: "CreateSnapshot=Unavailable*2" fails two calls, "DeleteSnapshot=DeadlineExceeded:after" performs one call and drops its reply. Later calls succeed. May be repeated.',
   expects: "a CSI method and a code, how often, and perhaps :after",
   read: (given, before = []) => {
-    const read = readMishaps(given);
+    const read = readFaults(given);
     return read.every((mishap) => typeof mishap !== "string") ? [...before, ...read] : undefined;
   },
-  explain: (given) => readMishaps(given).find((mishap) => typeof mishap === "string") ?? "",
+  explain: (given) => readFaults(given).find((mishap) => typeof mishap === "string") ?? "",
   print: (value) => value.map(({ method, code, times }) => `${method}=${code}*${times}`).join(","),
 };
 
@@ -134,7 +134,7 @@ export const command = defineCommand({
     const closed: Promise<void>[] = [];
     let started = false;
     try {
-      closed.push((await serveDirectoryDriver(driver, { ...surroundings, address, mishaps: options.fault })).closed);
+      closed.push((await serveDirectoryDriver(driver, { ...surroundings, address, faults: options.fault })).closed);
       log.info("serving volumes from plain directories, for laptops and tests", { driver: name, version, root });
       const endpoint = options.kubeletRegistrationPath;
       const registryFolder = options.kubeletRegistryFolder;

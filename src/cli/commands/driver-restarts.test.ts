@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { driver, policy, setStage } from "../../../test/command-stage.ts";
+import { driver, policy, startHarness } from "../../../test/command-harness.ts";
 import { eventually, startDriver, startRestartable, temporaryFolder } from "../../../test/csi-sockets.ts";
 import { draftOf } from "../../api/builders.ts";
 import { ControllerServiceCapability_RPC_Type as Capability, Controller, Identity } from "../../csi/gen/csi_pb.js";
@@ -23,7 +23,7 @@ const [cuts, lists] = [Capability.CREATE_DELETE_SNAPSHOT, Capability.LIST_SNAPSH
 /** A sidecar beside a driver that can be replaced, and a content of a handle that nobody has. */
 async function setUp(t: TestContext, first: readonly Served[]) {
   const address = join(temporaryFolder(t), "csi.sock");
-  const { client, start } = await setStage(t);
+  const { client, start } = await startHarness(t);
   const old = await startRestartable(t, first, { address, drainMs: 0 });
   const { said } = start("csi-snapshotter", `--csi-address=${address}`, "--retry-interval-start=100ms", "-v=5");
   await eventually("the sidecar works", () => said().includes("controller started"));

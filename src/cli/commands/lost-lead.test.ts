@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { furnish, policy, setStage } from "../../../test/command-stage.ts";
+import { createClaim, policy, startHarness } from "../../../test/command-harness.ts";
 import { eventually, temporaryFolder } from "../../../test/csi-sockets.ts";
 import { draftOf } from "../../api/builders.ts";
 import { realWorld, type World } from "../../base/world.ts";
@@ -72,9 +72,12 @@ for (const isPaused of [false, true])
     };
     const world: World = { ...realWorld, after, elapsed: () => realWorld.elapsed() + pausedMs };
     const asked: string[] = [];
-    const { client, socket, start } = await setStage(t, { world, beforeCut: async (name) => void asked.push(name) });
+    const { client, socket, start } = await startHarness(t, {
+      world,
+      beforeCut: async (name) => void asked.push(name),
+    });
     const relay = await startRelay(t, socket);
-    await furnish(client);
+    await createClaim(client);
     const { said } = start(
       "csi-snapshotter",
       `--csi-address=${relay.path}`,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { get } from "node:http";
 import { test } from "node:test";
-import { setStage } from "../../../test/command-stage.ts";
+import { startHarness } from "../../../test/command-harness.ts";
 import { eventually } from "../../../test/csi-sockets.ts";
 import { draftOf } from "../../api/builders.ts";
 
@@ -51,7 +51,7 @@ for (const { name, lease, plural, kind, flags } of programs)
     test(`${name} ${leads ? "that leads" : "that stands by"} is ready when it has all ${plural}, and not before`, async (t) => {
       const listed = Promise.withResolvers<void>();
       t.after(() => listed.resolve());
-      const { client, socket, start } = await setStage(t, {
+      const { client, socket, start } = await startHarness(t, {
         beforeRequest: ({ path }) => (isList(path, plural) ? listed.promise : undefined),
       });
       const spec = { holderIdentity: "other", leaseDurationSeconds: 600, leaseTransitions: 0 };

@@ -11,7 +11,7 @@ import { defineCommand } from "../../runtime/command.ts";
 import { checkComponent, componentFlags } from "../../runtime/common-flags.ts";
 import { type ComponentContext, runComponent } from "../../runtime/component.ts";
 import { bool, duration, type Gates, integer } from "../../runtime/flag-kinds.ts";
-import { tellIdleGates, upstreamGates } from "./upstream-gates.ts";
+import { logIdleGates, upstreamGates } from "./upstream-gates.ts";
 
 const name = "snapshot-controller";
 const group = { group: "Snapshots" } as const;
@@ -83,7 +83,7 @@ interface Options {
 function start(context: ComponentContext, given: Options) {
   const { api, world, log, metrics } = context;
   const { enableDistributedSnapshotting, preventVolumeModeConversion, featureGates } = given;
-  tellIdleGates(featureGates, log);
+  logIdleGates(featureGates, log);
   const nodes = enableDistributedSnapshotting ? createNodeFinder(api, { world, log }) : undefined;
   const grants = createGrants({ api, world, log });
   const options = {

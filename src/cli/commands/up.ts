@@ -8,7 +8,7 @@ import { openRunFolder } from "../run-folder.ts";
 import { nextSteps } from "../up/next-steps.ts";
 import { startStack } from "../up/stack.ts";
 import { tour } from "../up/tour.ts";
-import { mishaps } from "./directory-driver.ts";
+import { mishaps as faults } from "./directory-driver.ts";
 
 export const command = defineCommand({
   flags: {
@@ -16,7 +16,7 @@ export const command = defineCommand({
     tour: bool({ default: true, help: "Run the demo: take, check and delete a snapshot." }),
     port: integer({ default: 0, min: 0, max: 65_535, help: "Port of the API server; 0 selects a free port." }),
     kubeconfigOut,
-    fault: mishaps,
+    fault: faults,
     verbosity: integer({ name: "v", default: 0, min: 0, max: 10, help: "Log verbosity." }),
   },
   examples: [
@@ -44,7 +44,7 @@ export const command = defineCommand({
         version,
         port: options.port,
         root,
-        mishaps: options.fault,
+        faults: options.fault,
         signal: stopping,
       });
       ends.push(() => stack.stopped);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Log } from "../../base/log.ts";
-import { tellIdleGates, upstreamGates } from "./upstream-gates.ts";
+import { logIdleGates, upstreamGates } from "./upstream-gates.ts";
 
 const { read } = upstreamGates({ group: "x" });
 const rows: readonly [given: string, gives: ReturnType<typeof read> | object][] = [
@@ -20,8 +20,8 @@ test("a gate that does nothing is named in the log", () => {
   const say = (message: string, fields?: object): void =>
     void said.push(`${message}${fields === undefined ? "" : ` ${JSON.stringify(fields)}`}`);
   const log = { info: say, warn: say } as unknown as Log;
-  tellIdleGates({ CSIVolumeGroupSnapshot: false }, log);
+  logIdleGates({ CSIVolumeGroupSnapshot: false }, log);
   assert.deepEqual(said, []);
-  tellIdleGates({ CSIVolumeGroupSnapshot: true, WatchList: false }, log);
+  logIdleGates({ CSIVolumeGroupSnapshot: true, WatchList: false }, log);
   assert.match(said.join("\n"), /group snapshots are not served yet.*\n.*mean nothing here {"gates":\["WatchList"\]}/);
 });

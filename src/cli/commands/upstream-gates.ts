@@ -61,7 +61,7 @@ export const upstreamGates = (row: { readonly group: string }) =>
   featureGates(served, { ...row, ignored: meaningless });
 
 /** Says which of the gates given do nothing. */
-export function tellIdleGates(gates: Gates, log: Log): void {
+export function logIdleGates(gates: Gates, log: Log): void {
   if (gates.CSIVolumeGroupSnapshot) log.warn("group snapshots are not served yet: this gate does nothing");
   const idle = Object.keys(gates).filter((name) => meaningless.includes(name));
   if (idle.length > 0) log.info("these feature gates of the upstream component mean nothing here", { gates: idle });

@@ -4,7 +4,7 @@ import { get } from "node:http";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { furnish, policy, setStage, wish } from "../../../test/command-stage.ts";
+import { createClaim, createSnapshot, policy, startHarness } from "../../../test/command-harness.ts";
 import { eventually, inTime } from "../../../test/csi-sockets.ts";
 import { draftOf } from "../../api/builders.ts";
 import { labels } from "../../api/names.ts";
@@ -30,7 +30,7 @@ const names = ["a", "b", "c", "d"] as const;
 
 test("--worker-threads is how many calls of the sidecar are under way at the driver, no more and no fewer", async (t) => {
   const meeting = createMeeting(2);
-  const { client, socket, start } = await setStage(t, { beforeCut: meeting.attend });
+  const { client, socket, start } = await startHarness(t, { beforeCut: meeting.attend });
   await client.create("VolumeSnapshotClass", draftOf("VolumeSnapshotClass", { name: "fast" }, policy));
   for (const name of names) {
     const volumeSnapshotRef = { namespace: "default", name, uid: `uid-of-${name}` };
@@ -48,12 +48,12 @@ test("--worker-threads is how many calls of the sidecar are under way at the dri
 
 test("--worker-threads is how many snapshots the controller works on at once, no more and no fewer", async (t) => {
   const meeting = createMeeting(2);
-  const { client, start } = await setStage(t, {
+  const { client, start } = await startHarness(t, {
     beforeRequest: ({ method, path }) =>
       method === "POST" && path.includes("/volumesnapshotcontents") ? meeting.attend() : undefined,
   });
-  await furnish(client);
-  for (const name of names) await wish(client, name);
+  await createClaim(client);
+  for (const name of names) await createSnapshot(client, name);
   start("snapshot-controller", "--worker-threads=2");
   await eventually(
     "every snapshot has a content",
@@ -64,14 +64,14 @@ test("--worker-threads is how many snapshots the controller works on at once, no
 
 test("--timeout is how long the sidecar waits for an answer of the driver before it asks again", async (t) => {
   const asked: string[] = [];
-  const { client, socket, start } = await setStage(t, {
+  const { client, socket, start } = await startHarness(t, {
     beforeCut: async (name, signal) => {
       asked.push(name);
       if (asked.length === 1) await new Promise((resolve) => signal.addEventListener("abort", resolve));
     },
   });
-  await furnish(client);
-  const snapshot = await wish(client, "monday");
+  await createClaim(client);
+  const snapshot = await createSnapshot(client, "monday");
   start("snapshot-controller");
   start("csi-snapshotter", `--csi-address=${socket}`, "--timeout=1s", "--retry-interval-start=10ms");
   await eventually(
@@ -83,14 +83,14 @@ test("--timeout is how long the sidecar waits for an answer of the driver before
 
 test("--retry-interval-start and --retry-interval-max are the pauses after which what failed is tried again", async (t) => {
   let refusals = 20; // By the default pauses they would take a good hour.
-  const { client, socket, start } = await setStage(t, {
+  const { client, socket, start } = await startHarness(t, {
     beforeCut: async () => {
       refusals -= 1;
       if (refusals >= 0) throw new Fault("ResourceExhausted", "not now");
     },
   });
-  await furnish(client);
-  const snapshot = await wish(client, "monday");
+  await createClaim(client);
+  const snapshot = await createSnapshot(client, "monday");
   start("snapshot-controller");
   start("csi-snapshotter", `--csi-address=${socket}`, "--retry-interval-start=1ms", "--retry-interval-max=10ms");
   await eventually(
@@ -100,9 +100,9 @@ test("--retry-interval-start and --retry-interval-max are the pauses after which
 });
 
 test("--resync-period is how often everything is looked at again though nothing has happened", async (t) => {
-  const { client, start } = await setStage(t);
-  await furnish(client);
-  await wish(client, "monday");
+  const { client, start } = await startHarness(t);
+  await createClaim(client);
+  await createSnapshot(client, "monday");
   const { said } = start("snapshot-controller", "--resync-period=50ms", "--http-endpoint=127.0.0.1:0");
   const looks = async (): Promise<number> => {
     const [, url] = /url="(\S+)"/.exec(said()) ?? [];
@@ -128,15 +128,15 @@ const isNodeList = (path: string): boolean =>
 test("with distributed snapshotting nothing is decided before the nodes are known", async (t) => {
   const nodesMayBeKnown = Promise.withResolvers<void>();
   const seen: string[] = [];
-  const { client, start } = await setStage(t, {
+  const { client, start } = await startHarness(t, {
     beforeRequest: ({ path }) => {
       seen.push(path);
       return isNodeList(path) ? nodesMayBeKnown.promise : undefined;
     },
   });
-  await furnish(client, { nodeAffinity: { required: { nodeSelectorTerms } } });
+  await createClaim(client, { nodeAffinity: { required: { nodeSelectorTerms } } });
   await client.create("Node", draftOf("Node", { name: "far-away", labels: { [hostname]: "far" } }, {} as never));
-  const snapshot = await wish(client, "monday");
+  const snapshot = await createSnapshot(client, "monday");
   start("snapshot-controller", "--enable-distributed-snapshotting");
   await eventually("all but the nodes is known", () => seen.filter((path) => path.includes("watch=")).length === 5);
   await sleep(lingerMs);
@@ -154,9 +154,9 @@ test("with distributed snapshotting nothing is decided before the nodes are know
 });
 
 test("with distributed snapshotting a snapshot that no node could serve is served as soon as one can", async (t) => {
-  const { client, start } = await setStage(t);
-  await furnish(client, { nodeAffinity: { required: { nodeSelectorTerms } } });
-  const snapshot = await wish(client, "monday");
+  const { client, start } = await startHarness(t);
+  await createClaim(client, { nodeAffinity: { required: { nodeSelectorTerms } } });
+  const snapshot = await createSnapshot(client, "monday");
   start("snapshot-controller", "--enable-distributed-snapshotting");
   await eventually("the lack of a node is told", async () =>
     /no node matches/.test((await client.get(snapshot)).status?.error?.message ?? ""),
@@ -169,7 +169,7 @@ test("with distributed snapshotting a snapshot that no node could serve is serve
 });
 
 test("with --node-deployment a sidecar serves the contents of its own node and no others", async (t) => {
-  const { client, socket, start } = await setStage(t, { environment: { NODE_NAME: "here" } });
+  const { client, socket, start } = await startHarness(t, { environment: { NODE_NAME: "here" } });
   const aContentOn = (node: string) => {
     const spec = {
       ...policy,
@@ -188,7 +188,7 @@ test("with --node-deployment a sidecar serves the contents of its own node and n
 });
 
 test("calls from before the driver has told its name are measured as those of an unknown driver", async (t) => {
-  const { socket, start } = await setStage(t);
+  const { socket, start } = await startHarness(t);
   const { said } = start("csi-snapshotter", `--csi-address=${socket}`, "--http-endpoint=127.0.0.1:0");
   await eventually("the sidecar has started", () => said().includes(" started version="));
   const page = await readPage(`${/url="(\S+)"/.exec(said())?.[1]}/metrics`);
@@ -202,7 +202,7 @@ test("calls from before the driver has told its name are measured as those of an
 
 test("a controller that is told to stop before the nodes are known stops", async (t) => {
   const asked = Promise.withResolvers<void>();
-  const { start, stop } = await setStage(t, {
+  const { start, stop } = await startHarness(t, {
     beforeRequest: ({ path }) => {
       if (!isNodeList(path)) return undefined;
       asked.resolve();

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { apiVersionOf } from "../../api/kinds.ts";
-import { fileIn, furnish, names } from "./furniture.ts";
+import { createDemoObjects, fileIn, names } from "./demo-objects.ts";
 import type { Stack } from "./stack.ts";
 
 const snapshotName = "monday";
@@ -28,7 +28,7 @@ interface Options {
 
 /** With a claim and a default class there, one object is all that it takes. */
 export async function nextSteps({ stack, folder, root, kubectl }: Options): Promise<string> {
-  await furnish(stack, `${words}\n`);
+  await createDemoObjects(stack, `${words}\n`);
   const file = join(folder, `${snapshotName}.yaml`);
   await writeFile(file, stringify(manifest));
   const steps: readonly (readonly [string, string])[] = [

@@ -7,8 +7,8 @@ import type { Handler } from "../../base/http.ts";
 import type { Log } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
 import { createCsiSnapshotter } from "../../components/csi-snapshotter/index.ts";
+import { faultInjectionLayer, type InjectedFault } from "../../components/directory-driver/fault-injection.ts";
 import { createDirectoryDriver, type DirectoryDriver } from "../../components/directory-driver/index.ts";
-import { type Mishap, mishapLayer } from "../../components/directory-driver/mishaps.ts";
 import { createGrants } from "../../components/snapshot-controller/grants.ts";
 import { createSnapshotController } from "../../components/snapshot-controller/index.ts";
 import { anywhere } from "../../components/snapshot-controller/observe.ts";
@@ -29,7 +29,7 @@ export interface StackOptions {
   /** Where volumes and snapshots lie. */
   readonly root: string;
   /** What the driver fails at. */
-  readonly mishaps?: readonly Mishap[];
+  readonly faults?: readonly InjectedFault[];
   readonly signal: AbortSignal;
 }
 
@@ -46,7 +46,7 @@ export interface Stack {
 const backoff = { startMs: 1_000, maxMs: 60_000 };
 
 export async function startStack(options: StackOptions): Promise<Stack> {
-  const { world, log, version, port, root, mishaps = [], signal } = options;
+  const { world, log, version, port, root, faults = [], signal } = options;
   const definitions = [...snapshotCrds(3), referenceGrantCrd()];
   const api = await serveApi({
     world,
@@ -76,7 +76,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     await api.close();
     throw reason;
   });
-  const served = layered(unaryOf(driver.services), locked(createLocks()), mishapLayer(mishaps));
+  const served = layered(unaryOf(driver.services), locked(createLocks()), faultInjectionLayer(faults));
   const csi = createCsiClientOver(served, { world, log });
   const components = [
     snapshotController(clientFor("snapshot-controller"), world, log),

@@ -11,7 +11,7 @@ import type { ObjectOf, VolumeSnapshot } from "../../api/types.ts";
 import { Fault, isFault } from "../../base/fault.ts";
 import type { World } from "../../base/world.ts";
 import type { Writer } from "../../runtime/command.ts";
-import { claimRef, fileIn, furnish, furniture, names, namespace } from "./furniture.ts";
+import { claimRef, createDemoObjects, demoObjects, fileIn, names, namespace } from "./demo-objects.ts";
 import { driverName, type Stack } from "./stack.ts";
 
 interface Guide {
@@ -56,7 +56,7 @@ function interrupted({ out }: Guide): false {
 }
 
 async function prepare(guide: Guide): Promise<string> {
-  const handle = await furnish(guide.stack, first);
+  const handle = await createDemoObjects(guide.stack, first);
   await until(
     guide,
     claimRef,
@@ -109,7 +109,7 @@ async function leaveNothing(guide: Guide): Promise<string> {
   const { client, csi, driver } = guide.stack;
   await client.delete(snapshotRef);
   await gone(guide, snapshotRef);
-  for (const ref of furniture) {
+  for (const ref of demoObjects) {
     await client.delete(ref);
     await gone(guide, ref);
   }

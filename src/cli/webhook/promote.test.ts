@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { setStage } from "../../../test/command-stage.ts";
+import { startHarness } from "../../../test/command-harness.ts";
 import { eventually, temporaryFolder } from "../../../test/csi-sockets.ts";
 import { freePort } from "../../../test/e2e/harness/ports.ts";
 import { snapshotConfiguration, snapshotConfigurationName } from "../../api/manifests/webhook-configurations.ts";
@@ -14,7 +14,7 @@ import { createAuthority } from "../../runtime/certificates.ts";
 const configuration = { kind: "ValidatingWebhookConfiguration", name: snapshotConfigurationName } as const;
 
 test("promotion sets Fail only when the webhook answers and refuses; demotion sets Ignore back", async (t) => {
-  const { client, start } = await setStage(t);
+  const { client, start } = await startHarness(t);
   const folder = temporaryFolder(t);
   const authority = createAuthority("test", realWorld.now());
   const issued = authority.issue({ commonName: "webhook", ipv4: ["127.0.0.1"] });

@@ -13,11 +13,11 @@ import { createActionHandlers } from "../../runtime/action-handlers.ts";
 import { createController, type Triggers } from "../../runtime/controller.ts";
 import type { QueueObserver } from "../../runtime/queue.ts";
 import { createSemaphore } from "../../runtime/semaphore.ts";
-import { createCsiHand, createSlots, type Operation } from "./hands.ts";
+import { createCsiHandler, createReplyCache, type Operation } from "./act.ts";
+import { createCreateAttempts } from "./create-attempts.ts";
 import { type DriverFacts, indexes, observe, type SidecarOptions } from "./observe.ts";
 import { planContent } from "./plan.ts";
 import type { CountAction } from "./plan-steps.ts";
-import { createTerm } from "./term.ts";
 
 const storeTable = {
   VolumeSnapshotContent: { indexes: indexes.VolumeSnapshotContent },
@@ -26,7 +26,7 @@ const storeTable = {
 type SidecarStores = StoresOf<typeof storeTable>;
 
 /** A class concerns the contents that name it: its parameters may have been all that was missing. */
-const wakes: Triggers<SidecarStores> = {
+const triggers: Triggers<SidecarStores> = {
   VolumeSnapshotContent: (content) => [keyOf(content)],
   VolumeSnapshotClass: ({ metadata }, stores) => stores.VolumeSnapshotContent.keysBy("class", metadata.name),
 };
@@ -48,7 +48,7 @@ export interface CsiSnapshotterDeps {
   readonly labelSelector?: string | undefined;
   readonly leading?: (() => boolean) | undefined;
   /** What this process calls itself on contents, if not by lot; it must not have been any other's name. */
-  readonly term?: string | undefined;
+  readonly sidecarId?: string | undefined;
   /** Another decision than ours: the simulation shows that it notices wrong ones. */
   readonly plan?: typeof planContent | undefined;
   /** Told of each attempt of this process that failed. */
@@ -81,20 +81,20 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
     VolumeSnapshotContent: { ...storeTable.VolumeSnapshotContent, labelSelector: deps.labelSelector },
   };
   const stores = createStores(table, log);
-  const slots = createSlots(world, { backoff: deps.backoff, poll: deps.poll });
-  const term = createTerm(deps.term ?? uuid(world));
+  const replies = createReplyCache(world, { backoff: deps.backoff, poll: deps.poll });
+  const attempts = createCreateAttempts(deps.sidecarId ?? uuid(world));
   const cluster = createActionHandlers({ api, stores, leading, record: deps.record });
   const name = "csi-snapshotter-content";
-  let told: AbortSignal | undefined;
+  let stopSignal: AbortSignal | undefined;
   const controller = createController({
     name,
     stores,
-    triggers: wakes,
+    triggers,
     observe: (seen, key) =>
-      observe({ stores: seen, slots, term, facts: facts(), options }, key, {
+      observe({ stores: seen, replies, attempts, facts: facts(), options }, key, {
         nowMs: world.now(),
         elapsedMs: world.elapsed(),
-        lastReplyAtMs: slots.lastAtMs(),
+        lastReplyAtMs: replies.lastAtMs(),
       }),
     plan: deps.plan ?? planContent,
     handlers: {
@@ -102,27 +102,27 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
       // All but the marks before a call, which are written by its own hand, take a mark off or let a content go.
       patch: (action, signal) => {
         const content = stores.VolumeSnapshotContent.get(keyIn(undefined, action.ref.name));
-        if (action.subresource === undefined && content !== undefined) term.letsGo(content);
+        if (action.subresource === undefined && content !== undefined) attempts.willRemoveAnnotation(content);
         return cluster.patch(action, signal);
       },
       count: async ({ what }) => deps.count?.(what),
-      csi: createCsiHand({
+      csi: createCsiHandler({
         api,
         csi,
         cluster,
-        slots,
-        term,
-        gate: createSemaphore({
+        replies,
+        attempts,
+        semaphore: createSemaphore({
           atOnceMax: deps.callsAtOnce,
-          hangingMax: deps.callsAtOnce * limits.callsHangingPerPlaceMax,
+          hangingMax: deps.callsAtOnce * limits.hangingCallsPerSlotMax,
           world,
         }),
         log,
         world,
         leading,
-        stopping: () => told?.aborted === true,
+        stopping: () => stopSignal?.aborted === true,
         knows: (content) => stores.VolumeSnapshotContent.get(keyOf(content))?.metadata.uid === content.metadata.uid,
-        wake: (key) => controller.trigger(key),
+        trigger: (key) => controller.trigger(key),
         failed,
       }),
     },
@@ -139,14 +139,14 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
     observer: deps.observer?.(name),
   });
   stores.VolumeSnapshotContent.onChange((before, after) => {
-    if (before !== undefined && after === undefined) slots.forget(before.metadata.uid);
+    if (before !== undefined && after === undefined) replies.forget(before.metadata.uid);
   });
   return {
     stores,
-    remembered: () => slots.size,
+    remembered: () => replies.size,
     watch: (signal) => watchStores(api, table, stores, { world, log, signal }),
     run: (signal) => {
-      told = signal;
+      stopSignal = signal;
       return controller.run(signal);
     },
     factsChanged: controller.resync,

@@ -9,8 +9,8 @@ import { Fault, isFinal } from "../../base/fault.ts";
 import { limits } from "../../base/limits.ts";
 import type { CsiClient } from "../../csi/client.ts";
 import type { Snapshot } from "../../csi/gen/csi_pb.js";
-import type { Taken } from "./observe.ts";
-import { malformed, takenAs } from "./reply.ts";
+import type { SnapshotInfo } from "./observe.ts";
+import { malformed, snapshotInfoAs } from "./reply.ts";
 
 export interface Listing {
   readonly csi: Pick<CsiClient, "controller">;
@@ -23,14 +23,14 @@ export interface Listing {
 /** CSI lets ids have 128 bytes and asks for nothing else, so that only its words keep this one from existing. */
 export const impossibleHandle = "snapkeep.dev/no-snapshot-has-this-id";
 
-export async function findSnapshot(listing: Listing): Promise<Taken> {
+export async function findSnapshot(listing: Listing): Promise<SnapshotInfo> {
   const { handle, nowNs } = listing;
   const { exact, only, isCutShort } = await walk(listing);
-  if (exact !== undefined) return takenAs(handle, exact, nowNs);
+  if (exact !== undefined) return snapshotInfoAs(handle, exact, nowNs);
   if (only === undefined || (await ignoresFilter(listing))) throw notFound(handle, isCutShort);
   const { snapshot } = only;
   if (snapshot === undefined) throw malformed("the entry of ListSnapshots holds no snapshot");
-  const taken = takenAs(handle, snapshot, nowNs);
+  const taken = snapshotInfoAs(handle, snapshot, nowNs);
   const spelling = `ListSnapshots answers snapshot_id "${snapshot.snapshotId}" for "${handle}": it is taken for the same snapshot, and the handle stays as spec.source.snapshotHandle has it`;
   return { ...taken, oddities: [...taken.oddities, spelling] };
 }

@@ -5,7 +5,7 @@ import { annotations } from "../../api/names.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
 import { keyIn, type Millis } from "../../base/brand.ts";
 import { Fault } from "../../base/fault.ts";
-import { type ContentView, observe, type Reply, type Slot, type Wanted } from "./observe.ts";
+import { type CachedReply, type ContentView, observe, type Reply, type Wanted } from "./observe.ts";
 
 const marked = { annotations: { [annotations.beingCreated]: "yes" } };
 const refused: Reply = { kind: "failed", fault: new Fault("FailedPrecondition", "no") };
@@ -13,7 +13,7 @@ const unreached: Reply = { kind: "failed", fault: new Fault("Unavailable", "nobo
 
 const unsent: Reply = { kind: "unsent", fault: new Fault("NotFound", "no secret") };
 
-const aSlot = (change: Partial<Slot>): Slot => ({
+const aSlot = (change: Partial<CachedReply>): CachedReply => ({
   reply: refused,
   wanted: "snapshot",
   malformedReplies: 0,
@@ -24,15 +24,15 @@ const aSlot = (change: Partial<Slot>): Slot => ({
 
 const observed = (
   content: VolumeSnapshotContent,
-  slot: Slot | undefined,
+  slot: CachedReply | undefined,
   elapsedMs: Millis,
   lastReplyAtMs: Millis = 0,
 ): ContentView | undefined =>
   observe(
     {
       stores: { VolumeSnapshotContent: { get: () => content }, VolumeSnapshotClass: { get: () => undefined } },
-      slots: new Map(slot === undefined ? [] : [[content.metadata.uid, slot]]),
-      term: { name: "our-term", asked: () => "perhaps", unmarking: () => true },
+      replies: new Map(slot === undefined ? [] : [[content.metadata.uid, slot]]),
+      attempts: { name: "our-term", asked: () => "perhaps", isAnnotationRemovalPending: () => true },
       facts: { driver, canListSnapshots: true },
       options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
     },
@@ -83,8 +83,11 @@ for (const [given, metadata, wanted, reply, counts] of wishes)
   });
 
 test("the view says what the term knows", () => {
-  const { term, asked, unmarking } = observed(aContent(), undefined, 0) ?? {};
-  assert.deepEqual({ term, asked, unmarking }, { term: "our-term", asked: "perhaps", unmarking: true });
+  const { sidecarId, createSent, isAnnotationRemovalPending } = observed(aContent(), undefined, 0) ?? {};
+  assert.deepEqual(
+    { term: sidecarId, asked: createSent, unmarking: isAnnotationRemovalPending },
+    { term: "our-term", asked: "perhaps", unmarking: true },
+  );
 });
 
 test("the age of the own reply and the time since anybody's are two things", () => {

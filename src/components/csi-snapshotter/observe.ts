@@ -10,7 +10,7 @@ import { type Fault, isFinal } from "../../base/fault.ts";
 import { isRemovable } from "./phase.ts";
 
 /** What the driver said of a snapshot, without what cannot be. */
-export interface Taken {
+export interface SnapshotInfo {
   readonly handle: string;
   readonly ready: boolean;
   readonly creationTimeNs: bigint;
@@ -22,7 +22,7 @@ export interface Taken {
 
 export type Reply =
   | { readonly kind: "none" }
-  | { readonly kind: "taken"; readonly snapshot: Taken }
+  | { readonly kind: "taken"; readonly snapshot: SnapshotInfo }
   | { readonly kind: "deleted" }
   /** The secret a call needs could not be read: the call was not made. */
   | { readonly kind: "unsent"; readonly fault: Fault }
@@ -35,7 +35,7 @@ export const wantedOf = (content: VolumeSnapshotContent): Wanted => {
   return content.metadata.deletionTimestamp === undefined ? "snapshot" : "outcome";
 };
 
-export interface Slot {
+export interface CachedReply {
   readonly reply: Reply;
   /** When it was asked. */
   readonly wanted: Wanted;
@@ -64,7 +64,7 @@ export interface SidecarOptions {
  * Whether the driver has been asked to cut: by this process, by nobody at all, or by somebody who cannot be asked any more. Let go:
  * by nobody, and this process has taken the mark off since, so there may be nothing left to cut for.
  */
-export type Asked = "here" | "never" | "perhaps" | "let go";
+export type CreateSent = "here" | "never" | "perhaps" | "let go";
 
 export interface ContentView {
   readonly content: VolumeSnapshotContent;
@@ -75,11 +75,11 @@ export interface ContentView {
   /** How many replies were malformed since the last one that was not, while the same was wanted as now. */
   readonly malformedReplies: number;
   /** Whether the driver has been asked to cut it before. */
-  readonly asked: Asked;
+  readonly createSent: CreateSent;
   /** Whether a request of ours to take the mark off this version may still arrive. */
-  readonly unmarking: boolean;
+  readonly isAnnotationRemovalPending: boolean;
   /** The name of our term. */
-  readonly term: string;
+  readonly sidecarId: string;
   /** Until when the reply holds; the content is looked at again then. */
   readonly replyLeftMs: Millis;
   /** How long ago the reply came; without one, 0. */
@@ -103,25 +103,25 @@ interface Caches {
 
 export interface Surroundings {
   readonly stores: Caches;
-  readonly slots: ReadonlyMap<string, Slot>;
-  readonly term: {
+  readonly replies: ReadonlyMap<string, CachedReply>;
+  readonly attempts: {
     readonly name: string;
-    asked(content: VolumeSnapshotContent): Asked;
-    unmarking(content: VolumeSnapshotContent): boolean;
+    asked(content: VolumeSnapshotContent): CreateSent;
+    isAnnotationRemovalPending(content: VolumeSnapshotContent): boolean;
   };
   readonly facts: DriverFacts;
   readonly options: SidecarOptions;
 }
 
 export function observe(
-  { stores, slots, term, facts, options }: Surroundings,
+  { stores, replies, attempts, facts, options }: Surroundings,
   key: Key,
   { nowMs, elapsedMs, lastReplyAtMs }: Record<"nowMs" | "elapsedMs" | "lastReplyAtMs", Millis>,
 ): ContentView | undefined {
   const content = stores.VolumeSnapshotContent.get(key);
   if (content === undefined) return undefined;
   const className = content.spec.volumeSnapshotClassName;
-  const slot = slots.get(content.metadata.uid);
+  const slot = replies.get(content.metadata.uid);
   const isFirstAttempt = slot === undefined || slot.wanted !== wantedOf(content);
   const replyLeftMs = (slot?.expiresAtMs ?? 0) - elapsedMs;
   return {
@@ -130,9 +130,9 @@ export function observe(
     reply: slot !== undefined && counts(slot, content, replyLeftMs) ? slot.reply : { kind: "none" },
     isFirstAttempt,
     malformedReplies: isFirstAttempt ? 0 : slot.malformedReplies,
-    asked: term.asked(content),
-    unmarking: term.unmarking(content),
-    term: term.name,
+    createSent: attempts.asked(content),
+    isAnnotationRemovalPending: attempts.isAnnotationRemovalPending(content),
+    sidecarId: attempts.name,
     replyLeftMs: Math.max(replyLeftMs, 0),
     sinceReplyMs: elapsedMs - (slot?.cameAtMs ?? elapsedMs),
     lullMs: elapsedMs - lastReplyAtMs,
@@ -142,11 +142,11 @@ export function observe(
   };
 }
 
-function counts(slot: Slot, content: VolumeSnapshotContent, leftMs: Millis): boolean {
-  if (leavesMark(slot, content)) return true;
+function counts(slot: CachedReply, content: VolumeSnapshotContent, leftMs: Millis): boolean {
+  if (keepsBeingCreated(slot, content)) return true;
   // Whoever deletes a snapshot that could not be taken or found does not wait until that would have been tried again.
-  const isTrouble = slot.reply.kind === "failed" || slot.reply.kind === "unsent";
-  return leftMs > 0 && !(isTrouble && slot.wanted !== wantedOf(content));
+  const isError = slot.reply.kind === "failed" || slot.reply.kind === "unsent";
+  return leftMs > 0 && !(isError && slot.wanted !== wantedOf(content));
 }
 
 /**
@@ -154,7 +154,7 @@ function counts(slot: Slot, content: VolumeSnapshotContent, leftMs: Millis): boo
  * its way could arrive, unnoticed, after the next cut has begun. A ready content is cut: what was refused there is its deletion,
  * and a mark left behind must not keep that from being tried again.
  */
-const leavesMark = ({ reply }: Slot, { metadata, status }: VolumeSnapshotContent): boolean =>
+const keepsBeingCreated = ({ reply }: CachedReply, { metadata, status }: VolumeSnapshotContent): boolean =>
   reply.kind === "failed" &&
   isFinal(reply.fault) &&
   status?.readyToUse !== true &&

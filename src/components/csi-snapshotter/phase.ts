@@ -1,31 +1,31 @@
 /**
  * Where a content is, seen from the driver's side.
  *
- *   uncut ──▶ pending ──▶ ready      unverified ──▶ ready      removable ──▶ (gone)
+ *   untaken ──▶ pending ──▶ ready      unverified ──▶ ready      removable ──▶ (gone)
  *
- * uncut:      no handle yet: the driver is asked to cut, again and again under the same name, until it says so or refuses for good.
+ * untaken:      no handle yet: the driver is asked to cut, again and again under the same name, until it says so or refuses for good.
  * pending:    cut, but not ready; asked about on a timer of its own.
  * unverified: pre-provisioned, and nobody has looked whether the handle exists.
  * removable:  deletion is asked for and nothing is under way: delete at the driver where the policy says so, then let go.
  */
 import { annotations } from "../../api/names.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
-import type { Asked, ContentView } from "./observe.ts";
+import type { ContentView, CreateSent } from "./observe.ts";
 
-export const contentPhases = ["foreign", "removable", "ready", "unverified", "pending", "uncut"] as const;
+export const contentPhases = ["foreign", "removable", "ready", "unverified", "pending", "untaken"] as const;
 export type ContentPhase = (typeof contentPhases)[number];
 
-export const isMarked = ({ metadata }: VolumeSnapshotContent): boolean =>
+export const isBeingCreated = ({ metadata }: VolumeSnapshotContent): boolean =>
   metadata.annotations?.[annotations.beingCreated] === "yes";
 
 export function phaseOf(view: ContentView): ContentPhase {
   const { content } = view;
   if (!isOurs(view)) return "foreign";
-  if (isRemovable(content, view.asked)) return "removable";
+  if (isRemovable(content, view.createSent)) return "removable";
   if (content.status?.readyToUse === true) return "ready";
   if (content.spec.source?.snapshotHandle) return "unverified";
   if (content.metadata.annotations?.[annotations.groupSnapshotHandle] !== undefined) return "foreign";
-  return content.status?.snapshotHandle ? "pending" : "uncut";
+  return content.status?.snapshotHandle ? "pending" : "untaken";
 }
 
 /** Another driver's content is not ours to act on, nor one whose class is another driver's (CVE-2019-11255). */
@@ -41,15 +41,15 @@ function isOurs({ content, snapshotClass, facts }: ContentView): boolean {
   );
 }
 
-export const isUnasked = (asked: Asked): boolean => asked === "never" || asked === "let go";
+export const isUnasked = (asked: CreateSent): boolean => asked === "never" || asked === "let go";
 
 /**
  * A content goes when the snapshot-controller has confirmed that its snapshot is going (the being-deleted mark), or when it never
  * had a snapshot. While a cut may be under way it stays: only the driver's answer tells what there is to delete.
  */
-export function isRemovable(content: VolumeSnapshotContent, asked: Asked = "perhaps"): boolean {
+export function isRemovable(content: VolumeSnapshotContent, asked: CreateSent = "perhaps"): boolean {
   if (content.metadata.deletionTimestamp === undefined) return false;
   if (content.spec.source?.snapshotHandle && !content.spec.volumeSnapshotRef.uid) return true;
-  if (isMarked(content) && !isUnasked(asked) && content.status?.readyToUse !== true) return false;
+  if (isBeingCreated(content) && !isUnasked(asked) && content.status?.readyToUse !== true) return false;
   return content.metadata.annotations?.[annotations.beingDeleted] === "yes";
 }

@@ -20,20 +20,20 @@ const preProvisioned = { source: { snapshotHandle: "s-9" } };
 testPlans([
   {
     given: "a deletion before the driver was asked about a content born with our mark",
-    view: aView({ content: aContent({ metadata: bornAndGoing }), asked: "never" }),
+    view: aView({ content: aContent({ metadata: bornAndGoing }), createSent: "never" }),
     phase: "removable",
     expect: ["patch mark"],
   },
   {
     given: "a deletion that was tried before, before the driver was asked about a content born with our mark",
-    view: aView({ content: aContent({ metadata: bornAndGoing }), asked: "let go" }),
+    view: aView({ content: aContent({ metadata: bornAndGoing }), createSent: "let go" }),
     phase: "removable",
     expect: ["patch mark"],
   },
   {
     given: "a deletion of a content that was born with the mark of a predecessor",
-    view: aView({ content: aContent({ metadata: bornAndGoing }), asked: "perhaps", term: "another" }),
-    phase: "uncut",
+    view: aView({ content: aContent({ metadata: bornAndGoing }), createSent: "perhaps", sidecarId: "another" }),
+    phase: "untaken",
     expect: ["mark, create"],
   },
   {
@@ -94,7 +94,7 @@ testPlans([
         metadata: { deletionTimestamp, annotations: { ...going.annotations, ...marked.annotations } },
       }),
     }),
-    phase: "uncut",
+    phase: "untaken",
     expect: ["confirm, create"],
   },
   {
@@ -103,7 +103,7 @@ testPlans([
       content: aContent({ metadata: { ...going, annotations: { ...going.annotations, ...marked.annotations } } }),
       snapshotClass: undefined,
     }),
-    phase: "uncut",
+    phase: "untaken",
     expect: ["confirm, create"],
   },
   {
@@ -115,7 +115,7 @@ testPlans([
       }),
       snapshotClass: undefined,
     }),
-    phase: "uncut",
+    phase: "untaken",
     expect: ["confirm, create"],
   },
   {

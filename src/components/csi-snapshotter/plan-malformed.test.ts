@@ -21,37 +21,37 @@ testPlans([
   {
     given: "a reply about a new snapshot that cannot be read",
     view: aView({ content: aContent({ metadata: marked }), reply, malformedReplies: 1 }),
-    phase: "uncut",
+    phase: "untaken",
     expect: ["patch/status rest", "event SnapshotCreationFailed"],
   },
   {
     given: "many replies that cannot be read about a snapshot that is wanted",
     view: aView({ content: aContent({ metadata: marked }), reply, malformedReplies: 50 }),
-    phase: "uncut",
+    phase: "untaken",
     expect: ["patch/status rest", "event SnapshotCreationFailed"],
   },
   {
     given: "too few replies that cannot be read about a snapshot that is on its way out",
     view: aView({ content: aContent({ metadata: goingMarked }), reply, malformedReplies: malformedReplies - 1 }),
-    phase: "uncut",
+    phase: "untaken",
     expect: ["patch/status rest", "event SnapshotCreationFailed"],
   },
   {
     given: "only replies that cannot be read about a snapshot that is on its way out",
     view: aView({ content: aContent({ metadata: goingMarked }), reply, malformedReplies }),
-    phase: "uncut",
+    phase: "untaken",
     expect: ["event SnapshotLeftAtDriver", "patch mark"],
   },
   {
     given: "a driver out of reach after replies that cannot be read, about a snapshot that is on its way out",
     view: aView({ content: aContent({ metadata: goingMarked }), reply: failure("Unavailable"), malformedReplies }),
-    phase: "uncut",
+    phase: "untaken",
     expect: ["patch/status rest", "event SnapshotCreationFailed"],
   },
   {
     given: "only replies that cannot be read about a content that was deleted while its snapshot lives",
     view: aView({ content: aContent({ metadata: { ...marked, deletionTimestamp } }), reply, malformedReplies }),
-    phase: "uncut",
+    phase: "untaken",
     expect: ["patch/status rest", "event SnapshotCreationFailed"],
   },
   {

@@ -3,10 +3,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aContent, driver } from "../../../test/builders.ts";
 import { aYoungView as aView, brief, cut, going, marked, ready } from "../../../test/content-plans.ts";
-import type { ContentView, Taken } from "./observe.ts";
+import type { ContentView, SnapshotInfo } from "./observe.ts";
 import { planContent } from "./plan.ts";
 
-const odd: Taken = { ...cut, sizeBytes: 0n, oddities: ["size_bytes is -1: unknown", "creation_time is 0 s: ours"] };
+const odd: SnapshotInfo = {
+  ...cut,
+  sizeBytes: 0n,
+  oddities: ["size_bytes is -1: unknown", "creation_time is 0 s: ours"],
+};
 const events = (view: Partial<ContentView>): readonly string[] =>
   planContent(aView(view)).actions.flatMap((action) =>
     action.kind === "event" ? [`${action.event.type} ${action.event.reason}: ${action.event.message}`] : [],
@@ -28,7 +32,7 @@ test("an odd answer is stored with its handle, and each oddity is told by one wa
 
 test("an odd answer is told once per content, not at each poll", () => {
   const status = { snapshotHandle: "s-1", creationTime: 1n, readyToUse: false };
-  const polls: readonly Taken[] = [{ ...odd, ready: false }, odd];
+  const polls: readonly SnapshotInfo[] = [{ ...odd, ready: false }, odd];
   for (const snapshot of polls)
     assert.deepEqual(events({ content: aContent({ status }), reply: { kind: "taken", snapshot } }), []);
 });

@@ -16,20 +16,20 @@ import {
   ask,
   confirmed,
   doing,
+  event,
   kind,
-  planTrouble,
+  planError,
   quoted,
+  removeBeingCreated,
   type SidecarAction,
   type SidecarPlan,
-  tell,
-  unmark,
-  withoutMark,
+  withoutBeingCreated,
 } from "./plan-steps.ts";
 
 export function planRemoval(view: ContentView): SidecarPlan {
   const { content, reply } = view;
   const prepared = deleteCall(content);
-  const fail = (text: string): SidecarPlan => planTrouble(view, "SnapshotDeleteError", text, []);
+  const fail = (text: string): SidecarPlan => planError(view, "SnapshotDeleteError", text, []);
   if (prepared.kind === "none" || reply.kind === "deleted") return release(content);
   if (prepared.kind === "unverified") return release(content, unverified(view, prepared.handle));
   if (prepared.kind === "wrong") return fail(`Failed to get snapshot credentials: ${prepared.message}; ${orRetain}`);
@@ -43,7 +43,7 @@ export function planRemoval(view: ContentView): SidecarPlan {
 function mismatch(view: ContentView): readonly SidecarAction[] {
   const message = view.isFirstAttempt ? secretMismatch(view) : undefined;
   if (message === undefined) return [];
-  return [tell(view.content, "DeletionSecretMismatch", message), { kind: "count", what: "secretMismatch" }];
+  return [event(view.content, "DeletionSecretMismatch", message), { kind: "count", what: "secretMismatch" }];
 }
 
 /** What may have been taken for a content that goes, and of which the driver says nothing that can be read; undefined: it may still. */
@@ -55,7 +55,7 @@ export function planAbandoned(view: ContentView): SidecarPlan | undefined {
     content.metadata.annotations?.[annotations.beingDeleted] === "yes";
   if (!isGoing || !isUnreadable(view)) return undefined;
   // With a handle there is something to delete for certain, and the annotation is all that holds it up.
-  if (content.status?.snapshotHandle) return doing(settled, unmark(content));
+  if (content.status?.snapshotHandle) return doing(settled, removeBeingCreated(content));
   const name = snapshotName(options, ref.uid ?? "");
   return release(content, leftover(view, `snapshot "${name}" of volume "${source.volumeHandle}"`));
 }
@@ -70,8 +70,8 @@ const orRetain = "to let the content go without deleting the snapshot, set spec.
 
 /** Says what may be left at the driver, and lets the content go. In this order: after a crash in between it is said twice, not never. */
 function release(content: VolumeSnapshotContent, left?: string): SidecarPlan {
-  const write = edit(kind, content, { removeFinalizers: [finalizers.contentBound], annotations: withoutMark });
-  const told = left === undefined || write.length === 0 ? [] : [tell(content, "SnapshotLeftAtDriver", left)];
+  const write = edit(kind, content, { removeFinalizers: [finalizers.contentBound], annotations: withoutBeingCreated });
+  const told = left === undefined || write.length === 0 ? [] : [event(content, "SnapshotLeftAtDriver", left)];
   return doing(settled, told, write);
 }
 

@@ -36,9 +36,13 @@ export const doing = (next: Next, ...actions: readonly (readonly SidecarAction[]
 });
 export const nothing = doing(settled);
 
-export const withoutMark = { [annotations.beingCreated]: undefined, [annotations.cutBy]: undefined };
-export const unmark = (content: VolumeSnapshotContent): readonly ClusterAction[] =>
-  edit(kind, content, { annotations: withoutMark });
+export const withoutBeingCreated = {
+  [annotations.beingCreated]: undefined,
+  [annotations.snapshotterId]: undefined,
+  [annotations.formerSnapshotterId]: undefined,
+};
+export const removeBeingCreated = (content: VolumeSnapshotContent): readonly ClusterAction[] =>
+  edit(kind, content, { annotations: withoutBeingCreated });
 
 /**
  * What is asked of a driver cannot be taken back. By a cache that is behind, a leader would cut what its predecessor has deleted
@@ -55,14 +59,14 @@ export const ask = (
 ): readonly SidecarAction[] => [{ kind: "csi", about: content, call, intent }];
 
 /** Tells the user once per kind of trouble, and looks again when the reply has run out. */
-export function planTrouble(
+export function planError(
   view: ContentView,
   reason: string,
   message: string,
   alsoOnMetadata: readonly ClusterAction[],
 ): SidecarPlan {
   const { content, nowMs } = view;
-  if (toldBefore(content, message)) return doing(later(view), alsoOnMetadata);
+  if (isReported(content, message)) return doing(later(view), alsoOnMetadata);
   const readyToUse = content.status?.readyToUse === true;
   const status = patchStatus(kind, content, content.status as JsonObject | undefined, {
     ...(content.status as JsonObject | undefined),
@@ -71,7 +75,7 @@ export function planTrouble(
   });
   // The unmarking waits for the next pass: both writes are guarded by the version the content has now.
   return {
-    actions: [...status, tell(content, reason, message)],
+    actions: [...status, event(content, reason, message)],
     next: alsoOnMetadata.length > 0 ? { kind: "after", ms: 0 } : later(view),
   };
 }
@@ -79,10 +83,10 @@ export function planTrouble(
 export const later = ({ replyLeftMs }: ContentView): Next =>
   replyLeftMs > 0 ? { kind: "after", ms: replyLeftMs } : settled;
 
-export const toldBefore = ({ status }: VolumeSnapshotContent, message: string): boolean =>
+export const isReported = ({ status }: VolumeSnapshotContent, message: string): boolean =>
   isSameError(status?.error?.message ?? "", message);
 
-export const tell = (
+export const event = (
   about: VolumeSnapshotContent,
   reason: string,
   message: string,

@@ -14,7 +14,7 @@ import { unreachable } from "../../base/brand.ts";
 import { type Fault, isFinal } from "../../base/fault.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { limits } from "../../base/limits.ts";
-import type { ContentView, Taken } from "./observe.ts";
+import type { ContentView, SnapshotInfo } from "./observe.ts";
 import { isUnasked, phaseOf } from "./phase.ts";
 import { createCall, listCall } from "./plan-calls.ts";
 import { planAbandoned, planRemoval } from "./plan-removal.ts";
@@ -22,15 +22,16 @@ import {
   ask,
   confirmed,
   doing,
+  event,
+  isReported,
   kind,
   later,
   nothing,
-  planTrouble,
+  planError,
   quoted,
+  removeBeingCreated,
   type SidecarPlan,
-  tell,
-  toldBefore,
-  unmark,
+  withoutBeingCreated,
 } from "./plan-steps.ts";
 
 export function planContent(view: ContentView): SidecarPlan {
@@ -45,8 +46,8 @@ export function planContent(view: ContentView): SidecarPlan {
     case "unverified":
       return planVerification(view);
     case "pending":
-    case "uncut":
-      return planCut(view);
+    case "untaken":
+      return planCreate(view);
     default:
       return unreachable(phase);
   }
@@ -57,18 +58,18 @@ export function planContent(view: ContentView): SidecarPlan {
  * the writes that somebody does wait for.
  */
 function planUnmarking({ content, reply, sinceReplyMs, lullMs }: ContentView): SidecarPlan {
-  const actions = unmark(content);
+  const actions = removeBeingCreated(content);
   const leftMs = Math.min(limits.markLullMs - lullMs, limits.markLingerMsMax - sinceReplyMs);
   return actions.length > 0 && reply.kind === "taken" && leftMs > 0
     ? doing({ kind: "after", ms: leftMs })
     : doing(settled, actions);
 }
 
-function planCut(view: ContentView): SidecarPlan {
+function planCreate(view: ContentView): SidecarPlan {
   const { content, reply } = view;
   switch (reply.kind) {
     case "taken":
-      return planTaken(view, reply.snapshot);
+      return planSnapshotInfo(view, reply.snapshot);
     case "failed": // Only a final answer proves that nothing is being cut; the mark goes with it and not before.
       return (
         planAbandoned(view) ??
@@ -80,7 +81,7 @@ function planCut(view: ContentView): SidecarPlan {
         )
       );
     case "unsent":
-      return planHindrance(view, reply.fault.message);
+      return planBlocked(view, reply.fault.message);
     default:
       return planQuestion(view);
   }
@@ -89,10 +90,10 @@ function planCut(view: ContentView): SidecarPlan {
 /** Only the next question needs the class: what has been answered counts, whatever has become of it meanwhile. */
 function planQuestion(view: ContentView): SidecarPlan {
   const prepared = createCall(view);
-  if (prepared.kind === "wrong") return planHindrance(view, prepared.message);
+  if (prepared.kind === "wrong") return planBlocked(view, prepared.message);
   const first = intent(view);
   return isUnfenced(view, first)
-    ? doing(settled, unmark(view.content))
+    ? doing(settled, removeBeingCreated(view.content))
     : doing(settled, ask(view.content, prepared, first));
 }
 
@@ -101,16 +102,16 @@ function planQuestion(view: ContentView): SidecarPlan {
  * with a content that a list from the past left out. That request would take the mark off what is asked for next, unnoticed. So it
  * is made once more: whatever comes of it, the first one fails from then on.
  */
-const isUnfenced = ({ content, unmarking }: ContentView, first: readonly ClusterAction[]): boolean =>
-  unmarking && !content.status?.snapshotHandle && first.every(({ kind }) => kind === "confirm");
+const isUnfenced = ({ content, isAnnotationRemovalPending }: ContentView, first: readonly ClusterAction[]): boolean =>
+  isAnnotationRemovalPending && !content.status?.snapshotHandle && first.every(({ kind }) => kind === "confirm");
 
 /** The driver cannot be asked. A content that was born with the mark does not keep it: nothing is being cut. */
-const planHindrance = (view: ContentView, message: string): SidecarPlan =>
-  planTrouble(
+const planBlocked = (view: ContentView, message: string): SidecarPlan =>
+  planError(
     view,
     "SnapshotCreationFailed",
     `Failed to create snapshot: ${message}`,
-    isUnasked(view.asked) ? unmark(view.content) : [],
+    isUnasked(view.createSent) ? removeBeingCreated(view.content) : [],
   );
 
 /**
@@ -119,24 +120,28 @@ const planHindrance = (view: ContentView, message: string): SidecarPlan =>
  * What a predecessor has marked gets our name too. A request of the predecessor to take the mark off may still be under way; it
  * names the version the content has now, so the write makes it fail, and it cannot take off the mark of what is asked for next.
  */
-function intent({ content, asked, term }: ContentView): readonly ClusterAction[] {
+function intent({ content, createSent, sidecarId }: ContentView): readonly ClusterAction[] {
   if (content.status?.snapshotHandle) return confirmed(content);
   const addFinalizers = content.metadata.deletionTimestamp === undefined ? [finalizers.contentBound] : [];
-  const mark = { [annotations.beingCreated]: "yes", [annotations.cutBy]: term };
-  const write = edit(kind, content, { addFinalizers, annotations: mark });
-  return write.length > 0 || asked === "never" ? write : confirmed(content);
+  const setBeingCreated = {
+    ...withoutBeingCreated,
+    [annotations.beingCreated]: "yes",
+    [annotations.snapshotterId]: sidecarId,
+  };
+  const write = edit(kind, content, { addFinalizers, annotations: setBeingCreated });
+  return write.length > 0 || createSent === "never" ? write : confirmed(content);
 }
 
-function planTaken(view: ContentView, taken: Taken): SidecarPlan {
+function planSnapshotInfo(view: ContentView, taken: SnapshotInfo): SidecarPlan {
   const { content, replyLeftMs } = view;
   const known = content.status?.snapshotHandle;
   if (known && known !== taken.handle)
-    return planTrouble(
+    return planError(
       view,
       "SnapshotCreationFailed",
       `Failed to create snapshot: the driver answered handle "${taken.handle}" for a snapshot it called "${known}" before; the first one is kept, and the driver must answer the same for the same name`,
       // An answer all the same: nothing is under way, and what is known can be deleted.
-      unmark(content),
+      removeBeingCreated(content),
     );
   const next: Next = taken.ready ? settled : { kind: "after", ms: replyLeftMs };
   const status = patchStatus(kind, content, content.status as JsonObject | undefined, statusWith(content, taken));
@@ -144,14 +149,14 @@ function planTaken(view: ContentView, taken: Taken): SidecarPlan {
   const told = known
     ? []
     : taken.oddities.map((oddity) =>
-        tell(content, "OddDriverReply", `${oddity} (driver ${view.facts.driver}, snapshot "${taken.handle}")`),
+        event(content, "OddDriverReply", `${oddity} (driver ${view.facts.driver}, snapshot "${taken.handle}")`),
       );
   // The status is written first: a crash between the two leaves a mark too many, never a handle too few.
-  return status.length > 0 ? doing({ kind: "after", ms: 0 }, status, told) : doing(next, unmark(content));
+  return status.length > 0 ? doing({ kind: "after", ms: 0 }, status, told) : doing(next, removeBeingCreated(content));
 }
 
 /** Handle and creation time are facts about the data and are written once. */
-function statusWith(content: VolumeSnapshotContent, taken: Taken): JsonObject {
+function statusWith(content: VolumeSnapshotContent, taken: SnapshotInfo): JsonObject {
   const { error: _cleared, ...old } = content.status ?? {};
   const size = taken.sizeBytes > 0n ? taken.sizeBytes : old.restoreSize;
   return {
@@ -168,7 +173,7 @@ function planVerification(view: ContentView): SidecarPlan {
   const handle = content.spec.source.snapshotHandle ?? "";
   if (facts.canListSnapshots === undefined) return nothing; // Looked at again when the driver is back.
   if (!facts.canListSnapshots)
-    return planTaken(view, {
+    return planSnapshotInfo(view, {
       handle,
       ready: true,
       creationTimeNs: BigInt(nowMs) * 1_000_000n,
@@ -177,14 +182,9 @@ function planVerification(view: ContentView): SidecarPlan {
     });
   const prepared = listCall(view);
   const trouble = (text: string): SidecarPlan =>
-    planTrouble(
-      view,
-      "SnapshotContentCheckandUpdateFailed",
-      `Failed to check and update snapshot content: ${text}`,
-      [],
-    );
+    planError(view, "SnapshotContentCheckandUpdateFailed", `Failed to check and update snapshot content: ${text}`, []);
   if (prepared.kind === "wrong") return trouble(prepared.message);
-  if (reply.kind === "taken") return planTaken(view, reply.snapshot);
+  if (reply.kind === "taken") return planSnapshotInfo(view, reply.snapshot);
   if (reply.kind === "unsent") return trouble(reply.fault.message);
   if (reply.kind === "failed") return trouble(quoted(reply.fault));
   return doing(settled, ask(content, prepared));
@@ -195,11 +195,18 @@ function planFailure(view: ContentView, reason: string, message: string, fault: 
   if (isSilence(fault))
     return doing(
       later(view),
-      toldBefore(view.content, message)
+      isReported(view.content, message)
         ? []
-        : [tell(view.content, reason, `${message}; the outcome is not known and the same snapshot is asked for again`)],
+        : [
+            event(
+              view.content,
+              reason,
+              `${message}; the outcome is not known and the same snapshot is asked for again`,
+            ),
+          ],
     );
-  return planTrouble(view, reason, message, isFinal(fault) ? unmark(view.content) : []);
+  return planError(view, reason, message, isFinal(fault) ? removeBeingCreated(view.content) : []);
 }
 
-const isSilence = ({ code }: Fault): boolean => code === "DeadlineExceeded" || code === "Cancelled" || code === "Lost";
+const isSilence = ({ code }: Fault): boolean =>
+  code === "DeadlineExceeded" || code === "Cancelled" || code === "UnknownOutcome";

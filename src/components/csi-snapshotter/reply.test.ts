@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create } from "@bufbuild/protobuf";
 import { SnapshotSchema } from "../../csi/gen/csi_pb.js";
-import { takenAs, takenFrom } from "./reply.ts";
+import { snapshotInfoAs, snapshotInfoFrom } from "./reply.ts";
 
 const nowNs = 1_767_225_605_000_000_000n;
 const good = {
@@ -20,10 +20,10 @@ const taken = {
 };
 const reply = (change: Partial<typeof good> = {}) => create(SnapshotSchema, { ...good, ...change });
 
-test("what a driver says is taken digit for digit", () => assert.deepEqual(takenFrom(reply(), nowNs), taken));
+test("what a driver says is taken digit for digit", () => assert.deepEqual(snapshotInfoFrom(reply(), nowNs), taken));
 
 test("a snapshot without a time was cut now, and not in 1970", () =>
-  assert.deepEqual(takenFrom(create(SnapshotSchema, { ...good, creationTime: undefined }), nowNs), {
+  assert.deepEqual(snapshotInfoFrom(create(SnapshotSchema, { ...good, creationTime: undefined }), nowNs), {
     ...taken,
     creationTimeNs: nowNs,
   }));
@@ -38,31 +38,31 @@ const times: readonly [given: string, seconds: bigint, nanos: number][] = [
 ];
 for (const [given, seconds, nanos] of times)
   test(`given ${given}, the handle is kept, the time is ours, and one oddity tells of it`, () => {
-    const { oddities, ...rest } = takenFrom(reply({ creationTime: { seconds, nanos } }), nowNs);
+    const { oddities, ...rest } = snapshotInfoFrom(reply({ creationTime: { seconds, nanos } }), nowNs);
     assert.deepEqual({ ...rest, oddities: [] }, { ...taken, creationTimeNs: nowNs });
     assert.equal(oddities.length, 1);
     assert.match(oddities[0] ?? "", new RegExp(`^creation_time is ${seconds} s and ${nanos} ns .*the reply is kept`));
   });
 
 test("a negative size is not known, the handle is kept, and one oddity tells of it", () => {
-  const { oddities, ...rest } = takenFrom(reply({ sizeBytes: -1n }), nowNs);
+  const { oddities, ...rest } = snapshotInfoFrom(reply({ sizeBytes: -1n }), nowNs);
   assert.deepEqual({ ...rest, oddities: [] }, { ...taken, sizeBytes: 0n });
   assert.deepEqual(oddities, ["size_bytes is -1: the size is not known, and status.restoreSize is left out"]);
 });
 
 test("an impossible time and an impossible size are two oddities", () =>
   assert.equal(
-    takenFrom(reply({ sizeBytes: -1n, creationTime: { seconds: 0n, nanos: 0 } }), nowNs).oddities.length,
+    snapshotInfoFrom(reply({ sizeBytes: -1n, creationTime: { seconds: 0n, nanos: 0 } }), nowNs).oddities.length,
     2,
   ));
 
 test("without an id there is no handle: the reply is malformed, and its outcome is unknown", () => {
-  assert.throws(() => takenFrom(reply({ snapshotId: "" }), nowNs), {
+  assert.throws(() => snapshotInfoFrom(reply({ snapshotId: "" }), nowNs), {
     code: "MalformedReply",
     message: /snapshot_id is empty/,
   });
-  assert.throws(() => takenFrom(undefined, nowNs), { code: "MalformedReply", message: /holds no snapshot/ });
+  assert.throws(() => snapshotInfoFrom(undefined, nowNs), { code: "MalformedReply", message: /holds no snapshot/ });
 });
 
 test("what was asked for by its handle keeps it, whatever the driver calls it", () =>
-  assert.deepEqual(takenAs("S-1", reply({ snapshotId: "" }), nowNs), { ...taken, handle: "S-1" }));
+  assert.deepEqual(snapshotInfoAs("S-1", reply({ snapshotId: "" }), nowNs), { ...taken, handle: "S-1" }));

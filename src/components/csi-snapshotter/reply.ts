@@ -5,7 +5,7 @@
 
 import { Fault } from "../../base/fault.ts";
 import type { Snapshot } from "../../csi/gen/csi_pb.js";
-import type { Taken } from "./observe.ts";
+import type { SnapshotInfo } from "./observe.ts";
 
 export const malformed = (what: string): Fault =>
   new Fault(
@@ -18,14 +18,18 @@ const secondsPerDay = 86_400n;
 /** Of the int64 that status.creationTime is. */
 const nanosMax = 2n ** 63n - 1n;
 
-export function takenFrom(snapshot: Snapshot | undefined, nowNs: bigint): Taken {
+export function snapshotInfoFrom(snapshot: Snapshot | undefined, nowNs: bigint): SnapshotInfo {
   if (snapshot === undefined) throw malformed("it holds no snapshot");
   if (snapshot.snapshotId === "") throw malformed("snapshot_id is empty");
-  return takenAs(snapshot.snapshotId, snapshot, nowNs);
+  return snapshotInfoAs(snapshot.snapshotId, snapshot, nowNs);
 }
 
 /** The same under the handle that it was asked for by, whatever the driver calls it. */
-export function takenAs(handle: string, { sizeBytes, creationTime, readyToUse }: Snapshot, nowNs: bigint): Taken {
+export function snapshotInfoAs(
+  handle: string,
+  { sizeBytes, creationTime, readyToUse }: Snapshot,
+  nowNs: bigint,
+): SnapshotInfo {
   const whenNs = creationTime === undefined ? nowNs : nanosOf(creationTime);
   const isDated = whenNs !== undefined;
   const isSized = sizeBytes >= 0n;

@@ -10,9 +10,9 @@ import {
 import { serve } from "../../csi/serve.ts";
 import { required } from "./ids.ts";
 import type { Mounting } from "./mounting.ts";
-import { bytesOf, modeOf, pageOf, unservable, wishOf } from "./requests.ts";
+import { bytesOf, modeOf, pageOf, unservable, volumeRequestOf } from "./requests.ts";
 import type { Storage } from "./storage.ts";
-import { known, type Snapshot, type Volume, type VolumeWish } from "./things.ts";
+import { known, type Snapshot, type Volume, type VolumeRequest } from "./types.ts";
 
 const capabilities: readonly ControllerServiceCapability_RPC_Type[] = [
   Capability.CREATE_DELETE_VOLUME,
@@ -44,7 +44,7 @@ export function controllerService({ storage, mounting, world, snapshotDelayMs, s
     creationTime: timestamp(snapshot.takenAtMs),
     readyToUse: isReady(snapshot),
   });
-  const sourceMustBeReady = ({ origin }: VolumeWish): void => {
+  const sourceMustBeReady = ({ origin }: VolumeRequest): void => {
     const source = origin.kind === "snapshot" ? storage.snapshots.get(origin.id) : undefined;
     if (source !== undefined && !isReady(source))
       throw new Fault("Unavailable", `snapshot ${source.id} is not ready to use yet: try again later`);
@@ -62,7 +62,7 @@ export function controllerService({ storage, mounting, world, snapshotDelayMs, s
       capabilities: capabilities.map((type) => ({ type: { case: "rpc" as const, value: { type } } })),
     }),
     async createVolume(request) {
-      const wish = wishOf(request);
+      const wish = volumeRequestOf(request);
       const refusal = unservable(request.volumeCapabilities);
       if (refusal !== undefined) throw new Fault("InvalidArgument", refusal);
       sourceMustBeReady(wish);

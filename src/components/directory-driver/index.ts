@@ -12,7 +12,7 @@ import {
 import { type Served, serve } from "../../csi/serve.ts";
 import { type CsiServer, createCsiServer } from "../../csi/server.ts";
 import { controllerService } from "./controller.ts";
-import { type Mishap, mishapLayer } from "./mishaps.ts";
+import { faultInjectionLayer, type InjectedFault } from "./fault-injection.ts";
 import { createMounting, type Mounting } from "./mounting.ts";
 import { nodeService } from "./node.ts";
 import { openStorage, type Storage } from "./storage.ts";
@@ -65,7 +65,7 @@ const identityService = ({ name, version }: DirectoryDriverOptions): Served =>
 
 export interface ServeOptions {
   readonly address: string;
-  readonly mishaps?: readonly Mishap[];
+  readonly faults?: readonly InjectedFault[];
   readonly world: World;
   readonly log: Log;
   readonly signal: AbortSignal;
@@ -73,5 +73,5 @@ export interface ServeOptions {
 
 export const serveDirectoryDriver = (
   { services }: DirectoryDriver,
-  { mishaps = [], ...options }: ServeOptions,
-): Promise<CsiServer> => createCsiServer({ ...options, services, innermost: mishapLayer(mishaps) });
+  { faults = [], ...options }: ServeOptions,
+): Promise<CsiServer> => createCsiServer({ ...options, services, innermost: faultInjectionLayer(faults) });

@@ -20,7 +20,7 @@ import { unlessMissing } from "./mounts.ts";
 import { planPublish } from "./plan-publish.ts";
 import { bytesOf, modeOf } from "./requests.ts";
 import type { Storage } from "./storage.ts";
-import { known, type Volume } from "./things.ts";
+import { known, type Volume } from "./types.ts";
 
 const capabilities = [Capability.GET_VOLUME_STATS, Capability.EXPAND_VOLUME, Capability.SINGLE_NODE_MULTI_WRITER];
 

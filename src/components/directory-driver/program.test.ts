@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { test } from "node:test";
 import { Fault } from "../../base/fault.ts";
-import { inProtocolWords, runProgram } from "./program.ts";
+import { asFault, runProgram } from "./program.ts";
 
 const shell = (script: string, options = {}) => runProgram("sh", ["-c", script], options);
 
@@ -60,11 +60,11 @@ const errors = [
 ] as const;
 for (const { code, gives } of errors)
   test(`${code} of the system is ${gives} in the protocol`, () => {
-    const said = inProtocolWords(Object.assign(new Error(`${code}: write`), { code }));
+    const said = asFault(Object.assign(new Error(`${code}: write`), { code }));
     assert.ok(said instanceof Fault && said.code === gives);
   });
 
 test("what has no word in the protocol stays as it is", () => {
   const reason = Object.assign(new Error("EIO: read"), { code: "EIO" });
-  assert.equal(inProtocolWords(reason), reason);
+  assert.equal(asFault(reason), reason);
 });

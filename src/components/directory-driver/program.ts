@@ -110,7 +110,7 @@ const systemFaults: Readonly<Record<string, Fault["code"]>> = {
 };
 
 /** What Node throws about a full disk and its like, in the protocol's words. Everything else stays as it is. */
-export function inProtocolWords(reason: unknown): unknown {
+export function asFault(reason: unknown): unknown {
   const code = reason instanceof Error && "code" in reason ? systemFaults[String(reason.code)] : undefined;
   return code === undefined || reason instanceof Fault ? reason : new Fault(code, (reason as Error).message);
 }

@@ -8,13 +8,15 @@ import {
   type VolumeCapability,
   VolumeCapabilitySchema,
 } from "../../csi/gen/csi_pb.js";
-import { modeOf, pageOf, unservable, wishOf } from "./requests.ts";
+import { modeOf, pageOf, unservable, volumeRequestOf } from "./requests.ts";
 
 const capability = (kind: "mount" | "block", mode = AccessMode.SINGLE_NODE_WRITER): VolumeCapability =>
   create(VolumeCapabilitySchema, { accessType: { case: kind, value: {} }, accessMode: { mode } });
 
 const wish = (change: MessageInitShape<typeof CreateVolumeRequestSchema>) =>
-  wishOf(create(CreateVolumeRequestSchema, { name: "v", volumeCapabilities: [capability("mount")], ...change }));
+  volumeRequestOf(
+    create(CreateVolumeRequestSchema, { name: "v", volumeCapabilities: [capability("mount")], ...change }),
+  );
 
 test("a request becomes a wish in the storage's words", () => {
   const volumeContentSource = { type: { case: "snapshot" as const, value: { snapshotId: "s" } } };

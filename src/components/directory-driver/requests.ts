@@ -9,7 +9,7 @@ import {
 } from "../../csi/gen/csi_pb.js";
 import { required } from "./ids.ts";
 import { unknownOption } from "./mount-flags.ts";
-import type { Mode, Origin, VolumeWish } from "./things.ts";
+import type { Mode, Origin, VolumeRequest } from "./types.ts";
 
 /** Beyond 2^53 a size is no longer exact, and no directory has it. */
 export function bytesOf(value: bigint, field: string): number {
@@ -45,12 +45,12 @@ function oneModeOf({ accessMode, accessType }: VolumeCapability): Mode {
   throw new Fault("InvalidArgument", "volume_capability.access_type is required: mount or block");
 }
 
-export function wishOf({
+export function volumeRequestOf({
   name,
   volumeCapabilities,
   capacityRange,
   volumeContentSource,
-}: CreateVolumeRequest): VolumeWish {
+}: CreateVolumeRequest): VolumeRequest {
   return {
     name: required(name, "name"),
     mode: modeOf(volumeCapabilities),

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Fault } from "../../base/fault.ts";
 import { idFor } from "./ids.ts";
 import type { Premises } from "./storage.ts";
-import { dataFile, known, type Snapshot } from "./things.ts";
+import { dataFile, known, type Snapshot } from "./types.ts";
 
 export interface SnapshotWork {
   takeSnapshot(name: string, volumeId: string): Promise<Snapshot>;

@@ -23,7 +23,7 @@ import type { Fault } from "../../base/fault.ts";
 import { silent } from "../../base/log.ts";
 import { realWorld } from "../../base/world.ts";
 import { openStorage, type Storage } from "./storage.ts";
-import type { VolumeWish } from "./things.ts";
+import type { VolumeRequest } from "./types.ts";
 
 async function aStorage(t: TestContext): Promise<{ storage: Storage; root: string; reopen(): Promise<Storage> }> {
   const root = await mkdtemp(join(tmpdir(), "dir-"));
@@ -39,7 +39,7 @@ async function aStorage(t: TestContext): Promise<{ storage: Storage; root: strin
   };
   return { storage, root, reopen };
 }
-const wish = (name: string, change: Partial<VolumeWish> = {}): VolumeWish => ({
+const wish = (name: string, change: Partial<VolumeRequest> = {}): VolumeRequest => ({
   name,
   mode: "mount",
   origin: { kind: "empty" },

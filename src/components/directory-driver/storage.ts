@@ -6,19 +6,19 @@ import { fsErrorText } from "../../base/fs-errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
 import { copyFaithfully } from "./copy.ts";
+import { type DirectoryStore, openDirectoryStore, storeFolders } from "./directory-store.ts";
 import { makeFolders, removeEmpty } from "./folders.ts";
-import { createHolds, type Holds } from "./holds.ts";
 import { createMounting, type Mounting } from "./mounting.ts";
+import { createOperationLocks, type OperationLocks } from "./operation-locks.ts";
 import { lockRoot } from "./root-lock.ts";
-import { openShelf, type Shelf, shelfFolders } from "./shelf.ts";
 import { type SnapshotWork, snapshotWork } from "./snapshots.ts";
-import { dataFile, type Mode, type Snapshot, type Volume } from "./things.ts";
+import { dataFile, type Mode, type Snapshot, type Volume } from "./types.ts";
 import { type VolumeWork, volumeWork } from "./volumes.ts";
 
 /** Every change goes on when its caller has given up waiting: else what takes long would never be done. */
 export interface Storage extends VolumeWork, SnapshotWork {
-  readonly volumes: Pick<Shelf<Volume>, "get" | "all">;
-  readonly snapshots: Pick<Shelf<Snapshot>, "get" | "all">;
+  readonly volumes: Pick<DirectoryStore<Volume>, "get" | "all">;
+  readonly snapshots: Pick<DirectoryStore<Snapshot>, "get" | "all">;
   /** The folder or image of a volume, to be mounted or looked at. */
   dataOf(volume: Volume): string;
   snapshotDataOf(snapshot: Snapshot): string;
@@ -31,9 +31,9 @@ export interface Storage extends VolumeWork, SnapshotWork {
 
 /** What the work on volumes and on snapshots has in common. */
 export interface Premises extends Pick<Storage, "dataOf" | "snapshotDataOf"> {
-  readonly volumes: Shelf<Volume>;
-  readonly snapshots: Shelf<Snapshot>;
-  readonly holds: Holds;
+  readonly volumes: DirectoryStore<Volume>;
+  readonly snapshots: DirectoryStore<Snapshot>;
+  readonly holds: OperationLocks;
   readonly world: World;
   copy(from: string, to: string, mode: Mode): Promise<void>;
 }
@@ -43,7 +43,7 @@ async function openRoot(root: string, world: World, log: Log) {
   /** What a start has made and never used. Nothing that holds anything is removed. */
   const discard = async (): Promise<void> => {
     if (made.length > 0)
-      await removeEmpty([...made, ...shelfFolders(root, "volumes"), ...shelfFolders(root, "snapshots")]);
+      await removeEmpty([...made, ...storeFolders(root, "volumes"), ...storeFolders(root, "snapshots")]);
   };
   try {
     const unlock = await lockRoot(root);
@@ -71,7 +71,7 @@ export async function openStorage(
     const trouble = `volumes cannot be kept at ${path}: ${fsErrorText(reason)}; choose another --root`;
     throw new Fault("FailedPrecondition", trouble, { cause: reason });
   });
-  const holds = createHolds();
+  const holds = createOperationLocks();
   const closing = new AbortController();
   const premises: Premises = {
     volumes,
@@ -107,6 +107,6 @@ export async function openStorage(
 }
 
 const openShelves = async (root: string, world: World, log: Log) => ({
-  volumes: await openShelf<Volume>({ root, name: "volumes", world, log }),
-  snapshots: await openShelf<Snapshot>({ root, name: "snapshots", world, log }),
+  volumes: await openDirectoryStore<Volume>({ root, name: "volumes", world, log }),
+  snapshots: await openDirectoryStore<Snapshot>({ root, name: "snapshots", world, log }),
 });

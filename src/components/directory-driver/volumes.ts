@@ -3,12 +3,12 @@ import { chmod, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "../../base/fault.ts";
 import { idFor } from "./ids.ts";
-import { inProtocolWords } from "./program.ts";
+import { asFault } from "./program.ts";
 import type { Premises } from "./storage.ts";
-import { dataFile, known, type Volume, type VolumeWish } from "./things.ts";
+import { dataFile, known, type Volume, type VolumeRequest } from "./types.ts";
 
 export interface VolumeWork {
-  createVolume(wish: VolumeWish): Promise<Volume>;
+  createVolume(wish: VolumeRequest): Promise<Volume>;
   deleteVolume(id: string): Promise<void>;
   expandVolume(id: string, bytesMin: number): Promise<Volume>;
 }
@@ -58,7 +58,7 @@ interface Source {
   readonly bytes: number;
 }
 
-function sourceOf({ origin, mode }: VolumeWish, premises: Premises): Source | undefined {
+function sourceOf({ origin, mode }: VolumeRequest, premises: Premises): Source | undefined {
   if (origin.kind === "empty") return undefined;
   const { volumes, snapshots, dataOf, snapshotDataOf } = premises;
   const source = origin.kind === "snapshot" ? snapshots.get(origin.id) : volumes.get(origin.id);
@@ -72,7 +72,7 @@ function sourceOf({ origin, mode }: VolumeWish, premises: Premises): Source | un
   return { thing: `${origin.kind} ${origin.id}`, path, bytes: source.bytes };
 }
 
-function sameVolume(existing: Volume, wish: VolumeWish): Volume {
+function sameVolume(existing: Volume, wish: VolumeRequest): Volume {
   const { mode, bytesMin, bytesMax, origin, ephemeral = false } = wish;
   const sameOrigin =
     existing.origin.kind === origin.kind &&
@@ -92,7 +92,7 @@ function sameVolume(existing: Volume, wish: VolumeWish): Volume {
 const defaultBytes = 2 ** 30;
 
 /** As large as its source, as asked for, or as the default, whichever is most; never above the limit. */
-function sizeFor({ bytesMin, bytesMax }: VolumeWish, sourceBytes: number | undefined): number {
+function sizeFor({ bytesMin, bytesMax }: VolumeRequest, sourceBytes: number | undefined): number {
   if (bytesMax !== 0 && bytesMin > bytesMax)
     throw new Fault("InvalidArgument", `required_bytes ${bytesMin} is more than limit_bytes ${bytesMax}`);
   const least =
@@ -109,7 +109,7 @@ async function growTo(path: string, bytes: number): Promise<void> {
     if ((await file.stat()).size < bytes) await file.truncate(bytes);
     await file.sync();
   } catch (reason) {
-    throw inProtocolWords(reason);
+    throw asFault(reason);
   } finally {
     await file.close();
   }

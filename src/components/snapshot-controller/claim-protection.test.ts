@@ -56,7 +56,7 @@ test("from the moment the removal is sent the finalizer is in doubt, also where 
 test("a removal without an answer leaves the finalizer in doubt, and one that was answered leaves none", async () => {
   const { protection, found, write } = await setUp({
     hook: ({ verb }, when) => {
-      if (verb === "replace" && when === "after") throw new Fault("Lost", "no answer");
+      if (verb === "replace" && when === "after") throw new Fault("UnknownOutcome", "no answer");
     },
   });
   await assert.rejects(write(found, other));

@@ -50,7 +50,7 @@ test("nothing is created for a claim that was released since the plan was made",
   assert.deepEqual(during, []);
 });
 
-for (const code of ["AlreadyExists", "Lost"] as const satisfies readonly FaultCode[])
+for (const code of ["AlreadyExists", "UnknownOutcome"] as const satisfies readonly FaultCode[])
   test(`after ${code} the claim is no longer held, and looked at again`, async () => {
     const { create, creations, ends } = setUp(() => {
       throw new Fault(code, "no");

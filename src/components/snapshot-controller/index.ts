@@ -10,12 +10,14 @@ import { createStores, watchStores } from "../../kube/stores.ts";
 import { createActionHandlers } from "../../runtime/action-handlers.ts";
 import { createController, type Failure } from "../../runtime/controller.ts";
 import type { QueueObserver } from "../../runtime/queue.ts";
+import { type ActiveSidecars, createActiveSidecars } from "./active-sidecars.ts";
 import { createClaimProtection } from "./claim-protection.ts";
 import { createContentCreations } from "./content-creations.ts";
-import { type Cutters, createCutters } from "./cutters.ts";
-import { createDeparted } from "./departed.ts";
+import { createDeletedSnapshots } from "./deleted-snapshots.ts";
+import { createIdleTimes } from "./idle-times.ts";
+import { createMissingClaims } from "./missing-claims.ts";
 import {
-  type ClaimSight,
+  type ClaimFacts,
   claimOfContent,
   hasFinalizer,
   type Moment,
@@ -24,13 +26,18 @@ import {
   observeSnapshot,
   type SnapshotOptions,
 } from "./observe.ts";
-import { createPace } from "./pace.ts";
 import { planSnapshot } from "./plan.ts";
 import { type ClaimView, isAwaited, isNeeded, planClaim } from "./plan-claim.ts";
 import { planContent } from "./plan-content.ts";
-import { refusalOf } from "./refused.ts";
-import { createVanished } from "./vanished.ts";
-import { claimOf, claimWakes, contentWakes, type SnapshotStores, snapshotWakes, storeTable } from "./wakes.ts";
+import { refusedWriteEvent } from "./refused-writes.ts";
+import {
+  claimOf,
+  claimTriggers,
+  contentTriggers,
+  type SnapshotStores,
+  snapshotTriggers,
+  storeTable,
+} from "./triggers.ts";
 
 export interface SnapshotPlans {
   readonly snapshot: typeof planSnapshot;
@@ -48,7 +55,7 @@ export interface SnapshotControllerDeps {
   readonly resyncMs?: Millis | undefined;
   readonly leading?: (() => boolean) | undefined;
   /** Who is known to be at work: the simulation names sidecars that have not shown themselves yet. */
-  readonly cutters?: Cutters | undefined;
+  readonly activeSidecars?: ActiveSidecars | undefined;
   /** Other decisions than ours: the simulation shows that it notices wrong ones. */
   readonly plans?: Partial<SnapshotPlans> | undefined;
   readonly protectionOf?: Moment["protectionOf"] | undefined;
@@ -73,15 +80,15 @@ export interface SnapshotController {
 export function createSnapshotController(deps: SnapshotControllerDeps): SnapshotController {
   const { api, world, log, options, leading } = deps;
   const stores = createStores(storeTable, log);
-  const departed = createDeparted();
-  stores.VolumeSnapshot.onChange(departed.see);
-  const pace = createPace(world);
-  stores.PersistentVolumeClaim.onChange(pace.seeClaim);
-  stores.VolumeSnapshotContent.onChange(pace.seeContent);
-  const cutters = deps.cutters ?? createCutters(world);
+  const deletedSnapshots = createDeletedSnapshots();
+  stores.VolumeSnapshot.onChange(deletedSnapshots.see);
+  const idleTimes = createIdleTimes(world);
+  stores.PersistentVolumeClaim.onChange(idleTimes.seeClaim);
+  stores.VolumeSnapshotContent.onChange(idleTimes.seeContent);
+  const cutters = deps.activeSidecars ?? createActiveSidecars(world);
   stores.VolumeSnapshotContent.onChange(cutters.see);
-  const vanished = createVanished();
-  stores.PersistentVolumeClaim.onChange(vanished.see);
+  const missingClaims = createMissingClaims();
+  stores.PersistentVolumeClaim.onChange(missingClaims.see);
   const protection = createClaimProtection((claim) => {
     const key = keyOf(claim);
     // The watch was faster than the reply: nothing but the reply wakes those that wait for it.
@@ -93,12 +100,12 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
   const protectionOf = deps.protectionOf ?? protection.of;
   const moment = (): Moment => ({
     nowMs: world.now(),
-    standstillMs: pace.standstillMs(),
-    cutterOf: cutters.of,
-    vanishedFrom: vanished.from,
+    queueIdleMs: idleTimes.standstillMs(),
+    activeSidecarOf: cutters.of,
+    missingClaimsOf: missingClaims.from,
     protectionOf,
   });
-  const timed = (sight: ClaimSight | undefined): ClaimView | undefined => {
+  const timed = (sight: ClaimFacts | undefined): ClaimView | undefined => {
     if (sight === undefined) return undefined;
     const { claim } = sight;
     const needed = isNeeded(sight) || creations.isUnderWay(claim);
@@ -107,7 +114,7 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
       protection: sight.protection,
       isNeeded: needed,
       isAwaited: isAwaited(sight),
-      idleMs: pace.idleMs(claim, needed),
+      idleMs: idleTimes.idleMs(claim, needed),
     };
   };
   const creations = createContentCreations({
@@ -118,11 +125,11 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
     onEnd: (claim) => claims.trigger(keyOf(claim)),
   });
   const cluster = createActionHandlers({ api: protection.through(api), stores, leading, record: deps.record });
-  const hands = { ...cluster, create: creations.around(cluster.create) };
+  const handlers = { ...cluster, create: creations.around(cluster.create) };
   const shared = (name: string) => ({
     name,
     stores,
-    handlers: hands,
+    handlers,
     workers: deps.workers,
     world,
     log,
@@ -131,37 +138,37 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
     leading,
     observer: deps.observer?.(name),
   });
-  const tellRefusal = (keys: readonly Key[], failure: Failure<ClusterAction>): void => {
+  const recordRefusedWrite = (keys: readonly Key[], failure: Failure<ClusterAction>): void => {
     for (const key of keys) {
       const snapshot = stores.VolumeSnapshot.get(key);
-      const event = snapshot && refusalOf(snapshot, failure);
+      const event = snapshot && refusedWriteEvent(snapshot, failure);
       if (event !== undefined) deps.record(snapshot as KubeObject, event);
     }
   };
   const snapshots = createController({
     ...shared("snapshot-controller-snapshot"),
-    triggers: snapshotWakes,
+    triggers: snapshotTriggers,
     observe: (seen, key) => observeSnapshot(seen, options, key, moment()),
     onFailure: (key, failure) => {
       deps.failed?.("VolumeSnapshot", key);
-      tellRefusal([key], failure);
+      recordRefusedWrite([key], failure);
     },
     plan: deps.plans?.snapshot ?? planSnapshot,
   });
   const claims = createController({
     ...shared("snapshot-controller-claim"),
-    triggers: claimWakes,
+    triggers: claimTriggers,
     observe: (seen, key) => timed(observeClaim(seen, options, key, moment())),
     onFailure: (key, failure) => {
       deps.failed?.("PersistentVolumeClaim", key);
-      tellRefusal(stores.VolumeSnapshot.keysBy("unreadyOf", key), failure);
+      recordRefusedWrite(stores.VolumeSnapshot.keysBy("unreadyOf", key), failure);
     },
     plan: deps.plans?.claim ?? planClaim,
   });
   const contents = createController({
     ...shared("snapshot-controller-content"),
-    triggers: contentWakes,
-    observe: (seen, key) => observeContent(seen, key, departed.wentUntold, world.now()),
+    triggers: contentTriggers,
+    observe: (seen, key) => observeContent(seen, key, deletedSnapshots.wasDeletedUnready, world.now()),
     onFailure: (key) => deps.failed?.("VolumeSnapshotContent", key),
     plan: deps.plans?.content ?? planContent,
   });

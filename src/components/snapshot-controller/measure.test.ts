@@ -8,7 +8,7 @@ import { createMetrics } from "../../runtime/metrics.ts";
 import { countFailure, measureOperations, measureStates } from "./measure.ts";
 import { snapshotMetrics } from "./metrics.ts";
 import { anywhere } from "./observe.ts";
-import { storeTable } from "./wakes.ts";
+import { storeTable } from "./triggers.ts";
 
 function setUp(leading = () => true) {
   const world = createVirtualWorld(1);
@@ -197,7 +197,7 @@ test("snapshots are counted by phase, with the age of the oldest that is not rea
 test("a scrape asks only of snapshots without a content which node reaches their volume", async () => {
   const { stores, measuring } = setUp();
   const volumeOf = (name: string) => aVolume({ metadata: { name }, spec: { claimRef: { namespace: "team", name } } });
-  for (const name of ["cut", "uncut"]) {
+  for (const name of ["cut", "untaken"]) {
     stores.PersistentVolume.applyReply(volumeOf(name));
     stores.PersistentVolumeClaim.applyReply(aClaim({ metadata: { name }, spec: { volumeName: name } }));
     const source = { persistentVolumeClaimName: name };
@@ -210,5 +210,5 @@ test("a scrape asks only of snapshots without a content which node reaches their
     return anywhere;
   };
   measureStates(measuring, { preventVolumeModeConversion: true, placeOf });
-  assert.deepEqual(asked, ["uncut"]);
+  assert.deepEqual(asked, ["untaken"]);
 });

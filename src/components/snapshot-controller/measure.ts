@@ -13,7 +13,7 @@ import type { snapshotMetrics } from "./metrics.ts";
 import { anywhere, contentNameOf, hasFinalizer, observeSnapshot, type SnapshotOptions, sourceOf } from "./observe.ts";
 import { phaseOf, type SnapshotPhase, snapshotPhases } from "./phase.ts";
 import { isLabelledInvalid } from "./plan-label.ts";
-import type { SnapshotStores } from "./wakes.ts";
+import type { SnapshotStores } from "./triggers.ts";
 
 type Operation = "CreateSnapshot" | "CreateSnapshotAndReady" | "DeleteSnapshot";
 type Status = "success" | "cancel";
@@ -32,14 +32,14 @@ const creations = ["CreateSnapshot", "CreateSnapshotAndReady"] as const;
 export function measureOperations({ stores, instruments, world, leading }: Measuring): () => void {
   const startedAt = new Map<string, Millis>();
   const show = (): void => instruments.inFlight.set({}, leading() ? startedAt.size : 0);
-  const slot = (operation: Operation, uid: string): string => `${operation} ${uid}`;
+  const keyFor = (operation: Operation, uid: string): string => `${operation} ${uid}`;
   const begin = (operation: Operation, { metadata }: VolumeSnapshot): void => {
-    const key = slot(operation, metadata.uid);
+    const key = keyFor(operation, metadata.uid);
     if (!startedAt.has(key)) startedAt.set(key, world.elapsed());
     show();
   };
   const end = (operation: Operation, snapshot: VolumeSnapshot, operation_status: Status): void => {
-    const key = slot(operation, snapshot.metadata.uid);
+    const key = keyFor(operation, snapshot.metadata.uid);
     const since = startedAt.get(key);
     if (since === undefined) return;
     startedAt.delete(key);
@@ -66,7 +66,7 @@ export function measureOperations({ stores, instruments, world, leading }: Measu
     }
     if (status?.creationTime !== undefined) end("CreateSnapshot", after, "success");
     if (status?.readyToUse === true) end("CreateSnapshotAndReady", after, "success");
-    if (before !== undefined && leading() && isNewTrouble(before, after) && !isReported(stores, after))
+    if (before !== undefined && leading() && isNewError(before, after) && !isReported(stores, after))
       instruments.errors.add({ driver_name: driverOf(stores, after), operation_name: "CreateSnapshot" });
   };
 
@@ -77,7 +77,7 @@ export function measureOperations({ stores, instruments, world, leading }: Measu
   return show;
 }
 
-const isNewTrouble = (before: VolumeSnapshot, after: VolumeSnapshot): boolean => {
+const isNewError = (before: VolumeSnapshot, after: VolumeSnapshot): boolean => {
   const [old, now] = [before.status?.error, after.status?.error];
   return now !== undefined && (old?.message !== now.message || old?.time !== now.time);
 };
@@ -133,9 +133,9 @@ export function measureStates({ stores, instruments, world }: Measuring, options
     const relevant = contentOf(stores, snapshot) === undefined ? options : settled;
     const view = observeSnapshot(stores, relevant, keyOf(snapshot), {
       nowMs,
-      standstillMs: 0,
-      cutterOf: () => undefined,
-      vanishedFrom: () => [],
+      queueIdleMs: 0,
+      activeSidecarOf: () => undefined,
+      missingClaimsOf: () => [],
       // What is in doubt is soon renewed: a metric need not tell it from what is certain.
       protectionOf: (claim) => (hasFinalizer(claim) ? "certain" : "none"),
     });

@@ -5,7 +5,7 @@ import type { KubeApi } from "../../kube/api.ts";
 import { allSynced, createStores, type StoreTable, unsyncedIn, watchStores } from "../../kube/stores.ts";
 import type { WatchOptions } from "../../kube/watch.ts";
 import { type NodeSelector, nodeMatches } from "../../rules/node-affinity.ts";
-import { anywhere, type Place } from "./observe.ts";
+import { anywhere, type SidecarPlace } from "./observe.ts";
 
 const table = { Node: {} } as const satisfies StoreTable;
 
@@ -16,7 +16,7 @@ export interface NodeFinder {
   /** What is missing until then. */
   unsynced(): string | undefined;
   /** The first node, by name, that the volume's affinity allows; anywhere for a volume that every node reaches. */
-  placeOf(volume: PersistentVolume): Place;
+  placeOf(volume: PersistentVolume): SidecarPlace;
   /** Tells whenever a node comes, goes or gets other labels; what else happens to nodes, and often, moves no volume. */
   onChange(listener: () => void): void;
 }
@@ -30,11 +30,11 @@ export function createNodeFinder(api: KubeApi, options: Omit<WatchOptions, "scop
       if (!isSame) listener();
     });
   /** Each look at a snapshot asks for its place, and each scrape looks at all of them: by thousands of nodes that took seconds. */
-  let known = new WeakMap<object, Place>();
+  let known = new WeakMap<object, SidecarPlace>();
   onChange(() => {
     known = new WeakMap();
   });
-  const find = (required: NodeSelector): Place => {
+  const find = (required: NodeSelector): SidecarPlace => {
     const names = [...stores.Node.all()]
       .filter((node) => nodeMatches(node, required))
       .map(({ metadata }) => metadata.name);

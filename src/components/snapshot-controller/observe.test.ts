@@ -10,18 +10,18 @@ import {
   observeClaim,
   observeContent,
   observeSnapshot,
-  type Place,
+  type SidecarPlace,
   type SnapshotOptions,
 } from "./observe.ts";
-import { contentWakes, storeTable } from "./wakes.ts";
+import { contentTriggers, storeTable } from "./triggers.ts";
 
 const options = { preventVolumeModeConversion: true, placeOf: () => anywhere };
 
 const moment: Moment = {
   nowMs: 0,
-  standstillMs: 0,
-  cutterOf: () => undefined,
-  vanishedFrom: () => [],
+  queueIdleMs: 0,
+  activeSidecarOf: () => undefined,
+  missingClaimsOf: () => [],
   protectionOf: () => "none",
 };
 
@@ -106,14 +106,17 @@ for (const { given, isGranted, holds } of foreign)
     stores.PersistentVolumeClaim.applyReply(
       aClaim({ metadata: { namespace: "abroad" }, spec: spec as never, status: { phase: "Pending" } }),
     );
-    const vanishedFrom = () => [
+    const missingClaimsOf = () => [
       { namespace: "abroad", name: "gone" },
       { namespace: snapshot.metadata.namespace, name: "gone" },
     ];
-    const view = observeSnapshot(stores, { ...options, isGranted }, keyOf(snapshot), { ...moment, vanishedFrom });
+    const view = observeSnapshot(stores, { ...options, isGranted }, keyOf(snapshot), {
+      ...moment,
+      missingClaimsOf,
+    });
     assert.equal(view?.restoring.length, holds ? 1 : 0);
     assert.deepEqual(
-      view?.vanished.map(({ namespace }) => namespace),
+      view?.missingClaims.map(({ namespace }) => namespace),
       holds ? ["abroad", "team"] : ["team"],
     );
   });
@@ -134,9 +137,9 @@ for (const { given, content: parts, expect } of cuts)
     const content = aContent(parts);
     const snapshotClass = aClass();
     stores.VolumeSnapshotContent.applyReply(content);
-    const lacksClass = () => observeContent(stores, keyOf(content), () => false, 0)?.isCutWithoutClass;
+    const lacksClass = () => observeContent(stores, keyOf(content), () => false, 0)?.isBeingCreatedWithoutClass;
     assert.equal(lacksClass(), expect);
-    assert.deepEqual(contentWakes.VolumeSnapshotClass?.(snapshotClass, stores), expect ? [keyOf(content)] : []);
+    assert.deepEqual(contentTriggers.VolumeSnapshotClass?.(snapshotClass, stores), expect ? [keyOf(content)] : []);
     stores.VolumeSnapshotClass.applyReply(snapshotClass);
     assert.equal(lacksClass(), false);
   });
@@ -164,7 +167,7 @@ for (const { given, change, counts } of candidates)
     assert.equal(view?.defaultClasses.length, counts ? 1 : 0);
   });
 
-const sidecars: readonly [given: string, place: Place, expect: string][] = [
+const sidecars: readonly [given: string, place: SidecarPlace, expect: string][] = [
   ["its driver", anywhere, "term of disk.example.com"],
   ["its driver on its node", { kind: "node", name: "node-1" }, "term of disk.example.com on node-1"],
 ];
@@ -175,10 +178,11 @@ for (const [given, place, expect] of sidecars)
     stores.PersistentVolume.applyReply(aVolume());
     const snapshot = aSnapshot();
     stores.VolumeSnapshot.applyReply(snapshot);
-    const cutterOf = (name: string, node?: string) => `term of ${name}${node === undefined ? "" : ` on ${node}`}`;
+    const activeSidecarOf = (name: string, node?: string) =>
+      `term of ${name}${node === undefined ? "" : ` on ${node}`}`;
     const view = observeSnapshot(stores, { ...options, placeOf: () => place }, keyOf(snapshot), {
       ...moment,
-      cutterOf,
+      activeSidecarOf,
     });
-    assert.equal(view?.cutter, expect);
+    assert.equal(view?.activeSidecar, expect);
   });

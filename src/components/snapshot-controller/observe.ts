@@ -20,11 +20,11 @@ export type Source =
   | { readonly kind: "unclear"; readonly count: 0 | 2 };
 
 /** Whose sidecar takes the snapshots of a volume: any one's, that of a node, or, as no node reaches the volume, nobody's yet. */
-export type Place =
+export type SidecarPlace =
   | { readonly kind: "anywhere" }
   | { readonly kind: "node"; readonly name: string }
   | { readonly kind: "nowhere" };
-export const anywhere: Place = { kind: "anywhere" };
+export const anywhere: SidecarPlace = { kind: "anywhere" };
 
 /** Of a claim by our finalizer. doubtful: it is on, and a request that removes it may be under way. */
 export type Protection = "none" | "doubtful" | "certain";
@@ -43,22 +43,22 @@ export interface SnapshotView {
   /** Claims that wait for a volume made from this snapshot: those of its namespace, and those that a grant lets refer to it. */
   readonly restoring: readonly PersistentVolumeClaim[];
   /** Claims that were restoring, as far as this process knows, and that its cache no longer has. */
-  readonly vanished: readonly ClaimName[];
+  readonly missingClaims: readonly ClaimName[];
   /** Where the volume is reached from; anywhere unless snapshots are taken node by node. */
-  readonly place: Place;
+  readonly place: SidecarPlace;
   /** Whether the volume's mode is written into the content, so that a restore cannot change it. */
   readonly keepsVolumeMode: boolean;
   /** For how long the line of contents that wait for a first word from their sidecar has not moved. */
-  readonly standstillMs: Millis;
+  readonly queueIdleMs: Millis;
   /** The term of the sidecar that is known to be at work for the volume's driver. */
-  readonly cutter: string | undefined;
+  readonly activeSidecar: string | undefined;
   readonly nowMs: Millis;
 }
 
 /** When it is looked at, and how the work goes then. */
-export interface Moment extends Pick<SnapshotView, "nowMs" | "standstillMs"> {
-  cutterOf(driver: string, node: string | undefined): string | undefined;
-  vanishedFrom(snapshot: Key): readonly ClaimName[];
+export interface Moment extends Pick<SnapshotView, "nowMs" | "queueIdleMs"> {
+  activeSidecarOf(driver: string, node: string | undefined): string | undefined;
+  missingClaimsOf(snapshot: Key): readonly ClaimName[];
   protectionOf(claim: PersistentVolumeClaim): Protection;
 }
 
@@ -68,7 +68,7 @@ export interface ClaimName {
   readonly name: string;
 }
 
-export interface ClaimSight {
+export interface ClaimFacts {
   readonly claim: PersistentVolumeClaim;
   readonly protection: Protection;
   /** The snapshots that name this claim as their source and are not ready, seen one by one as far as somebody looks. */
@@ -80,9 +80,9 @@ export interface ContentView {
   /** The snapshot of the name the content points at, whatever its uid. */
   readonly snapshot: VolumeSnapshot | undefined;
   /** The snapshot the content was made for was here, and went before its user was told of a cut. */
-  readonly snapshotWentUntold: boolean;
+  readonly wasSnapshotDeletedUnready: boolean;
   /** A cut of it may be under way, and the class that said how is gone. */
-  readonly isCutWithoutClass: boolean;
+  readonly isBeingCreatedWithoutClass: boolean;
   readonly nowMs: Millis;
 }
 
@@ -105,7 +105,7 @@ export interface SnapshotCaches {
 export interface SnapshotOptions {
   readonly preventVolumeModeConversion: boolean;
   /** Where a volume is reached from. */
-  placeOf(volume: PersistentVolume): Place;
+  placeOf(volume: PersistentVolume): SidecarPlace;
   /** Whether claims of another namespace may refer to the snapshot; absent: they may not. */
   readonly isGranted?: ((claimNamespace: string, snapshot: VolumeSnapshot) => boolean) | undefined;
 }
@@ -122,8 +122,8 @@ export const indexes = {
   },
   VolumeSnapshotContent: {
     /** The few that may be in the middle of a cut, by the class that says how. */
-    cutBy: (content: VolumeSnapshotContent) =>
-      mayBeCutting(content) ? content.spec.volumeSnapshotClassName : undefined,
+    beingCreatedByClass: (content: VolumeSnapshotContent) =>
+      mayBeBeingCreated(content) ? content.spec.volumeSnapshotClassName : undefined,
   },
   PersistentVolumeClaim: {
     restoresFrom: (claim: PersistentVolumeClaim) => restoredSnapshotKeys(claim),
@@ -131,10 +131,10 @@ export const indexes = {
 } as const;
 
 /** The sidecar has not said anything about the content that a user should hear of. */
-export const isSilent = ({ status }: VolumeSnapshotContent): boolean =>
+export const hasNoReport = ({ status }: VolumeSnapshotContent): boolean =>
   status?.readyToUse !== true && status?.creationTime === undefined && status?.error === undefined;
 
-const mayBeCutting = ({ metadata, status }: VolumeSnapshotContent): boolean =>
+const mayBeBeingCreated = ({ metadata, status }: VolumeSnapshotContent): boolean =>
   status?.readyToUse !== true && metadata.annotations?.[annotations.beingCreated] === "yes";
 
 const claimKeyOf = ({ metadata, spec }: VolumeSnapshot): Key | undefined =>
@@ -178,7 +178,7 @@ export function observeSnapshot(
   stores: SnapshotCaches,
   options: SnapshotOptions,
   key: Key,
-  { nowMs, standstillMs, cutterOf, vanishedFrom, protectionOf }: Moment,
+  { nowMs, queueIdleMs, activeSidecarOf, missingClaimsOf, protectionOf }: Moment,
 ): SnapshotView | undefined {
   const snapshot = stores.VolumeSnapshot.get(key);
   if (snapshot === undefined) return undefined;
@@ -203,11 +203,12 @@ export function observeSnapshot(
     snapshotClass: className ? stores.VolumeSnapshotClass.get(keyIn(undefined, className)) : undefined,
     defaultClasses: className ? [] : defaultClassesOf(stores, csi?.driver),
     restoring: restoringFrom(stores, options, snapshot),
-    vanished: vanishedFrom(key).filter(mayRefer(options, snapshot)),
+    missingClaims: missingClaimsOf(key).filter(mayRefer(options, snapshot)),
     place,
     keepsVolumeMode: options.preventVolumeModeConversion,
-    standstillMs,
-    cutter: csi === undefined ? undefined : cutterOf(csi.driver, place.kind === "node" ? place.name : undefined),
+    queueIdleMs,
+    activeSidecar:
+      csi === undefined ? undefined : activeSidecarOf(csi.driver, place.kind === "node" ? place.name : undefined),
     nowMs,
   };
 }
@@ -258,7 +259,7 @@ export function observeClaim(
   options: SnapshotOptions,
   key: Key,
   moment: Moment,
-): ClaimSight | undefined {
+): ClaimFacts | undefined {
   const claim = stores.PersistentVolumeClaim.get(key);
   if (claim === undefined) return undefined;
   const keys = stores.VolumeSnapshot.keysBy("unreadyOf", keyOf(claim));
@@ -294,8 +295,8 @@ export function observeContent(
   return {
     content,
     snapshot,
-    snapshotWentUntold: uid !== undefined && wentUntold(uid),
-    isCutWithoutClass: isClassGone && mayBeCutting(content),
+    wasSnapshotDeletedUnready: uid !== undefined && wentUntold(uid),
+    isBeingCreatedWithoutClass: isClassGone && mayBeBeingCreated(content),
     nowMs,
   };
 }

@@ -14,7 +14,7 @@ import { editByReplacing } from "../../api/patches.ts";
 import { type ClusterAction, nothing, type Plan, settled } from "../../api/plan.ts";
 import type { PersistentVolumeClaim, VolumeSnapshot, VolumeSnapshotContent } from "../../api/types.ts";
 import type { Millis } from "../../base/brand.ts";
-import { type ClaimSight, isRenewable, type Protection, type SnapshotView } from "./observe.ts";
+import { type ClaimFacts, isRenewable, type Protection, type SnapshotView } from "./observe.ts";
 import { phaseOf } from "./phase.ts";
 
 export interface ClaimView {
@@ -36,7 +36,7 @@ const doing = (actions: readonly ClusterAction[]): Plan => ({ actions, next: set
 
 export function planClaim(view: ClaimView): Plan {
   const { claim, protection, isNeeded, idleMs } = view;
-  if (isNeeded) return protection === "none" ? doing(protect(claim)) : planDoubt(view);
+  if (isNeeded) return protection === "none" ? doing(protect(claim)) : planRenewal(view);
   if (protection === "none") return nothing;
   const isGoing = claim.metadata.deletionTimestamp !== undefined;
   // Whoever deletes the claim does not wait for snapshots that may come.
@@ -53,7 +53,7 @@ const release = (claim: PersistentVolumeClaim): readonly ClusterAction[] =>
   editByReplacing(kind, claim, { removeFinalizers: [finalizers.claimAsSource] });
 
 /** Where nothing can be renewed, the removal that was sent is completed: its outcome is known then, and the finalizer put on again. */
-function planDoubt({ claim, protection, isAwaited }: ClaimView): Plan {
+function planRenewal({ claim, protection, isAwaited }: ClaimView): Plan {
   if (protection === "certain" || !isAwaited) return nothing;
   return doing(isRenewable(claim) ? renew(claim) : release(claim));
 }
@@ -67,9 +67,9 @@ function renew(claim: PersistentVolumeClaim): readonly ClusterAction[] {
   return [{ kind: "replace", ref: refOf(kind, claim), object: { ...claim, metadata } }];
 }
 
-export const isNeeded = ({ snapshots }: ClaimSight): boolean => Iterator.from(snapshots).some(needsClaim);
+export const isNeeded = ({ snapshots }: ClaimFacts): boolean => Iterator.from(snapshots).some(needsClaim);
 /** Asked only where it matters: all snapshots of the claim may have to be looked at. */
-export const isAwaited = ({ protection, snapshots }: ClaimSight): boolean =>
+export const isAwaited = ({ protection, snapshots }: ClaimFacts): boolean =>
   protection === "doubtful" && Iterator.from(snapshots).some((view) => view.content === undefined && needsClaim(view));
 
 /** The driver is about to be called, or a call may be under way. */

@@ -13,8 +13,8 @@ const namesake = aSnapshot({ metadata: { uid: "another" } });
 const lone: ContentView = {
   content: aContent(),
   snapshot: undefined,
-  snapshotWentUntold: false,
-  isCutWithoutClass: false,
+  wasSnapshotDeletedUnready: false,
+  isBeingCreatedWithoutClass: false,
   nowMs: 0,
 };
 
@@ -68,57 +68,57 @@ const cases: readonly { given: string; view: Partial<ContentView>; expect: reado
   },
   {
     given: "a content whose snapshot went untold",
-    view: { snapshotWentUntold: true },
+    view: { wasSnapshotDeletedUnready: true },
     expect: ["confirm VolumeSnapshot", "delete VolumeSnapshotContent"],
   },
   {
     given: "a content that got ready after its snapshot went untold",
-    view: { content: aContent({ status: { readyToUse: true } }), snapshotWentUntold: true },
+    view: { content: aContent({ status: { readyToUse: true } }), wasSnapshotDeletedUnready: true },
     expect: ["confirm VolumeSnapshot", "delete VolumeSnapshotContent"],
   },
   {
     given: "a content whose snapshot went untold and has a successor of the same name",
-    view: { snapshot: namesake, snapshotWentUntold: true },
+    view: { snapshot: namesake, wasSnapshotDeletedUnready: true },
     expect: ["confirm VolumeSnapshot", "delete VolumeSnapshotContent"],
   },
   {
     given: "a content to be retained whose snapshot went untold",
-    view: { content: aContent({ spec: { deletionPolicy: "Retain" } }), snapshotWentUntold: true },
+    view: { content: aContent({ spec: { deletionPolicy: "Retain" } }), wasSnapshotDeletedUnready: true },
     expect: [],
   },
   {
     given: "a content that its snapshot let go in order, and that is to be deleted only since",
-    view: { content: aContent({ metadata: { annotations: marked.annotations } }), snapshotWentUntold: true },
+    view: { content: aContent({ metadata: { annotations: marked.annotations } }), wasSnapshotDeletedUnready: true },
     expect: [],
   },
   {
     given: "a content whose snapshot, and the class of its unfinished cut, are gone",
-    view: { isCutWithoutClass: true },
+    view: { isBeingCreatedWithoutClass: true },
     expect: ["confirm VolumeSnapshot", "patch VolumeSnapshotContent"],
   },
   {
     given: "a content with a snapshot, and without the class of its unfinished cut",
-    view: { snapshot: aSnapshot(), isCutWithoutClass: true },
+    view: { snapshot: aSnapshot(), isBeingCreatedWithoutClass: true },
     expect: [],
   },
   {
     given: "a content whose snapshot went untold, and the class of its unfinished cut too",
-    view: { snapshotWentUntold: true, isCutWithoutClass: true },
+    view: { wasSnapshotDeletedUnready: true, isBeingCreatedWithoutClass: true },
     expect: ["confirm VolumeSnapshot", "delete VolumeSnapshotContent"],
   },
   {
     given: "a content that its snapshot let go in order, without the class of its unfinished cut",
-    view: { content: aContent({ metadata: { annotations: marked.annotations } }), isCutWithoutClass: true },
+    view: { content: aContent({ metadata: { annotations: marked.annotations } }), isBeingCreatedWithoutClass: true },
     expect: [],
   },
   {
     given: "a content made by hand whose snapshot went untold",
-    view: { content: aContent({ spec: { source: { snapshotHandle: "s-1" } } }), snapshotWentUntold: true },
+    view: { content: aContent({ spec: { source: { snapshotHandle: "s-1" } } }), wasSnapshotDeletedUnready: true },
     expect: [],
   },
   {
     given: "a content of another name whose snapshot went untold",
-    view: { content: aContent({ metadata: { name: "by-hand" } }), snapshotWentUntold: true },
+    view: { content: aContent({ metadata: { name: "by-hand" } }), wasSnapshotDeletedUnready: true },
     expect: [],
   },
 ];
@@ -159,7 +159,7 @@ for (const { given, source, says } of mistakes)
   });
 
 test("what nobody wants is deleted at the version it was judged by, after the server has said that its snapshot is gone", () => {
-  const { actions } = planContent({ ...lone, snapshot: namesake, snapshotWentUntold: true });
+  const { actions } = planContent({ ...lone, snapshot: namesake, wasSnapshotDeletedUnready: true });
   const { uid, name, resourceVersion } = lone.content.metadata;
   assert.deepEqual(actions, [
     {

@@ -44,7 +44,7 @@ const isWithoutSnapshot = ({ content: { metadata, spec }, snapshot }: ContentVie
 function planAlone(view: ContentView): Plan {
   if (view.content.metadata.deletionTimestamp !== undefined) return planParting(view);
   if (isUnwanted(view)) return planDisposal(view);
-  return view.isCutWithoutClass ? planParting(view) : nothing;
+  return view.isBeingCreatedWithoutClass ? planParting(view) : nothing;
 }
 
 /** All end in a deletion at the driver: that the snapshot is gone must be true, not only cached. */
@@ -68,8 +68,8 @@ function planParting(view: ContentView): Plan {
  * Made for a snapshot that was deleted before anybody heard of a cut. One that was heard of stays, whatever became of it: a
  * missing snapshot is no proof that nobody wants the data.
  */
-const isUnwanted = ({ content: { metadata, spec }, snapshotWentUntold }: ContentView): boolean =>
-  snapshotWentUntold &&
+const isUnwanted = ({ content: { metadata, spec }, wasSnapshotDeletedUnready }: ContentView): boolean =>
+  wasSnapshotDeletedUnready &&
   spec.deletionPolicy === "Delete" &&
   Boolean(spec.source.volumeHandle) &&
   metadata.name === snapshotContentNameFor(spec.volumeSnapshotRef.uid ?? "");

@@ -72,7 +72,7 @@ testPlans([
     view: aView({
       snapshot: leaving,
       content: readyContent,
-      vanished: [copy.metadata as ClaimName],
+      missingClaims: [copy.metadata as ClaimName],
     }),
     phase: "deleting",
     expect: ["confirm PersistentVolumeClaim", "patch VolumeSnapshotContent"],
@@ -82,7 +82,7 @@ testPlans([
     view: aView({
       snapshot: leaving,
       content: aContent({ metadata: { annotations: marked } }),
-      vanished: [copy.metadata as ClaimName],
+      missingClaims: [copy.metadata as ClaimName],
     }),
     phase: "deleting",
     expect: ["confirm PersistentVolumeClaim", "delete VolumeSnapshotContent"],
@@ -92,7 +92,7 @@ testPlans([
     view: aView({
       snapshot: leaving,
       content: aContent({ spec: { ...aContent().spec, deletionPolicy: "Retain" } }),
-      vanished: [copy.metadata as ClaimName],
+      missingClaims: [copy.metadata as ClaimName],
     }),
     phase: "deleting",
     expect: ["confirm PersistentVolumeClaim", "patch VolumeSnapshotContent", "patch VolumeSnapshot"],

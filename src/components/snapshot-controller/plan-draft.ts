@@ -19,7 +19,7 @@ export function contentFor(view: SnapshotView): Draft<VolumeSnapshotContent> | u
           [annotations.deletionSecretName]: secret.secret.name,
           [annotations.deletionSecretNamespace]: secret.secret.namespace,
         }
-      : markFor(view);
+      : beingCreatedFor(view);
   const metadata = {
     name: snapshotContentNameFor(snapshot.metadata.uid),
     finalizers: [finalizers.contentBound],
@@ -51,5 +51,7 @@ export function contentFor(view: SnapshotView): Draft<VolumeSnapshotContent> | u
  * Born with the mark of the cut, for a sidecar that is known to be at work: it need not write one. Not where a secret is needed. If
  * that cannot be read, the driver cannot be asked, and a successor of the sidecar could not tell whether it ever was.
  */
-const markFor = ({ cutter }: SnapshotView) =>
-  cutter === undefined ? undefined : { [annotations.beingCreated]: "yes", [annotations.cutBy]: cutter };
+const beingCreatedFor = ({ activeSidecar }: SnapshotView) =>
+  activeSidecar === undefined
+    ? undefined
+    : { [annotations.beingCreated]: "yes", [annotations.snapshotterId]: activeSidecar };

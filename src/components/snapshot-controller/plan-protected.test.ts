@@ -59,7 +59,7 @@ test("the content is born with its finalizer, its uid-bound name, its secret and
 });
 
 test("a content that needs a secret is born without a mark, for whomever it is made", () => {
-  const create = planSnapshot(aView({ snapshotClass: secretClass, cutter: "third" })).actions.find(
+  const create = planSnapshot(aView({ snapshotClass: secretClass, activeSidecar: "third" })).actions.find(
     (action) => action.kind === "create",
   );
   const notes = (create?.object as ReturnType<typeof aContent> | undefined)?.metadata.annotations ?? {};
@@ -70,13 +70,13 @@ const marks: readonly [given: string, cutter: string | undefined, expect: object
   [
     "a sidecar that is known to be at work is born with its mark",
     "third",
-    { [annotations.beingCreated]: "yes", [annotations.cutBy]: "third" },
+    { [annotations.beingCreated]: "yes", [annotations.snapshotterId]: "third" },
   ],
   ["nobody in particular is born without a mark", undefined, undefined],
 ];
-for (const [given, cutter, expect] of marks)
+for (const [given, activeSidecar, expect] of marks)
   test(`a content for ${given}`, () => {
-    const create = planSnapshot(aView({ cutter })).actions.find((action) => action.kind === "create");
+    const create = planSnapshot(aView({ activeSidecar })).actions.find((action) => action.kind === "create");
     assert.ok(create !== undefined);
     assert.deepEqual((create.object as ReturnType<typeof aContent>).metadata.annotations, expect);
   });

@@ -49,19 +49,19 @@ testPlans([
   },
   {
     given: "a content in a line that moves",
-    view: aView({ content: aContent(), standstillMs: 300, nowMs: bornMs + bindingDelayMs }),
+    view: aView({ content: aContent(), queueIdleMs: 300, nowMs: bornMs + bindingDelayMs }),
     phase: "waiting",
     expect: [],
   },
   {
     given: "a content in a line that has not moved for ten seconds",
-    view: aView({ content: aContent(), standstillMs: 10_000, nowMs: bornMs + 11_000 }),
+    view: aView({ content: aContent(), queueIdleMs: 10_000, nowMs: bornMs + 11_000 }),
     phase: "waiting",
     expect: ["patch VolumeSnapshot/status"],
   },
   {
     given: "a content that has waited a minute, although the line moves",
-    view: aView({ content: aContent(), standstillMs: 0, nowMs: bornMs + 60_000 }),
+    view: aView({ content: aContent(), queueIdleMs: 0, nowMs: bornMs + 60_000 }),
     phase: "waiting",
     expect: ["patch VolumeSnapshot/status"],
   },

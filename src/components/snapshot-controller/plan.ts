@@ -14,7 +14,7 @@ import type { VolumeSnapshot, VolumeSnapshotContent } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { rfc3339 } from "../../base/time.ts";
-import { type ClaimName, contentNameOf, isSilent, type SnapshotView } from "./observe.ts";
+import { type ClaimName, contentNameOf, hasNoReport, type SnapshotView } from "./observe.ts";
 import { phaseOf, type SnapshotPhase, violationOf } from "./phase.ts";
 import { contentFor } from "./plan-draft.ts";
 import { snapshotLabelEdit } from "./plan-label.ts";
@@ -26,12 +26,12 @@ import { classOf, pointsAt, type SnapshotViolation } from "./rules.ts";
  * a write each to say so would only make the line move slower: as long as it moves, they wait, though not for ever.
  */
 export const bindingDelayMs = 2_000;
-const standstillMsMin = 10_000;
+const queueIdleMsMin = 10_000;
 const bindingDelayMsMax = 60_000;
 
 const kind = "VolumeSnapshot";
 const doing = (...actions: readonly (readonly ClusterAction[])[]): Plan => ({ actions: actions.flat(), next: settled });
-const tell = (about: VolumeSnapshot, type: EventText["type"], reason: string, message: string): ClusterAction => ({
+const event = (about: VolumeSnapshot, type: EventText["type"], reason: string, message: string): ClusterAction => ({
   kind: "event",
   about,
   event: { type, reason, message },
@@ -83,7 +83,7 @@ function errorOf(
   const status = { ...snapshot.status, error, ...(readiness === "false" ? { readyToUse: false } : {}) };
   return [
     ...patchStatus(kind, snapshot, snapshot.status as JsonObject | undefined, status as JsonObject),
-    tell(snapshot, "Warning", reason, message),
+    event(snapshot, "Warning", reason, message),
   ];
 }
 
@@ -113,7 +113,7 @@ function planCreation(view: SnapshotView): Plan {
   const protection = protect(view);
   return doing(protection.length > 0 ? protection : stillWaiting(view), [
     create,
-    tell(
+    event(
       view.snapshot,
       "Normal",
       "CreatingSnapshot",
@@ -131,7 +131,7 @@ const stillWaiting = ({ snapshot }: SnapshotView): readonly ClusterAction[] => [
     kind: "confirm",
     ref: refOf(kind, snapshot),
     resourceVersion: snapshot.metadata.resourceVersion,
-    trustsAnswers: true,
+    trustsReplies: true,
   },
 ];
 
@@ -155,10 +155,10 @@ function planStatus(view: SnapshotView): Plan {
   const protection = protect(view);
   const wanted = statusFrom(snapshot, content, rfc3339(nowMs));
   const waitMs =
-    snapshot.status?.boundVolumeSnapshotContentName === undefined && isSilent(content)
+    snapshot.status?.boundVolumeSnapshotContentName === undefined && hasNoReport(content)
       ? Math.max(
           ageLeftMs(content, bindingDelayMs, nowMs),
-          Math.min(ageLeftMs(content, bindingDelayMsMax, nowMs), standstillMsMin - view.standstillMs),
+          Math.min(ageLeftMs(content, bindingDelayMsMax, nowMs), queueIdleMsMin - view.queueIdleMs),
         )
       : 0;
   if (waitMs > 0) return { actions: protection, next: { kind: "after", ms: waitMs } };
@@ -180,7 +180,7 @@ function milestones(snapshot: VolumeSnapshot, wanted: NonNullable<VolumeSnapshot
   const events: ClusterAction[] = [];
   if (snapshot.status?.creationTime === undefined && wanted.creationTime !== undefined)
     events.push(
-      tell(
+      event(
         snapshot,
         "Normal",
         "SnapshotCreated",
@@ -188,7 +188,7 @@ function milestones(snapshot: VolumeSnapshot, wanted: NonNullable<VolumeSnapshot
       ),
     );
   if (snapshot.status?.readyToUse !== true && wanted.readyToUse === true)
-    events.push(tell(snapshot, "Normal", "SnapshotReady", `Snapshot ${keyOf(snapshot)} is ready to use.`));
+    events.push(event(snapshot, "Normal", "SnapshotReady", `Snapshot ${keyOf(snapshot)} is ready to use.`));
   return events;
 }
 
@@ -214,16 +214,16 @@ function planDeletion(view: SnapshotView): Plan {
   const reader = content.status?.readyToUse === true ? restoring[0] : undefined;
   if (reader !== undefined)
     return doing([
-      tell(snapshot, "Warning", "SnapshotDeletePending", `Snapshot is being used to restore a PVC: ${keyOf(reader)}`),
+      event(snapshot, "Warning", "SnapshotDeletePending", `Snapshot is being used to restore a PVC: ${keyOf(reader)}`),
     ]);
   const mark = edit("VolumeSnapshotContent", content, { annotations: { [annotations.beingDeleted]: "yes" } });
-  const unread = view.vanished.map(absence);
+  const unread = view.missingClaims.map(absence);
   if (content.spec.deletionPolicy === "Retain") return doing(unread, mark, release(snapshot));
   // One after the other, so that the deletion can name the version it was decided for: whoever wants to retain it may be quicker.
   if (mark.length > 0) return doing(unread, mark);
   return content.metadata.deletionTimestamp === undefined
     ? doing(unread, [deletionOf(content)])
-    : doing(hindrance(view, content));
+    : doing(violation(view, content));
 }
 
 /** That the claim is gone, and not left out by a list of our cache: it may be reading from the snapshot. */
@@ -234,7 +234,7 @@ const absence = ({ namespace, name }: ClaimName): ClusterAction => ({
 });
 
 /** Whoever deleted a snapshot looks at it, and not at its content, to see why it is still there. */
-function hindrance({ snapshot, nowMs }: SnapshotView, { metadata, status }: VolumeSnapshotContent) {
+function violation({ snapshot, nowMs }: SnapshotView, { metadata, status }: VolumeSnapshotContent) {
   const said = status?.error?.message;
   // What the snapshot says already was said of its creation; the next word comes when the deletion is tried in vain.
   if (said === undefined || said === snapshot.status?.error?.message) return [];

@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { diceFrom } from "../../virtual-world.ts";
 import { look, lookClosely } from "./evidence.ts";
+import { type ChaosHarness, startHarness } from "./harness.ts";
+import { createIntentions, type Intentions } from "./intentions.ts";
 import { createNetwork, type Network } from "./network.ts";
 import type { ChaosOptions } from "./options.ts";
 import { createProbes, type Probes, type Recovery } from "./probes.ts";
 import type { End } from "./replica.ts";
-import { type Stage, startStage } from "./stage.ts";
 import { type StrikeName, strikes } from "./strikes.ts";
 import { work } from "./user.ts";
 import { judge, type State, type Violation } from "./verdict.ts";
-import { createWishes, type Wishes } from "./wishes.ts";
 
 export interface Inflicted {
   readonly asked: number;
@@ -43,9 +43,9 @@ const restMs = { min: 100, spread: 900 };
 export async function runChaos(options: ChaosOptions, tell: Tell): Promise<Result> {
   const startedAt = performance.now();
   const secondsSince = (at: number): number => Math.round((performance.now() - at) / 100) / 10;
-  const stage = await startStage();
+  const stage = await startHarness();
   try {
-    const wishes = createWishes();
+    const wishes = createIntentions();
     const probes = await createProbes(stage, wishes);
     const done = new AbortController();
     const users = Array.from({ length: options.users }, (_, number) =>
@@ -79,10 +79,10 @@ export async function runChaos(options: ChaosOptions, tell: Tell): Promise<Resul
 }
 
 interface Scene {
-  readonly stage: Stage;
+  readonly stage: ChaosHarness;
   readonly options: ChaosOptions;
   readonly probes: Probes;
-  readonly wishes: Wishes;
+  readonly wishes: Intentions;
   readonly tell: Tell;
 }
 

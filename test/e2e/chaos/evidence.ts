@@ -6,13 +6,13 @@ import { print } from "../../../src/base/json.ts";
 import { readOrEmpty } from "../../../src/runtime/process-identity.ts";
 import type { AuditEntry } from "../harness/audit.ts";
 import { snapshotsOf } from "../harness/snapshots.ts";
+import { type ChaosHarness, components, leaseNames } from "./harness.ts";
+import type { Intentions } from "./intentions.ts";
 import type { ComponentName } from "./replica.ts";
-import { components, leaseNames, type Stage } from "./stage.ts";
 import type { State } from "./verdict.ts";
-import type { Wishes } from "./wishes.ts";
 
 /** What the objects say. It is asked for again and again until all is quiet. */
-export async function look({ furniture, driver, replicas }: Stage, wishes: Wishes): Promise<State> {
+export async function look({ furniture, driver, replicas }: ChaosHarness, wishes: Intentions): Promise<State> {
   const { client, namespace } = furniture;
   const [snapshots, contents, claims] = await Promise.all([
     client.list("VolumeSnapshot", { namespace }),
@@ -37,7 +37,7 @@ export async function look({ furniture, driver, replicas }: Stage, wishes: Wishe
 }
 
 /** What the driver lists, and under which name it was asked for by its own records. */
-async function storedBy(furniture: Stage["furniture"], root: string): Promise<ReadonlyMap<string, string>> {
+async function storedBy(furniture: ChaosHarness["furniture"], root: string): Promise<ReadonlyMap<string, string>> {
   const handles = await snapshotsOf(furniture).handles();
   // One that goes between the two looks has gone.
   return new Map(
@@ -52,7 +52,7 @@ async function storedBy(furniture: Stage["furniture"], root: string): Promise<Re
 const restMs = 5_000;
 
 /** The same, with what takes longer to find out: once, at the very end. */
-export async function lookClosely(stage: Stage, wishes: Wishes): Promise<State> {
+export async function lookClosely(stage: ChaosHarness, wishes: Intentions): Promise<State> {
   const mark = stage.plane.auditMark();
   await sleep(restMs);
   const restless = stage.plane.auditLog(mark).filter((entry) => isWork(entry) && componentOf(entry) !== undefined);
@@ -64,7 +64,7 @@ export async function lookClosely(stage: Stage, wishes: Wishes): Promise<State> 
   };
 }
 
-async function secretsSeen({ secret, plane, furniture }: Stage): Promise<readonly string[]> {
+async function secretsSeen({ secret, plane, furniture }: ChaosHarness): Promise<readonly string[]> {
   const { client } = furniture;
   const spellings = [secret, Buffer.from(secret).toString("base64")];
   const isIn = (text: string): boolean => spellings.some((spelling) => text.includes(spelling));

@@ -1,7 +1,7 @@
 /** The small faults, between one replica and the API server: watches cut, replies delayed, replies lost after their effect. */
 import { setTimeout as sleep } from "node:timers/promises";
+import type { ChaosHarness } from "./harness.ts";
 import type { Replica } from "./replica.ts";
-import type { Stage } from "./stage.ts";
 
 export interface Network {
   /** Returns how many watches were cut, which is none while the replica has none open. */
@@ -19,7 +19,7 @@ const isWrite = (request: string): boolean => /^(POST|PUT|PATCH|DELETE) /.test(r
 const delayMs = { min: 50, spread: 1_000 };
 const delayedForMs = { min: 500, spread: 2_000 };
 
-export function createNetwork({ replicas }: Pick<Stage, "replicas">, dice: () => number): Network {
+export function createNetwork({ replicas }: Pick<ChaosHarness, "replicas">, dice: () => number): Network {
   let calm = false;
   const waiting = new Set<Replica>();
   const drawn = <T>(list: readonly T[]): T | undefined => list[Math.floor(dice() * list.length)];

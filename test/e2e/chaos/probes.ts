@@ -1,8 +1,8 @@
 /** Recovery, as a user sees it: from the moment of a fault until a snapshot asked for after it is ready. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { createHand } from "./hand.ts";
-import type { Stage } from "./stage.ts";
-import type { Wishes } from "./wishes.ts";
+import type { ChaosHarness } from "./harness.ts";
+import type { Intentions } from "./intentions.ts";
+import { createUserClient } from "./user-client.ts";
 
 export interface Recovery {
   readonly after: string;
@@ -21,8 +21,8 @@ const claim = "probed";
 /** A user looks at what was taken before throwing it away. */
 const lookMs = 1_200;
 
-export async function createProbes(stage: Stage, wishes: Wishes): Promise<Probes> {
-  const hand = createHand(stage, wishes);
+export async function createProbes(stage: ChaosHarness, wishes: Intentions): Promise<Probes> {
+  const hand = createUserClient(stage, wishes);
   await hand.claim(claim);
   const recoveries: Recovery[] = [];
   const leaving = new Set<Promise<void>>();

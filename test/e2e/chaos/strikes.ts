@@ -1,8 +1,8 @@
 /** The large faults: processes killed and stopped, servers restarted. One row each; a schedule puts them in an order. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { until } from "../harness/until.ts";
+import { type ChaosHarness, components } from "./harness.ts";
 import type { ComponentName, Replica } from "./replica.ts";
-import { components, type Stage } from "./stage.ts";
 
 export type StrikeName = "kill" | "api-restart" | "etcd-restart" | "handover" | "driver-restart";
 
@@ -10,7 +10,7 @@ export type StrikeName = "kill" | "api-restart" | "etcd-restart" | "handover" | 
 type Strike = (scene: Scene) => Promise<void>;
 
 export interface Scene {
-  readonly stage: Stage;
+  readonly stage: ChaosHarness;
   readonly dice: () => number;
   /** How many of the kind are still to be inflicted: a strike may inflict several. */
   readonly left: number;
@@ -70,7 +70,10 @@ export const strikes: Readonly<Record<StrikeName, Strike>> = {
 };
 
 /** Mostly whoever leads, for the others do nothing: one leader, both leaders, all of a component, or one that stands by. */
-async function victimsOf(stage: Stage, dice: () => number): Promise<{ victims: readonly Replica[]; what: string }> {
+async function victimsOf(
+  stage: ChaosHarness,
+  dice: () => number,
+): Promise<{ victims: readonly Replica[]; what: string }> {
   const lot = dice();
   const component = either(dice);
   const leader = await stage.leaderOf(component);

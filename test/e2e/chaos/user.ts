@@ -6,13 +6,13 @@ import { draftOf } from "../../../src/api/builders.ts";
 import { annotations } from "../../../src/api/names.ts";
 import type { DeletionPolicy } from "../../../src/api/types.ts";
 import { realWorld } from "../../../src/base/world.ts";
-import { createHand, type Hand } from "./hand.ts";
-import { type Stage, secretName } from "./stage.ts";
-import type { Wish, Wishes } from "./wishes.ts";
+import { type ChaosHarness, secretName } from "./harness.ts";
+import type { Intention, Intentions } from "./intentions.ts";
+import { createUserClient, type UserClient } from "./user-client.ts";
 
 export interface UserOptions {
-  readonly stage: Stage;
-  readonly wishes: Wishes;
+  readonly stage: ChaosHarness;
+  readonly wishes: Intentions;
   readonly number: number;
   readonly dice: () => number;
   readonly signal: AbortSignal;
@@ -25,8 +25,8 @@ const hasteMs = { min: 0, spread: 2_500 };
 const pauseMs = { min: 150, spread: 900 };
 
 interface Desk extends UserOptions {
-  readonly hand: Hand;
-  readonly kept: Wish[];
+  readonly hand: UserClient;
+  readonly kept: Intention[];
   claim: string;
   counter: number;
 }
@@ -35,7 +35,7 @@ type Deed = (desk: Desk) => Promise<void>;
 
 export async function work(options: UserOptions): Promise<void> {
   const { stage, signal, dice, wishes } = options;
-  const hand = createHand(stage, wishes);
+  const hand = createUserClient(stage, wishes);
   const desk: Desk = { ...options, hand, kept: [], claim: "", counter: 0 };
   await newClaim(desk);
   while (!signal.aborted) {
@@ -54,12 +54,12 @@ const named = (desk: Desk, prefix: string): string => {
 const pause = ({ dice }: Desk, ms: { min: number; spread: number }, signal?: AbortSignal): Promise<void> =>
   realWorld.sleep(ms.min + dice() * ms.spread, signal).catch(() => undefined);
 
-function taken({ kept, dice }: Desk): Wish | undefined {
+function taken({ kept, dice }: Desk): Intention | undefined {
   const index = Math.floor(dice() * kept.length);
   return kept.splice(index, 1)[0];
 }
 
-async function keep(desk: Desk, policy: DeletionPolicy = "Delete"): Promise<Wish> {
+async function keep(desk: Desk, policy: DeletionPolicy = "Delete"): Promise<Intention> {
   const wish = await desk.hand.take(named(desk, "kept"), desk.claim, policy);
   desk.kept.push(wish);
   return wish;

@@ -4,11 +4,11 @@ import { test } from "node:test";
 import { annotations, finalizers } from "../../../src/api/names.ts";
 import type { AuditEntry } from "../harness/audit.ts";
 import { overlapsIn } from "./evidence.ts";
+import type { Intention } from "./intentions.ts";
 import { checks, judge, type State } from "./verdict.ts";
-import type { Wish } from "./wishes.ts";
 
 const uid = "11111111-2222-4333-8444-555555555555";
-const wish: Wish = { name: "wanted", uid, policy: "Delete", looksFirst: false };
+const wish: Intention = { name: "wanted", uid, policy: "Delete", looksFirst: false };
 const snapshot = {
   apiVersion: "snapshot.storage.k8s.io/v1",
   kind: "VolumeSnapshot",

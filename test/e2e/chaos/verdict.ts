@@ -6,12 +6,12 @@ import type {
   VolumeSnapshot,
   VolumeSnapshotContent,
 } from "../../../src/api/types.ts";
+import type { Intention } from "./intentions.ts";
 import type { End } from "./replica.ts";
-import type { Wish } from "./wishes.ts";
 
 export interface State {
   /** What the users want. */
-  readonly wanted: readonly Wish[];
+  readonly wanted: readonly Intention[];
   /** Contents that stay without a snapshot, and their handles. */
   readonly retained: ReadonlyMap<string, string>;
   /** Handles that stay without a content. */
@@ -51,7 +51,7 @@ const isWanted = ({ wanted }: State, { metadata }: VolumeSnapshot): boolean =>
   wanted.some(({ uid }) => uid === metadata.uid);
 
 /** The contents that name this snapshot. */
-const contentsOf = ({ contents }: State, { uid }: Wish): readonly VolumeSnapshotContent[] =>
+const contentsOf = ({ contents }: State, { uid }: Intention): readonly VolumeSnapshotContent[] =>
   contents.filter(({ spec }) => spec.volumeSnapshotRef.uid === uid);
 
 export const checks: readonly Check[] = [
@@ -173,7 +173,7 @@ export const checks: readonly Check[] = [
 ];
 
 /** A ready snapshot and its one content point at each other, and the content has a handle and is ready. */
-function unbound(state: State, wish: Wish): readonly string[] {
+function unbound(state: State, wish: Intention): readonly string[] {
   const snapshot = state.snapshots.find(({ metadata }) => metadata.uid === wish.uid);
   const contents = contentsOf(state, wish);
   const bound = snapshot?.status?.boundVolumeSnapshotContentName;

@@ -12,7 +12,7 @@ import {
   readOrEmpty,
 } from "../../../src/runtime/process-identity.ts";
 import { onExit } from "./exit.ts";
-import { forgetFallen, noteFallen } from "./fallen.ts";
+import { forgetExited, noteExited } from "./exited-processes.ts";
 import { mark, runFolder, sweep, takeDown, writeState } from "./leftovers.ts";
 
 export interface Daemon {
@@ -53,7 +53,7 @@ export function createInstance(): Instance {
   let stopped = false;
   const stop = () => {
     stopped = true;
-    forgetFallen(folder);
+    forgetExited(folder);
     takeDown(folder);
     forget();
   };
@@ -65,7 +65,7 @@ export function createInstance(): Instance {
     save();
     let isMeant = false;
     daemon.ended.then(() => {
-      if (!stopped && !isMeant) noteFallen({ folder, name, lastWords: daemon.lastWords });
+      if (!stopped && !isMeant) noteExited({ folder, name, lastWords: daemon.lastWords });
     });
     return {
       ...daemon,

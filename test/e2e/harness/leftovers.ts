@@ -16,7 +16,7 @@ import {
 } from "../../../src/runtime/process-identity.ts";
 import { mountsUnder, unmountAllUnder } from "./mounts.ts";
 import { say } from "./progress.ts";
-import { removeStrays } from "./strays.ts";
+import { removeStrays } from "./stray-processes.ts";
 
 export interface State {
   readonly owner: Identity;

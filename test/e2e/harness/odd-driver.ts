@@ -16,7 +16,7 @@ import {
 import { serve } from "../../../src/csi/serve.ts";
 import { createCsiServer } from "../../../src/csi/server.ts";
 import { csiClientTo } from "./components.ts";
-import type { Driver } from "./stands.ts";
+import type { Driver } from "./snapshot-suites.ts";
 
 export interface OddSnapshot {
   readonly snapshotId: string;

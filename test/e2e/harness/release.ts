@@ -7,7 +7,7 @@ import type { Client } from "./client.ts";
 import { snapshotKindsServed, startComponent } from "./components.ts";
 import type { ControlPlane, Token } from "./control-plane.ts";
 import type { Daemon } from "./instance.ts";
-import type { Place } from "./stands.ts";
+import type { Place } from "./snapshot-suites.ts";
 import { applyManifest, type Manifest, releaseFile } from "./upstream.ts";
 
 interface Workload extends Manifest {

@@ -1,6 +1,6 @@
 /** Waiting for something to become true, with a limit and a sentence for the case that it does not. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { tellFallen } from "./fallen.ts";
+import { describeExited } from "./exited-processes.ts";
 
 export interface Wait {
   /** Completes "gave up waiting until …". */
@@ -19,7 +19,7 @@ export async function until<T>(
     const found = await look();
     if (found !== undefined) return found;
     if (performance.now() > deadline)
-      throw new Error(`gave up after ${msMax / 1000} s waiting until ${what}${tellFallen()}`);
+      throw new Error(`gave up after ${msMax / 1000} s waiting until ${what}${describeExited()}`);
     await sleep(everyMs);
   }
 }

@@ -2,15 +2,15 @@
 import assert from "node:assert/strict";
 import { snapshotCrds } from "../../../src/api/crds/index.ts";
 import { snapshotKindsServed } from "./components.ts";
-import { type Ground, type grounds, groundWith } from "./stands.ts";
+import { type TestServer, type testServers, testServerWith } from "./snapshot-suites.ts";
 
 export const snapshotGroup = "snapshot.storage.k8s.io";
 
 export const groundOfV1beta1 = (
-  ground: keyof typeof grounds,
+  ground: keyof typeof testServers,
   featureGates: Readonly<Record<string, boolean>> = {},
-): Promise<Ground> =>
-  groundWith(
+): Promise<TestServer> =>
+  testServerWith(
     ground,
     { versions: { [snapshotGroup]: "v1beta1" } },
     async (client) => {

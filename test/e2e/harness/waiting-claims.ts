@@ -1,10 +1,15 @@
 /** Claims that wait for a volume from a snapshot, and so hold it. */
 import { draftOf } from "../../../src/api/builders.ts";
-import { namespace, type Scene } from "./scene.ts";
+import { namespace, type ScenarioContext } from "./scenario.ts";
 import { until } from "./until.ts";
 
 /** One that waits for ever: nobody serves its class. */
-export async function aWaitingClaim({ client }: Pick<Scene, "client">, name: string, space: string, snapshot: string) {
+export async function aWaitingClaim(
+  { client }: Pick<ScenarioContext, "client">,
+  name: string,
+  space: string,
+  snapshot: string,
+) {
   const ref = { kind: "PersistentVolumeClaim", namespace: space, name } as const;
   const source = { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: snapshot };
   const spec = {
@@ -21,7 +26,7 @@ export async function aWaitingClaim({ client }: Pick<Scene, "client">, name: str
 }
 
 /** The user of a snapshot is told for whom it waits. */
-export const untilHeldBy = ({ client }: Pick<Scene, "client">, claim: string): Promise<true> =>
+export const untilHeldBy = ({ client }: Pick<ScenarioContext, "client">, claim: string): Promise<true> =>
   until({ what: `the user is told of ${claim}` }, async () =>
     (await client.list("Event", { namespace })).objects.some(
       ({ reason, message }) => reason === "SnapshotDeletePending" && message?.endsWith(`restore a PVC: ${claim}`),

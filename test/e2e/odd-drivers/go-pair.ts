@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Daemon } from "../harness/instance.ts";
 import { startUpstream, unthrottled } from "../harness/upstream.ts";
-import type { Maker } from "./stage.ts";
+import type { Maker } from "./harness.ts";
 
 const restartMs = 1_000;
 const panic = /^panic: /m;

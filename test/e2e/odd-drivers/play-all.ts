@@ -1,8 +1,8 @@
 /** All rows with the programs of one maker, some at a time. */
 import { say } from "../harness/progress.ts";
+import { type Maker, openHarness } from "./harness.ts";
 import { play } from "./play.ts";
 import type { Outcome, Row } from "./row.ts";
-import { type Maker, openStage } from "./stage.ts";
 
 export async function playAll(
   name: string,
@@ -10,7 +10,7 @@ export async function playAll(
   rows: readonly Row[],
   atOnce: number,
 ): Promise<readonly Outcome[]> {
-  const stage = await openStage(maker);
+  const stage = await openHarness(maker);
   const outcomes: Outcome[] = [];
   const work = async (left: [number, Row][]): Promise<void> => {
     for (let next = left.shift(); next !== undefined; next = left.shift()) {

@@ -6,14 +6,14 @@ import { claimDrafts } from "../harness/components.ts";
 import { isThere } from "../harness/snapshots.ts";
 import { until } from "../harness/until.ts";
 import { handleFor, startScriptedDriver } from "./driver.ts";
+import type { OddDriverHarness, Sidecar } from "./harness.ts";
 import type { Outcome, Row, Scene } from "./row.ts";
-import type { Sidecar, Stage } from "./stage.ts";
 
 const readyMsMax = 20_000;
 const goneMsMax = 20_000;
 const everyMs = 100;
 
-export async function play(stage: Stage, row: Row, id: string): Promise<Outcome> {
+export async function play(stage: OddDriverHarness, row: Row, id: string): Promise<Outcome> {
   const driver = await startScriptedDriver(stage.folder, id, row.script);
   const sidecar = stage.startSidecar(id, [`--csi-address=${driver.socket}`, ...(row.flags ?? [])]);
   const scene = sceneOf(stage, row, id, driver);
@@ -39,7 +39,12 @@ interface PlayedScene extends Scene {
   claimHeld(): boolean;
 }
 
-function sceneOf({ client, proxy, settledMs }: Stage, row: Row, id: string, driver: Scene["driver"]): PlayedScene {
+function sceneOf(
+  { client, proxy, settledMs }: OddDriverHarness,
+  row: Row,
+  id: string,
+  driver: Scene["driver"],
+): PlayedScene {
   const namespace = id;
   const made: string[] = [];
   let claimHeld = true;

@@ -47,7 +47,7 @@ if (trouble !== undefined) {
   process.exit(1);
 }
 const { rows } = await import("./rows.ts");
-const { ours } = await import("./stage.ts");
+const { ours } = await import("./harness.ts");
 const { goPair } = await import("./go-pair.ts");
 const { playAll } = await import("./play-all.ts");
 const { judged, printed } = await import("./verdict.ts");

@@ -26,7 +26,7 @@ import {
 import { createInstance, type Instance } from "../harness/instance.ts";
 import { mountsUnder } from "../harness/mounts.ts";
 import { run } from "../harness/run.ts";
-import { loopsOver } from "../harness/strays.ts";
+import { loopsOver } from "../harness/stray-processes.ts";
 import { tool } from "../harness/tools.ts";
 
 /** At import, so that a build counts against no test's time. */

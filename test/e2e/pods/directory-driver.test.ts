@@ -27,7 +27,7 @@ import {
   driversOf,
   type StaticClaim,
 } from "../harness/static-claims.ts";
-import { loopsOver } from "../harness/strays.ts";
+import { loopsOver } from "../harness/stray-processes.ts";
 import { until } from "../harness/until.ts";
 
 let node: Node;

@@ -17,8 +17,8 @@ import { mountsUnder } from "../harness/mounts.ts";
 import type { Node } from "../harness/node.ts";
 import { createPod, deletePod, type PodRequest, runPod, waitForPod } from "../harness/pods.ts";
 import { useNode } from "../harness/shared-node.ts";
+import { drivers, type Place, provisionBy, type SnapshotSuite, snapshotSuiteFor } from "../harness/snapshot-suites.ts";
 import { leftovers } from "../harness/snapshots.ts";
-import { drivers, type Place, provisionBy, type Stand, standFor } from "../harness/stands.ts";
 import { until } from "../harness/until.ts";
 
 const namespace = "default";
@@ -49,7 +49,7 @@ for (const driverName of ["hostpath", "directory-driver"] as const)
     let node: Node;
     let instance: Instance;
     let connection: Connection;
-    let stand: Stand;
+    let stand: SnapshotSuite;
     let storageClassName: string;
     const stop = new AbortController();
 
@@ -69,7 +69,7 @@ for (const driverName of ["hostpath", "directory-driver"] as const)
         metadata: { name: driver.driver },
         spec,
       });
-      stand = await standFor(place, connection, driver);
+      stand = await snapshotSuiteFor(place, connection, driver);
       storageClassName = await provisionBy(place, connection, driver);
     });
     after(async () => {

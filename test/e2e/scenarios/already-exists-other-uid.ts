@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { draftOf } from "../../../src/api/builders.ts";
-import { contentRef, namespace, type Scenario } from "../harness/scene.ts";
+import { contentRef, namespace, type Scenario } from "../harness/scenario.ts";
 
 const isContents = (request: string): boolean => /^GET .*\/volumesnapshotcontents\?/.test(request);
 

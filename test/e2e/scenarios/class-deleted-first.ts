@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { aBoundClaim, aClassFor } from "../harness/components.ts";
-import { namespace, type Scenario } from "../harness/scene.ts";
+import { namespace, type Scenario } from "../harness/scenario.ts";
 
 export const classDeletedFirst: Scenario = {
   shows: "class, claim and volume may go before the snapshot does",

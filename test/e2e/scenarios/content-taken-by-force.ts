@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { contentRef, type Scenario } from "../harness/scene.ts";
+import { contentRef, type Scenario } from "../harness/scenario.ts";
 
 export const contentTakenByForce: Scenario = {
   shows: "a ready snapshot whose content was taken away by force is reported lost, and never quietly cut again",

@@ -2,17 +2,17 @@ import assert from "node:assert/strict";
 import { draftOf } from "../../../src/api/builders.ts";
 import type { Ref } from "../../../src/api/plan.ts";
 import { isFault } from "../../../src/base/fault.ts";
-import { namespace, type Scenario, type Scene } from "../harness/scene.ts";
+import { namespace, type Scenario, type ScenarioContext } from "../harness/scenario.ts";
 import { aWaitingClaim, untilHeldBy } from "../harness/waiting-claims.ts";
 
-async function abroad({ client }: Scene): Promise<void> {
+async function abroad({ client }: ScenarioContext): Promise<void> {
   await client.create("Namespace", draftOf("Namespace", { name: "abroad" }, {})).catch((reason: unknown) => {
     if (!isFault(reason, "AlreadyExists")) throw reason;
   });
 }
 
 /** The owner of the snapshot lets claims of the other namespace refer to it. */
-async function lend({ client }: Scene, name: string): Promise<Ref<"ReferenceGrant">> {
+async function lend({ client }: ScenarioContext, name: string): Promise<Ref<"ReferenceGrant">> {
   const spec = {
     from: [{ group: "", kind: "PersistentVolumeClaim", namespace: "abroad" }],
     to: [{ group: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name }],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { annotations } from "../../../src/api/names.ts";
 import { untilRefused } from "../harness/refusals.ts";
-import { claimName, contentRef, type Scenario } from "../harness/scene.ts";
+import { claimName, contentRef, type Scenario } from "../harness/scenario.ts";
 import { isThere } from "../harness/snapshots.ts";
 
 const isMark = (request: string): boolean => /^PATCH .*\/volumesnapshotcontents\//.test(request);

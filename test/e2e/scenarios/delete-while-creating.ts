@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import type { Scenario } from "../harness/scene.ts";
+import type { Scenario } from "../harness/scenario.ts";
 
 export const deleteWhileCreating: Scenario = {
   shows: "a snapshot deleted while its cut is under way leaves nothing at the driver",
-  async play({ client, stand, driver, take, loseAnswers, untilAsked, assertNothingLeft }) {
-    loseAnswers("Unavailable");
+  async play({ client, stand, driver, take, loseReplies, untilAsked, assertNothingLeft }) {
+    loseReplies("Unavailable");
     await take("hasty");
     await untilAsked(1);
     await client.delete(stand.ref("hasty"));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { draftOf } from "../../../src/api/builders.ts";
-import { contentRef, namespace, type Scenario } from "../harness/scene.ts";
+import { contentRef, namespace, type Scenario } from "../harness/scenario.ts";
 
 export const driverMismatchContent: Scenario = {
   shows: "a content of another driver is never brought before ours",

@@ -1,9 +1,9 @@
-import { claimName, type Scenario } from "../harness/scene.ts";
+import { claimName, type Scenario } from "../harness/scenario.ts";
 
 export const eightFailedVsDeletedAtOnce: Scenario = {
   shows: "refused for good and deleted together, they let their claim go",
-  async play({ client, stand, take, refuseToCut, assertNothingLeft }) {
-    refuseToCut();
+  async play({ client, stand, take, refuseCreateSnapshot, assertNothingLeft }) {
+    refuseCreateSnapshot();
     const names = Array.from({ length: 8 }, (_, index) => `refused-${index}`);
     for (const name of names) await take(name);
     for (const name of names) await stand.untilTold(name, /this volume cannot be cut/);

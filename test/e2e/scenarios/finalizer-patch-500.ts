@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { untilRefused } from "../harness/refusals.ts";
-import { claimName, contentRef, type Scenario } from "../harness/scene.ts";
+import { claimName, contentRef, type Scenario } from "../harness/scenario.ts";
 
 const isOfClaim = (request: string): boolean => /^PUT .*\/persistentvolumeclaims\//.test(request);
 const isOfContent = (request: string): boolean => /^PATCH .*\/volumesnapshotcontents\//.test(request);

@@ -1,5 +1,5 @@
 /** How each of the known names is played: the compiler misses none of them. */
-import type { Scenario } from "../harness/scene.ts";
+import type { Scenario } from "../harness/scenario.ts";
 import { alreadyExistsOtherUid } from "./already-exists-other-uid.ts";
 import { classDeletedFirst } from "./class-deleted-first.ts";
 import { contentTakenByForce } from "./content-taken-by-force.ts";

@@ -3,7 +3,7 @@ import { annotations } from "../../../src/api/names.ts";
 import { aBoundClaim, startComponent } from "../harness/components.ts";
 import { proxyTo } from "../harness/fault-proxy.ts";
 import type { Daemon } from "../harness/instance.ts";
-import { namespace, type Scenario, type Scene } from "../harness/scene.ts";
+import { namespace, type Scenario, type ScenarioContext } from "../harness/scenario.ts";
 import { until } from "../harness/until.ts";
 
 /** The default of --worker-threads. */
@@ -30,7 +30,7 @@ interface Replica {
 }
 
 /** A controller and a sidecar that both go through one proxy, which keeps a record of what they send. */
-async function startReplica({ place, driver }: Scene): Promise<Replica> {
+async function startReplica({ place, driver }: ScenarioContext): Promise<Replica> {
   const { proxy, kubeconfig } = await proxyTo(place);
   const sent = proxy.record();
   const via = { ...place, kubeconfig };
@@ -52,7 +52,7 @@ async function startReplica({ place, driver }: Scene): Promise<Replica> {
 }
 
 /** All are bound and marked, and the driver was asked for as many as are asked for at once. */
-async function untilAllAreUnderWay({ client, stand, untilAsked }: Scene): Promise<void> {
+async function untilAllAreUnderWay({ client, stand, untilAsked }: ScenarioContext): Promise<void> {
   for (const name of names)
     await until(
       { what: `${name} is bound` },
@@ -69,7 +69,11 @@ async function untilAllAreUnderWay({ client, stand, untilAsked }: Scene): Promis
 }
 
 /** `start` starts a replica; what it has started ends with the scenario, as does the holding of what is `held`. */
-async function play(scene: Scene, start: () => Promise<Replica>, held: PromiseWithResolvers<object>): Promise<void> {
+async function play(
+  scene: ScenarioContext,
+  start: () => Promise<Replica>,
+  held: PromiseWithResolvers<object>,
+): Promise<void> {
   const { client, stand, driver } = scene;
   // A claim for each, because hostpath remembers only the last snapshot of a volume.
   const volumes = await Promise.all(names.map((name) => aBoundClaim(stand.furniture, name)));

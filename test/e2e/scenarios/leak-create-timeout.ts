@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import type { Scenario } from "../harness/scene.ts";
+import type { Scenario } from "../harness/scenario.ts";
 
 export const leakCreateTimeout: Scenario = {
   shows: "a cut whose answer is lost is asked for again by the same name, and is no failure",
-  async play({ stand, driver, take, loseAnswers, untilAsked, assertNothingLeft }) {
-    loseAnswers("DeadlineExceeded");
+  async play({ stand, driver, take, loseReplies, untilAsked, assertNothingLeft }) {
+    loseReplies("DeadlineExceeded");
     await take("lost");
     await untilAsked(3);
     assert.equal((await stand.get("lost")).status?.error, undefined);

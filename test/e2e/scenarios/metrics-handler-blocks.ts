@@ -1,5 +1,5 @@
 import { connect } from "node:net";
-import type { Scenario } from "../harness/scene.ts";
+import type { Scenario } from "../harness/scenario.ts";
 
 export const metricsHandlerBlocks: Scenario = {
   shows: "scrapers that never finish asking hold up no snapshot",

@@ -1,7 +1,7 @@
 import { draftOf } from "../../../src/api/builders.ts";
 import { Fault } from "../../../src/base/fault.ts";
 import { aBoundClaim } from "../harness/components.ts";
-import { claimName, type Scenario } from "../harness/scene.ts";
+import { claimName, type Scenario } from "../harness/scenario.ts";
 import { snapshotsOf } from "../harness/snapshots.ts";
 
 export const namespaceDeletedMidCreate: Scenario = {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Fault } from "../../../src/base/fault.ts";
-import type { Scenario } from "../harness/scene.ts";
+import type { Scenario } from "../harness/scenario.ts";
 
 export const notreadyErrorNotready: Scenario = {
   shows: "an error between two answers does not end the asking",

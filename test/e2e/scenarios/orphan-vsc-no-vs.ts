@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { contentRef, type Scenario, type Scene } from "../harness/scene.ts";
+import { contentRef, type Scenario, type ScenarioContext } from "../harness/scenario.ts";
 
 /** Takes the snapshot away against all finalizers, behind the controller's back. */
-async function removeByForce({ client, stand, controller }: Scene, name: string): Promise<void> {
+async function removeByForce({ client, stand, controller }: ScenarioContext, name: string): Promise<void> {
   process.kill(controller().pid, "SIGSTOP");
   await client.patch(stand.ref(name), { type: "merge", body: { metadata: { finalizers: null } } });
   await client.delete(stand.ref(name));

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import type { Scenario } from "../harness/scene.ts";
+import type { Scenario } from "../harness/scenario.ts";
 
 export const ownWriteHotLoop: Scenario = {
   shows: "what we write does not make us ask again",
-  async play({ stand, driver, take, refuseToCut, untilAsked, assertNothingLeft }) {
-    refuseToCut();
+  async play({ stand, driver, take, refuseCreateSnapshot, untilAsked, assertNothingLeft }) {
+    refuseCreateSnapshot();
     await take("refused");
     await untilAsked(1);
     const startedAt = performance.now();

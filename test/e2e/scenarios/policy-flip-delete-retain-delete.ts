@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { contentRef, type Scenario } from "../harness/scene.ts";
+import { contentRef, type Scenario } from "../harness/scenario.ts";
 
 export const policyFlipDeleteRetainDelete: Scenario = {
   shows: "the policy at the moment of deletion counts, of the snapshot and of the content",

@@ -1,4 +1,4 @@
-import type { Scenario } from "../harness/scene.ts";
+import type { Scenario } from "../harness/scenario.ts";
 
 export const quickCreateDelete: Scenario = {
   shows: "snapshots deleted as soon as they are taken leave nothing behind",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { annotations, finalizers } from "../../../src/api/names.ts";
-import { claimName, contentRef, type Scenario } from "../harness/scene.ts";
+import { claimName, contentRef, type Scenario } from "../harness/scenario.ts";
 
 export const retainWithBeingDeleted: Scenario = {
   shows: "with Retain content and data stay, and only the content goes when an administrator deletes it",

@@ -6,14 +6,14 @@ import { connect } from "../harness/client.ts";
 import { aBoundClaim, snapshotKindsServed, startComponent } from "../harness/components.ts";
 import { proxyTo } from "../harness/fault-proxy.ts";
 import type { Daemon } from "../harness/instance.ts";
-import { namespace, type Scenario } from "../harness/scene.ts";
+import { namespace, type Scenario } from "../harness/scenario.ts";
+import { type Combination, drivers, snapshotSuiteFor, type TestServer } from "../harness/snapshot-suites.ts";
 import { leftovers, snapshotsOf } from "../harness/snapshots.ts";
-import { drivers, type Ground, type Stage, standFor } from "../harness/stands.ts";
 import { until } from "../harness/until.ts";
 import { callsOutside, groundOfV1beta1, snapshotGroup } from "../harness/v1beta1.ts";
 
 /** One that follows in v1beta1 and never leads: somebody else holds the lease. */
-async function aStandby(place: Ground): Promise<Daemon> {
+async function aStandby(place: TestServer): Promise<Daemon> {
   const spec = { holderIdentity: "somebody", leaseDurationSeconds: 3_600, renewTime: "2100-01-01T00:00:00.000000Z" };
   const lease = draftOf("Lease", { namespace, name: "snapshot-controller-leader" }, { spec });
   await place.connection.client.create("Lease", lease as never);
@@ -34,7 +34,7 @@ async function replaceCrds(client: Client, phase: 2 | 3): Promise<void> {
 }
 
 /** A fresh pair, and a record of all it sends. */
-async function startPair(place: Ground, socket: string) {
+async function startPair(place: TestServer, socket: string) {
   const { proxy, kubeconfig } = await proxyTo(place);
   const sent = proxy.record();
   const via = { ...place, kubeconfig };
@@ -51,9 +51,9 @@ async function startPair(place: Ground, socket: string) {
   };
 }
 
-async function play([kind]: Stage, place: Ground): Promise<void> {
+async function play([kind]: Combination, place: TestServer): Promise<void> {
   const controller = startComponent(place, "snapshot-controller");
-  const stand = await standFor(place, place.connection, await drivers[kind](place.instance));
+  const stand = await snapshotSuiteFor(place, place.connection, await drivers[kind](place.instance));
   const modern = await connect(place.kubeconfig);
   try {
     for (const claim of ["old", "new"]) await aBoundClaim(stand.furniture, claim);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { contentRef, type Scenario } from "../harness/scene.ts";
+import { contentRef, type Scenario } from "../harness/scenario.ts";
 import { until } from "../harness/until.ts";
 
 export const twoWritersOneAnnotationMap: Scenario = {

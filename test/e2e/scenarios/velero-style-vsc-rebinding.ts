@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { draftOf } from "../../../src/api/builders.ts";
-import { claimName, contentRef, namespace, type Scenario } from "../harness/scene.ts";
+import { claimName, contentRef, namespace, type Scenario } from "../harness/scenario.ts";
 
 export const veleroStyleVscRebinding: Scenario = {
   shows: "kept data comes back under another name through a content made by hand",

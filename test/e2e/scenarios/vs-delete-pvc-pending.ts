@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { namespace, type Scenario } from "../harness/scene.ts";
+import { namespace, type Scenario } from "../harness/scenario.ts";
 import { aWaitingClaim, untilHeldBy } from "../harness/waiting-claims.ts";
 
 export const vsDeletePvcPending: Scenario = {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Scenario } from "../harness/scene.ts";
+import type { Scenario } from "../harness/scenario.ts";
 
 export const vsWithoutClassWithoutPvc: Scenario = {
   shows: "neither class nor claim is told, and crashes nobody (CVE-2020-8569)",

@@ -1,10 +1,11 @@
 /** All seeded bugs. */
+
+import { actBugs } from "./act.ts";
 import type { Bug } from "./bug.ts";
 import { controllerBugs } from "./controller.ts";
-import { handBugs } from "./hands.ts";
 import { sidecarBugs } from "./sidecar.ts";
 
-export const bugs: readonly Bug[] = [...sidecarBugs, ...controllerBugs, ...handBugs];
+export const bugs: readonly Bug[] = [...sidecarBugs, ...controllerBugs, ...actBugs];
 
 /** By any part of its name that no other has. */
 export function bugNamed(words: string): Bug {

@@ -31,7 +31,9 @@ export const sidecarBugs: readonly Bug[] = [
     sabotage: () =>
       inSidecar({
         view: (view) =>
-          view.content.metadata.annotations?.[annotations.cutBy] === view.term ? { ...view, asked: "never" } : view,
+          view.content.metadata.annotations?.[annotations.snapshotterId] === view.sidecarId
+            ? { ...view, createSent: "never" }
+            : view,
       }),
   },
   {
@@ -43,8 +45,10 @@ export const sidecarBugs: readonly Bug[] = [
     sabotage: () =>
       inSidecar({
         view: (view) => {
-          const term = view.content.metadata.annotations?.[annotations.cutBy];
-          return term === undefined || term === view.term ? view : { ...view, term, asked: "never" };
+          const sidecarId = view.content.metadata.annotations?.[annotations.snapshotterId];
+          return sidecarId === undefined || sidecarId === view.sidecarId
+            ? view
+            : { ...view, sidecarId, createSent: "never" };
         },
       }),
   },

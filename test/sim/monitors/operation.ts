@@ -56,7 +56,7 @@ const singleWriter: Monitor = {
 };
 
 const ownNotes: Readonly<Record<string, readonly string[]>> = {
-  "csi-snapshotter": [annotations.beingCreated, annotations.cutBy],
+  "csi-snapshotter": [annotations.beingCreated, annotations.snapshotterId, annotations.formerSnapshotterId],
   "snapshot-controller": [annotations.beingDeleted],
 };
 const othersStatus = ["volumeGroupSnapshotHandle", "volumeGroupSnapshotName"];

@@ -1,0 +1,100 @@
+/** The mark on a content that is being cut: when it is written, and when it goes. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aContent } from "../../../test/builders.ts";
+import {
+  aYoungView as aView,
+  brief,
+  deletionTimestamp,
+  marked,
+  ourTerm,
+  ready,
+  takenHere,
+} from "../../../test/content-plans.ts";
+import { annotations, finalizers } from "../../api/names.ts";
+import { type Next, settled } from "../../api/plan.ts";
+import type { ContentView } from "./observe.ts";
+import { planContent } from "./plan.ts";
+
+const unmarkings: readonly [given: string, change: Partial<ContentView>, expect: Next | "off"][] = [
+  ["the driver has just answered", { lullMs: 0 }, { kind: "after", ms: 3_000 }],
+  ["the driver answered others two seconds ago", { sinceReplyMs: 9_000, lullMs: 2_000 }, { kind: "after", ms: 1_000 }],
+  ["the driver has been quiet", { sinceReplyMs: 9_000, lullMs: 3_000 }, "off"],
+  ["the driver is never quiet, nearly a minute after", { sinceReplyMs: 59_500, lullMs: 0 }, { kind: "after", ms: 500 }],
+  ["the driver is never quiet, a minute after", { sinceReplyMs: 60_000, lullMs: 0 }, "off"],
+];
+for (const [given, change, expect] of unmarkings)
+  test(`the mark of a ready content gives way to others: ${given}`, () => {
+    const content = aContent({ metadata: marked, status: ready });
+    const { actions, next } = planContent(aView({ content, reply: takenHere, ...change }));
+    assert.deepEqual(actions.map(brief), expect === "off" ? ["patch mark"] : []);
+    assert.deepEqual(next, expect === "off" ? settled : expect);
+  });
+
+test("a ready content without a mark is not looked at again", () => {
+  const { actions, next } = planContent(aView({ content: aContent({ status: ready }), reply: takenHere }));
+  assert.deepEqual({ actions, next }, { actions: [], next: settled });
+});
+
+test("the mark and a missing finalizer are one patch, written before the call", () => {
+  const [action] = planContent(aView({ content: aContent({ metadata: { finalizers: [] } }) })).actions;
+  assert.ok(action?.kind === "csi");
+  assert.deepEqual(
+    action.intent.map((write) => (write.kind === "patch" ? write.patch.body : write)),
+    [
+      {
+        metadata: {
+          resourceVersion: "1",
+          finalizers: [finalizers.contentBound],
+          annotations: { [annotations.beingCreated]: "yes", [annotations.snapshotterId]: ourTerm },
+        },
+      },
+    ],
+  );
+});
+
+test("the mark on a content that is on its way out brings no finalizer, which the server would refuse", () => {
+  const content = aContent({ metadata: { deletionTimestamp, finalizers: ["x/theirs"] } });
+  const [action] = planContent(aView({ content })).actions;
+  const [write] = action?.kind === "csi" ? action.intent : [];
+  assert.deepEqual(write?.kind === "patch" && write.patch.body, {
+    metadata: {
+      resourceVersion: "1",
+      annotations: { [annotations.beingCreated]: "yes", [annotations.snapshotterId]: ourTerm },
+    },
+  });
+});
+
+const annotationsIn = (view: ContentView) => {
+  const [action] = planContent(view).actions;
+  const write = action?.kind === "csi" ? action.intent[0] : action;
+  assert.ok(write?.kind === "patch");
+  return (write.patch.body as { metadata: { annotations?: object } }).metadata.annotations;
+};
+
+test("our name on what a predecessor began changes its version, so that no request of the predecessor takes the mark off", () => {
+  const predecessors = { annotations: { ...marked.annotations, [annotations.snapshotterId]: "a term before" } };
+  const view = aView({ content: aContent({ metadata: predecessors }), createSent: "perhaps" });
+  assert.deepEqual(annotationsIn(view), { [annotations.snapshotterId]: ourTerm });
+});
+
+test("nothing of the mark outlives it", () =>
+  assert.deepEqual(annotationsIn(aView({ content: aContent({ metadata: marked, status: ready }) })), {
+    [annotations.beingCreated]: null,
+    [annotations.snapshotterId]: null,
+  }));
+
+const former = {
+  annotations: { [annotations.beingCreated]: "yes", [annotations.formerSnapshotterId]: "a release before" },
+};
+
+test("the annotation's name of the release before gives way to the new one, and is removed with being-created", () => {
+  assert.deepEqual(annotationsIn(aView({ content: aContent({ metadata: former }), createSent: "perhaps" })), {
+    [annotations.snapshotterId]: ourTerm,
+    [annotations.formerSnapshotterId]: null,
+  });
+  assert.deepEqual(annotationsIn(aView({ content: aContent({ metadata: former, status: ready }) })), {
+    [annotations.beingCreated]: null,
+    [annotations.formerSnapshotterId]: null,
+  });
+});

@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { createMemoryLog } from "../../../test/csi-sockets.ts";
+import { realWorld } from "../../base/world.ts";
+import { type DirectoryStore, openDirectoryStore } from "./directory-store.ts";
+
+interface Book {
+  readonly id: string;
+  readonly pages: number;
+}
+
+async function aShelf(t: TestContext) {
+  const root = await mkdtemp(join(tmpdir(), "shelf-"));
+  t.after(() => rm(root, { recursive: true, force: true }));
+  const log = createMemoryLog();
+  const reopen = (): Promise<DirectoryStore<Book>> =>
+    openDirectoryStore({ root, name: "books", world: realWorld, log });
+  return { root, log, reopen, shelf: await reopen(), place: join(root, "books"), making: join(root, ".making-books") };
+}
+const nothing = async (): Promise<void> => undefined;
+
+test("a thing exists only once it is filled", async (t) => {
+  const { shelf, place } = await aShelf(t);
+  await shelf.add({ id: "a", pages: 1 }, async (folder) => {
+    await writeFile(join(folder, "text"), "once");
+    assert.equal(shelf.get("a"), undefined);
+    assert.deepEqual(await readdir(place), []);
+  });
+  assert.deepEqual(shelf.get("a"), { id: "a", pages: 1 });
+  assert.equal(await readFile(join(shelf.folder("a"), "text"), "utf8"), "once");
+});
+
+test("a filling that fails leaves nothing, and the reason is its own", async (t) => {
+  const { shelf, place, making } = await aShelf(t);
+  const fill = async (folder: string): Promise<void> => {
+    await writeFile(join(folder, "text"), "half");
+    throw new Error("out of ink");
+  };
+  await assert.rejects(shelf.add({ id: "a", pages: 1 }, fill), /out of ink/);
+  assert.deepEqual([await readdir(place), await readdir(making), shelf.all()], [[], [], []]);
+});
+
+test("a full disk is said in the protocol's words", async (t) => {
+  const { shelf } = await aShelf(t);
+  const full = Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
+  await assert.rejects(
+    shelf.add({ id: "a", pages: 1 }, () => Promise.reject(full)),
+    { code: "ResourceExhausted" },
+  );
+});
+
+test("things stand in the order of their ids, and are there again after a restart", async (t) => {
+  const { shelf, reopen } = await aShelf(t);
+  for (const id of ["b", "a", "c"]) await shelf.add({ id, pages: 1 }, nothing);
+  await shelf.update({ id: "b", pages: 2 });
+  await shelf.remove("c");
+  const expected = [
+    { id: "a", pages: 1 },
+    { id: "b", pages: 2 },
+  ];
+  assert.deepEqual(shelf.all(), expected);
+  assert.deepEqual((await reopen()).all(), expected);
+});
+
+test("what was half made when the driver was killed is gone after a restart", async (t) => {
+  const { root, making, reopen } = await aShelf(t);
+  await mkdir(join(making, "a-1/data"), { recursive: true });
+  await mkdir(join(root, ".leftover-books-1/data"), { recursive: true });
+  await reopen();
+  assert.deepEqual((await readdir(root)).sort(), [".making-books", "books"]);
+  assert.deepEqual(await readdir(making), []);
+});
+
+test("no two drafts share a folder, so that a stray program cannot write into a later one", async (t) => {
+  const { shelf, reopen } = await aShelf(t);
+  const drafts = new Set<string>();
+  const fill = async (folder: string): Promise<void> => void drafts.add(folder);
+  for (const opened of [shelf, await reopen()]) {
+    await opened.add({ id: "a", pages: 1 }, fill);
+    await opened.remove("a");
+  }
+  assert.equal(drafts.size, 2);
+});
+
+const strangers: readonly { given: string; record: string | undefined }[] = [
+  { given: "no record", record: undefined },
+  { given: "a record that is no JSON", record: "{" },
+  { given: "a record that is no object", record: "7" },
+  { given: "another's record", record: '{"id":"b","pages":1}' },
+];
+for (const { given, record } of strangers)
+  test(`a folder with ${given} is left alone and said, and what stands in its way says so`, async (t) => {
+    const { place, log, reopen } = await aShelf(t);
+    await mkdir(join(place, "a"));
+    await writeFile(join(place, "a/precious"), "kept");
+    if (record !== undefined) await writeFile(join(place, "a/record.json"), record);
+    const shelf = await reopen();
+    assert.deepEqual(shelf.all(), []);
+    assert.ok(log.lines.some(({ level, folder }) => level === "warn" && folder === join(place, "a")));
+    await assert.rejects(shelf.add({ id: "a", pages: 1 }, nothing), {
+      code: "FailedPrecondition",
+      message: /is in the way.*move it away/,
+    });
+    assert.equal(await readFile(join(place, "a/precious"), "utf8"), "kept");
+  });
+
+test("a removal that fails is not forgotten: it fails again until the data is gone", async (t) => {
+  const { root, log } = await aShelf(t);
+  let broken = true;
+  const removed: string[] = [];
+  const removeTree = async (path: string): Promise<void> => {
+    if (broken) throw new Error("Input/output error");
+    removed.push(path);
+    await rm(path, { recursive: true });
+  };
+  const shelf = await openDirectoryStore<Book>({ root, name: "books", world: realWorld, log, removeTree });
+  await shelf.add({ id: "a", pages: 1 }, nothing);
+  for (const _ of [1, 2]) await assert.rejects(shelf.remove("a"), /Input\/output error/);
+  assert.deepEqual([shelf.get("a"), shelf.all()], [undefined, []], "without its data nobody is told that it is there");
+  await shelf.add({ id: "a", pages: 2 }, nothing);
+  broken = false;
+  await shelf.remove("a");
+  assert.equal(removed.length, 2);
+  assert.deepEqual(await readdir(join(root, ".making-books")), []);
+  await shelf.remove("a");
+  assert.equal(removed.length, 2);
+});
+
+test("what somebody has already taken away by hand can be removed", async (t) => {
+  const { shelf, root, place } = await aShelf(t);
+  await shelf.add({ id: "a", pages: 1 }, nothing);
+  await rm(shelf.folder("a"), { recursive: true });
+  await shelf.remove("a");
+  assert.equal(shelf.get("a"), undefined);
+  // When all of it is missing, nobody took one thing away: its disk is gone.
+  await shelf.add({ id: "b", pages: 2 }, nothing);
+  await rename(place, join(root, "elsewhere"));
+  await assert.rejects(shelf.remove("b"), { code: "ENOENT" });
+  assert.deepEqual(shelf.get("b"), { id: "b", pages: 2 });
+});

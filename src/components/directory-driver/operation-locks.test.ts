@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createOperationLocks, type Wanted } from "./operation-locks.ts";
+
+const cases: readonly { given: Wanted; next: Wanted; allowed: boolean }[] = [
+  { given: { changes: "volume v" }, next: { changes: "volume v" }, allowed: false },
+  { given: { changes: "volume v" }, next: { changes: "volume w" }, allowed: true },
+  { given: { changes: "volume v" }, next: { changes: "volume w", reads: "volume v" }, allowed: false },
+  { given: { changes: "snapshot s", reads: "volume v" }, next: { changes: "volume v" }, allowed: false },
+  {
+    given: { changes: "snapshot s", reads: "volume v" },
+    next: { changes: "snapshot t", reads: "volume v" },
+    allowed: true,
+  },
+  { given: { changes: "snapshot s", reads: "volume v" }, next: { changes: "snapshot s" }, allowed: false },
+];
+const worded = ({ changes, reads }: Wanted): string => `${changes}${reads === undefined ? "" : ` from ${reads}`}`;
+
+for (const { given, next, allowed } of cases)
+  test(`while ${worded(given)} is worked on, ${worded(next)} ${allowed ? "goes on" : "is put off"}`, async () => {
+    const holds = createOperationLocks();
+    const work = Promise.withResolvers<void>();
+    const first = holds.during(given, () => work.promise);
+    const second = holds.during(next, async () => "done");
+    if (allowed) assert.equal(await second, "done");
+    else await assert.rejects(second, { code: "Aborted" });
+    work.resolve();
+    await first;
+    assert.equal(await holds.during(next, async () => "done"), "done", "afterwards it is free again");
+  });
+
+test("work that fails lets go as well", async () => {
+  const holds = createOperationLocks();
+  await assert.rejects(
+    holds.during({ changes: "a", reads: "b" }, () => Promise.reject(new Error("broken"))),
+    /broken/,
+  );
+  assert.equal(await holds.during({ changes: "b", reads: "a" }, async () => "done"), "done");
+});
+
+test("a source read by two is free only after the second", async () => {
+  const holds = createOperationLocks();
+  const [one, two] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const first = holds.during({ changes: "a", reads: "source" }, () => one.promise);
+  const second = holds.during({ changes: "b", reads: "source" }, () => two.promise);
+  one.resolve();
+  await first;
+  await assert.rejects(
+    holds.during({ changes: "source" }, async () => undefined),
+    { code: "Aborted" },
+  );
+  two.resolve();
+  await second;
+  await holds.during({ changes: "source" }, async () => undefined);
+});
+
+test("settled waits for what is under way, however it ends", async () => {
+  const holds = createOperationLocks();
+  const work = Promise.withResolvers<void>();
+  const failing = holds.during({ changes: "a" }, () => work.promise);
+  let settled = false;
+  const waiting = holds.settled().then(() => {
+    settled = true;
+  });
+  await Promise.resolve();
+  assert.equal(settled, false);
+  work.reject(new Error("broken"));
+  await assert.rejects(failing);
+  await waiting;
+});

@@ -1,0 +1,41 @@
+/** What the storage keeps: volumes and snapshots, as they are written beside their data. */
+import { Fault } from "../../base/fault.ts";
+
+/** A tree of files, or one file that stands for a block device. */
+export type Mode = "mount" | "block";
+export type Origin = { readonly kind: "empty" } | { readonly kind: "snapshot" | "volume"; readonly id: string };
+
+export interface Volume {
+  readonly id: string;
+  readonly name: string;
+  readonly mode: Mode;
+  readonly bytes: number;
+  readonly origin: Origin;
+  /** Lives and dies with a pod. */
+  readonly ephemeral: boolean;
+}
+
+export interface Snapshot {
+  readonly id: string;
+  readonly name: string;
+  readonly volumeId: string;
+  readonly mode: Mode;
+  readonly bytes: number;
+  readonly takenAtMs: number;
+}
+
+export interface VolumeRequest extends Pick<Volume, "name" | "mode" | "origin"> {
+  readonly ephemeral?: boolean;
+  readonly bytesMin: number;
+  /** 0: no limit. */
+  readonly bytesMax: number;
+}
+
+export const dataFile = (mode: Mode): string => (mode === "mount" ? "data" : "image");
+
+/** The volume of that id, or what the protocol says when there is none. */
+export function known(volumes: { get(id: string): Volume | undefined }, id: string): Volume {
+  const volume = volumes.get(id);
+  if (volume === undefined) throw new Fault("NotFound", `volume ${id} does not exist`);
+  return volume;
+}

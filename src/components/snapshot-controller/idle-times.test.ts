@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aClaim, aContent } from "../../../test/builders.ts";
+import { finalizers } from "../../api/names.ts";
+import { createIdleTimes } from "./idle-times.ts";
+
+const claim = aClaim();
+const guarded = aClaim({ metadata: { finalizers: [finalizers.claimAsSource] } });
+const said = aContent({ status: { creationTime: 1n } });
+
+function aPace() {
+  let nowMs = 1_000;
+  const pass = (ms: number): void => {
+    nowMs += ms;
+  };
+  return { ...createIdleTimes({ elapsed: () => nowMs }), pass };
+}
+
+test("a claim is idle from when it is first seen protected for nothing", () => {
+  const { idleMs, pass } = aPace();
+  const found = [idleMs(guarded, false)];
+  pass(700);
+  found.push(idleMs(guarded, false), idleMs(guarded, true), idleMs(guarded, false));
+  pass(50);
+  found.push(idleMs(guarded, false), idleMs(claim, false), idleMs(guarded, false));
+  assert.deepEqual(found, [0, 700, 0, 0, 50, 0, 0]);
+});
+
+test("a claim that is gone is forgotten", () => {
+  const { idleMs, pass, seeClaim } = aPace();
+  idleMs(guarded, false);
+  pass(700);
+  seeClaim(guarded, undefined);
+  assert.equal(idleMs(guarded, false), 0);
+});
+
+test("the line moves when a sidecar first says something of a content, or the content goes, and not otherwise", () => {
+  const { standstillMs, seeContent, pass } = aPace();
+  assert.equal(standstillMs(), Number.POSITIVE_INFINITY);
+  seeContent(undefined, aContent());
+  seeContent(aContent(), aContent());
+  seeContent(said, said);
+  seeContent(said, undefined);
+  assert.equal(standstillMs(), Number.POSITIVE_INFINITY);
+  seeContent(aContent(), said);
+  pass(30);
+  assert.equal(standstillMs(), 30);
+  seeContent(aContent(), undefined);
+  assert.equal(standstillMs(), 0);
+});

@@ -1,0 +1,53 @@
+/**
+ * The names of claims that were waiting for a volume made from a snapshot, and are no longer in our cache. Most often somebody has
+ * deleted them; but a list from the past may have left them out, and the snapshot they are restored from would be deleted under them.
+ * So the server is asked for each before that.
+ */
+import type { PersistentVolumeClaim } from "../../api/types.ts";
+import { keyOf } from "../../api/types.ts";
+import { type Key, keyIn } from "../../base/brand.ts";
+import { limits } from "../../base/limits.ts";
+import { type ClaimName, isWaiting, restoredSnapshotKeys } from "./observe.ts";
+
+export interface MissingClaims {
+  /** To be told of every change of a claim. */
+  see(before: PersistentVolumeClaim | undefined, after: PersistentVolumeClaim | undefined): void;
+  /** Those that were to be restored from this snapshot. */
+  from(snapshot: Key): readonly ClaimName[];
+  /** How many are remembered. */
+  size(): number;
+}
+
+export function createMissingClaims(claimsMax: number = limits.missingClaimsMax): MissingClaims {
+  /** Oldest first: a golden image has ever new claims, for years. */
+  const pairs = new Map<string, readonly [snapshot: Key, claim: Key]>();
+  const bySnapshot = new Map<Key, Map<Key, ClaimName>>();
+  const pairOf = (snapshot: Key, claim: Key): string => `${snapshot}\n${claim}`;
+  const forget = (snapshot: Key, claim: Key): void => {
+    pairs.delete(pairOf(snapshot, claim));
+    const missed = bySnapshot.get(snapshot);
+    missed?.delete(claim);
+    if (missed?.size === 0) bySnapshot.delete(snapshot);
+  };
+  const miss = (snapshot: Key, { metadata: { namespace, name } }: PersistentVolumeClaim): void => {
+    const claim = keyIn(namespace, name);
+    forget(snapshot, claim);
+    pairs.set(pairOf(snapshot, claim), [snapshot, claim]);
+    const missed = bySnapshot.get(snapshot) ?? new Map<Key, ClaimName>();
+    bySnapshot.set(snapshot, missed.set(claim, { namespace, name }));
+    const [oldest] = pairs.values();
+    if (pairs.size > claimsMax && oldest !== undefined) forget(...oldest);
+  };
+  return {
+    see: (before, after) => {
+      const claim = after ?? before;
+      if (claim === undefined) return;
+      const isMissed = after === undefined && isWaiting(claim);
+      for (const snapshot of restoredSnapshotKeys(claim))
+        if (isMissed) miss(snapshot, claim);
+        else forget(snapshot, keyOf(claim));
+    },
+    from: (snapshot) => [...(bySnapshot.get(snapshot)?.values() ?? [])],
+    size: () => pairs.size,
+  };
+}

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aSnapshot } from "../../../test/builders.ts";
+import type { ClusterAction } from "../../api/plan.ts";
+import { Fault, type FaultCode } from "../../base/fault.ts";
+import { refusedWriteEvent } from "./refused-writes.ts";
+
+const leaving = aSnapshot({ metadata: { deletionTimestamp: "2026-01-01T00:00:01Z" } });
+const content = { kind: "VolumeSnapshotContent", name: "c" } as const;
+const snapshot = { kind: "VolumeSnapshot", namespace: "team", name: "monday" } as const;
+const patch = { type: "merge", body: {} } as const;
+
+const cases: readonly { action: ClusterAction; of?: typeof leaving; says: string }[] = [
+  {
+    action: { kind: "create", ref: content, object: {} as never },
+    says: "CreateSnapshotContentFailed: Error creating volume snapshot content object for snapshot team/monday: why.",
+  },
+  {
+    action: { kind: "replace", ref: { kind: "PersistentVolumeClaim", name: "data" }, object: {} as never },
+    says: "ErrorPVCFinalizer: Error check and update PVC Finalizer for VolumeSnapshot: why",
+  },
+  {
+    action: { kind: "patch", ref: snapshot, patch },
+    says: "SnapshotFinalizerError: Failed to check and update snapshot: why",
+  },
+  {
+    action: { kind: "patch", ref: snapshot, patch, subresource: "status" },
+    says: "SnapshotStatusUpdateFailed: Snapshot status update failed, why",
+  },
+  {
+    action: { kind: "patch", ref: content, patch },
+    says: "SnapshotBindFailed: Snapshot failed to bind VolumeSnapshotContent, why",
+  },
+  {
+    action: { kind: "delete", ref: content, resourceVersion: "1" },
+    of: leaving,
+    says: "SnapshotContentObjectDeleteError: Failed to delete snapshot content API object: why",
+  },
+];
+for (const { action, of = aSnapshot(), says } of cases)
+  test(`a ${action.kind} of a ${"ref" in action ? action.ref.kind : ""} that is refused is told as ${says.split(":")[0]}`, () => {
+    const told = refusedWriteEvent(of, { reason: new Fault("PermissionDenied", "why"), action });
+    assert.equal(`${told?.reason}: ${told?.message}`, says);
+    assert.equal(told?.type, "Warning");
+  });
+
+const passing: readonly FaultCode[] = [
+  "Unavailable",
+  "UnknownOutcome",
+  "Internal",
+  "DeadlineExceeded",
+  "NotFound",
+  "Conflict",
+];
+for (const code of passing)
+  test(`${code} passes by itself, or is news, and is told nobody`, () =>
+    assert.equal(
+      refusedWriteEvent(aSnapshot(), { reason: new Fault(code, ""), action: { kind: "patch", ref: snapshot, patch } }),
+      undefined,
+    ));

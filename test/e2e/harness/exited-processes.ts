@@ -1,0 +1,22 @@
+/** Programs of the harness that ended although no test stopped them: what a wait that was in vain is usually about. */
+
+interface Fallen {
+  readonly folder: string;
+  readonly name: string;
+  lastWords(): string;
+}
+
+let all: readonly Fallen[] = [];
+
+export const noteExited = (fallen: Fallen): void => {
+  all = [...all, fallen];
+};
+
+/** What an instance that was stopped has left behind is nobody's fault. */
+export const forgetExited = (folder: string): void => {
+  all = all.filter((fallen) => fallen.folder !== folder);
+};
+
+/** Continues a sentence; empty when all are alive. */
+export const describeExited = (): string =>
+  all.map(({ name, lastWords }) => `; ${name} has ended by itself, its last words: ${lastWords().trim()}`).join("");
