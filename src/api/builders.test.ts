@@ -16,7 +16,7 @@ test("a draft carries the kind's own apiVersion and kind", () => {
   });
 });
 
-test("a reference names the incarnation, not only the name", () => {
+test("a reference has the uid, not only the name", () => {
   const object = {
     apiVersion: "v1",
     kind: "Secret",

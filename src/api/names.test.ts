@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { annotations, finalizers, labels, parameters, snapshotContentNameFor } from "./names.ts";
 
-test("finalizers are spelled as in the programs replaced", () =>
+test("finalizers have the names of external-snapshotter", () =>
   assert.deepEqual(finalizers, {
     snapshotAsSource: "snapshot.storage.kubernetes.io/volumesnapshot-as-source-protection",
     snapshotBound: "snapshot.storage.kubernetes.io/volumesnapshot-bound-protection",
@@ -13,7 +13,7 @@ test("finalizers are spelled as in the programs replaced", () =>
     snapshotRestoring: "provisioner.storage.kubernetes.io/volumesnapshot-as-source-protection",
   }));
 
-test("annotations and labels are spelled as in the programs replaced", () => {
+test("annotations and labels have the names of external-snapshotter", () => {
   assert.deepEqual(annotations, {
     defaultClass: "snapshot.storage.kubernetes.io/is-default-class",
     beingCreated: "snapshot.storage.kubernetes.io/volumesnapshot-being-created",
@@ -33,7 +33,7 @@ test("annotations and labels are spelled as in the programs replaced", () => {
   });
 });
 
-test("class parameters and the names of contents are spelled as in the programs replaced", () => {
+test("class parameters and content names are those of external-snapshotter", () => {
   assert.deepEqual(Object.values(parameters), [
     "csi.storage.k8s.io/",
     "csi.storage.k8s.io/snapshotter-secret-name",

@@ -65,7 +65,7 @@ for (const { given, object, edits: wanted, metadata } of edits)
         : [{ kind: "patch", ref, patch: { type: "merge", body: { metadata: { resourceVersion: "7", ...metadata } } } }],
     ));
 
-test("an edit by replacing sends the whole object, changed, with its version", () => {
+test("a replace sends the whole changed object with its resourceVersion", () => {
   const object = { ...aClaim({ finalizers: ["x"] }), spec: { volumeName: "pv" } };
   assert.deepEqual(editByReplacing("PersistentVolumeClaim", object, { addFinalizers: ["a"] }), [
     { kind: "replace", ref, object: { ...object, metadata: { ...object.metadata, finalizers: ["x", "a"] } } },
@@ -73,7 +73,7 @@ test("an edit by replacing sends the whole object, changed, with its version", (
   assert.deepEqual(editByReplacing("PersistentVolumeClaim", object, { addFinalizers: ["x"] }), []);
 });
 
-test("a status patch holds the difference only, clears what is absent, and goes to the subresource", () =>
+test("a status patch has only changed fields, clears absent ones, and goes to the status subresource", () =>
   assert.deepEqual(
     patchStatus(
       "PersistentVolumeClaim",
@@ -91,5 +91,5 @@ test("a status patch holds the difference only, clears what is absent, and goes 
     ],
   ));
 
-test("a status that already is as wanted is no write", () =>
+test("a status without changes needs no write", () =>
   assert.deepEqual(patchStatus("PersistentVolumeClaim", aClaim(), { size: 5n }, { size: 5 }), []));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Fault, faults, isFault, isFinal } from "./fault.ts";
 
-test("whatever is thrown becomes a fault, and what we do not recognise is never final", () => {
+test("every thrown value becomes a fault, and an unknown one is never final", () => {
   for (const reason of [new Error("x"), "text", undefined, { odd: true }]) {
     const fault = Fault.from(reason);
     assert.equal(fault.code, "UnknownOutcome");
@@ -10,12 +10,12 @@ test("whatever is thrown becomes a fault, and what we do not recognise is never 
   }
 });
 
-test("a fault passes through the funnel unchanged", () => {
+test("Fault.from returns a fault unchanged", () => {
   const fault = new Fault("NotFound", "gone");
   assert.equal(Fault.from(fault), fault);
 });
 
-test("an aborted call is cancelled, not failed", () => {
+test("an aborted call becomes Cancelled, not a failure", () => {
   assert.equal(Fault.from(AbortSignal.abort().reason).code, "Cancelled");
 });
 
@@ -31,7 +31,7 @@ test("an outcome that may still arrive is never final", () => {
     assert.equal(faults[code].final, false, code);
 });
 
-test("isFault tells codes apart", () => {
+test("isFault compares codes", () => {
   const fault = new Fault("Conflict", "changed");
   assert.equal(isFault(fault, "NotFound", "Conflict"), true);
   assert.equal(isFault(fault, "NotFound"), false);

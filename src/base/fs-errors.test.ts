@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { test } from "node:test";
 import { errorCodeOf, fsErrorText } from "./fs-errors.ts";
 
-test("what the system says about a path comes in words, without its code", () => {
+test("a file system error becomes a sentence with the path, without the errno code", () => {
   const trouble = (path: string): string => {
     try {
       mkdirSync(path);
@@ -17,7 +17,7 @@ test("what the system says about a path comes in words, without its code", () =>
   assert.equal(trouble(import.meta.filename), "there is a file of that name");
 });
 
-test("what is not known is passed on as it is", () => {
+test("an unknown error is passed on unchanged", () => {
   assert.equal(fsErrorText(new Error("quite unheard of")), "quite unheard of");
   assert.equal(fsErrorText("text"), "text");
   assert.equal(errorCodeOf(new Error("no code")), "");

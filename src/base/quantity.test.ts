@@ -6,7 +6,7 @@ import { binaryQuantity, compareQuantities, parseQuantity, printQuantity, wholeU
 
 const canonical = (text: string): string => printQuantity(parseQuantity(text));
 
-test("what Kubernetes prints is printed again unchanged", () => {
+test("a quantity that Kubernetes prints is printed unchanged", () => {
   for (const text of [
     "0",
     "1",
@@ -25,7 +25,7 @@ test("what Kubernetes prints is printed again unchanged", () => {
     assert.equal(canonical(text), text);
 });
 
-test("odd spellings become the canonical one", () => {
+test("other spellings of a quantity become the canonical spelling", () => {
   const cases: readonly [string, string][] = [
     ["1024Mi", "1Gi"],
     ["0.5Gi", "512Mi"],
@@ -47,7 +47,7 @@ test("odd spellings become the canonical one", () => {
   for (const [text, wanted] of cases) assert.equal(canonical(text), wanted, text);
 });
 
-test("what is no quantity is refused with the reason and an example", () => {
+test("an invalid quantity is rejected with the reason and an example", () => {
   for (const text of [
     "",
     " ",

@@ -21,7 +21,7 @@ const secretNames = [
   "cookie",
   "credentials",
 ];
-for (const name of secretNames) test(`a value named ${name} is kept out`, () => assert.ok(isSecretName(name)));
+for (const name of secretNames) test(`a value named ${name} is redacted`, () => assert.ok(isSecretName(name)));
 
 const openNames = [
   "key",
@@ -35,9 +35,10 @@ const openNames = [
   "tokenFile",
   "publicKey",
 ];
-for (const name of openNames) test(`a value named ${name} may be shown`, () => assert.equal(isSecretName(name), false));
+for (const name of openNames)
+  test(`a value named ${name} is not redacted`, () => assert.equal(isSecretName(name), false));
 
-test("secrets are found at any depth, empty ones are shown as empty", () =>
+test("secrets are redacted at any depth, and empty secrets stay empty", () =>
   assert.deepEqual(
     redact({ call: { name: "x", secrets: { user: "u", password: "p" }, list: [{ token: "t" }], token: "" } }),
     {
@@ -54,7 +55,7 @@ const texts: readonly (readonly [string, string])[] = [
 for (const [text, shown] of texts)
   test(`"${text.slice(0, 30)}" is shown as "${shown}"`, () => assert.equal(redactText(text), shown));
 
-test("an error that is no fault is its stack with its causes, redacted; a fault is its message", () => {
+test("an error prints its redacted stack with causes, and a fault prints its message", () => {
   const cause = new RangeError("no Bearer 0123456789");
   const shown = String(redact(new TypeError("cannot read x", { cause })));
   assert.match(shown, /^TypeError: cannot read x\n\s+at .*redact\.test\.ts/);
@@ -63,7 +64,7 @@ test("an error that is no fault is its stack with its causes, redacted; a fault 
   assert.match(String(redact(Fault.from(cause))), /^RangeError: no Bearer \*\*\*\n\s+at /);
 });
 
-test("faults are their messages, bytes a count, large numbers digits, dates text", () =>
+test("faults print as messages, bytes as a count, large numbers as digits, dates as text", () =>
   assert.deepEqual(
     redact({
       e: new Fault("Internal", "no Bearer 0123456789"),
@@ -83,7 +84,7 @@ test("faults are their messages, bytes a count, large numbers digits, dates text
     },
   ));
 
-test("a cycle, a deep object, a long list and a long text all have an end", () => {
+test("cycles, deep objects, long lists and long texts are truncated", () => {
   const cycle: Record<string, unknown> = {};
   cycle.self = cycle;
   assert.ok(JSON.stringify(redact(cycle)).length < 200);

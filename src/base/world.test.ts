@@ -16,7 +16,7 @@ test("a sleep of no time resolves, and a negative one too", async () => {
   await realWorld.sleep(-5);
 });
 
-test("a uuid is version 4 and fixed by the dice", () => {
+test("a uuid is version 4 and determined by the random source", () => {
   const dice = (): { random(): number } => {
     let state = 7;
     return {
@@ -30,7 +30,7 @@ test("a uuid is version 4 and fixed by the dice", () => {
   assert.equal(uuid(dice()), uuid(dice()));
 });
 
-test("work past its deadline is told so by its signal; work in time leaves no timer behind", async () => {
+test("the signal aborts work at its deadline, and finished work leaves no timer", async () => {
   const waiting = (signal: AbortSignal): Promise<never> =>
     new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
   await assert.rejects(

@@ -63,7 +63,7 @@ test("a plugin name that cannot be part of a file name is refused", async (t) =>
 const pluginService = (type: PluginType) => ({ type: { case: "service" as const, value: { type } } });
 const controllerRpc = (type: number) => ({ type: { case: "rpc" as const, value: { type } } });
 
-test("capabilities are named, newer ones than we know are left out, services not announced are not asked", async () => {
+test("known capabilities are returned, unknown ones are ignored, and unannounced services are not called", async () => {
   const announced = [PluginType.CONTROLLER_SERVICE];
   const driver = unaryOf([
     serve(Identity, { getPluginCapabilities: () => ({ capabilities: announced.map(pluginService) }) }),
@@ -81,7 +81,7 @@ test("capabilities are named, newer ones than we know are left out, services not
   });
 });
 
-test("probing goes on until the driver is there and ready, and says each reason once", async (t) => {
+test("Probe is repeated until the driver is ready, and each reason is logged once", async (t) => {
   const address = join(temporaryFolder(t), "csi.sock");
   const waits: number[] = [];
   let deadlines = 0;
@@ -117,7 +117,7 @@ test("probing goes on until the driver is there and ready, and says each reason 
   assert.deepEqual(waits, Array(4).fill(limits.csiProbeEveryMs));
 });
 
-test("a Probe may take as long as any other call, and the operator is told that it is waited for", async () => {
+test("Probe has the normal call timeout, and the log says that the driver is awaited", async () => {
   const [world, log] = [createVirtualWorld(), createMemoryLog()];
   let probes = 0;
   const probe = async () => {
@@ -133,7 +133,7 @@ test("a Probe may take as long as any other call, and the operator is told that 
   assert.equal(world.sleepers(), 0);
 });
 
-test("a driver that refuses the question is not probed for ever", async (t) => {
+test("a driver that rejects Probe with a final code is not probed forever", async (t) => {
   const address = join(temporaryFolder(t), "csi.sock");
   await startDriver(t, [serve(Identity, {})], { address });
   await assert.rejects(connectTo(t, address).probeUntilReady(never), { code: "Unimplemented" });
@@ -151,7 +151,7 @@ const ends: readonly (readonly [string, (driver: Restartable) => Promise<void>])
   ["shuts down", (driver) => driver.stop()],
 ];
 for (const [what, end] of ends)
-  test(`a driver that ${what} in the middle of a call leaves the outcome open, and the next call works`, async (t) => {
+  test(`a driver that ${what} in the middle of a call leaves the outcome unknown, and the next call works`, async (t) => {
     const address = join(temporaryFolder(t), "csi.sock");
     let losses = 0;
     let began = false;
@@ -176,14 +176,14 @@ for (const [what, end] of ends)
     assert.equal(losses, 1);
   });
 
-test("a call made while the driver is away waits for it", async (t) => {
+test("a call waits for an unavailable driver", async (t) => {
   const address = join(temporaryFolder(t), "csi.sock");
   const waiting = connectTo(t, address).pluginName(never);
   await startDriver(t, [serve(Identity, { getPluginInfo: () => ({ name: "late.example.com" }) })], { address });
   assert.equal(await waiting, "late.example.com");
 });
 
-test("a call that waits for its driver is asked once more whether it may leave, and does not reach the driver when not", async (t) => {
+test("a waiting call is checked by the leader guard again before it is sent", async (t) => {
   const address = join(temporaryFolder(t), "csi.sock");
   let leads = true;
   const asked: string[] = [];
@@ -203,7 +203,7 @@ test("a call that waits for its driver is asked once more whether it may leave, 
   assert.deepEqual(asked, ["decided-by-a-leader"]);
 });
 
-test("a call that runs into its deadline is stopped at both ends", async (t) => {
+test("a call that reaches its deadline is cancelled on both sides", async (t) => {
   const address = join(temporaryFolder(t), "csi.sock");
   const world = createVirtualWorld();
   let state = "not called";
@@ -228,7 +228,7 @@ test("a call that runs into its deadline is stopped at both ends", async (t) => 
   await eventually("the call has stopped", () => state === "stopped");
 });
 
-test("the driver is told how long we wait, under a host name that Go's server accepts", async (t) => {
+test("a call sends its timeout and an authority that Go servers accept", async (t) => {
   const address = join(temporaryFolder(t), "csi.sock");
   const headers = Promise.withResolvers<IncomingHttpHeaders>();
   const server = createServer().on("stream", (_stream, received) => headers.resolve(received));
@@ -249,7 +249,7 @@ test("an aborted call is cancelled with the caller's reason", async (t) => {
   await assert.rejects(call, { code: "Cancelled", message: "lost the lease" });
 });
 
-test("what a driver answers arrives as a fault of the same gRPC number", async (t) => {
+test("a driver's error becomes the fault with the same gRPC code", async (t) => {
   const address = join(temporaryFolder(t), "csi.sock");
   const deleteSnapshot = ({ snapshotId }: { snapshotId: string }) => {
     throw new Fault(snapshotId as FaultCode, `told: ${snapshotId}`);
@@ -265,7 +265,7 @@ test("what a driver answers arrives as a fault of the same gRPC number", async (
     });
 });
 
-test("no secret shows in any log line, error or sample of either end", async (t) => {
+test("no secret is in logs, errors or metrics of client and server", async (t) => {
   const address = join(temporaryFolder(t), "csi.sock");
   const createVolume = ({ secrets }: { secrets: Record<string, string> }) => {
     throw new Error(`cannot log in with ${secrets.password}`);

@@ -28,7 +28,7 @@ const restarts: readonly (readonly [string, readonly Type[], readonly Type[]])[]
   ["with LIST_SNAPSHOTS", [Type.CREATE_DELETE_SNAPSHOT], [Type.CREATE_DELETE_SNAPSHOT, Type.LIST_SNAPSHOTS]],
 ];
 for (const [what, before, after] of restarts)
-  test(`a driver that restarts ${what} is asked again what it can do, without a call from outside`, async (t) => {
+  test(`the capabilities of a driver that restarts ${what} are read again without a call`, async (t) => {
     const address = join(temporaryFolder(t), "csi.sock");
     const stop = new AbortController();
     t.after(() => stop.abort());
@@ -55,7 +55,7 @@ for (const [what, before, after] of restarts)
     assert.equal(canList(), after.includes(Type.LIST_SNAPSHOTS));
   });
 
-test("capabilities are asked for until the driver answers, and an answer from before the last loss does not count", async () => {
+test("capabilities are requested until the driver replies, and a reply from before the last disconnect is ignored", async () => {
   const world = createVirtualWorld();
   const log = createMemoryLog();
   const answers: PromiseWithResolvers<ReadonlySet<"LIST_SNAPSHOTS">>[] = [];
@@ -90,7 +90,7 @@ test("capabilities are asked for until the driver answers, and an answer from be
   ]);
 });
 
-test("whoever is told to stop does not ask any more", async () => {
+test("after an abort capabilities are not requested any more", async () => {
   const world = createVirtualWorld();
   const stop = new AbortController();
   let asked = 0;

@@ -59,7 +59,7 @@ test("a reply that echoes a secret is logged without it, and passed on with it",
   assert.deepEqual(log.lines[0]?.reply, { snapshot: { snapshotId: "[redacted]" } });
 });
 
-test("an error that echoes a secret leaves neither as a log line nor as an error with it inside", async () => {
+test("a secret in a driver's error is removed from the log line and from the returned error", async () => {
   const log = createMemoryLog();
   const failing: Unary = async () => {
     throw new Fault("InvalidArgument", `password ${canary} is wrong`, { cause: new Error(canary), details: canary });
@@ -80,7 +80,7 @@ test("an error that is no fault is logged with its stack, without the secrets", 
   assert.match(String(log.lines[0]?.stack), /^TypeError: cannot read \[redacted\]\n\s+at failing /);
 });
 
-test("an endless error text is cut, and not in the middle of a secret", async () => {
+test("a long error text is truncated, and not in the middle of a secret", async () => {
   const failing: Unary = async () => {
     throw new Fault("Internal", `${"x".repeat(limits.csiErrorCharsMax - 5)}${canary}${"y".repeat(60_000)}`);
   };
@@ -89,7 +89,7 @@ test("an endless error text is cut, and not in the middle of a secret", async ()
   assert.match(message, /x\[red…$/);
 });
 
-test("a call without an answer ends at its deadline, and the work is told", async () => {
+test("a call without a reply ends at its deadline and aborts the work", async () => {
   const world = createVirtualWorld();
   let told: unknown;
   const silent: Unary = (_call, signal) =>
@@ -116,7 +116,7 @@ test("a call that ends in time leaves no timer behind", async () => {
   assert.equal(world.sleepers(), 0);
 });
 
-test("a caller that gives up stops the call with its own reason", async () => {
+test("an aborting caller cancels the call with its own reason", async () => {
   const caller = new AbortController();
   const waiting: Unary = (_call, signal) =>
     new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
@@ -159,7 +159,7 @@ test("a second call for the same name is aborted while the first runs, one for a
   assert.equal(await call(aCall("snapshot-1"), never), aReply, "the lock opens when the work has ended");
 });
 
-test("a lock opens also when the work fails", async () => {
+test("a lock is released when the work fails", async () => {
   const call = layered(() => Promise.reject(new Fault("Internal", "broken")), locked(createLocks()));
   await assert.rejects(call(aCall(), never), { code: "Internal" });
   await assert.rejects(call(aCall(), never), { code: "Internal" });

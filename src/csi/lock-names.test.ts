@@ -12,7 +12,7 @@ const nameFor = (method: DescMethodUnary, init: object): string | undefined =>
 const methods = [Identity, Controller, GroupController, Node].flatMap(unaryMethodsOf);
 const reads = /^(Get|List|Probe|Validate|ControllerGet|GroupControllerGet|NodeGet)/;
 
-test("every call that changes something has a lock, and no call that reads", () => {
+test("every call that writes has a lock, and no call that reads", () => {
   const unlocked = methods.filter((method) => nameFor(method, ids) === undefined).map(({ name }) => name);
   assert.deepEqual(
     unlocked,
@@ -20,7 +20,7 @@ test("every call that changes something has a lock, and no call that reads", () 
   );
 });
 
-test("a call without an id takes no lock: the handler refuses it", () =>
+test("a call without an id takes no lock, because the handler rejects it", () =>
   assert.equal(nameFor(Controller.method.deleteVolume, {}), undefined));
 
 test("staging, publishing and deleting one volume exclude each other", () => {
@@ -30,7 +30,7 @@ test("staging, publishing and deleting one volume exclude each other", () => {
   assert.deepEqual(new Set(names), new Set(["volume v"]));
 });
 
-test("a name and an id that look alike do not exclude each other", () =>
+test("a name and an id with equal text do not share a lock", () =>
   assert.notEqual(
     nameFor(Controller.method.createSnapshot, { name: "x" }),
     nameFor(Controller.method.deleteSnapshot, { snapshotId: "x" }),

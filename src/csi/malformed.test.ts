@@ -82,7 +82,7 @@ const lost: readonly (readonly [string, Reply])[] = [
   ],
 ];
 for (const [what, reply] of lost)
-  test(`a connection that ${what} is not taken for a reply`, async (t) => {
+  test(`a connection that ${what} does not count as a reply`, async (t) => {
     const fault = await faultFor(t, reply);
     assert.ok(["UnknownOutcome", "Unavailable"].includes(fault.code), `${fault.code}: ${fault.message}`);
   });

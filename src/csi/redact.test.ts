@@ -32,14 +32,14 @@ const publish = create(NodePublishVolumeRequestSchema, {
   volumeContext: { "csi.storage.k8s.io/serviceAccount.tokens": tokens, "csi.storage.k8s.io/pod.name": "web-0" },
 });
 
-test("the kubelet's service account tokens are hidden, the rest of the volume's context is not", () => {
+test("service account tokens in the volume context are redacted, the rest is not", () => {
   assert.deepEqual(redact(NodePublishVolumeRequestSchema, publish, asIs), {
     volumeId: "volume-1",
     volumeContext: { "csi.storage.k8s.io/serviceAccount.tokens": redacted, "csi.storage.k8s.io/pod.name": "web-0" },
   });
 });
 
-test("a token taken out of its JSON is still a secret", () => {
+test("a token extracted from its JSON is still redacted", () => {
   const secrets = secretsOf(NodePublishVolumeRequestSchema, publish);
   assert.equal(createScrub(secrets)(`login with eyJ-${canary} failed`), `login with ${redacted} failed`);
 });
@@ -68,7 +68,7 @@ test("a date that does not exist is printed, not thrown", () => {
   });
 });
 
-test("texts of a reply that hold a secret of the call are scrubbed, map keys too", () => {
+test("texts and map keys of a reply that contain a secret of the call are redacted", () => {
   const snapshot = create(CreateSnapshotResponseSchema, { snapshot: { snapshotId: `s?password=${canary}` } });
   const scrub = createScrub(new Set([canary]));
   assert.deepEqual(redact(CreateSnapshotResponseSchema, snapshot, scrub), {
@@ -80,7 +80,7 @@ test("texts of a reply that hold a secret of the call are scrubbed, map keys too
   });
 });
 
-test("a secret is also hidden line by line, and as the leaves of the JSON it holds", () => {
+test("each line of a secret and each value of a JSON secret is redacted", () => {
   const found = secretsOf(
     CreateVolumeRequestSchema,
     create(CreateVolumeRequestSchema, {

@@ -42,7 +42,7 @@ const surroundings = (t: TestContext) => {
   return { stop, seen, options };
 };
 
-test("the kubelet learns type, name, endpoint and versions, and its report is kept", async (t) => {
+test("GetInfo returns type, name, endpoint and versions, and the registration status is kept", async (t) => {
   const { options, seen } = surroundings(t);
   const endpoint = "/var/lib/kubelet/plugins/dir/csi.sock";
   const registration = await createRegistration({ ...options, driver: "dir.example.com", endpoint });
@@ -62,7 +62,7 @@ test("the kubelet learns type, name, endpoint and versions, and its report is ke
   );
 });
 
-test("the kubelet's numbers are ours: the bytes are those its protocol file gives", () => {
+test("registration messages have the bytes of the kubelet's protocol", () => {
   const field = (number: number, text: string): number[] => [(number << 3) | 2, text.length, ...Buffer.from(text)];
   const info = create(PluginInfoSchema, { type: "CSIPlugin", name: "n", endpoint: "/e", supportedVersions: ["1.0.0"] });
   const expected = [...field(1, "CSIPlugin"), ...field(2, "n"), ...field(3, "/e"), ...field(4, "1.0.0")];
@@ -71,7 +71,7 @@ test("the kubelet's numbers are ours: the bytes are those its protocol file give
   assert.deepEqual([...toBinary(RegistrationStatusSchema, status)], [8, 1, ...field(2, "e")]);
 });
 
-test("another driver is registered under its own name once it is there", async (t) => {
+test("another driver is registered under its own name once it is available", async (t) => {
   const { options } = surroundings(t);
   const address = join(temporaryFolder(t), "csi.sock");
   const registering = registerOnBehalf({ ...options, address: `unix://${address}` });

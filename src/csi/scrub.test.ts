@@ -131,7 +131,7 @@ for (const { given, secret, text, cleaned } of echoes)
   test(`a secret in a driver's text is hidden: ${given}`, () =>
     assert.equal(createScrub(new Set([secret].flat()))(text), cleaned));
 
-test("beside a bundle of a thousand lines a password is still found byte by byte", () => {
+test("a password is found byte by byte beside a secret of a thousand lines", () => {
   const lines = Array.from({ length: 1_000 }, (_, index) => `line ${index} of a bundle of certificates`);
   const scrub = createScrub(new Set([lines.join("\n"), ...lines, "hunter2"]));
   assert.equal(scrub("[104 117 110 116 101 114 50] line 7 of a bundle of certificates"), `[${redacted}] ${redacted}`);
@@ -154,7 +154,7 @@ const encoders: readonly (readonly [string, (text: string) => string])[] = [
 const anyText = fc.string({ unit: "grapheme", maxLength: 20 });
 const anySecret = fc.string({ unit: "grapheme", minLength: 4, maxLength: 40 });
 for (const [name, encode] of encoders)
-  test(`whatever stands around a secret, its ${name} is hidden`, () =>
+  test(`${name} of a secret is redacted in any context`, () =>
     fc.assert(
       fc.property(anyText, anySecret, anyText, (before, secret, after) => {
         const text = `driver: ${encode(before + secret + after)} is wrong`;

@@ -29,7 +29,7 @@ async function leaveSocketAt(path: string): Promise<void> {
   assert.ok(statSync(path).isSocket());
 }
 
-test("a socket at which somebody answers is left alone", async (t) => {
+test("a socket with a listening process is not replaced", async (t) => {
   const address = join(temporaryFolder(t), "csi.sock");
   await startDriver(t, [aDriver], { address });
   const fault = await faultOf(startDriver(t, [aDriver], { address }));
@@ -37,7 +37,7 @@ test("a socket at which somebody answers is left alone", async (t) => {
   assert.equal(await connectTo(t, address).pluginName(never), "test.example.com");
 });
 
-test("a file that is no socket is left alone", async (t) => {
+test("a file that is not a socket is not replaced", async (t) => {
   const address = join(temporaryFolder(t), "csi.sock");
   writeFileSync(address, "precious");
   const fault = await faultOf(startDriver(t, [aDriver], { address }));
@@ -45,21 +45,21 @@ test("a file that is no socket is left alone", async (t) => {
   assert.equal(statSync(address).size, 8);
 });
 
-test("a folder that is missing is named", async (t) => {
+test("the error names a missing folder", async (t) => {
   const address = join(temporaryFolder(t), "missing", "csi.sock");
   const fault = await faultOf(startDriver(t, [aDriver], { address }));
   assert.equal(fault.code, "FailedPrecondition");
   assert.match(fault.message, /socket .*\/missing\/csi\.sock cannot be made: its folder does not exist/);
 });
 
-test("a folder that can hold no socket is told of in words, with the remedy", async (t) => {
+test("an unusable socket folder is an error with a remedy", async (t) => {
   const file = join(temporaryFolder(t), "file");
   writeFileSync(file, "");
   const fault = await faultOf(startDriver(t, [aDriver], { address: join(file, "folder", "csi.sock") }));
   assert.match(fault.message, /cannot be made: a part of the path is a file, not a folder, choose another folder$/);
 });
 
-test("only the owner may connect, unless another mode is asked for", async (t) => {
+test("only the owner may connect, unless another mode is set", async (t) => {
   const folder = temporaryFolder(t);
   const modeOf = async (name: string, mode?: number): Promise<number> =>
     statSync((await startDriver(t, [aDriver], { address: join(folder, name), mode })).path).mode & 0o777;
@@ -67,7 +67,7 @@ test("only the owner may connect, unless another mode is asked for", async (t) =
   assert.equal(await modeOf("b.sock", 0o660), 0o660);
 });
 
-test("a second call for one volume is aborted until the first has ended, even if its caller has gone", async (t) => {
+test("a second call for one volume gets Aborted until the first has ended, even after its caller disconnected", async (t) => {
   const address = join(temporaryFolder(t), "csi.sock");
   const gate = Promise.withResolvers<void>();
   let running = 0;
@@ -96,7 +96,7 @@ test("a second call for one volume is aborted until the first has ended, even if
   await controller.deleteVolume({ volumeId: "v" });
 });
 
-test("a method that the driver does not have is unimplemented, in a service it has and in one it has not", async (t) => {
+test("a missing method is Unimplemented, in implemented and in missing services", async (t) => {
   const address = join(temporaryFolder(t), "csi.sock");
   await startDriver(t, [aDriver], { address });
   const client = connectTo(t, address);
@@ -108,7 +108,7 @@ test("a method that the driver does not have is unimplemented, in a service it h
   );
 });
 
-test("a handler's defect is an internal error to the caller and a line in the log", async (t) => {
+test("an exception of a handler is Internal for the caller and a line in the log", async (t) => {
   const address = join(temporaryFolder(t), "csi.sock");
   const samples: Sample[] = [];
   const createVolume = () => {
@@ -130,7 +130,7 @@ test("a handler's defect is an internal error to the caller and a line in the lo
   );
 });
 
-test("at shutdown a running call is finished, a new one is refused, and the socket goes", async (t) => {
+test("a shutdown finishes running calls, rejects new ones and removes the socket", async (t) => {
   const address = join(temporaryFolder(t), "csi.sock");
   const gate = Promise.withResolvers<void>();
   let began = false;
@@ -150,7 +150,7 @@ test("at shutdown a running call is finished, a new one is refused, and the sock
   assert.ok(!existsSync(address));
 });
 
-test("a call that outlasts the drain time is cut off, and both its ends are told", async (t) => {
+test("a call that exceeds the drain time is cancelled on both sides", async (t) => {
   const address = join(temporaryFolder(t), "csi.sock");
   const world = createVirtualWorld();
   let told: unknown;

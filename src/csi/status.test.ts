@@ -22,7 +22,7 @@ const noReply: readonly (readonly [number, string])[] = [
   [7, "Protocol not secure enough"],
 ];
 for (const [code, details] of noReply)
-  test(`"${details}" is no reply of the driver: the outcome is unknown`, () =>
+  test(`"${details}" is not a reply of the driver: the outcome is unknown`, () =>
     assert.equal(faultCodeOf({ code, details }), "UnknownOutcome"));
 
 const malformed: readonly (readonly [number, string])[] = [
@@ -56,7 +56,7 @@ for (const code of Object.keys(faults) as FaultCode[])
     if (!faults[code].final) assert.equal(faults[arrived].final, false);
   });
 
-test("an endless error text is cut to what a header carries", () =>
+test("a long error text is truncated to the header limit", () =>
   assert.equal(statusOf(new Fault("Internal", "x".repeat(1e6))).details.length, limits.csiErrorCharsMax));
 
 test("metrics name the status as Go does", () => {
@@ -65,7 +65,7 @@ test("metrics name the status as Go does", () => {
   assert.deepEqual(named, ["OK", "Canceled", "Unknown", "Aborted", "DeadlineExceeded"]);
 });
 
-test("a driver's answer reads as Go prints it, and keeps its own name: a plain error of a Go driver is Unknown", () => {
+test("a driver's error prints as in Go and keeps its code: a plain error of a Go driver is Unknown", () => {
   const unknown = new Answer({ code: 2, details: "disk is missing" });
   assert.deepEqual([unknown.code, grpcNameOf(unknown)], ["Internal", "Unknown"]);
   assert.equal(unknown.message, "rpc error: code = Unknown desc = disk is missing");

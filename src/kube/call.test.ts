@@ -21,11 +21,11 @@ const slow = (unsentMs: number, answerMs: number) => {
   return world.run(text({ method: "PATCH", path: "/api/v1/pods?x=1", headers: {} }), 200_000);
 };
 
-test("the time for an answer begins when the request is sent, however long it waited for a connection", async () => {
+test("the response timeout starts when the request is sent, not while it waits for a connection", async () => {
   assert.equal(await slow(65_000, 29_000), "{}");
 });
 
-test("a request that gets no connection is said to be unsent, and its outcome known: nothing", () =>
+test("a request without a connection counts as not sent", () =>
   assert.rejects(
     slow(71_000, 0),
     (reason) =>
@@ -34,14 +34,14 @@ test("a request that gets no connection is said to be unsent, and its outcome kn
         "PATCH /api/v1/pods was not sent: no connection to the API server was free or could be made within 70 s",
   ));
 
-test("a request that was sent and is not answered may have had its effect", () =>
+test("a sent request without a response has an unknown outcome", () =>
   assert.rejects(
     slow(10_000, 31_000),
     (reason) =>
       isFault(reason, "DeadlineExceeded") && /^PATCH \/api\/v1\/pods got no answer within 30 s$/.test(reason.message),
   ));
 
-test("a request that is sent once more waits and is answered once more within its bounds", async () => {
+test("a repeated request has its own connection and response timeouts", async () => {
   const world = createVirtualWorld();
   const handler = async (request: Outgoing): Promise<HttpResponse> => {
     for (let attempts = 0; attempts < 2; attempts++) {
@@ -56,7 +56,7 @@ test("a request that is sent once more waits and is answered once more within it
   assert.equal(await world.run(text({ method: "GET", path: "/api", headers: {} }), 200_000), "{}");
 });
 
-test("what is told of a request that is over starts no clock", async () => {
+test("a progress report of a finished request starts no timer", async () => {
   const world = createVirtualWorld();
   let tell: Outgoing["onProgress"];
   const handler = async (request: Outgoing): Promise<HttpResponse> => {

@@ -43,7 +43,7 @@ for (const { answer, code } of refusals)
     assert.equal(asked.length, 1);
   });
 
-test("of an answer that is no Status one short line of plain text is quoted, and of a page nothing", async () => {
+test("an error quotes one line of a plain text response, and nothing of an HTML page", async () => {
   const said = async (type: string, body: string): Promise<string> => {
     const { client } = scripted([{ status: 400, headers: { "content-type": type }, body }]);
     return client.get(ref).then(
@@ -67,7 +67,7 @@ const pages: readonly HttpResponse[] = [
   { status: 404, headers: {}, body: "" },
 ];
 for (const page of pages)
-  test(`a 404 of ${page.body || "no words"} does not say that an object is gone, a Status does`, async () => {
+  test(`a 404 with ${page.body || "no body"} is not NotFound; only a Status is`, async () => {
     const asks = (answer: HttpResponse) => {
       const { client } = scripted([answer]);
       return [
@@ -82,7 +82,7 @@ for (const page of pages)
       await assert.rejects(asked, (reason) => isFault(reason, "NotFound"));
   });
 
-test("a refusal keeps the server's words, its details and when to come back", async () => {
+test("a rejection keeps the server's message, details and Retry-After", async () => {
   const details = { name: "a", kind: "configmaps", retryAfterSeconds: 3 };
   const { client } = scripted([refusal(500, "ServerTimeout", { details })]);
   await assert.rejects(
@@ -95,7 +95,7 @@ test("a refusal keeps the server's words, its details and when to come back", as
   );
 });
 
-test("what could not be read is not quoted, as it may be a secret", async () => {
+test("an unreadable body is not quoted, because it may be a secret", async () => {
   const { client } = scripted([{ status: 200, headers: {}, body: '{"data":{"password":"aHVudGVyMg==" oops' }]);
   await assert.rejects(
     client.get({ ...ref, kind: "Secret" }),
@@ -103,7 +103,7 @@ test("what could not be read is not quoted, as it may be a secret", async () => 
   );
 });
 
-test("a busy server is asked again when it says so, for a bounded number of times", async () => {
+test("a request is repeated after Retry-After, a limited number of times", async () => {
   const busy = refusal(429, "TooManyRequests", {}, { "retry-after": "2" });
   const patient = scripted([busy, refusal(503, "ServiceUnavailable", {}, { "retry-after": "3" }), ok(configMap("a"))]);
   assert.equal(
@@ -120,7 +120,7 @@ test("a busy server is asked again when it says so, for a bounded number of time
   assert.equal(hopeless.asked.length, 5);
 });
 
-test("who was stopped while waiting to be asked again decides anew instead of sending what it had decided", async () => {
+test("a process that was stopped during Retry-After does not repeat the old request", async () => {
   const { client, asked, world } = scripted([
     refusal(503, "ServiceUnavailable", {}, { "retry-after": "1" }),
     ok(configMap("a")),
@@ -132,7 +132,7 @@ test("who was stopped while waiting to be asked again decides anew instead of se
   assert.equal(asked.length, 1);
 });
 
-test("a server that wants an hour is left to the caller's patience", async () => {
+test("a Retry-After of an hour is returned to the caller", async () => {
   const { client, asked } = scripted([refusal(503, "ServiceUnavailable", {}, { "retry-after": "3600" })]);
   await assert.rejects(
     client.get(ref),
@@ -153,7 +153,7 @@ test("Retry-After may be a date", async () => {
 
 const never = (): Promise<HttpResponse> => new Promise(() => undefined);
 
-test("no answer is a deadline, and the handler is told to stop", async () => {
+test("a request without a response ends at its deadline and aborts the handler", async () => {
   const { client, asked, world } = scripted([never]);
   await assert.rejects(
     world.run(client.get(ref)),
@@ -164,7 +164,7 @@ test("no answer is a deadline, and the handler is told to stop", async () => {
   assert.equal(asked[0]?.signal?.aborted, true);
 });
 
-test("the caller's signal ends a call, a wait for a busy server and a wait for the rate limit", async () => {
+test("the caller's signal ends a call, a Retry-After wait and a rate limit wait", async () => {
   for (const [answer, rateLimit] of [
     [never, undefined],
     [refusal(429, "TooManyRequests", {}, { "retry-after": "20" }), undefined],
@@ -180,7 +180,7 @@ test("the caller's signal ends a call, a wait for a busy server and a wait for t
   }
 });
 
-test("the rate limit does not hold up a lease, which would be lost meanwhile", async () => {
+test("the rate limit does not delay lease requests", async () => {
   const lease = { kind: "Lease", namespace: "default", name: "leader" } as const;
   const { client, world } = scripted([ok({ ...configMap("leader"), kind: "Lease" })], {
     rateLimit: { qps: 0.001, burst: 0 },
@@ -189,7 +189,7 @@ test("the rate limit does not hold up a lease, which would be lost meanwhile", a
   assert.equal(world.elapsed(), 0);
 });
 
-test("every attempt is measured, also the one without an answer", async () => {
+test("every attempt is measured, also one without a response", async () => {
   const measured: string[] = [];
   const answers = [refusal(429, "TooManyRequests"), ok(configMap("a")), () => Promise.reject(new Error("cut"))];
   const { client, world } = scripted(answers, {

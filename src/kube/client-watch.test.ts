@@ -23,7 +23,7 @@ async function collect(
   }
 }
 
-test("a watch turns frames into events, passes over types it does not know, and ends when the server ends it", async () => {
+test("a watch turns frames into events, ignores unknown types, and ends when the server ends it", async () => {
   const body = chunks(
     frame("ADDED", configMap("a", { managedFields: [{}] })) + frame("NEWTYPE", configMap("z")),
     frame("DELETED", configMap("a")),
@@ -74,7 +74,7 @@ for (const { given, body, code } of endings)
     assert.equal(isFault(reason) && reason.code, code);
   });
 
-test("a watch refused at once with 410 is Expired too", async () => {
+test("a watch that is rejected with 410 is Expired", async () => {
   const { client } = scripted([refusal(410, "Expired")]);
   const { reason } = await collect(client);
   assert.equal(isFault(reason, "Expired"), true);
@@ -94,7 +94,7 @@ test("a silent watch has no deadline of its own, and ends with the caller's sign
   assert.equal(asked[0]?.signal?.aborted, true);
 });
 
-test("a watch whose taker throws ends with what was thrown, and closes its connection", async () => {
+test("an exception of the event callback ends the watch and closes its connection", async () => {
   const body = chunks(frame("ADDED", configMap("a")), frame("ADDED", configMap("b")));
   const { client, asked } = scripted([{ status: 200, headers: {}, body }]);
   const enough = new Error("enough");

@@ -7,7 +7,7 @@ import type { HttpResponse } from "../base/http.ts";
 import { print } from "../base/json.ts";
 import type { ClientOptions } from "./client.ts";
 
-test("an object comes back field for field, integers beyond 2^53 and unknown fields included", async () => {
+test("an object keeps all fields, including integers beyond 2^53 and unknown fields", async () => {
   const text =
     '{"apiVersion":"snapshot.storage.k8s.io/v1","kind":"VolumeSnapshotContent","metadata":{"name":"c","uid":"u","resourceVersion":"1"},"spec":{"odd":{"x":[1,null]}},"status":{"creationTime":1763200000123456789}}';
   const { client } = scripted([{ status: 200, headers: {}, body: text }]);
@@ -16,7 +16,7 @@ test("an object comes back field for field, integers beyond 2^53 and unknown fie
   assert.equal(print(content), text);
 });
 
-test("managedFields are stripped from every answer, and kept when asked to", async () => {
+test("managedFields are stripped from every response, unless requested", async () => {
   const answer = ok(configMap("a", { managedFields: [{ manager: "x" }] }));
   const metadataFrom = async (options: Partial<ClientOptions>) =>
     Object.keys((await scripted([answer], options).client.get(ref)).metadata);
@@ -24,13 +24,13 @@ test("managedFields are stripped from every answer, and kept when asked to", asy
   assert.equal((await metadataFrom({ managedFields: "keep" })).includes("managedFields"), true);
 });
 
-test("a get of one incarnation does not answer with another", async () => {
+test("a get with a uid does not return an object with another uid", async () => {
   const { client } = scripted([ok(configMap("a"))]);
   await assert.rejects(client.get({ ...ref, uid: "older" }), (reason) => isFault(reason, "NotFound"));
   assert.equal((await client.get({ ...ref, uid: "uid-a" })).metadata.name, "a");
 });
 
-test("requests that would address a whole collection are refused before they are sent", async () => {
+test("requests that would address a whole collection are not sent", async () => {
   const { client, asked } = scripted([ok(configMap("a"))]);
   for (const bad of [{ ...ref, name: "" }, { ...ref, name: ".." }, { kind: "ConfigMap", name: "a" } as const])
     for (const work of [
@@ -42,7 +42,7 @@ test("requests that would address a whole collection are refused before they are
   assert.equal(asked.length, 0);
 });
 
-test("a list follows its pages and gives the version of the first; items get the kind that lists leave out", async () => {
+test("a list reads all pages, has the version of the first page, and sets the kind of its items", async () => {
   const page = (names: readonly string[], more: string, version: string): HttpResponse =>
     ok({
       kind: "ConfigMapList",
@@ -68,7 +68,7 @@ test("a list follows its pages and gives the version of the first; items get the
   );
 });
 
-test("an expired continue token starts the list again, and the third time it is asked for whole", async () => {
+test("an expired continue token restarts the list, and the third attempt is unpaged", async () => {
   const half = ok({ metadata: { resourceVersion: "1", continue: "t" }, items: [configMap("a")] });
   const gone = refusal(410, "Expired");
   const whole = ok({ metadata: { resourceVersion: "9" }, items: [configMap("a"), configMap("b")] });
@@ -84,7 +84,7 @@ test("an expired continue token starts the list again, and the third time it is 
   );
 });
 
-test("a list that is never anything but expired is a fault, not a loop", async () => {
+test("a list that always expires is a fault, not a loop", async () => {
   const { client, asked } = scripted([refusal(410, "Expired")]);
   await assert.rejects(client.list("ConfigMap"), (reason) => isFault(reason, "Expired"));
   assert.equal(asked.length, 3);
@@ -137,7 +137,7 @@ for (const { patch, uid, type, query, body } of patches)
     assert.deepEqual(bodyOf(asked[0]), body);
   });
 
-test("a patch that came too late is a Conflict, one that breaks a rule is Invalid", async () => {
+test("a patch of an old version is a Conflict, a patch that breaks a rule is Invalid", async () => {
   const uidCause = { details: { causes: [{ field: "metadata.uid", message: "field is immutable" }] } };
   const ruleCause = { details: { causes: [{ field: "data", message: "too long" }, { field: "metadata.uid" }] } };
   const json: Patch = { type: "json", body: [{ op: "test", path: "/a", value: 1 }] };
@@ -154,7 +154,7 @@ test("a patch that came too late is a Conflict, one that breaks a rule is Invali
   }
 });
 
-test("create, replace and status writes go to their paths, with BigInts as numbers and the version in use", async () => {
+test("create, replace and status writes use their paths, BigInts as numbers and the served version", async () => {
   const snapshot = {
     apiVersion: "snapshot.storage.k8s.io/v1beta1",
     kind: "VolumeSnapshot",
@@ -178,7 +178,7 @@ test("create, replace and status writes go to their paths, with BigInts as numbe
   assert.match(String(asked[1]?.body), /"size":1152921504606846976/);
 });
 
-test("a delete carries its preconditions and tells an object that stays from one that is gone", async () => {
+test("a delete sends its preconditions and reports whether the object is gone or terminating", async () => {
   const held = configMap("a", { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["x/y"] });
   const gone = configMap("a", { deletionTimestamp: "2026-01-01T00:00:00Z", deletionGracePeriodSeconds: 0 });
   const { client, asked } = scripted([ok(held), ok(gone), ok({ kind: "Status", status: "Success" })]);

@@ -202,7 +202,7 @@ const mistakes: readonly { given: string; path: string; says: RegExp; options?: 
   },
 ];
 for (const { given, path, says, options } of mistakes)
-  test(`a kubeconfig with ${given} is one clear line without secrets`, async () => {
+  test(`a kubeconfig with ${given} is one error line without secrets`, async () => {
     await assert.rejects(load(path, options), (reason) => {
       assert.ok(isFault(reason, "InvalidArgument"), String(reason));
       assert.match(reason.message, says);
@@ -212,7 +212,7 @@ for (const { given, path, says, options } of mistakes)
     });
   });
 
-test("a pod whose token or authority is of no use is told which", async () => {
+test("errors say whether the pod's token or authority is unusable", async () => {
   const environment = { KUBERNETES_SERVICE_HOST: "10.0.0.1", KUBERNETES_SERVICE_PORT: "443" };
   mkdirSync(join(folder, "pod"));
   for (const [token, ca, says] of [
@@ -229,7 +229,7 @@ test("a pod whose token or authority is of no use is told which", async () => {
   }
 });
 
-test("with nothing to be found, the places that were looked at are named", async () => {
+test("without any configuration the error names the searched locations", async () => {
   for (const [environment, says] of [
     [{ HOME: "/nowhere" }, /looked for \/nowhere\/\.kube\/config and the service account of a pod; give --kubeconfig/],
     [{ HOME: "/nowhere", KUBECONFIG: "/no/file" }, /looked for \/no\/file and the service account/],

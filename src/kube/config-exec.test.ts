@@ -18,7 +18,7 @@ function plugin(script: string, more: object = {}): object {
 const printing = (status: object): string =>
   `console.log(JSON.stringify({apiVersion:"${execVersion}",kind:"ExecCredential",status:${JSON.stringify(status)}}))`;
 
-test("a plugin is told what it may know, runs once for all who wait, and again when its token expires or is refused", async () => {
+test("an exec plugin gets its input, runs once for all waiting requests, and again when its token expires or is rejected", async () => {
   const world = createVirtualWorld();
   const runs = file("runs", "");
   const expires = new Date(world.now() + 600_000).toISOString();
@@ -140,7 +140,7 @@ const execMistakes: readonly { given: string; exec: object; says: RegExp; code?:
   },
 ];
 for (const { given, exec, says, code } of execMistakes)
-  test(`a plugin that ${given} is one clear line without its output`, async () => {
+  test(`a plugin that ${given} is one error line without its output`, async () => {
     const path = kubeconfig({}, { exec });
     const target = await load(path);
     await assert.rejects(target.credentials.current(), (reason) => {
@@ -152,7 +152,7 @@ for (const { given, exec, says, code } of execMistakes)
     });
   });
 
-test("a plugin that hangs and does not listen to signals is ended after a minute, and the next one is tried", async () => {
+test("a plugin that hangs and ignores signals is killed after a minute, and the next run is tried", async () => {
   const world = createVirtualWorld();
   const state = file("state", "");
   const exec = plugin(
@@ -173,7 +173,7 @@ test("a plugin that hangs and does not listen to signals is ended after a minute
   assert.equal((await target.credentials.current()).headers.authorization, "Bearer second");
 });
 
-test("a plugin file that may not be executed is told apart from a missing one", async () => {
+test("errors distinguish a plugin that is not executable from a missing one", async () => {
   chmodSync(file("not-executable", "#!/bin/sh\n"), 0o644);
   const target = await load(kubeconfig({}, { exec: { apiVersion: execVersion, command: "./not-executable" } }));
   await assert.rejects(

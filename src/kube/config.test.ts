@@ -9,7 +9,7 @@ import { loadConfig } from "./config.ts";
 
 const { folder, authority, client, base64, file, kubeconfig, load } = createKubeconfigs();
 
-test("inline credentials and files beside the kubeconfig give the same", async () => {
+test("inline credentials and credential files give the same result", async () => {
   const inline = await load(
     kubeconfig(
       { "certificate-authority-data": base64(authority.certificate), "tls-server-name": "kube" },
@@ -67,7 +67,7 @@ for (const { given, user, headers } of ways)
     assert.equal(target.insecure, true);
   });
 
-test("a token file and an authority are read again after a while, and at once when the server refused the token", async () => {
+test("token and CA files are reloaded periodically, and at once when the server rejects the token", async () => {
   const [token, ca] = [file("rotating", "one"), file("rotating-ca", authority.certificate)];
   const world = createVirtualWorld();
   const target = await load(kubeconfig({ "certificate-authority": ca }, { tokenFile: token }), { world });
@@ -84,7 +84,7 @@ test("a token file and an authority are read again after a while, and at once wh
   assert.equal(await sent(), "Bearer three");
 });
 
-test("a token file that vanishes or empties leaves the last good token in place", async () => {
+test("a missing or empty token file keeps the last valid token", async () => {
   const world = createVirtualWorld();
   const token = file("fleeting", "one");
   const target = await load(kubeconfig({}, { tokenFile: token }), { world });
@@ -95,7 +95,7 @@ test("a token file that vanishes or empties leaves the last good token in place"
   }
 });
 
-test("a certificate is not shown before its key is there, and the two are looked for at each request", async () => {
+test("a certificate is not used before its key exists, and both are read at each request", async () => {
   const world = createVirtualWorld();
   const [certificate, key] = [file("rotated.pem", client.certificate), file("rotated.key", client.key)];
   const target = await load(kubeconfig({}, { "client-certificate": certificate, "client-key": key }), { world });
@@ -115,7 +115,7 @@ test("a certificate is not shown before its key is there, and the two are looked
   assert.equal(await shown(), "new");
 });
 
-test("a certificate that the server refused is looked for again at once", async () => {
+test("a certificate that the server rejected is reloaded at once", async () => {
   const [certificate, key] = [file("refused.pem", client.certificate), file("refused.key", client.key)];
   const target = await load(kubeconfig({}, { "client-certificate": certificate, "client-key": key }));
   const next = authority.issue({ commonName: "me" });
@@ -127,7 +127,7 @@ test("a certificate that the server refused is looked for again at once", async 
   assert.equal((await target.credentials.current()).certificate, next.certificate);
 });
 
-test("of several files the first to name a thing wins, missing ones are passed over, and paths are relative to their own file", async () => {
+test("of several kubeconfigs the first definition wins, missing files are ignored, and paths are relative to their file", async () => {
   mkdirSync(join(folder, "deep"));
   file("deep/ca.pem", authority.certificate);
   const first = file(
@@ -166,7 +166,7 @@ test("--context chooses another context, and --kubeconfig overrules KUBECONFIG",
   assert.deepEqual(await target.credentials.current(), { headers: {} });
 });
 
-test("an empty --kubeconfig is none: KUBECONFIG, the file at home and the pod count as ever", async () => {
+test("an empty --kubeconfig uses KUBECONFIG, ~/.kube/config and the pod as by default", async () => {
   const path = kubeconfig({ server: "https://listed" }, {});
   const listed = await load("", { environment: { KUBECONFIG: path } });
   assert.equal(listed.server.href, "https://listed/");
@@ -177,7 +177,7 @@ test("an empty --kubeconfig is none: KUBECONFIG, the file at home and the pod co
   );
 });
 
-test("the proxy is that of the environment, unless NO_PROXY excepts the server or the cluster names its own", async () => {
+test("the proxy comes from the environment, unless NO_PROXY excludes the server or the cluster has proxy-url", async () => {
   const environment = { HTTPS_PROXY: "http://env:3128" };
   const proxyOf = async (cluster: object, more: object = {}) => {
     const target = await load(kubeconfig({ server: "https://kube:6443", ...cluster }, {}), {

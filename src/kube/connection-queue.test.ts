@@ -10,7 +10,7 @@ function recorded(atOnceMax: number) {
   return { turns, begun, take };
 }
 
-test("so many at once, the others first come first served, and leaving twice frees one place", () => {
+test("the connection queue has a limit, is first come first served, and a double release frees one slot", () => {
   const { begun, take } = recorded(2);
   const [a] = [take("a"), take("b"), take("c"), take("d")];
   assert.deepEqual(begun, ["a", "b"]);
@@ -19,7 +19,7 @@ test("so many at once, the others first come first served, and leaving twice fre
   assert.deepEqual(begun, ["a", "b", "c"]);
 });
 
-test("whoever gives up waiting is passed over", () => {
+test("an aborted wait is skipped", () => {
   const { begun, take } = recorded(1);
   const [a, b] = [take("a"), take("b"), take("c")];
   b?.();
@@ -27,7 +27,7 @@ test("whoever gives up waiting is passed over", () => {
   assert.deepEqual(begun, ["a", "c"]);
 });
 
-test("a turn that is left at once goes to the next, and clearing fails those that wait", () => {
+test("a released slot goes to the next request, and clearing fails the waiting ones", () => {
   const { turns, begun, take } = recorded(1);
   turns.take({ begin: (leave) => leave(), fail: () => assert.fail() });
   take("a");

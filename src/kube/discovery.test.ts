@@ -17,7 +17,7 @@ test("discovery finds the versions a server has, and none for a group it does no
   );
 });
 
-test("an older server is spoken to in the newest version that both know", async () => {
+test("the client uses the newest version that it and the server support", async () => {
   const { client } = scripted([ok({ versions: [{ version: "v1beta1" }] }), refusal(404, "NotFound")]);
   assert.deepEqual(await chooseVersions(client, ["VolumeSnapshot", "VolumeSnapshotClass", "VolumeGroupSnapshot"]), {
     "snapshot.storage.k8s.io": "v1beta1",

@@ -26,7 +26,7 @@ const setUp = (hook?: Hook, seed = 1) => {
   return { world, kube, counts, settle, ...recorder, recorder };
 };
 
-test("an event says what happened to which object, when and by whom", async () => {
+test("an event has the object, reason, message, time and reporting component", async () => {
   const { kube, record, settle } = setUp();
   record(anObject(), anEvent());
   await settle();
@@ -66,7 +66,7 @@ test("events of objects without a namespace are kept in default", async () => {
   assert.equal("namespace" in (kube.stored("Event")[0]?.involvedObject ?? {}), false);
 });
 
-test("names stay valid for objects whose name is as long as names may be", async () => {
+test("event names stay valid for objects with names of maximum length", async () => {
   const { kube, record, settle } = setUp();
   record(anObject(`${"a".repeat(235)}-${"b".repeat(17)}`), anEvent());
   await settle();
@@ -75,7 +75,7 @@ test("names stay valid for objects whose name is as long as names may be", async
   assert.match(name, /^a+\.[0-9a-f]{16}$/);
 });
 
-test("what happens again at once is one request, what happens again later raises the count", async () => {
+test("an immediate repetition sends no request, and a later repetition increments the count", async () => {
   const { world, kube, record, settle, counts } = setUp();
   for (let repeat = 0; repeat < 5; repeat++) record(anObject(), anEvent());
   await settle();
@@ -93,7 +93,7 @@ test("what happens again at once is one request, what happens again later raises
   assert.deepEqual([event?.firstTimestamp, event?.lastTimestamp], ["2025-06-15T15:06:40Z", "2025-06-15T15:07:40Z"]);
 });
 
-test("a different object, reason, message or incarnation is a different event", async () => {
+test("a different object, reason, message or uid is a different event", async () => {
   const { kube, record, settle } = setUp();
   record(anObject(), anEvent());
   record(anObject("web"), anEvent());
@@ -104,7 +104,7 @@ test("a different object, reason, message or incarnation is a different event", 
   assert.equal(kube.stored("Event").length, 5);
 });
 
-test("an event that the server has dropped since is written anew", async () => {
+test("an event that the server has deleted is created again", async () => {
   const { kube, record, settle, counts } = setUp();
   record(anObject(), anEvent());
   await settle();
@@ -147,7 +147,7 @@ test("an object may cause 25 requests, then one in five minutes; others are not 
   assert.equal(kube.calls.length, 27);
 });
 
-test("an API server that is away neither blocks nor fails the recording; the events follow", async () => {
+test("an unreachable API server does not block the recorder, and events are sent later", async () => {
   let away = true;
   const { world, record, counts } = setUp(() => {
     if (away) throw new Fault("Unavailable", "connection refused");
@@ -172,7 +172,7 @@ test("an event is tried again after half a minute, though the server asked for a
   assert.deepEqual(counts(), ["1 × Waiting."]);
 });
 
-test("a bounded number waits, and the oldest give way", async () => {
+test("the event queue is bounded and drops the oldest events", async () => {
   let away = true;
   const { world, kube, record, recorder } = setUp(() => {
     if (away) throw new Fault("Unavailable", "connection refused");
@@ -187,7 +187,7 @@ test("a bounded number waits, and the oldest give way", async () => {
   assert.equal(names.at(-1), `o${count - 1}`);
 });
 
-test("an event that is refused is dropped, and the next one sent", async () => {
+test("a rejected event is dropped, and the next one is sent", async () => {
   const { kube, record, settle, counts } = setUp(({ body }) => {
     if ((body as { reason?: string }).reason === "Bad") throw new Fault("PermissionDenied", "namespace is terminating");
   });
@@ -198,7 +198,7 @@ test("an event that is refused is dropped, and the next one sent", async () => {
   assert.equal(kube.calls.length, 2);
 });
 
-test("an event that fails again and again is given up", async () => {
+test("an event is dropped after several failures", async () => {
   const { world, kube, record } = setUp(() => {
     throw new Fault("UnknownOutcome", "connection reset");
   });
@@ -217,7 +217,7 @@ test("an event whose reply was lost is not written twice", async () => {
   assert.deepEqual(counts(), ["1 × Waiting."]);
 });
 
-test("closing sends what waits at once, and takes nothing more", async () => {
+test("close sends the queued events at once and accepts no more", async () => {
   const { world, record, close, counts } = setUp();
   record(anObject(), anEvent("last words"));
   await world.run(close(5_000), 0);
@@ -228,7 +228,7 @@ test("closing sends what waits at once, and takes nothing more", async () => {
   await world.run(close(5_000), 0);
 });
 
-test("closing waits no longer than it may, even for a server that stalls", async () => {
+test("close has a time limit, even if the server stalls", async () => {
   const { world, kube, record, close } = setUp(
     ({ signal }) => new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason))),
   );
@@ -241,21 +241,21 @@ test("closing waits no longer than it may, even for a server that stalls", async
   assert.equal(world.sleepers(), 0);
 });
 
-test("nothing that is handed to the recorder makes it throw", () => {
+test("the recorder never throws, whatever its input", () => {
   const { record } = setUp();
   record({} as KubeObject, anEvent());
   record(anObject(), undefined as unknown as EventText);
   record(null as unknown as KubeObject, anEvent());
 });
 
-test("a long message is cut", async () => {
+test("a long message is truncated", async () => {
   const { kube, record, settle } = setUp();
   record(anObject(), anEvent("m".repeat(5_000)));
   await settle();
   assert.equal(kube.stored("Event")[0]?.message?.length, 1_024);
 });
 
-test("a server that answers late gets events less often, and all of them in the end", async () => {
+test("a slow server gets events at a lower rate, and all of them in the end", async () => {
   const answerMs = 50;
   const { world, kube, record } = setUp((_call, when) => (when === "before" ? world.sleep(answerMs) : undefined));
   for (const name of ["a", "b", "c"]) record(anObject(name), anEvent());
@@ -269,7 +269,7 @@ test("a server that answers late gets events less often, and all of them in the 
   assert.equal(kube.stored("Event").length, 3);
 });
 
-test("whoever closes does not wait between events", async () => {
+test("close does not wait between events", async () => {
   const { world, kube, record, recorder } = setUp((_call, when) => (when === "before" ? world.sleep(50) : undefined));
   for (const name of ["a", "b", "c"]) record(anObject(name), anEvent());
   void recorder.close(1_000);

@@ -14,7 +14,7 @@ const frames = fc.array(
   fc.record({ type: fc.constant("ADDED"), object: fc.dictionary(fc.string({ unit: "grapheme" }), fc.jsonValue()) }),
 );
 
-test("any chunking gives the same frames, also inside a character", () => {
+test("any chunking gives the same frames, also within a character", () => {
   fc.assert(
     fc.property(frames, fc.array(fc.nat(10_000)), (events, places) => {
       const lines = events.map((event) => JSON.stringify(event));
@@ -27,7 +27,7 @@ test("any chunking gives the same frames, also inside a character", () => {
   );
 });
 
-test("a stream that ends inside a frame is a fault, whatever the place", () => {
+test("a stream that ends within a frame is a fault", () => {
   const bytes = Buffer.from('{"type":"ADDED","object":{"name":"ä"}}\n');
   for (let length = 1; length < bytes.length; length++) {
     const decoder = createFrameDecoder();
@@ -39,7 +39,7 @@ test("a stream that ends inside a frame is a fault, whatever the place", () => {
   }
 });
 
-test("text chunks, blank lines and carriage returns are taken as they come", () => {
+test("text chunks, blank lines and carriage returns are accepted", () => {
   const decoder = createFrameDecoder();
   assert.deepEqual(decoder.push('{"a":1}\r\n\r\n\n{"b"'), ['{"a":1}\r']);
   assert.deepEqual(decoder.push(new Uint8Array([0x3a, 0x32, 0x7d, 0x0a, 0x20])), ['{"b":2}']);
@@ -61,7 +61,7 @@ test("whole lines of text give the same frames as their bytes, and are decoded o
   assert.ok(decoded.includes('{"name":"ä"}'));
 });
 
-test("a frame without an end is given up at its limit", () => {
+test("a frame without an end fails at the size limit", () => {
   const decoder = createFrameDecoder({ bytesMax: 1_000 });
   assert.throws(
     () => {

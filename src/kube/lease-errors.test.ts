@@ -24,7 +24,7 @@ async function aLeaderAlone() {
   return { world, one, comeBack };
 }
 
-test("a leader that cannot renew is told exactly at its deadline", async () => {
+test("a leader that cannot renew stops exactly at its deadline", async () => {
   const { world, one } = await aLeaderAlone();
   await world.advance(times.renewDeadlineMs - 1);
   assert.equal(leads(one), true);
@@ -36,7 +36,7 @@ test("a leader that cannot renew is told exactly at its deadline", async () => {
   assert.equal(one.end, "lost");
 });
 
-test("an API server that is away for less than the deadline costs nobody the lead", async () => {
+test("an API server outage shorter than the deadline does not lose the lease", async () => {
   const { world, one, comeBack } = await aLeaderAlone();
   await world.advance(8_000);
   comeBack();
@@ -44,7 +44,7 @@ test("an API server that is away for less than the deadline costs nobody the lea
   assert.equal(leads(one), true);
 });
 
-test("a renewal that stalls is given up in time to try another", async () => {
+test("a stalled renewal is aborted in time for another attempt", async () => {
   let stalls = 0;
   const kube = createFakeKube(({ verb, signal }) => {
     if (verb !== "replace" || stalls++ > 0) return undefined;
@@ -56,7 +56,7 @@ test("a renewal that stalls is given up in time to try another", async () => {
   assert.equal(leads(one), true);
 });
 
-test("a renewal whose reply is lost is found to have succeeded", async () => {
+test("a renewal with a lost reply is detected as successful", async () => {
   let lose = false;
   const kube = createFakeKube(({ verb }, when) => {
     if (lose && verb === "replace" && when === "after") {
@@ -73,7 +73,7 @@ test("a renewal whose reply is lost is found to have succeeded", async () => {
   assert.equal(leaseOf(kube)?.leaseTransitions, 0);
 });
 
-test("a leader that finds another holder is told at once", async () => {
+test("a leader that finds another holder stops at once", async () => {
   const [kube, world] = [createFakeKube(), createVirtualWorld()];
   const one = elect("one", kube, world);
   await world.advance(1_000);
@@ -85,7 +85,7 @@ test("a leader that finds another holder is told at once", async () => {
   assert.equal(leaseOf(kube)?.holderIdentity, "usurper", "a lost lease is not touched");
 });
 
-test("a deleted lease is made again by its leader; a candidate does not take the chance", async () => {
+test("the leader re-creates a deleted lease, a candidate does not", async () => {
   for (let seed = 1; seed <= 20; seed++) {
     const [kube, world] = [createFakeKube(), createVirtualWorld(seed)];
     const one = elect("one", kube, world);
@@ -98,7 +98,7 @@ test("a deleted lease is made again by its leader; a candidate does not take the
   }
 });
 
-test("a lease that cannot be written is tried again in peace, and every failure is logged", async () => {
+test("failed lease writes are retried with a delay, and every failure is logged", async () => {
   const kube = createFakeKube(({ verb }) => {
     if (verb === "create") throw new Fault("NotFound", 'namespaces "apps" not found');
   });

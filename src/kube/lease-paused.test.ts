@@ -8,7 +8,7 @@ import { Fault } from "../base/fault.ts";
 import type { World } from "../base/world.ts";
 import type { Leadership } from "./lease.ts";
 
-test("a leader stopped past its deadline knows when it wakes, before any timer has run", async () => {
+test("a leader that was stopped past its deadline knows that it lost the lease before any timer runs", async () => {
   const [kube, world] = [createFakeKube(), createVirtualWorld()];
   const process = pausable(kube, world);
   const one = elect("one", process.api, process.world);

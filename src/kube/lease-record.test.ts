@@ -66,7 +66,7 @@ for (const { given, observation, now, step } of cases)
     assert.equal(text, step);
   });
 
-test("time is counted from when we first saw the record as it is", () => {
+test("the lease duration counts from when this process first saw the current record", () => {
   const first = observe(undefined, aLease(), 100);
   const again = observe(first, { ...aLease(), metadata: { ...aLease().metadata, resourceVersion: "8" } }, 200);
   const renewed = observe(again, aLease({ renewTime: "2025-06-15T15:06:45.000000Z" }), 300);
@@ -82,7 +82,7 @@ test("time is counted from when we first saw the record as it is", () => {
 
 const claim = { identity: "me", durationMs: 14_500, labels: { app: "snapkeep" }, now: 1_750_000_000_000 };
 
-test("a new lease states its holder, duration, dates and labels", () => {
+test("a new lease has its holder, duration, times and labels", () => {
   assert.deepEqual(createdLease("apps", "leader", claim), {
     apiVersion: "coordination.k8s.io/v1",
     kind: "Lease",
@@ -91,7 +91,7 @@ test("a new lease states its holder, duration, dates and labels", () => {
   });
 });
 
-test("taking a lease counts a transition, renewing it does not; what others wrote stays", () => {
+test("acquiring a lease increments its transitions, renewing does not, and fields of other writers stay", () => {
   const strange = { strategy: "OldestEmulationVersion" } as Lease["spec"];
   const taken = claimedLease(aLease({ ...strange, acquireTime: "2020-01-01T00:00:00.000000Z" }), claim);
   assert.deepEqual(taken.spec, {
@@ -107,7 +107,7 @@ test("taking a lease counts a transition, renewing it does not; what others wrot
   assert.deepEqual(renewed.spec, { ...taken.spec, renewTime: "2025-06-15T15:06:45.000000Z" });
 });
 
-test("a released lease is nobody's and keeps its count", () => {
+test("a released lease has no holder and keeps its transitions", () => {
   const released = releasedLease(aLease({ holderIdentity: "me" }), claim.now);
   const dates = { acquireTime: renewTime, renewTime };
   assert.deepEqual(released.spec, { holderIdentity: "", leaseDurationSeconds: 1, leaseTransitions: 3, ...dates });

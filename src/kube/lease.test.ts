@@ -7,7 +7,7 @@ import { Fault } from "../base/fault.ts";
 import { silent } from "../base/log.ts";
 import { lead } from "./lease.ts";
 
-test("the first candidate creates the lease and leads; the second waits", async () => {
+test("the first candidate creates the lease and leads, the second waits", async () => {
   const [kube, world] = [createFakeKube(), createVirtualWorld()];
   const one = elect("one", kube, world, undefined, { app: "snapkeep" });
   await world.advance(0);
@@ -28,7 +28,7 @@ test("a renewal is one update and nothing else", async () => {
   assert.equal(kube.calls.length, 10);
 });
 
-test("a renewal after one that failed reads the lease first, and that is told", async () => {
+test("a renewal after a failure reads the lease first, and counts as slow path", async () => {
   const world = createVirtualWorld();
   let failures = 0;
   let slow = 0;
@@ -48,7 +48,7 @@ test("a renewal after one that failed reads the lease first, and that is told", 
   stop.abort();
 });
 
-test("events on the lease say who leads and who does not any more, in the words of client-go", async () => {
+test("events on the lease report the new and the former leader, with client-go's messages", async () => {
   const [kube, world] = [createFakeKube(), createVirtualWorld()];
   const told: string[] = [];
   const stop = new AbortController();
@@ -69,7 +69,7 @@ test("events on the lease say who leads and who does not any more, in the words 
   assert.deepEqual(told, [`${about} one became leader`, `${about} one stopped leading`]);
 });
 
-test("a candidate that never leads tells nothing", async () => {
+test("a candidate that never leads sends no events", async () => {
   const [kube, world] = [createFakeKube(), createVirtualWorld()];
   elect("one", kube, world);
   await world.advance(0);
@@ -82,7 +82,7 @@ test("a candidate that never leads tells nothing", async () => {
   assert.equal(await world.run(waiting), "stopped");
 });
 
-test("a candidate follows a dead leader within lease duration and two seconds, and not before the lease runs out", async () => {
+test("a candidate takes over within the lease duration plus two seconds, and not before the lease expires", async () => {
   for (let seed = 1; seed <= 20; seed++) {
     const [kube, world] = [createFakeKube(), createVirtualWorld(seed)];
     const one = pausable(kube, world);
@@ -104,7 +104,7 @@ test("a candidate follows a dead leader within lease duration and two seconds, a
   }
 });
 
-test("a candidate wakes when the lease it looks at runs out, and does not sleep on", async () => {
+test("a candidate retries exactly when the lease expires", async () => {
   const [kube, world] = [createFakeKube(), createVirtualWorld()];
   const spec = { holderIdentity: "dead", leaseDurationSeconds: 3 };
   await kube.create("Lease", {
@@ -120,7 +120,7 @@ test("a candidate wakes when the lease it looks at runs out, and does not sleep 
   assert.equal(leads(one), true);
 });
 
-test("told to stop, a leader ends its work, then releases the lease, and the next one follows at its next look", async () => {
+test("a leader that stops finishes its work, releases the lease, and a candidate takes over at its next attempt", async () => {
   const [kube, world] = [createFakeKube(), createVirtualWorld()];
   let workEnded = false;
   const one = elect("one", kube, world, async ({ signal, stillLeading }) => {
@@ -143,7 +143,7 @@ test("told to stop, a leader ends its work, then releases the lease, and the nex
   assert.equal(leads(two), true);
 });
 
-test("work that ends by itself releases the lease; work that fails does too, and the failure is heard", async () => {
+test("finished or failed work releases the lease, and the failure is reported", async () => {
   const [kube, world] = [createFakeKube(), createVirtualWorld()];
   const one = elect("one", kube, world, async () => undefined);
   await world.run(one.done);

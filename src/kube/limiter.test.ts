@@ -13,7 +13,7 @@ test("a burst passes at once, then requests pass at the rate, in order", async (
   assert.deepEqual(passedAt, [0, 0, 0, 100, 200, 300]);
 });
 
-test("tokens come back while nobody asks, up to the burst", async () => {
+test("unused rate limit tokens accumulate up to the burst", async () => {
   const world = createVirtualWorld();
   const limiter = createLimiter({ qps: 10, burst: 2 }, world);
   await Promise.all([limiter(), limiter()]);
@@ -23,7 +23,7 @@ test("tokens come back while nobody asks, up to the burst", async () => {
   assert.equal(Math.round(world.elapsed()), 60_100);
 });
 
-test("who stops waiting gives the token back", async () => {
+test("an aborted wait returns its rate limit token", async () => {
   const world = createVirtualWorld();
   const limiter = createLimiter({ qps: 1, burst: 1 }, world);
   await limiter();

@@ -36,7 +36,7 @@ const kubeObject = fc
   .tuple(json.object, json.object, fc.array(json.object, { maxLength: 3 }))
   .map(([object, metadata, managedFields]) => ({ ...object, metadata: { ...metadata, managedFields } }));
 
-test("the cut text is the text of the object without the field, for every object", () => {
+test("the stripped text is the text of the object without managedFields, for every object", () => {
   fc.assert(
     fc.property(fc.oneof(json.object, kubeObject), (object) => {
       const own = JSON.parse(JSON.stringify(object)) as Record<string, unknown>;
@@ -46,7 +46,7 @@ test("the cut text is the text of the object without the field, for every object
   );
 });
 
-test("an object inside a frame is cut at its own place", () => {
+test("managedFields are stripped from the object inside a watch frame", () => {
   const frame = (metadata: string): string => `{"type":"ADDED","object":{"kind":"X","metadata":${metadata}}}`;
   const brace = frame("").indexOf('{"kind"');
   for (const [given, then] of [
@@ -58,7 +58,7 @@ test("an object inside a frame is cut at its own place", () => {
     assert.equal(cut(frame(given), brace), frame(then));
 });
 
-test("a text that ends too early comes back for the parser to complain about", () => {
+test("a truncated text is returned unchanged, so that the parser reports it", () => {
   for (const text of ["", "{", '{"metadata":{"managedFields":[', '{"metadata":{"name":"x'])
     assert.throws(() => JSON.parse(cut(text)));
 });

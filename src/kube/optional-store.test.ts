@@ -50,7 +50,7 @@ function setUp({ served = ["v1beta1"], allowed = ["list", "watch"] }: { served?:
   return { world, kube, state, asked, changes, optional, versions, end };
 }
 
-test("an optional kind that is served and may be read is cached, in the first version of our table that has it", async () => {
+test("an optional kind that is served and readable is cached in the first served version of the kind table", async () => {
   const { world, kube, optional, asked, versions, end } = setUp();
   await kube.create("ReferenceGrant", aGrant("lend"));
   await world.advance(1_000);
@@ -69,7 +69,7 @@ const absences = [
   { given: "may not be watched", options: { allowed: ["list"] } },
 ];
 for (const { given, options } of absences)
-  test(`an optional kind that ${given} is never asked for, and work does not wait for it`, async () => {
+  test(`an optional kind that ${given} is never listed, and does not block the start`, async () => {
     const { world, kube, optional, end } = setUp(options);
     await world.run(optional.known(new AbortController().signal));
     assert.ok(world.elapsed() < 1_000);
@@ -78,7 +78,7 @@ for (const { given, options } of absences)
     await end();
   });
 
-test("the store turns on when the kind appears, and off when it may no longer be read", async () => {
+test("the optional store starts when the kind is served, and stops when it is no longer readable", async () => {
   const { world, kube, state, optional, changes, end } = setUp({ served: [] });
   await kube.create("ReferenceGrant", aGrant("lend"));
   await world.advance(recheckMs / 2);
@@ -93,7 +93,7 @@ test("the store turns on when the kind appears, and off when it may no longer be
   await end();
 });
 
-test("a server that cannot say for a while changes nothing", async () => {
+test("a temporary failure of the access check changes nothing", async () => {
   const { world, state, optional, end } = setUp();
   await world.advance(1_000);
   state.isDown = true;
@@ -102,7 +102,7 @@ test("a server that cannot say for a while changes nothing", async () => {
   await end();
 });
 
-test("a server that cannot say at the start is asked again soon, and work waits for its answer", async () => {
+test("a failed access check at start is repeated soon, and the start waits for it", async () => {
   const { world, state, optional, end } = setUp();
   state.isDown = true;
   const known = optional.known(new AbortController().signal).then(() => optional.current());
@@ -113,7 +113,7 @@ test("a server that cannot say at the start is asked again soon, and work waits 
   await end();
 });
 
-test("work waits for a whole list, but not for ever", async () => {
+test("the start waits for the complete list, with a time limit", async () => {
   const { world, state, optional, end } = setUp();
   state.isDown = true;
   await world.advance(10);

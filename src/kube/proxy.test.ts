@@ -22,7 +22,7 @@ test("the variable is that of the server's protocol, in either case, the upper o
   assert.equal(found({ HTTPS_PROXY: "a", NO_PROXY: "other", no_proxy: "example.com" }), "http://a/");
 });
 
-test("a proxy that cannot be used is one line with its place, without its password", () => {
+test("an invalid proxy URL is one error line with its location, without its password", () => {
   for (const [value, says] of [
     ["socks5://me:s3cret@a:1", /^environment: HTTPS_PROXY: proxies of socks5:\/\/ are not supported; name one/],
     ["http://me:s3cret@", /^environment: HTTPS_PROXY: is no address of a proxy; write it as http:\/\/host:port$/],

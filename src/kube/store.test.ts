@@ -136,7 +136,7 @@ for (const { given, messages, holds } of histories)
     assert.equal(store.size(), holds === undefined ? 0 : 1);
   });
 
-test("whatever the order of replies and deletions among watch events, the last state wins", () => {
+test("the store keeps the last state for any order of replies, deletions and watch events", () => {
   const watched: readonly Message[] = [
     put(10),
     put(11),
@@ -164,7 +164,7 @@ test("whatever the order of replies and deletions among watch events, the last s
       }
 });
 
-test("versions that are no numbers are believed in order of arrival", () => {
+test("versions that are not numbers are ordered by arrival", () => {
   const store = createStore("VolumeSnapshot");
   store.take({ kind: "all", objects: [aSnapshot("beta")], resourceVersion: "r1" });
   assert.equal(store.applyReply(aSnapshot("alpha")), true);
@@ -181,21 +181,21 @@ const changesOf = (store: Store<"VolumeSnapshot">): string[] => {
   return changes;
 };
 
-test("listeners hear each change once, with before and after, and what a list no longer has as gone", () => {
+test("listeners get each change once with the old and new object, and objects missing in a list as deleted", () => {
   const store = createStore("VolumeSnapshot");
   const changes = changesOf(store);
   tell(store, [list(9, aSnapshot(5)), reply(10), put(10), list(20)]);
   assert.deepEqual(changes, ["- → uid-1@5", "uid-1@5 → uid-1@10", "uid-1@10 → -"]);
 });
 
-test("a new incarnation is heard as a going and a coming", () => {
+test("an object with a new uid is reported as a deletion and a creation", () => {
   const store = createStore("VolumeSnapshot");
   const changes = changesOf(store);
   tell(store, [list(9, aSnapshot(5)), list(20, aSnapshot(15, { uid: "uid-2" }))]);
   assert.deepEqual(changes, ["- → uid-1@5", "uid-1@5 → -", "- → uid-2@15"]);
 });
 
-test("a listener that ended hears nothing more", () => {
+test("a removed listener gets no more changes", () => {
   const store = createStore("VolumeSnapshot");
   let heard = 0;
   const end = store.onChange(() => {
@@ -207,7 +207,7 @@ test("a listener that ended hears nothing more", () => {
   assert.equal(heard, 1);
 });
 
-test("a listener or an indexer that throws is logged and disturbs nobody", () => {
+test("an exception of a listener or indexer is logged and does not affect others", () => {
   const errors: string[] = [];
   const stacks: string[] = [];
   const log: Log = {
@@ -232,7 +232,7 @@ test("a listener or an indexer that throws is logged and disturbs nobody", () =>
   for (const stack of stacks) assert.match(stack, /Error: poison\\n\s+at poisoned /);
 });
 
-test("a store is synced by the first whole list, even an empty one, and not by a reply", async () => {
+test("a store is synced by the first complete list, even an empty one, and not by a reply", async () => {
   const store = createStore("VolumeSnapshot");
   tell(store, [reply(5)]);
   assert.equal(store.isSynced(), false);
@@ -256,7 +256,7 @@ test("indexes follow every change", () => {
   assert.equal(stores.PersistentVolumeClaim.size(), 0);
 });
 
-test("who set which field is not kept, and the caller's object is left alone", () => {
+test("the store drops managedFields and does not change the caller's object", () => {
   const store = createStore("VolumeSnapshot");
   const object = aSnapshot(5);
   const managed = { ...object, metadata: { ...object.metadata, managedFields: [{ manager: "kubectl" }] } };

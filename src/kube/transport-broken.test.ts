@@ -39,7 +39,7 @@ for (const { request, isRepeated } of replays)
     });
   });
 
-test("a new connection that dies is not tried again", async () => {
+test("a request on a new connection that dies is not repeated", async () => {
   let requests = 0;
   await between(
     (request) => {
@@ -56,7 +56,7 @@ test("a new connection that dies is not tried again", async () => {
   );
 });
 
-test("an answer that is cut in the middle is an unknown outcome, whole or as a stream", async () => {
+test("a truncated response is an unknown outcome, with a body or as a stream", async () => {
   await between(
     (request, response) => {
       response.writeHead(200, { "content-length": "100" });
@@ -70,7 +70,7 @@ test("an answer that is cut in the middle is an unknown outcome, whole or as a s
   );
 });
 
-test("a stream that is cut before anybody reads it says why, when somebody does", async () => {
+test("a stream that breaks before it is read reports the error when it is read", async () => {
   await between(
     (request, response) => {
       response.writeHead(200, { "content-length": "100" });
@@ -138,7 +138,7 @@ test("the signal ends a request and a stream, and closes the connection", async 
     );
 });
 
-test("a stream given up just as the server ends it leaves no error that nobody hears", async () => {
+test("aborting a stream while the server ends it causes no unhandled error", async () => {
   const served = await serve((_request, response) => void response.end(`${"x".repeat(100_000)}\n`), tls);
   const { handler, close } = createTransport(targetAt(`https://127.0.0.1:${served.port}`));
   const unheard: unknown[] = [];
@@ -168,7 +168,7 @@ test("a stream given up just as the server ends it leaves no error that nobody h
   assert.deepEqual(unheard, []);
 });
 
-test("what the server cannot have read is sent again whatever it is, but only on a reused connection", () => {
+test("a request that the server cannot have read is repeated for every method, but only on a reused connection", () => {
   const post: Outgoing = { method: "POST", path: "/x", headers: {} };
   const failed = { kind: "failure", reason: { code: "EPIPE" }, reached: "sent", onReusedSocket: true } as const;
   assert.equal(mayReplay(post, failed), true);

@@ -88,7 +88,7 @@ for (const [given, served] of [
     proxy.close();
   });
 
-test("through a proxy the server must prove itself as without one, and no credential is sent before it has", async () => {
+test("the server's certificate is verified through a proxy before credentials are sent", async () => {
   const proxy = await startProxy();
   let seen = 0;
   await between(
@@ -104,7 +104,7 @@ test("through a proxy the server must prove itself as without one, and no creden
   proxy.close();
 });
 
-test("a client certificate is shown to the server through the proxy", async () => {
+test("the client certificate is sent to the server through the proxy", async () => {
   const proxy = await startProxy();
   const authority = createAuthority("people");
   const me = authority.issue({ commonName: "me" });
@@ -125,7 +125,7 @@ test("a client certificate is shown to the server through the proxy", async () =
   proxy.close();
 });
 
-test("a proxy is shown the user and password of its URL", async () => {
+test("the proxy gets the user and password of its URL", async () => {
   const proxy = await startProxy(({ headers }) => (headers["proxy-authorization"] === undefined ? 407 : 200));
   const target = { proxy: proxy.at("me:p%40ss@") };
   await between(echo, async (send) => assert.equal((await send()).status, 200), { tls, target });
@@ -146,7 +146,7 @@ const refusals = [
   ["does not want to connect", 403, "", /does not connect to 127\.0\.0\.1:\d+ \(HTTP status 403\)/],
 ] as const;
 for (const [given, status, user, says] of refusals)
-  test(`a proxy that ${given} is one clear line without the password, and nothing was sent`, async () => {
+  test(`a proxy that ${given} is one error line without the password, and nothing was sent`, async () => {
     const proxy = await startProxy(() => status);
     await between(
       echo,
@@ -165,7 +165,7 @@ for (const [given, status, user, says] of refusals)
     proxy.close();
   });
 
-test("what a proxy says after its yes is not taken for the server's", async () => {
+test("data of the proxy after the CONNECT response is not used as data of the server", async () => {
   const proxy = createTcpServer((socket) => {
     socket.on("error", () => undefined);
     socket.once("data", () => void socket.write("HTTP/1.1 200 Connected\r\n\r\nHTTP/1.1 200 OK\r\n\r\n"));
@@ -180,7 +180,7 @@ test("what a proxy says after its yes is not taken for the server's", async () =
   proxy.close();
 });
 
-test("a proxy that is not there is told apart from a server that is not there", async () => {
+test("errors distinguish an unreachable proxy from an unreachable server", async () => {
   const proxy = await startProxy();
   proxy.close();
   await between(
@@ -196,7 +196,7 @@ test("a proxy that is not there is told apart from a server that is not there", 
   );
 });
 
-test("a proxy that speaks TLS must prove itself: by the cluster's authority or one that Node trusts", async () => {
+test("a TLS proxy needs a certificate of the cluster's authority or of one that Node trusts", async () => {
   const proxy = await startProxy(undefined, tls);
   const stranger = createAuthority("stranger").issue({ commonName: "proxy", ipv4: ["127.0.0.1"] });
   const strange = await startProxy(undefined, { cert: stranger.certificate, key: stranger.key });
@@ -216,7 +216,7 @@ test("a proxy that speaks TLS must prove itself: by the cluster's authority or o
   strange.close();
 });
 
-test("a proxy that says nothing is given up after a while, and a connection may be silent for longer", async () => {
+test("CONNECT has a timeout, and an established connection may be silent for longer", async () => {
   const silent = await startProxy(() => undefined);
   const quick = await startProxy();
   const open = (proxy: HttpProxy, server: string): Promise<Socket> =>
@@ -242,7 +242,7 @@ test("a proxy that says nothing is given up after a while, and a connection may 
   quick.close();
 });
 
-test("a connection that is there after its request was given up serves the next one", async () => {
+test("a connection that opens after its request was abandoned serves the next request", async () => {
   const gate = Promise.withResolvers<void>();
   const proxy = await startProxy(undefined, undefined, gate.promise);
   await between(
@@ -264,7 +264,7 @@ test("a connection that is there after its request was given up serves the next 
   proxy.close();
 });
 
-test("whoever gives up while the proxy says nothing goes at once, and closing leaves nothing open", async () => {
+test("aborting during CONNECT returns at once, and closing leaves no connection open", async () => {
   const proxy = await startProxy(() => undefined);
   await between(
     echo,

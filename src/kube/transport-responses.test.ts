@@ -51,7 +51,7 @@ const read: Readonly<Record<string, readonly [bytes: string, text: string]>> = {
   "no reason after the status": ["HTTP/1.1 404\r\ncontent-length: 0\r\n\r\n", "404 "],
 };
 for (const [given, [bytes, text]] of Object.entries(read))
-  test(`an answer with ${given} is read, in one piece or byte by byte`, async () => {
+  test(`a response with ${given} is read, in one piece or byte by byte`, async () => {
     await answering(
       (socket, request) => {
         if (request === 1) socket.write(bytes);
@@ -61,7 +61,7 @@ for (const [given, [bytes, text]] of Object.entries(read))
     );
   });
 
-test("an answer whose end is the end of the connection is read whole", () =>
+test("a response that ends with the connection is read completely", () =>
   answering(
     (socket) => socket.end("HTTP/1.1 200 OK\r\nA: b\r\n\r\nall of it"),
     async (send) => assert.equal(await send(), "200 all of it"),
@@ -81,7 +81,7 @@ const wrongs: Readonly<Record<string, string>> = {
   "a head without an end": `HTTP/1.1 200 OK\r\nA: ${"b".repeat(70_000)}`,
 };
 for (const [given, bytes] of Object.entries(wrongs))
-  test(`an answer with ${given} is refused, and its connection not used again`, () =>
+  test(`a response with ${given} is an error, and its connection is not reused`, () =>
     answering(
       (socket, request) => socket.write(request === 1 ? bytes : `${ok}\r\nok`),
       async (send, sockets) => {
@@ -104,7 +104,7 @@ for (const [when, write] of [
     },
   ],
 ] as const)
-  test(`an answer that nobody asked for, ${when} another, is taken for no request's`, () =>
+  test(`an unsolicited response, ${when} another, is not used for any request`, () =>
     answering(
       (socket, request) => (request === 1 ? write(socket) : socket.write(`${ok}\r\nit`)),
       async (send, sockets) => {
@@ -115,7 +115,7 @@ for (const [when, write] of [
       },
     ));
 
-test("a server that answers before it has read the request costs its connection, and no other's turn", () =>
+test("a response before the end of the request closes the connection and does not affect other requests", () =>
   answering(
     (socket) => {
       socket.pause();
@@ -136,7 +136,7 @@ const smuggled: Readonly<Record<string, Partial<Outgoing>>> = {
   "a line break in a header": { headers: { authorization: "Bearer secret\r\nb: c" } },
 };
 for (const [given, request] of Object.entries(smuggled))
-  test(`a request with ${given} is not sent, and its token not quoted`, () =>
+  test(`a request with ${given} is not sent, and the error does not contain its token`, () =>
     answering(
       () => assert.fail("it was sent"),
       async (send) => {

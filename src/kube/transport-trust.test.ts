@@ -9,7 +9,7 @@ import type { Credential, Target } from "./target.ts";
 import { createTransport } from "./transport.ts";
 import { isSameTrust } from "./transport-pool.ts";
 
-test("a refused token is renewed and the request sent again, once", async () => {
+test("a rejected token is renewed and the request sent again, once", async () => {
   const tokens: (string | undefined)[] = [];
   const listener: RequestListener = (request, response) => {
     tokens.push(request.headers.authorization);
@@ -49,7 +49,7 @@ test("a refused token is renewed and the request sent again, once", async () => 
   }
 });
 
-test("a refused certificate is renewed and the request sent again, as a refused token is", async () => {
+test("a rejected client certificate is renewed and the request sent again, like a rejected token", async () => {
   const [old, renewed] = ["old", "new"].map((commonName) => authority.issue({ commonName }));
   assert.ok(old !== undefined && renewed !== undefined);
   const credentials = [old, renewed].map(({ certificate, key }) => ({ headers: {}, certificate, key }));
@@ -94,7 +94,7 @@ test("a new authority or client certificate is used for the next request", async
   );
 });
 
-test("connections of before a rotation close: idle ones at once, those in use when they are done", async () => {
+test("after a rotation old connections close: idle ones at once, busy ones after their request", async () => {
   const trusted = [authority.certificate, `${authority.certificate}\n`];
   const gate = Promise.withResolvers<void>();
   await between(
@@ -124,7 +124,7 @@ test("a change of authority, certificate or key needs new connections, and nothi
     assert.equal(isSameTrust(trust, { ...trust, [name]: "x" }), false);
 });
 
-test("a server is told by which name it is asked, where it is a name", async () => {
+test("SNI is sent if the server address is a name", async () => {
   const names: unknown[] = [];
   const served = await serve((request, response) => {
     names.push((request.socket as unknown as { servername: unknown }).servername);
@@ -143,7 +143,7 @@ test("a server is told by which name it is asked, where it is a name", async () 
   served.server.close();
 });
 
-test("a certificate with another's key fails its own request, and the connection from before stays in use", async () => {
+test("a certificate with a wrong key fails only its own request, and the old connection stays in use", async () => {
   const [me, other] = [authority.issue({ commonName: "me" }), authority.issue({ commonName: "other" })];
   const good: Credential = { headers: {}, certificate: me.certificate, key: me.key };
   let credential = good;
@@ -191,7 +191,7 @@ const distrust: readonly { given: string; tls?: object; target?: Partial<Target>
   },
 ];
 for (const { given, tls, target, says } of distrust)
-  test(`a server with ${given} is refused in one clear line`, () =>
+  test(`a server with ${given} is rejected with one error line`, () =>
     between(
       echo,
       (send) =>
@@ -203,7 +203,7 @@ for (const { given, tls, target, says } of distrust)
       { ...(tls === undefined ? {} : { tls }), ...(target === undefined ? {} : { target }) },
     ));
 
-test("tls-server-name and insecure-skip-tls-verify make exceptions", async () => {
+test("tls-server-name and insecure-skip-tls-verify relax the verification", async () => {
   const misnamedTls = { cert: misnamed.certificate, key: misnamed.key };
   for (const [served, target] of [
     [misnamedTls, { serverName: "elsewhere" }],
@@ -212,7 +212,7 @@ test("tls-server-name and insecure-skip-tls-verify make exceptions", async () =>
     await between(echo, async (send) => assert.equal((await send()).status, 200), { tls: served, target });
 });
 
-test("a server that is not there or speaks no TLS is one clear line with a remedy", async () => {
+test("an unreachable server or one without TLS is one error line with a remedy", async () => {
   const served = await serve(echo);
   const { port } = served;
   const fails = async (server: string, says: RegExp) => {

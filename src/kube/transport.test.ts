@@ -9,7 +9,7 @@ import { limits } from "../base/limits.ts";
 import type { Outgoing } from "./call.ts";
 import { createTransport } from "./transport.ts";
 
-test("a request travels with method, path below the server's prefix, headers, identity and body", async () => {
+test("a request has the method, the path under the server's prefix, headers, credentials and body", async () => {
   await between(
     echo,
     async (_send, { port }) => {
@@ -35,7 +35,7 @@ test("a request travels with method, path below the server's prefix, headers, id
   );
 });
 
-test("what must not be sent any more when its connection is there is not sent, and says why", async () => {
+test("a request that the guard refuses when its connection is ready is not sent", async () => {
   for (const options of [{}, { tls }]) {
     let leads = true;
     const refusal = ({ method }: Outgoing) =>
@@ -63,7 +63,7 @@ test("what must not be sent any more when its connection is there is not sent, a
   }
 });
 
-test("requests share a connection, and watches do not take it from them", async () => {
+test("requests share a connection that watches do not occupy", async () => {
   const listener: RequestListener = (request, response) => {
     if (request.url === "/watch") response.write("{}\n");
     else response.end("ok");
@@ -85,7 +85,7 @@ test("requests share a connection, and watches do not take it from them", async 
   );
 });
 
-test("a lease is renewed while more requests wait for a connection than there are", async () => {
+test("lease renewals do not wait when all connections are busy", async () => {
   const held: (() => void)[] = [];
   const listener: RequestListener = (request, response) => {
     if (request.url?.startsWith("/apis/coordination.k8s.io/")) response.end("renewed");
@@ -103,7 +103,7 @@ test("a lease is renewed while more requests wait for a connection than there ar
   });
 });
 
-test("a request is said to wait until it has a connection, and to be sent with its first byte", async () => {
+test("a request is waiting until it has a connection, and sent with its first byte", async () => {
   const held: (() => void)[] = [];
   await between(
     (_request, response) => void held.push(() => response.end("ok")),
@@ -124,7 +124,7 @@ test("a request is said to wait until it has a connection, and to be sent with i
   );
 });
 
-test("whoever gives up while it waits for a connection is not sent, and takes no turn", async () => {
+test("a request that is aborted while it waits for a connection is not sent and frees its slot", async () => {
   const held: (() => void)[] = [];
   const seen: (string | undefined)[] = [];
   await between(
@@ -178,7 +178,7 @@ test("a stream may be silent for longer than an idle connection may live", async
   );
 });
 
-test("an answer in gzip is decoded, and one that lies about it is a fault", async () => {
+test("a gzip response is decoded, and a false gzip header is a fault", async () => {
   const text = JSON.stringify({ items: Array.from({ length: 1_000 }, () => "ü") });
   await between(
     (request, response) => {
@@ -196,7 +196,7 @@ test("an answer in gzip is decoded, and one that lies about it is a fault", asyn
   );
 });
 
-test("an answer over the limit is given up, zipped or not", async () => {
+test("a response over the size limit fails, with and without gzip", async () => {
   await between(
     (request, response) => {
       if (request.url === "/zip") response.setHeader("content-encoding", "gzip");

@@ -8,7 +8,7 @@ import { aMap, assertSame, countOf, setValue, watching } from "../../test/watchi
 import { Fault, isFault } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
 
-test("an API server that is away for hours is asked again some times a minute, and found", async () => {
+test("an unreachable API server is retried a few times a minute, for hours", async () => {
   let away = false;
   const kube = createFakeKube(() => {
     if (away) throw new Fault("Unavailable", "connection refused");
@@ -37,7 +37,7 @@ const refusals = [
   "Expired",
 ] as const;
 for (const code of refusals)
-  test(`a server that answers everything with ${code} is never given up, nor pestered`, async () => {
+  test(`a server that answers everything with ${code} is retried with backoff forever`, async () => {
     let refused = true;
     const kube = createFakeKube(() => {
       if (refused) throw new Fault(code, "no");
@@ -50,7 +50,7 @@ for (const code of refusals)
     assert.equal(store.isSynced(), true);
   });
 
-test("a server that lists but breaks every watch is not listed in a circle", async () => {
+test("a server that breaks every watch does not cause a loop of lists", async () => {
   for (const code of ["Expired", "UnknownOutcome"] as const) {
     const kube = createFakeKube(({ verb }) => {
       if (verb === "watch") throw new Fault(code, "no");
@@ -61,7 +61,7 @@ test("a server that lists but breaks every watch is not listed in a circle", asy
   }
 });
 
-test("the log tells pauses in whole milliseconds", async () => {
+test("the log has delays in whole milliseconds", async () => {
   const log = createMemoryLog();
   const kube = createFakeKube(() => {
     throw new Fault("Unavailable", "connection refused");
@@ -72,7 +72,7 @@ test("the log tells pauses in whole milliseconds", async () => {
   assert.ok(pauses.length > 3 && pauses.every(Number.isInteger), `${pauses}`);
 });
 
-test("a server that asks for a pause gets it", async () => {
+test("Retry-After delays the next list", async () => {
   const kube = createFakeKube(() => {
     throw new Fault("ResourceExhausted", "too many requests", { retryAfterMs: 20_000 });
   });
@@ -83,7 +83,7 @@ test("a server that asks for a pause gets it", async () => {
   assert.equal(kube.calls.length, 2);
 });
 
-test("a server that asks for an hour, or whose clock is an hour ahead, is asked again after half a minute", async () => {
+test("a Retry-After of an hour is limited to half a minute", async () => {
   let away = true;
   const kube = createFakeKube(() => {
     if (away) throw new Fault("Unavailable", "maintenance", { retryAfterMs: 3_600_000 });
@@ -96,7 +96,7 @@ test("a server that asks for an hour, or whose clock is an hour ahead, is asked 
   assert.equal(store.isSynced(), true);
 });
 
-test("a server restored from a backup is believed, although its versions are smaller", async () => {
+test("the store accepts smaller versions from a server that was restored from a backup", async () => {
   const [old, restored] = [createFakeKube(), createFakeKube()];
   await restored.create("ConfigMap", aMap("from the backup"));
   for (let change = 0; change < 10; change++) await old.create("ConfigMap", aMap(`lost ${change}`));
@@ -114,7 +114,7 @@ test("a server restored from a backup is believed, although its versions are sma
   assertSame(store, restored);
 });
 
-test("where resuming brings nothing but silence for half an hour, everything is listed again", async () => {
+test("the store lists again after half an hour of silent resumed watches", async () => {
   const kube = createFakeKube();
   const deaf: FakeKube = {
     ...kube,

@@ -113,7 +113,7 @@ for (const { given, from, end, next } of cases)
     assert.equal(`${wait ? "wait, " : ""}${where}, ${failures} failures`, next);
   });
 
-test("the wait doubles from a tenth of a second to ten seconds, and lots decide half of it", () => {
+test("the backoff doubles from 0.1 s to 10 s, and half of it is random", () => {
   const bounds = { startMs: limits.watchRetryMsMin, maxMs: limits.watchRetryMsMax };
   const ranges = [0, 1, 2, 7, 8, 1_000].map((failures) => [
     backoffMs(bounds, failures, 0),

@@ -9,7 +9,7 @@ import { limits } from "../base/limits.ts";
 import { silent } from "../base/log.ts";
 import { allSynced, createStores, watchStores } from "./stores.ts";
 
-test("what is there is listed, what comes, changes and goes is watched", async () => {
+test("existing objects are listed, later changes are watched", async () => {
   const kube = createFakeKube();
   await kube.create("ConfigMap", aMap("old"));
   const { world, store } = watching(kube);
@@ -26,7 +26,7 @@ test("what is there is listed, what comes, changes and goes is watched", async (
   assert.equal(countOf(kube, "list"), 1);
 });
 
-test("a cut watch resumes at the last version seen, without a list", async () => {
+test("a disconnected watch resumes at the last version, without a list", async () => {
   const kube = createFakeKube();
   const { world, store } = watching(kube);
   await world.advance(0);
@@ -40,7 +40,7 @@ test("a cut watch resumes at the last version seen, without a list", async () =>
   assert.equal(countOf(kube, "list"), 1);
 });
 
-test("a bookmark moves the version to resume at, so that old history may be forgotten", async () => {
+test("a bookmark advances the version to resume at", async () => {
   const kube = createFakeKube();
   const { world, store } = watching(kube);
   await world.advance(0);
@@ -54,7 +54,7 @@ test("a bookmark moves the version to resume at, so that old history may be forg
   assert.equal(countOf(kube, "list"), 1);
 });
 
-test("410 Gone lists again, and what vanished meanwhile is heard as gone", async () => {
+test("410 Gone lists again, and missing objects are reported as deleted", async () => {
   const kube = createFakeKube();
   await kube.create("ConfigMap", aMap("stays"));
   await kube.create("ConfigMap", aMap("goes"));
@@ -84,7 +84,7 @@ test("410 Gone in the middle of a stream lists again", async () => {
   assert.equal(countOf(kube, "list"), 2);
 });
 
-test("a silent stream is given up after a minute and a half, one with bookmarks is not", async () => {
+test("a silent watch is closed after 90 s, a watch with bookmarks is not", async () => {
   const kube = createFakeKube();
   const { world } = watching(kube);
   await world.advance(0);
@@ -101,7 +101,7 @@ test("a silent stream is given up after a minute and a half, one with bookmarks 
   assert.equal(countOf(kube, "list"), 1);
 });
 
-test("every watch asks the server for an end of its own, between four and nine minutes", async () => {
+test("every watch has a random timeout between four and nine minutes", async () => {
   const kube = createFakeKube();
   const { world } = watching(kube);
   for (let round = 0; round < 200; round++) {
@@ -114,7 +114,7 @@ test("every watch asks the server for an end of its own, between four and nine m
   assert.ok(new Set(seconds).size > 100, "they differ");
 });
 
-test("an aborted watch ends at once and leaves nothing behind, wherever it was", async () => {
+test("an aborted watch ends at once and leaves no timer or connection", async () => {
   const stalled = createFakeKube(({ signal }) => {
     if (signal !== undefined)
       return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
@@ -133,7 +133,7 @@ test("an aborted watch ends at once and leaves nothing behind, wherever it was",
   }
 });
 
-test("stores of several kinds are filled side by side, each within its own scope", async () => {
+test("stores of several kinds are filled concurrently, each within its own scope", async () => {
   const kube = createFakeKube();
   await kube.create("ConfigMap", aMap("here"));
   await kube.create("ConfigMap", aMap("elsewhere", "", "other"));

@@ -31,12 +31,12 @@ test("a namespace is allowed where the API server keeps it", () => {
   assert.deepEqual(claimSourceViolations(aClaim(spec), undefined, gates), []);
 });
 
-test("a source that is stored already is not judged again, and a new one is", () => {
+test("an unchanged data source is not validated again, and a changed one is", () => {
   assert.deepEqual(codesOf({ dataSource: configMap }, true, { dataSource: configMap }), []);
   assert.deepEqual(codesOf({ dataSource: configMap }, true, { dataSource: claim }), ["SNAP-131"]);
 });
 
-test("the message names the field, what was given, what is supported, and the way out", () => {
+test("the message names the field, the given value, the supported values and the remedy", () => {
   const gates = { anyVolumeDataSource: true, crossNamespace: false };
   const [found] = claimSourceViolations(aClaim({ dataSource: configMap }), undefined, gates);
   assert.match(

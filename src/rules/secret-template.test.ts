@@ -57,7 +57,7 @@ for (const { given, name, namespace, says } of wrongs)
     assert.match(found.kind === "wrong" ? found.message : "", says);
   });
 
-test("the driver sees neither secret keys nor unknown keys of our prefix", () => {
+test("the driver gets neither secret parameters nor unknown parameters with the csi.storage.k8s.io prefix", () => {
   const { passed, unknown } = driverParameters({
     [parameters.snapshotterSecretName]: "s",
     "csi.storage.k8s.io/odd": "x",

@@ -271,7 +271,7 @@ for (const { given, rules, before, after, refused = [], ratcheted = [] } of [...
     }
   });
 
-test("a class is the default of its driver by its annotation alone", () => {
+test("only the annotation makes a class the default of its driver", () => {
   const annotated = aClass({
     metadata: { name: "gold", annotations: { "snapshot.storage.kubernetes.io/is-default-class": "true" } },
   });

@@ -29,7 +29,7 @@ const strict = (kind: string): JsonObject => {
   return v1.schema.openAPIV3Schema;
 };
 
-test("each phase serves and stores the versions it promises", () => {
+test("each CRD phase serves and stores its documented versions", () => {
   const rows = crdPhases.map((phase) =>
     versionsOf(phase, "VolumeSnapshot").map(({ name, served, storage }) => ({ name, served, storage })),
   );
@@ -57,7 +57,7 @@ test("a snapshot needs a source, and a content its policy, driver, source and re
   assert.deepEqual(strict("VolumeSnapshotClass").required, ["deletionPolicy", "driver"]);
 });
 
-test("v1 has the rules of one source and of immutability, v1beta1 has none", () => {
+test("v1 has the rules of exactly one source and of immutability, v1beta1 has none", () => {
   assert.deepEqual(messagesAt(strict("VolumeSnapshot"), "spec", "source"), [
     "persistentVolumeClaimName is required once set",
     "volumeSnapshotContentName is required once set",
@@ -73,7 +73,7 @@ test("v1 has the rules of one source and of immutability, v1beta1 has none", () 
     assert.ok(!JSON.stringify(versionsOf(1, kind)).includes("x-kubernetes-validations"), kind);
 });
 
-test("an empty class name, half a reference and a negative size are refused in the words people know", () => {
+test("an empty class name, an incomplete reference and a negative size are rejected with upstream's messages", () => {
   assert.deepEqual(messagesAt(strict("VolumeSnapshot"), "spec", "volumeSnapshotClassName"), [
     "volumeSnapshotClassName must not be the empty string when set",
   ]);
@@ -83,7 +83,7 @@ test("an empty class name, half a reference and a negative size are refused in t
   assert.equal(at(strict("VolumeSnapshotContent"), "status", "restoreSize").minimum, 0);
 });
 
-test("columns are those people know from kubectl get", () => {
+test("kubectl get shows upstream's columns", () => {
   const columns = (kind: string): string[] | undefined =>
     versionsOf(3, kind)[0]?.additionalPrinterColumns.map(({ name }) => name);
   assert.deepEqual(columns("VolumeSnapshot"), [
