@@ -61,6 +61,8 @@ export const limits = {
   deletedSnapshotsMax: 10_000,
   /** Claims, of all snapshots together, that were to be restored and have gone: their names are kept in case a list has left them out. */
   missingClaimsMax: 10_000,
+  /** Snapshots that may have been under way when they left the cache: their names are kept in case a list has left them out. */
+  missingSnapshotsMax: 10_000,
   /** Claims of which the controller remembers that it has put its finalizer on, or has sent the request that removes it. */
   protectedClaimsMax: 10_000,
   /** How long the driver must not have answered before the marks of what it has cut are taken off, and how long that may take. */

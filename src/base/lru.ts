@@ -11,6 +11,7 @@ export function createLru<T>(sizeMax: number) {
   };
   return {
     set,
+    values: () => entries.values(),
     size: (): number => entries.size,
     get: (key: string): T | undefined => entries.get(key),
     delete: (key: string): void => void entries.delete(key),

@@ -16,6 +16,7 @@ import { createContentCreations } from "./content-creations.ts";
 import { createDeletedSnapshots } from "./deleted-snapshots.ts";
 import { createIdleTimes } from "./idle-times.ts";
 import { createMissingClaims } from "./missing-claims.ts";
+import { createMissingSnapshots } from "./missing-snapshots.ts";
 import {
   type ClaimFacts,
   claimOfContent,
@@ -27,7 +28,7 @@ import {
   type SnapshotOptions,
 } from "./observe.ts";
 import { planSnapshot } from "./plan.ts";
-import { type ClaimView, isAwaited, isNeeded, planClaim } from "./plan-claim.ts";
+import { type ClaimView, isAwaited, isNeeded, planClaim, releaseEvidence } from "./plan-claim.ts";
 import { planContent } from "./plan-content.ts";
 import { refusedWriteEvent } from "./refused-writes.ts";
 import {
@@ -89,6 +90,8 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
   stores.VolumeSnapshotContent.onChange(cutters.see);
   const missingClaims = createMissingClaims();
   stores.PersistentVolumeClaim.onChange(missingClaims.see);
+  const missingSnapshots = createMissingSnapshots();
+  stores.VolumeSnapshot.onChange(missingSnapshots.see);
   const protection = createClaimProtection((claim) => {
     const key = keyOf(claim);
     // The watch was faster than the reply: nothing but the reply wakes those that wait for it.
@@ -103,6 +106,7 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
     queueIdleMs: idleTimes.standstillMs(),
     activeSidecarOf: cutters.of,
     missingClaimsOf: missingClaims.from,
+    missingSnapshotsOf: missingSnapshots.of,
     protectionOf,
   });
   const timed = (sight: ClaimFacts | undefined): ClaimView | undefined => {
@@ -114,6 +118,7 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
       protection: sight.protection,
       isNeeded: needed,
       isAwaited: isAwaited(sight),
+      evidence: needed ? [] : releaseEvidence(sight),
       idleMs: idleTimes.idleMs(claim, needed),
     };
   };
@@ -125,7 +130,11 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
     onEnd: (claim) => claims.trigger(keyOf(claim)),
   });
   const cluster = createActionHandlers({ api: protection.through(api), stores, leading, record: deps.record });
-  const handlers = { ...cluster, create: creations.around(cluster.create) };
+  const handlers = {
+    ...cluster,
+    create: creations.around(cluster.create),
+    confirm: missingSnapshots.around(cluster.confirm),
+  };
   const shared = (name: string) => ({
     name,
     stores,

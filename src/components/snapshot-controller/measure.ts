@@ -136,6 +136,7 @@ export function measureStates({ stores, instruments, world }: Measuring, options
       queueIdleMs: 0,
       activeSidecarOf: () => undefined,
       missingClaimsOf: () => [],
+      missingSnapshotsOf: () => [],
       // What is in doubt is soon renewed: a metric need not tell it from what is certain.
       protectionOf: (claim) => (hasFinalizer(claim) ? "certain" : "none"),
     });

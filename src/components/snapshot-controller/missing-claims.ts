@@ -7,13 +7,13 @@ import type { PersistentVolumeClaim } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
 import { type Key, keyIn } from "../../base/brand.ts";
 import { limits } from "../../base/limits.ts";
-import { type ClaimName, isWaiting, restoredSnapshotKeys } from "./observe.ts";
+import { isWaiting, type ObjectName, restoredSnapshotKeys } from "./observe.ts";
 
 export interface MissingClaims {
   /** To be told of every change of a claim. */
   see(before: PersistentVolumeClaim | undefined, after: PersistentVolumeClaim | undefined): void;
   /** Those that were to be restored from this snapshot. */
-  from(snapshot: Key): readonly ClaimName[];
+  from(snapshot: Key): readonly ObjectName[];
   /** How many are remembered. */
   size(): number;
 }
@@ -21,7 +21,7 @@ export interface MissingClaims {
 export function createMissingClaims(claimsMax: number = limits.missingClaimsMax): MissingClaims {
   /** Oldest first: a golden image has ever new claims, for years. */
   const pairs = new Map<string, readonly [snapshot: Key, claim: Key]>();
-  const bySnapshot = new Map<Key, Map<Key, ClaimName>>();
+  const bySnapshot = new Map<Key, Map<Key, ObjectName>>();
   const pairOf = (snapshot: Key, claim: Key): string => `${snapshot}\n${claim}`;
   const forget = (snapshot: Key, claim: Key): void => {
     pairs.delete(pairOf(snapshot, claim));
@@ -33,7 +33,7 @@ export function createMissingClaims(claimsMax: number = limits.missingClaimsMax)
     const claim = keyIn(namespace, name);
     forget(snapshot, claim);
     pairs.set(pairOf(snapshot, claim), [snapshot, claim]);
-    const missed = bySnapshot.get(snapshot) ?? new Map<Key, ClaimName>();
+    const missed = bySnapshot.get(snapshot) ?? new Map<Key, ObjectName>();
     bySnapshot.set(snapshot, missed.set(claim, { namespace, name }));
     const [oldest] = pairs.values();
     if (pairs.size > claimsMax && oldest !== undefined) forget(...oldest);

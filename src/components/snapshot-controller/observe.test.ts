@@ -22,6 +22,7 @@ const moment: Moment = {
   queueIdleMs: 0,
   activeSidecarOf: () => undefined,
   missingClaimsOf: () => [],
+  missingSnapshotsOf: () => [],
   protectionOf: () => "none",
 };
 

@@ -43,7 +43,7 @@ export interface SnapshotView {
   /** Claims that wait for a volume made from this snapshot: those of its namespace, and those that a grant lets refer to it. */
   readonly restoring: readonly PersistentVolumeClaim[];
   /** Claims that were restoring, as far as this process knows, and that its cache no longer has. */
-  readonly missingClaims: readonly ClaimName[];
+  readonly missingClaims: readonly ObjectName[];
   /** Where the volume is reached from; anywhere unless snapshots are taken node by node. */
   readonly place: SidecarPlace;
   /** Whether the volume's mode is written into the content, so that a restore cannot change it. */
@@ -58,12 +58,13 @@ export interface SnapshotView {
 /** When it is looked at, and how the work goes then. */
 export interface Moment extends Pick<SnapshotView, "nowMs" | "queueIdleMs"> {
   activeSidecarOf(driver: string, node: string | undefined): string | undefined;
-  missingClaimsOf(snapshot: Key): readonly ClaimName[];
+  missingClaimsOf(snapshot: Key): readonly ObjectName[];
+  missingSnapshotsOf(claim: Key): readonly ObjectName[];
   protectionOf(claim: PersistentVolumeClaim): Protection;
 }
 
-/** All that is kept of a claim that is gone. */
-export interface ClaimName {
+/** All that is kept of an object that is gone. */
+export interface ObjectName {
   readonly namespace: string | undefined;
   readonly name: string;
 }
@@ -73,6 +74,13 @@ export interface ClaimFacts {
   readonly protection: Protection;
   /** The snapshots that name this claim as their source and are not ready, seen one by one as far as somebody looks. */
   readonly snapshots: Iterable<SnapshotView>;
+  /** Snapshots that named this claim, as far as this process knows, and that its cache no longer has; looked up on demand. */
+  readonly missingSnapshots: Iterable<MissingSnapshot>;
+}
+
+export interface MissingSnapshot extends ObjectName {
+  /** Of what the cache has under the name instead, if anything: an incarnation before or after it. */
+  readonly cachedVersion: string | undefined;
 }
 
 export interface ContentView {
@@ -137,7 +145,7 @@ export const hasNoReport = ({ status }: VolumeSnapshotContent): boolean =>
 const mayBeBeingCreated = ({ metadata, status }: VolumeSnapshotContent): boolean =>
   status?.readyToUse !== true && metadata.annotations?.[annotations.beingCreated] === "yes";
 
-const claimKeyOf = ({ metadata, spec }: VolumeSnapshot): Key | undefined =>
+export const claimKeyOf = ({ metadata, spec }: VolumeSnapshot): Key | undefined =>
   spec.source?.persistentVolumeClaimName ? keyIn(metadata.namespace, spec.source.persistentVolumeClaimName) : undefined;
 
 /** The claim of the very snapshot that a content is made for. */
@@ -264,7 +272,8 @@ export function observeClaim(
   if (claim === undefined) return undefined;
   const keys = stores.VolumeSnapshot.keysBy("unreadyOf", keyOf(claim));
   const snapshots = { [Symbol.iterator]: () => seenOneByOne(stores, options, keys, moment) };
-  return { claim, protection: moment.protectionOf(claim), snapshots };
+  const missingSnapshots = { [Symbol.iterator]: () => withCachedVersions(stores, moment.missingSnapshotsOf(key)) };
+  return { claim, protection: moment.protectionOf(claim), snapshots, missingSnapshots };
 }
 
 /** A claim may have thousands of snapshots, and one of them is often enough to decide. */
@@ -277,6 +286,13 @@ function* seenOneByOne(
   for (const key of keys) {
     const view = observeSnapshot(stores, options, key, moment);
     if (view !== undefined) yield view;
+  }
+}
+
+function* withCachedVersions(stores: SnapshotCaches, names: readonly ObjectName[]): Generator<MissingSnapshot> {
+  for (const { namespace, name } of names) {
+    const cachedVersion = stores.VolumeSnapshot.get(keyIn(namespace, name))?.metadata.resourceVersion;
+    yield { namespace, name, cachedVersion };
   }
 }
 

@@ -4,9 +4,9 @@ import { aClaim, aContent, aSnapshot } from "../../../test/builders.ts";
 import { aSnapshotView } from "../../../test/views.ts";
 import { annotations, finalizers } from "../../api/names.ts";
 import type { PersistentVolumeClaim } from "../../api/types.ts";
-import type { Protection, SnapshotView } from "./observe.ts";
+import type { MissingSnapshot, Protection, SnapshotView } from "./observe.ts";
 import { phaseOf } from "./phase.ts";
-import { isAwaited, isNeeded, planClaim } from "./plan-claim.ts";
+import { isAwaited, isNeeded, planClaim, releaseEvidence } from "./plan-claim.ts";
 
 const claim = aClaim({ metadata: { finalizers: ["kubernetes.io/pvc-protection"] } });
 const guarded = aClaim({ metadata: { finalizers: ["kubernetes.io/pvc-protection", finalizers.claimAsSource] } });
@@ -107,6 +107,7 @@ for (const { given, seen, snapshots, expect } of cases)
       protection,
       isNeeded: isNeeded(sight),
       isAwaited: false,
+      evidence: [],
       idleMs: 3_000,
     });
     const written = actions.map((action) =>
@@ -122,17 +123,91 @@ for (const { given, seen, snapshots, expect } of cases)
 
 test("the claim is written back exactly as it was read, unknown fields included", () => {
   const odd = { ...claim, spec: { ...claim.spec, futureField: { deep: [1] } } } as unknown as PersistentVolumeClaim;
-  const [write] = planClaim({ claim: odd, protection: "none", isNeeded: true, isAwaited: true, idleMs: 0 }).actions;
+  const [write] = planClaim({
+    claim: odd,
+    protection: "none",
+    isNeeded: true,
+    isAwaited: true,
+    evidence: [],
+    idleMs: 0,
+  }).actions;
   assert.ok(write?.kind === "replace");
   assert.deepEqual((write.object as PersistentVolumeClaim).spec, odd.spec);
   assert.equal(write.object.metadata.resourceVersion, "1");
 });
 
 test("a claim that has just become idle is kept for three seconds, and is let go at once when it is deleted", () => {
-  const idle = { claim: guarded, protection: "certain", isNeeded: false, isAwaited: false, idleMs: 1_000 } as const;
+  const idle = {
+    claim: guarded,
+    protection: "certain",
+    isNeeded: false,
+    isAwaited: false,
+    evidence: [],
+    idleMs: 1_000,
+  } as const;
   assert.deepEqual(planClaim(idle), { actions: [], next: { kind: "after", ms: 2_000 } });
   const going = { ...guarded, metadata: { ...guarded.metadata, deletionTimestamp } };
   assert.equal(planClaim({ ...idle, claim: going }).actions.length, 1);
+});
+
+const held = (change: NonNullable<Parameters<typeof aSnapshot>[0]> = {}) =>
+  aSnapshot({ ...change, metadata: { finalizers: [finalizers.snapshotAsSource], ...change.metadata } });
+const tuesday = { namespace: "default", name: "tuesday", cachedVersion: undefined };
+const questions: readonly {
+  given: string;
+  protection?: Protection;
+  snapshots?: readonly Partial<SnapshotView>[];
+  missingSnapshots?: readonly MissingSnapshot[];
+  expect: readonly string[];
+}[] = [
+  { given: "nothing", expect: [] },
+  {
+    given: "a snapshot that left the cache unseen",
+    missingSnapshots: [tuesday],
+    expect: ["VolumeSnapshot tuesday undefined"],
+  },
+  {
+    given: "one of which the cache has another incarnation",
+    missingSnapshots: [{ ...tuesday, cachedVersion: "7" }],
+    expect: ["VolumeSnapshot tuesday 7"],
+  },
+  { given: "a claim that is not protected", protection: "none", missingSnapshots: [tuesday], expect: [] },
+  {
+    given: "a snapshot with our finalizer and without a content",
+    snapshots: [{ snapshot: held() }],
+    expect: [`VolumeSnapshotContent snapcontent-${held().metadata.uid} undefined`],
+  },
+  { given: "one that has its content", snapshots: [{ snapshot: held(), content: aContent() }], expect: [] },
+  { given: "one that was never worked on", snapshots: [{ snapshot: aSnapshot() }], expect: [] },
+  {
+    given: "one that is being deleted",
+    snapshots: [{ snapshot: held({ metadata: { deletionTimestamp } }) }],
+    expect: [],
+  },
+];
+for (const { given, protection = "certain", snapshots = [], missingSnapshots = [], expect } of questions)
+  test(`before a claim is released, given ${given}, the server is asked for [${expect.join(", ")}]`, () => {
+    const views = snapshots.map((change) => of(guarded, change));
+    const evidence = releaseEvidence({ claim: guarded, protection, snapshots: views, missingSnapshots });
+    assert.deepEqual(
+      evidence.map(
+        (action) => action.kind === "confirm" && `${action.ref.kind} ${action.ref.name} ${action.resourceVersion}`,
+      ),
+      expect,
+    );
+  });
+
+test("the evidence is asked for before the finalizer goes, and not while the claim is needed", () => {
+  const evidence = releaseEvidence({
+    claim: guarded,
+    protection: "certain",
+    snapshots: [],
+    missingSnapshots: [tuesday],
+  });
+  const view = { claim: guarded, protection: "certain", isAwaited: false, evidence, idleMs: 3_000 } as const;
+  const kinds = (isNeeded: boolean) => planClaim({ ...view, isNeeded }).actions.map(({ kind }) => kind);
+  assert.deepEqual(kinds(false), ["confirm", "replace"]);
+  assert.deepEqual(kinds(true), []);
 });
 
 const own = finalizers.claimAsSource;
@@ -172,6 +247,7 @@ for (const { given, on, protection, snapshots, expect } of doubts)
       protection,
       isNeeded: isNeeded(sight),
       isAwaited: isAwaited(sight),
+      evidence: [],
       idleMs: 0,
     });
     const written = actions.map((action) => action.kind === "replace" && action.object.metadata.finalizers);

@@ -16,6 +16,7 @@ import type { PersistentVolumeClaim, VolumeSnapshot, VolumeSnapshotContent } fro
 import type { Millis } from "../../base/brand.ts";
 import { type ClaimFacts, isRenewable, type Protection, type SnapshotView } from "./observe.ts";
 import { phaseOf } from "./phase.ts";
+import { contentAsSeen } from "./rules-evidence.ts";
 
 export interface ClaimView {
   readonly claim: PersistentVolumeClaim;
@@ -24,6 +25,8 @@ export interface ClaimView {
   readonly isNeeded: boolean;
   /** A snapshot of it waits for the protection. */
   readonly isAwaited: boolean;
+  /** What is to be confirmed with the server before the finalizer goes. */
+  readonly evidence: readonly ClusterAction[];
   /** For how long it has been protected although nothing needs it. */
   readonly idleMs: Millis;
 }
@@ -35,13 +38,13 @@ const lingerMs = 3_000;
 const doing = (actions: readonly ClusterAction[]): Plan => ({ actions, next: settled });
 
 export function planClaim(view: ClaimView): Plan {
-  const { claim, protection, isNeeded, idleMs } = view;
+  const { claim, protection, isNeeded, evidence, idleMs } = view;
   if (isNeeded) return protection === "none" ? doing(protect(claim)) : planRenewal(view);
   if (protection === "none") return nothing;
   const isGoing = claim.metadata.deletionTimestamp !== undefined;
   // Whoever deletes the claim does not wait for snapshots that may come.
   if (!isGoing && idleMs < lingerMs) return { actions: [], next: { kind: "after", ms: lingerMs - idleMs } };
-  return doing(release(claim));
+  return doing([...evidence, ...release(claim)]);
 }
 
 /** A claim on its way out takes no new finalizers; the API server would refuse. */
@@ -67,10 +70,30 @@ function renew(claim: PersistentVolumeClaim): readonly ClusterAction[] {
   return [{ kind: "replace", ref: refOf(kind, claim), object: { ...claim, metadata } }];
 }
 
-export const isNeeded = ({ snapshots }: ClaimFacts): boolean => Iterator.from(snapshots).some(needsClaim);
+export const isNeeded = ({ snapshots }: Pick<ClaimFacts, "snapshots">): boolean =>
+  Iterator.from(snapshots).some(needsClaim);
 /** Asked only where it matters: all snapshots of the claim may have to be looked at. */
-export const isAwaited = ({ protection, snapshots }: ClaimFacts): boolean =>
+export const isAwaited = ({ protection, snapshots }: Omit<ClaimFacts, "missingSnapshots">): boolean =>
   protection === "doubtful" && Iterator.from(snapshots).some((view) => view.content === undefined && needsClaim(view));
+
+/**
+ * A list from the past can leave out a snapshot that is being taken, or its content, and the claim would be released under it. Nothing
+ * is asked in the usual case: a snapshot was seen to be deleted before it went, and one without a content has no finalizer of ours.
+ */
+export function releaseEvidence({ protection, snapshots, missingSnapshots }: ClaimFacts): readonly ClusterAction[] {
+  if (protection === "none") return [];
+  const missing = Iterator.from(missingSnapshots).map(({ namespace, name, cachedVersion: resourceVersion }) => {
+    const ref = { kind: "VolumeSnapshot", namespace, name } as const;
+    return { kind: "confirm", ref, resourceVersion } as const;
+  });
+  return [...missing, ...Iterator.from(snapshots).filter(mayHaveContent).flatMap(contentAsSeen)];
+}
+
+/** The finalizer is put on before a content is created. */
+const mayHaveContent = ({ snapshot: { metadata }, content }: SnapshotView): boolean =>
+  content === undefined &&
+  metadata.deletionTimestamp === undefined &&
+  metadata.finalizers?.includes(finalizers.snapshotAsSource) === true;
 
 /** The driver is about to be called, or a call may be under way. */
 function needsClaim(view: SnapshotView): boolean {

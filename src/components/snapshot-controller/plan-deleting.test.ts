@@ -8,7 +8,7 @@ import {
   testPlans,
 } from "../../../test/snapshot-plans.ts";
 import { annotations } from "../../api/names.ts";
-import type { ClaimName } from "./observe.ts";
+import type { ObjectName } from "./observe.ts";
 
 const leaving = aSnapshot({ metadata: { finalizers: both, deletionTimestamp }, status: readyStatus });
 const marked = { [annotations.beingDeleted]: "yes" };
@@ -72,7 +72,7 @@ testPlans([
     view: aView({
       snapshot: leaving,
       content: readyContent,
-      missingClaims: [copy.metadata as ClaimName],
+      missingClaims: [copy.metadata as ObjectName],
     }),
     phase: "deleting",
     expect: ["confirm PersistentVolumeClaim", "patch VolumeSnapshotContent"],
@@ -82,7 +82,7 @@ testPlans([
     view: aView({
       snapshot: leaving,
       content: aContent({ metadata: { annotations: marked } }),
-      missingClaims: [copy.metadata as ClaimName],
+      missingClaims: [copy.metadata as ObjectName],
     }),
     phase: "deleting",
     expect: ["confirm PersistentVolumeClaim", "delete VolumeSnapshotContent"],
@@ -92,7 +92,7 @@ testPlans([
     view: aView({
       snapshot: leaving,
       content: aContent({ spec: { ...aContent().spec, deletionPolicy: "Retain" } }),
-      missingClaims: [copy.metadata as ClaimName],
+      missingClaims: [copy.metadata as ObjectName],
     }),
     phase: "deleting",
     expect: ["confirm PersistentVolumeClaim", "patch VolumeSnapshotContent", "patch VolumeSnapshot"],

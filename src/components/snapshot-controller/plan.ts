@@ -14,7 +14,7 @@ import type { VolumeSnapshot, VolumeSnapshotContent } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { rfc3339 } from "../../base/time.ts";
-import { type ClaimName, contentNameOf, hasNoReport, type SnapshotView } from "./observe.ts";
+import { contentNameOf, hasNoReport, type ObjectName, type SnapshotView } from "./observe.ts";
 import { phaseOf, type SnapshotPhase, violationOf } from "./phase.ts";
 import { contentFor } from "./plan-draft.ts";
 import { snapshotLabelEdit } from "./plan-label.ts";
@@ -227,7 +227,7 @@ function planDeletion(view: SnapshotView): Plan {
 }
 
 /** That the claim is gone, and not left out by a list of our cache: it may be reading from the snapshot. */
-const absence = ({ namespace, name }: ClaimName): ClusterAction => ({
+const absence = ({ namespace, name }: ObjectName): ClusterAction => ({
   kind: "confirm",
   ref: { kind: "PersistentVolumeClaim", namespace, name },
   resourceVersion: undefined,

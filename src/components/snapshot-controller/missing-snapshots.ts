@@ -1,0 +1,63 @@
+/**
+ * Snapshots that needed their claim, or may have, and are no longer in our cache although nobody was seen deleting them. A list from the
+ * past may have left them out: their claim would be released while the driver is at work on its volume. So the server is asked for
+ * each before that.
+ *
+ * The memory is the process's. What is lost with it is that a snapshot was there which the first list of the next process leaves out.
+ */
+import { finalizers } from "../../api/names.ts";
+import type { ClusterAction } from "../../api/plan.ts";
+import type { VolumeSnapshot } from "../../api/types.ts";
+import type { Key } from "../../base/brand.ts";
+import { limits } from "../../base/limits.ts";
+import { createLru } from "../../base/lru.ts";
+import type { ActionHandler } from "../../runtime/action-handlers.ts";
+import { claimKeyOf, type ObjectName } from "./observe.ts";
+
+type Confirmation = Extract<ClusterAction, { readonly kind: "confirm" }>;
+
+export interface MissingSnapshots {
+  /** To be told of every change of a snapshot. */
+  see(before: VolumeSnapshot | undefined, after: VolumeSnapshot | undefined): void;
+  /** Those that named this claim as their source. */
+  of(claim: Key): readonly ObjectName[];
+  /** The handler that asks the server; what it has confirmed need not be asked again. */
+  around(confirm: ActionHandler<Confirmation>): ActionHandler<Confirmation>;
+}
+
+interface Missed extends ObjectName {
+  readonly uid: string;
+  readonly claim: Key;
+}
+
+export function createMissingSnapshots(sizeMax: number = limits.missingSnapshotsMax): MissingSnapshots {
+  const missed = createLru<Missed>(sizeMax);
+  const forget = ({ namespace, name }: Confirmation["ref"]): void => {
+    for (const item of missed.values()) if (item.name === name && item.namespace === namespace) missed.delete(item.uid);
+  };
+  return {
+    see: (before, after) => {
+      if (after !== undefined) return missed.delete(after.metadata.uid);
+      const claim = before && claimKeyOf(before);
+      if (before === undefined || claim === undefined || !mayNeedClaim(before)) return;
+      const { namespace, name, uid } = before.metadata;
+      missed.set(uid, { uid, claim, namespace, name });
+    },
+    of: (claim) =>
+      missed
+        .values()
+        .filter((item) => item.claim === claim)
+        .map(({ namespace, name }) => ({ namespace, name }))
+        .toArray(),
+    around: (confirm) => async (action, signal) => {
+      await confirm(action, signal);
+      if (action.ref.kind === "VolumeSnapshot" && !action.trustsReplies) forget(action.ref);
+    },
+  };
+}
+
+/** A content is created only for a snapshot with our finalizer, and nobody wants one that is being deleted. */
+const mayNeedClaim = ({ metadata, status }: VolumeSnapshot): boolean =>
+  status?.readyToUse !== true &&
+  metadata.deletionTimestamp === undefined &&
+  metadata.finalizers?.includes(finalizers.snapshotAsSource) === true;
