@@ -19,7 +19,7 @@ async function helpOf(columns: number, ...argv: readonly string[]): Promise<stri
 
 const names = commands.map(({ name }) => name);
 for (const columns of [110, 80, 60, 40])
-  test(`help fits ${columns} columns, but for single words that are longer`, async () => {
+  test(`help fits ${columns} columns, except for longer single words`, async () => {
     const texts = await Promise.all([helpOf(columns), ...names.map((name) => helpOf(columns, name))]);
     const long = texts
       .flatMap((text) => text.split("\n"))
@@ -31,7 +31,7 @@ for (const columns of [110, 80, 60, 40])
     );
   });
 
-test("examples can be copied: broken lines go on, and no shell replaces a * in them", async () => {
+test("examples can be copied: wrapped lines end with a backslash, and * is quoted", async () => {
   for (const { name, load } of commands) {
     const text = (await helpOf(60, name)).replaceAll(/ \\\n +/g, " ");
     for (const { line } of (await load()).command.examples) {
@@ -41,7 +41,7 @@ test("examples can be copied: broken lines go on, and no shell replaces a * in t
   }
 });
 
-test("README, package and help have one tagline", async () => {
+test("README, package.json and help have the same tagline", async () => {
   const readme = readFileSync(resolve(import.meta.dirname, "../../README.md"), "utf8");
   assert.equal(packageFile.description, tagline);
   assert.equal(readme.split("\n")[2], tagline);

@@ -21,7 +21,7 @@ function stage(t: Parameters<typeof temporaryFolder>[0]) {
   return { parent, warnings, put, open };
 }
 
-test("a start removes the folders whose process is gone, and only those", async (t) => {
+test("a start removes folders of ended processes, and only those", async (t) => {
   const { parent, warnings, put, open } = stage(t);
   put("snapkeep-gone", { owner: gone, kubeconfigs: [] });
   put("snapkeep-alive", { owner: thisProcess(), kubeconfigs: [] });
@@ -58,7 +58,7 @@ test("a folder is kept while entries in a kubeconfig cannot be removed, with a w
   assert.deepEqual(readdirSync(parent), ["config"]);
 });
 
-test("a folder with an entry that is still to be removed stays for the next start", async (t) => {
+test("a folder with a remaining kubeconfig entry stays for the next start", async (t) => {
   const { parent, open } = stage(t);
   const folder = await open();
   await folder.noteKubeconfig(join(parent, "config"));
@@ -69,7 +69,7 @@ test("a folder with an entry that is still to be removed stays for the next star
   assert.equal(existsSync(folder.path), false);
 });
 
-test("a place where nothing can be kept is named with the remedy", (t) =>
+test("an unusable temporary folder is an error with a remedy", (t) =>
   assert.rejects(
     openRunFolder({ world: realWorld, parent: join(temporaryFolder(t), "nowhere"), warn: () => undefined }),
     /^Fault: nothing can be kept in .*nowhere: there is no such file or folder; set TMPDIR$/,

@@ -151,7 +151,7 @@ test("the version is printed for the program and for a command", async () => {
   assert.equal((await ran("serve", "--version")).out, "snapkeep serve 1.2.3\n");
 });
 
-test("a component leaves its last words for its supervisor, a tool does not", async () => {
+test("a component writes its termination message, a tool does not", async () => {
   left.length = 0;
   await ran("fail");
   assert.deepEqual(left, []);

@@ -55,7 +55,7 @@ test("the reply to a write is in the store before the next action", async () => 
   assert.equal(stored(), created);
 });
 
-test("a patch carries the incarnation, the patch and the subresource, and its reply enters the store", async () => {
+test("a patch has the uid, the patch and the subresource, and its reply updates the store", async () => {
   const patched = aConfig({ resourceVersion: "6" });
   const { act, asked, stored } = setUp({ patch: () => patched });
   await act({ kind: "patch", ref, patch: merge, subresource: "status" });
@@ -63,7 +63,7 @@ test("a patch carries the incarnation, the patch and the subresource, and its re
   assert.equal(stored(), patched);
 });
 
-test("creating what exists reads it into the store and ends the run as a conflict, for the next plan to judge", async () => {
+test("creating an existing object reads it into the store and ends the reconcile as a conflict", async () => {
   const existing = aConfig({ uid: "somebody-else" });
   const { act, asked, stored } = setUp({ create: failWith("AlreadyExists"), get: () => existing });
   await assert.rejects(act({ kind: "create", ref, object: aConfig() }), {
@@ -74,34 +74,34 @@ test("creating what exists reads it into the store and ends the run as a conflic
   assert.deepEqual(asked.at(-1), ["get", { kind: "ConfigMap", namespace: "team", name: "c" }, { signal }]);
 });
 
-test("creating what exists in a kind nobody caches stays the fault it is", async () => {
+test("creating an existing object of an uncached kind returns AlreadyExists", async () => {
   const { act } = setUp({ create: failWith("AlreadyExists") });
   await assert.rejects(act({ kind: "create", ref: { kind: "Secret", name: "s" }, object: aConfig() }), {
     code: "AlreadyExists",
   });
 });
 
-test("deleting what is gone is a success, and the store knows it", async () => {
+test("deleting a missing object is a success and updates the store", async () => {
   const { act, stores, stored } = setUp({ delete: failWith("NotFound") });
   stores.ConfigMap.applyReply(aConfig() as never);
   await act({ kind: "delete", ref, resourceVersion: "5" });
   assert.equal(stored(), undefined);
 });
 
-test("a delete names the incarnation and the version", async () => {
+test("a delete has the uid and the resourceVersion as preconditions", async () => {
   const { act, asked } = setUp({});
   await act({ kind: "delete", ref, resourceVersion: "5" });
   assert.deepEqual(asked, [["delete", ref, { signal, uid: "u1", resourceVersion: "5" }]]);
 });
 
-test("an object that finalizers hold stays in the store, marked as leaving", async () => {
+test("a deleted object with finalizers stays in the store with its deletionTimestamp", async () => {
   const leaving = aConfig({ resourceVersion: "9", deletionTimestamp: "2026-01-01T00:00:00Z" });
   const { act, stored } = setUp({ delete: () => leaving });
   await act({ kind: "delete", ref, resourceVersion: "5" });
   assert.equal(stored(), leaving);
 });
 
-test("patching or replacing what is gone tells the store and fails", async () => {
+test("patching or replacing a missing object updates the store and fails", async () => {
   for (const action of [writes.patch, writes.replace]) {
     const { act, stores, stored } = setUp({ patch: failWith("NotFound"), replace: failWith("NotFound") });
     stores.ConfigMap.applyReply(aConfig() as never);
@@ -110,7 +110,7 @@ test("patching or replacing what is gone tells the store and fails", async () =>
   }
 });
 
-test("without the lease nothing is sent, not even an event", async () => {
+test("without the lease nothing is sent, including events", async () => {
   const { act, asked, events } = setUp({}, () => false);
   const all: readonly ClusterAction[] = [{ kind: "create", ref, object: aConfig() }, ...Object.values(writes)];
   for (const write of all) await assert.rejects(act(write), { code: "Aborted" });
@@ -124,7 +124,7 @@ test("an event goes to the recorder", async () => {
   assert.deepEqual(events, ["c Ready"]);
 });
 
-test("a confirmation passes when the server has what the cache had, also when that is nothing", async () => {
+test("a confirmation passes if server and cache agree, also if both have no object", async () => {
   const known = setUp({ get: () => aConfig() });
   await known.act({ kind: "confirm", ref, resourceVersion: "5" });
   const gone = setUp({ get: failWith("NotFound") });
@@ -137,7 +137,7 @@ const trusting: readonly [given: string, answeredVersion: string, uid: string, a
   ["of another incarnation of the same name", "5", "u0", 1],
 ];
 for (const [given, resourceVersion, uid, asks] of trusting)
-  test(`a confirmation ${given} that trusts answers ${asks === 0 ? "asks nobody" : "asks the server"}`, async () => {
+  test(`a confirmation ${given} that trusts replies ${asks === 0 ? "sends no request" : "reads from the server"}`, async () => {
     const { act, asked } = setUp({ patch: () => aConfig({ resourceVersion, uid }), get: () => aConfig() });
     await act({ kind: "patch", ref, patch: merge });
     await act({ kind: "confirm", ref, resourceVersion: "5", trustsReplies: true });
@@ -147,7 +147,7 @@ for (const [given, resourceVersion, uid, asks] of trusting)
   });
 
 for (const kind of ["patch", "replace", "delete"] as const)
-  test(`a ${kind} refused twice at the same version reads what the watch does not bring, and not before`, async () => {
+  test(`a ${kind} with two conflicts at the same version reads the object from the server, and not before`, async () => {
     const newer = aConfig({ resourceVersion: "9" });
     const { act, asked, stored, stores } = setUp({ [kind]: failWith("Conflict"), get: () => newer });
     const reads = () => asked.filter((call) => (call as readonly unknown[])[0] === "get").length;
@@ -161,7 +161,7 @@ for (const kind of ["patch", "replace", "delete"] as const)
     assert.deepEqual([reads(), stored()], [1, newer]);
   });
 
-test("what is gone when a second conflict makes us look is gone from the store too", async () => {
+test("an object that is missing after a second conflict is removed from the store", async () => {
   const { act, stored, stores } = setUp({ patch: failWith("Conflict"), get: failWith("NotFound") });
   stores.ConfigMap.applyReply(aConfig() as never);
   for (let attempts = 0; attempts < 2; attempts++)
@@ -169,7 +169,7 @@ test("what is gone when a second conflict makes us look is gone from the store t
   assert.equal(stored(), undefined);
 });
 
-test("a confirmation that fails teaches the cache, and ends the run as a conflict", async () => {
+test("a failed confirmation updates the cache and ends the reconcile as a conflict", async () => {
   const newer = aConfig({ resourceVersion: "6" });
   const changed = setUp({ get: () => newer });
   await assert.rejects(changed.act({ kind: "confirm", ref, resourceVersion: undefined }), { code: "Conflict" });
@@ -195,7 +195,7 @@ const lists: readonly { given: string; objects: readonly KubeObject[]; version: 
   { given: "nothing yet, in a list from the past", objects: [], version: "4", isNews: false },
 ];
 for (const { given, objects, version, isNews } of lists)
-  test(`a list of the kind that has ${given} ${isNews ? "is taken in, and ends the run as a conflict" : "lets the plan go on"}`, async () => {
+  test(`a list of the kind that has ${given} ${isNews ? "updates the store and ends the reconcile as a conflict" : "lets the plan continue"}`, async () => {
     const { stores, act, asked } = setUp({ list: () => ({ objects, resourceVersion: version }) });
     stores.ConfigMap.take({ kind: "all", objects: [aConfig() as never], resourceVersion: "5" });
     const outcome = act({ kind: "relist", ref: { kind: "ConfigMap" } });

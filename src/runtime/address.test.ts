@@ -15,4 +15,4 @@ for (const [text, host, port] of good)
   });
 
 for (const text of ["", "8080", "localhost", ":65536", "::1:80", "a:b", "http://localhost:80", ":-1"])
-  test(`"${text}" is no address`, () => assert.equal(parseAddress(text), undefined));
+  test(`"${text}" is not an address`, () => assert.equal(parseAddress(text), undefined));

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { componentFlags } from "./common-flags.ts";
 import { parseFlags } from "./flags.ts";
 
-test("unless it is told to, a component does not hold its own requests back", () => {
+test("by default a component does not limit its request rate", () => {
   const { options } = parseFlags(componentFlags, []);
   assert.deepEqual([options.kubeApiQps, options.kubeApiBurst], [0, 0]);
 });

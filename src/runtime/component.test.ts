@@ -149,7 +149,7 @@ async function fetched(url: string): Promise<string> {
   });
 }
 
-test("a component starts, works, and stops with 0 when it is told to", async () => {
+test("a component starts, runs, and stops with exit code 0 on a signal", async () => {
   let working = false;
   const { code, lines } = await run({
     component: {
@@ -167,7 +167,7 @@ test("a component starts, works, and stops with 0 when it is told to", async () 
   );
 });
 
-test("metrics, health and readiness are served while it runs, and stop with it in good order", async () => {
+test("metrics, health and readiness are served while the component runs, and stop gracefully with it", async () => {
   let ready: string | undefined = "caches are filling";
   let served = "";
   const { code } = await run({
@@ -192,7 +192,7 @@ test("metrics, health and readiness are served while it runs, and stop with it i
   await assert.rejects(fetched(`${served}/metrics`), /ECONNREFUSED/);
 });
 
-test("metrics and health take no bodies and few connections, and whoever asks gets through", async () => {
+test("metrics and health accept no bodies and few connections, and stay reachable", async () => {
   const open = new Set<Socket>();
   const { code } = await run({
     argv: ["--http-endpoint=127.0.0.1:0"],
@@ -227,7 +227,7 @@ test("metrics and health take no bodies and few connections, and whoever asks ge
   assert.equal(code, 0);
 });
 
-test("an unreachable server is one line that names the file and the remedy, without the token", async () => {
+test("an unreachable server is one error line with the kubeconfig and the remedy, without the token", async () => {
   const url = "http://127.0.0.1:1";
   await assert.rejects(run({ url, waitMsMax: 300 }), (reason: Error) => {
     assert.match(
@@ -239,7 +239,7 @@ test("an unreachable server is one line that names the file and the remedy, with
   });
 });
 
-test("a server that comes within the bound is waited for", async () => {
+test("the component waits for a server that starts within the time limit", async () => {
   const reserve = await overHttp(cluster, { address: { host: "127.0.0.1", port: 0 }, log: silent, world: realWorld });
   const { address, url } = reserve;
   await reserve.close(0);
@@ -262,7 +262,7 @@ const election = [
   "--leader-election-retry-period=20ms",
 ];
 
-test("while another replica leads, the caches are kept but nothing works, and no write leaves the process", async () => {
+test("a standby keeps its caches synced, reconciles nothing and sends no writes", async () => {
   lease = {
     apiVersion: "coordination.k8s.io/v1",
     kind: "Lease",
@@ -289,7 +289,7 @@ test("while another replica leads, the caches are kept but nothing works, and no
   assert.deepEqual([code, ran, watched], [0, 0, 1]);
 });
 
-test("two processes of one host are two candidates: each stands for itself", async () => {
+test("two processes on one host have different identities in the leader election", async () => {
   const holders: unknown[] = [];
   for (let times = 0; times < 2; times++)
     await run({
@@ -307,14 +307,14 @@ test("two processes of one host are two candidates: each stands for itself", asy
   assert.equal(new Set(holders).size, 2);
 });
 
-test("the lease stands where the replaced program has it, whatever namespace the kubeconfig's context names", async () => {
+test("the lease has upstream's namespace, whatever namespace the kubeconfig's context has", async () => {
   await run({ argv: election, meanwhile: ({ leading }) => until(leading) });
   const { namespace } = (lease?.metadata ?? {}) as { namespace?: string };
   lease = undefined;
   assert.equal(namespace, await namespaceIn(serviceAccountFolder)); // On a machine that is no pod: default.
 });
 
-test("a leader that cannot renew stops working and fails, so that its supervisor starts it anew", async () => {
+test("a leader that cannot renew stops and exits with an error, so that it is restarted", async () => {
   const seen: boolean[] = [];
   let leads: (() => boolean) | undefined;
   const meanwhile = ({ leading, signal }: ComponentContext): Promise<void> => {
@@ -334,7 +334,7 @@ test("a leader that cannot renew stops working and fails, so that its supervisor
   assert.deepEqual(seen, [true]);
 });
 
-test("who leads, and that it has stopped, is told by events on the lease, signed as client-go's are", async () => {
+test("events on the lease report leadership changes, with client-go's source", async () => {
   const before = events.length;
   let holder = "";
   await run({
@@ -351,12 +351,12 @@ test("who leads, and that it has stopped, is told by events on the lease, signed
   );
 });
 
-test("a watch that ends by itself ends the component with a word", () =>
+test("a watch that ends by itself ends the component with an error message", () =>
   assert.rejects(run({ component: { watch: async () => undefined }, meanwhile: () => realWorld.sleep(1_000) }), {
     message: "the watch ended by itself",
   }));
 
-test("an event recorded on the way out still arrives", async () => {
+test("an event that is recorded during shutdown is still sent", async () => {
   const about = {
     apiVersion: "v1",
     kind: "ConfigMap",

@@ -15,7 +15,7 @@ function setUp(waitMsMax: number) {
   const stop = new AbortController();
   return { world, logged, stop, options: { world, log, signal: stop.signal, waitMsMax } };
 }
-test("a rate of zero or less is no limit, and a burst that is not given is a second's worth", () => {
+test("a rate of zero or less is no limit, and the default burst is one second of the rate", () => {
   const limitOf = (kubeApiQps: number, kubeApiBurst = 0) =>
     rateLimitOf({ kubeconfig: "", context: "", kubeApiQps, kubeApiBurst });
   assert.deepEqual([limitOf(0), limitOf(-1, 10)], [undefined, undefined]);
@@ -30,7 +30,7 @@ test("a rate of zero or less is no limit, and a burst that is not given is a sec
 
 const refused = () => new Fault("Unavailable", "nothing answers at https://10.0.0.1");
 
-test("an unreachable server is tried as long as the bound says, then the last word is thrown", async () => {
+test("an unreachable server is retried until the time limit, then the last error is thrown", async () => {
   const { world, logged, options } = setUp(30_000);
   let attempts = 0;
   const waiting = retryUntil(options, async () => {
@@ -43,7 +43,7 @@ test("an unreachable server is tried as long as the bound says, then the last wo
   assert.deepEqual(logged, ["waiting for the API server: nothing answers at https://10.0.0.1"]);
 });
 
-test("each change of what is missing is one line, and so is the success", async () => {
+test("each new reason and the success are logged in one line", async () => {
   const { world, logged, options } = setUp(60_000);
   const answers = [
     refused(),
@@ -65,7 +65,7 @@ test("each change of what is missing is one line, and so is the success", async 
   assert.equal(logged.length, 3);
 });
 
-test("without a bound to wait there is one attempt and no word in the log", async () => {
+test("without a time limit there is one attempt and no log line", async () => {
   const { world, logged, options } = setUp(0);
   let attempts = 0;
   const waiting = retryUntil(options, async () => {
@@ -76,7 +76,7 @@ test("without a bound to wait there is one attempt and no word in the log", asyn
   assert.deepEqual([attempts, logged], [1, []]);
 });
 
-test("an attempt that hangs is given up for the next", async () => {
+test("a hanging attempt is aborted and repeated", async () => {
   const { world, options } = setUp(120_000);
   let attempts = 0;
   const waiting = retryUntil(options, (signal) => {
@@ -87,7 +87,7 @@ test("an attempt that hangs is given up for the next", async () => {
   assert.equal(await world.run(waiting), "second");
 });
 
-test("being told to stop ends the waiting at once", async () => {
+test("a stop ends the wait at once", async () => {
   const { world, stop, options } = setUp(3_600_000);
   const waiting = retryUntil(options, async () => {
     throw refused();
@@ -108,7 +108,7 @@ const apiWith = (answers: Readonly<Record<string, unknown>>): PathReader => ({
 });
 const signal = new AbortController().signal;
 
-test("an older cluster is spoken to in its own version", async () => {
+test("an older cluster is used in the version it serves", async () => {
   const api = apiWith({
     "/apis/snapshot.storage.k8s.io": { versions: [{ version: "v1beta1" }] },
     "/apis/snapshot.storage.k8s.io/v1beta1/volumesnapshots?limit=1": { items: [] },
@@ -134,7 +134,7 @@ const forgetting = (...versions: readonly string[]) =>
     },
   }) as unknown as KubeApi & PathReader;
 
-test("a version that is not served any more, where another one is, ends the connection with a word that says so", async () => {
+test("a version that is no longer served, while another one is, ends the process with an error", async () => {
   const { api, outdated } = upToDate(forgetting("v1"), { [group]: "v1beta1" });
   const message =
     "the API server no longer serves snapshot.storage.k8s.io/v1beta1, but v1; ending so that a fresh start speaks that";
@@ -147,19 +147,19 @@ const missing: readonly { given: string; served: readonly string[] }[] = [
   { given: "a CRD that was removed beside others of its group", served: ["v1beta1", "v1alpha1"] },
 ];
 for (const { given, served } of missing)
-  test(`${given} are waited for: they are named, with the remedy, and may come back`, async () => {
+  test(`${given} are awaited: the log names them with the remedy, and they may return`, async () => {
     const { api, outdated } = upToDate(forgetting(...served), { [group]: "v1beta1" });
     await assert.rejects(api.list("VolumeSnapshot"), /does not know volumesnapshots.* install the CRDs: snapkeep crds/);
     assert.equal(await Promise.race([outdated, Promise.resolve("goes on")]), "goes on");
   });
 
-test("a kind that no version was chosen for at the start ends no connection when it goes", async () => {
+test("a kind without a chosen version does not end the process when it disappears", async () => {
   const { api, outdated } = upToDate(forgetting("v1"), {});
   await assert.rejects(api.list("ReferenceGrant"), /does not know referencegrants/);
   assert.equal(await Promise.race([outdated, Promise.resolve("goes on")]), "goes on");
 });
 
-test("other faults of a list are told as they are", async () => {
+test("other faults of a list are logged unchanged", async () => {
   const denied = { list: async () => Promise.reject(new Fault("PermissionDenied", "no list")) };
   const { api } = upToDate({ ...forgetting("v1"), ...denied } as unknown as KubeApi & PathReader, {
     [group]: "v1beta1",

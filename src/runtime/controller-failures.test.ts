@@ -8,7 +8,7 @@ import type { Key } from "../base/brand.ts";
 import { Fault } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
 
-test("a fault backs off with growing delays; success starts over", async () => {
+test("a fault requeues with growing backoff, and a success resets it", async () => {
   let failures = 3;
   const { world, stores, acted, sync, run } = setUpController({
     act: async () => {
@@ -28,7 +28,7 @@ test("a fault backs off with growing delays; success starts over", async () => {
   assert.equal(acted.length, 6, "the first delay is short again");
 });
 
-test("a conflict is looked at again at once, without a word to the operator", async () => {
+test("a conflict is retried at once and not logged", async () => {
   let conflicts = 1;
   const { world, acted, logged, sync, run } = setUpController({
     act: async () => {
@@ -63,7 +63,7 @@ for (const [claim, code, isSoon] of outages)
     assert.equal(acted.length > before, isSoon);
   });
 
-test("the server's word when to come back is kept", async () => {
+test("Retry-After of the server is respected", async () => {
   let refusals = 1;
   const { world, acted, sync, run } = setUpController({
     act: async () => {
@@ -78,7 +78,7 @@ test("the server's word when to come back is kept", async () => {
   assert.equal(acted.length, 2);
 });
 
-test("an object is looked at again after half a minute, though a server asked for an hour", async () => {
+test("an object is reconciled again after half a minute, even with a Retry-After of an hour", async () => {
   const { world, acted, sync, run } = setUpController({
     act: async () => {
       throw new Fault("Unavailable", "maintenance", { retryAfterMs: 3_600_000 });
@@ -90,7 +90,7 @@ test("an object is looked at again after half a minute, though a server asked fo
   assert.deepEqual(acted, ["team/a@0", `team/a@${limits.retryAfterMsMax}`]);
 });
 
-test("an API server that is away fills no log, however many objects want something of it", async () => {
+test("an unreachable API server does not flood the log, for any number of objects", async () => {
   const { world, logged, sync, run } = setUpController({
     act: async () => {
       throw new Fault("Unavailable", "nothing answers");
@@ -102,7 +102,7 @@ test("an API server that is away fills no log, however many objects want somethi
   assert.ok(logged.length > 50 && logged.length <= 61, `${logged.length} lines in ten minutes`);
 });
 
-test("one poisoned object never stops the others, whether its view, its plan or its hand throws", async () => {
+test("an exception in observe, plan or an action handler of one object does not affect others", async () => {
   const poison = (key: Key, word: string): void => {
     if (key === inTeam(word)) throw new TypeError(`cannot read ${word}`);
   };
@@ -131,7 +131,7 @@ test("one poisoned object never stops the others, whether its view, its plan or 
   assert.equal(acted.includes("team/late@0"), true);
 });
 
-test("each run that fails is told; a conflict is no failure", async () => {
+test("each failed reconcile is reported, a conflict is not a failure", async () => {
   const told: Key[] = [];
   const faults = [
     new Fault("PermissionDenied", "no"),

@@ -7,7 +7,7 @@ import { keyOf } from "../api/types.ts";
 import type { Key } from "../base/brand.ts";
 import { limits } from "../base/limits.ts";
 
-test("every object is looked at once at the start, and again when it changes", async () => {
+test("every object is reconciled once at start, and again when it changes", async () => {
   const { world, stores, acted, sync, run } = setUpController();
   sync(aConfig("a"), aConfig("b"));
   void run();
@@ -18,7 +18,7 @@ test("every object is looked at once at the start, and again when it changes", a
   assert.deepEqual(acted.slice(2), ["team/b@10"]);
 });
 
-test("an object that cannot be asked whom it wakes stops neither the start nor a resync", async () => {
+test("an exception of a trigger function stops neither the start nor a resync", async () => {
   const { world, acted, logged, sync, run } = setUpController({
     resyncMs: 1_000,
     triggers: {
@@ -39,7 +39,7 @@ test("an object that cannot be asked whom it wakes stops neither the start nor a
   assert.equal(await Promise.race([ended, "running"]), "running");
 });
 
-test("nothing runs before every store is complete", async () => {
+test("no reconcile runs before every store is synced", async () => {
   const { world, stores, acted, run } = setUpController();
   stores.ConfigMap.take({ kind: "all", objects: [aConfig("a")], resourceVersion: nextVersion() });
   void run();
@@ -50,7 +50,7 @@ test("nothing runs before every store is complete", async () => {
   assert.deepEqual(acted, ["team/a@1000"]);
 });
 
-test("the table of wakes says who is woken by whom, also by what an object was before", async () => {
+test("the trigger table maps changed objects to keys, for the old and the new object", async () => {
   const { world, stores, acted, sync, run } = setUpController();
   sync(aConfig("a", "s"), aConfig("b"));
   void run();
@@ -67,7 +67,7 @@ test("the table of wakes says who is woken by whom, also by what an object was b
   assert.deepEqual(acted, ["team/a@10", "team/a@20"]);
 });
 
-test("a plan's date brings its key back, and is no failure", async () => {
+test("a plan can requeue its key at a date, which is not a failure", async () => {
   let runs = 0;
   const { world, acted, logged, sync, run } = setUpController({
     plan: (view) => ({
@@ -82,7 +82,7 @@ test("a plan's date brings its key back, and is no failure", async () => {
   assert.deepEqual(logged, []);
 });
 
-test("as many keys run at once as there are workers, and never one key twice", async () => {
+test("at most as many keys as workers run concurrently, and never one key twice", async () => {
   let [under, most] = [0, 0];
   const running = new Set<Key>();
   const world = createVirtualWorld();
@@ -108,7 +108,7 @@ test("as many keys run at once as there are workers, and never one key twice", a
   assert.equal(most, 3);
 });
 
-test("a gone object is forgotten without a plan", async () => {
+test("a deleted object is forgotten without a plan", async () => {
   const { world, controller, acted, sync, run } = setUpController();
   sync();
   void run();
@@ -118,7 +118,7 @@ test("a gone object is forgotten without a plan", async () => {
   assert.equal(controller.stats().waiting, 0);
 });
 
-test("stopping lets running work end and starts nothing new", async () => {
+test("a stop finishes running reconciles and starts no new ones", async () => {
   const world = createVirtualWorld();
   const ended: Key[] = [];
   const setup = setUpController({
@@ -137,7 +137,7 @@ test("stopping lets running work end and starts nothing new", async () => {
   assert.deepEqual([ended, world.elapsed()], [[inTeam("a")], 1_000]);
 });
 
-test("work that does not end is left after the bound, and told to stop", async () => {
+test("work that does not end is aborted after the stop timeout", async () => {
   let told = false;
   const setup = setUpController({
     act: (_key, signal) => new Promise(() => signal.addEventListener("abort", () => (told = true))),
@@ -152,7 +152,7 @@ test("work that does not end is left after the bound, and told to stop", async (
   assert.deepEqual(setup.logged, ["warn: work did not end in time, leaving it"]);
 });
 
-test("a replica that lost its lease starts no run", async () => {
+test("a replica without the lease starts no reconcile", async () => {
   let leads = true;
   const { world, stores, acted, sync, run } = setUpController({ leading: () => leads });
   sync();
@@ -164,7 +164,7 @@ test("a replica that lost its lease starts no run", async () => {
   assert.deepEqual(acted, []);
 });
 
-test("a resync looks at everything again", async () => {
+test("a resync reconciles every object", async () => {
   const { world, acted, stop, sync, run } = setUpController({ resyncMs: 900_000 });
   sync(aConfig("a"));
   const running = run();
@@ -175,7 +175,7 @@ test("a resync looks at everything again", async () => {
   assert.equal(world.sleepers(), 0);
 });
 
-test("with more objects than the queue holds, each still gets its turn, also those that change meanwhile", async () => {
+test("every object is reconciled even if there are more objects than the queue holds", async () => {
   const world = createVirtualWorld();
   const setup = setUpController({ world, queueKeysMax: 8, workers: 2, act: () => world.sleep(1) });
   const names = Array.from({ length: 50 }, (_, index) => `c${index}`);

@@ -153,18 +153,18 @@ const refused: readonly { argv: readonly string[]; gives: string }[] = [
   },
 ];
 for (const { argv, gives } of refused)
-  test(`"${argv.join(" ")}" is refused in one line: ${gives}`, () =>
+  test(`"${argv.join(" ")}" is rejected with one line: ${gives}`, () =>
     assert.throws(
       () => parseFlags(table, argv),
       (reason) => reason instanceof Fault && reason.code === "InvalidArgument" && reason.message === gives,
     ));
 
-test("an old name of a flag works and says what to use instead", () =>
+test("a deprecated flag name works and names its replacement", () =>
   assert.deepEqual(parseFlags(table, ["--metrics-address=:80"]).warnings, [
     "--metrics-address is deprecated: use --http-endpoint",
   ]));
 
-test("the environment gives what the command line does not", () => {
+test("environment variables supply flags that the command line does not set", () => {
   const environment = { KUBECONFIG: "/from/environment" };
   assert.equal(parseFlags(table, [], environment).options.kubeconfig, "/from/environment");
   assert.equal(parseFlags(table, ["--kubeconfig=/from/flag"], environment).options.kubeconfig, "/from/flag");
@@ -176,7 +176,7 @@ test("a bad value from the environment names the variable", () =>
     { message: '--size (from $SIZE): "big" is not valid: expected a whole number; for example --size=1' },
   ));
 
-test("what is not a flag is an argument, and everything after -- is", () =>
+test("words that are not flags, and everything after --, are arguments", () =>
   assert.deepEqual(parseFlags(table, ["a", "-v", "1", "-", "-5", "--", "--timeout"]).positionals, [
     "a",
     "-",
@@ -184,9 +184,9 @@ test("what is not a flag is an argument, and everything after -- is", () =>
     "--timeout",
   ]));
 
-test("options cannot be changed after they were read", () => assert.ok(Object.isFrozen(optionsOf())));
+test("parsed options are frozen", () => assert.ok(Object.isFrozen(optionsOf())));
 
-test("whatever a row prints it reads back", () =>
+test("every flag parses the default that it prints", () =>
   fc.assert(
     fc.property(fc.nat(10_000_000), fc.nat(1_000_000), fc.boolean(), (ms, count, on) => {
       const rows = {

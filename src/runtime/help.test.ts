@@ -5,7 +5,7 @@ import { bool, duration, integer, text } from "./flag-kinds.ts";
 import { kebab, parseFlags } from "./flags.ts";
 import { flagsHelp, helpWidth } from "./help.ts";
 
-test("flags stand in groups, aligned, long sentences wrapped, hidden ones left out", () => {
+test("help shows flags in aligned groups, wraps long sentences and leaves out hidden flags", () => {
   const help = flagsHelp(
     {
       csiAddress: text({ default: "/run/csi/socket", help: "Unix socket of the CSI driver." }),
@@ -35,7 +35,7 @@ test("flags stand in groups, aligned, long sentences wrapped, hidden ones left o
   );
 });
 
-test("on a narrow terminal the sentences stand below their flags", () =>
+test("on a narrow terminal descriptions are below their flags", () =>
   assert.equal(
     flagsHelp({ csiAddress: text({ default: "/run/csi", help: "Unix socket of the CSI driver that it serves." }) }, 40),
     [
@@ -47,7 +47,7 @@ test("on a narrow terminal the sentences stand below their flags", () =>
     ].join("\n"),
   ));
 
-test("the width is the terminal's, 80 where there is none, and never more than people read", () =>
+test("the help width is the terminal's width, 80 without a terminal, with an upper limit", () =>
   assert.deepEqual([undefined, 0, 60, 200].map(helpWidth), [80, 80, 60, 110]));
 
 test("the help of a component fits a terminal and names each flag once", () => {
@@ -109,5 +109,5 @@ const contradictions: readonly (readonly [string, RegExp])[] = [
   ],
 ];
 for (const [flag, message] of contradictions)
-  test(`${flag} contradicts the other flags, and the line says how`, () =>
+  test(`${flag} contradicts the other flags, and the error says how`, () =>
     assert.match(checkComponent(parseFlags(componentFlags, [flag]).options) ?? "", message));

@@ -18,7 +18,7 @@ const requests: readonly { method: string; path: string; refused: boolean }[] = 
   { method: "POST", path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", refused: false },
 ];
 for (const { method, path, refused } of requests)
-  test(`who has lost the lease ${refused ? "does not send" : "may still send"} ${method} ${path}`, () => {
+  test(`a replica that lost the lease ${refused ? "does not send" : "may still send"} ${method} ${path}`, () => {
     const request = { method, path } as never;
     assert.equal(createLeaderGuard(() => false).ofRequest(request)?.code, refused ? "Aborted" : undefined);
     assert.equal(createLeaderGuard(() => true).ofRequest(request), undefined);
@@ -33,7 +33,7 @@ const calls = [
   { method: Identity.method.getPluginInfo, refused: false },
 ];
 for (const { method, refused } of calls)
-  test(`who has lost the lease ${refused ? "does not ask" : "may still ask"} a driver for ${method.name}`, () => {
+  test(`a replica that lost the lease ${refused ? "does not call" : "may still call"} ${method.name}`, () => {
     assert.equal(createLeaderGuard(() => false).ofCall({ method })?.code, refused ? "Aborted" : undefined);
     assert.equal(createLeaderGuard(() => true).ofCall({ method }), undefined);
   });

@@ -11,7 +11,7 @@ function setUp(options: Partial<LogOptions> = {}) {
   return { lines, log: createLog({ format: "text", verbosity: 0, name: "sidecar", world, out, ...options }) };
 }
 
-test("text looks like klog: level, date, who, constant message, fields", () => {
+test("the text format is klog's: level, date, component, constant message, fields", () => {
   const { lines, log } = setUp();
   log
     .with({ key: "team/a" })
@@ -55,7 +55,7 @@ for (const format of ["text", "json"] as const) {
     assert.equal(lines.join("").includes("hunter2"), false);
   });
 
-  test(`what cannot be printed does not throw, and the message still arrives in ${format}`, () => {
+  test(`a value that cannot be printed does not throw, and the ${format} message is still written`, () => {
     const { lines, log } = setUp({ format });
     const hostile = {
       get field(): string {
@@ -67,7 +67,7 @@ for (const format of ["text", "json"] as const) {
     assert.match(lines[0] ?? "", /went wrong.*unprintable/);
   });
 
-  test(`a ${format} message is one line, whatever is in it`, () => {
+  test(`a ${format} message is one line for any content`, () => {
     const { lines, log } = setUp({ format });
     log.info("two\nlines", { three: "a\nb\nc" });
     assert.equal((lines[0] ?? "").indexOf("\n"), (lines[0] ?? "").length - 1);

@@ -12,7 +12,7 @@ const key = "team/a" as Key;
 const linesOf = async (metrics: ReturnType<typeof createMetrics>, start: string): Promise<string[]> =>
   (await metrics.scrape()).text.split("\n").filter((line) => line.startsWith(start));
 
-test("a queue is measured under the names and labels of client-go", async () => {
+test("queue metrics have the names and labels of client-go", async () => {
   const world = createVirtualWorld();
   const metrics = createMetrics();
   const queue = createQueue({ world, backoff: { startMs: 1, maxMs: 1 }, observer: queueObserver(metrics, "content") });
@@ -52,7 +52,7 @@ test("a queue is measured under the names and labels of client-go", async () => 
   ]);
 });
 
-test("requests are measured under the names and labels of client-go", async () => {
+test("request metrics have the names and labels of client-go", async () => {
   const metrics = createMetrics();
   const measure = requestMeasure(metrics)("10.0.0.1:6443");
   measure({ method: "PATCH", code: "409", ms: 30 });
@@ -64,7 +64,7 @@ test("requests are measured under the names and labels of client-go", async () =
   ]);
 });
 
-test("the process is measured under the names every Prometheus client has, and nothing samples in between", async () => {
+test("process metrics have the standard Prometheus names and are collected on scrape only", async () => {
   const metrics = createMetrics();
   measureProcess(metrics);
   const first = (await metrics.scrape()).text;
@@ -74,7 +74,7 @@ test("the process is measured under the names every Prometheus client has, and n
   assert.ok(before > 0 && after >= before && after < before + 60);
 });
 
-test("two registries share nothing, one table asked for twice is one", async () => {
+test("two registries share nothing, and registering one table twice gives the same metrics", async () => {
   const [one, other] = [createMetrics(), createMetrics()];
   one.instruments(requestMetrics).requests.add({ code: "200", method: "GET", host: "a" });
   one.instruments(requestMetrics).requests.add({ code: "200", method: "GET", host: "a" });
@@ -85,7 +85,7 @@ test("two registries share nothing, one table asked for twice is one", async () 
   assert.deepEqual(await linesOf(other, "rest_client_requests_total"), []);
 });
 
-test("measuring wrongly loses the sample and nothing else", async () => {
+test("an invalid sample is dropped without other effects", async () => {
   const metrics = createMetrics();
   const { requests } = metrics.instruments(requestMetrics);
   requests.add({ code: "200", method: "GET", host: "a" }, -1);
@@ -110,7 +110,7 @@ const pages = (more: Partial<Parameters<typeof statusPages>[0]> = {}) => {
   };
 };
 
-test("health is ok until a part of it is not, and the part says why", async () => {
+test("health is ok until one check fails, with the reason of the check", async () => {
   let problem: string | undefined;
   const ask = pages({ health: { "leader-election": () => problem, other: () => undefined } });
   for (const path of ["/healthz", "/healthz/leader-election", "/healthz/other", "/readyz"])
@@ -121,13 +121,13 @@ test("health is ok until a part of it is not, and the part says why", async () =
   assert.equal(await ask("/healthz/other"), "200 ok");
 });
 
-test("readiness has a reason of its own", async () =>
+test("readiness has its own reason", async () =>
   assert.equal(
     await pages({ ready: () => "waiting for the API server" })("/readyz"),
     "500 ready: waiting for the API server",
   ));
 
-test("metrics are at the path of the flag, other paths name those that exist", async () => {
+test("metrics are served at --metrics-path, and other paths list the existing ones", async () => {
   const ask = pages({ metricsPath: "/stats" });
   assert.match(await ask("/stats"), /^200/);
   assert.equal(await ask("/metrics"), "404 there is /stats, /healthz, /readyz");

@@ -25,14 +25,14 @@ const untilStopped = (signal: AbortSignal): Promise<number> =>
   new Promise((resolve) => signal.addEventListener("abort", () => resolve(0)));
 const never = (): Promise<number> => new Promise(() => undefined);
 
-test("the exit code is the program's", async () => {
+test("the process exits with the program's code", async () => {
   const { exits, running } = setUp(async () => 7);
   await running;
   assert.deepEqual(exits, [7]);
 });
 
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"])
-  test(`${name} stops the program in order, and no timer is left`, async () => {
+  test(`${name} stops the program gracefully, and no timer is left`, async () => {
     const { world, events, exits, said, running } = setUp(untilStopped);
     events.emit(name);
     await running;
@@ -40,7 +40,7 @@ for (const name of ["SIGINT", "SIGTERM", "SIGHUP"])
     assert.deepEqual([exits, said, world.sleepers()], [[0], [], 0]);
   });
 
-test("a second signal ends it at once, but one that npm passes on with the first is the same", async () => {
+test("a second signal ends the process at once, except for npm's copy of the first one", async () => {
   const { world, events, exits } = setUp(never);
   events.emit("SIGINT");
   await world.advance(100);
@@ -51,7 +51,7 @@ test("a second signal ends it at once, but one that npm passes on with the first
   assert.deepEqual(exits, [130]);
 });
 
-test("a program that does not stop is ended after the bound, with a word", async () => {
+test("a program that does not stop is ended after the stop timeout, with a message", async () => {
   const { world, events, exits, said } = setUp(never);
   events.emit("SIGTERM");
   await world.advance(4_999);
@@ -79,7 +79,7 @@ for (const event of ["uncaughtException", "unhandledRejection"])
 
 const broken = (code: string): Error => Object.assign(new Error(`${code}: write`), { code });
 
-test("a reader that has seen enough is no failure, and what was begun is tidied up", async () => {
+test("a closed output pipe is not a failure, and the program cleans up", async () => {
   let tidied = false;
   const { stdout, exits, said, running } = setUp(async (signal) => {
     await untilStopped(signal);
@@ -91,14 +91,14 @@ test("a reader that has seen enough is no failure, and what was begun is tidied 
   assert.deepEqual([exits, said, tidied], [[0], [], true]);
 });
 
-test("output that cannot be written is a failure with a word, even when it is the last thing a program does", async () => {
+test("output that cannot be written is a failure with a message, even at the end of the program", async () => {
   const { stdout, exits, said, running } = setUp(async () => 0);
   queueMicrotask(() => process.nextTick(() => stdout.emit("error", broken("ENOSPC"))));
   await running;
   assert.deepEqual([exits, said], [[1], ["snapkeep: the output cannot be written: ENOSPC: write\n"]]);
 });
 
-test("a program that does not stop when nobody reads any more is ended after the bound", async () => {
+test("a program that does not stop after its output pipe closed is ended after the stop timeout", async () => {
   const { world, stdout, exits } = setUp(never);
   stdout.emit("error", broken("EPIPE"));
   await world.advance(4_999);
@@ -107,7 +107,7 @@ test("a program that does not stop when nobody reads any more is ended after the
   assert.deepEqual(exits, [1]);
 });
 
-test("last words are one line, whatever was thrown", () => {
+test("the fatal message is one line for any thrown value", () => {
   assert.equal(fatalMessage(new Fault("Unavailable", "a\n  b")), "a; b");
   assert.equal(fatalMessage("text"), "text");
   assert.equal(fatalMessage(new RangeError()), "RangeError");

@@ -34,7 +34,7 @@ test("a key added many times runs once", async () => {
   assert.deepEqual(taken, ["a@0", "b@0"]);
 });
 
-test("the earliest date wins, whichever was asked for first", async () => {
+test("the earliest date wins, in any order of requests", async () => {
   const { world, queue, taken, take } = aQueue();
   queue.add(a, 500);
   queue.add(a, 100);
@@ -71,7 +71,7 @@ test("a key that asked for a later run while running gets it at that date", asyn
   assert.deepEqual(taken, ["a@0", "a@200"]);
 });
 
-test("one sleep serves all waiting keys, and an earlier add cuts it short", async () => {
+test("one timer serves all waiting keys, and an earlier key shortens it", async () => {
   const { world, queue, taken, take } = aQueue();
   void take();
   void take();
@@ -87,7 +87,7 @@ test("one sleep serves all waiting keys, and an earlier add cuts it short", asyn
   assert.deepEqual(taken, ["c@15", "a@60000"]);
 });
 
-test("while nobody wants a key nothing sleeps", async () => {
+test("without a waiting consumer there is no timer", async () => {
   const { world, queue, stop, take } = aQueue();
   queue.add(a, 60_000);
   assert.equal(world.sleepers(), 0);
@@ -98,7 +98,7 @@ test("while nobody wants a key nothing sleeps", async () => {
   assert.equal(world.sleepers(), 0);
 });
 
-test("failures come back later and later, up to the longest delay, and forgetting starts over", async () => {
+test("failed keys back off up to the maximum delay, and forgetting resets the backoff", async () => {
   const { queue, take } = aQueue({ backoff: { startMs: 100, maxMs: 1_000 } });
   queue.add(a);
   await take();
@@ -114,7 +114,7 @@ test("failures come back later and later, up to the longest delay, and forgettin
 test("a retry is never sooner than the server asked for", () =>
   assert.equal(aQueue().queue.retry(a, { atLeastMs: 7_000 }), 7_000));
 
-test("a retry is never later than its own longest delay", () => {
+test("a retry is never later than its maximum delay", () => {
   const { queue } = aQueue({ backoff: { startMs: 100, maxMs: 60_000 } });
   for (let times = 0; times < 20; times++) assert.ok(queue.retry(a, { atMostMs: 2_000 }) <= 2_000);
 });
@@ -128,12 +128,12 @@ test("many quick retries do not make the first slow one later", () => {
   assert.ok(queue.retry(a, { startMs: 1 }) <= 1);
 });
 
-test("two keys that fail together do not return together", () => {
+test("two keys that fail together are not retried together", () => {
   const { queue } = aQueue();
   assert.notEqual(queue.retry(a), queue.retry(b));
 });
 
-test("a full queue refuses new keys, keeps its own, and tells when there is room", async () => {
+test("a full queue rejects new keys, keeps its own, and reports free space", async () => {
   let rooms = 0;
   const { queue, take } = aQueue({ keysMax: 4, onRoom: () => (rooms += 1) });
   assert.deepEqual(
@@ -164,7 +164,7 @@ test("the statistics count due keys and the age of runs", async () => {
   assert.deepEqual(queue.stats(), { due: 1, waiting: 2, runningMs: [30] });
 });
 
-test("an observer hears of every add, start, end and retry", async () => {
+test("an observer gets every add, start, end and retry", async () => {
   const heard: string[] = [];
   const { world, queue, take } = aQueue({
     observer: {
@@ -223,7 +223,7 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant("wait" as const), ms: fc.constantFrom(1, 5, 20) }),
 );
 
-test("in any history the queue hands out the same keys in the same order as a plain scanned list", () =>
+test("the queue returns the same keys in the same order as a simple list, for any history", () =>
   fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 120 }), async (steps) => {
       let now = 0;
@@ -262,7 +262,7 @@ function takeNow(queue: ReturnType<typeof createQueue>): Promise<Key | undefined
   return next;
 }
 
-test("whatever is put into the heap comes out by date, then by arrival", () =>
+test("the heap returns keys by date, then by arrival", () =>
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(30), fc.nat(50))), (puts) => {
       const heap = createHeap();
@@ -283,7 +283,7 @@ test("whatever is put into the heap comes out by date, then by arrival", () =>
     }),
   ));
 
-test("however many wait for a key, their signal is listened to once, and all of them leave when it aborts", async () => {
+test("any number of waiting consumers adds one abort listener, and all return on abort", async () => {
   const queue = createQueue({ world: createVirtualWorld(1), backoff: { startMs: 1, maxMs: 1 } });
   const stop = new AbortController();
   const waiting = Array.from({ length: 1_000 }, () => queue.next(stop.signal));

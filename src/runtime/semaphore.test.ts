@@ -28,7 +28,7 @@ function setUp({ atOnceMax = 10, hangingMax = 30 } = {}) {
 }
 const range = (length: number): readonly number[] => Array.from({ length }, (_, index) => index);
 
-test("no more than the bound run at once, in the order they came, and all of them run", async () => {
+test("the semaphore limits concurrency, keeps the order, and runs every call", async () => {
   const { world, call, startedAt, most } = setUp({ atOnceMax: 2 });
   await world.run(Promise.all(range(5).map((index) => call(`${index}`, 100))));
   assert.deepEqual([...startedAt.keys()], ["0", "1", "2", "3", "4"]);
@@ -37,7 +37,7 @@ test("no more than the bound run at once, in the order they came, and all of the
   assert.equal(world.sleepers(), 0);
 });
 
-test("a call that fails gives its place to the next", async () => {
+test("a failed call frees its slot", async () => {
   const gate = createSemaphore({ atOnceMax: 1, hangingMax: 0, world: createVirtualWorld() });
   await assert.rejects(
     gate({ sort }, async () => Promise.reject(new Error("broken"))),
@@ -47,7 +47,7 @@ test("a call that fails gives its place to the next", async () => {
   assert.deepEqual(gate.stats(), { inPlace: 0, hanging: 0, waiting: 0 });
 });
 
-test("twelve calls that hang hold up twenty others for seconds, not until their deadlines", async () => {
+test("twelve hanging calls delay twenty others for seconds, not until their deadlines", async () => {
   const { world, call, endedAt } = setUp();
   let given = 0;
   const hanging = range(12).map((index) => call(`hanging ${index}`, 1e9, { onHanging: () => given++ }));
@@ -60,7 +60,7 @@ test("twelve calls that hang hold up twenty others for seconds, not until their 
   assert.equal(endedAt.size, 32);
 });
 
-test("calls that hung before hold up nobody when they are made again", async () => {
+test("calls that hung before do not delay others when they are repeated", async () => {
   const { world, call } = setUp();
   const hanging = range(12).map((index) => call(`hanging ${index}`, 1e9, { hungBefore: true }));
   await world.run(Promise.all(range(20).map((index) => call(`other ${index}`, 20))));
@@ -68,7 +68,7 @@ test("calls that hung before hold up nobody when they are made again", async () 
   await world.run(Promise.all(hanging));
 });
 
-test("unanswered calls are bounded: when too many hang, the next ones keep their places until others end", async () => {
+test("the number of hanging calls is bounded: further hanging calls keep their slots", async () => {
   const { world, gate, call, most } = setUp({ atOnceMax: 2, hangingMax: 3 });
   const all = range(9).map((index) => call(`${index}`, 1e9));
   const again = range(3).map((index) => call(`again ${index}`, 1e9, { hungBefore: true }));
@@ -78,7 +78,7 @@ test("unanswered calls are bounded: when too many hang, the next ones keep their
   assert.equal(most(), 5);
 });
 
-test("a driver that is slow with everything is not sent more at once", async () => {
+test("a driver that is slow with all calls does not get more concurrent calls", async () => {
   const { world, gate, call, most } = setUp({ atOnceMax: 4, hangingMax: 12 });
   await world.run(call("learned", 20_000));
   const all = range(12).map((index) => call(`${index}`, 20_000 + index));
@@ -87,7 +87,7 @@ test("a driver that is slow with everything is not sent more at once", async () 
   assert.deepEqual(gate.stats(), { inPlace: 0, hanging: 0, waiting: 0 });
 });
 
-test("deadlines that passed do not make hanging usual", async () => {
+test("calls that missed their deadline do not change the usual duration", async () => {
   const { world, call, startedAt } = setUp({ atOnceMax: 1, hangingMax: 3 });
   await world.run(call("hanging", 1e9));
   const again = call("hanging again", 1e9);
@@ -96,7 +96,7 @@ test("deadlines that passed do not make hanging usual", async () => {
   assert.equal(startedAt.get("other"), 65_000);
 });
 
-test("whatever hangs and however long, both bounds hold, all calls end and nothing is left", () =>
+test("for any hanging calls both limits hold, and all calls end", () =>
   fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 4 }),

@@ -5,7 +5,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { test } from "node:test";
 import { keepFew } from "./serve-crowd.ts";
 
-test("when all connections are taken, who comes takes that of whoever has been quiet the longest", async () => {
+test("when all connections are in use, a new one replaces the longest idle one", async () => {
   const server = createServer((_request, response) => void response.end("ok"));
   keepFew(server, 3);
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));

@@ -53,7 +53,7 @@ async function answerOf(call: ReturnType<typeof httpRequest>): Promise<Answer> {
   return { status: answer.statusCode, headers: answer.headers, body: text };
 }
 
-test("a handler sees method, path, headers in lower case and the whole body, and its answer arrives", () =>
+test("a handler gets method, path, lower-case headers and the whole body, and its response is sent", () =>
   served(
     async ({ method, path, headers, body }) => ({
       status: 201,
@@ -69,7 +69,7 @@ test("a handler sees method, path, headers in lower case and the whole body, and
     },
   ));
 
-test("headers may be as long as a token with many groups makes them", () =>
+test("long headers, for example of tokens with many groups, are accepted", () =>
   served(
     async ({ headers }) => ({ status: 200, headers: {}, body: String(headers.authorization?.length) }),
     async (server) => {
@@ -93,7 +93,7 @@ test("connections are kept alive between requests", () =>
     },
   ));
 
-test("a body over the bound is refused with 413, and the handler does not see it", () => {
+test("a body over the limit is rejected with 413 before the handler runs", () => {
   let seen = 0;
   const count: Handler = async () => {
     seen += 1;
@@ -112,7 +112,7 @@ test("a body over the bound is refused with 413, and the handler does not see it
   );
 });
 
-test("a fault becomes its own status; a mistake becomes 500, is logged, and the server goes on", () => {
+test("a fault becomes its HTTP status, and an exception becomes 500 and is logged", () => {
   const logged: string[] = [];
   const log = { ...silent, error: (message: string) => void logged.push(message) };
   const handler: Handler = async ({ path }) => {
@@ -148,7 +148,7 @@ test("HEAD gets the headers without the body", () =>
     },
   ));
 
-test("a stream's head arrives before its first chunk, and its chunks as they come", async () => {
+test("a stream's headers arrive before its first chunk, and its chunks without buffering", async () => {
   const gate = Promise.withResolvers<void>();
   async function* chunks() {
     await gate.promise;
@@ -210,7 +210,7 @@ function silentStream() {
   return { stream, closed: closed.promise };
 }
 
-test("when the client goes, the signal aborts and the stream is closed, even one that waits", async () => {
+test("a client disconnect aborts the signal and closes the stream, even a waiting one", async () => {
   const aborted = Promise.withResolvers<unknown>();
   const { stream, closed } = silentStream();
   const handler: Handler = async ({ signal }) => {
@@ -228,7 +228,7 @@ test("when the client goes, the signal aborts and the stream is closed, even one
   });
 });
 
-test("a stream that is ready when its client has gone already is closed, and nobody waits in it", async () => {
+test("a stream that starts after its client disconnected is closed", async () => {
   const asked = Promise.withResolvers<void>();
   const { stream, closed } = silentStream();
   const handler: Handler = async ({ signal }) => {
@@ -255,7 +255,7 @@ test("an answered request does not abort its signal", async () => {
   assert.equal(signal?.aborted, false);
 });
 
-test("closing lets a running request end, ends streams, and takes no more", async () => {
+test("close finishes running requests, ends streams and accepts no new requests", async () => {
   const gate = Promise.withResolvers<void>();
   const begun = { watch: Promise.withResolvers<void>(), slow: Promise.withResolvers<void>() };
   async function* untilAborted(signal: AbortSignal | undefined) {
@@ -283,7 +283,7 @@ test("closing lets a running request end, ends streams, and takes no more", asyn
   await assert.rejects(answerOf(late), { code: "ECONNREFUSED" });
 });
 
-test("a request that never ends is cut when the grace is over", async () => {
+test("a request that does not end is disconnected after the grace period", async () => {
   const begun = Promise.withResolvers<void>();
   const server = await overHttp(() => {
     begun.resolve();
@@ -295,7 +295,7 @@ test("a request that never ends is cut when the grace is over", async () => {
   await stuck;
 });
 
-test("an address in use is one clear line", async () => {
+test("an address in use is one error line", async () => {
   const first = await overHttp(async () => ({ status: 200, headers: {}, body: "" }), options);
   const { port } = first.address;
   await assert.rejects(
@@ -307,7 +307,7 @@ test("an address in use is one clear line", async () => {
   await first.close(0);
 });
 
-test("over TLS, a renewed certificate serves new connections and running ones go on", async () => {
+test("a renewed TLS certificate serves new connections, and open connections continue", async () => {
   const authority = createAuthority("test");
   const identity = (name: string) => {
     const { certificate: cert, key } = authority.issue({ commonName: name, dnsNames: [name] });
@@ -333,7 +333,7 @@ test("over TLS, a renewed certificate serves new connections and running ones go
   }
 });
 
-test("with an authority of clients only whoever it has signed is served, also after the certificate was renewed", async () => {
+test("with a client CA only clients with its certificates are served, also after a certificate renewal", async () => {
   const [authority, people, strangers] = ["server", "people", "strangers"].map((name) => createAuthority(name));
   assert.ok(authority !== undefined && people !== undefined && strangers !== undefined);
   const identity = () => {
@@ -375,7 +375,7 @@ test("with an authority of clients only whoever it has signed is served, also af
 });
 
 for (const host of ["0.0.0.0", "::", undefined])
-  test(`a server on ${host ?? "every address"} names one by which this machine reaches it`, async () => {
+  test(`a server on ${host ?? "every address"} reports an address that this machine can reach`, async () => {
     const server = await overHttp(async () => ({ status: 200, headers: {}, body: "ok" }), {
       ...options,
       address: { host, port: 0 },
@@ -388,7 +388,7 @@ for (const host of ["0.0.0.0", "::", undefined])
     }
   });
 
-test("a server that drains goes on answering, on new connections too, and each answer closes its own", () =>
+test("a draining server keeps answering, also on new connections, and closes each connection after its response", () =>
   served(
     async () => ({ status: 200, headers: {}, body: "ok" }),
     async (server) => {

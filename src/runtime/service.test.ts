@@ -7,7 +7,7 @@ import { loggingFlags, servingFlags } from "./common-flags.ts";
 import { parseFlags } from "./flags.ts";
 import { runService } from "./service.ts";
 
-test("the metrics and health of a service take no bodies either, and say when it is ready", async () => {
+test("the metrics and health endpoints of a service accept no bodies and report readiness", async () => {
   const stop = new AbortController();
   let said = "";
   const { options } = parseFlags({ ...loggingFlags, ...servingFlags }, ["--http-endpoint=127.0.0.1:0"]);

@@ -21,19 +21,19 @@ const aPair = (): { cert: string; key: string } => {
   return { cert, key };
 };
 
-test("a file that is missing is named, with the remedy", () =>
+test("an error names a missing certificate file and the remedy", () =>
   assert.rejects(readTlsFiles({ ...files, certFile: "/nowhere/tls.crt" }), {
     message: "the certificate /nowhere/tls.crt cannot be read (ENOENT); mount it or correct the path",
   }));
 
-test("a key of another certificate is refused, and both files are named", async () => {
+test("a key that does not match the certificate is rejected, and the error names both files", async () => {
   write({ cert: aPair().cert, key: aPair().key });
   await assert.rejects(readTlsFiles(files), {
     message: /tls\.crt and .*tls\.key are not a certificate and its key \(.*\); give a matching pair in PEM$/,
   });
 });
 
-test("a renewed pair is taken, a half-written one is waited for", async () => {
+test("a renewed certificate and key are loaded, and an incomplete pair is retried", async () => {
   const [first, second] = [aPair(), aPair()];
   write(first);
   const applied: TlsIdentity[] = [];

@@ -23,7 +23,7 @@ async function clientOf(t: TestContext, kubeconfig: string) {
   return createClient({ handler, world: realWorld });
 }
 
-test("it says where it is and where its kubeconfig is, which works and is its owner's alone", async (t) => {
+test("apiserver prints its address and its kubeconfig, which only the owner can read", async (t) => {
   const file = join(temporaryFolder(t), "kubeconfig");
   const server = start(t, "--kubeconfig-out", file);
   await eventually("the server says where its kubeconfig is", () => server.said.text.includes(file));
@@ -40,7 +40,7 @@ test("it says where it is and where its kubeconfig is, which works and is its ow
   assert.equal(await server.code, 0, server.said.text);
 });
 
-test("a token of the file is let in, without rights", async (t) => {
+test("a token of --token-auth-file is authenticated, without rights", async (t) => {
   const folder = temporaryFolder(t);
   const [file, tokens] = [join(folder, "kubeconfig"), join(folder, "tokens.csv")];
   writeFileSync(tokens, "janes,jane,7\n");
@@ -60,7 +60,7 @@ test("a token of the file is let in, without rights", async (t) => {
   assert.equal(await server.code, 0, server.said.text);
 });
 
-test("a file that cannot be written or read is told of by its path, in words, and leaves nothing behind", async (t) => {
+test("an unreadable or unwritable file is an error with its path, and nothing is left behind", async (t) => {
   const folder = temporaryFolder(t);
   const missing = join(folder, "missing", "file");
   for (const [flag, path, trouble] of [
@@ -77,7 +77,7 @@ test("a file that cannot be written or read is told of by its path, in words, an
   assert.ok(!existsSync(`${folder}.draft`));
 });
 
-test("a gate that nobody knows, or a port that is none, is one line and exit code 2", async (t) => {
+test("an unknown feature gate or an invalid port is one error line and exit code 2", async (t) => {
   for (const flag of ["--feature-gates=Nothing=true", "--port=70000"]) {
     const { said, code } = start(t, flag);
     assert.equal(await code, 2);
@@ -85,7 +85,7 @@ test("a gate that nobody knows, or a port that is none, is one line and exit cod
   }
 });
 
-test("without a place for it the kubeconfig lies in a folder of its own, its name says nothing of the token, and it goes with the server", async (t) => {
+test("without --kubeconfig-out the kubeconfig is in a temporary folder that is removed with the server", async (t) => {
   const server = start(t);
   await eventually("the server says where its kubeconfig is", () => server.said.text.includes("--kubeconfig"));
   const [, file = ""] = /--kubeconfig (\S+)/.exec(server.said.text) ?? [];
@@ -99,7 +99,7 @@ test("without a place for it the kubeconfig lies in a folder of its own, its nam
   assert.equal(existsSync(dirname(file)), false, "it goes with the server");
 });
 
-test("a server that cannot write its kubeconfig says so, and leaves its port to the next", async (t) => {
+test("a server that cannot write its kubeconfig fails with an error and frees its port", async (t) => {
   const port = `--port=${await freePort()}`;
   const file = join(temporaryFolder(t), "kubeconfig");
   const first = startCommand("apiserver", port, "--kubeconfig-out", "/no/such/folder/kubeconfig");

@@ -20,7 +20,7 @@ const certs = async (...argv: readonly string[]) => {
 };
 const certificateIn = (folder: string, name: string) => new X509Certificate(readFileSync(join(folder, name)));
 
-test("files: a pair that servers take, signed by the authority, for the names of the Service", async (t) => {
+test("certs --out writes a certificate of the authority for the Service's DNS names", async (t) => {
   const folder = join(temporaryFolder(t), "new");
   assert.equal((await certs(`--out=${folder}`, "--service=hook", "--namespace=team", "--dns=hook.example")).code, 0);
   const [authority, serving] = [certificateIn(folder, "ca.crt"), certificateIn(folder, "tls.crt")];
@@ -33,7 +33,7 @@ test("files: a pair that servers take, signed by the authority, for the names of
   assert.equal(statSync(join(folder, "tls.key")).mode & 0o777, 0o600);
 });
 
-test("files: what is good for a while stays; what expires soon is renewed by the same authority", async (t) => {
+test("certs --out keeps valid certificates and renews expiring ones with the same authority", async (t) => {
   const folder = temporaryFolder(t);
   await certs(`--out=${folder}`);
   const [authority, serving] = [certificateIn(folder, "ca.crt"), certificateIn(folder, "tls.crt")];
@@ -48,7 +48,7 @@ test("files: what is good for a while stays; what expires soon is renewed by the
   assert.match((await certs(`--out=${folder}`, "--service=other")).out, /it is not for other\.default\.svc/);
 });
 
-test("either files or the cluster: both or neither is wrong usage", async () => {
+test("--out and --apply exclude each other, and one of them is required", async () => {
   assert.equal((await certs()).code, 2);
   assert.equal((await certs("--out=x", "--apply")).code, 2);
 });
@@ -59,7 +59,7 @@ const place: WebhookPlace = {
   serviceAccount: { namespace: "default", name: "webhook" },
 };
 
-test("cluster: the Secret and the caBundle are written, and a new authority is trusted beside the old one", async (t) => {
+test("certs --apply writes the Secret and the caBundle, and keeps the old authority in the caBundle", async (t) => {
   const { client, start } = await startHarness(t);
   await client.create("ValidatingWebhookConfiguration", snapshotConfiguration(place) as unknown as Draft);
   const secret = { kind: "Secret", namespace: "default", name: "snapshot-validation-secret" } as const;

@@ -10,14 +10,14 @@ import {
   PluginCapability_Service_Type as Service,
 } from "../../csi/gen/csi_pb.js";
 
-test("beside a driver that takes no snapshots the sidecar ends with 1, and says what to do", async (t) => {
+test("the sidecar exits with 1 and a remedy if the driver does not support snapshots", async (t) => {
   const { socket, start } = await startHarness(t, { capabilities: [Capability.LIST_VOLUMES] });
   const { code, said } = start("csi-snapshotter", `--csi-address=${socket}`);
   assert.equal(await inTime("the sidecar ends beside a driver that cannot serve it", code), 1);
   assert.match(said(), /driver plain\.example\.com at .* does not take snapshots .*: do not run a csi-snapshotter/);
 });
 
-test("a driver is taken by what its controller says, whatever it announces: an unannounced controller, a group service that does not answer", async (t) => {
+test("controller capabilities decide: an unannounced controller service works, and a failing group service is ignored", async (t) => {
   for (const announces of [[], [Service.CONTROLLER_SERVICE, Service.GROUP_CONTROLLER_SERVICE]]) {
     const { socket, start } = await startHarness(t, { announces });
     const { said } = start("csi-snapshotter", `--csi-address=${socket}`);
@@ -26,7 +26,7 @@ test("a driver is taken by what its controller says, whatever it announces: an u
   }
 });
 
-test("what a driver refuses is told on content and snapshot in the words that people search for", async (t) => {
+test("a driver's error is shown on content and snapshot with upstream's message prefix", async (t) => {
   const refuse = () => Promise.reject(new Fault("FailedPrecondition", "the pool is frozen"));
   const { client, socket, start } = await startHarness(t, { beforeCut: refuse });
   await createClaim(client);
@@ -41,7 +41,7 @@ test("what a driver refuses is told on content and snapshot in the words that pe
   );
 });
 
-test("--retry-crd-interval-max below a second is a second: a server that is late by less is waited for", async (t) => {
+test("--retry-crd-interval-max below 1s means 1s", async (t) => {
   let refusals = 1;
   const { start } = await startHarness(t, {
     beforeRequest: () => (refusals-- > 0 ? Promise.reject(new Error("not yet")) : undefined),
@@ -51,7 +51,7 @@ test("--retry-crd-interval-max below a second is a second: a server that is late
   assert.match(said(), /waiting for the API server.* started version=/s);
 });
 
-test("flags reach the work: the leases have their names and labels, the volume's mode is left out, events name their driver, and one that cannot list is trusted", async (t) => {
+test("flags take effect: lease names and labels, volume mode, event source, drivers without ListSnapshots", async (t) => {
   const { client, socket, start } = await startHarness(t);
   const elects = [
     "--leader-election",

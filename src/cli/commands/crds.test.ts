@@ -26,7 +26,7 @@ test("-o json prints one List", async () => {
   );
 });
 
-test("a phase that does not exist is one line and exit code 2", async () => {
+test("an unknown --phase is one error line and exit code 2", async () => {
   const { code, error } = await crds("--phase=4");
   assert.equal(code, 2);
   assert.match(error, /--phase.*"4".*one of 1, 2, 3/);

@@ -32,6 +32,6 @@ for (const { given, argv, node, says } of cases)
     else assert.match(found ?? "", says);
   });
 
-test("a name prefix that is empty is refused, since the driver would get names that begin with a dash", () => {
+test("an empty name prefix is rejected, because names would begin with a dash", () => {
   assert.throws(() => parseFlags(command.flags, ["--snapshot-name-prefix="], {}), /--snapshot-name-prefix/);
 });

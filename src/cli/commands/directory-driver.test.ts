@@ -14,7 +14,7 @@ function start(t: TestContext, ...args: readonly string[]) {
   return driver;
 }
 
-test("it serves until it is told to stop, leaves no socket, and finds its volumes again", async (t) => {
+test("the driver serves until it is stopped, removes its socket, and finds its volumes after a restart", async (t) => {
   const folder = temporaryFolder(t);
   const [socket, root] = [join(folder, "csi.sock"), join(folder, "root")];
   for (const round of [1, 2]) {
@@ -35,7 +35,7 @@ test("it serves until it is told to stop, leaves no socket, and finds its volume
   }
 });
 
-test("with the kubelet's path it shows itself in the kubelet's folder", async (t) => {
+test("with --kubelet-registration-path the driver registers in the kubelet's folder", async (t) => {
   const folder = temporaryFolder(t);
   const registry = join(folder, "registry");
   mkdirSync(registry);
@@ -50,7 +50,7 @@ test("with the kubelet's path it shows itself in the kubelet's folder", async (t
   assert.deepEqual(readdirSync(registry), []);
 });
 
-test("with --snapshot-delay a snapshot is cut at once, and not ready", async (t) => {
+test("with --snapshot-delay a snapshot is taken at once, and not ready", async (t) => {
   const folder = temporaryFolder(t);
   const socket = join(folder, "csi.sock");
   start(t, "--endpoint", socket, "--root", join(folder, "root"), "--snapshot-delay=1h");
@@ -61,7 +61,7 @@ test("with --snapshot-delay a snapshot is cut at once, and not ready", async (t)
   assert.deepEqual([snapshot?.snapshotId, snapshot?.readyToUse], ["s", false]);
 });
 
-test("with --snapshot-secret-file only those who know what is in the file take snapshots", async (t) => {
+test("with --snapshot-secret-file only calls with the token of the file take snapshots", async (t) => {
   const folder = temporaryFolder(t);
   const [socket, file] = [join(folder, "csi.sock"), join(folder, "token")];
   writeFileSync(file, "open-sesame\n");
@@ -79,7 +79,7 @@ const secretFiles: readonly (readonly [string, string | undefined, RegExp])[] = 
   ["is empty", "\n", /--snapshot-secret-file .* is empty: write the value into it/],
 ];
 for (const [what, text, says] of secretFiles)
-  test(`a secret file that ${what} keeps the driver from starting unguarded`, async (t) => {
+  test(`the driver does not start with a secret file that ${what}`, async (t) => {
     const folder = temporaryFolder(t);
     const file = join(folder, "token");
     if (text !== undefined) writeFileSync(file, text);
@@ -88,7 +88,7 @@ for (const [what, text, says] of secretFiles)
     assert.match(driver.said.error, says);
   });
 
-test("trouble on demand comes as often as asked for", async (t) => {
+test("--fault fails the given number of calls", async (t) => {
   const folder = temporaryFolder(t);
   const socket = join(folder, "csi.sock");
   start(
@@ -133,7 +133,7 @@ const mistakes: readonly { given: string; args: readonly string[]; says: RegExp;
   },
 ];
 for (const { given, args, says, exits = 2 } of mistakes)
-  test(`given ${given}, it ends with one line and exit code ${exits}`, async (t) => {
+  test(`given ${given}, the driver exits with one error line and code ${exits}`, async (t) => {
     const folder = temporaryFolder(t);
     const { code, said } = start(t, "--endpoint", join(folder, "csi.sock"), "--root", join(folder, "root"), ...args);
     assert.equal(await code, exits);
@@ -143,7 +143,7 @@ for (const { given, args, says, exits = 2 } of mistakes)
     assert.deepEqual(readdirSync(folder), [], "a root that was new goes with the start that failed");
   });
 
-test("csi-driver-host-path's names of flags are understood", async (t) => {
+test("flag names of csi-driver-host-path are accepted", async (t) => {
   const folder = temporaryFolder(t);
   const socket = join(folder, "csi.sock");
   start(
@@ -158,7 +158,7 @@ test("csi-driver-host-path's names of flags are understood", async (t) => {
   assert.equal((await client.node.nodeGetInfo({})).nodeId, "n");
 });
 
-test("--help says what it is for", async (t) => {
+test("--help describes the command", async (t) => {
   const { code, said } = start(t, "--help");
   assert.equal(await code, 0);
   assert.match(said.out, /for laptops and tests/);

@@ -41,7 +41,7 @@ async function setUp(t: TestContext, first: readonly Served[]) {
   return { create, status, restart };
 }
 
-test("after a restart with LIST_SNAPSHOTS a handle that does not exist is not called ready", async (t) => {
+test("after a driver restart with LIST_SNAPSHOTS a missing handle is not reported as ready", async (t) => {
   const { create, status, restart } = await setUp(t, emptyDriver(cuts));
   await restart(emptyDriver(cuts, lists), create);
   await eventually("the user is told", async () => (await status())?.error !== undefined);
@@ -49,7 +49,7 @@ test("after a restart with LIST_SNAPSHOTS a handle that does not exist is not ca
   assert.notEqual((await status())?.readyToUse, true);
 });
 
-test("after a restart without LIST_SNAPSHOTS a handle is trusted, and does not wait for ever", async (t) => {
+test("after a driver restart without LIST_SNAPSHOTS a handle is accepted as ready", async (t) => {
   const { create, status, restart } = await setUp(t, emptyDriver(cuts, lists));
   await create();
   await eventually("the user is told", async () => (await status())?.error !== undefined);

@@ -59,7 +59,7 @@ const pauseMs = 3_600_000;
 const callMs = 61_000;
 
 for (const isPaused of [false, true])
-  test(`a call that waits for its connection is ${isPaused ? "not made when the lease has run out meanwhile" : "made when it is there"}`, async (t) => {
+  test(`a call that waits for its connection is ${isPaused ? "not sent if the lease has expired meanwhile" : "sent when the connection is ready"}`, async (t) => {
     let pausedMs = 0;
     const calls = new Set<() => void>();
     const after: World["after"] = (ms, ring) => {

@@ -48,7 +48,7 @@ const programs = [
 
 for (const { name, lease, plural, kind, flags } of programs)
   for (const leads of [true, false])
-    test(`${name} ${leads ? "that leads" : "that stands by"} is ready when it has all ${plural}, and not before`, async (t) => {
+    test(`${name} ${leads ? "as leader" : "as standby"} is ready when it has listed all ${plural}, and not before`, async (t) => {
       const listed = Promise.withResolvers<void>();
       t.after(() => listed.resolve());
       const { client, socket, start } = await startHarness(t, {

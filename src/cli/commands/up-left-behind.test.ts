@@ -56,7 +56,7 @@ const namesIn = (text: string): readonly string[] =>
   parse(text).contexts.map(({ name }: { readonly name: string }) => name);
 
 for (const signal of ["SIGINT", "SIGHUP", "SIGTERM"] as const)
-  test(`${signal} ends it in order: the kubeconfig is the same byte for byte, and its folder is gone`, async (t) => {
+  test(`${signal} stops up gracefully: the kubeconfig is unchanged byte for byte, and the folder is removed`, async (t) => {
     const { temporary, config, start, text } = stage(t);
     const { end } = await start("--kubeconfig-out", config);
     assert.deepEqual([...namesIn(text())].sort(), ["dev", "prod", "snapkeep", "third"]);
@@ -65,7 +65,7 @@ for (const signal of ["SIGINT", "SIGHUP", "SIGTERM"] as const)
   });
 
 for (const next of [["--exit"], ["--exit", "--kubeconfig-out", "config"]])
-  test(`after kill -9, "up ${next.join(" ")}" removes what the killed one left, and nothing of a living one`, async (t) => {
+  test(`after kill -9, "up ${next.join(" ")}" removes leftovers of the killed process, and nothing of a running one`, async (t) => {
     const { temporary, config, start, text } = stage(t);
     const living = await start("--kubeconfig-out", config);
     const killed = await start("--kubeconfig-out", config);
@@ -81,7 +81,7 @@ for (const next of [["--exit"], ["--exit", "--kubeconfig-out", "config"]])
     assert.deepEqual([text(), readdirSync(temporary)], [threeContexts, []]);
   });
 
-test("Ctrl-C ends it with exit code 0 and a goodbye through npm, too, which passes the signal on once more", async (t) => {
+test("Ctrl-C through npm, which forwards the signal again, stops the program with exit code 0 and a message", async (t) => {
   const { temporary } = stage(t);
   const child = spawn("npm", ["start", "--", "--tour=false"], {
     cwd: resolve(import.meta.dirname, "../../.."),

@@ -12,14 +12,14 @@ import { createTransport } from "../../kube/transport.ts";
 /** The one it works in, as it names it itself: others may be at work in the same place. */
 const folderIn = (text: string): string => /(\/\S*\/snapkeep-\w+)\/storage/.exec(text)?.[1] ?? assert.fail(text);
 
-test("the tour holds at every step, says so, and leaves nothing on disk", async () => {
+test("every step of the demo succeeds, and nothing is left on disk", async () => {
   const { said, code } = startCommand("up", "--exit");
   assert.equal(await code, 0, said.text);
   assert.equal(said.text.match(/✓/g)?.length, 5, said.text);
   assert.ok(!existsSync(folderIn(said.text)), "its folder is still there");
 });
 
-test("it stays up, and the lines it prints lead to a snapshot whose bytes outlive the file; Ctrl-C says goodbye", async () => {
+test("up keeps running, its printed commands take a snapshot, and Ctrl-C stops it", async () => {
   const { said, stop, code } = startCommand("up", "--tour=false");
   await eventually("it says that it stays up", () => said.text.includes("Ctrl-C ends it"));
   const found = (pattern: RegExp): string => pattern.exec(said.text)?.[1] ?? assert.fail(`${pattern}: ${said.text}`);
@@ -49,7 +49,7 @@ test("it stays up, and the lines it prints lead to a snapshot whose bytes outliv
   assert.ok(!existsSync(folder), "its folder is still there");
 });
 
-test("Ctrl-C in the middle of the tour ends it there, and nobody is invited to what is gone", async () => {
+test("Ctrl-C during the demo ends it, and no commands are printed", async () => {
   const { said, stop, code } = startCommand("up", "--fault", "DeleteSnapshot=Unavailable*100");
   await eventually("the tour waits at its last step", () => said.error.includes("DeleteSnapshot fails"));
   stop();
@@ -61,7 +61,7 @@ test("Ctrl-C in the middle of the tour ends it there, and nobody is invited to w
   assert.ok(!existsSync(folderIn(said.text)), "its folder is still there");
 });
 
-test("Ctrl-C that came while the program was still loading is not forgotten", async () => {
+test("Ctrl-C while the program is loading stops it", async () => {
   const { said, stop, code } = startCommand("up", "--exit");
   stop();
   assert.equal(await code, 1, said.text);

@@ -10,12 +10,13 @@ const rows: readonly [given: string, gives: ReturnType<typeof read> | object][] 
   ["ReleaseLeaderElectionOnExit=true", { CSIVolumeGroupSnapshot: false, ReleaseLeaderElectionOnExit: true }],
 ];
 for (const [given, gives] of rows)
-  test(`a gate that upstream knows is accepted: ${given}`, () => assert.deepEqual(read(given, undefined), gives));
+  test(`an upstream feature gate is accepted: ${given}`, () => assert.deepEqual(read(given, undefined), gives));
 
 for (const given of ["WatchListClient=false", "NoSuch=true", "WatchList", "WatchList=on"])
-  test(`what upstream refuses is refused: ${given}`, () => assert.equal(read(given, undefined), undefined));
+  test(`a feature gate that upstream rejects is rejected: ${given}`, () =>
+    assert.equal(read(given, undefined), undefined));
 
-test("a gate that does nothing is named in the log", () => {
+test("the log names a feature gate without effect", () => {
   const said: string[] = [];
   const say = (message: string, fields?: object): void =>
     void said.push(`${message}${fields === undefined ? "" : ` ${JSON.stringify(fields)}`}`);

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { sidecarMetrics } from "../../components/csi-snapshotter/metrics.ts";
 import { snapshotMetrics } from "../../components/snapshot-controller/metrics.ts";
 
-test("the metrics that upstream has too have its names, labels and buckets", () => {
+test("metrics that upstream has keep its names, labels and buckets", () => {
   const { operations, inFlight } = snapshotMetrics;
   const known = [operations, inFlight, sidecarMetrics.calls].map(({ help: _ours, ...row }) => row);
   assert.deepEqual(known, [

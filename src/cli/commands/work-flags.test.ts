@@ -28,7 +28,7 @@ function createMeeting(expected: number) {
 const lingerMs = 100;
 const names = ["a", "b", "c", "d"] as const;
 
-test("--worker-threads is how many calls of the sidecar are under way at the driver, no more and no fewer", async (t) => {
+test("--worker-threads of the sidecar is the number of concurrent calls to the driver", async (t) => {
   const meeting = createMeeting(2);
   const { client, socket, start } = await startHarness(t, { beforeCut: meeting.attend });
   await client.create("VolumeSnapshotClass", draftOf("VolumeSnapshotClass", { name: "fast" }, policy));
@@ -46,7 +46,7 @@ test("--worker-threads is how many calls of the sidecar are under way at the dri
   assert.equal(meeting.most(), 2);
 });
 
-test("--worker-threads is how many snapshots the controller works on at once, no more and no fewer", async (t) => {
+test("--worker-threads of the controller is the number of concurrent reconciles", async (t) => {
   const meeting = createMeeting(2);
   const { client, start } = await startHarness(t, {
     beforeRequest: ({ method, path }) =>
@@ -62,7 +62,7 @@ test("--worker-threads is how many snapshots the controller works on at once, no
   assert.equal(meeting.most(), 2);
 });
 
-test("--timeout is how long the sidecar waits for an answer of the driver before it asks again", async (t) => {
+test("--timeout is the time after which the sidecar repeats a call", async (t) => {
   const asked: string[] = [];
   const { client, socket, start } = await startHarness(t, {
     beforeCut: async (name, signal) => {
@@ -81,7 +81,7 @@ test("--timeout is how long the sidecar waits for an answer of the driver before
   assert.equal(new Set(asked).size, 1, "it is asked again for another snapshot");
 });
 
-test("--retry-interval-start and --retry-interval-max are the pauses after which what failed is tried again", async (t) => {
+test("--retry-interval-start and --retry-interval-max limit the delay after failures", async (t) => {
   let refusals = 20; // By the default pauses they would take a good hour.
   const { client, socket, start } = await startHarness(t, {
     beforeCut: async () => {
@@ -99,7 +99,7 @@ test("--retry-interval-start and --retry-interval-max are the pauses after which
   );
 });
 
-test("--resync-period is how often everything is looked at again though nothing has happened", async (t) => {
+test("--resync-period is the time between reconciles of unchanged objects", async (t) => {
   const { client, start } = await startHarness(t);
   await createClaim(client);
   await createSnapshot(client, "monday");
@@ -125,7 +125,7 @@ const nodeSelectorTerms = [{ matchExpressions: [{ key: hostname, operator: "In",
 const isNodeList = (path: string): boolean =>
   path.startsWith("/api/v1/nodes") && !path.includes("watch") && !path.endsWith("?limit=1");
 
-test("with distributed snapshotting nothing is decided before the nodes are known", async (t) => {
+test("with distributed snapshotting nothing is reconciled before nodes are listed", async (t) => {
   const nodesMayBeKnown = Promise.withResolvers<void>();
   const seen: string[] = [];
   const { client, start } = await startHarness(t, {
@@ -187,7 +187,7 @@ test("with --node-deployment a sidecar serves the contents of its own node and n
   assert.equal(await statusOn("elsewhere"), undefined);
 });
 
-test("calls from before the driver has told its name are measured as those of an unknown driver", async (t) => {
+test("calls before GetPluginInfo are measured with an unknown driver name", async (t) => {
   const { socket, start } = await startHarness(t);
   const { said } = start("csi-snapshotter", `--csi-address=${socket}`, "--http-endpoint=127.0.0.1:0");
   await eventually("the sidecar has started", () => said().includes(" started version="));
@@ -200,7 +200,7 @@ test("calls from before the driver has told its name are measured as those of an
   ]);
 });
 
-test("a controller that is told to stop before the nodes are known stops", async (t) => {
+test("a controller that is stopped before nodes are listed exits", async (t) => {
   const asked = Promise.withResolvers<void>();
   const { start, stop } = await startHarness(t, {
     beforeRequest: ({ path }) => {

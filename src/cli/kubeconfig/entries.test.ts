@@ -63,7 +63,7 @@ const files: Readonly<Record<string, string>> = {
 };
 
 for (const [given, text] of Object.entries(files))
-  test(`${given}: the entry can be read, and removing it gives back every byte`, () => {
+  test(`${given}: the entry can be read, and removing it restores every byte`, () => {
     const { text: added, name } = addEntry(text, entryOf("one"));
     const { clusters, users, contexts } = parse(added);
     assert.equal(name, "snapkeep");
@@ -81,7 +81,7 @@ for (const [given, text] of Object.entries(files))
     ["one", "two"],
     ["two", "one"],
   ])
-    test(`${given}: two entries get two names, and ${order.join(" before ")} leaves every byte`, () => {
+    test(`${given}: two entries get two names, and removing ${order.join(" before ")} restores every byte`, () => {
       const first = addEntry(text, entryOf("one"));
       const second = addEntry(first.text, entryOf("two"));
       assert.deepEqual([first.name, second.name], ["snapkeep", "snapkeep-2"]);
@@ -93,7 +93,7 @@ for (const [given, text] of Object.entries(files))
       assert.equal(removeEntries(between, runIs(later)), text);
     });
 
-test("an entry of the user that is called snapkeep is not ours", () => {
+test("a user's own entry with the name snapkeep stays unchanged", () => {
   const own = "clusters: []\nusers: []\ncontexts:\n- name: snapkeep\n  context: {cluster: a, user: b}\n";
   const { text, name } = addEntry(own, entryOf("one"));
   assert.equal(name, "snapkeep-2");
@@ -103,7 +103,7 @@ test("an entry of the user that is called snapkeep is not ours", () => {
   );
 });
 
-test("the current context stays, but in a file that was empty it is the new one", () => {
+test("the current context stays, except in an empty file, where it is the new one", () => {
   assert.equal(parse(addEntry(threeContexts, entryOf("one")).text)["current-context"], "prod");
   assert.equal(parse(addEntry("", entryOf("one")).text)["current-context"], "snapkeep");
 });
@@ -112,14 +112,14 @@ test("the current context stays, but in a file that was empty it is the new one"
 const rewritten = (text: string, current: string): string =>
   stringify({ ...parse(text), "current-context": current }, { sortMapEntries: true });
 
-test("after another program has rewritten the file and switched to our context, the others stay and the former one is current", () => {
+test("after another program rewrote the file and selected our context, removal keeps the other entries and selects the former context", () => {
   const before = parse(threeContexts);
   const added = addEntry(threeContexts, entryOf("one"));
   const left = parse(removeEntries(rewritten(added.text, added.name), runIs("one")));
   for (const key of ["clusters", "users", "contexts", "current-context"]) assert.deepEqual(left[key], before[key], key);
 });
 
-test("what the user adds to a file that was made for us stays", () => {
+test("entries that the user adds to a created kubeconfig stay", () => {
   const { text } = addEntry("", entryOf("one"));
   const config = JSON.parse(text);
   config.contexts.push({ name: "mine", context: { cluster: "x", user: "y" } });
@@ -139,7 +139,7 @@ const refusals: readonly (readonly [string, RegExp])[] = [
   ["x: &a []\nclusters: *a\n", /clusters is not a list/],
 ];
 for (const [text, why] of refusals)
-  test(`${JSON.stringify(text)} is refused without quoting it`, () =>
+  test(`${JSON.stringify(text)} is rejected without quoting it`, () =>
     assert.throws(
       () => addEntry(text, entryOf("one")),
       (reason: Error) => why.test(reason.message) && !/sesame/.test(reason.message),

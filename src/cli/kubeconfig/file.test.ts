@@ -31,7 +31,7 @@ const enter = (path: string, run: string, owner?: Owner) => enterKubeconfig(path
 const leave = (path: string, run: string) => leaveKubeconfig(path, (mark) => mark.run === run, realWorld);
 const text = "# mine\nclusters:\n- {name: a, cluster: {server: b}}\nusers: []\ncontexts: null\n";
 
-test("many that come and go at once lose no entry and leave every byte", async (t) => {
+test("concurrent additions and removals lose no kubeconfig entry and restore every byte", async (t) => {
   const path = join(temporaryFolder(t), "config");
   writeFileSync(path, text);
   const runs = Array.from({ length: 12 }, (_, index) => `run-${index}`);
@@ -42,7 +42,7 @@ test("many that come and go at once lose no entry and leave every byte", async (
   assert.equal(readFileSync(path, "utf8"), text);
 });
 
-test("mode and link of the file stay, and nothing is left beside it", async (t) => {
+test("mode and symbolic link of the kubeconfig stay, and no temporary file is left", async (t) => {
   const folder = temporaryFolder(t);
   mkdirSync(join(folder, "real"));
   const [real, path] = [join(folder, "real", "config"), join(folder, "config")];
@@ -56,7 +56,7 @@ test("mode and link of the file stay, and nothing is left beside it", async (t) 
   assert.deepEqual([readdirSync(folder).sort(), readdirSync(join(folder, "real"))], [["config", "real"], ["config"]]);
 });
 
-test("a file that was not there goes with its last entry, one that was empty stays empty", async (t) => {
+test("a created kubeconfig is removed with its last entry, and an empty one stays empty", async (t) => {
   const folder = temporaryFolder(t);
   const [absent, empty] = [join(folder, "absent"), join(folder, "empty")];
   writeFileSync(empty, "");
@@ -66,7 +66,7 @@ test("a file that was not there goes with its last entry, one that was empty sta
   assert.deepEqual([existsSync(absent), readFileSync(empty, "utf8")], [false, ""]);
 });
 
-test("entries of a process that is gone are removed by the next one, those of a living one and of another machine stay", async (t) => {
+test("entries of an ended process are removed by the next one, entries of running processes and other machines stay", async (t) => {
   const path = join(temporaryFolder(t), "config");
   await enter(path, "dead", gone());
   await enter(path, "far", { ...gone(), host: "another-machine" });
@@ -76,7 +76,7 @@ test("entries of a process that is gone are removed by the next one, those of a 
   assert.deepEqual([...new Set(runs)].sort(), ["alive", "far", "next"]);
 });
 
-test("a file that was created by a process that is gone is still known as created", async (t) => {
+test("a kubeconfig that an ended process created is still removed with its last entry", async (t) => {
   const path = join(temporaryFolder(t), "config");
   await enter(path, "dead", gone());
   await enter(path, "next");
@@ -84,7 +84,7 @@ test("a file that was created by a process that is gone is still known as create
   assert.equal(existsSync(path), false);
 });
 
-test("the lock of a process that is gone is removed, one of somebody else is waited for and then named", async (t) => {
+test("the lock of an ended process is removed, and the lock of another process is awaited and then named in an error", async (t) => {
   const path = join(temporaryFolder(t), "config");
   writeFileSync(`${path}.lock`, JSON.stringify(gone()));
   assert.equal(await enter(path, "one"), "snapkeep");
@@ -97,7 +97,7 @@ test("the lock of a process that is gone is removed, one of somebody else is wai
   assert.match(readFileSync(path, "utf8"), /"run":"one"/);
 });
 
-test("a link where the lock belongs gets nothing written into it", async (t) => {
+test("a symbolic link at the path of the lock file is not followed", async (t) => {
   const folder = temporaryFolder(t);
   const [path, elsewhere] = [join(folder, "config"), join(folder, "elsewhere")];
   writeFileSync(elsewhere, "");
@@ -122,9 +122,9 @@ for (const [given, bytes, why] of untouched)
     assert.deepEqual(readdirSync(folder), ["config"]);
   });
 
-test("leaving a file that was removed with its folder is done at once", () => leave("/no/such/folder/config", "one"));
+test("removing an entry of a deleted kubeconfig returns at once", () => leave("/no/such/folder/config", "one"));
 
-test("a folder, a link to nothing and a device are refused", async (t) => {
+test("a folder, a dangling link and a device are rejected", async (t) => {
   const folder = temporaryFolder(t);
   symlinkSync(join(folder, "nothing"), join(folder, "link"));
   await assert.rejects(enter(folder, "one"), /there is a folder of that name/);

@@ -120,7 +120,7 @@ const lint = async (...argv: readonly string[]) => {
   return { code: await code, said };
 };
 
-test("findings and files that cannot be read are exit code 1, none are 0, and wrong usage is 2", async (t) => {
+test("lint exits with 1 for findings or unreadable files, 0 without findings, and 2 for wrong usage", async (t) => {
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, "good.yaml"), ofClaim);
   mkdirSync(join(folder, "more"));
@@ -140,7 +140,7 @@ test("findings and files that cannot be read are exit code 1, none are 0, and wr
   assert.match(missing.said.error, /none\.yaml cannot be read \(ENOENT\)/);
 });
 
-test("the machine formats name rule, file and line", async (t) => {
+test("the JSON, SARIF and GitHub formats have rule, file and line", async (t) => {
   const file = join(temporaryFolder(t), "bad.yaml");
   writeFileSync(file, ofNothing);
   const json = JSON.parse((await lint("-o", "json", file)).said.out);

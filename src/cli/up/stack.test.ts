@@ -11,7 +11,7 @@ import { realWorld } from "../../base/world.ts";
 import { servedKinds } from "../reference.ts";
 import { startStack } from "./stack.ts";
 
-test("a stack that could not start, or has stopped, leaves its port and its folder to the next", async (t) => {
+test("a stack that failed to start, or has stopped, frees its port and its folder", async (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, "a-file");
   writeFileSync(file, "");
@@ -28,7 +28,7 @@ test("a stack that could not start, or has stopped, leaves its port and its fold
   await next.stopped;
 });
 
-test("it serves every kind that the reference lists, and none of those it leaves out", async (t) => {
+test("the API server of up serves exactly the kinds that the reference lists", async (t) => {
   const root = join(temporaryFolder(t), "root");
   const stopping = new AbortController();
   const { signal } = stopping;

@@ -13,7 +13,7 @@ import { createAuthority } from "../../runtime/certificates.ts";
 
 const configuration = { kind: "ValidatingWebhookConfiguration", name: snapshotConfigurationName } as const;
 
-test("promotion sets Fail only when the webhook answers and refuses; demotion sets Ignore back", async (t) => {
+test("promote sets Fail only if the webhook admits and rejects correctly, and --demote sets Ignore", async (t) => {
   const { client, start } = await startHarness(t);
   const folder = temporaryFolder(t);
   const authority = createAuthority("test", realWorld.now());
