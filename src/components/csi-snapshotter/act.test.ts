@@ -32,12 +32,12 @@ function heldMs(reply: Reply, times: number): number {
 }
 const isAbout = (ms: number, longest: number): boolean => ms >= longest / 2 && ms <= longest;
 
-test("readiness is asked for on a timer of its own: never later than half a minute, however often it was not", () => {
+test("readiness is polled on its own timer, at most half a minute apart", () => {
   assert.ok(isAbout(heldMs(taken(false), 1), poll.startMs));
   assert.ok(isAbout(heldMs(taken(false), 50), poll.maxMs));
 });
 
-test("failures back off to minutes, and the first answer after them is followed up soon again", () => {
+test("failures back off to minutes, and the first reply resets the poll interval", () => {
   assert.ok(isAbout(heldMs(failed, 1), backoff.startMs));
   assert.ok(isAbout(heldMs(failed, 50), backoff.maxMs));
   const world = createVirtualWorld();
@@ -47,13 +47,13 @@ test("failures back off to minutes, and the first answer after them is followed 
   assert.ok(isAbout(slots.get(content.metadata.uid)?.expiresAtMs ?? 0, poll.startMs));
 });
 
-test("a secret that no API server could be asked for is asked for again within seconds", () => {
+test("a secret that could not be read because the API server was unavailable is read again within seconds", () => {
   const unsent = (code: "Unavailable" | "NotFound"): Reply => ({ kind: "unsent", fault: new Fault(code, "no") });
   assert.ok(heldMs(unsent("Unavailable"), 50) <= 10_000);
   assert.ok(heldMs(unsent("NotFound"), 50) > 10_000);
 });
 
-test("the trouble with a cut does not make the first trouble with its removal wait for long", () => {
+test("errors of CreateSnapshot do not increase the backoff of DeleteSnapshot", () => {
   const world = createVirtualWorld();
   const slots = createReplyCache(world, { backoff, poll });
   for (let count = 0; count < 50; count++) slots.put(content, failed);
@@ -61,7 +61,7 @@ test("the trouble with a cut does not make the first trouble with its removal wa
   assert.ok(isAbout(slots.get(content.metadata.uid)?.expiresAtMs ?? 0, backoff.startMs));
 });
 
-test("malformed replies are counted until something else is answered or wanted; no answer is none", () => {
+test("malformed replies are counted until another reply or operation; a missing reply does not reset the count", () => {
   const slots = createReplyCache(createVirtualWorld(), { backoff, poll });
   const malformed: Reply = { kind: "failed", fault: new Fault("MalformedReply", "???") };
   const leaving = aContent({ metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } });
@@ -85,14 +85,14 @@ test("malformed replies are counted until something else is answered or wanted; 
   assert.deepEqual(counted, [1, 2, 2, 2, 3, 0, 1, 1, 2, 0]);
 });
 
-test("an answer with another handle than the known one is asked for again, on the backoff of failures", () => {
+test("a reply with another handle is retried with the backoff of failures", () => {
   const world = createVirtualWorld();
   const slots = createReplyCache(world, { backoff, poll });
   slots.put(aContent({ status: { snapshotHandle: "s-before", readyToUse: false } }), taken(true));
   assert.ok(isAbout(slots.get(content.metadata.uid)?.expiresAtMs ?? 0, backoff.startMs));
 });
 
-test("what is ready, and what is deleted, holds for good", () => {
+test("ready and deleted are final states", () => {
   assert.equal(heldMs(taken(true), 1), Number.POSITIVE_INFINITY);
   assert.equal(heldMs({ kind: "deleted" }, 1), Number.POSITIVE_INFINITY);
 });
@@ -161,14 +161,14 @@ function setUp({ secretFound = true, leading = true, isAway = false, entries = [
   return { asked, requests, failures, act, reply: () => replies.get(about.metadata.uid)?.reply };
 }
 
-test("the secret is read first, the intent written next, and only then the driver is asked", async () => {
+test("the sidecar reads the secret, writes the being-created annotation, and then calls the driver", async () => {
   const { asked, act, reply } = setUp();
   await act(create, [mark]);
   assert.deepEqual(asked, ["read Secret vault/key", "note", "mark", 'create snapshot-u with {"token":"päss"}', "wake"]);
   assert.equal(reply()?.kind, "taken");
 });
 
-test("the driver is told all it needs: to cut the volume, name, parameters and secret; to delete and to list the handle and the secret", async () => {
+test("CreateSnapshot has volume, name, parameters and secret; DeleteSnapshot and ListSnapshots have handle and secret", async () => {
   const { act, requests } = setUp();
   await act({ ...create, parameters: { tier: "gold" } });
   await act({ method: "delete", handle: "s", secret });
@@ -181,7 +181,7 @@ test("the driver is told all it needs: to cut the volume, name, parameters and s
   ]);
 });
 
-test("a secret that cannot be read leaves no mark and asks nothing, and the reply says what is missing", async () => {
+test("an unreadable secret causes no annotation and no call, and the error names the secret", async () => {
   const { asked, act, reply } = setUp({ secretFound: false });
   await act(create, [mark]);
   assert.deepEqual(asked, ["read Secret vault/key", "wake"]);
@@ -189,14 +189,14 @@ test("a secret that cannot be read leaves no mark and asks nothing, and the repl
   assert.match(said?.kind === "unsent" ? said.fault.message : "", /secret vault\/key cannot be read: .*; create it/);
 });
 
-test("whoever has lost the lease asks the driver nothing", async () => {
+test("a replica that lost the lease does not call the driver", async () => {
   const { asked, act } = setUp({ leading: false });
   await assert.rejects(act(create, []));
   assert.deepEqual(asked, ["read Secret vault/key", "note"]);
 });
 
 const list: CsiCall = { method: "list", handle: "s-9", secret: undefined };
-test("each attempt that fails is told once, whatever it failed of; one that succeeds is not", async () => {
+test("each failed attempt is counted once, a successful one is not", async () => {
   const remove: CsiCall = { method: "delete", handle: "s", secret: undefined };
   const cases: readonly [Parameters<typeof setUp>[0], CsiCall, readonly string[]][] = [
     [{}, create, []],

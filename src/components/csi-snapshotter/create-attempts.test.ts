@@ -17,15 +17,15 @@ const namedAt = (version: number, cutBy: string | undefined, uid = "uid-content"
     },
   });
 
-test("about a content that names this term, and that it has not asked about, nobody has asked", () =>
+test("a content with this process's id and without a call of this process has no earlier call", () =>
   assert.equal(createCreateAttempts("third").asked(namedAt(1, "third")), "never"));
 
-test("a content that names another term, or none, may have been asked about", () => {
+test("a content with another id, or none, may have an earlier call", () => {
   const { asked } = createCreateAttempts("third");
   assert.deepEqual([namedAt(1, "second"), namedAt(1, undefined)].map(asked), ["perhaps", "perhaps"]);
 });
 
-test("what was asked stays asked, in whichever version it comes back", () => {
+test("a recorded call stays recorded for any version of the content", () => {
   const { willCreate, asked } = createCreateAttempts("third");
   willCreate(namedAt(7, "third"));
   assert.deepEqual([namedAt(5, "third"), namedAt(9, "third"), namedAt(9, undefined)].map(asked), [
@@ -35,14 +35,14 @@ test("what was asked stays asked, in whichever version it comes back", () => {
   ]);
 });
 
-test("of a second content of one snapshot the driver may have been asked, for it knows both by one name", () => {
+test("a second content of one snapshot may have an earlier call, because both have the same snapshot name", () => {
   const { willCreate, asked } = createCreateAttempts("third");
   willCreate(namedAt(7, "third", "uid-1", "monday"));
   assert.equal(asked(namedAt(9, "third", "uid-2", "monday")), "perhaps");
   assert.equal(asked(namedAt(9, "third", "uid-3", "tuesday")), "never");
 });
 
-test("what was let go unasked is remembered as such, and what was asked stays asked", () => {
+test("contents that were released without a call are remembered, and recorded calls stay recorded", () => {
   const { willCreate, willRemoveAnnotation, asked } = createCreateAttempts("third");
   const [one, other] = [namedAt(7, "third", "uid-1"), namedAt(8, "third", "uid-2")];
   willRemoveAnnotation(one);
@@ -53,7 +53,7 @@ test("what was let go unasked is remembered as such, and what was asked stays as
   assert.equal(asked(one), "here");
 });
 
-test("a request to take the mark off may arrive as long as nobody has written after the version that it names", () => {
+test("a request to remove the annotation may arrive until the content has a newer version", () => {
   const { willCreate, willRemoveAnnotation, isAnnotationRemovalPending } = createCreateAttempts("third");
   const at = (version: number) => isAnnotationRemovalPending(namedAt(version, "third"));
   willCreate(namedAt(7, "third"));
@@ -66,14 +66,14 @@ test("a request to take the mark off may arrive as long as nobody has written af
   assert.deepEqual([at(12), at(13)], [true, false]);
 });
 
-test("of a version that cannot be compared, only the very one that the request names can be unmarked by it", () => {
+test("for versions that cannot be compared, only the version that the request names is affected", () => {
   const { willRemoveAnnotation, isAnnotationRemovalPending } = createCreateAttempts("third");
   const opaque = (resourceVersion: string) => aContent({ metadata: { uid: "uid-content", resourceVersion } });
   willRemoveAnnotation(opaque("a7"));
   assert.deepEqual([isAnnotationRemovalPending(opaque("a7")), isAnnotationRemovalPending(opaque("a8"))], [true, false]);
 });
 
-test("when the memory is full, only what is newer than all that was asked before is believed to be new", () => {
+test("when the memory is full, only contents newer than all recorded calls count as new", () => {
   const { willCreate, asked } = createCreateAttempts("third", 2);
   for (const version of [1, 3, 5, 7]) willCreate(namedAt(version, "third", `uid-${version}`));
   const of = (uid: number, version: number) => asked(namedAt(version, "third", `uid-${uid}`));
@@ -83,7 +83,7 @@ test("when the memory is full, only what is newer than all that was asked before
   );
 });
 
-test("asking again about the same content makes nothing else forgotten", () => {
+test("repeating a call for the same content drops no other entry", () => {
   const { willCreate, asked } = createCreateAttempts("third", 2);
   for (const version of [1, 3, 1, 3]) willCreate(namedAt(version, "third", `uid-${version}`));
   assert.equal(asked(namedAt(2, "third", "uid-2")), "never");

@@ -79,7 +79,7 @@ async function setUp({
 const withoutEvents: Hook = ({ verb }, when) => (verb === "watch" && when === "after" ? never() : undefined);
 const never = (): Promise<never> => new Promise(() => undefined);
 
-test("a driver that does not answer holds up its own calls and nothing else", async () => {
+test("a driver without replies delays its own calls and nothing else", async () => {
   const asked: string[] = [];
   const leaving = { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [finalizers.contentBound] };
   const retained = aContent({
@@ -103,7 +103,7 @@ test("a driver that does not answer holds up its own calls and nothing else", as
   stop();
 });
 
-test("twelve snapshots whose calls hang hold up twenty others for seconds, and none is asked for twice at once", async () => {
+test("twelve hanging calls delay twenty other snapshots for seconds, and no snapshot has two concurrent calls", async () => {
   const underWay = new Set<string>();
   const contents = Array.from({ length: 32 }, (_, index) => {
     const name = `${index < 12 ? "hanging" : "other"}-${index}`;
@@ -128,7 +128,7 @@ test("twelve snapshots whose calls hang hold up twenty others for seconds, and n
   stop();
 });
 
-test("told to stop, it ends with the calls under way: those that wait for their turn are left to whoever comes next", async () => {
+test("a stop finishes running calls and does not start waiting ones", async () => {
   const asked: number[] = [];
   const { world, told, failures, running, stop } = await setUp({
     contents: Array.from({ length: 50 }, (_, index) => aContent({ metadata: { name: `content-${index}` } })),
@@ -150,7 +150,7 @@ test("told to stop, it ends with the calls under way: those that wait for their 
   assert.deepEqual([told, failures], [[], []]);
 });
 
-test("readiness is asked for until it is there, though no event of what was written ever comes", async () => {
+test("readiness is polled until the snapshot is ready, even without watch events", async () => {
   let times = 0;
   const { kube, world, stored, stop } = await setUp({
     contents: [aContent({ metadata: { name: "slow" } })],
@@ -171,7 +171,7 @@ test("readiness is asked for until it is there, though no event of what was writ
   stop();
 });
 
-test("one kind of trouble is one event and one status, however often it comes and whatever numbers its words hold", async () => {
+test("one kind of error is one event and one status, for any number of repetitions and any numbers in its text", async () => {
   let times = 0;
   const { kube, world, told, stop } = await setUp({
     contents: [aContent({ metadata: { name: "refused" } })],
@@ -188,7 +188,7 @@ test("one kind of trouble is one event and one status, however often it comes an
   stop();
 });
 
-test("a snapshot deleted while its cut was under way is deleted at the driver right after the answer, though no event comes", async () => {
+test("a snapshot deleted during CreateSnapshot is deleted at the driver right after the reply, even without watch events", async () => {
   const marks = { [annotations.beingCreated]: "yes", [annotations.beingDeleted]: "yes" };
   const leaving = { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [finalizers.contentBound] };
   const removed: string[] = [];
@@ -203,7 +203,7 @@ test("a snapshot deleted while its cut was under way is deleted at the driver ri
   stop();
 });
 
-test("a class that was missing is all that was missing: its content is cut at once when it comes", async () => {
+test("creating a missing class triggers its content at once", async () => {
   const { kube, world, stored, stop } = await setUp({
     contents: [aContent({ metadata: { name: "early" }, spec: { volumeSnapshotClassName: "late" } })],
     create: async () => ({ snapshotId: "s-1", readyToUse: true }),
@@ -217,7 +217,7 @@ test("a class that was missing is all that was missing: its content is cut at on
   stop();
 });
 
-test("where snapshots are taken node by node, only the contents of this node are looked at, and all classes", async () => {
+test("with --node-deployment only contents of this node are watched, and all classes", async () => {
   const labelSelector = "snapshot.storage.kubernetes.io/managed-by=near";
   const { kube, world, stop } = await setUp({ contents: [], labelSelector, create: never });
   await world.advance(1_000);
@@ -231,7 +231,7 @@ test("where snapshots are taken node by node, only the contents of this node are
   stop();
 });
 
-test("an attempt that fails before the driver is asked counts as well, each time", async () => {
+test("an attempt that fails before the CSI call counts as failed", async () => {
   let left = 2;
   const { world, failures, stored, stop } = await setUp({
     contents: [aContent({ metadata: { name: "unmarked" } })],
@@ -247,7 +247,7 @@ test("an attempt that fails before the driver is asked counts as well, each time
   stop();
 });
 
-test("what a driver said of a content is forgotten with the content", async () => {
+test("replies are forgotten when the content is deleted", async () => {
   const { kube, world, stored, remembered, stop } = await setUp({
     contents: ["a", "b", "c"].map((name) => aContent({ metadata: { name } })),
     create: async () => ({ snapshotId: "s-1", readyToUse: true }),
@@ -263,7 +263,7 @@ test("what a driver said of a content is forgotten with the content", async () =
   stop();
 });
 
-test("what a driver says of a content that was taken away by force meanwhile is not kept", async () => {
+test("a reply for a content that was removed by force is not kept", async () => {
   const answer = Promise.withResolvers<Answer>();
   const { kube, world, stored, remembered, stop } = await setUp({
     contents: [aContent({ metadata: { name: "forced" } })],
@@ -286,20 +286,20 @@ const unreadable = async (): Promise<never> => {
 const leaving = { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [finalizers.contentBound] };
 const unreadables = [
   {
-    what: "about what may have been taken",
+    what: "to CreateSnapshot",
     annotation: annotations.beingCreated,
     status: undefined,
     calls: "CreateSnapshot",
   },
   {
-    what: "about its deletion",
+    what: "to DeleteSnapshot",
     annotation: annotations.beingDeleted,
     status: { snapshotHandle: "s-1", readyToUse: true },
     calls: "DeleteSnapshot",
   },
 ] as const;
 for (const { what, annotation, status, calls } of unreadables)
-  test(`a content on its way out goes after five replies ${what} that cannot be read, and an event says so`, async () => {
+  test(`a terminating content is released after five replies ${what} that cannot be decoded, with an event`, async () => {
     const metadata = { ...leaving, annotations: { [annotations.beingDeleted]: "yes", [annotation]: "yes" } };
     const { world, told, failures, stored, stop } = await setUp({
       contents: [aContent({ metadata: { name: "unheard", ...metadata }, ...(status === undefined ? {} : { status }) })],
@@ -318,7 +318,7 @@ for (const { what, annotation, status, calls } of unreadables)
     stop();
   });
 
-test("a pre-provisioned content is looked at again when a driver that was away has come back", async () => {
+test("a pre-provisioned content is reconciled again when an unavailable driver returns", async () => {
   let canListSnapshots: boolean | undefined;
   const spec = { source: { snapshotHandle: "handle" } };
   const { world, stored, factsChanged, stop } = await setUp({
@@ -335,7 +335,7 @@ test("a pre-provisioned content is looked at again when a driver that was away h
   stop();
 });
 
-test("a deletion by another secret than the class names is told and counted once, however often it is tried", async () => {
+test("a deletion secret that differs from the class is reported and counted once", async () => {
   const noted = { [annotations.deletionSecretName]: "admin", [annotations.deletionSecretNamespace]: "kube-system" };
   const { world, told, failures, stop } = await setUp({
     contents: [

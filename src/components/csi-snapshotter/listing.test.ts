@@ -37,13 +37,13 @@ const filtering =
   ({ snapshotId }) => ({ entries: snapshotId === impossibleHandle ? [] : [entry] });
 const notFound = /^can not find snapshot for snapshotID s-9: correct spec\.source\.snapshotHandle/;
 
-test("the entry of the handle that was asked for is the answer, and nothing more is asked", async () => {
+test("the entry with the requested handle is used, without further calls", async () => {
   const { asked, found } = await find(filtering({ snapshotId: "s-9", readyToUse: true }));
   assert.deepEqual(found, { handle: "s-9", ready: true, creationTimeNs: nowNs, sizeBytes: 0n, oddities: [] });
   assert.deepEqual(asked, ["s-9"]);
 });
 
-test("of a list only the entry that was asked for counts, wherever it stands", async () => {
+test("only the entry with the requested handle is used, at any position of the list", async () => {
   const { asked, found } = await find(() => ({
     entries: [{ snapshotId: "s-1", readyToUse: true }, { snapshotId: "s-9" }],
   }));
@@ -52,7 +52,7 @@ test("of a list only the entry that was asked for counts, wherever it stands", a
 });
 
 for (const spelled of ["S-9", "/projects/p/snapshots/s-9", ""])
-  test(`one entry spelled "${spelled}" is the answer, with a warning, and the handle stays the spec's`, async () => {
+  test(`a single entry spelled "${spelled}" is used, with a warning, and the handle of the spec stays`, async () => {
     const { asked, found } = await find(filtering({ snapshotId: spelled, readyToUse: true }));
     assert.ok(!(found instanceof Fault));
     assert.deepEqual([found.handle, found.ready, found.oddities.length], ["s-9", true, 1]);
@@ -60,13 +60,13 @@ for (const spelled of ["S-9", "/projects/p/snapshots/s-9", ""])
     assert.deepEqual(asked, ["s-9", impossibleHandle]);
   });
 
-test("a driver that answers an impossible id with an entry ignores the filter: its one entry does not make a handle true", async () => {
+test("a driver that returns an entry for an impossible id ignores the filter, and its single entry is not used", async () => {
   const { asked, found } = await find(() => ({ entries: [{ snapshotId: "s-1" }] }));
   assert.deepEqual(asked, ["s-9", impossibleHandle]);
   assert.match(found instanceof Fault ? found.message : "", notFound);
 });
 
-test("a driver that refuses the impossible id honours the filter", async () => {
+test("a driver that rejects the impossible id honours the filter", async () => {
   const { found } = await find(({ snapshotId }) => {
     if (snapshotId === impossibleHandle) throw new Fault("InvalidArgument", "no such form of id");
     return { entries: [{ snapshotId: "S-9" }] };
@@ -74,7 +74,7 @@ test("a driver that refuses the impossible id honours the filter", async () => {
   assert.equal(!(found instanceof Fault) && found.handle, "s-9");
 });
 
-test("a driver that cannot be asked about the impossible id now is asked again", async () => {
+test("a failed filter check with the impossible id is repeated", async () => {
   const { found } = await find(({ snapshotId }) => {
     if (snapshotId === impossibleHandle) throw new Fault("Unavailable", "away");
     return { entries: [{ snapshotId: "S-9" }] };
@@ -82,7 +82,7 @@ test("a driver that cannot be asked about the impossible id now is asked again",
   assert.equal(found instanceof Fault && found.code, "Unavailable");
 });
 
-test("several entries mean that the filter was ignored: the exact one is looked for on every page", async () => {
+test("several entries mean an ignored filter: the exact entry is searched on every page", async () => {
   const pages: Record<string, Page> = {
     "": { entries: [{ snapshotId: "s-1" }, { snapshotId: "s-2" }], nextToken: "b" },
     b: { entries: [], nextToken: "c" },
@@ -93,18 +93,18 @@ test("several entries mean that the filter was ignored: the exact one is looked 
   assert.equal(!(found instanceof Fault) && found.ready, true);
 });
 
-test("several entries, none of them exact, are no answer", async () => {
+test("several entries without an exact match are not found", async () => {
   const { asked, found } = await find(() => ({ entries: [{ snapshotId: "s-1" }, { snapshotId: "S-9" }] }));
   assert.match(found instanceof Fault ? found.message : "", notFound);
   assert.deepEqual(asked, ["s-9"]);
 });
 
-test("an empty list is no answer", async () => {
+test("an empty list is not found", async () => {
   const { found } = await find(() => ({ entries: [] }));
   assert.match(found instanceof Fault ? found.message : "", notFound);
 });
 
-test("pages are looked at up to a bound, and a token that leads back to itself ends them", async () => {
+test("the number of pages is bounded, and a repeated page token ends the search", async () => {
   const endless = await find(({ startingToken }) => ({
     entries: [{ snapshotId: "s-1" }],
     nextToken: `${Number(startingToken) + 1}`,

@@ -35,7 +35,7 @@ const cases: readonly { view: Partial<ContentView>; reason: string; begins: stri
   },
 ];
 for (const { view, reason, begins } of cases)
-  test(`${reason} "${begins}…" is what is searched for`, () => {
+  test(`${reason} starts with "${begins}…"`, () => {
     const told = planContent(aView(view)).actions.flatMap((action) => (action.kind === "event" ? [action.event] : []));
     assert.deepEqual([told[0]?.reason, told[0]?.message.slice(0, begins.length)], [reason, begins]);
   });

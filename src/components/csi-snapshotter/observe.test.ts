@@ -41,11 +41,23 @@ const observed = (
   );
 
 const cases: readonly { given: string; isMarked: boolean; reply: Reply; ageMs: number; counts: Reply["kind"] }[] = [
-  { given: "a fresh refusal", isMarked: true, reply: refused, ageMs: 0, counts: "failed" },
-  { given: "an old refusal whose mark is off", isMarked: false, reply: refused, ageMs: 2_000, counts: "none" },
-  { given: "an old refusal whose mark is still on", isMarked: true, reply: refused, ageMs: 2_000, counts: "failed" },
+  { given: "a recent final error", isMarked: true, reply: refused, ageMs: 0, counts: "failed" },
   {
-    given: "an old fault that says nothing for certain",
+    given: "an old final error without the being-created annotation",
+    isMarked: false,
+    reply: refused,
+    ageMs: 2_000,
+    counts: "none",
+  },
+  {
+    given: "an old final error with the being-created annotation",
+    isMarked: true,
+    reply: refused,
+    ageMs: 2_000,
+    counts: "failed",
+  },
+  {
+    given: "an old fault with an unknown outcome",
     isMarked: true,
     reply: unreached,
     ageMs: 2_000,
@@ -59,7 +71,7 @@ for (const { given, isMarked, reply, ageMs, counts } of cases)
     assert.equal(view?.reply.kind, counts);
   });
 
-test("a refused deletion of a ready content is tried again, although a mark was left behind", () => {
+test("a rejected deletion of a ready content is retried, even with a leftover being-created annotation", () => {
   const content = aContent({ metadata: marked, status: { readyToUse: true, snapshotHandle: "s-1" } });
   const view = observed(content, aSlot({ reply: refused, expiresAtMs: 1_000 }), 2_000);
   assert.equal(view?.reply.kind, "none");
@@ -82,7 +94,7 @@ for (const [given, metadata, wanted, reply, counts] of wishes)
     assert.equal(view?.reply.kind, counts);
   });
 
-test("the view says what the term knows", () => {
+test("the view contains the recorded create attempts", () => {
   const { sidecarId, createSent, isAnnotationRemovalPending } = observed(aContent(), undefined, 0) ?? {};
   assert.deepEqual(
     { term: sidecarId, asked: createSent, unmarking: isAnnotationRemovalPending },
@@ -90,13 +102,13 @@ test("the view says what the term knows", () => {
   );
 });
 
-test("the age of the own reply and the time since anybody's are two things", () => {
+test("the view has the age of this content's reply and the time since any reply", () => {
   const slot = aSlot({ reply: unreached, cameAtMs: 1_000, expiresAtMs: 9_000 });
   const { sinceReplyMs, lullMs } = observed(aContent(), slot, 5_000, 4_000) ?? {};
   assert.deepEqual({ sinceReplyMs, lullMs }, { sinceReplyMs: 4_000, lullMs: 1_000 });
 });
 
-test("malformed replies, and attempts, count for what was wanted when they came", () => {
+test("malformed replies and attempts count for the operation at that time", () => {
   const slot = aSlot({ reply: unreached, wanted: "outcome", malformedReplies: 4 });
   const views = [{}, { deletionTimestamp }, letGo].map((metadata) => observed(aContent({ metadata }), slot, 0));
   assert.deepEqual(

@@ -24,19 +24,19 @@ const unmarkings: readonly [given: string, change: Partial<ContentView>, expect:
   ["the driver is never quiet, a minute after", { sinceReplyMs: 60_000, lullMs: 0 }, "off"],
 ];
 for (const [given, change, expect] of unmarkings)
-  test(`the mark of a ready content gives way to others: ${given}`, () => {
+  test(`removing the being-created annotation of a ready content has low priority: ${given}`, () => {
     const content = aContent({ metadata: marked, status: ready });
     const { actions, next } = planContent(aView({ content, reply: takenHere, ...change }));
     assert.deepEqual(actions.map(brief), expect === "off" ? ["patch mark"] : []);
     assert.deepEqual(next, expect === "off" ? settled : expect);
   });
 
-test("a ready content without a mark is not looked at again", () => {
+test("a ready content without the being-created annotation is not reconciled again", () => {
   const { actions, next } = planContent(aView({ content: aContent({ status: ready }), reply: takenHere }));
   assert.deepEqual({ actions, next }, { actions: [], next: settled });
 });
 
-test("the mark and a missing finalizer are one patch, written before the call", () => {
+test("being-created annotation and missing finalizer are one patch before the call", () => {
   const [action] = planContent(aView({ content: aContent({ metadata: { finalizers: [] } }) })).actions;
   assert.ok(action?.kind === "csi");
   assert.deepEqual(
@@ -53,7 +53,7 @@ test("the mark and a missing finalizer are one patch, written before the call", 
   );
 });
 
-test("the mark on a content that is on its way out brings no finalizer, which the server would refuse", () => {
+test("the being-created annotation on a terminating content adds no finalizer, which the server would reject", () => {
   const content = aContent({ metadata: { deletionTimestamp, finalizers: ["x/theirs"] } });
   const [action] = planContent(aView({ content })).actions;
   const [write] = action?.kind === "csi" ? action.intent : [];
@@ -72,13 +72,13 @@ const annotationsIn = (view: ContentView) => {
   return (write.patch.body as { metadata: { annotations?: object } }).metadata.annotations;
 };
 
-test("our name on what a predecessor began changes its version, so that no request of the predecessor takes the mark off", () => {
+test("writing our id on a predecessor's content changes its version, so that a late request cannot remove the annotation", () => {
   const predecessors = { annotations: { ...marked.annotations, [annotations.snapshotterId]: "a term before" } };
   const view = aView({ content: aContent({ metadata: predecessors }), createSent: "perhaps" });
   assert.deepEqual(annotationsIn(view), { [annotations.snapshotterId]: ourTerm });
 });
 
-test("nothing of the mark outlives it", () =>
+test("the being-created annotation and the id are removed together", () =>
   assert.deepEqual(annotationsIn(aView({ content: aContent({ metadata: marked, status: ready }) })), {
     [annotations.beingCreated]: null,
     [annotations.snapshotterId]: null,

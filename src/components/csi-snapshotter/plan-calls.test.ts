@@ -17,7 +17,7 @@ const names: readonly { prefix: string; length: number; expect: string }[] = [
   { prefix: "s", length: 0, expect: "s-" },
 ];
 for (const { prefix, length, expect } of names)
-  test(`with prefix ${prefix} and uid length ${length} the driver is asked for ${expect}`, () =>
+  test(`with prefix ${prefix} and uid length ${length} the snapshot name is ${expect}`, () =>
     assert.equal(
       snapshotName({ snapshotNamePrefix: prefix, snapshotNameUuidLength: length, extraCreateMetadata: false }, uid),
       expect,
@@ -34,19 +34,24 @@ const replies: readonly { what: string; reply: ContentView["reply"] }[] = [
   { what: "a failure", reply: { kind: "failed", fault: new Fault("InvalidArgument", "no") } },
 ];
 for (const { what, reply } of replies)
-  test(`the status that tells of ${what} leaves the group's handle alone`, () => {
+  test(`the status of ${what} does not change the group handle`, () => {
     const [write] = planContent(aView(reply)).actions;
     assert.ok(write?.kind === "patch" && write.subresource === "status" && write.patch.type === "merge");
     assert.ok(!Object.hasOwn(write.patch.body.status as object, "volumeGroupSnapshotHandle"));
   });
 
 const facts: readonly { what: string; before: object; sizeBytes: bigint; after: object }[] = [
-  { what: "a size that the driver does not know is not told", before: {}, sizeBytes: 0n, after: {} },
-  { what: "a size is told as it is", before: {}, sizeBytes: 5n, after: { restoreSize: 5n } },
-  { what: "a size once known stays when the driver forgets it", before: { restoreSize: 5n }, sizeBytes: 0n, after: {} },
+  { what: "an unknown size is not written", before: {}, sizeBytes: 0n, after: {} },
+  { what: "a size is written unchanged", before: {}, sizeBytes: 5n, after: { restoreSize: 5n } },
+  {
+    what: "a known size stays when the driver no longer reports it",
+    before: { restoreSize: 5n },
+    sizeBytes: 0n,
+    after: {},
+  },
 ];
 for (const { what, before, sizeBytes, after } of facts)
-  test(`${what}, and the time of the cut is what was said first`, () => {
+  test(`${what}, and the creation time is the first reported one`, () => {
     const status = { snapshotHandle: "s-1", readyToUse: false, creationTime: 1_767_225_601_000_000_001n, ...before };
     const snapshot = {
       handle: "s-1",
@@ -75,7 +80,7 @@ function callOf(view: Partial<ContentView>): CsiCall | undefined {
   return action?.kind === "csi" ? action.call : undefined;
 }
 
-test("a listing takes the secret that the class names for it, the name worked out from the content's", () => {
+test("ListSnapshots uses the list secret of the class, with templates filled from the content", () => {
   const content = aContent({ metadata: { name: "by-hand" }, spec: { source: { snapshotHandle: "s-9" } } });
   const secret = { namespace: "vault", name: "of-by-hand" };
   assert.deepEqual(callOf({ content, snapshotClass: aClass({ parameters: listing }) }), {
@@ -85,7 +90,7 @@ test("a listing takes the secret that the class names for it, the name worked ou
   });
 });
 
-test("cutting and deleting take the secret that is noted on the content, whatever became of the class", () => {
+test("CreateSnapshot and DeleteSnapshot use the annotated secret, even if the class has changed", () => {
   const secret = { namespace: "vault", name: "noted" };
   assert.deepEqual(callOf({ content: aContent({ metadata: { annotations: noted } }) })?.secret, secret);
   const going = {
@@ -96,7 +101,7 @@ test("cutting and deleting take the secret that is noted on the content, whateve
   assert.deepEqual(callOf({ content, snapshotClass: undefined }), { method: "delete", handle: "s-1", secret });
 });
 
-test("the driver learns the names of snapshot and content only when it is to be told", () => {
+test("snapshot and content names are passed to the driver only with --extra-create-metadata", () => {
   const parametersOf = (extraCreateMetadata: boolean): unknown => {
     const call = callOf({
       snapshotClass: aClass({ parameters: { colour: "blue" } }),

@@ -19,37 +19,37 @@ const halfNoted = { ...going, annotations: { ...going.annotations, [annotations.
 const preProvisioned = { source: { snapshotHandle: "s-9" } };
 testPlans([
   {
-    given: "a deletion before the driver was asked about a content born with our mark",
+    given: "a deletion before the first call for a content created with our annotation",
     view: aView({ content: aContent({ metadata: bornAndGoing }), createSent: "never" }),
     phase: "removable",
     expect: ["patch mark"],
   },
   {
-    given: "a deletion that was tried before, before the driver was asked about a content born with our mark",
+    given: "a repeated deletion before the first call for a content created with our annotation",
     view: aView({ content: aContent({ metadata: bornAndGoing }), createSent: "let go" }),
     phase: "removable",
     expect: ["patch mark"],
   },
   {
-    given: "a deletion of a content that was born with the mark of a predecessor",
+    given: "a deletion of a content that was created with a predecessor's annotation",
     view: aView({ content: aContent({ metadata: bornAndGoing }), createSent: "perhaps", sidecarId: "another" }),
     phase: "untaken",
     expect: ["mark, create"],
   },
   {
-    given: "a deletion the controller has confirmed",
+    given: "a deletion that the controller has confirmed",
     view: aView({ content: aContent({ metadata: going, status: ready }) }),
     phase: "removable",
     expect: ["confirm, delete"],
   },
   {
-    given: "a deletion the driver has carried out",
+    given: "a successful DeleteSnapshot",
     view: aView({ content: aContent({ metadata: going, status: ready }), reply: { kind: "deleted" } }),
     phase: "removable",
     expect: ["patch rest"],
   },
   {
-    given: "a deletion the driver refuses",
+    given: "a failed DeleteSnapshot",
     view: aView({ content: aContent({ metadata: going, status: ready }), reply: failure("FailedPrecondition") }),
     phase: "removable",
     expect: ["patch/status rest", "event SnapshotDeleteError"],
@@ -70,25 +70,25 @@ testPlans([
     expect: ["patch rest"],
   },
   {
-    given: "a deletion before anything was cut",
+    given: "a deletion before any CreateSnapshot",
     view: aView({ content: aContent({ metadata: going }) }),
     phase: "removable",
     expect: ["patch rest"],
   },
   {
-    given: "a deletion of a group's member",
+    given: "a deletion of a group member",
     view: aView({ content: aContent({ metadata: going, status: { ...ready, volumeGroupSnapshotHandle: "g" } }) }),
     phase: "removable",
     expect: ["patch rest"],
   },
   {
-    given: "a content deleted while its snapshot lives",
+    given: "a content deleted while its snapshot exists",
     view: aView({ content: aContent({ metadata: { deletionTimestamp }, status: ready }) }),
     phase: "ready",
     expect: [],
   },
   {
-    given: "a deletion while a cut may be under way",
+    given: "a deletion with an unknown outcome of CreateSnapshot",
     view: aView({
       content: aContent({
         metadata: { deletionTimestamp, annotations: { ...going.annotations, ...marked.annotations } },
@@ -98,7 +98,7 @@ testPlans([
     expect: ["confirm, create"],
   },
   {
-    given: "a deletion while a cut may be under way, and the class is gone",
+    given: "a deletion with an unknown outcome of CreateSnapshot and a deleted class",
     view: aView({
       content: aContent({ metadata: { ...going, annotations: { ...going.annotations, ...marked.annotations } } }),
       snapshotClass: undefined,
@@ -107,7 +107,7 @@ testPlans([
     expect: ["confirm, create"],
   },
   {
-    given: "a content to be retained whose snapshot went while a cut may be under way, and the class is gone",
+    given: "a content with Retain and an unknown outcome whose snapshot and class are gone",
     view: aView({
       content: aContent({
         metadata: { annotations: { ...going.annotations, ...marked.annotations } },
@@ -125,7 +125,7 @@ testPlans([
     expect: ["event SnapshotLeftAtDriver", "patch rest"],
   },
   {
-    given: "a deletion of a pre-provisioned content that could not be looked for",
+    given: "a deletion of a pre-provisioned content whose ListSnapshots failed",
     view: aView({
       content: aContent({
         metadata: going,
@@ -138,7 +138,7 @@ testPlans([
     expect: ["event SnapshotLeftAtDriver", "patch rest"],
   },
   {
-    given: "a deletion of a pre-provisioned content that the driver never confirmed, when our finalizer is off",
+    given: "a deletion of a pre-provisioned content that the driver never confirmed, without our finalizer",
     view: aView({ content: aContent({ metadata: { ...going, finalizers: ["x/theirs"] }, spec: preProvisioned }) }),
     phase: "removable",
     expect: [],
@@ -170,20 +170,20 @@ testPlans([
     expect: ["confirm, delete"],
   },
   {
-    given: "a deletion of a content with half of the deletion-secret annotations",
+    given: "a deletion of a content with one of the two deletion-secret annotations",
     view: aView({ content: aContent({ metadata: halfNoted, status: ready }) }),
     phase: "removable",
     expect: ["patch/status rest", "event SnapshotDeleteError"],
   },
   {
-    given: "a deletion of a content with half of the deletion-secret annotations that is to be retained",
+    given: "a deletion of a content with Retain and one of the two deletion-secret annotations",
     view: aView({ content: aContent({ metadata: halfNoted, status: ready, spec: { deletionPolicy: "Retain" } }) }),
     phase: "removable",
     expect: ["patch rest"],
   },
 ]);
 
-test("what is let go unconfirmed is named, with its driver and the remedy", () => {
+test("the event for an unconfirmed handle names handle, driver and remedy", () => {
   const [event] = planContent(aView({ content: aContent({ metadata: going, spec: preProvisioned }) })).actions;
   assert.match(
     event?.kind === "event" ? event.event.message : "",

@@ -19,43 +19,43 @@ const malformedReplies = limits.malformedRepliesMax;
 const goingMarked = { ...going, annotations: { ...going.annotations, ...marked.annotations } };
 testPlans([
   {
-    given: "a reply about a new snapshot that cannot be read",
+    given: "an undecodable reply for a new snapshot",
     view: aView({ content: aContent({ metadata: marked }), reply, malformedReplies: 1 }),
     phase: "untaken",
     expect: ["patch/status rest", "event SnapshotCreationFailed"],
   },
   {
-    given: "many replies that cannot be read about a snapshot that is wanted",
+    given: "many undecodable replies for a wanted snapshot",
     view: aView({ content: aContent({ metadata: marked }), reply, malformedReplies: 50 }),
     phase: "untaken",
     expect: ["patch/status rest", "event SnapshotCreationFailed"],
   },
   {
-    given: "too few replies that cannot be read about a snapshot that is on its way out",
+    given: "too few undecodable replies for a deleted snapshot",
     view: aView({ content: aContent({ metadata: goingMarked }), reply, malformedReplies: malformedReplies - 1 }),
     phase: "untaken",
     expect: ["patch/status rest", "event SnapshotCreationFailed"],
   },
   {
-    given: "only replies that cannot be read about a snapshot that is on its way out",
+    given: "only undecodable replies for a deleted snapshot",
     view: aView({ content: aContent({ metadata: goingMarked }), reply, malformedReplies }),
     phase: "untaken",
     expect: ["event SnapshotLeftAtDriver", "patch mark"],
   },
   {
-    given: "a driver out of reach after replies that cannot be read, about a snapshot that is on its way out",
+    given: "an unavailable driver after undecodable replies for a deleted snapshot",
     view: aView({ content: aContent({ metadata: goingMarked }), reply: failure("Unavailable"), malformedReplies }),
     phase: "untaken",
     expect: ["patch/status rest", "event SnapshotCreationFailed"],
   },
   {
-    given: "only replies that cannot be read about a content that was deleted while its snapshot lives",
+    given: "only undecodable replies for a deleted content whose snapshot exists",
     view: aView({ content: aContent({ metadata: { ...marked, deletionTimestamp } }), reply, malformedReplies }),
     phase: "untaken",
     expect: ["patch/status rest", "event SnapshotCreationFailed"],
   },
   {
-    given: "only replies that cannot be read about a snapshot that is on its way out and has a handle",
+    given: "only undecodable replies for a deleted snapshot with a handle",
     view: aView({
       content: aContent({ metadata: goingMarked, status: { ...ready, readyToUse: false } }),
       reply,
@@ -65,13 +65,13 @@ testPlans([
     expect: ["patch mark"],
   },
   {
-    given: "a deletion whose reply cannot be read",
+    given: "a DeleteSnapshot with an undecodable reply",
     view: aView({ content: aContent({ metadata: going, status: ready }), reply, malformedReplies: 1 }),
     phase: "removable",
     expect: ["patch/status rest", "event SnapshotDeleteError"],
   },
   {
-    given: "a deletion that meets only replies that cannot be read",
+    given: "a deletion with only undecodable replies",
     view: aView({ content: aContent({ metadata: going, status: ready }), reply, malformedReplies }),
     phase: "removable",
     expect: ["event SnapshotLeftAtDriver", "patch rest"],
@@ -88,7 +88,7 @@ const left = [
   },
 ] as const;
 for (const { given, metadata, status, names } of left)
-  test(`what may be left at the driver is named by its ${given}`, () => {
+  test(`the event names what may be left at the driver by its ${given}`, () => {
     const content = aContent({ metadata, ...(status === undefined ? {} : { status }) });
     const { actions } = planContent(aView({ content, reply, malformedReplies }));
     const [event] = actions;

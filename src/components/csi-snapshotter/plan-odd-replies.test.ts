@@ -16,7 +16,7 @@ const events = (view: Partial<ContentView>): readonly string[] =>
     action.kind === "event" ? [`${action.event.type} ${action.event.reason}: ${action.event.message}`] : [],
   );
 
-test("an odd answer is stored with its handle, and each oddity is told by one warning", () => {
+test("an odd reply is stored with its handle, and each oddity is one warning event", () => {
   const view = { content: aContent({ metadata: marked }), reply: { kind: "taken", snapshot: odd } } as const;
   const [write] = planContent(aView(view)).actions;
   assert.deepEqual(write?.kind === "patch" && (write.patch.body as { status?: unknown }).status, {
@@ -30,14 +30,14 @@ test("an odd answer is stored with its handle, and each oddity is told by one wa
   ]);
 });
 
-test("an odd answer is told once per content, not at each poll", () => {
+test("an odd reply is reported once per content, not at each poll", () => {
   const status = { snapshotHandle: "s-1", creationTime: 1n, readyToUse: false };
   const polls: readonly SnapshotInfo[] = [{ ...odd, ready: false }, odd];
   for (const snapshot of polls)
     assert.deepEqual(events({ content: aContent({ status }), reply: { kind: "taken", snapshot } }), []);
 });
 
-test("a driver that answers another handle has answered: a content on its way out loses its being-created annotation", () => {
+test("a reply with another handle is a final reply: a terminating content loses its being-created annotation", () => {
   const message =
     'Failed to create snapshot: the driver answered handle "s-2" for a snapshot it called "s-1" before; the first one is kept, and the driver must answer the same for the same name';
   const content = aContent({

@@ -75,7 +75,7 @@ testPlans([
     expect: ["confirm, delete"],
   },
   {
-    given: "a deletion with a secret of a pre-provisioned content, which nobody but its author notes",
+    given: "a deletion with a secret of a pre-provisioned content, which its author annotated",
     view: aView({ content: noting("vault", "key", { source: { snapshotHandle: "s-1" } }), snapshotClass }),
     phase: "removable",
     expect: ["confirm, delete"],
@@ -88,7 +88,7 @@ testPlans([
   },
 ]);
 
-test("the mismatch names both secrets, content and class, and the call takes the one that is noted", () => {
+test("the mismatch event names both secrets, content and class, and the call uses the annotated secret", () => {
   const [call, event] = planContent(aView({ content: strange, snapshotClass })).actions;
   assert.deepEqual(call?.kind === "csi" && call.call.secret, { namespace: "kube-system", name: "admin" });
   assert.match(

@@ -29,14 +29,14 @@ const statusOf = (view: Partial<ContentView>): unknown => {
   return write?.kind === "patch" ? (write.patch.body as { status?: unknown }).status : write;
 };
 
-test("a success takes the error of an earlier attempt away", () => {
+test("a success removes the error of an earlier attempt", () => {
   const failedBefore = { readyToUse: false, error: { message: "no space" } };
   const content = aContent({ metadata: marked, status: failedBefore });
   const { error, readyToUse } = statusOf({ content, reply: takenHere }) as { error: unknown; readyToUse: unknown };
   assert.deepEqual({ error, readyToUse }, { error: null, readyToUse: true });
 });
 
-test("trouble with the deletion of a ready snapshot leaves it ready, for it can still be read", () => {
+test("a deletion error leaves a ready snapshot ready", () => {
   const content = aContent({ metadata: going, status: ready });
   const status = statusOf({ content, reply: failure("FailedPrecondition") }) as object;
   assert.deepEqual(Object.keys(status), ["error"]);
@@ -55,7 +55,7 @@ test("handle and creation time are written once, digit for digit", () => {
   });
 });
 
-test("a driver that answers another handle for the same name is reported, and the first handle stays", () => {
+test("a reply with another handle for the same name is reported, and the first handle stays", () => {
   const content = aContent({ status: { ...ready, readyToUse: false } });
   const [write, event] = planContent(
     aView({ content, reply: { kind: "taken", snapshot: { ...cut, handle: "s-2" } } }),
@@ -65,7 +65,7 @@ test("a driver that answers another handle for the same name is reported, and th
   assert.ok(!print(write.patch.body).includes("snapshotHandle"));
 });
 
-test("texts that differ only in request ids are told once", () => {
+test("errors that differ only in request ids are reported once", () => {
   const told = {
     readyToUse: false,
     error: {
@@ -76,7 +76,7 @@ test("texts that differ only in request ids are told once", () => {
   assert.deepEqual(planContent(aView({ content: aContent({ metadata: marked, status: told }), reply })).actions, []);
 });
 
-test("parameters reach the driver without reserved keys, and with the object's names where asked for", () => {
+test("parameters reach the driver without reserved keys, and with object names if enabled", () => {
   const snapshotClass = aClass({
     parameters: {
       tier: "gold",
@@ -112,12 +112,12 @@ const wrongs: readonly { given: string; view: Partial<ContentView>; says: RegExp
     says: /spec\.volumeSnapshotClassName is not set: .*; name one in content snapcontent-uid-snap/,
   },
   {
-    given: "half of the deletion-secret annotations, the name",
+    given: "one of the two deletion-secret annotations, the name",
     view: { content: aContent({ metadata: { annotations: { [annotations.deletionSecretName]: "key" } } }) },
     says: /deletion-secret-namespace of content snapcontent-uid-snap is missing or empty, .*or remove .*deletion-secret-name/,
   },
   {
-    given: "half of the deletion-secret annotations, the name being empty",
+    given: "one of the two deletion-secret annotations, with an empty name",
     view: {
       content: aContent({
         metadata: {
@@ -144,7 +144,7 @@ const wrongs: readonly { given: string; view: Partial<ContentView>; says: RegExp
   },
 ];
 for (const { given, view, says } of wrongs)
-  test(`given ${given}, nothing is asked of the driver and the user reads why`, () => {
+  test(`given ${given}, the driver is not called and the user gets an error`, () => {
     const { actions } = planContent(aView(view));
     assert.deepEqual(actions.map(brief), ["patch/status rest", "event SnapshotCreationFailed"]);
     assert.match(actions[1]?.kind === "event" ? actions[1].event.message : "", says);

@@ -15,49 +15,49 @@ const preProvisioned = { source: { snapshotHandle: "s-9" } };
 testPlans([
   { given: "a new content", view: aView(), phase: "untaken", expect: ["mark, create"] },
   {
-    given: "a content marked by a predecessor",
+    given: "a content with a predecessor's annotation",
     view: aView({ content: aContent({ metadata: markedByAnother }), createSent: "perhaps" }),
     phase: "untaken",
     expect: ["mark, create"],
   },
   {
-    given: "a content born with our mark",
+    given: "a content created with our annotation",
     view: aView({ content: aContent({ metadata: marked }), createSent: "never" }),
     phase: "untaken",
     expect: ["create"],
   },
   {
-    given: "a content born with our mark and without its finalizer",
+    given: "a content created with our annotation and without its finalizer",
     view: aView({ content: aContent({ metadata: { ...marked, finalizers: [] } }), createSent: "never" }),
     phase: "untaken",
     expect: ["mark, create"],
   },
   {
-    given: "a content with our mark about which too much has been forgotten",
+    given: "a content with our annotation, after older entries were dropped from memory",
     view: aView({ content: aContent({ metadata: marked }), createSent: "perhaps" }),
     phase: "untaken",
     expect: ["confirm, create"],
   },
   {
-    given: "a content born with our mark that was let go before it was asked about",
+    given: "a content created with our annotation that was released without a call",
     view: aView({ content: aContent({ metadata: marked }), createSent: "let go" }),
     phase: "untaken",
     expect: ["confirm, create"],
   },
   {
-    given: "a content with our mark, which a request of ours may yet take off",
+    given: "a content with our annotation, which a late request of ours may remove",
     view: aView({ content: aContent({ metadata: marked }), isAnnotationRemovalPending: true }),
     phase: "untaken",
     expect: ["patch mark"],
   },
   {
-    given: "a content without a mark, from which a request of ours may yet take one off",
+    given: "a content without the annotation, with a late removal request in flight",
     view: aView({ isAnnotationRemovalPending: true }),
     phase: "untaken",
     expect: ["mark, create"],
   },
   {
-    given: "a content with a handle and our mark, which a request of ours may yet take off",
+    given: "a content with a handle and our annotation, which a late request of ours may remove",
     view: aView({
       content: aContent({ metadata: marked, status: { snapshotHandle: "s-1", readyToUse: false } }),
       isAnnotationRemovalPending: true,
@@ -66,13 +66,13 @@ testPlans([
     expect: ["confirm, create"],
   },
   {
-    given: "a content born with our mark whose class is gone",
+    given: "a content created with our annotation whose class is gone",
     view: aView({ content: aContent({ metadata: marked }), createSent: "never", snapshotClass: undefined }),
     phase: "untaken",
     expect: ["patch/status rest", "event SnapshotCreationFailed"],
   },
   {
-    given: "a content born with our mark whose class is gone, when that has been told",
+    given: "a content created with our annotation whose class is gone, with the error already written",
     view: aView({
       content: aContent({ metadata: marked, status: { readyToUse: false, error: { message: classNotFound } } }),
       createSent: "never",
@@ -82,7 +82,7 @@ testPlans([
     expect: ["patch mark"],
   },
   {
-    given: "a content marked by a predecessor whose class is gone, when that has been told",
+    given: "a content with a predecessor's annotation whose class is gone, with the error already written",
     view: aView({
       content: aContent({
         metadata: markedByAnother,
@@ -95,26 +95,26 @@ testPlans([
     expect: [],
   },
   {
-    given: "a content marked by this process",
+    given: "a content that this process annotated",
     view: aView({ content: aContent({ metadata: marked }) }),
     phase: "untaken",
     expect: ["confirm, create"],
   },
   {
-    given: "a cut that succeeded",
+    given: "a successful CreateSnapshot",
     view: aView({ content: aContent({ metadata: marked }), reply: { kind: "taken", snapshot: cut } }),
     phase: "untaken",
     expect: ["patch/status rest"],
   },
   {
-    given: "a ready content with the mark of a predecessor",
+    given: "a ready content with a predecessor's annotation",
     view: aView({ content: aContent({ metadata: marked, status: ready }) }),
     phase: "ready",
     expect: ["patch mark"],
   },
   { given: "a ready content", view: aView({ content: aContent({ status: ready }) }), phase: "ready", expect: [] },
   {
-    given: "a cut that is not ready yet",
+    given: "a snapshot that was taken and is not ready",
     view: aView({
       content: aContent({ status: { ...ready, readyToUse: false } }),
       reply: { kind: "taken", snapshot: { ...cut, ready: false } },
@@ -123,19 +123,19 @@ testPlans([
     expect: [],
   },
   {
-    given: "a cut whose time to be asked about has come",
+    given: "a snapshot that was taken and whose readiness poll is due",
     view: aView({ content: aContent({ status: { ...ready, readyToUse: false } }) }),
     phase: "pending",
     expect: ["confirm, create"],
   },
   {
-    given: "a final refusal",
+    given: "a final error",
     view: aView({ content: aContent({ metadata: marked }), reply: failure("InvalidArgument") }),
     phase: "untaken",
     expect: ["patch/status rest", "event SnapshotCreationFailed"],
   },
   {
-    given: "a final refusal that was told already",
+    given: "a final error that was already reported",
     view: aView({
       content: aContent({
         metadata: marked,
@@ -153,25 +153,25 @@ testPlans([
     expect: ["patch mark"],
   },
   {
-    given: "no answer in time",
+    given: "a timeout",
     view: aView({ content: aContent({ metadata: marked }), reply: failure("DeadlineExceeded") }),
     phase: "untaken",
     expect: ["event SnapshotCreationFailed"],
   },
   {
-    given: "a call that was given up",
+    given: "a cancelled call",
     view: aView({ content: aContent({ metadata: marked }), reply: failure("Cancelled") }),
     phase: "untaken",
     expect: ["event SnapshotCreationFailed"],
   },
   {
-    given: "an answer that was lost",
+    given: "a lost reply",
     view: aView({ content: aContent({ metadata: marked }), reply: failure("UnknownOutcome") }),
     phase: "untaken",
     expect: ["event SnapshotCreationFailed"],
   },
   {
-    given: "a driver out of reach",
+    given: "an unavailable driver",
     view: aView({ content: aContent({ metadata: marked }), reply: failure("Unavailable") }),
     phase: "untaken",
     expect: ["patch/status rest", "event SnapshotCreationFailed"],
@@ -189,7 +189,7 @@ testPlans([
     expect: [],
   },
   {
-    given: "a group's member without a handle",
+    given: "a group member without a handle",
     view: aView({ content: aContent({ metadata: { annotations: { [annotations.groupSnapshotHandle]: "g" } } }) }),
     phase: "foreign",
     expect: [],
@@ -207,19 +207,19 @@ testPlans([
     expect: ["patch/status rest"],
   },
   {
-    given: "a pre-provisioned content while the driver is away, so that nobody knows whether it can list",
+    given: "a pre-provisioned content while the driver is unavailable and its capabilities unknown",
     view: aView({ content: aContent({ spec: preProvisioned }), facts: { driver, canListSnapshots: undefined } }),
     phase: "unverified",
     expect: [],
   },
   {
-    given: "a pre-provisioned handle that the driver does not know",
+    given: "a pre-provisioned handle that the driver does not have",
     view: aView({ content: aContent({ spec: preProvisioned }), reply: failure("NotFound") }),
     phase: "unverified",
     expect: ["patch/status rest", "event SnapshotContentCheckandUpdateFailed"],
   },
   {
-    given: "a cut whose class went before the answer came",
+    given: "a successful CreateSnapshot whose class was deleted before the reply",
     view: aView({
       content: aContent({ metadata: marked }),
       snapshotClass: undefined,
@@ -229,7 +229,7 @@ testPlans([
     expect: ["patch/status rest"],
   },
   {
-    given: "a refusal whose class went before it came",
+    given: "a final error whose class was deleted before the reply",
     view: aView({
       content: aContent({ metadata: marked }),
       snapshotClass: undefined,
@@ -239,7 +239,7 @@ testPlans([
     expect: ["patch/status rest", "event SnapshotCreationFailed"],
   },
   {
-    given: "a cut that is not ready, and whose class is gone",
+    given: "a snapshot that is taken and not ready, whose class is gone",
     view: aView({
       content: aContent({ status: { ...ready, readyToUse: false } }),
       snapshotClass: undefined,
@@ -248,7 +248,7 @@ testPlans([
     expect: ["confirm, create"],
   },
   {
-    given: "a content that names no class, of which there is a handle",
+    given: "a content without a class name and with a handle",
     view: aView({
       content: aContent({ spec: { volumeSnapshotClassName: "" }, status: { ...ready, readyToUse: false } }),
       snapshotClass: undefined,
@@ -257,7 +257,7 @@ testPlans([
     expect: ["confirm, create"],
   },
   {
-    given: "a cut that may be under way, and whose class is gone while its snapshot waits for it",
+    given: "an unknown outcome with a deleted class and an existing snapshot",
     view: aView({ content: aContent({ metadata: marked }), snapshotClass: undefined }),
     phase: "untaken",
     expect: ["patch/status rest", "event SnapshotCreationFailed"],

@@ -20,9 +20,10 @@ const taken = {
 };
 const reply = (change: Partial<typeof good> = {}) => create(SnapshotSchema, { ...good, ...change });
 
-test("what a driver says is taken digit for digit", () => assert.deepEqual(snapshotInfoFrom(reply(), nowNs), taken));
+test("times and sizes of a driver are kept digit for digit", () =>
+  assert.deepEqual(snapshotInfoFrom(reply(), nowNs), taken));
 
-test("a snapshot without a time was cut now, and not in 1970", () =>
+test("a reply without a creation time uses the current time, not 1970", () =>
   assert.deepEqual(snapshotInfoFrom(create(SnapshotSchema, { ...good, creationTime: undefined }), nowNs), {
     ...taken,
     creationTimeNs: nowNs,
@@ -37,14 +38,14 @@ const times: readonly [given: string, seconds: bigint, nanos: number][] = [
   ["negative nanoseconds", 1_767_225_601n, -1],
 ];
 for (const [given, seconds, nanos] of times)
-  test(`given ${given}, the handle is kept, the time is ours, and one oddity tells of it`, () => {
+  test(`given ${given}, the handle is kept, the current time is used, and one oddity is reported`, () => {
     const { oddities, ...rest } = snapshotInfoFrom(reply({ creationTime: { seconds, nanos } }), nowNs);
     assert.deepEqual({ ...rest, oddities: [] }, { ...taken, creationTimeNs: nowNs });
     assert.equal(oddities.length, 1);
     assert.match(oddities[0] ?? "", new RegExp(`^creation_time is ${seconds} s and ${nanos} ns .*the reply is kept`));
   });
 
-test("a negative size is not known, the handle is kept, and one oddity tells of it", () => {
+test("a negative size counts as unknown, the handle is kept, and one oddity is reported", () => {
   const { oddities, ...rest } = snapshotInfoFrom(reply({ sizeBytes: -1n }), nowNs);
   assert.deepEqual({ ...rest, oddities: [] }, { ...taken, sizeBytes: 0n });
   assert.deepEqual(oddities, ["size_bytes is -1: the size is not known, and status.restoreSize is left out"]);
@@ -56,7 +57,7 @@ test("an impossible time and an impossible size are two oddities", () =>
     2,
   ));
 
-test("without an id there is no handle: the reply is malformed, and its outcome is unknown", () => {
+test("a reply without snapshot_id is malformed, and its outcome is unknown", () => {
   assert.throws(() => snapshotInfoFrom(reply({ snapshotId: "" }), nowNs), {
     code: "MalformedReply",
     message: /snapshot_id is empty/,
@@ -64,5 +65,5 @@ test("without an id there is no handle: the reply is malformed, and its outcome 
   assert.throws(() => snapshotInfoFrom(undefined, nowNs), { code: "MalformedReply", message: /holds no snapshot/ });
 });
 
-test("what was asked for by its handle keeps it, whatever the driver calls it", () =>
+test("a snapshot that was requested by handle keeps that handle", () =>
   assert.deepEqual(snapshotInfoAs("S-1", reply({ snapshotId: "" }), nowNs), { ...taken, handle: "S-1" }));

@@ -59,7 +59,7 @@ const fileIn = ({ storage }: DirectoryDriver, volumeId: string): string => {
   return join(storage.dataOf(volume), "file");
 };
 
-test("the driver says who it is and what it can", async (t) => {
+test("the driver reports its identity and capabilities", async (t) => {
   const { client } = await aDriver(t);
   const never = new AbortController().signal;
   assert.equal(await client.pluginName(never), "directory.example.com");
@@ -71,7 +71,7 @@ test("the driver says who it is and what it can", async (t) => {
   for (const capability of wanted) assert.ok(controller.has(capability), capability);
 });
 
-test("a volume's life: made, written, cut, spoiled, restored, cloned, grown, listed, removed", async (t) => {
+test("the lifecycle of a volume: create, write, snapshot, overwrite, restore, clone, expand, list, delete", async (t) => {
   const { root, client, driver } = await aDriver(t);
   const { controller } = client;
   const volumeId = await aVolume(client, "first");
@@ -124,7 +124,7 @@ test("snapshots are listed by id, by source, and in pages", async (t) => {
   assert.deepEqual(await list({ startingToken: first.nextToken }), ["w-2"]);
 });
 
-test("with a delay a snapshot is ready later, keeps its time, and cannot be restored before", async (t) => {
+test("with a delay a snapshot is ready later, keeps its creation time, and cannot be restored before", async (t) => {
   const { client, pass } = await aDriver(t, { snapshotDelayMs: 5_000 });
   const { controller } = client;
   await aVolume(client, "v");
@@ -142,7 +142,7 @@ test("with a delay a snapshot is ready later, keeps its time, and cannot be rest
   await controller.createVolume({ ...asked("r"), ...fromSnapshot("s") });
 });
 
-test("with a secret only those who know it take and delete snapshots, and the secret is in no error", async (t) => {
+test("with a token only calls with the token take and delete snapshots, and no error contains it", async (t) => {
   const { client } = await aDriver(t, { snapshotSecret: "open-sesame" });
   const { controller } = client;
   await aVolume(client, "v");
@@ -241,7 +241,7 @@ for (const { given, code, ask } of refusals)
     await assert.rejects(ask(client), { code });
   });
 
-test("capabilities are confirmed for the volume's own mode only", async (t) => {
+test("ValidateVolumeCapabilities confirms only the volume's own mode", async (t) => {
   const { client } = await aDriver(t);
   await aVolume(client, "v");
   const confirm = (mode: "mount" | "block") =>
@@ -251,7 +251,7 @@ test("capabilities are confirmed for the volume's own mode only", async (t) => {
   assert.deepEqual([refused.confirmed, refused.message], [undefined, "volume v is a mount volume"]);
 });
 
-test("there is room, but none for volumes of many nodes", async (t) => {
+test("GetCapacity reports space, but none for multi-node volumes", async (t) => {
   const { client, root } = await aDriver(t);
   const { bavail, bsize } = statfsSync(root);
   const told = Number((await client.controller.getCapacity({})).availableCapacity);
@@ -279,7 +279,7 @@ test("inline volumes of pods are not listed", async (t) => {
   assert.deepEqual((await client.controller.listVolumes({})).entries, []);
 });
 
-test("to unpublish what is not there is done already; what cannot be looked at is not", async (t) => {
+test("unpublishing a missing target succeeds, and an unreadable target is an error", async (t) => {
   const { client, root } = await aDriver(t);
   const volumeId = await aVolume(client, "v");
   await client.node.nodeUnpublishVolume({ volumeId, targetPath: join(root, "none") });
@@ -287,7 +287,7 @@ test("to unpublish what is not there is done already; what cannot be looked at i
   await assert.rejects(client.node.nodeUnpublishVolume({ volumeId, targetPath: join(root, "loop") }), /ELOOP/);
 });
 
-test("an inline volume goes with its pod, whatever it is called", async (t) => {
+test("an inline volume is deleted with its pod, for any name", async (t) => {
   const { client, driver } = await aDriver(t);
   for (const name of ["csi-1234", "pod/with a name that is no file name"]) {
     const wanted = {

@@ -50,7 +50,7 @@ const filesIn = (folder: string): readonly string[] =>
     return entry.isFile() ? [path] : [];
   });
 
-test("a folder that becomes a link while it is copied leads to nothing outside", async (t) => {
+test("a folder that becomes a link during the copy does not lead outside of the volume", async (t) => {
   const { folder, volume, outside } = aVolume(t);
   const swap = `
     fs.renameSync(data.volume + "/folder", data.volume + "/away");
@@ -67,7 +67,7 @@ test("a folder that becomes a link while it is copied leads to nothing outside",
   );
 });
 
-test("a file that becomes a link or a pipe while it is copied is copied as one of them", async (t) => {
+test("a file that becomes a link or a pipe during the copy is copied as one of them", async (t) => {
   const { folder, volume, outside } = aVolume(t);
   const swap = `
     const path = data.volume + "/folder/" + data.names[turn % data.names.length];
@@ -85,7 +85,7 @@ test("a file that becomes a link or a pipe while it is copied is copied as one o
   );
 });
 
-test("nothing is written through a link that an earlier pass has copied", async (t) => {
+test("nothing is written through a link that an earlier pass copied", async (t) => {
   const { folder, volume, outside } = aVolume(t);
   const entry = join(outside, "key-0");
   // Once the copy has the links they become a file and a folder, and what was still to be copied gets other names: a second pass is made.
@@ -114,7 +114,7 @@ test("nothing is written through a link that an earlier pass has copied", async 
   }
 });
 
-test("a folder that becomes a link while it is removed takes nothing outside with it", async (t) => {
+test("a folder that becomes a link during removal removes nothing outside", async (t) => {
   const { folder, volume, outside } = aVolume(t);
   const swap = `
     const folder = data.volume + "/folder";

@@ -43,14 +43,14 @@ test("without GNU cp a tree is copied with modes, times, symbolic links and hard
   assert.equal(readFileSync(join(to, "deep/file"), "utf8"), "words");
 });
 
-test("without GNU cp a file alone is copied, as the image of a block volume is", async (t) => {
+test("without GNU cp a single file, such as a block volume image, is copied", async (t) => {
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, "image"), "blocks");
   await copyPlainly(join(folder, "image"), join(folder, "copy"));
   assert.equal(readFileSync(join(folder, "copy"), "utf8"), "blocks");
 });
 
-test("without GNU cp a copy that is no longer wanted ends, and what is not there at all is a failure", async (t) => {
+test("without GNU cp an aborted copy ends, and a missing source is an error", async (t) => {
   const folder = temporaryFolder(t);
   mkdirSync(join(folder, "from"));
   const given = new AbortController();
@@ -59,7 +59,7 @@ test("without GNU cp a copy that is no longer wanted ends, and what is not there
   await assert.rejects(copyPlainly(join(folder, "nowhere"), join(folder, "to")), { code: "ENOENT" });
 });
 
-test("without GNU cp nothing is written through a link that an earlier pass has copied", async (t) => {
+test("without GNU cp nothing is written through a copied link", async (t) => {
   const folder = temporaryFolder(t);
   const [from, to, outside] = [join(folder, "from"), join(folder, "to"), join(folder, "outside")];
   for (const path of [join(from, "folder"), to, outside]) mkdirSync(path, { recursive: true });

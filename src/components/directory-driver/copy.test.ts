@@ -54,7 +54,7 @@ async function copyWhileFilesGo(t: TestContext): Promise<string> {
   assert.fail(`in ${roundsMax} rounds no file went while it was copied`);
 }
 
-test("a live tree is copied: what is deleted may be missing, what is renamed has one of its names, and all are whole", async (t) => {
+test("a copy of a changing tree: deleted files may be missing, renamed files have one of their names, all files are complete", async (t) => {
   const copy = await copyWhileFilesGo(t);
   const found = new Set(await readdir(copy));
   assert.ok(found.delete("large"));
@@ -65,7 +65,7 @@ test("a live tree is copied: what is deleted may be missing, what is renamed has
   }
 });
 
-test("a file that is replaced again and again is there, whole", async (t) => {
+test("a file that is replaced repeatedly is present and complete", async (t) => {
   const folder = await aFolder(t);
   const source = join(folder, "source");
   await mkdir(source);
@@ -83,12 +83,12 @@ test("a file that is replaced again and again is there, whole", async (t) => {
     assert.match(await readFile(join(folder, "copy", nameOf(index)), "utf8"), /^version \d+$/);
 });
 
-test("a source that is not there is a failure, not an empty copy", async (t) => {
+test("a missing source is an error, not an empty copy", async (t) => {
   const folder = await aFolder(t);
   await assert.rejects(copyFaithfully(join(folder, "none"), join(folder, "copy")), { code: "Internal" });
 });
 
-test("a tree is removed although its owner may not write to it", async (t) => {
+test("a tree without write permission is removed", async (t) => {
   const folder = join(await aFolder(t), "tree");
   await mkdir(join(folder, "sealed"), { recursive: true });
   await writeFile(join(folder, "sealed/file"), "");
@@ -98,7 +98,7 @@ test("a tree is removed although its owner may not write to it", async (t) => {
   await removeTree(folder); // What is not there is removed already.
 });
 
-test("a tree of more files than are held at once keeps its modes, times, links, and names that are not UTF-8", async (t) => {
+test("a copy of many files keeps modes, times, links and names that are not UTF-8", async (t) => {
   const folder = await aFolder(t);
   const [source, copy] = [join(folder, "source"), join(folder, "copy")];
   const count = 2 * limits.copyHandlesMax + 10;
@@ -125,7 +125,7 @@ test("a tree of more files than are held at once keeps its modes, times, links, 
   assert.deepEqual((await readdir(folder)).sort(), ["copy", "source"]);
 });
 
-test("folders that lie too deep are a refusal that says so, and a copy holds no file open afterwards", async (t) => {
+test("folders that are nested too deep are an error, and a copy leaves no open file", async (t) => {
   const folder = await aFolder(t);
   const source = join(folder, "source");
   await mkdir(join(source, ..."x".repeat(limits.copyDepthMax + 1)), { recursive: true });

@@ -22,7 +22,7 @@ async function aShelf(t: TestContext) {
 }
 const nothing = async (): Promise<void> => undefined;
 
-test("a thing exists only once it is filled", async (t) => {
+test("a record exists only once it is complete", async (t) => {
   const { shelf, place } = await aShelf(t);
   await shelf.add({ id: "a", pages: 1 }, async (folder) => {
     await writeFile(join(folder, "text"), "once");
@@ -33,7 +33,7 @@ test("a thing exists only once it is filled", async (t) => {
   assert.equal(await readFile(join(shelf.folder("a"), "text"), "utf8"), "once");
 });
 
-test("a filling that fails leaves nothing, and the reason is its own", async (t) => {
+test("a failed creation leaves nothing and returns its own error", async (t) => {
   const { shelf, place, making } = await aShelf(t);
   const fill = async (folder: string): Promise<void> => {
     await writeFile(join(folder, "text"), "half");
@@ -43,7 +43,7 @@ test("a filling that fails leaves nothing, and the reason is its own", async (t)
   assert.deepEqual([await readdir(place), await readdir(making), shelf.all()], [[], [], []]);
 });
 
-test("a full disk is said in the protocol's words", async (t) => {
+test("a full disk is ResourceExhausted", async (t) => {
   const { shelf } = await aShelf(t);
   const full = Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
   await assert.rejects(
@@ -52,7 +52,7 @@ test("a full disk is said in the protocol's words", async (t) => {
   );
 });
 
-test("things stand in the order of their ids, and are there again after a restart", async (t) => {
+test("records are ordered by id, and exist after a restart", async (t) => {
   const { shelf, reopen } = await aShelf(t);
   for (const id of ["b", "a", "c"]) await shelf.add({ id, pages: 1 }, nothing);
   await shelf.update({ id: "b", pages: 2 });
@@ -65,7 +65,7 @@ test("things stand in the order of their ids, and are there again after a restar
   assert.deepEqual((await reopen()).all(), expected);
 });
 
-test("what was half made when the driver was killed is gone after a restart", async (t) => {
+test("incomplete records of a killed driver are removed at start", async (t) => {
   const { root, making, reopen } = await aShelf(t);
   await mkdir(join(making, "a-1/data"), { recursive: true });
   await mkdir(join(root, ".leftover-books-1/data"), { recursive: true });
@@ -74,7 +74,7 @@ test("what was half made when the driver was killed is gone after a restart", as
   assert.deepEqual(await readdir(making), []);
 });
 
-test("no two drafts share a folder, so that a stray program cannot write into a later one", async (t) => {
+test("each draft has its own folder, so that a leftover process cannot write into a later one", async (t) => {
   const { shelf, reopen } = await aShelf(t);
   const drafts = new Set<string>();
   const fill = async (folder: string): Promise<void> => void drafts.add(folder);
@@ -92,7 +92,7 @@ const strangers: readonly { given: string; record: string | undefined }[] = [
   { given: "another's record", record: '{"id":"b","pages":1}' },
 ];
 for (const { given, record } of strangers)
-  test(`a folder with ${given} is left alone and said, and what stands in its way says so`, async (t) => {
+  test(`a folder with ${given} is kept and logged, and a request for its id fails with an error`, async (t) => {
     const { place, log, reopen } = await aShelf(t);
     await mkdir(join(place, "a"));
     await writeFile(join(place, "a/precious"), "kept");
@@ -107,7 +107,7 @@ for (const { given, record } of strangers)
     assert.equal(await readFile(join(place, "a/precious"), "utf8"), "kept");
   });
 
-test("a removal that fails is not forgotten: it fails again until the data is gone", async (t) => {
+test("a failed removal fails again until the data is gone", async (t) => {
   const { root, log } = await aShelf(t);
   let broken = true;
   const removed: string[] = [];
@@ -129,7 +129,7 @@ test("a removal that fails is not forgotten: it fails again until the data is go
   assert.equal(removed.length, 2);
 });
 
-test("what somebody has already taken away by hand can be removed", async (t) => {
+test("records that were removed by hand can be deleted", async (t) => {
   const { shelf, root, place } = await aShelf(t);
   await shelf.add({ id: "a", pages: 1 }, nothing);
   await rm(shelf.folder("a"), { recursive: true });

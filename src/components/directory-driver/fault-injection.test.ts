@@ -37,7 +37,7 @@ const readings: readonly { text: string; gives: InjectedFault | RegExp }[] = [
   { text: "", gives: /^"" has no "="/ },
 ];
 for (const { text, gives } of readings)
-  test(`"${text}" ${gives instanceof RegExp ? "is refused, and the wrong part named" : "is understood"}`, () => {
+  test(`"${text}" ${gives instanceof RegExp ? "is rejected, and the error names the invalid part" : "is accepted"}`, () => {
     const read = parseInjectedFault(text);
     if (gives instanceof RegExp) assert.match(String(read), gives);
     else assert.deepEqual(read, gives);
@@ -61,7 +61,7 @@ function working(): { work: Unary; done(): number } {
   return { work, done: () => done };
 }
 
-test("as many calls as said fail undone, and then all is well", async () => {
+test("the given number of calls fails without effect, and later calls succeed", async () => {
   const { work, done } = working();
   const layer = faultInjectionLayer([{ method: "CreateSnapshot", code: "Unavailable", times: 2, afterwards: false }])(
     work,
@@ -76,7 +76,7 @@ test("as many calls as said fail undone, and then all is well", async () => {
   assert.equal(done(), 1);
 });
 
-test("a mishap afterwards loses only the answer", async () => {
+test("a fault after the effect loses only the reply", async () => {
   const { work, done } = working();
   const layer = faultInjectionLayer([{ method: "CreateSnapshot", code: "UnknownOutcome", times: 1, afterwards: true }])(
     work,
@@ -85,7 +85,7 @@ test("a mishap afterwards loses only the answer", async () => {
   assert.equal(done(), 1);
 });
 
-test("other methods go through untouched, and two mishaps of one method follow each other", async () => {
+test("other methods are not affected, and two faults of one method apply one after the other", async () => {
   const { work } = working();
   const mishap = (code: InjectedFault["code"]): InjectedFault => ({
     method: "CreateSnapshot",

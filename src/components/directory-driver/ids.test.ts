@@ -21,10 +21,10 @@ const hostile = [
   `x-${"0".repeat(40)}`,
 ];
 for (const name of hostile)
-  test(`the name ${JSON.stringify(name.slice(0, 20))} is hidden behind its hash`, () =>
+  test(`the name ${JSON.stringify(name.slice(0, 20))} gets its hash as id`, () =>
     assert.match(idFor(name), /^x-[0-9a-f]{40}$/));
 
-test("nobody can claim the id that another name was given", () => {
+test("no name can get the id of another name", () => {
   const id = idFor("a/b");
   assert.notEqual(idFor(id), id);
 });

@@ -17,7 +17,7 @@ const table = parseMounts(`22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda r
 36 22 254:0 /with\\040blank /target\\011tab rw - ext4 /dev/vda rw
 `);
 
-test("the kernel's escapes are read back", () =>
+test("escapes in the kernel's mount table are decoded", () =>
   assert.deepEqual(
     table.filter(({ root }) => root === "/with blank").map(({ at }) => at),
     ["/target\ttab"],
@@ -32,7 +32,7 @@ const places: readonly { path: string; device: string; root: string }[] = [
   { path: "/kubelet/pods/p/mount/file", device: "254:0", root: "/root/volumes/v/data/file" },
 ];
 for (const { path, ...place } of places)
-  test(`${path} lies at ${place.root} of file system ${place.device}`, () =>
+  test(`${path} is at ${place.root} of file system ${place.device}`, () =>
     assert.deepEqual(placeOf(table, path), place));
 
 const binds: readonly { path: string; at: readonly string[] }[] = [
@@ -57,15 +57,15 @@ const standings = [
   { target: "/kubelet/pods/r/mount", source: "/root/volumes/v/data", gives: "nothing" },
 ] as const;
 for (const { target, source, gives } of standings)
-  test(`asked for ${source} at ${target}, the answer is ${JSON.stringify(gives)}`, () =>
+  test(`${source} at ${target} gives ${JSON.stringify(gives)}`, () =>
     assert.deepEqual(standingAt(table, target, source), gives));
 
-test("of two mounts at one place the last one counts", () => {
+test("of two mounts at one target the last one counts", () => {
   const both = [...table, ...parseMounts("40 22 254:0 /other /kubelet/pods/p/mount rw - ext4 /dev/vda rw")];
   assert.equal(standingAt(both, "/kubelet/pods/p/mount", "/root/volumes/v/data"), "other");
 });
 
-test("without a table nothing is mounted; one that cannot be read, and a path that cannot be followed, are trouble", async (t) => {
+test("without a mount table nothing is mounted, and an unreadable table or path is an error", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "mounts-"));
   t.after(() => rm(folder, { recursive: true }));
   assert.deepEqual(await mountTable(join(folder, "none")), []);

@@ -112,7 +112,7 @@ const capabilityOf = (
 });
 const withFlags = (...flags: string[]) => ({ volumeCapability: capabilityOf("mount", flags) });
 
-test("a folder is bound once, however often it is asked for, and nothing else at its place", async (t) => {
+test("repeated publishing mounts a folder once, and another volume at the same target fails", async (t) => {
   const { folder, publish, mounts, targetPath, controller, node } = await aDriver(t);
   for (const _ of [1, 2]) await publish("v");
   assert.deepEqual(
@@ -130,7 +130,7 @@ test("a folder is bound once, however often it is asked for, and nothing else at
   await controller.deleteVolume({ volumeId: "v" });
 });
 
-test("a block volume is a device, in use until it is unpublished, and leaves no device", async (t) => {
+test("a block volume is a loop device that is in use until it is unpublished, and is then removed", async (t) => {
   const { folder, publish, mounts, loops, targetPath, controller, node } = await aDriver(t);
   for (const _ of [1, 2]) await publish("b", { volumeCapability: capabilityOf("block") });
   assert.deepEqual(
@@ -148,7 +148,7 @@ for (const [volumeId, mode] of [
   ["v", "block"],
   ["b", "mount"],
 ] as const)
-  test(`volume ${volumeId} is not published in ${mode} mode, and no target is made for it`, async (t) => {
+  test(`volume ${volumeId} is not published in ${mode} mode, and no target is created`, async (t) => {
     const { publish, mounts, targetPath } = await aDriver(t);
     await assert.rejects(publish(volumeId, { volumeCapability: capabilityOf(mode) }), {
       code: "InvalidArgument",
@@ -157,7 +157,7 @@ for (const [volumeId, mode] of [
     assert.deepEqual([mounts, existsSync(targetPath)], [[], false]);
   });
 
-test("a reader gets a mount that is read-only, and a writer none at its place", async (t) => {
+test("a reader gets a read-only mount, and a writer cannot use the same target", async (t) => {
   const { publish, mounts, calls } = await aDriver(t);
   for (const _ of [1, 2]) await publish("v", { readonly: true });
   assert.ok(mounts[0]?.options.includes("ro"));
@@ -194,7 +194,7 @@ test("writers of a block volume share a device, readers have another, and each s
   assert.deepEqual(kinds(), [true]);
 });
 
-test("a device that a crash has left unbound goes with its volume", async (t) => {
+test("a loop device that a crash left behind is removed with its volume", async (t) => {
   const { folder, controller, loops } = await aDriver(t);
   loops.push({ device: join(folder, "loop0"), image: join(folder, "root/volumes/b/image"), readOnly: false });
   await controller.deleteVolume({ volumeId: "b" });
@@ -229,7 +229,7 @@ test("ro among the mount options makes the mount read-only", async (t) => {
   assert.deepEqual(mounts[0]?.options.slice(-2), ["ro", "nosuid"]);
 });
 
-test("a mount option that cannot be applied is refused when the volume is made, checked and published", async (t) => {
+test("an unsupported mount option is rejected at create, validate and publish", async (t) => {
   const { publish, controller, mounts } = await aDriver(t);
   const volumeCapabilities = [capabilityOf("mount", ["nosuid", "discard"])];
   const refusal = {
@@ -243,7 +243,7 @@ test("a mount option that cannot be applied is refused when the volume is made, 
   assert.deepEqual(mounts, []);
 });
 
-test("where mount ignores an option, the volume is not published without it", async (t) => {
+test("a volume is not published if mount ignores an option", async (t) => {
   const { publish, mounts } = await aDriver(t, "nosymfollow");
   await assert.rejects(publish("v", withFlags("nosuid", "nosymfollow")), {
     code: "FailedPrecondition",
@@ -252,7 +252,7 @@ test("where mount ignores an option, the volume is not published without it", as
   assert.deepEqual(mounts, []);
 });
 
-test("a volume for a single writer is published at one place at a time", async (t) => {
+test("a single-writer volume is published at one target at a time", async (t) => {
   const { publish, node, folder, targetPath } = await aDriver(t);
   const alone = { volumeCapability: capabilityOf("mount", [], AccessMode.SINGLE_NODE_SINGLE_WRITER) };
   for (const _ of [1, 2]) await publish("v", alone);
@@ -263,7 +263,7 @@ test("a volume for a single writer is published at one place at a time", async (
   for (const name of ["one", "two"]) await publish("w", { targetPath: join(folder, name) });
 });
 
-test("a target with files in it that no mount explains is not removed with them", async (t) => {
+test("a target with files and without a mount is not removed", async (t) => {
   const { node, targetPath } = await aDriver(t);
   mkdirSync(targetPath, { recursive: true });
   writeFileSync(join(targetPath, "precious"), "");

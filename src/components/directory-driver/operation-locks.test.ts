@@ -17,7 +17,7 @@ const cases: readonly { given: Wanted; next: Wanted; allowed: boolean }[] = [
 const worded = ({ changes, reads }: Wanted): string => `${changes}${reads === undefined ? "" : ` from ${reads}`}`;
 
 for (const { given, next, allowed } of cases)
-  test(`while ${worded(given)} is worked on, ${worded(next)} ${allowed ? "goes on" : "is put off"}`, async () => {
+  test(`during ${worded(given)}, ${worded(next)} ${allowed ? "is allowed" : "gets Aborted"}`, async () => {
     const holds = createOperationLocks();
     const work = Promise.withResolvers<void>();
     const first = holds.during(given, () => work.promise);
@@ -29,7 +29,7 @@ for (const { given, next, allowed } of cases)
     assert.equal(await holds.during(next, async () => "done"), "done", "afterwards it is free again");
   });
 
-test("work that fails lets go as well", async () => {
+test("a failed operation releases its locks", async () => {
   const holds = createOperationLocks();
   await assert.rejects(
     holds.during({ changes: "a", reads: "b" }, () => Promise.reject(new Error("broken"))),
@@ -38,7 +38,7 @@ test("work that fails lets go as well", async () => {
   assert.equal(await holds.during({ changes: "b", reads: "a" }, async () => "done"), "done");
 });
 
-test("a source read by two is free only after the second", async () => {
+test("a source with two readers is unlocked after the second", async () => {
   const holds = createOperationLocks();
   const [one, two] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const first = holds.during({ changes: "a", reads: "source" }, () => one.promise);
@@ -54,7 +54,7 @@ test("a source read by two is free only after the second", async () => {
   await holds.during({ changes: "source" }, async () => undefined);
 });
 
-test("settled waits for what is under way, however it ends", async () => {
+test("settled waits for all running operations, successful or not", async () => {
   const holds = createOperationLocks();
   const work = Promise.withResolvers<void>();
   const failing = holds.during({ changes: "a" }, () => work.promise);

@@ -22,7 +22,7 @@ async function aTree(t: TestContext) {
   return { tree, outside, chain };
 }
 
-test("a folder is reached by its path, step by step", async (t) => {
+test("a folder is opened step by step along its path", async (t) => {
   const { chain } = await aTree(t);
   assert.deepEqual(await namesIn(await chain.at("a/b")), ["own"]);
   assert.deepEqual(await namesIn(await chain.at("a")), ["b"]);
@@ -30,12 +30,12 @@ test("a folder is reached by its path, step by step", async (t) => {
 });
 
 for (const path of ["link", "link/b"])
-  test(`a link is no folder: ${path} leads nowhere`, async (t) => {
+  test(`a symbolic link is not followed as a folder: ${path}`, async (t) => {
     const { chain } = await aTree(t);
     await assert.rejects(chain.at(path), { code: "ENOTDIR" });
   });
 
-test("a folder that is held stays the same when a link takes its name", async (t) => {
+test("an open folder handle stays the same when a symbolic link replaces its name", async (t) => {
   const { tree, outside, chain } = await aTree(t);
   const held = await chain.at("a");
   renameSync(join(tree, "a"), join(tree, "away"));

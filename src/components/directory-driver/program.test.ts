@@ -6,7 +6,7 @@ import { asFault, runProgram } from "./program.ts";
 
 const shell = (script: string, options = {}) => runProgram("sh", ["-c", script], options);
 
-test("what a program prints comes back", async () =>
+test("the output of a program is returned", async () =>
   assert.equal((await shell("echo one; echo two")).output, "one\ntwo"));
 
 const failures: readonly { given: string; script: string; code: string; message: RegExp }[] = [
@@ -24,10 +24,10 @@ for (const { given, script, code, message } of failures)
   test(`a program that fails for ${given} gives ${code}`, () =>
     assert.rejects(shell(`echo 'cp: writing: ${script}' >&2; exit 1`), { code, message }));
 
-test("a program that fails without a word gives its exit code", () =>
+test("a program that fails without output gives its exit code", () =>
   assert.rejects(shell("exit 7"), { code: "Internal", message: "sh: ended with exit code 7" }));
 
-test("a program that is not there is named with its remedy, and nothing waits any more to kill it", async () => {
+test("a missing program is an error with a remedy, and leaves no kill timer", async () => {
   const { signal } = new AbortController();
   await assert.rejects(runProgram("no-such-program", [], { signal }), {
     code: "FailedPrecondition",
@@ -36,7 +36,7 @@ test("a program that is not there is named with its remedy, and nothing waits an
   assert.deepEqual(getEventListeners(signal, "abort"), []);
 });
 
-test("complaints are forgiven only when all of them are, and the exit code is theirs", async () => {
+test("errors are ignored only if all lines may be ignored and the exit code matches", async () => {
   const forgives = (complaint: string): boolean => complaint === "gone";
   const { forgiven } = await shell("echo gone >&2; echo gone >&2; exit 1", { forgives });
   assert.deepEqual(forgiven, ["gone", "gone"]);
@@ -45,7 +45,7 @@ test("complaints are forgiven only when all of them are, and the exit code is th
   await assert.rejects(shell("echo gone >&2; kill -9 $$", { forgives }), { code: "Internal" });
 });
 
-test("an abort kills the program, and is over only when the program is", async () => {
+test("an abort kills the program and waits for its end", async () => {
   const stop = new AbortController();
   const running = shell("exec sleep 60", { signal: stop.signal });
   stop.abort(new Fault("Unavailable", "the driver is shutting down"));
@@ -59,12 +59,12 @@ const errors = [
   { code: "EFBIG", gives: "OutOfRange" },
 ] as const;
 for (const { code, gives } of errors)
-  test(`${code} of the system is ${gives} in the protocol`, () => {
+  test(`errno ${code} becomes ${gives}`, () => {
     const said = asFault(Object.assign(new Error(`${code}: write`), { code }));
     assert.ok(said instanceof Fault && said.code === gives);
   });
 
-test("what has no word in the protocol stays as it is", () => {
+test("an errno without a gRPC code stays unchanged", () => {
   const reason = Object.assign(new Error("EIO: read"), { code: "EIO" });
   assert.equal(asFault(reason), reason);
 });

@@ -18,7 +18,7 @@ const wish = (change: MessageInitShape<typeof CreateVolumeRequestSchema>) =>
     create(CreateVolumeRequestSchema, { name: "v", volumeCapabilities: [capability("mount")], ...change }),
   );
 
-test("a request becomes a wish in the storage's words", () => {
+test("a CSI request becomes a storage request", () => {
   const volumeContentSource = { type: { case: "snapshot" as const, value: { snapshotId: "s" } } };
   assert.deepEqual(wish({ capacityRange: { requiredBytes: 5n, limitBytes: 9n }, volumeContentSource }), {
     name: "v",
@@ -29,7 +29,7 @@ test("a request becomes a wish in the storage's words", () => {
   });
 });
 
-test("what is not said is nothing and no limit", () =>
+test("missing fields mean no size and no limit", () =>
   assert.deepEqual(wish({}), { name: "v", mode: "mount", bytesMin: 0, bytesMax: 0, origin: { kind: "empty" } }));
 
 const refusals: readonly { given: string; code: string; field: RegExp; ask(): unknown }[] = [
@@ -103,10 +103,10 @@ const modes: readonly { mode: AccessMode; served: boolean }[] = [
   { mode: AccessMode.MULTI_NODE_MULTI_WRITER, served: false },
 ];
 for (const { mode, served } of modes)
-  test(`${AccessMode[mode]} is ${served ? "served" : "refused: a directory is on one node"}`, () =>
+  test(`${AccessMode[mode]} is ${served ? "supported" : "rejected: a directory is on one node"}`, () =>
     assert.equal(unservable([capability("mount", mode)]) === undefined, served));
 
-test("several capabilities of one kind are one mode", () =>
+test("several capabilities of one access type are one mode", () =>
   assert.equal(modeOf([capability("block"), capability("block", AccessMode.SINGLE_NODE_READER_ONLY)]), "block"));
 
 const items = ["a", "b", "c", "d", "e"].map((id) => ({ id }));
@@ -124,10 +124,10 @@ test("pages follow each other to the end", () => {
   assert.deepEqual(seen, ["ab", "cd", "e"]);
 });
 
-test("a last page that is full says that it is the last", () => assert.equal(pageOf(items, 5, "").nextToken, ""));
-test("no limit means all", () => assert.equal(ids(pageOf(items, 0, "")), "abcde"));
+test("a full last page has no next token", () => assert.equal(pageOf(items, 5, "").nextToken, ""));
+test("without a limit all entries are returned", () => assert.equal(ids(pageOf(items, 0, "")), "abcde"));
 
-test("what comes and goes between two pages neither repeats nor hides others", () => {
+test("changes between two pages neither repeat nor hide other entries", () => {
   const { nextToken } = pageOf(items, 2, "");
   const changed = [{ id: "a" }, { id: "aa" }, { id: "bb" }, { id: "c" }, { id: "e" }]; // b and d went.
   assert.equal(ids(pageOf(changed, 0, nextToken)), "bbce");

@@ -48,7 +48,7 @@ const wish = (name: string, change: Partial<VolumeRequest> = {}): VolumeRequest 
   ...change,
 });
 
-test("a root that cannot be opened is let go of, and can be opened when that is mended", async (t) => {
+test("a root that cannot be opened is unlocked, and can be opened after the cause is fixed", async (t) => {
   const root = await mkdtemp(join(tmpdir(), "dir-"));
   t.after(() => rm(root, { recursive: true, force: true }));
   await writeFile(join(root, "snapshots"), "in the way");
@@ -58,7 +58,7 @@ test("a root that cannot be opened is let go of, and can be opened when that is 
   await storage.close();
 });
 
-test("a snapshot keeps the bytes it was cut with, whatever becomes of the volume", async (t) => {
+test("a snapshot keeps its bytes when the volume changes", async (t) => {
   const { storage } = await aStorage(t);
   const volume = await storage.createVolume(wish("v"));
   await writeFile(join(storage.dataOf(volume), "note"), "first");
@@ -69,7 +69,7 @@ test("a snapshot keeps the bytes it was cut with, whatever becomes of the volume
   assert.equal(await readFile(join(storage.dataOf(restored), "note"), "utf8"), "first");
 });
 
-test("a new volume is open to pods of any user, whatever mask the driver runs with", async (t) => {
+test("a new volume is writable for pods of any user, for any umask of the driver", async (t) => {
   const { storage } = await aStorage(t);
   const mask = process.umask(0o077);
   t.after(() => void process.umask(mask));
@@ -100,7 +100,7 @@ test("links, modes, times and holes survive a snapshot", async (t) => {
   assert.ok(hole.blocks * 512 < 2 ** 20, `the hole takes ${hole.blocks * 512} bytes`);
 });
 
-test("asking again for the same volume or snapshot gives the same one", async (t) => {
+test("repeating CreateVolume or CreateSnapshot returns the same object", async (t) => {
   const { storage } = await aStorage(t);
   const volume = await storage.createVolume(wish("v", { bytesMin: 5 }));
   assert.deepEqual(await storage.createVolume(wish("v", { bytesMin: 5 })), volume);
@@ -152,7 +152,7 @@ for (const { given, code, ask } of refusals)
     await assert.rejects(ask(storage), { code });
   });
 
-test("everything is there again after a restart, and what was half made is not", async (t) => {
+test("after a restart complete volumes and snapshots exist, and incomplete ones do not", async (t) => {
   const { storage, root, reopen } = await aStorage(t);
   const volume = await storage.createVolume(wish("v"));
   const snapshot = await storage.takeSnapshot("s", "v");
@@ -172,7 +172,7 @@ test("a copy that fails leaves nothing behind", async (t) => {
   assert.deepEqual(storage.snapshots.all(), []);
 });
 
-test("no name climbs out of the root, and no id that was never given out deletes anything", async (t) => {
+test("no name leads outside of the root, and an unknown id deletes nothing", async (t) => {
   const { storage, root } = await aStorage(t);
   await writeFile(join(root, "precious"), "kept");
   for (const name of ["../precious", "..", "/etc/passwd", "a/b", "", "ünïcödé", "x".repeat(300)]) {
@@ -193,7 +193,7 @@ test("a block volume is an image as long as the volume, and grows", async (t) =>
   assert.equal((await stat(storage.dataOf(volume))).size, 2 ** 21);
 });
 
-test("what is deleted is gone from the disk, and deleting again is no mistake", async (t) => {
+test("a deletion removes the data, and a repeated deletion succeeds", async (t) => {
   const { storage, root } = await aStorage(t);
   await storage.createVolume(wish("v"));
   await storage.takeSnapshot("s", "v");
@@ -229,7 +229,7 @@ test("a tree deeper than any path is long is copied, and deleted at the first ca
   assert.deepEqual(await readdir(join(root, ".making-snapshots")), []);
 });
 
-test("an inline volume and a lasting one never stand for each other", async (t) => {
+test("inline and persistent volumes are never confused", async (t) => {
   const { storage } = await aStorage(t);
   await storage.createVolume(wish("v"));
   await assert.rejects(storage.createVolume(wish("v", { ephemeral: true })), {
@@ -238,7 +238,7 @@ test("an inline volume and a lasting one never stand for each other", async (t) 
   });
 });
 
-test("a volume is not deleted or grown while a snapshot of it is cut, and two may be cut at once", async (t) => {
+test("a volume is not deleted or expanded while a snapshot is taken, and two snapshots may be taken at once", async (t) => {
   const { storage } = await aStorage(t);
   await storage.createVolume(wish("v"));
   const cuts = ["s", "t"].map((name) => storage.takeSnapshot(name, "v"));
@@ -254,7 +254,7 @@ test("a volume is not deleted or grown while a snapshot of it is cut, and two ma
   );
 });
 
-test("no snapshot is cut of a volume that is being deleted", async (t) => {
+test("no snapshot is taken of a volume that is being deleted", async (t) => {
   const { storage, root } = await aStorage(t);
   await storage.createVolume(wish("v"));
   const deletion = storage.deleteVolume("v");
@@ -264,7 +264,7 @@ test("no snapshot is cut of a volume that is being deleted", async (t) => {
   assert.deepEqual(await readdir(join(root, "snapshots")), []);
 });
 
-test("a snapshot stays while a volume is made from it", async (t) => {
+test("a snapshot is not deleted while a volume is created from it", async (t) => {
   const { storage } = await aStorage(t);
   await storage.createVolume(wish("v"));
   await storage.takeSnapshot("s", "v");
@@ -274,7 +274,7 @@ test("a snapshot stays while a volume is made from it", async (t) => {
   await storage.deleteSnapshot("s");
 });
 
-test("closing ends a copy under way, which leaves nothing behind", async (t) => {
+test("close aborts a running copy, which leaves nothing behind", async (t) => {
   const { storage, root, reopen } = await aStorage(t);
   const volume = await storage.createVolume(wish("v"));
   await writeFile(join(storage.dataOf(volume), "large"), Buffer.alloc(16 * 2 ** 20));
@@ -305,7 +305,7 @@ test("a root serves one driver at a time", async (t) => {
   await (await openStorage(root, realWorld, silent)).close();
 });
 
-test("a root is refused while any process has locked it, also one in another network namespace", async (t) => {
+test("a root is rejected while another process has locked it, also from another network namespace", async (t) => {
   const { root, storage } = await aStorage(t);
   await storage.close();
   const holder = spawn("sh", ["-c", 'exec flock "$0" sh -c "echo locked; exec cat"', root], {
@@ -319,7 +319,7 @@ test("a root is refused while any process has locked it, also one in another net
   await (await openStorage(root, realWorld, silent)).close();
 });
 
-test("a start that fails removes the root it has made, and nothing that was there before", async (t) => {
+test("a failed start removes a root that it created, and nothing that existed before", async (t) => {
   const { root } = await aStorage(t);
   const fresh = join(root, "parent/fresh");
   const opened = await openStorage(fresh, realWorld, silent);
@@ -338,7 +338,7 @@ test("a start that fails removes the root it has made, and nothing that was ther
   assert.deepEqual((await readdir(fresh)).sort(), [".making-snapshots", ".making-volumes", "snapshots", "volumes"]);
 });
 
-test("a root that cannot be one is named, with the flag that names another", async (t) => {
+test("an unusable root is an error that names the folder and the flag", async (t) => {
   const { root } = await aStorage(t);
   await writeFile(join(root, "file"), "");
   for (const [path, trouble] of [

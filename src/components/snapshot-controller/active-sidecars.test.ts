@@ -33,13 +33,13 @@ const sights: readonly [
   ["had its name on a content that is gone", cut, undefined, false],
 ];
 for (const [given, before, after, isSeen] of sights)
-  test(`a sidecar that ${given} is ${isSeen ? "" : "not "}known to be at work`, () => {
+  test(`a sidecar that ${given} is ${isSeen ? "" : "not "}known to be active`, () => {
     const { see, of } = aMemory();
     see(before, after);
     assert.equal(of(driver, undefined), isSeen ? "third" : undefined);
   });
 
-test("a sidecar that has shown nothing for a minute may be gone, or be another's", () => {
+test("a sidecar without activity for a minute is not active", () => {
   const { see, of, pass } = aMemory();
   see(plain, named);
   pass(59_999);
@@ -48,7 +48,7 @@ test("a sidecar that has shown nothing for a minute may be gone, or be another's
   assert.equal(of(driver, undefined), undefined);
 });
 
-test("a sidecar works for its own driver, and where each node has one, for its own node", () => {
+test("a sidecar is active for its own driver and, with node-local sidecars, for its own node", () => {
   const { see, of } = aMemory();
   const metadata = { labels: { [labels.managedBy]: "node-1" } };
   see(aContent({ metadata }), aContent({ metadata: { ...metadata, ...named.metadata, labels: metadata.labels } }));
@@ -58,7 +58,7 @@ test("a sidecar works for its own driver, and where each node has one, for its o
   );
 });
 
-test("a cluster whose nodes come and go is not remembered for ever", () => {
+test("the node memory of a cluster with changing nodes is bounded", () => {
   const { see, of, pass, size } = aMemory();
   for (let day = 0; day < 1_000; day++) {
     const nodeLabels = { [labels.managedBy]: `node-${day}` };

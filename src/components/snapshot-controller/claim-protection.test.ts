@@ -26,7 +26,7 @@ async function setUp({ hook, sizeMax }: { hook?: Hook; sizeMax?: number } = {}) 
   return { protection, found, certain, write };
 }
 
-test("a finalizer that was found is in doubt until this process has renewed it", async () => {
+test("an existing finalizer is uncertain until this process has renewed it", async () => {
   const { protection, found, certain, write } = await setUp();
   assert.equal(protection.of(found), "doubtful");
   const renewed = await write(found, own, other);
@@ -34,12 +34,12 @@ test("a finalizer that was found is in doubt until this process has renewed it",
   assert.deepEqual(certain, ["data"]);
 });
 
-test("a finalizer that was found is trusted where no other one stands beside it", async () => {
+test("an existing finalizer is trusted if it is the only one", async () => {
   const { protection, found } = await setUp();
   assert.equal(protection.of(withFinalizers(found, own)), "certain");
 });
 
-test("from the moment the removal is sent the finalizer is in doubt, also where it is the only one", async () => {
+test("a finalizer is uncertain once its removal is sent, also if it is the only one", async () => {
   let duringRemoval: string | undefined;
   const { protection, found, write } = await setUp({
     hook: ({ verb, body }, when) => {
@@ -53,7 +53,7 @@ test("from the moment the removal is sent the finalizer is in doubt, also where 
   assert.equal(duringRemoval, "doubtful");
 });
 
-test("a removal without an answer leaves the finalizer in doubt, and one that was answered leaves none", async () => {
+test("a removal without a reply leaves the finalizer uncertain, and a removal with a reply does not", async () => {
   const { protection, found, write } = await setUp({
     hook: ({ verb }, when) => {
       if (verb === "replace" && when === "after") throw new Fault("UnknownOutcome", "no answer");
@@ -66,7 +66,7 @@ test("a removal without an answer leaves the finalizer in doubt, and one that wa
   assert.equal(protection.of(withFinalizers(found, own)), "certain", "what was known of it is forgotten");
 });
 
-test("a claim that is gone is forgotten, and so are the oldest when there are too many", async () => {
+test("deleted claims are forgotten, and the oldest claims when there are too many", async () => {
   const { protection, found, write } = await setUp({ sizeMax: 1 });
   const renewed = await write(found, own, other);
   protection.see(renewed, undefined);

@@ -37,13 +37,13 @@ function setUp(answer: () => void = () => undefined) {
   };
 }
 
-test("the claim is held from the moment the creation is sent until its reply is in the cache", async () => {
+test("the claim stays protected from sending the content's creation until its reply is in the cache", async () => {
   const { create, during, ends, creations } = setUp();
   await create();
   assert.deepEqual([during, creations.isUnderWay(claim), ends()], [[true], false, 1]);
 });
 
-test("nothing is created for a claim that was released since the plan was made", async () => {
+test("no content is created for a claim that was released after the plan was made", async () => {
   const { create, release, during } = setUp();
   release();
   await assert.rejects(create(), { code: "Conflict" });
@@ -51,7 +51,7 @@ test("nothing is created for a claim that was released since the plan was made",
 });
 
 for (const code of ["AlreadyExists", "UnknownOutcome"] as const satisfies readonly FaultCode[])
-  test(`after ${code} the claim is no longer held, and looked at again`, async () => {
+  test(`after ${code} the claim can be released and is reconciled again`, async () => {
     const { create, creations, ends } = setUp(() => {
       throw new Fault(code, "no");
     });

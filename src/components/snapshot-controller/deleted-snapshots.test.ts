@@ -13,20 +13,20 @@ const rows: readonly [given: string, before: VolumeSnapshot, after: VolumeSnapsh
   ["one that changed", aSnapshot(), aSnapshot(), false],
 ];
 for (const [given, before, after, untold] of rows)
-  test(`${given} ${untold ? "went" : "did not go"} untold`, () => {
+  test(`${given} ${untold ? "disappeared" : "did not disappear"} before it was reported as taken`, () => {
     const departed = createDeletedSnapshots();
     departed.see(before, after);
     assert.equal(departed.wasDeletedUnready(uid), untold);
   });
 
-test("a snapshot that is back has not gone", () => {
+test("a snapshot that reappears is not remembered as deleted", () => {
   const departed = createDeletedSnapshots();
   departed.see(aSnapshot(), undefined);
   departed.see(undefined, aSnapshot());
   assert.equal(departed.wasDeletedUnready(uid), false);
 });
 
-test("the memory is bounded, and the oldest goes first", () => {
+test("the memory is bounded and drops the oldest entry first", () => {
   const departed = createDeletedSnapshots(2);
   for (const name of ["a", "b", "c"]) departed.see(aSnapshot({ metadata: { uid: name } }), undefined);
   assert.deepEqual(

@@ -32,7 +32,7 @@ async function setUp(definitions = [referenceGrantCrd()]) {
   return { api, world, grants, changed, end };
 }
 
-test("a grant counts as long as it stands in the snapshot's namespace", async () => {
+test("a grant is valid in the snapshot's namespace only", async () => {
   const { api, world, grants, changed, end } = await setUp();
   const [here, elsewhere] = ["team", "other"].map((namespace) => aSnapshot({ metadata: { namespace } }));
   const allowed = () => [here, elsewhere].map((snapshot) => grants.allows("abroad", snapshot ?? aSnapshot()));
@@ -48,7 +48,7 @@ test("a grant counts as long as it stands in the snapshot's namespace", async ()
   await end();
 });
 
-test("where grants are not served nothing is granted, and as soon as they are they count", async () => {
+test("without served grants nothing is granted, and grants take effect as soon as they are served", async () => {
   const { api, world, grants, end } = await setUp([]);
   assert.equal(grants.allows("abroad", aSnapshot()), false);
   await world.run(api.create("CustomResourceDefinition", referenceGrantCrd()));

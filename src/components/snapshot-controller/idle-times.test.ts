@@ -16,7 +16,7 @@ function aPace() {
   return { ...createIdleTimes({ elapsed: () => nowMs }), pass };
 }
 
-test("a claim is idle from when it is first seen protected for nothing", () => {
+test("a claim is idle from when it is first seen protected without need", () => {
   const { idleMs, pass } = aPace();
   const found = [idleMs(guarded, false)];
   pass(700);
@@ -34,7 +34,7 @@ test("a claim that is gone is forgotten", () => {
   assert.equal(idleMs(guarded, false), 0);
 });
 
-test("the line moves when a sidecar first says something of a content, or the content goes, and not otherwise", () => {
+test("a burst makes progress when a sidecar first writes a content's status, or a content is deleted", () => {
   const { standstillMs, seeContent, pass } = aPace();
   assert.equal(standstillMs(), Number.POSITIVE_INFINITY);
   seeContent(undefined, aContent());

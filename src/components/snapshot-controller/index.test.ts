@@ -85,7 +85,7 @@ function refusing(times: number, fault: Fault, isMeant: (call: Parameters<Hook>[
   };
 }
 
-test("a snapshot whose volume no node reaches says so, and is taken as soon as a node does", async () => {
+test("a snapshot whose volume no node reaches has an error, and is taken as soon as a node reaches it", async () => {
   const pv = { ...volume, spec: { ...volume.spec, nodeAffinity: onlyOnFar } } as typeof volume;
   const { kube, world, told, errorOf, end } = await setUp({ pv });
   assert.match(errorOf() ?? "", /no node matches spec\.nodeAffinity of volume pv-1/);
@@ -100,7 +100,7 @@ test("a snapshot whose volume no node reaches says so, and is taken as soon as a
   await end();
 });
 
-test("an event is told once, and of the snapshot it is about, however often the status could not be written before", async () => {
+test("an event is sent once, for its snapshot, even if the status write failed before", async () => {
   const { kube, world, told, errorOf, end } = await setUp({
     pv: { ...volume, spec: { claimRef } },
     hook: refusing(3, brokenDown, ({ verb, kind }) => verb === "patch" && kind === "VolumeSnapshot"),
@@ -118,7 +118,7 @@ const refusals: readonly { verb: string; kind: string; reason: string }[] = [
   { verb: "patch", kind: "VolumeSnapshot", reason: "SnapshotFinalizerError" },
 ];
 for (const { verb, kind, reason } of refusals)
-  test(`a ${verb} of a ${kind} that the server does not allow is told the user, and made once it is allowed`, async () => {
+  test(`a forbidden ${verb} of a ${kind} is reported to the user, and repeated once it is allowed`, async () => {
     const forbidden = new Fault("PermissionDenied", "not allowed");
     const { kube, told, end } = await setUp({
       hook: refusing(3, forbidden, (call) => call.verb === verb && call.kind === kind),
@@ -130,7 +130,7 @@ for (const { verb, kind, reason } of refusals)
     await end();
   });
 
-test("a write that came too late is repeated, and its user hears nothing of it", async () => {
+test("a write conflict is retried and not reported to the user", async () => {
   const conflict = new Fault("Conflict", "the object has been modified");
   const { kube, told, errorOf, end } = await setUp({
     hook: refusing(6, conflict, ({ verb }) => verb === "patch" || verb === "replace" || verb === "create"),
@@ -141,7 +141,7 @@ test("a write that came too late is repeated, and its user hears nothing of it",
   await end();
 });
 
-test("a retained content whose mark could not be written is marked in the end, before its snapshot goes", async () => {
+test("a retained content gets the being-deleted annotation after failed writes, before its snapshot is released", async () => {
   const isMark = ({ verb, kind }: { verb: string; kind: string }) =>
     verb === "patch" && kind === "VolumeSnapshotContent";
   const { kube, world, end } = await setUp({ policy: "Retain", hook: refusing(3, brokenDown, isMark) });
@@ -154,7 +154,7 @@ test("a retained content whose mark could not be written is marked in the end, b
   await end();
 });
 
-test("a snapshot that a granted claim of another namespace holds goes as soon as the grant does", async () => {
+test("a claim of another namespace stops blocking a deletion when its grant is deleted", async () => {
   let isGranted = true;
   let grantsChanged: (namespace: string) => void = () => undefined;
   const { kube, world, told, end } = await setUp({
@@ -202,7 +202,7 @@ const silence = (signal: AbortSignal | undefined): Promise<never> =>
     signal?.addEventListener("abort", () => reject(new Fault("Cancelled", "told to stop")), { once: true });
   });
 for (const { what, kind } of lates)
-  test(`${what} that the cache does not have yet is asked for before the user is told that it is missing`, async () => {
+  test(`${what} that is missing in the cache is read from the server before the user gets an error`, async () => {
     const isWatch = (call: Parameters<Hook>[0]): boolean => call.verb === "watch" && call.kind === kind;
     const { kube, told, errorOf, end } = await setUp({
       late: kind,

@@ -25,7 +25,7 @@ const at = (resourceVersion: number) => ({ resourceVersion: String(resourceVersi
 const version = (resourceVersion: string) => ({ metadata: { resourceVersion } });
 const ready = { readyToUse: true, creationTime: "2026-01-01T00:00:01Z" };
 
-test("a snapshot is measured from when it is seen until it is cut, and until it is ready", async () => {
+test("the metrics measure a snapshot from when it is seen until it is taken, and until it is ready", async () => {
   const { world, stores, lines } = setUp();
   stores.VolumeSnapshotContent.applyReply(aContent());
   stores.VolumeSnapshot.applyReply(aSnapshot(version("1")));
@@ -48,7 +48,7 @@ test("a snapshot is measured from when it is seen until it is cut, and until it 
   ]);
 });
 
-test("a snapshot that goes before it is ready is a deletion done and two creations cancelled, each measured from its own beginning", async () => {
+test("a snapshot deleted before it is ready counts as one deletion and two cancelled creations, each measured from its own start", async () => {
   const { world, stores, lines } = setUp();
   stores.VolumeSnapshot.applyReply(aSnapshot(version("1")));
   await world.advance(60_000);
@@ -74,7 +74,7 @@ test("a snapshot that goes before it is ready is a deletion done and two creatio
   );
 });
 
-test("a snapshot of a content is measured as pre-provisioned, and one without a content under the driver of its class", async () => {
+test("a snapshot of a content is measured as pre-provisioned, and a snapshot without a content under the driver of its class", async () => {
   const { stores, lines } = setUp();
   stores.VolumeSnapshotClass.applyReply(aClass({ driver: "of-the-class" }));
   const of = (name: string, source: object) =>
@@ -88,13 +88,13 @@ test("a snapshot of a content is measured as pre-provisioned, and one without a 
   assert.ok(counts.every((line) => line.includes('driver_name="of-the-class"')));
 });
 
-test("what was ready before we came is not measured", async () => {
+test("snapshots that were ready before the process started are not measured", async () => {
   const { stores, lines } = setUp();
   stores.VolumeSnapshot.applyReply(aSnapshot({ ...version("1"), status: ready }));
   assert.deepEqual(await lines("snapshot_controller_operation_total_seconds_count"), []);
 });
 
-test("what was cut before we came is not measured as cut, only as got ready", async () => {
+test("snapshots that were taken before the process started are only measured until they are ready", async () => {
   const { world, stores, lines } = setUp();
   const { creationTime } = ready;
   stores.VolumeSnapshot.applyReply(aSnapshot({ ...version("1"), status: { creationTime, readyToUse: false } }));
@@ -105,7 +105,7 @@ test("what was cut before we came is not measured as cut, only as got ready", as
   assert.deepEqual(others, []);
 });
 
-test("who stands by counts nothing of what the leader does, and who takes over measures from when it saw the wish", async () => {
+test("a standby counts nothing, and a new leader measures from when it first saw the request", async () => {
   let leads = false;
   const { world, stores, lines } = setUp(() => leads);
   const named = (name: string) => ({ name, uid: `uid-${name}` });
@@ -131,7 +131,7 @@ test("who stands by counts nothing of what the leader does, and who takes over m
 const errors = "snapshot_controller_operation_errors_total";
 const failed = (time: string, message = "no") => ({ status: { error: { message, time } } });
 
-test("each refusal of the controller counts once, and one from before it started not at all", async () => {
+test("each rejection by the controller counts once, and rejections before its start do not count", async () => {
   const { stores, lines } = setUp();
   stores.VolumeSnapshotContent.applyReply(aContent());
   stores.VolumeSnapshot.applyReply(aSnapshot({ ...version("1"), ...failed("a") }));
@@ -142,7 +142,7 @@ test("each refusal of the controller counts once, and one from before it started
   assert.deepEqual(await lines(errors), [`${errors}{driver_name="${driver}",operation_name="CreateSnapshot"} 2`]);
 });
 
-test("what a sidecar reports is an attempt of the sidecar, which has counted it", async () => {
+test("the controller does not count errors that the sidecar has counted", async () => {
   const { stores, lines } = setUp();
   stores.VolumeSnapshot.applyReply(aSnapshot(version("1")));
   stores.VolumeSnapshotContent.applyReply(aContent(failed("a")));
@@ -150,7 +150,7 @@ test("what a sidecar reports is an attempt of the sidecar, which has counted it"
   assert.deepEqual(await lines(errors), []);
 });
 
-test("each run that fails counts once, for the driver and the operation it was for", async () => {
+test("each failed reconcile counts once, for its driver and operation", async () => {
   const { stores, measuring, lines } = setUp();
   const leaving = { resourceVersion: "2", deletionTimestamp: "2026-01-01T00:00:01Z" };
   stores.VolumeSnapshot.applyReply(aSnapshot(version("1")));
@@ -170,7 +170,7 @@ test("each run that fails counts once, for the driver and the operation it was f
   ]);
 });
 
-test("snapshots are counted by phase, with the age of the oldest that is not ready and the deletions that hang", async () => {
+test("gauges count snapshots by phase, the age of the oldest unready snapshot, and stuck deletions", async () => {
   const { world, stores, measuring, lines } = setUp();
   const at = (ms: number): string => new Date(world.now() + ms).toISOString();
   stores.VolumeSnapshot.applyReply(aSnapshot({ metadata: { name: "a", creationTimestamp: at(-60_000) } }));
@@ -194,7 +194,7 @@ test("snapshots are counted by phase, with the age of the oldest that is not rea
   assert.deepEqual(await lines("snapshot_controller_stuck"), ["snapshot_controller_stuck_deletions 1"]);
 });
 
-test("a scrape asks only of snapshots without a content which node reaches their volume", async () => {
+test("a scrape matches nodes only for snapshots without a content", async () => {
   const { stores, measuring } = setUp();
   const volumeOf = (name: string) => aVolume({ metadata: { name }, spec: { claimRef: { namespace: "team", name } } });
   for (const name of ["cut", "untaken"]) {

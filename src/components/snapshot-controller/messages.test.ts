@@ -50,7 +50,7 @@ const cases: readonly { view: Partial<SnapshotView>; begins: string }[] = [
   },
 ];
 for (const { view, begins } of cases)
-  test(`"${begins}…" is what is searched for`, () => {
+  test(`the message starts with "${begins}…"`, () => {
     const told = planSnapshot(aView(view)).actions.flatMap((action) => (action.kind === "event" ? [action.event] : []));
     assert.equal(told[0]?.message.slice(0, begins.length), begins);
     assert.equal(told[0]?.type, "Warning");

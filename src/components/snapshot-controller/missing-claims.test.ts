@@ -35,13 +35,13 @@ const rows: readonly [
   ["one that changed", waiting(), waiting(), false],
 ];
 for (const [given, before, after, missed] of rows)
-  test(`${given} is ${missed ? "" : "not "}missed`, () => {
+  test(`${given} is ${missed ? "" : "not "}remembered as missing`, () => {
     const vanished = createMissingClaims();
     vanished.see(before, after);
     assert.deepEqual(vanished.from(monday), missed ? [nameOf(before)] : []);
   });
 
-test("a claim that is back is not missed, others of the same snapshot are", () => {
+test("a claim that reappears is no longer missing, other claims of the same snapshot are", () => {
   const vanished = createMissingClaims();
   const [first, second] = [waiting("first"), waiting("second")];
   for (const claim of [first, second]) vanished.see(claim, undefined);
@@ -52,7 +52,7 @@ test("a claim that is back is not missed, others of the same snapshot are", () =
   assert.deepEqual(vanished.from(monday), []);
 });
 
-test("the memory is bounded, and the oldest goes first", () => {
+test("the memory is bounded and drops the oldest entry first", () => {
   const vanished = createMissingClaims(2);
   for (const name of ["a", "b", "c"])
     vanished.see(waiting(`copy-of-${name}`, { spec: { dataSource: { ...source, name } } }), undefined);
@@ -60,7 +60,7 @@ test("the memory is bounded, and the oldest goes first", () => {
   assert.deepEqual(["a", "b", "c"].map(missed), [0, 1, 1]);
 });
 
-test("so is that of one snapshot which everybody restores from", () => {
+test("the memory of one snapshot with many restores is bounded", () => {
   const vanished = createMissingClaims(2);
   for (const name of ["a", "b", "c"]) vanished.see(waiting(name), undefined);
   assert.deepEqual(
@@ -69,7 +69,7 @@ test("so is that of one snapshot which everybody restores from", () => {
   );
 });
 
-test("one bound holds for all snapshots and their claims together", () => {
+test("one bound applies to all snapshots and claims together", () => {
   const vanished = createMissingClaims(3);
   for (const name of ["a", "b"])
     for (const copy of ["x", "y", "z"])

@@ -24,7 +24,7 @@ const rows: readonly [given: string, before: VolumeSnapshot, after: VolumeSnapsh
   ["one that changed", taken(), taken(), false],
 ];
 for (const [given, before, after, missed] of rows)
-  test(`${given} is ${missed ? "" : "not "}missed`, () => {
+  test(`${given} is ${missed ? "" : "not "}remembered as missing`, () => {
     const missing = createMissingSnapshots();
     missing.see(before, after);
     assert.deepEqual(missing.of(claim), missed ? [nameOf(before)] : []);
@@ -61,7 +61,7 @@ test("what the server has confirmed is not asked again, what it denies or was no
   assert.deepEqual(missing.of(claim), []);
 });
 
-test("the memory is bounded, and the oldest goes first", () => {
+test("the memory is bounded and drops the oldest entry first", () => {
   const missing = createMissingSnapshots(2);
   for (const name of ["a", "b", "c"]) missing.see(taken({ metadata: { name, uid: name } }), undefined);
   assert.deepEqual(

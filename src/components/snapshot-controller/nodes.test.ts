@@ -10,7 +10,7 @@ import { createNodeFinder } from "./nodes.ts";
 const hostname = "kubernetes.io/hostname";
 const aNode = (name: string, host: string) => draftOf("Node", { name, labels: { [hostname]: host } }, {} as never);
 
-test("a volume is compared with the nodes once, and again when one of them comes, goes or gets other labels", async () => {
+test("a volume is matched against the nodes once, and again when nodes or their labels change", async () => {
   const world = createVirtualWorld();
   const kube = createFakeKube();
   await kube.create("Node", aNode("b", "near"));

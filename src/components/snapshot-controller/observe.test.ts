@@ -26,7 +26,7 @@ const moment: Moment = {
   protectionOf: () => "none",
 };
 
-test("a claim looks at its snapshots that are not ready, and only as far as it must", () => {
+test("a claim checks only its unready snapshots, and stops at the first one", () => {
   const stores = createStores(storeTable);
   const claim = aClaim();
   stores.PersistentVolumeClaim.applyReply(claim);
@@ -56,7 +56,7 @@ const readers: readonly { given: string; claim: Parameters<typeof aClaim>[0]; ho
   { given: "names it in dataSource", claim: { spec: { dataSource: source } }, holds: true },
   { given: "names it in dataSourceRef", claim: { spec: { dataSourceRef: source } }, holds: true },
   {
-    given: "names a namesake of its own namespace",
+    given: "names a snapshot of the same name in its own namespace",
     claim: { metadata: { namespace: "other" }, spec: { dataSourceRef: source } },
     holds: false,
   },
@@ -64,23 +64,23 @@ const readers: readonly { given: string; claim: Parameters<typeof aClaim>[0]; ho
   { given: "names another group", claim: { spec: { dataSource: { ...source, apiGroup: "x" } } }, holds: false },
   { given: "is bound already", claim: { spec: { dataSource: source }, status: { phase: "Bound" } }, holds: false },
   {
-    given: "is on its way out itself",
+    given: "is terminating",
     claim: { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" }, spec: { dataSource: source } },
     holds: false,
   },
   {
-    given: "came in the second of the deletion",
+    given: "was created in the second of the deletion",
     claim: { metadata: { creationTimestamp: "2026-01-01T01:00:00Z" }, spec: { dataSource: source } },
     holds: true,
   },
   {
-    given: "came after the deletion",
+    given: "was created after the deletion",
     claim: { metadata: { creationTimestamp: "2026-01-01T01:00:01Z" }, spec: { dataSource: source } },
     holds: false,
   },
 ];
 for (const { given, claim, holds } of readers)
-  test(`a claim that waits for a volume and ${given} ${holds ? "holds" : "does not hold"} a snapshot on its way out`, () => {
+  test(`a pending claim that ${given} ${holds ? "blocks" : "does not block"} the deletion of a snapshot`, () => {
     const stores = createStores(storeTable);
     const snapshot = aSnapshot({ metadata: { deletionTimestamp: "2026-01-01T01:00:00Z" } });
     stores.VolumeSnapshot.applyReply(snapshot);
@@ -99,7 +99,7 @@ const foreign: readonly { given: string; isGranted: SnapshotOptions["isGranted"]
   },
 ];
 for (const { given, isGranted, holds } of foreign)
-  test(`a claim of another namespace ${given} ${holds ? "holds" : "does not hold"} a snapshot, be it in the cache or gone from it`, () => {
+  test(`a claim of another namespace ${given} ${holds ? "blocks" : "does not block"} the deletion, in the cache or missing from it`, () => {
     const stores = createStores(storeTable);
     const snapshot = aSnapshot();
     const spec = { dataSourceRef: { ...source, namespace: snapshot.metadata.namespace } };
@@ -124,16 +124,16 @@ for (const { given, isGranted, holds } of foreign)
 
 const cutting = { annotations: { [annotations.beingCreated]: "yes" } };
 const cuts: readonly { given: string; content: Parameters<typeof aContent>[0]; expect: boolean }[] = [
-  { given: "is marked as being cut", content: { metadata: cutting }, expect: true },
-  { given: "is not marked", content: {}, expect: false },
+  { given: "has the being-created annotation", content: { metadata: cutting }, expect: true },
+  { given: "does not have the being-created annotation", content: {}, expect: false },
   {
-    given: "is ready, with a mark left behind",
+    given: "is ready, with a leftover being-created annotation",
     content: { metadata: cutting, status: { readyToUse: true } },
     expect: false,
   },
 ];
 for (const { given, content: parts, expect } of cuts)
-  test(`a content that ${given} ${expect ? "lacks" : "does not lack"} its class, and ${expect ? "is" : "is not"} woken when that goes`, () => {
+  test(`a content that ${given} ${expect ? "needs" : "does not need"} its class, and ${expect ? "is" : "is not"} triggered when the class is deleted`, () => {
     const stores = createStores(storeTable);
     const content = aContent(parts);
     const snapshotClass = aClass();
@@ -150,7 +150,7 @@ const candidates: readonly { given: string; change: Parameters<typeof aClass>[0]
   { given: "annotated as the default, of the volume's driver", change: {}, counts: true },
   { given: "of another driver", change: { driver: "tape" }, counts: false },
   {
-    given: "annotated with another word than true",
+    given: "annotated with another value than true",
     change: { metadata: { annotations: annotated("True") } },
     counts: false,
   },

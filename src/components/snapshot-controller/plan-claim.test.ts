@@ -24,9 +24,9 @@ const cases: readonly {
 }[] = [
   { given: "a new snapshot", seen: claim, snapshots: [{}], expect: "add" },
   { given: "no snapshots", seen: guarded, snapshots: [], expect: "remove" },
-  { given: "a cut under way", seen: guarded, snapshots: [{ content: aContent() }], expect: "nothing" },
+  { given: "a snapshot being taken", seen: guarded, snapshots: [{ content: aContent() }], expect: "nothing" },
   {
-    given: "one ready and one being cut",
+    given: "one ready snapshot and one being taken",
     seen: guarded,
     snapshots: [{ content: aContent({ status: { readyToUse: true } }) }, { content: aContent() }],
     expect: "nothing",
@@ -38,19 +38,19 @@ const cases: readonly {
     expect: "remove",
   },
   {
-    given: "only snapshots that are wrong",
+    given: "only invalid snapshots",
     seen: guarded,
     snapshots: [{ snapshotClass: undefined }],
     expect: "remove",
   },
   {
-    given: "only snapshots that failed for good",
+    given: "only snapshots with a final error",
     seen: guarded,
     snapshots: [{ content: aContent({ status: failed }) }, { content: aContent({ status: failed }) }],
     expect: "remove",
   },
   {
-    given: "a failed snapshot that is being tried again",
+    given: "a failed snapshot that is being retried",
     seen: guarded,
     snapshots: [
       { content: aContent({ status: failed, metadata: { annotations: { [annotations.beingCreated]: "yes" } } }) },
@@ -64,13 +64,13 @@ const cases: readonly {
     expect: "remove",
   },
   {
-    given: "a deleted snapshot whose cut is under way",
+    given: "a deleted snapshot that is being taken",
     seen: guarded,
     snapshots: [{ snapshot: aSnapshot({ metadata: { deletionTimestamp } }), content: aContent() }],
     expect: "nothing",
   },
   {
-    given: "a deleted snapshot that the driver cannot take for want of space",
+    given: "a deleted snapshot that failed because the storage is full",
     seen: guarded,
     snapshots: [
       {
@@ -81,7 +81,7 @@ const cases: readonly {
     expect: "remove",
   },
   {
-    given: "a deleted snapshot of which the driver has not answered",
+    given: "a deleted snapshot without a reply of the driver",
     seen: guarded,
     snapshots: [
       {
@@ -92,7 +92,7 @@ const cases: readonly {
     expect: "nothing",
   },
   {
-    given: "a claim on its way out",
+    given: "a terminating claim",
     seen: aClaim({ metadata: { deletionTimestamp } }),
     snapshots: [{ claim: aClaim() }],
     expect: "nothing",
@@ -136,7 +136,7 @@ test("the claim is written back exactly as it was read, unknown fields included"
   assert.equal(write.object.metadata.resourceVersion, "1");
 });
 
-test("a claim that has just become idle is kept for three seconds, and is let go at once when it is deleted", () => {
+test("an idle claim is released after three seconds, and at once when it is deleted", () => {
   const idle = {
     claim: guarded,
     protection: "certain",
@@ -222,7 +222,13 @@ const doubts: readonly {
   expect: readonly string[] | undefined;
 }[] = [
   { given: "a new snapshot", on: [other, own], protection: "doubtful", snapshots: [waiting], expect: [own, other] },
-  { given: "one renewed before", on: [own, other], protection: "doubtful", snapshots: [waiting], expect: [other, own] },
+  {
+    given: "a finalizer that was renewed before",
+    on: [own, other],
+    protection: "doubtful",
+    snapshots: [waiting],
+    expect: [other, own],
+  },
   {
     given: "a new snapshot after one that is being taken",
     on: [other, own],
@@ -230,9 +236,9 @@ const doubts: readonly {
     snapshots: [taking, waiting],
     expect: [own, other],
   },
-  { given: "none but ours", on: [own], protection: "doubtful", snapshots: [waiting], expect: [] },
+  { given: "no other finalizer", on: [own], protection: "doubtful", snapshots: [waiting], expect: [] },
   { given: "no new snapshot", on: [other, own], protection: "doubtful", snapshots: [taking], expect: undefined },
-  { given: "no doubt", on: [other, own], protection: "certain", snapshots: [waiting], expect: undefined },
+  { given: "a certain finalizer", on: [other, own], protection: "certain", snapshots: [waiting], expect: undefined },
 ];
 for (const { given, on, protection, snapshots, expect } of doubts)
   test(`a claim whose finalizer may be removed any moment, given ${given}, is written ${expect === undefined ? "not at all" : `with [${expect.join(", ")}]`}`, () => {
@@ -254,7 +260,7 @@ for (const { given, on, protection, snapshots, expect } of doubts)
     assert.deepEqual(written, expect === undefined ? [] : [expect]);
   });
 
-test("a snapshot creates no content while the protection of its claim is in doubt", () => {
+test("no content is created while the protection of the claim is uncertain", () => {
   assert.equal(phaseOf(of(guarded, { protection: "doubtful" })), "unprotected");
   assert.equal(phaseOf(of(guarded, { protection: "certain" })), "unbound");
 });

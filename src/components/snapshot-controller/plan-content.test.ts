@@ -37,7 +37,7 @@ const cases: readonly { given: string; view: Partial<ContentView>; expect: reado
     expect: [],
   },
   {
-    given: "a content deleted while its snapshot lives",
+    given: "a content deleted while its snapshot exists",
     view: { content: aContent({ metadata: going }), snapshot: aSnapshot() },
     expect: [],
   },
@@ -52,72 +52,72 @@ const cases: readonly { given: string; view: Partial<ContentView>; expect: reado
     expect: ["confirm VolumeSnapshot", "patch VolumeSnapshotContent"],
   },
   {
-    given: "a content deleted and marked whose snapshot is gone",
+    given: "a deleted content with the being-deleted annotation whose snapshot is gone",
     view: { content: aContent({ metadata: marked }), snapshot: undefined },
     expect: [],
   },
   {
-    given: "a content without its snapshot that nobody deletes",
+    given: "a content without its snapshot that is not deleted",
     view: { content: aContent() },
     expect: [],
   },
   {
-    given: "a content without its snapshot and without its finalizer, which perhaps no sidecar would take off again",
+    given: "a content without its snapshot and without its finalizer, which a sidecar might never remove",
     view: { content: aContent({ metadata: { finalizers: [] } }) },
     expect: [],
   },
   {
-    given: "a content whose snapshot went untold",
+    given: "a content whose snapshot disappeared before it was reported as taken",
     view: { wasSnapshotDeletedUnready: true },
     expect: ["confirm VolumeSnapshot", "delete VolumeSnapshotContent"],
   },
   {
-    given: "a content that got ready after its snapshot went untold",
+    given: "a content that became ready after its snapshot disappeared unreported",
     view: { content: aContent({ status: { readyToUse: true } }), wasSnapshotDeletedUnready: true },
     expect: ["confirm VolumeSnapshot", "delete VolumeSnapshotContent"],
   },
   {
-    given: "a content whose snapshot went untold and has a successor of the same name",
+    given: "a content whose snapshot disappeared unreported and has a successor of the same name",
     view: { snapshot: namesake, wasSnapshotDeletedUnready: true },
     expect: ["confirm VolumeSnapshot", "delete VolumeSnapshotContent"],
   },
   {
-    given: "a content to be retained whose snapshot went untold",
+    given: "a content with Retain whose snapshot disappeared unreported",
     view: { content: aContent({ spec: { deletionPolicy: "Retain" } }), wasSnapshotDeletedUnready: true },
     expect: [],
   },
   {
-    given: "a content that its snapshot let go in order, and that is to be deleted only since",
+    given: "a content that was released with Retain and later set to Delete",
     view: { content: aContent({ metadata: { annotations: marked.annotations } }), wasSnapshotDeletedUnready: true },
     expect: [],
   },
   {
-    given: "a content whose snapshot, and the class of its unfinished cut, are gone",
+    given: "a content with an unknown outcome whose snapshot and class are gone",
     view: { isBeingCreatedWithoutClass: true },
     expect: ["confirm VolumeSnapshot", "patch VolumeSnapshotContent"],
   },
   {
-    given: "a content with a snapshot, and without the class of its unfinished cut",
+    given: "a content with an unknown outcome and a snapshot, whose class is gone",
     view: { snapshot: aSnapshot(), isBeingCreatedWithoutClass: true },
     expect: [],
   },
   {
-    given: "a content whose snapshot went untold, and the class of its unfinished cut too",
+    given: "a content with an unknown outcome whose snapshot disappeared unreported and whose class is gone",
     view: { wasSnapshotDeletedUnready: true, isBeingCreatedWithoutClass: true },
     expect: ["confirm VolumeSnapshot", "delete VolumeSnapshotContent"],
   },
   {
-    given: "a content that its snapshot let go in order, without the class of its unfinished cut",
+    given: "a released content with an unknown outcome whose class is gone",
     view: { content: aContent({ metadata: { annotations: marked.annotations } }), isBeingCreatedWithoutClass: true },
     expect: [],
   },
   {
-    given: "a content made by hand whose snapshot went untold",
+    given: "a content created by hand whose snapshot disappeared unreported",
     view: { content: aContent({ spec: { source: { snapshotHandle: "s-1" } } }), wasSnapshotDeletedUnready: true },
     expect: [],
   },
   {
-    given: "a content of another name whose snapshot went untold",
+    given: "a content with another name whose snapshot disappeared unreported",
     view: { content: aContent({ metadata: { name: "by-hand" } }), wasSnapshotDeletedUnready: true },
     expect: [],
   },
@@ -138,7 +138,7 @@ const mistakes: readonly { given: string; source: object; says: RegExp }[] = [
   { given: "both", source: { volumeHandle: "v", snapshotHandle: "s" }, says: /has both; leave one/ },
 ];
 for (const { given, source, says } of mistakes)
-  test(`a content whose source has ${given} is told so once, in its status and by an event, and may go`, () => {
+  test(`a content whose source has ${given} gets one status error and one event, and can be deleted`, () => {
     const spec = { source };
     const metadata = { labels: { [labels.invalidContent]: "" } };
     const [write, event, ...rest] = planContent({ ...lone, content: aContent({ spec, metadata }) }).actions;
@@ -158,7 +158,7 @@ for (const { given, source, says } of mistakes)
     );
   });
 
-test("what nobody wants is deleted at the version it was judged by, after the server has said that its snapshot is gone", () => {
+test("an unwanted content is deleted at the decided version, after the server confirms that its snapshot is gone", () => {
   const { actions } = planContent({ ...lone, snapshot: namesake, wasSnapshotDeletedUnready: true });
   const { uid, name, resourceVersion } = lone.content.metadata;
   assert.deepEqual(actions, [

@@ -25,7 +25,7 @@ testPlans([
     expect: ["patch VolumeSnapshotContent"],
   },
   {
-    given: "a snapshot being deleted whose content is marked",
+    given: "a snapshot being deleted whose content has the being-deleted annotation",
     view: aView({
       snapshot: leaving,
       content: aContent({ metadata: { annotations: marked } }),
@@ -34,7 +34,7 @@ testPlans([
     expect: ["delete VolumeSnapshotContent"],
   },
   {
-    given: "a snapshot being deleted whose content is on its way out",
+    given: "a snapshot being deleted whose content is terminating",
     view: aView({
       snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp } }),
       content: aContent({ metadata: { deletionTimestamp, annotations: marked } }),
@@ -68,7 +68,7 @@ testPlans([
     expect: ["event SnapshotDeletePending"],
   },
   {
-    given: "a snapshot being deleted of which a claim that was restored from it has vanished",
+    given: "a snapshot being deleted whose restoring claim is missing from the cache",
     view: aView({
       snapshot: leaving,
       content: readyContent,
@@ -78,7 +78,7 @@ testPlans([
     expect: ["confirm PersistentVolumeClaim", "patch VolumeSnapshotContent"],
   },
   {
-    given: "such a snapshot whose content is marked",
+    given: "such a snapshot whose content has the being-deleted annotation",
     view: aView({
       snapshot: leaving,
       content: aContent({ metadata: { annotations: marked } }),
@@ -88,7 +88,7 @@ testPlans([
     expect: ["confirm PersistentVolumeClaim", "delete VolumeSnapshotContent"],
   },
   {
-    given: "such a snapshot whose content is to be retained",
+    given: "such a snapshot with Retain",
     view: aView({
       snapshot: leaving,
       content: aContent({ spec: { ...aContent().spec, deletionPolicy: "Retain" } }),
@@ -108,7 +108,7 @@ testPlans([
     expect: ["patch VolumeSnapshotContent"],
   },
   {
-    given: "a snapshot being deleted whose namesake's content is of another uid",
+    given: "a snapshot being deleted, with a content for another uid of the same name",
     view: aView({
       snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp } }),
       content: aContent({ spec: { volumeSnapshotRef: { namespace: "team", name: "monday", uid: "other" } } }),
@@ -117,7 +117,7 @@ testPlans([
     expect: ["confirm VolumeSnapshotContent", "patch VolumeSnapshot"],
   },
   {
-    given: "a snapshot being deleted whose class cannot be told, nor its source",
+    given: "a snapshot being deleted with an unknown class and source",
     view: aView({
       snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp }, spec: { source: {} } }),
       content: readyContent,
@@ -128,7 +128,7 @@ testPlans([
     expect: ["patch VolumeSnapshotContent"],
   },
   {
-    given: "a snapshot being deleted that only others' finalizers hold",
+    given: "a snapshot being deleted with only foreign finalizers",
     view: aView({ snapshot: aSnapshot({ metadata: { finalizers: ["x/y"], deletionTimestamp } }) }),
     phase: "deleting",
     expect: [],

@@ -68,14 +68,14 @@ const wrongs: readonly {
     asks: ["PersistentVolumeClaim data at 1"],
   },
   {
-    given: "a claim on its way out",
+    given: "a terminating claim",
     view: { claim: aClaim({ metadata: { deletionTimestamp } }) },
     reason: "SnapshotContentCreationFailed",
     says: /is being deleted/,
     asks: ["PersistentVolumeClaim data at 1"],
   },
   {
-    given: "a volume that is no CSI volume",
+    given: "a volume that is not a CSI volume",
     view: { volume: aVolume({ spec: { claimRef: { namespace: "team", name: "data" } } }) },
     reason: "SnapshotContentCreationFailed",
     says: /non-CSI/,
@@ -107,7 +107,7 @@ const wrongs: readonly {
     asks: ["PersistentVolumeClaim data at 1", "PersistentVolume pv-1 at 1"],
   },
   {
-    given: "a class whose secret cannot be worked out",
+    given: "a class with an invalid secret template",
     view: {
       snapshotClass: aClass({
         parameters: {
@@ -128,7 +128,7 @@ const wrongs: readonly {
     asks: ["VolumeSnapshotClass fast at 1"],
   },
   {
-    given: "a volume that no node reaches, where snapshots are taken node by node",
+    given: "a volume that no node reaches, with distributed snapshotting",
     view: { place: { kind: "nowhere" } },
     reason: "SnapshotContentCreationFailed",
     says: /no node matches spec\.nodeAffinity of volume pv-1: bring the node back/,
@@ -163,7 +163,7 @@ const wrongs: readonly {
     asks: ["no VolumeSnapshotContent old"],
   },
   {
-    given: "a content that points at a foreign snapshot",
+    given: "a content that refers to another snapshot",
     view: {
       snapshot: aSnapshot({ spec: { source: { volumeSnapshotContentName: "old" } } }),
       content: aContent({
@@ -175,7 +175,7 @@ const wrongs: readonly {
     asks: ["VolumeSnapshotContent snapcontent-uid-snap at 1"],
   },
   {
-    given: "a dynamic content where a pre-provisioned one is named",
+    given: "a dynamically created content in place of a pre-provisioned one",
     view: { snapshot: aSnapshot({ spec: { source: { volumeSnapshotContentName: "old" } } }), content: aContent() },
     reason: "SnapshotContentMismatch",
     says: /expecting a pre-provisioned one/,
@@ -192,7 +192,7 @@ const question = (action: ClusterAction): string => {
 const isQuestion = ({ kind }: ClusterAction): boolean => kind === "confirm" || kind === "relist";
 
 for (const { given, view: change, reason, says, asks } of wrongs)
-  test(`given ${given}, the user reads ${reason}, after the server was asked about ${asks.join(", ") || "nothing"}`, () => {
+  test(`given ${given}, the error is ${reason}, after reading ${asks.join(", ") || "nothing"} from the server`, () => {
     const view = aView(change);
     const { actions } = planSnapshot(view);
     const [write, event, ...rest] = actions.slice(asks.length);
@@ -209,7 +209,7 @@ for (const { given, view: change, reason, says, asks } of wrongs)
     assert.deepEqual(readiness, saysNothing ? {} : { readyToUse: false });
   });
 
-test("an error that is already told is not told again", () => {
+test("an error that the status already has is not written again", () => {
   const first = aView({ claim: undefined });
   const write = planSnapshot(first).actions.find((action) => !isQuestion(action));
   assert.ok(write?.kind === "patch");
@@ -228,7 +228,7 @@ test("an error that is already told is not told again", () => {
 
 const impossible = ["..", "a/b", "Upper", "two words"];
 for (const name of impossible)
-  test(`a class called "${name}" cannot exist: nobody is asked, and the user is told`, () => {
+  test(`a class called "${name}" cannot exist: the user gets an error without a request to the server`, () => {
     const spec = { source: { persistentVolumeClaimName: "data" }, volumeSnapshotClassName: name };
     const { actions } = planSnapshot(
       aView({ snapshot: aSnapshot({ metadata: { finalizers: both }, spec }), snapshotClass: undefined }),

@@ -36,7 +36,7 @@ const cases: readonly { given: string; actions: readonly ClusterAction[]; labels
     labels: undefined,
   },
   {
-    given: "a snapshot that was mended",
+    given: "a snapshot that was corrected",
     actions: snapshotLabelEdit(aSnapshot({ metadata: labelled })),
     labels: { [labels.invalidSnapshot]: null },
   },
@@ -65,7 +65,7 @@ for (const { given, actions, labels: wanted } of cases)
   test(`given ${given}, the labels become ${JSON.stringify(wanted) ?? "nothing else"}`, () =>
     assert.deepEqual(labelsIn(actions), wanted));
 
-test("the label is written before anything else, and the plan goes on when it is there", () => {
+test("the label is written first, and the plan continues when it is stored", () => {
   const view = aProtectedView({ snapshot: aSnapshot({ spec: both }), source: { kind: "unclear", count: 2 } });
   assert.deepEqual(labelsIn(planSnapshot(view).actions), { [labels.invalidSnapshot]: "" });
   const snapshot = aSnapshot({ spec: both, metadata: labelled });
@@ -78,7 +78,7 @@ test("the label is written before anything else, and the plan goes on when it is
   assert.deepEqual(labelsIn(planned.actions), { [labels.invalidContent]: "" });
 });
 
-test("what is labelled counts as invalid for the gauge", () => {
+test("labelled objects count as invalid in the gauge", () => {
   assert.equal(isLabelledInvalid(aSnapshot({ metadata: labelled }) as KubeObject), true);
   assert.equal(isLabelledInvalid(aSnapshot() as KubeObject), false);
 });

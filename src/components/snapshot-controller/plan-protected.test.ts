@@ -27,7 +27,7 @@ const secretClass = aClass({
   },
 });
 
-test("the content is born with its finalizer, its uid-bound name, its secret and the volume's mode", () => {
+test("the content is created with its finalizer, its uid-based name, its secret annotations and the volume mode", () => {
   const create = planSnapshot(
     aView({ snapshotClass: secretClass, place: { kind: "node", name: "node-7" } }),
   ).actions.find((action) => action.kind === "create");
@@ -58,7 +58,7 @@ test("the content is born with its finalizer, its uid-bound name, its secret and
   });
 });
 
-test("a content that needs a secret is born without a mark, for whomever it is made", () => {
+test("a content that needs a secret is never created with the being-created annotation", () => {
   const create = planSnapshot(aView({ snapshotClass: secretClass, activeSidecar: "third" })).actions.find(
     (action) => action.kind === "create",
   );
@@ -81,7 +81,7 @@ for (const [given, activeSidecar, expect] of marks)
     assert.deepEqual((create.object as ReturnType<typeof aContent>).metadata.annotations, expect);
   });
 
-test("where volume modes may be converted, the content says nothing of the volume's mode", () => {
+test("with volume mode conversion allowed, the content has no source volume mode", () => {
   const create = planSnapshot(aView({ keepsVolumeMode: false })).actions.find((action) => action.kind === "create");
   assert.ok(create !== undefined);
   assert.ok(!("sourceVolumeMode" in (create.object as ReturnType<typeof aContent>).spec));
@@ -127,7 +127,7 @@ test("the ready status carries exact times and sizes and clears an old error", (
   });
 });
 
-test("a driver that takes readiness back is not believed", () => {
+test("a ready snapshot stays ready if the driver later reports it as not ready", () => {
   const content = aContent({
     status: {
       readyToUse: false,

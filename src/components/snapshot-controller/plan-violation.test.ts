@@ -27,7 +27,7 @@ const aView = (parts: Partial<SnapshotView> = {}): SnapshotView =>
     ...parts,
   });
 
-test("what keeps a content from being deleted is told on its snapshot too, with the way out, and readiness stays", () => {
+test("an error that blocks a content's deletion is shown on its snapshot too, with the remedy, and readiness stays", () => {
   const [write, event, ...rest] = planSnapshot(aView()).actions;
   assert.deepEqual(rest, []);
   assert.ok(write?.kind === "patch" && write.subresource === "status" && event?.kind === "event");
@@ -47,25 +47,25 @@ test("what keeps a content from being deleted is told on its snapshot too, with 
 });
 
 const silent: readonly { given: string; view: Partial<SnapshotView>; kinds: readonly string[] }[] = [
-  { given: "nothing is in the way", view: { content: leaving({ status: { readyToUse: true } }) }, kinds: [] },
+  { given: "nothing blocks the deletion", view: { content: leaving({ status: { readyToUse: true } }) }, kinds: [] },
   {
-    given: "the error is that of the creation, which the snapshot has",
+    given: "the error is that of the creation, which the snapshot already has",
     view: { snapshot: aSnapshot({ metadata: held, status: refused }) },
     kinds: [],
   },
   {
-    given: "the deletion has not been asked for yet",
+    given: "the content has no deletionTimestamp",
     view: { content: aContent({ metadata: { annotations: { [annotations.beingDeleted]: "yes" } }, status: refused }) },
     kinds: ["delete"],
   },
   {
-    given: "the content is to be retained",
+    given: "the content has Retain",
     view: { content: leaving({ spec: { ...aContent().spec, deletionPolicy: "Retain" } }) },
     kinds: ["patch"],
   },
 ];
 for (const { given, view, kinds } of silent)
-  test(`no trouble is told of a deletion when ${given}`, () =>
+  test(`no deletion error is shown when ${given}`, () =>
     assert.deepEqual(
       planSnapshot(aView(view)).actions.map(({ kind }) => kind),
       kinds,

@@ -19,13 +19,13 @@ const policies: readonly { policy: "Delete" | "Retain"; expect: readonly string[
   { policy: "Retain", expect: [finalizers.snapshotAsSource] },
 ];
 for (const { policy, expect } of policies)
-  test(`with ${policy} a snapshot gets ${expect.length === 1 ? "one finalizer" : "both finalizers"}, beside those of others, in one patch`, () => {
+  test(`with ${policy} a snapshot gets ${expect.length === 1 ? "one finalizer" : "both finalizers"} in one patch, and keeps other finalizers`, () => {
     const snapshot = aSnapshot({ metadata: { finalizers: ["x/theirs"] } });
     const [write] = planSnapshot(aView({ snapshot, snapshotClass: aClass({ deletionPolicy: policy }) })).actions;
     assert.deepEqual(bodyOf(write), { metadata: { resourceVersion: "1", finalizers: ["x/theirs", ...expect] } });
   });
 
-test("a snapshot on its way out loses our finalizers in one patch, and keeps those of others", () => {
+test("one patch removes our finalizers of a deleted snapshot and keeps other finalizers", () => {
   const metadata = { deletionTimestamp, finalizers: ["x/theirs", ...both, finalizers.snapshotRestoring] };
   const { actions } = planSnapshot(aView({ snapshot: aSnapshot({ metadata }) }));
   assert.deepEqual(bodyOf(actions.at(-1)), {
@@ -33,7 +33,7 @@ test("a snapshot on its way out loses our finalizers in one patch, and keeps tho
   });
 });
 
-test("the mark of a content to be deleted is written beside what others have noted there", () => {
+test("the being-deleted annotation is added without changing other annotations", () => {
   const snapshot = aSnapshot({ metadata: { deletionTimestamp, finalizers: both } });
   const content = aContent({ metadata: { annotations: { theirs: "kept" } } });
   const [mark] = planSnapshot(aView({ snapshot, content })).actions;
@@ -49,7 +49,7 @@ const adopting = (volumeSnapshotClassName: string) =>
     spec: { source: { volumeSnapshotContentName: "old" }, volumeSnapshotClassName },
   });
 
-test("a pre-provisioned content on its way out learns its snapshot, and takes no new finalizer, which the server would refuse", () => {
+test("a terminating pre-provisioned content gets its snapshot reference and no new finalizer, which the server would reject", () => {
   const content = aContent({ metadata: { name: "old", deletionTimestamp, finalizers: ["x/theirs"] }, spec: adopted });
   const [bind] = planSnapshot(aView({ snapshot: adopting("fast"), content })).actions;
   assert.deepEqual(bodyOf(bind), {
@@ -58,7 +58,7 @@ test("a pre-provisioned content on its way out learns its snapshot, and takes no
   });
 });
 
-test("a pre-provisioned content keeps the class that it names itself", () => {
+test("a pre-provisioned content keeps its own class name", () => {
   const content = aContent({ metadata: { name: "old" }, spec: { ...adopted, volumeSnapshotClassName: "its-own" } });
   const [bind] = planSnapshot(aView({ snapshot: adopting("another"), content })).actions;
   assert.deepEqual((bodyOf(bind) as { spec: unknown }).spec, { volumeSnapshotRef: { uid: "uid-snap" } });
@@ -75,7 +75,7 @@ const statusOf = (
 };
 const told = { boundVolumeSnapshotContentName: "snapcontent-uid-snap", readyToUse: false };
 
-test("the time and size of a snapshot that were told once stay, whatever its content says later", () =>
+test("creation time and size of a snapshot stay once they are written", () =>
   assert.deepEqual(
     statusOf(
       { ...told, creationTime: "2026-01-01T00:00:01Z", restoreSize: "1Gi" },
@@ -84,7 +84,7 @@ test("the time and size of a snapshot that were told once stay, whatever its con
     { readyToUse: true },
   ));
 
-test("a size of zero is no size: it is told when it is known", () =>
+test("a size of zero is unknown, and the size is written once it is known", () =>
   assert.deepEqual(
     statusOf(
       { ...told, creationTime: "2026-01-01T00:00:01Z", restoreSize: "0" },
@@ -93,14 +93,14 @@ test("a size of zero is no size: it is told when it is known", () =>
     { restoreSize: "2Gi" },
   ));
 
-test("a content that says it is ready and names no handle makes no snapshot ready", () =>
+test("a ready content without a handle does not make its snapshot ready", () =>
   assert.equal(statusOf(told, aContent({ status: { readyToUse: true } })), "nothing"));
 
 const lost = { [annotations.contentLost]: "uid-snap" };
 const withoutContent = (metadata: object, status: object) =>
   planSnapshot(aView({ snapshot: aSnapshot({ metadata: { finalizers: both, ...metadata }, status }) })).actions;
 
-test("a snapshot that was reported lost stays lost, whatever its error says, and no content is created for it", () => {
+test("a snapshot that was reported as lost stays lost, and no content is created for it", () => {
   for (const message of ["VolumeSnapshotContent is missing: it was removed", "another error since", undefined]) {
     const error = message === undefined ? {} : { error: { message, time: "then" } };
     const actions = withoutContent({ annotations: lost }, { readyToUse: false, ...error });
@@ -108,7 +108,7 @@ test("a snapshot that was reported lost stays lost, whatever its error says, and
   }
 });
 
-test("that a ready snapshot without a creation time is lost is noted on it before its readiness is taken back", () => {
+test("a lost snapshot without a creation time is annotated as lost before its readiness is withdrawn", () => {
   assert.deepEqual(
     withoutContent({}, { readyToUse: true }).map((action) => [action.kind, "patch" in action && action.patch.body]),
     [
@@ -123,7 +123,7 @@ test("that a ready snapshot without a creation time is lost is noted on it befor
   );
 });
 
-test("neither the words of an error nor another snapshot's note make a snapshot lost: its content is created", () => {
+test("neither an error message nor another snapshot's annotation makes a snapshot lost: its content is created", () => {
   const error = { message: "VolumeSnapshotContent is missing: says an error that somebody wrote", time: "then" };
   for (const metadata of [{}, { annotations: { [annotations.contentLost]: "uid-of-the-one-in-the-backup" } }]) {
     const actions = withoutContent(metadata, { readyToUse: false, error });

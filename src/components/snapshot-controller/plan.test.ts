@@ -34,33 +34,33 @@ testPlans([
     phase: "unbound",
     expect: ["patch VolumeSnapshot", "create VolumeSnapshotContent", "event CreatingSnapshot"],
   },
-  { given: "a content that was made a moment ago", view: aView({ content: aContent() }), phase: "waiting", expect: [] },
+  { given: "a content that was just created", view: aView({ content: aContent() }), phase: "waiting", expect: [] },
   {
-    given: "a content that the driver takes long for",
+    given: "a content for which the driver is slow",
     view: aView({ content: aContent(), nowMs: bornMs + bindingDelayMs }),
     phase: "waiting",
     expect: ["patch VolumeSnapshot/status"],
   },
   {
-    given: "a content from the future, as our clock was set back",
+    given: "a content with a creation time in the future, because the clock was set back",
     view: aView({ content: aContent(), nowMs: bornMs - 3_600_000 }),
     phase: "waiting",
     expect: ["patch VolumeSnapshot/status"],
   },
   {
-    given: "a content in a line that moves",
+    given: "a content in a burst that makes progress",
     view: aView({ content: aContent(), queueIdleMs: 300, nowMs: bornMs + bindingDelayMs }),
     phase: "waiting",
     expect: [],
   },
   {
-    given: "a content in a line that has not moved for ten seconds",
+    given: "a content in a burst without progress for ten seconds",
     view: aView({ content: aContent(), queueIdleMs: 10_000, nowMs: bornMs + 11_000 }),
     phase: "waiting",
     expect: ["patch VolumeSnapshot/status"],
   },
   {
-    given: "a content that has waited a minute, although the line moves",
+    given: "a content that has waited a minute in a burst that makes progress",
     view: aView({ content: aContent(), queueIdleMs: 0, nowMs: bornMs + 60_000 }),
     phase: "waiting",
     expect: ["patch VolumeSnapshot/status"],
@@ -72,7 +72,7 @@ testPlans([
     expect: ["patch VolumeSnapshot/status", "event SnapshotCreated", "event SnapshotReady"],
   },
   {
-    given: "everything already settled",
+    given: "a ready snapshot without pending changes",
     view: aView({
       snapshot: aSnapshot({ metadata: { finalizers: both }, status: readyStatus }),
       content: readyContent,
@@ -93,7 +93,7 @@ testPlans([
     expect: [],
   },
   {
-    given: "an error of the content that the snapshot already tells",
+    given: "an error of the content that the snapshot already has",
     view: aView({
       snapshot: aSnapshot({
         metadata: { finalizers: both },
@@ -112,7 +112,7 @@ testPlans([
     expect: [],
   },
   {
-    given: "a ready snapshot that an old error about its class was left on",
+    given: "a ready snapshot with an old error about its class",
     view: aView({
       snapshot: aSnapshot({
         metadata: { finalizers: both },
@@ -125,7 +125,7 @@ testPlans([
     expect: ["patch VolumeSnapshot/status"],
   },
   {
-    given: "a ready snapshot whose content vanished",
+    given: "a ready snapshot whose content was deleted",
     view: aView({ snapshot: aSnapshot({ metadata: { finalizers: both }, status: readyStatus }) }),
     phase: "invalid",
     expect: ["confirm VolumeSnapshotContent", "patch VolumeSnapshot/status", "event SnapshotContentMissing"],
@@ -140,7 +140,7 @@ testPlans([
     expect: ["confirm VolumeSnapshotContent", "patch VolumeSnapshot/status", "event SnapshotContentMisbound"],
   },
   {
-    given: "a snapshot that was cut, but not ready, when its content vanished",
+    given: "a snapshot that was taken, but not ready, when its content was deleted",
     view: aView({
       snapshot: aSnapshot({ metadata: { finalizers: both }, status: { ...readyStatus, readyToUse: false } }),
     }),
@@ -148,7 +148,7 @@ testPlans([
     expect: ["confirm VolumeSnapshotContent", "patch VolumeSnapshot/status", "event SnapshotContentMissing"],
   },
   {
-    given: "a pre-provisioned content that does not know its snapshot yet",
+    given: "a pre-provisioned content without its snapshot's uid",
     view: aView({
       snapshot: aSnapshot({ spec: { source: { volumeSnapshotContentName: "old" } } }),
       content: aContent({

@@ -38,7 +38,7 @@ const cases: readonly { action: ClusterAction; of?: typeof leaving; says: string
   },
 ];
 for (const { action, of = aSnapshot(), says } of cases)
-  test(`a ${action.kind} of a ${"ref" in action ? action.ref.kind : ""} that is refused is told as ${says.split(":")[0]}`, () => {
+  test(`a rejected ${action.kind} of a ${"ref" in action ? action.ref.kind : ""} is reported as ${says.split(":")[0]}`, () => {
     const told = refusedWriteEvent(of, { reason: new Fault("PermissionDenied", "why"), action });
     assert.equal(`${told?.reason}: ${told?.message}`, says);
     assert.equal(told?.type, "Warning");
@@ -53,7 +53,7 @@ const passing: readonly FaultCode[] = [
   "Conflict",
 ];
 for (const code of passing)
-  test(`${code} passes by itself, or is news, and is told nobody`, () =>
+  test(`${code} is retried and not reported to the user`, () =>
     assert.equal(
       refusedWriteEvent(aSnapshot(), { reason: new Fault(code, ""), action: { kind: "patch", ref: snapshot, patch } }),
       undefined,

@@ -40,7 +40,7 @@ const cases: readonly {
     contents: ["by-hand"],
   },
   {
-    what: "a snapshot from before sources were checked, which has none",
+    what: "a snapshot without a source, from before validation",
     object: { ...aSnapshot({ metadata: { name: "bare", uid: "uid-bare" } }), spec: {} } as KubeObject,
     snapshots: ["team/bare"],
     claims: [],
@@ -61,7 +61,7 @@ const cases: readonly {
     contents: ["by-hand"],
   },
   {
-    what: "a class, for those who name it and those who wait for a default",
+    what: "a class, for snapshots that name it and snapshots that wait for a default class",
     object: aClass(),
     snapshots: ["team/adopting", "team/defaulting", "team/monday"],
     claims: ["team/data"],
@@ -97,7 +97,7 @@ const cases: readonly {
   },
 ];
 for (const { what, object, ...expected } of cases)
-  test(`${what} wakes all whom it concerns, and nobody else`, () => {
+  test(`${what} triggers exactly the affected objects`, () => {
     const stores = createStores(storeTable);
     for (const snapshot of [aSnapshot(), adopting, defaulting]) stores.VolumeSnapshot.applyReply(snapshot);
     const woken = (wakes: Triggers<SnapshotStores>): readonly string[] => {

@@ -82,7 +82,7 @@ const isReview = (sent: string | Uint8Array): boolean => {
   }
 };
 
-test(`${bodiesMax} odd bodies are each answered as what they are, at once, and leave nothing behind`, async () => {
+test(`${bodiesMax} random bodies get a quick response each, and leave nothing behind`, async () => {
   const handler = createWebhook({
     world: realWorld,
     log: silent,

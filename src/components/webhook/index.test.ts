@@ -66,18 +66,18 @@ test("a denial carries code 400, the field and the rule's code", async () => {
   assert.match(response.status.message, /^spec\.source: .*\[SNAP-101\]$/);
 });
 
-test("what was broken before passes with a warning", async () => {
+test("a rule that the stored object already broke passes with a warning", async () => {
   const { response } = await setUp().review({ operation: "UPDATE", object: invalid, oldObject: invalid });
   assert.equal(response.allowed, true);
   assert.match(response.warnings[0], /\[SNAP-101\]$/);
 });
 
-test("on CREATE an old object does not count, whatever it says", async () => {
+test("on CREATE an oldObject is ignored", async () => {
   const { response } = await setUp().review({ object: invalid, oldObject: invalid });
   assert.equal(response.allowed, false);
 });
 
-test("a resource that is not known, and an operation that is not judged, are allowed", async () => {
+test("unknown resources and other operations are allowed", async () => {
   const { review } = setUp();
   for (const request of [
     { resource: { group: "apps", version: "v1", resource: "deployments" }, object: invalid },
@@ -89,7 +89,7 @@ test("a resource that is not known, and an operation that is not judged, are all
     assert.equal((await review(request)).response.allowed, true);
 });
 
-test("every path judges by the resource", async () => {
+test("every path validates by the resource of the review", async () => {
   const { send } = setUp();
   const body = JSON.stringify({
     apiVersion: "admission.k8s.io/v1",
@@ -100,7 +100,7 @@ test("every path judges by the resource", async () => {
     assert.equal(JSON.parse((await send({ path, body })).text).response.allowed, false);
 });
 
-test("a claim from a custom kind gets it copied to dataSourceRef, by a patch", async () => {
+test("a custom kind in dataSource is copied to dataSourceRef by a patch", async () => {
   const dataSource = { apiGroup: "example.com", kind: "Tarball", name: "t" };
   const { response } = await setUp().review({ resource: claims, object: { spec: { dataSource } } });
   assert.equal(response.patchType, "JSONPatch");
@@ -109,7 +109,7 @@ test("a claim from a custom kind gets it copied to dataSourceRef, by a patch", a
   ]);
 });
 
-test("a claim that is refused answers 422, is counted by rule, and is not patched", async () => {
+test("a rejected claim gets 422, is counted by rule, and is not patched", async () => {
   const { review, metrics } = setUp();
   const { response } = await review({
     resource: claims,
@@ -128,7 +128,7 @@ const aDefault = {
   deletionPolicy: "Delete",
 };
 
-test("a second default class is refused; while the classes are not known it passes with a warning", async () => {
+test("a second default class is rejected, and passes with a warning while classes are not listed", async () => {
   const asked: string[] = [];
   const known = setUp({
     otherDefaults: (driver, name) => {
@@ -144,13 +144,13 @@ test("a second default class is refused; while the classes are not known it pass
   assert.equal(unknown.response.warnings.length, 1);
 });
 
-test("a class that was the default before may be changed", async () => {
+test("a class that is already the default may be updated", async () => {
   const { review } = setUp({ otherDefaults: () => ["gold"] });
   const { response } = await review({ operation: "UPDATE", resource: classes, object: aDefault, oldObject: aDefault });
   assert.equal(response.allowed, true);
 });
 
-test("labels stay few, whatever resources strangers send", async () => {
+test("metric labels stay bounded for any resources in reviews", async () => {
   const { review, metrics } = setUp();
   for (let index = 0; index < 10; index++) await review({ resource: { group: "x", resource: `r${index}` } });
   const { text } = await metrics.scrape();
@@ -170,7 +170,7 @@ const unreadable: readonly [string, string][] = [
   ["a request without a uid", '{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{}}'],
 ];
 for (const [given, body] of unreadable)
-  test(`given ${given}, the answer is 400 and says what was expected`, async () => {
+  test(`given ${given}, the response is 400 and names the expected input`, async () => {
     const { status, text } = await setUp().send({ body });
     assert.equal(status, 400);
     assert.match(text, /is not an AdmissionReview/);
@@ -182,7 +182,7 @@ test("another content type is 400, another method 405", async () => {
   assert.equal((await send({ method: "PUT", body: "{}" })).status, 405);
 });
 
-test("whatever parses is answered by a review, whatever does not by 400", async () => {
+test("a body that parses gets a review, any other body gets 400", async () => {
   const { send } = setUp();
   const resource = fc.constantFrom(snapshots, { ...snapshots, resource: "volumesnapshotcontents" }, classes, claims);
   const odd = fc.oneof(
@@ -218,7 +218,7 @@ test("whatever parses is answered by a review, whatever does not by 400", async 
   );
 });
 
-test("nesting of any depth, duplicate keys and prototype members are only data", async () => {
+test("deep nesting, duplicate keys and prototype members are plain data", async () => {
   const { send } = setUp();
   const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
   const bodyWith = (object: string): string =>
@@ -236,7 +236,7 @@ test("nesting of any depth, duplicate keys and prototype members are only data",
   assert.equal(({} as Record<string, unknown>).x, undefined);
 });
 
-test("a webhook that stops says so at /readyz, stays healthy, and judges on", async () => {
+test("a stopping webhook fails /readyz, passes /healthz, and keeps validating", async () => {
   const { send, review } = setUp({ ready: () => "stopping" });
   assert.deepEqual(await send({ method: "GET", path: "/readyz" }), { status: 503, text: "stopping\n" });
   assert.equal((await send({ method: "GET", path: "/healthz" })).status, 200);
