@@ -3,7 +3,6 @@ import type { EventText } from "../../api/plan.ts";
 import { type KubeObject, keyOf } from "../../api/types.ts";
 import type { Backoff } from "../../base/backoff.ts";
 import { keyIn, type Millis } from "../../base/brand.ts";
-import { limits } from "../../base/limits.ts";
 import type { Log } from "../../base/log.ts";
 import { uuid, type World } from "../../base/world.ts";
 import type { CsiClient } from "../../csi/client.ts";
@@ -11,11 +10,12 @@ import type { KubeApi } from "../../kube/api.ts";
 import { createStores, type StoresOf, type StoreTable, watchStores } from "../../kube/stores.ts";
 import { createActionHandlers } from "../../runtime/action-handlers.ts";
 import { createController, type Triggers } from "../../runtime/controller.ts";
+import { createCallSemaphore, createCsiCallHandler } from "../../runtime/csi-calls.ts";
 import type { QueueObserver } from "../../runtime/queue.ts";
-import { createSemaphore } from "../../runtime/semaphore.ts";
-import { createCsiHandler, createReplyCache, type Operation } from "./act.ts";
+import { createReplyCache } from "../../runtime/reply-cache.ts";
+import { createSend, type Operation, rpcs } from "./act.ts";
 import { createCreateAttempts } from "./create-attempts.ts";
-import { type DriverFacts, indexes, observe, type SidecarOptions } from "./observe.ts";
+import { type DriverFacts, goalOf, indexes, observe, type SidecarOptions, validityOf } from "./observe.ts";
 import { planContent } from "./plan.ts";
 import type { CountAction } from "./plan-steps.ts";
 
@@ -81,7 +81,7 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
     VolumeSnapshotContent: { ...storeTable.VolumeSnapshotContent, labelSelector: deps.labelSelector },
   };
   const stores = createStores(table, log);
-  const replies = createReplyCache(world, { backoff: deps.backoff, poll: deps.poll });
+  const replies = createReplyCache({ world, backoff: deps.backoff, poll: deps.poll, goalOf, validityOf });
   const attempts = createCreateAttempts(deps.sidecarId ?? uuid(world));
   const cluster = createActionHandlers({ api, stores, leading, record: deps.record });
   const name = "csi-snapshotter-content";
@@ -94,7 +94,7 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
       observe({ stores: seen, replies, attempts, facts: facts(), options }, key, {
         nowMs: world.now(),
         elapsedMs: world.elapsed(),
-        lastReplyAtMs: replies.lastAtMs(),
+        lastReplyAtMs: replies.lastReceivedAtMs(),
       }),
     plan: deps.plan ?? planContent,
     handlers: {
@@ -106,24 +106,23 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
         return cluster.patch(action, signal);
       },
       count: async ({ what }) => deps.count?.(what),
-      csi: createCsiHandler({
+      csi: createCsiCallHandler({
         api,
-        csi,
-        cluster,
+        intentHandlers: cluster,
         replies,
-        attempts,
-        semaphore: createSemaphore({
-          atOnceMax: deps.callsAtOnce,
-          hangingMax: deps.callsAtOnce * limits.hangingCallsPerSlotMax,
-          world,
-        }),
+        semaphore: createCallSemaphore(deps.callsAtOnce, world),
         log,
-        world,
+        rpcs,
+        send: createSend(csi, world),
+        // Before our id replaces a predecessor's: afterwards the content would look like one that only we have handled.
+        beforeIntent: ({ call, about }) => {
+          if (call.method === "create") attempts.willCreate(about);
+        },
         leading,
         stopping: () => stopSignal?.aborted === true,
-        knows: (content) => stores.VolumeSnapshotContent.get(keyOf(content))?.metadata.uid === content.metadata.uid,
+        exists: (content) => stores.VolumeSnapshotContent.get(keyOf(content))?.metadata.uid === content.metadata.uid,
         trigger: (key) => controller.trigger(key),
-        failed,
+        onFailure: failed,
       }),
     },
     onFailure: (key) => {

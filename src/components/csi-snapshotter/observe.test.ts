@@ -5,26 +5,26 @@ import { annotations } from "../../api/names.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
 import { keyIn, type Millis } from "../../base/brand.ts";
 import { Fault } from "../../base/fault.ts";
-import { type CachedReply, type ContentView, observe, type Reply, type Wanted } from "./observe.ts";
+import { type CachedSnapshotReply, type ContentView, type Goal, observe, type Reply, validityOf } from "./observe.ts";
 
 const marked = { annotations: { [annotations.beingCreated]: "yes" } };
-const refused: Reply = { kind: "failed", fault: new Fault("FailedPrecondition", "no") };
-const unreached: Reply = { kind: "failed", fault: new Fault("Unavailable", "nobody there") };
+const refused: CachedSnapshotReply["reply"] = { kind: "failed", fault: new Fault("FailedPrecondition", "no") };
+const unreached: CachedSnapshotReply["reply"] = { kind: "failed", fault: new Fault("Unavailable", "nobody there") };
 
-const unsent: Reply = { kind: "unsent", fault: new Fault("NotFound", "no secret") };
+const unsent: CachedSnapshotReply["reply"] = { kind: "unsent", fault: new Fault("NotFound", "no secret") };
 
-const aSlot = (change: Partial<CachedReply>): CachedReply => ({
+const aSlot = (change: Partial<CachedSnapshotReply>): CachedSnapshotReply => ({
   reply: refused,
-  wanted: "snapshot",
+  goal: "snapshot",
   malformedReplies: 0,
-  cameAtMs: 0,
+  receivedAtMs: 0,
   expiresAtMs: 300_000,
   ...change,
 });
 
 const observed = (
   content: VolumeSnapshotContent,
-  slot: CachedReply | undefined,
+  slot: CachedSnapshotReply | undefined,
   elapsedMs: Millis,
   lastReplyAtMs: Millis = 0,
 ): ContentView | undefined =>
@@ -40,7 +40,13 @@ const observed = (
     { nowMs: 0, elapsedMs, lastReplyAtMs },
   );
 
-const cases: readonly { given: string; isMarked: boolean; reply: Reply; ageMs: number; counts: Reply["kind"] }[] = [
+const cases: readonly {
+  given: string;
+  isMarked: boolean;
+  reply: CachedSnapshotReply["reply"];
+  ageMs: number;
+  counts: Reply["kind"];
+}[] = [
   { given: "a recent final error", isMarked: true, reply: refused, ageMs: 0, counts: "failed" },
   {
     given: "an old final error without the being-created annotation",
@@ -79,7 +85,13 @@ test("a rejected deletion of a ready content is retried, even with a leftover be
 
 const deletionTimestamp = "2026-01-01T01:00:00Z";
 const letGo = { deletionTimestamp, annotations: { [annotations.beingDeleted]: "yes" } };
-const wishes: readonly [given: string, metadata: object, wanted: Wanted, reply: Reply, counts: Reply["kind"]][] = [
+const goals: readonly [
+  given: string,
+  metadata: object,
+  goal: Goal,
+  reply: CachedSnapshotReply["reply"],
+  counts: Reply["kind"],
+][] = [
   ["trouble with what is still wanted", {}, "snapshot", unreached, "failed"],
   ["trouble with a cut that nobody wants any more", { deletionTimestamp }, "snapshot", unreached, "none"],
   ["trouble with a cut or a look, now that it may be removed", letGo, "snapshot", refused, "none"],
@@ -87,10 +99,10 @@ const wishes: readonly [given: string, metadata: object, wanted: Wanted, reply: 
   ["trouble with the removal itself", letGo, "removal", refused, "failed"],
   ["a refusal whose mark is still on", { ...marked, deletionTimestamp }, "snapshot", refused, "failed"],
 ];
-for (const [given, metadata, wanted, reply, counts] of wishes)
+for (const [given, metadata, goal, reply, counts] of goals)
   test(`given ${given}, the fresh reply that counts is: ${counts}`, () => {
     const content = aContent({ metadata });
-    const view = observed(content, aSlot({ reply, wanted }), 0);
+    const view = observed(content, aSlot({ reply, goal }), 0);
     assert.equal(view?.reply.kind, counts);
   });
 
@@ -103,13 +115,13 @@ test("the view contains the recorded create attempts", () => {
 });
 
 test("the view has the age of this content's reply and the time since any reply", () => {
-  const slot = aSlot({ reply: unreached, cameAtMs: 1_000, expiresAtMs: 9_000 });
+  const slot = aSlot({ reply: unreached, receivedAtMs: 1_000, expiresAtMs: 9_000 });
   const { sinceReplyMs, lullMs } = observed(aContent(), slot, 5_000, 4_000) ?? {};
   assert.deepEqual({ sinceReplyMs, lullMs }, { sinceReplyMs: 4_000, lullMs: 1_000 });
 });
 
 test("malformed replies and attempts count for the operation at that time", () => {
-  const slot = aSlot({ reply: unreached, wanted: "outcome", malformedReplies: 4 });
+  const slot = aSlot({ reply: unreached, goal: "outcome", malformedReplies: 4 });
   const views = [{}, { deletionTimestamp }, letGo].map((metadata) => observed(aContent({ metadata }), slot, 0));
   assert.deepEqual(
     views.map((view) => [view?.malformedReplies, view?.isFirstAttempt]),
@@ -120,3 +132,19 @@ test("malformed replies and attempts count for the operation at that time", () =
     ],
   );
 });
+
+const info = { handle: "s", ready: true, creationTimeNs: 1n, sizeBytes: 1n, oddities: [] };
+const known = (snapshotHandle: string) => aContent({ status: { snapshotHandle, readyToUse: false } });
+
+test("answers count for good when the snapshot is ready or deleted, until the next poll when it is not ready", () =>
+  assert.deepEqual(
+    [
+      validityOf(known("s"), { kind: "taken", snapshot: info }),
+      validityOf(known("s"), { kind: "deleted" }),
+      validityOf(aContent(), { kind: "taken", snapshot: { ...info, ready: false } }),
+    ],
+    ["for good", "for good", "until poll"],
+  ));
+
+test("CreateSnapshot is retried, on the backoff of failures, after an answer with another handle than the known one", () =>
+  assert.equal(validityOf(known("s-before"), { kind: "taken", snapshot: info }), "until retry"));

@@ -6,7 +6,8 @@
 import { annotations } from "../../api/names.ts";
 import type { VolumeSnapshotClass, VolumeSnapshotContent } from "../../api/types.ts";
 import { type Key, keyIn, type Millis } from "../../base/brand.ts";
-import { type Fault, isFinal } from "../../base/fault.ts";
+import { isFinal } from "../../base/fault.ts";
+import { type CachedReply, type CsiReply, isCallError, type Validity } from "../../runtime/reply-cache.ts";
 import { isRemovable } from "./phase.ts";
 
 /** What the driver said of a snapshot, without what cannot be. */
@@ -20,32 +21,25 @@ export interface SnapshotInfo {
   readonly oddities: readonly string[];
 }
 
-export type Reply =
-  | { readonly kind: "none" }
-  | { readonly kind: "taken"; readonly snapshot: SnapshotInfo }
-  | { readonly kind: "deleted" }
-  /** The secret a call needs could not be read: the call was not made. */
-  | { readonly kind: "unsent"; readonly fault: Fault }
-  | { readonly kind: "failed"; readonly fault: Fault };
+/** What the driver can answer, errors aside. */
+export type SnapshotAnswer = { readonly kind: "taken"; readonly snapshot: SnapshotInfo } | { readonly kind: "deleted" };
+export type Reply = { readonly kind: "none" } | CsiReply<SnapshotAnswer>;
 
-/** What was wanted of a content: the driver's trouble with one of these says nothing about the next. */
-export type Wanted = "snapshot" | "outcome" | "removal";
-export const wantedOf = (content: VolumeSnapshotContent): Wanted => {
+/** What a call about a content is for. */
+export type Goal = "snapshot" | "outcome" | "removal";
+export const goalOf = (content: VolumeSnapshotContent): Goal => {
   if (isRemovable(content)) return "removal";
   return content.metadata.deletionTimestamp === undefined ? "snapshot" : "outcome";
 };
 
-export interface CachedReply {
-  readonly reply: Reply;
-  /** When it was asked. */
-  readonly wanted: Wanted;
-  /** How many replies, this one included, were malformed since the last one that was not, while the same was wanted. */
-  readonly malformedReplies: number;
-  /** When, by the monotonic clock, the reply came. */
-  readonly cameAtMs: Millis;
-  /** When, by the monotonic clock, the reply stops counting and the question is asked again. */
-  readonly expiresAtMs: Millis;
-}
+export const validityOf = ({ status }: VolumeSnapshotContent, answer: SnapshotAnswer): Validity => {
+  if (answer.kind === "deleted") return "for good";
+  // A driver that answers another handle than the known one may be corrected, so it is asked again.
+  if (status?.snapshotHandle && status.snapshotHandle !== answer.snapshot.handle) return "until retry";
+  return answer.snapshot.ready ? "for good" : "until poll";
+};
+
+export type CachedSnapshotReply = CachedReply<SnapshotAnswer, Goal>;
 
 export interface DriverFacts {
   readonly driver: string;
@@ -103,7 +97,7 @@ interface Caches {
 
 export interface Surroundings {
   readonly stores: Caches;
-  readonly replies: ReadonlyMap<string, CachedReply>;
+  readonly replies: ReadonlyMap<string, CachedSnapshotReply>;
   readonly attempts: {
     readonly name: string;
     asked(content: VolumeSnapshotContent): CreateSent;
@@ -122,7 +116,7 @@ export function observe(
   if (content === undefined) return undefined;
   const className = content.spec.volumeSnapshotClassName;
   const slot = replies.get(content.metadata.uid);
-  const isFirstAttempt = slot === undefined || slot.wanted !== wantedOf(content);
+  const isFirstAttempt = slot === undefined || slot.goal !== goalOf(content);
   const replyLeftMs = (slot?.expiresAtMs ?? 0) - elapsedMs;
   return {
     content,
@@ -134,7 +128,7 @@ export function observe(
     isAnnotationRemovalPending: attempts.isAnnotationRemovalPending(content),
     sidecarId: attempts.name,
     replyLeftMs: Math.max(replyLeftMs, 0),
-    sinceReplyMs: elapsedMs - (slot?.cameAtMs ?? elapsedMs),
+    sinceReplyMs: elapsedMs - (slot?.receivedAtMs ?? elapsedMs),
     lullMs: elapsedMs - lastReplyAtMs,
     facts,
     options,
@@ -142,11 +136,10 @@ export function observe(
   };
 }
 
-function counts(slot: CachedReply, content: VolumeSnapshotContent, leftMs: Millis): boolean {
+function counts(slot: CachedSnapshotReply, content: VolumeSnapshotContent, leftMs: Millis): boolean {
   if (keepsBeingCreated(slot, content)) return true;
   // Whoever deletes a snapshot that could not be taken or found does not wait until that would have been tried again.
-  const isError = slot.reply.kind === "failed" || slot.reply.kind === "unsent";
-  return leftMs > 0 && !(isError && slot.wanted !== wantedOf(content));
+  return leftMs > 0 && !(isCallError(slot.reply) && slot.goal !== goalOf(content));
 }
 
 /**
@@ -154,7 +147,7 @@ function counts(slot: CachedReply, content: VolumeSnapshotContent, leftMs: Milli
  * its way could arrive, unnoticed, after the next cut has begun. A ready content is cut: what was refused there is its deletion,
  * and a mark left behind must not keep that from being tried again.
  */
-const keepsBeingCreated = ({ reply }: CachedReply, { metadata, status }: VolumeSnapshotContent): boolean =>
+const keepsBeingCreated = ({ reply }: CachedSnapshotReply, { metadata, status }: VolumeSnapshotContent): boolean =>
   reply.kind === "failed" &&
   isFinal(reply.fault) &&
   status?.readyToUse !== true &&

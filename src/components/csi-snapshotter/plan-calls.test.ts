@@ -6,7 +6,7 @@ import { annotations } from "../../api/names.ts";
 import { Fault } from "../../base/fault.ts";
 import type { ContentView } from "./observe.ts";
 import { planContent } from "./plan.ts";
-import { type CsiCall, snapshotName } from "./plan-calls.ts";
+import { type SnapshotCall, snapshotName } from "./plan-calls.ts";
 
 const uid = "1234abcd-5678-4abc-9def-0123456789ab";
 const names: readonly { prefix: string; length: number; expect: string }[] = [
@@ -75,7 +75,7 @@ const noted = { [annotations.deletionSecretName]: "noted", [annotations.deletion
 const none: ContentView["reply"] = { kind: "none" };
 
 /** The one call that is planned. */
-function callOf(view: Partial<ContentView>): CsiCall | undefined {
+function callOf(view: Partial<ContentView>): SnapshotCall | undefined {
   const [action] = planContent({ ...aView(none), content: aContent(), ...view }).actions;
   return action?.kind === "csi" ? action.call : undefined;
 }

@@ -15,7 +15,7 @@ interface WithSecret {
   /** Read right before the call and passed to the driver; never kept. */
   readonly secret: SecretRef | undefined;
 }
-export type CsiCall =
+export type SnapshotCall =
   | (WithSecret & {
       readonly method: "create";
       readonly name: string;
@@ -25,7 +25,7 @@ export type CsiCall =
   | (WithSecret & { readonly method: "delete"; readonly handle: string })
   | (WithSecret & { readonly method: "list"; readonly handle: string });
 
-export type PreparedCall = { readonly kind: "call"; readonly call: CsiCall } | Wrong;
+export type PreparedCall = { readonly kind: "call"; readonly call: SnapshotCall } | Wrong;
 interface Wrong {
   readonly kind: "wrong";
   readonly message: string;

@@ -7,20 +7,12 @@ import type { VolumeSnapshotContent } from "../../api/types.ts";
 import type { Fault } from "../../base/fault.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { rfc3339 } from "../../base/time.ts";
+import type { CsiCallAction } from "../../runtime/csi-calls.ts";
 import type { ContentView } from "./observe.ts";
-import type { CsiCall, PreparedCall } from "./plan-calls.ts";
+import type { PreparedCall, SnapshotCall } from "./plan-calls.ts";
 import { isSameError } from "./plan-error-text.ts";
 
-/**
- * A call to the driver. The hand reads the secret, then writes the intent, then calls: a secret that cannot be read must not
- * leave a mark behind, or the content could never be deleted.
- */
-export interface CsiAction {
-  readonly kind: "csi";
-  readonly about: VolumeSnapshotContent;
-  readonly call: CsiCall;
-  readonly intent: readonly ClusterAction[];
-}
+export type CsiAction = CsiCallAction<VolumeSnapshotContent, SnapshotCall>;
 /** Something that operators count. */
 export interface CountAction {
   readonly kind: "count";

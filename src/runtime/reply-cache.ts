@@ -1,0 +1,110 @@
+/**
+ * Replies of a CSI driver, kept per object until a plan has acted on them. A reply is an observation: the call handler puts it here and
+ * triggers the object, and the next plan reads it. Each reply expires at the next retry or poll, or stays as long as its object.
+ *
+ * The cache is empty after a restart. That is safe for a component whose calls are idempotent: it repeats the call. The component
+ * forgets the reply of an object that is gone, so there are at most as many replies as objects.
+ */
+import { type Backoff, backoffMs } from "../base/backoff.ts";
+import type { Millis } from "../base/brand.ts";
+import { type Fault, isFault, isFinal } from "../base/fault.ts";
+import { limits } from "../base/limits.ts";
+import type { World } from "../base/world.ts";
+
+/** What a call is about: an object of the cluster, or something with the metadata of one. */
+export interface CallTarget {
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly uid: string };
+}
+
+/** The outcome of a call. `Answer` is what the component reads from a reply of the driver; its kinds differ from those here. */
+export type CsiReply<Answer> = Answer | CallError;
+export type CallError =
+  /** The call was not sent: its secret could not be read. */
+  { readonly kind: "unsent"; readonly fault: Fault } | { readonly kind: "failed"; readonly fault: Fault };
+
+export const isCallError = (reply: { readonly kind: string }): reply is CallError =>
+  reply.kind === "failed" || reply.kind === "unsent";
+
+/** How long an answer counts: until the next poll, until the next retry, or as long as its object exists. */
+export type Validity = "until poll" | "until retry" | "for good";
+
+export interface CachedReply<Answer, Goal extends string> {
+  readonly reply: CsiReply<Answer>;
+  /** What the call was for. An error of one goal says nothing about the next. */
+  readonly goal: Goal;
+  /** Malformed replies, this one included, since the last well-formed one for the same goal. */
+  readonly malformedReplies: number;
+  /** By the monotonic clock, as is the next. */
+  readonly receivedAtMs: Millis;
+  readonly expiresAtMs: Millis;
+}
+
+/** By the uid of the target. */
+export interface ReplyCache<Target extends CallTarget, Answer extends { readonly kind: string }, Goal extends string>
+  extends ReadonlyMap<string, CachedReply<Answer, Goal>> {
+  put(target: Target, reply: CsiReply<Answer>): void;
+  /** When the last reply about any target came, by the monotonic clock. */
+  lastReceivedAtMs(): Millis;
+  forget(uid: string): void;
+}
+
+export interface ReplyCacheOptions<Target, Answer, Goal> {
+  readonly world: Pick<World, "elapsed" | "random">;
+  readonly backoff: Backoff;
+  /** First and longest pause between two polls of an operation that is not complete. */
+  readonly poll: Backoff;
+  goalOf(target: Target): Goal;
+  validityOf(target: Target, answer: Answer): Validity;
+}
+
+export function createReplyCache<
+  Target extends CallTarget,
+  Answer extends { readonly kind: string },
+  Goal extends string,
+>({
+  world,
+  backoff,
+  poll,
+  goalOf,
+  validityOf,
+}: ReplyCacheOptions<Target, Answer, Goal>): ReplyCache<Target, Answer, Goal> {
+  const replies = new Map<string, CachedReply<Answer, Goal> & { readonly tries: number }>();
+  /** An API server that cannot be reached is soon back: a secret is read again within seconds. */
+  const unreached: Backoff = { ...backoff, maxMs: Math.min(backoff.maxMs, limits.unreachedRetryMsMax) };
+  const pauseFor = (target: Target, reply: CsiReply<Answer>): Backoff | undefined => {
+    if (isCallError(reply)) return reply.kind === "unsent" && reply.fault.code === "Unavailable" ? unreached : backoff;
+    const pauses = { "until poll": poll, "until retry": backoff, "for good": undefined };
+    return pauses[validityOf(target, reply)];
+  };
+  let lastReceivedAtMs = Number.NEGATIVE_INFINITY;
+  return Object.assign(replies, {
+    lastReceivedAtMs: () => lastReceivedAtMs,
+    put(target: Target, reply: CsiReply<Answer>): void {
+      const { uid } = target.metadata;
+      const goal = goalOf(target);
+      const before = replies.get(uid);
+      const hasSameGoal = before?.goal === goal;
+      const tries = hasSameGoal && before.reply.kind === reply.kind ? before.tries + 1 : 0;
+      const pause = pauseFor(target, reply);
+      const receivedAtMs = world.elapsed();
+      lastReceivedAtMs = receivedAtMs;
+      replies.set(uid, {
+        reply,
+        goal,
+        tries,
+        malformedReplies: malformedWith(reply, hasSameGoal ? before.malformedReplies : 0),
+        receivedAtMs,
+        expiresAtMs: receivedAtMs + (pause ? backoffMs(pause, tries, world.random()) : Number.POSITIVE_INFINITY),
+      });
+    },
+    forget: (uid: string): void => void replies.delete(uid),
+  });
+}
+
+/** Only a well-formed reply resets the count: a driver that cannot be reached now and then has not replied. */
+function malformedWith(reply: { readonly kind: string } | CallError, before: number): number {
+  if (!isCallError(reply)) return 0;
+  if (reply.kind === "unsent") return before;
+  if (isFinal(reply.fault)) return 0;
+  return isFault(reply.fault, "MalformedReply") ? before + 1 : before;
+}
