@@ -9,8 +9,9 @@
  *   a kind of another group                  allowed                     refused
  */
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
+import { compareQuantities, parseQuantity } from "../base/quantity.ts";
 import { type ErrorCode, withCode } from "./error-codes.ts";
-import { type FieldViolation, textOf, valueAt } from "./object-rules.ts";
+import { type FieldViolation, isSet, textAt, textOf, valueAt } from "./object-rules.ts";
 
 export interface ClaimGates {
   readonly anyVolumeDataSource: boolean;
@@ -18,11 +19,41 @@ export interface ClaimGates {
   readonly crossNamespace: boolean;
 }
 
-export type SourceKind = "supported" | "core" | "custom";
+/** A source as a user may have written it. Go writes an absent group as null. */
+interface WrittenSource {
+  readonly apiGroup?: JsonValue | undefined;
+  readonly kind?: JsonValue | undefined;
+  readonly name?: JsonValue | undefined;
+  readonly namespace?: JsonValue | undefined;
+}
 
-export function sourceKindOf(apiGroup: JsonValue | undefined, kind: JsonValue | undefined): SourceKind {
-  if ((apiGroup ?? "") === "") return kind === "PersistentVolumeClaim" ? "supported" : "core";
+/** supported: a claim, or a VolumeSnapshot. core: any other kind without a group. custom: a kind of any other group. */
+type SourceKind = "supported" | "core" | "custom";
+
+export function sourceKindOf({ apiGroup, kind }: WrittenSource): SourceKind {
+  if (!isSet(apiGroup)) return kind === "PersistentVolumeClaim" ? "supported" : "core";
   return apiGroup === "snapshot.storage.k8s.io" && kind === "VolumeSnapshot" ? "supported" : "custom";
+}
+
+/** What a source cannot do without. */
+export const missingMembers = (source: WrittenSource): readonly ("kind" | "name")[] =>
+  (["kind", "name"] as const).filter((name) => !isSet(source[name]));
+
+/** In a namespace that it names; only spec.dataSourceRef can. */
+export const isElsewhere = (source: WrittenSource | undefined): boolean => isSet(source?.namespace);
+
+/** Both fields of a claim say the same, or only spec.dataSourceRef says something. */
+export function pairMistake(
+  dataSource: WrittenSource | undefined,
+  dataSourceRef: WrittenSource | undefined,
+): "across namespaces" | "different" | undefined {
+  if (dataSource === undefined || dataSourceRef === undefined) return undefined;
+  if (isElsewhere(dataSourceRef)) return "across namespaces";
+  const isSame =
+    (dataSource.apiGroup ?? null) === (dataSourceRef.apiGroup ?? null) &&
+    dataSource.kind === dataSourceRef.kind &&
+    dataSource.name === dataSourceRef.name;
+  return isSame ? undefined : "different";
 }
 
 const supported = "a PersistentVolumeClaim, or a VolumeSnapshot of the group snapshot.storage.k8s.io";
@@ -45,7 +76,7 @@ const isSame = (source: JsonObject, other: JsonValue | undefined): boolean =>
   ["apiGroup", "kind", "name", "namespace"].every((name) => (source[name] ?? "") === (other[name] ?? ""));
 
 function sourceViolations(source: JsonObject, field: string, gates: ClaimGates): readonly FieldViolation[] {
-  const missing = ["kind", "name"].filter((name) => (source[name] ?? "") === "");
+  const missing = missingMembers(source);
   if (missing.length > 0)
     return [
       violation(
@@ -54,13 +85,12 @@ function sourceViolations(source: JsonObject, field: string, gates: ClaimGates):
         `must be set; name ${supported}, or remove the source for an empty volume`,
       ),
     ];
-  const namespace = source.namespace ?? "";
-  if (field === "spec.dataSourceRef" && namespace !== "" && !gates.crossNamespace)
+  if (field === "spec.dataSourceRef" && isElsewhere(source) && !gates.crossNamespace)
     return [
       violation(
         "SNAP-134",
         `${field}.namespace`,
-        `is ${textOf(namespace)}, but this cluster drops the namespace and the source with it: its feature gate CrossNamespaceVolumeDataSource is off; remove the namespace, or ask for the gate`,
+        `is ${textOf(source.namespace)}, but this cluster drops the namespace and the source with it: its feature gate CrossNamespaceVolumeDataSource is off; remove the namespace, or ask for the gate`,
       ),
     ];
   const versioned = typeof source.apiGroup === "string" && source.apiGroup.includes("/");
@@ -72,8 +102,8 @@ function sourceViolations(source: JsonObject, field: string, gates: ClaimGates):
         `is ${textOf(source.apiGroup)}, but a group has no version; write ${textOf(String(source.apiGroup).split("/", 1)[0])}`,
       ),
     ];
-  const kind = sourceKindOf(source.apiGroup, source.kind);
-  const given = `${textOf(source.kind)} of ${(source.apiGroup ?? "") === "" ? "the core group" : `the group ${textOf(source.apiGroup)}`}`;
+  const kind = sourceKindOf(source);
+  const given = `${textOf(source.kind)} of ${isSet(source.apiGroup) ? `the group ${textOf(source.apiGroup)}` : "the core group"}`;
   if (kind === "core") {
     const remedy =
       source.kind === "VolumeSnapshot"
@@ -108,5 +138,25 @@ const violation = (code: ErrorCode, field: string, message: string): FieldViolat
 export function sourceToCopy(claim: JsonObject, { anyVolumeDataSource }: ClaimGates): JsonObject | undefined {
   const source = valueAt(claim, "spec.dataSource");
   if (!anyVolumeDataSource || !isObject(source) || valueAt(claim, "spec.dataSourceRef") !== undefined) return undefined;
-  return sourceKindOf(source.apiGroup, source.kind) === "custom" ? source : undefined;
+  return sourceKindOf(source) === "custom" ? source : undefined;
+}
+
+/** A volume that is restored must hold what the snapshot holds. Without a size in the snapshot's status nothing is known. */
+export function sizeViolations(claim: JsonObject, snapshot: JsonObject): readonly FieldViolation[] {
+  const field = "spec.resources.requests.storage";
+  const requested = textAt(claim, field);
+  const needed = textAt(snapshot, "status.restoreSize");
+  if (requested === undefined || needed === undefined || !isSmaller(requested, needed)) return [];
+  const name = textAt(snapshot, "metadata.name");
+  return [
+    violation("SNAP-136", field, `is ${requested}, but VolumeSnapshot ${name} needs ${needed}; request at least that`),
+  ];
+}
+
+function isSmaller(one: string, other: string): boolean {
+  try {
+    return compareQuantities(parseQuantity(one), parseQuantity(other)) < 0;
+  } catch {
+    return false;
+  }
 }

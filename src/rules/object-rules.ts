@@ -76,11 +76,9 @@ export function valueAt(object: JsonObject, path: string): JsonValue | undefined
   return value ?? undefined;
 }
 
-/** A name or handle that says something. */
-export const isGiven = (object: JsonObject, path: string): boolean => {
-  const value = valueAt(object, path);
-  return value !== undefined && value !== "";
-};
+/** Of a name or a handle: an empty one is none. Go writes an absent pointer as null. */
+export const isSet = (value: unknown): boolean => value !== undefined && value !== null && value !== "";
+export const isGiven = (object: JsonObject, path: string): boolean => isSet(valueAt(object, path));
 
 /** For messages: short, whatever somebody wrote. */
 export function textOf(value: JsonValue | undefined): string {

@@ -1,13 +1,10 @@
 /**
  * What becomes of spec.dataSource and spec.dataSourceRef of a claim. Kubernetes 1.36 drops some sources silently, copies
  * one field to the other, and refuses the rest; other tables for the same two fields are possible, so the claim's
- * strategy takes one as an argument.
- *
- *   supported   a claim of the core group, or a VolumeSnapshot of snapshot.storage.k8s.io
- *   core        anything else without a group
- *   generic     anything else
+ * strategy takes one as an argument. What is wrong with a source is judged by src/rules; the texts are those of Kubernetes.
  */
 import type { PersistentVolumeClaimSpec } from "kubernetes-types/core/v1.js";
+import { isElsewhere, missingMembers, pairMistake, sourceKindOf } from "../../rules/claim-sources.ts";
 import type { FieldError } from "../contracts.ts";
 import { child, invalid, required } from "../field-error.ts";
 import { labelNameErrors, subdomainErrors } from "./check.ts";
@@ -40,16 +37,6 @@ export interface DataSourceTable {
   errors(spec: SourceFields, context: SourceContext): readonly FieldError[];
 }
 
-type SourceClass = "supported" | "core" | "generic";
-
-export function classOf({ apiGroup: group, kind }: Source): SourceClass {
-  const apiGroup = group ?? "";
-  if (apiGroup === "") return kind === "PersistentVolumeClaim" ? "supported" : "core";
-  return apiGroup === "snapshot.storage.k8s.io" && kind === "VolumeSnapshot" ? "supported" : "generic";
-}
-
-const isElsewhere = (source: Source | undefined): boolean => (source?.namespace ?? "") !== "";
-
 /** Kubernetes 1.36, where any kind of source is allowed and cross-namespace ones are behind a gate. */
 export const kubernetesDataSources: DataSourceTable = {
   prepare: (spec, { old, crossNamespace }) => {
@@ -57,7 +44,7 @@ export const kubernetesDataSources: DataSourceTable = {
       delete spec.dataSourceRef;
     const hadSource = old?.dataSource !== undefined || old?.dataSourceRef !== undefined;
     if (!hadSource && spec.dataSourceRef === undefined && spec.dataSource !== undefined)
-      if (classOf(spec.dataSource) !== "supported") delete spec.dataSource;
+      if (sourceKindOf(spec.dataSource) !== "supported") delete spec.dataSource;
     mirror(spec);
   },
   errors: (spec, { old }) => {
@@ -88,13 +75,13 @@ const withoutNamespace = ({ apiGroup, kind, name }: Source): Source => ({
 });
 
 function sourceErrors(source: Source, field: string, judgesGroup: boolean): readonly FieldError[] {
-  const { kind, name } = source;
   const apiGroup = source.apiGroup ?? "";
+  const missing = missingMembers(source);
   const errors: FieldError[] = [];
-  if (name === "") errors.push(required(child(field, "name")));
-  if (kind === "") errors.push(required(child(field, "kind")));
-  if (classOf(source) === "core")
-    errors.push(invalid(field, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"));
+  if (missing.includes("name")) errors.push(required(child(field, "name")));
+  if (missing.includes("kind")) errors.push(required(child(field, "kind")));
+  if (sourceKindOf(source) === "core")
+    errors.push(invalid(field, source.kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"));
   if (apiGroup !== "" && judgesGroup) errors.push(...subdomainErrors(child(field, "apiGroup"), apiGroup));
   return errors;
 }
@@ -104,16 +91,14 @@ const namespaceErrors = (source: Source | undefined): readonly FieldError[] =>
     ? []
     : labelNameErrors("spec.dataSourceRef.namespace", source.namespace ?? "");
 
+/** Kubernetes shows an internal value here, which prints as {}. */
 function pairErrors(dataSource: Source | undefined, dataSourceRef: Source | undefined): readonly FieldError[] {
-  if (dataSource === undefined || dataSourceRef === undefined) return [];
-  // Kubernetes shows an internal value here, which prints as {}.
-  if (isElsewhere(dataSourceRef))
-    return [invalid("spec", {}, "may not be specified when dataSourceRef.namespace is specified")];
-  const same =
-    (dataSource.apiGroup ?? null) === (dataSourceRef.apiGroup ?? null) &&
-    dataSource.kind === dataSourceRef.kind &&
-    dataSource.name === dataSourceRef.name;
-  return same ? [] : [invalid("spec", {}, "must match dataSourceRef")];
+  const mistake = pairMistake(dataSource, dataSourceRef);
+  return mistake === undefined ? [] : [invalid("spec", {}, pairTexts[mistake])];
 }
+const pairTexts = {
+  "across namespaces": "may not be specified when dataSourceRef.namespace is specified",
+  different: "must match dataSourceRef",
+} as const;
 
 export const sourcesOf = (spec: PersistentVolumeClaimSpec): SourceFields => spec as unknown as SourceFields;

@@ -1,17 +1,10 @@
 /** What the webhook would say of manifests, and what an API server would not even mention. Pure: files are read elsewhere. */
 import type { JsonObject } from "../../base/json.ts";
-import { compareQuantities, parseQuantity } from "../../base/quantity.ts";
-import { type ClaimGates, claimSourceViolations } from "../../rules/claim-sources.ts";
+import { type ClaimGates, sizeViolations } from "../../rules/claim-sources.ts";
 import { type ErrorCode, withCode } from "../../rules/error-codes.ts";
-import { backupClassViolations, grantViolations } from "../../rules/manifest-rules.ts";
-import { type FieldViolation, judge, type RuleSet, textAt, valueAt } from "../../rules/object-rules.ts";
-import {
-  classRules,
-  contentRules,
-  defaultClassDriver,
-  secondDefault,
-  snapshotRules,
-} from "../../rules/snapshot-rules.ts";
+import { judgedKind, type KindRules, kindRules } from "../../rules/kind-rules.ts";
+import { type FieldViolation, textAt, valueAt } from "../../rules/object-rules.ts";
+import { defaultClassDriver, secondDefault } from "../../rules/snapshot-rules.ts";
 import type { Manifest, ReadManifests } from "./manifests.ts";
 
 export interface Finding {
@@ -26,11 +19,6 @@ export interface Finding {
 }
 
 const snapshotGroup = "snapshot.storage.k8s.io";
-const ruleSets: Readonly<Record<string, RuleSet>> = {
-  VolumeSnapshot: snapshotRules,
-  VolumeSnapshotContent: contentRules,
-  VolumeSnapshotClass: classRules,
-};
 
 export function findingsIn(
   { manifests, unreadable }: ReadManifests,
@@ -40,7 +28,7 @@ export function findingsIn(
   const before = new Map(old.map((manifest) => [identityOf(manifest), manifest.object]));
   const found = manifests.flatMap((manifest) => [
     ...verdictOn(manifest, before.get(identityOf(manifest)), gates),
-    ...warningsOn(manifest, manifests),
+    ...tooSmall(manifest, manifests),
   ]);
   const broken = unreadable.map(
     ({ file, line, message }): Finding => ({
@@ -89,58 +77,33 @@ const findingOf = (manifest: Manifest, severity: Finding["severity"], violation:
 
 function verdictOn(manifest: Manifest, before: JsonObject | undefined, gates: ClaimGates): readonly Finding[] {
   const { object } = manifest;
-  const kind = String(object.kind ?? "");
-  const rules = groupOf(object) === snapshotGroup && Object.hasOwn(ruleSets, kind) ? ruleSets[kind] : undefined;
-  const verdict =
-    rules !== undefined
-      ? judge(rules, object, before)
-      : {
-          refused: is(manifest, "PersistentVolumeClaim", "") ? claimSourceViolations(object, before, gates) : [],
-          ratcheted: [],
-        };
+  const kind = judgedKind(groupOf(object), object.kind);
+  if (kind === undefined) return [];
+  const rules: KindRules = kindRules[kind];
+  const { refused, ratcheted } = rules.judge(object, before, gates);
   return [
-    ...verdict.refused.map((violation) => findingOf(manifest, "error", violation)),
-    ...verdict.ratcheted.map((violation) => findingOf(manifest, "warning", violation)),
+    ...refused.map((violation) => findingOf(manifest, "error", violation)),
+    ...ratcheted.map((violation) => findingOf(manifest, "warning", violation)),
+    ...(rules.hints?.(object) ?? []).map(({ severity, violation }) => findingOf(manifest, severity, violation)),
   ];
-}
-
-function warningsOn(manifest: Manifest, all: readonly Manifest[]): readonly Finding[] {
-  const { object } = manifest;
-  if (is(manifest, "ReferenceGrant", "gateway.networking.k8s.io"))
-    return grantViolations(object).map((violation) => findingOf(manifest, "error", violation));
-  if (is(manifest, "VolumeSnapshotClass", snapshotGroup))
-    return backupClassViolations(object).map((violation) => findingOf(manifest, "warning", violation));
-  return is(manifest, "PersistentVolumeClaim", "") ? tooSmall(manifest, all) : [];
 }
 
 /** Only where the snapshot stands among the manifests, with its status: exports have it. */
 function tooSmall(manifest: Manifest, all: readonly Manifest[]): readonly Finding[] {
   const { object } = manifest;
-  const source = valueAt(object, "spec.dataSourceRef") ?? valueAt(object, "spec.dataSource");
-  const { kind, name } = (source ?? {}) as JsonObject;
-  const requested = textAt(object, "spec.resources.requests.storage");
-  if (kind !== "VolumeSnapshot" || requested === undefined) return [];
+  if (!is(manifest, "PersistentVolumeClaim", "")) return [];
+  const { kind, name } = (valueAt(object, "spec.dataSourceRef") ??
+    valueAt(object, "spec.dataSource") ??
+    {}) as JsonObject;
   const snapshot = all.find(
     (other) =>
+      kind === "VolumeSnapshot" &&
       is(other, "VolumeSnapshot", snapshotGroup) &&
       nameOf(other.object) === name &&
       textAt(other.object, "metadata.namespace") === textAt(object, "metadata.namespace"),
   );
-  const restoreSize = snapshot && textAt(snapshot.object, "status.restoreSize");
-  if (restoreSize === undefined || !isSmaller(requested, restoreSize)) return [];
-  const field = "spec.resources.requests.storage";
-  const message = `is ${requested}, but VolumeSnapshot ${name} needs ${restoreSize}; request at least that`;
-  return [
-    findingOf(manifest, "error", { code: "SNAP-136", field, message: withCode(`${field}: ${message}`, "SNAP-136") }),
-  ];
-}
-
-function isSmaller(one: string, other: string): boolean {
-  try {
-    return compareQuantities(parseQuantity(one), parseQuantity(other)) < 0;
-  } catch {
-    return false;
-  }
+  if (snapshot === undefined) return [];
+  return sizeViolations(object, snapshot.object).map((violation) => findingOf(manifest, "error", violation));
 }
 
 /** Among the manifests themselves: the webhook compares with what is stored. */

@@ -7,19 +7,15 @@ import { edit } from "../../api/patches.ts";
 import type { ClusterAction } from "../../api/plan.ts";
 import type { KubeObject, VolumeSnapshot, VolumeSnapshotContent } from "../../api/types.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { type RuleSet, strictViolations } from "../../rules/object-rules.ts";
-import { contentRules, snapshotRules } from "../../rules/snapshot-rules.ts";
+import { kindRules } from "../../rules/kind-rules.ts";
 
-const rows = {
-  VolumeSnapshot: { rules: snapshotRules, label: labels.invalidSnapshot },
-  VolumeSnapshotContent: { rules: contentRules, label: labels.invalidContent },
-} as const satisfies Record<string, { readonly rules: RuleSet; readonly label: string }>;
+const labelOf = { VolumeSnapshot: labels.invalidSnapshot, VolumeSnapshotContent: labels.invalidContent } as const;
 
 /** One patch, or none when the label is right. An object that is being deleted is left alone. */
-function labelEdit(kind: keyof typeof rows, object: KubeObject): readonly ClusterAction[] {
+function labelEdit(kind: keyof typeof labelOf, object: KubeObject): readonly ClusterAction[] {
   if (object.metadata.deletionTimestamp !== undefined) return [];
-  const { rules, label } = rows[kind];
-  const isInvalid = strictViolations(rules, object as unknown as JsonObject).length > 0;
+  const label = labelOf[kind];
+  const isInvalid = kindRules[kind].strict(object as unknown as JsonObject).length > 0;
   const present = Object.keys(object.metadata.labels ?? {});
   const outdated = oldInvalidLabels.filter((name) => present.includes(name));
   if (present.includes(label) === isInvalid && outdated.length === 0) return [];
@@ -35,4 +31,4 @@ export const snapshotLabelEdit = (snapshot: VolumeSnapshot) => labelEdit("Volume
 export const contentLabelEdit = (content: VolumeSnapshotContent) => labelEdit("VolumeSnapshotContent", content);
 
 export const isLabelledInvalid = ({ metadata }: KubeObject): boolean =>
-  Object.values(rows).some(({ label }) => metadata.labels?.[label] !== undefined);
+  Object.values(labelOf).some((label) => metadata.labels?.[label] !== undefined);

@@ -1,13 +1,8 @@
 /** Which rules judge which resource. A verdict depends on the request alone, and for default classes on the cache of classes. */
-import { type ClaimGates, claimSourceViolations, sourceToCopy } from "../../rules/claim-sources.ts";
-import { type FieldViolation, judge, type RuleSet, type Verdict, valueAt } from "../../rules/object-rules.ts";
-import {
-  classRules,
-  contentRules,
-  defaultClassDriver,
-  secondDefault,
-  snapshotRules,
-} from "../../rules/snapshot-rules.ts";
+import { type ClaimGates, sourceToCopy } from "../../rules/claim-sources.ts";
+import { type JudgedKind, judgedResource, type KindRules, kindRules } from "../../rules/kind-rules.ts";
+import { type FieldViolation, type Verdict, valueAt } from "../../rules/object-rules.ts";
+import { defaultClassDriver, secondDefault } from "../../rules/snapshot-rules.ts";
 import type { AdmissionAnswer, AdmissionRequest } from "./admission-review.ts";
 
 export interface Decision extends AdmissionAnswer {
@@ -22,7 +17,6 @@ export interface Surroundings {
 
 type Judge = (request: AdmissionRequest, surroundings: Surroundings) => Decision;
 
-const snapshotGroup = "snapshot.storage.k8s.io";
 /** As the document asks for snapshots, and as the API server itself answers for claims. */
 const snapshotDenialCode = 400;
 const claimDenialCode = 422;
@@ -30,13 +24,13 @@ const claimDenialCode = 422;
 const allowed: Decision = { verdict: { refused: [], ratcheted: [] } };
 
 const byRules =
-  (rules: RuleSet): Judge =>
-  ({ object, oldObject }) =>
-    decisionFrom(judge(rules, object, oldObject), snapshotDenialCode);
+  (rules: KindRules, denialCode: number): Judge =>
+  ({ object, oldObject }, { gates }) =>
+    decisionFrom(rules.judge(object, oldObject, gates()), denialCode);
 
-const judgeClass: Judge = (request, { otherDefaults }) => {
-  const decision = byRules(classRules)(request, {} as Surroundings);
-  const duplicate = duplicateDefault(request, otherDefaults);
+const judgeClass: Judge = (request, surroundings) => {
+  const decision = byRules(kindRules.VolumeSnapshotClass, snapshotDenialCode)(request, surroundings);
+  const duplicate = duplicateDefault(request, surroundings.otherDefaults);
   if (duplicate === undefined) return decision;
   return duplicate.kind === "unknown"
     ? { ...decision, warnings: [...(decision.warnings ?? []), duplicate.warning] }
@@ -62,10 +56,11 @@ function duplicateDefault(
   return others.length === 0 ? undefined : { kind: "found", violation: secondDefault(driver, others) };
 }
 
-const judgeClaim: Judge = ({ object, oldObject }, { gates }) => {
-  const refused = claimSourceViolations(object, oldObject, gates());
-  const decision = decisionFrom({ refused, ratcheted: [] }, claimDenialCode);
-  const copied = oldObject === undefined && refused.length === 0 ? sourceToCopy(object, gates()) : undefined;
+const judgeClaim: Judge = (request, surroundings) => {
+  const decision = byRules(kindRules.PersistentVolumeClaim, claimDenialCode)(request, surroundings);
+  const { object, oldObject } = request;
+  const mayCopy = oldObject === undefined && decision.denied === undefined;
+  const copied = mayCopy ? sourceToCopy(object, surroundings.gates()) : undefined;
   return copied === undefined
     ? decision
     : { ...decision, patch: [{ op: "add", path: "/spec/dataSourceRef", value: copied }] };
@@ -80,21 +75,25 @@ function decisionFrom(verdict: Verdict, code: number): Decision {
   };
 }
 
-const judges: Readonly<Record<string, Judge>> = {
-  [`${snapshotGroup}/volumesnapshots`]: byRules(snapshotRules),
-  [`${snapshotGroup}/volumesnapshotcontents`]: byRules(contentRules),
-  [`${snapshotGroup}/volumesnapshotclasses`]: judgeClass,
-  "/persistentvolumeclaims": judgeClaim,
+const judges: Partial<Record<JudgedKind, Judge>> = {
+  VolumeSnapshot: byRules(kindRules.VolumeSnapshot, snapshotDenialCode),
+  VolumeSnapshotContent: byRules(kindRules.VolumeSnapshotContent, snapshotDenialCode),
+  VolumeSnapshotClass: judgeClass,
+  PersistentVolumeClaim: judgeClaim,
 };
 
+function judgeOf({ group, resource }: AdmissionRequest): Judge | undefined {
+  const kind = judgedResource(group, resource);
+  return kind === undefined ? undefined : judges[kind];
+}
+
 /** For metrics: anybody can send a review of anything, and labels must stay few. */
-export const resourceLabel = ({ group, resource }: AdmissionRequest): string =>
-  Object.hasOwn(judges, `${group}/${resource}`) ? resource : "other";
+export const resourceLabel = (request: AdmissionRequest): string =>
+  judgeOf(request) === undefined ? "other" : request.resource;
 
 /** By the resource, whatever the path: the document sends several kinds to one. What is not known is not ours to refuse. */
 export function decide(request: AdmissionRequest, surroundings: Surroundings): Decision {
-  const { group, resource, operation } = request;
-  const found = Object.hasOwn(judges, `${group}/${resource}`) ? judges[`${group}/${resource}`] : undefined;
-  const isJudged = operation === "CREATE" || operation === "UPDATE";
+  const found = judgeOf(request);
+  const isJudged = request.operation === "CREATE" || request.operation === "UPDATE";
   return found === undefined || !isJudged ? allowed : found(request, surroundings);
 }
