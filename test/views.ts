@@ -1,6 +1,7 @@
 /** What planners look at, in tests: an ordinary case, of which each test says what is different. */
 import type { ContentView } from "../src/components/csi-snapshotter/observe.ts";
-import { anywhere, hasFinalizer, type SnapshotView, sourceOf } from "../src/components/snapshot-controller/observe.ts";
+import { anywhere, hasFinalizer, type SnapshotView } from "../src/components/snapshot-controller/observe.ts";
+import { sourceOf } from "../src/rules/snapshot-source.ts";
 import { aClass, aContent, aSnapshot, aVolume, driver } from "./builders.ts";
 
 /** A snapshot of a bound volume, without a content yet. */

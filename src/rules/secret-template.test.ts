@@ -1,15 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parameters } from "../api/names.ts";
-import { driverParameters, secretFor, snapshotterSecretKeys } from "./secret-template.ts";
+import { secretFor } from "./secret-template.ts";
+import { driverParameters, listSecretOf, snapshotterSecretOf } from "./snapshotter-secrets.ts";
 
 const names = { contentName: "snapcontent-1", snapshotName: "monday", snapshotNamespace: "team" };
 const lookup = (name: string | undefined, namespace: string | undefined) =>
-  secretFor(
-    snapshotterSecretKeys,
+  snapshotterSecretOf(
     {
-      ...(name === undefined ? {} : { [parameters.snapshotterSecretName]: name }),
-      ...(namespace === undefined ? {} : { [parameters.snapshotterSecretNamespace]: namespace }),
+      parameters: {
+        ...(name === undefined ? {} : { [parameters.snapshotterSecretName]: name }),
+        ...(namespace === undefined ? {} : { [parameters.snapshotterSecretNamespace]: namespace }),
+      },
     },
     names,
   );
@@ -64,4 +66,40 @@ test("the driver gets neither secret parameters nor unknown parameters with the 
     tier: "gold",
   });
   assert.deepEqual({ passed, unknown }, { passed: { tier: "gold" }, unknown: ["csi.storage.k8s.io/odd"] });
+});
+
+test("the caller says which tokens there are: those of a claim for a StorageClass", () => {
+  const keys = {
+    name: "csi.storage.k8s.io/provisioner-secret-name",
+    namespace: "csi.storage.k8s.io/provisioner-secret-namespace",
+  };
+  const namespace = { "pv.name": "pvc-1", "pvc.namespace": "team" };
+  const name = { ...namespace, "pvc.name": "data", "pvc.annotations['team.example/tier']": "gold" };
+  const given = {
+    [keys.name]: "${pvc.name}-${pvc.annotations['team.example/tier']}",
+    [keys.namespace]: "${pvc.namespace}",
+  };
+  assert.deepEqual(secretFor(keys, given, { name, namespace }), {
+    kind: "secret",
+    secret: { name: "data-gold", namespace: "team" },
+  });
+  const wrong = secretFor(keys, { ...given, [keys.namespace]: "${pvc.name}" }, { name, namespace });
+  assert.match(
+    wrong.kind === "wrong" ? wrong.message : "",
+    /provisioner-secret-namespace: .* invalid tokens: "pvc.name"/,
+  );
+});
+
+test("a list secret can be made from the content's name only", () => {
+  const classWith = (name: string) => ({
+    parameters: {
+      [parameters.snapshotterListSecretName]: name,
+      [parameters.snapshotterListSecretNamespace]: "storage",
+    },
+  });
+  assert.deepEqual(listSecretOf(classWith("for-${volumesnapshotcontent.name}"), "c"), {
+    kind: "secret",
+    secret: { name: "for-c", namespace: "storage" },
+  });
+  assert.equal(listSecretOf(classWith("${volumesnapshot.name}"), "c").kind, "wrong");
 });

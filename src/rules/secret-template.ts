@@ -1,38 +1,25 @@
 /**
- * Class parameters may name a secret by a template: "${volumesnapshot.namespace}". `$token` and `${token}` are replaced; a token
- * that does not exist is an error, never an empty string, because an empty name would point at somebody else's secret.
+ * Class parameters may name a secret by a template: "${volumesnapshot.namespace}", "${pvc.annotations['tier']}". `$token` and `${token}`
+ * are replaced; a token that does not exist is an error, never an empty string, because an empty name would point at somebody else's
+ * secret. Which tokens there are, the caller says.
  */
-import { parameters } from "../api/names.ts";
-
 export interface SecretRef {
   readonly namespace: string;
   readonly name: string;
 }
 
-export interface TemplateNames {
-  readonly contentName: string;
-  readonly snapshotName?: string | undefined;
-  readonly snapshotNamespace?: string | undefined;
-}
+/** What each token is replaced by; one without a value is as wrong as one that does not exist. */
+export type Tokens = Readonly<Record<string, string | undefined>>;
+/** The two templates of a secret may use different tokens. */
+export type TemplateTokens = Readonly<Record<keyof SecretRef, Tokens>>;
 
 export type SecretLookup =
   | { readonly kind: "none" }
   | { readonly kind: "secret"; readonly secret: SecretRef }
   | { readonly kind: "wrong"; readonly message: string };
 
-interface SecretKeys {
-  readonly name: string;
-  readonly namespace: string;
-}
-
-export const snapshotterSecretKeys: SecretKeys = {
-  name: parameters.snapshotterSecretName,
-  namespace: parameters.snapshotterSecretNamespace,
-};
-export const listSecretKeys: SecretKeys = {
-  name: parameters.snapshotterListSecretName,
-  namespace: parameters.snapshotterListSecretNamespace,
-};
+/** The class parameters that hold the two templates. */
+export type SecretKeys = Readonly<Record<keyof SecretRef, string>>;
 
 const token = /\$(?:\{([^}]*)\}|([A-Za-z0-9_]+))/g;
 const label = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
@@ -41,7 +28,7 @@ const subdomain = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0
 export function secretFor(
   keys: SecretKeys,
   classParameters: Readonly<Record<string, string>>,
-  names: TemplateNames,
+  tokens: TemplateTokens,
 ): SecretLookup {
   const templates = { name: classParameters[keys.name], namespace: classParameters[keys.namespace] };
   if (templates.name === undefined && templates.namespace === undefined) return { kind: "none" };
@@ -51,13 +38,8 @@ export function secretFor(
       `class parameter ${missing} is missing or empty: set both ${keys.name} and ${keys.namespace}, or neither`,
     );
   }
-  const namespaceTokens = {
-    "volumesnapshotcontent.name": names.contentName,
-    "volumesnapshot.namespace": names.snapshotNamespace,
-  };
-  const nameTokens = { ...namespaceTokens, "volumesnapshot.name": names.snapshotName };
-  const namespace = expand(templates.namespace, namespaceTokens);
-  const name = expand(templates.name, nameTokens);
+  const namespace = expand(templates.namespace, tokens.namespace);
+  const name = expand(templates.name, tokens.name);
   return (
     problemWith(
       keys.namespace,
@@ -83,7 +65,7 @@ interface Expanded {
   readonly unknown: readonly string[];
 }
 
-function expand(template: string, tokens: Readonly<Record<string, string | undefined>>): Expanded {
+function expand(template: string, tokens: Tokens): Expanded {
   const unknown: string[] = [];
   const text = template.replace(token, (_match, braced: string | undefined, bare: string | undefined) => {
     const word = braced ?? bare ?? "";
@@ -108,27 +90,4 @@ function problemWith(
   return shape.test(text)
     ? undefined
     : wrong(`class parameter ${key}: "${template}" becomes "${text}", which is not ${expected}`);
-}
-
-const secretKeys: ReadonlySet<string> = new Set([
-  parameters.snapshotterSecretName,
-  parameters.snapshotterSecretNamespace,
-  parameters.snapshotterListSecretName,
-  parameters.snapshotterListSecretNamespace,
-  parameters.groupSnapshotterSecretName,
-  parameters.groupSnapshotterSecretNamespace,
-  parameters.groupSnapshotterGetSecretName,
-  parameters.groupSnapshotterGetSecretNamespace,
-]);
-
-/** What of a class's parameters the driver gets to see, and the keys of our prefix that nobody knows. */
-export function driverParameters(classParameters: Readonly<Record<string, string>>): {
-  readonly passed: Readonly<Record<string, string>>;
-  readonly unknown: readonly string[];
-} {
-  const rest = Object.entries(classParameters).filter(([key]) => !secretKeys.has(key));
-  return {
-    passed: Object.fromEntries(rest.filter(([key]) => !key.startsWith(parameters.prefix))),
-    unknown: rest.map(([key]) => key).filter((key) => key.startsWith(parameters.prefix)),
-  };
 }

@@ -15,9 +15,7 @@ import {
   unchanged,
   valueAt,
 } from "./object-rules.ts";
-
-const snapshotSource = ["persistentVolumeClaimName", "volumeSnapshotContentName"] as const;
-const contentSource = ["volumeHandle", "snapshotHandle"] as const;
+import { contentSourceNames, snapshotSourceNames } from "./snapshot-source.ts";
 
 const className: ObjectRule = {
   code: "SNAP-103",
@@ -30,9 +28,9 @@ const className: ObjectRule = {
 
 export const snapshotRules: RuleSet = {
   objects: [
-    exactlyOne("SNAP-101", "spec.source", ...snapshotSource),
+    exactlyOne("SNAP-101", "spec.source", ...snapshotSourceNames),
     className,
-    ...areTexts(...snapshotSource.map((name) => `spec.source.${name}`), "spec.volumeSnapshotClassName"),
+    ...areTexts(...snapshotSourceNames.map((name) => `spec.source.${name}`), "spec.volumeSnapshotClassName"),
   ],
   changes: [
     unchanged(
@@ -40,7 +38,7 @@ export const snapshotRules: RuleSet = {
       "spec.source",
       ["SNAP-101"],
       "delete the VolumeSnapshot and create one with the right source",
-      snapshotSource,
+      snapshotSourceNames,
     ),
   ],
 };
@@ -104,11 +102,11 @@ const sourceVolumeMode: ChangeRule = {
 
 export const contentRules: RuleSet = {
   objects: [
-    exactlyOne("SNAP-111", "spec.source", ...contentSource),
+    exactlyOne("SNAP-111", "spec.source", ...contentSourceNames),
     references,
     deletionPolicy("spec.deletionPolicy"),
     driver("spec.driver"),
-    ...areTexts(...contentSource.map((name) => `spec.source.${name}`), "spec.driver"),
+    ...areTexts(...contentSourceNames.map((name) => `spec.source.${name}`), "spec.driver"),
   ],
   changes: [
     unchanged(
@@ -116,7 +114,7 @@ export const contentRules: RuleSet = {
       "spec.source",
       ["SNAP-111"],
       "delete the VolumeSnapshotContent and create one with the right handle",
-      contentSource,
+      contentSourceNames,
     ),
     boundReference,
     sourceVolumeMode,

@@ -10,6 +10,7 @@
  */
 import { annotations } from "../../api/names.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
+import { contentSourceOf } from "../../rules/snapshot-source.ts";
 import type { ContentView, CreateSent } from "./observe.ts";
 
 export const contentPhases = ["foreign", "removable", "ready", "unverified", "pending", "untaken"] as const;
@@ -30,12 +31,12 @@ export function phaseOf(view: ContentView): ContentPhase {
 
 /** Another driver's content is not ours to act on, nor one whose class is another driver's (CVE-2019-11255). */
 function isOurs({ content, snapshotClass, facts }: ContentView): boolean {
-  const { volumeHandle, snapshotHandle } = content.spec.source ?? {};
-  const hasOneSource = Boolean(volumeHandle) !== Boolean(snapshotHandle);
+  const source = contentSourceOf(content);
   // One without any source, bound by a controller that let it pass, could otherwise never be deleted.
-  const isEmptyAndLeaving = !(volumeHandle || snapshotHandle) && content.metadata.deletionTimestamp !== undefined;
+  const isEmptyAndLeaving =
+    source.kind === "unclear" && source.count === 0 && content.metadata.deletionTimestamp !== undefined;
   return (
-    (hasOneSource || isEmptyAndLeaving) &&
+    (source.kind !== "unclear" || isEmptyAndLeaving) &&
     content.spec.driver === facts.driver &&
     (snapshotClass === undefined || snapshotClass.driver === facts.driver)
   );

@@ -1,14 +1,8 @@
 /** The calls a driver gets, worked out from a content alone: the same content always asks the same. */
 import { annotations, parameters } from "../../api/names.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
-import {
-  driverParameters,
-  listSecretKeys,
-  type SecretLookup,
-  type SecretRef,
-  secretFor,
-  snapshotterSecretKeys,
-} from "../../rules/secret-template.ts";
+import type { SecretLookup, SecretRef } from "../../rules/secret-template.ts";
+import { driverParameters, listSecretOf, snapshotterSecretOf } from "../../rules/snapshotter-secrets.ts";
 import type { ContentView, SidecarOptions } from "./observe.ts";
 
 interface WithSecret {
@@ -101,7 +95,7 @@ function notedSecret({ metadata }: VolumeSnapshotContent): SecretLookup {
 const secretIn = (found: SecretLookup): SecretRef | undefined => (found.kind === "secret" ? found.secret : undefined);
 
 export function listCall({ content, snapshotClass }: ContentView): PreparedCall {
-  const found = secretFor(listSecretKeys, snapshotClass?.parameters ?? {}, { contentName: content.metadata.name });
+  const found = listSecretOf(snapshotClass ?? {}, content.metadata.name);
   if (found.kind === "wrong") return wrong(`${found.message} (class ${snapshotClass?.metadata.name})`);
   const handle = content.spec.source.snapshotHandle ?? "";
   return { kind: "call", call: { method: "list", handle, secret: secretIn(found) } };
@@ -134,7 +128,7 @@ export function deleteCall(content: VolumeSnapshotContent): PreparedDeletion {
 export function secretMismatch({ content, snapshotClass }: ContentView): string | undefined {
   const { metadata, spec } = content;
   if (snapshotClass === undefined || !spec.source.volumeHandle) return undefined;
-  const meant = secretFor(snapshotterSecretKeys, snapshotClass.parameters ?? {}, {
+  const meant = snapshotterSecretOf(snapshotClass, {
     contentName: metadata.name,
     snapshotName: spec.volumeSnapshotRef.name,
     snapshotNamespace: spec.volumeSnapshotRef.namespace,

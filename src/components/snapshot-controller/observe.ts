@@ -1,6 +1,6 @@
 /** Reads everything a decision about one snapshot needs from the caches, in one synchronous tick. */
 import type { KindName } from "../../api/kinds.ts";
-import { annotations, finalizers, snapshotContentNameFor } from "../../api/names.ts";
+import { annotations, finalizers } from "../../api/names.ts";
 import type {
   Draft,
   ObjectOf,
@@ -12,12 +12,7 @@ import type {
 } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
 import { type Key, keyIn, type Millis } from "../../base/brand.ts";
-
-/** A snapshot names its source once; after this nobody asks again which of two optional names is set. */
-export type Source =
-  | { readonly kind: "claim"; readonly name: string }
-  | { readonly kind: "content"; readonly name: string }
-  | { readonly kind: "unclear"; readonly count: 0 | 2 };
+import { contentNameOf, type SnapshotSource, sourceOf } from "../../rules/snapshot-source.ts";
 
 /** Whose sidecar takes the snapshots of a volume: any one's, that of a node, or, as no node reaches the volume, nobody's yet. */
 export type SidecarPlace =
@@ -31,7 +26,7 @@ export type Protection = "none" | "doubtful" | "certain";
 
 export interface SnapshotView {
   readonly snapshot: VolumeSnapshot;
-  readonly source: Source;
+  readonly source: SnapshotSource;
   /** The content the snapshot names, or the one that is made for it. */
   readonly content: VolumeSnapshotContent | undefined;
   readonly claim: PersistentVolumeClaim | undefined;
@@ -168,19 +163,6 @@ export function restoredSnapshotKeys({ metadata, spec }: PersistentVolumeClaim):
   );
   return [...new Set(keys)];
 }
-
-export function sourceOf({ spec }: VolumeSnapshot): Source {
-  const { persistentVolumeClaimName: claim, volumeSnapshotContentName: content } = spec.source ?? {};
-  if (claim && content) return { kind: "unclear", count: 2 };
-  if (claim) return { kind: "claim", name: claim };
-  if (content) return { kind: "content", name: content };
-  return { kind: "unclear", count: 0 };
-}
-
-export const contentNameOf = (snapshot: VolumeSnapshot): string => {
-  const source = sourceOf(snapshot);
-  return source.kind === "content" ? source.name : snapshotContentNameFor(snapshot.metadata.uid);
-};
 
 export function observeSnapshot(
   stores: SnapshotCaches,

@@ -9,9 +9,11 @@
  * unbound:     everything is in place to make the content, or to bind one that exists.
  * waiting:     the content exists and points back; the sidecar is at work.
  */
+import { bindingRules, pointsAt } from "../../rules/binding-rules.ts";
+import { creationRules } from "../../rules/creation-rules.ts";
+import type { SnapshotViolation } from "../../rules/snapshot-violation.ts";
 import { firstViolation } from "../../rules/violation.ts";
 import type { SnapshotView } from "./observe.ts";
-import { bindingRules, creationRules, pointsAt, type SnapshotViolation } from "./rules.ts";
 
 export const snapshotPhases = ["deleting", "invalid", "unprotected", "unbound", "waiting", "ready"] as const;
 export type SnapshotPhase = (typeof snapshotPhases)[number];

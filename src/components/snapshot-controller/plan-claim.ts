@@ -14,9 +14,9 @@ import { editByReplacing } from "../../api/patches.ts";
 import { type ClusterAction, nothing, type Plan, settled } from "../../api/plan.ts";
 import type { PersistentVolumeClaim, VolumeSnapshot, VolumeSnapshotContent } from "../../api/types.ts";
 import type { Millis } from "../../base/brand.ts";
+import { contentAsSeen } from "../../rules/evidence.ts";
 import { type ClaimFacts, isRenewable, type Protection, type SnapshotView } from "./observe.ts";
 import { phaseOf } from "./phase.ts";
-import { contentAsSeen } from "./rules-evidence.ts";
 
 export interface ClaimView {
   readonly claim: PersistentVolumeClaim;

@@ -6,9 +6,9 @@ import { edit, patchStatus } from "../../api/patches.ts";
 import { type ClusterAction, nothing, type Plan, settled } from "../../api/plan.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { rfc3339 } from "../../base/time.ts";
+import { contentMistake } from "../../rules/binding-rules.ts";
 import type { ContentView } from "./observe.ts";
 import { contentLabelEdit } from "./plan-label.ts";
-import { contentMistake } from "./rules.ts";
 
 const kind = "VolumeSnapshotContent";
 

@@ -3,8 +3,9 @@ import { draftOf } from "../../api/builders.ts";
 import { apiVersionOf } from "../../api/kinds.ts";
 import { annotations, finalizers, labels, snapshotContentNameFor } from "../../api/names.ts";
 import type { Draft, VolumeSnapshotContent } from "../../api/types.ts";
+import { deletionSecretOf } from "../../rules/creation-rules.ts";
+import { classOf } from "../../rules/snapshot-violation.ts";
 import type { SnapshotView } from "./observe.ts";
-import { classOf, deletionSecretOf } from "./rules.ts";
 
 /** Its name comes from the snapshot's uid, so making it twice is harmless and a namesake never inherits it. */
 export function contentFor(view: SnapshotView): Draft<VolumeSnapshotContent> | undefined {
@@ -12,7 +13,7 @@ export function contentFor(view: SnapshotView): Draft<VolumeSnapshotContent> | u
   const chosen = classOf(view);
   const csi = volume?.spec?.csi;
   if (chosen === undefined || csi === undefined) return undefined;
-  const secret = deletionSecretOf(view, chosen);
+  const secret = deletionSecretOf(chosen, snapshot);
   const notes =
     secret.kind === "secret"
       ? {

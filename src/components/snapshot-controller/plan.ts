@@ -14,12 +14,14 @@ import type { VolumeSnapshot, VolumeSnapshotContent } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { rfc3339 } from "../../base/time.ts";
-import { contentNameOf, hasNoReport, type ObjectName, type SnapshotView } from "./observe.ts";
+import { pointsAt } from "../../rules/binding-rules.ts";
+import { contentNameOf } from "../../rules/snapshot-source.ts";
+import { classOf, type SnapshotViolation } from "../../rules/snapshot-violation.ts";
+import { hasNoReport, type ObjectName, type SnapshotView } from "./observe.ts";
 import { phaseOf, type SnapshotPhase, violationOf } from "./phase.ts";
 import { contentFor } from "./plan-draft.ts";
 import { snapshotLabelEdit } from "./plan-label.ts";
 import { statusFrom } from "./plan-status.ts";
-import { classOf, pointsAt, type SnapshotViolation } from "./rules.ts";
 
 /**
  * A driver usually answers soon, and one status write then does for two. In a burst most contents wait for those before them, and

@@ -3,8 +3,9 @@ import type { PersistentVolume, VolumeSnapshot, VolumeSnapshotContent } from "..
 import { keyOf } from "../../api/types.ts";
 import { type Key, keyIn } from "../../base/brand.ts";
 import type { StoresOf, StoreTable } from "../../kube/stores.ts";
+import { contentNameOf } from "../../rules/snapshot-source.ts";
 import type { Triggers } from "../../runtime/controller.ts";
-import { contentNameOf, indexes, restoredSnapshotKeys } from "./observe.ts";
+import { indexes, restoredSnapshotKeys } from "./observe.ts";
 
 export const storeTable = {
   VolumeSnapshot: { indexes: indexes.VolumeSnapshot },

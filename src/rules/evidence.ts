@@ -1,11 +1,11 @@
 /** What a verdict about a snapshot rests on, as questions to the server: a cache is behind right after a change. */
-import { refOf } from "../../api/builders.ts";
-import type { KindName } from "../../api/kinds.ts";
-import type { ClusterAction } from "../../api/plan.ts";
-import type { KubeObject } from "../../api/types.ts";
-import { contentNameOf, type SnapshotView } from "./observe.ts";
+import { refOf } from "../api/builders.ts";
+import type { KindName } from "../api/kinds.ts";
+import type { ClusterAction } from "../api/plan.ts";
+import type { KubeObject, VolumeSnapshot, VolumeSnapshotContent } from "../api/types.ts";
+import { contentNameOf } from "./snapshot-source.ts";
 
-type Evidence = readonly ClusterAction[];
+export type Evidence = readonly Extract<ClusterAction, { kind: "confirm" | "relist" }>[];
 
 /** Specs can name anything; under another name than such a one no object can exist. */
 const possibleName = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
@@ -20,8 +20,12 @@ export const unchanged = (kind: KindName, object: KubeObject | undefined): Evide
     ? []
     : [{ kind: "confirm", ref: refOf(kind, object), resourceVersion: object.metadata.resourceVersion }];
 
+interface SnapshotAndContent {
+  readonly snapshot: VolumeSnapshot;
+  readonly content: VolumeSnapshotContent | undefined;
+}
 /** The content that the snapshot names, or that there is none. */
-export const contentAsSeen = ({ snapshot, content }: SnapshotView): Evidence =>
+export const contentAsSeen = ({ snapshot, content }: SnapshotAndContent): Evidence =>
   content === undefined
     ? absent("VolumeSnapshotContent", contentNameOf(snapshot))
     : unchanged("VolumeSnapshotContent", content);

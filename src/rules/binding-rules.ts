@@ -1,0 +1,112 @@
+/** What must hold at any time between a VolumeSnapshot and its VolumeSnapshotContent. */
+import { annotations } from "../api/names.ts";
+import type { VolumeSnapshot, VolumeSnapshotContent } from "../api/types.ts";
+import { keyOf } from "../api/types.ts";
+import { contentAsSeen } from "./evidence.ts";
+import { contentSourceOf } from "./snapshot-source.ts";
+import { type SnapshotRule, violation } from "./snapshot-violation.ts";
+
+/** Both name the same incarnation of the same snapshot. */
+export const pointsAt = (content: VolumeSnapshotContent, snapshot: VolumeSnapshot): boolean =>
+  namesIt(content, snapshot) && content.spec.volumeSnapshotRef.uid === snapshot.metadata.uid;
+
+const namesIt = ({ spec }: VolumeSnapshotContent, { metadata }: VolumeSnapshot): boolean =>
+  spec.volumeSnapshotRef.name === metadata.name && spec.volumeSnapshotRef.namespace === metadata.namespace;
+
+const hasOneSource: SnapshotRule = ({ source }) =>
+  source.kind === "unclear"
+    ? violation(
+        "SnapshotValidationError",
+        `Exactly one of PersistentVolumeClaimName and VolumeSnapshotContentName should be specified: spec.source names ${
+          source.count === 2 ? "both; leave one" : "neither; name one"
+        }`,
+      )
+    : undefined;
+
+/** What was promised to the user once must not be quietly taken again: the data may have changed since. */
+const contentIsNotLost: SnapshotRule = (objects) => {
+  const { snapshot, content, source } = objects;
+  const promised =
+    snapshot.status?.readyToUse === true || snapshot.status?.creationTime !== undefined || isKnownLost(snapshot);
+  if (source.kind !== "claim" || content !== undefined || !promised) return undefined;
+  const name = snapshot.status?.boundVolumeSnapshotContentName ?? "its content";
+  const message = `VolumeSnapshotContent is missing: ${name} was removed although the snapshot still needs it; delete this VolumeSnapshot and take a new one`;
+  return { ...violation("SnapshotContentMissing", message, "false", contentAsSeen(objects)), isLoss: true };
+};
+
+/** A copy of the snapshot, restored from a backup say, is another one and has another uid. */
+const isKnownLost = ({ metadata }: VolumeSnapshot): boolean =>
+  metadata.annotations?.[annotations.contentLost] === metadata.uid;
+
+const contentExists: SnapshotRule = (objects) =>
+  objects.source.kind === "content" && objects.content === undefined
+    ? violation(
+        "SnapshotContentMissing",
+        `VolumeSnapshotContent is missing: create ${objects.source.name}, or name another in spec.source.volumeSnapshotContentName`,
+        "false",
+        contentAsSeen(objects),
+      )
+    : undefined;
+
+/** What is wrong with a content by itself. */
+export function contentMistake({ metadata, spec }: VolumeSnapshotContent): string | undefined {
+  const source = contentSourceOf({ spec });
+  if (source.kind !== "unclear") return undefined;
+  const [found, remedy] =
+    source.count === 2
+      ? ["both", "leave one"]
+      : ["neither (an empty handle is none)", "give one, that of the volume to cut or of the snapshot that exists"];
+  return `Exactly one of VolumeHandle and SnapshotHandle should be specified: spec.source of VolumeSnapshotContent ${metadata.name} has ${found}; ${remedy}, or, where the API server refuses the change, delete the content and create it anew`;
+}
+
+const contentHasOneSource: SnapshotRule = (objects) => {
+  const mistake = objects.content && contentMistake(objects.content);
+  return mistake === undefined
+    ? undefined
+    : violation("ContentValidationError", mistake, "false", contentAsSeen(objects));
+};
+
+const contentIsOfTheRightSort: SnapshotRule = (objects) => {
+  const { source, content } = objects;
+  if (content === undefined) return undefined;
+  const isDynamic = contentSourceOf(content).kind === "volume";
+  if (source.kind === "content" && isDynamic)
+    return violation(
+      "SnapshotContentMismatch",
+      `VolumeSnapshotContent ${content.metadata.name} is dynamically provisioned while expecting a pre-provisioned one`,
+      "false",
+      contentAsSeen(objects),
+    );
+  if (source.kind === "claim" && !isDynamic)
+    return violation(
+      "SnapshotContentMismatch",
+      `VolumeSnapshotContent ${content.metadata.name} is pre-provisioned while expecting a dynamically provisioned one`,
+      "false",
+      contentAsSeen(objects),
+    );
+  return undefined;
+};
+
+const contentIsOurs: SnapshotRule = (objects) => {
+  const { snapshot, content, source } = objects;
+  if (content === undefined) return undefined;
+  const mayBind = source.kind === "content" && !content.spec.volumeSnapshotRef.uid && namesIt(content, snapshot);
+  if (mayBind || pointsAt(content, snapshot)) return undefined;
+  const { namespace, name, uid } = content.spec.volumeSnapshotRef;
+  return violation(
+    "SnapshotContentMisbound",
+    `VolumeSnapshotContent [${content.metadata.name}] is bound to a different snapshot: its spec.volumeSnapshotRef names ${namespace}/${name}${uid ? ` (uid ${uid})` : ""}, this is ${keyOf(snapshot)} (uid ${snapshot.metadata.uid}); name a content of your own`,
+    "false",
+    contentAsSeen(objects),
+  );
+};
+
+/** Hold for a snapshot at any time. */
+export const bindingRules: readonly SnapshotRule[] = [
+  hasOneSource,
+  contentIsNotLost,
+  contentExists,
+  contentHasOneSource,
+  contentIsOfTheRightSort,
+  contentIsOurs,
+];

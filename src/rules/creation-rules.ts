@@ -1,0 +1,159 @@
+/** What must hold for a VolumeSnapshotContent to be made for a VolumeSnapshot of a claim. */
+import { finalizers, snapshotContentNameFor } from "../api/names.ts";
+import type { VolumeSnapshot, VolumeSnapshotClass } from "../api/types.ts";
+import { absent, allClasses, type Evidence, unchanged } from "./evidence.ts";
+import type { SecretLookup } from "./secret-template.ts";
+import {
+  classOf,
+  type SnapshotObjects,
+  type SnapshotRule,
+  type SnapshotViolation,
+  violation,
+} from "./snapshot-violation.ts";
+import { snapshotterSecretOf } from "./snapshotter-secrets.ts";
+
+/** A failure before the content exists is worded as upstream words it, by whether the user named one. */
+const creationFailure = ({ snapshot }: SnapshotObjects, detail: string, evidence: Evidence = []): SnapshotViolation =>
+  snapshot.spec.volumeSnapshotClassName === undefined
+    ? violation(
+        "SetDefaultSnapshotClassFailed",
+        `Failed to set default snapshot class with error ${detail}`,
+        "kept",
+        evidence,
+      )
+    : violation(
+        "SnapshotContentCreationFailed",
+        `Failed to create snapshot content with error ${detail}`,
+        "false",
+        evidence,
+      );
+
+const namedClassExists: SnapshotRule = ({ snapshot, snapshotClass }) => {
+  const name = snapshot.spec.volumeSnapshotClassName;
+  return name !== undefined && snapshotClass === undefined
+    ? violation(
+        "GetSnapshotClassFailed",
+        `Failed to get snapshot class with error volumesnapshotclass "${name}" not found: create it, or name another in spec.volumeSnapshotClassName`,
+        "kept",
+        absent("VolumeSnapshotClass", name),
+      )
+    : undefined;
+};
+
+const claimIsUsable: SnapshotRule = (objects) => {
+  const { snapshot, source, claim } = objects;
+  const name = source.kind === "claim" ? `${snapshot.metadata.namespace}/${source.name}` : "";
+  if (claim === undefined)
+    return creationFailure(
+      objects,
+      `claim ${name} not found: create it, or name another in spec.source.persistentVolumeClaimName`,
+      source.kind === "claim" ? absent("PersistentVolumeClaim", source.name, snapshot.metadata.namespace) : [],
+    );
+  if (claim.status?.phase !== "Bound" || !claim.spec?.volumeName)
+    return creationFailure(
+      objects,
+      `claim ${name} is not bound to a volume (it is ${claim.status?.phase ?? "Pending"}): a snapshot is taken once it is`,
+      unchanged("PersistentVolumeClaim", claim),
+    );
+  const protectedAlready = claim.metadata.finalizers?.includes(finalizers.claimAsSource) === true;
+  return claim.metadata.deletionTimestamp !== undefined && !protectedAlready
+    ? creationFailure(
+        objects,
+        `claim ${name} is being deleted: no new snapshot can be taken of it`,
+        unchanged("PersistentVolumeClaim", claim),
+      )
+    : undefined;
+};
+
+const volumeIsTheClaims: SnapshotRule = (objects) => {
+  const { claim, volume } = objects;
+  const name = claim?.spec?.volumeName ?? "";
+  if (volume === undefined)
+    return creationFailure(objects, `volume ${name} of the claim not found`, absent("PersistentVolume", name));
+  const ref = volume.spec?.claimRef;
+  const matches =
+    ref?.name === claim?.metadata.name &&
+    ref?.namespace === claim?.metadata.namespace &&
+    (!ref?.uid || ref.uid === claim?.metadata.uid);
+  if (!matches)
+    return creationFailure(
+      objects,
+      `volume ${name} does not point back at the claim (spec.claimRef names ${ref?.namespace}/${ref?.name}): it is bound to another`,
+      [...unchanged("PersistentVolumeClaim", claim), ...unchanged("PersistentVolume", volume)],
+    );
+  return volume.spec?.csi === undefined
+    ? creationFailure(
+        objects,
+        `snapshotting non-CSI volumes is not supported: volume ${name} has no spec.csi; name a claim of a CSI driver`,
+        unchanged("PersistentVolume", volume),
+      )
+    : undefined;
+};
+
+/** Its content would carry no node's label, and wait for ever without a word: no sidecar takes one that is not its own. */
+const aNodeReachesTheVolume: SnapshotRule = (objects) =>
+  objects.place.kind === "nowhere"
+    ? creationFailure(
+        objects,
+        `no node matches spec.nodeAffinity of volume ${objects.volume?.metadata.name}: bring the node back, or correct its labels; the snapshot is taken once there is one`,
+      )
+    : undefined;
+
+const oneDefaultClass: SnapshotRule = (objects) => {
+  if (objects.snapshot.spec.volumeSnapshotClassName !== undefined || objects.defaultClasses.length === 1)
+    return undefined;
+  const driver = objects.volume?.spec?.csi?.driver;
+  const remedy =
+    'annotate one class with snapshot.storage.kubernetes.io/is-default-class: "true", or name one in spec.volumeSnapshotClassName';
+  if (objects.defaultClasses.length === 0)
+    return creationFailure(objects, `cannot find default snapshot class for driver ${driver}: ${remedy}`, allClasses);
+  const names = objects.defaultClasses.map(({ metadata }) => metadata.name).sort();
+  return creationFailure(
+    objects,
+    `${names.length} default snapshot classes were found for driver ${driver} (${names.join(", ")}): leave one, or name one in spec.volumeSnapshotClassName`,
+    allClasses,
+  );
+};
+
+const classServesDriver: SnapshotRule = (objects) => {
+  const driver = objects.volume?.spec?.csi?.driver;
+  return objects.snapshotClass !== undefined && objects.snapshotClass.driver !== driver
+    ? creationFailure(
+        objects,
+        `class ${objects.snapshotClass.metadata.name} is for driver ${objects.snapshotClass.driver}, but the volume belongs to driver ${driver}: name a class of that driver`,
+        unchanged("VolumeSnapshotClass", objects.snapshotClass),
+      )
+    : undefined;
+};
+
+const secretIsClear: SnapshotRule = (objects) => {
+  const chosen = classOf(objects);
+  if (chosen === undefined) return undefined;
+  const secret = deletionSecretOf(chosen, objects.snapshot);
+  return secret.kind === "wrong"
+    ? creationFailure(
+        objects,
+        `${secret.message} (class ${chosen.metadata.name})`,
+        unchanged("VolumeSnapshotClass", chosen),
+      )
+    : undefined;
+};
+
+/** The one that is noted on the content, so that deleting needs neither class nor snapshot. */
+export const deletionSecretOf = (snapshotClass: VolumeSnapshotClass, { metadata }: VolumeSnapshot): SecretLookup =>
+  snapshotterSecretOf(snapshotClass, {
+    contentName: snapshotContentNameFor(metadata.uid),
+    snapshotName: metadata.name,
+    snapshotNamespace: metadata.namespace,
+  });
+
+/** Must hold for a content to be made. */
+export const creationRules: readonly SnapshotRule[] = [
+  namedClassExists,
+  claimIsUsable,
+  volumeIsTheClaims,
+  oneDefaultClass,
+  classServesDriver,
+  aNodeReachesTheVolume,
+  secretIsClear,
+];

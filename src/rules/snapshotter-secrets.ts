@@ -1,0 +1,61 @@
+/** The secrets that a VolumeSnapshotClass names for the driver, and which of its parameters the driver gets to see. */
+import { parameters } from "../api/names.ts";
+import { type SecretKeys, type SecretLookup, secretFor, type TemplateTokens } from "./secret-template.ts";
+
+const snapshotterKeys: SecretKeys = {
+  name: parameters.snapshotterSecretName,
+  namespace: parameters.snapshotterSecretNamespace,
+};
+const listKeys: SecretKeys = {
+  name: parameters.snapshotterListSecretName,
+  namespace: parameters.snapshotterListSecretNamespace,
+};
+
+interface WithParameters {
+  readonly parameters?: Readonly<Record<string, string>> | undefined;
+}
+
+export interface SnapshotNames {
+  readonly contentName: string;
+  readonly snapshotName: string | undefined;
+  readonly snapshotNamespace: string | undefined;
+}
+
+/** For creating and deleting. */
+export const snapshotterSecretOf = (snapshotClass: WithParameters, names: SnapshotNames): SecretLookup =>
+  secretFor(snapshotterKeys, snapshotClass.parameters ?? {}, snapshotTokens(names));
+
+/** The name may also be made from what its owner chose, the snapshot's name. */
+function snapshotTokens({ contentName, snapshotName, snapshotNamespace }: SnapshotNames): TemplateTokens {
+  const namespace = { "volumesnapshotcontent.name": contentName, "volumesnapshot.namespace": snapshotNamespace };
+  return { namespace, name: { ...namespace, "volumesnapshot.name": snapshotName } };
+}
+
+/** For listing: a content that was made by hand may have no VolumeSnapshot, so only its own name can be filled in. */
+export function listSecretOf(snapshotClass: WithParameters, contentName: string): SecretLookup {
+  const tokens = { "volumesnapshotcontent.name": contentName };
+  return secretFor(listKeys, snapshotClass.parameters ?? {}, { namespace: tokens, name: tokens });
+}
+
+const secretKeys: ReadonlySet<string> = new Set([
+  parameters.snapshotterSecretName,
+  parameters.snapshotterSecretNamespace,
+  parameters.snapshotterListSecretName,
+  parameters.snapshotterListSecretNamespace,
+  parameters.groupSnapshotterSecretName,
+  parameters.groupSnapshotterSecretNamespace,
+  parameters.groupSnapshotterGetSecretName,
+  parameters.groupSnapshotterGetSecretNamespace,
+]);
+
+/** What of a class's parameters the driver gets to see, and the keys of our prefix that nobody knows. */
+export function driverParameters(classParameters: Readonly<Record<string, string>>): {
+  readonly passed: Readonly<Record<string, string>>;
+  readonly unknown: readonly string[];
+} {
+  const rest = Object.entries(classParameters).filter(([key]) => !secretKeys.has(key));
+  return {
+    passed: Object.fromEntries(rest.filter(([key]) => !key.startsWith(parameters.prefix))),
+    unknown: rest.map(([key]) => key).filter((key) => key.startsWith(parameters.prefix)),
+  };
+}
