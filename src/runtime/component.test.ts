@@ -13,9 +13,9 @@ import { silent } from "../base/log.ts";
 import { realWorld } from "../base/world.ts";
 import { namespaceIn, serviceAccountFolder } from "../kube/config-pod.ts";
 import { componentFlags } from "./common-flags.ts";
-import type { Component, ComponentContext } from "./component.ts";
-import { runComponent } from "./component.ts";
+import { type ComponentContext, runComponent } from "./component.ts";
 import { parseFlags } from "./flags.ts";
+import type { Component } from "./frame.ts";
 import type { Server } from "./serve.ts";
 import { overHttp } from "./serve.ts";
 
@@ -287,6 +287,17 @@ test("a standby keeps its caches synced, reconciles nothing and sends no writes"
   });
   lease = undefined;
   assert.deepEqual([code, ran, watched], [0, 0, 1]);
+});
+
+test("a component without a lease works in every replica, and its writes leave the process", async () => {
+  let mayWrite = false;
+  const before = leaseReads;
+  const { code, ran } = await run({
+    argv: ["--leader-election"],
+    component: { leaseName: undefined },
+    meanwhile: async ({ leading }) => until(() => (mayWrite = leading())),
+  });
+  assert.deepEqual([code, ran, mayWrite, leaseReads - before], [0, 1, true, 0]);
 });
 
 test("two processes on one host have different identities in the leader election", async () => {

@@ -4,8 +4,8 @@
  */
 import { Fault } from "../../src/base/fault.ts";
 import type { World } from "../../src/base/world.ts";
-import { Controller } from "../../src/csi/gen/csi_pb.js";
-import { serve } from "../../src/csi/serve.ts";
+import { ControllerServiceCapability_RPC_Type as Capability, Controller, Identity } from "../../src/csi/gen/csi_pb.js";
+import { type Served, serve } from "../../src/csi/serve.ts";
 import { type Odd, withoutAlias } from "./odd.ts";
 
 export interface StoredSnapshot {
@@ -42,8 +42,14 @@ export interface Backend {
   idOf(snapshot: StoredSnapshot): string;
   /** Puts the secrets it was given into its errors, as rude drivers do. */
   isRude: boolean;
-  readonly service: ReturnType<typeof serve<typeof Controller>>;
+  readonly services: readonly Served[];
 }
+
+export const driver = "disk.example.com";
+const identity = serve(Identity, { getPluginInfo: () => ({ name: driver }), probe: () => ({ ready: true }) });
+const capabilities = [Capability.CREATE_DELETE_SNAPSHOT, Capability.LIST_SNAPSHOTS].map((type) => ({
+  type: { case: "rpc" as const, value: { type } },
+}));
 
 export function createBackend(world: World): Backend {
   const snapshots = new Map<string, StoredSnapshot>();
@@ -77,39 +83,43 @@ export function createBackend(world: World): Backend {
     odd: undefined,
     idOf: ({ id }) => id,
     isRude: false,
-    service: serve(Controller, {
-      createSnapshot({ name, sourceVolumeId, secrets }) {
-        rudely(secrets);
-        const existing = [...snapshots.values()].find(
-          (snapshot) => snapshot.name === name && !backend.nameless.has(snapshot.id),
-        );
-        if (existing !== undefined && existing.volumeId !== sourceVolumeId)
-          throw new Fault("AlreadyExists", `${name} is of another volume`);
-        const snapshot = existing ?? {
-          id: `handle-${name}-${cuts.length}`,
-          name,
-          volumeId: sourceVolumeId,
-          takenAtMs: world.now(),
-          readyAtMs: world.elapsed() + backend.readyAfterMs,
-        };
-        snapshots.set(snapshot.id, snapshot);
-        note("CreateSnapshot", name, existing === undefined ? "cut" : "again");
-        return { snapshot: message(snapshot) };
-      },
-      deleteSnapshot({ snapshotId, secrets }) {
-        rudely(secrets);
-        note("DeleteSnapshot", snapshotId, snapshots.delete(withoutAlias(snapshotId)) ? "deleted" : "nothing");
-        return {};
-      },
-      listSnapshots({ snapshotId }) {
-        note("ListSnapshots", snapshotId, "nothing");
-        return {
-          entries: [...snapshots.values()]
-            .filter(({ id }) => id === snapshotId)
-            .map((snapshot) => ({ snapshot: message(snapshot) })),
-        };
-      },
-    }),
+    services: [
+      identity,
+      serve(Controller, {
+        controllerGetCapabilities: () => ({ capabilities }),
+        createSnapshot({ name, sourceVolumeId, secrets }) {
+          rudely(secrets);
+          const existing = [...snapshots.values()].find(
+            (snapshot) => snapshot.name === name && !backend.nameless.has(snapshot.id),
+          );
+          if (existing !== undefined && existing.volumeId !== sourceVolumeId)
+            throw new Fault("AlreadyExists", `${name} is of another volume`);
+          const snapshot = existing ?? {
+            id: `handle-${name}-${cuts.length}`,
+            name,
+            volumeId: sourceVolumeId,
+            takenAtMs: world.now(),
+            readyAtMs: world.elapsed() + backend.readyAfterMs,
+          };
+          snapshots.set(snapshot.id, snapshot);
+          note("CreateSnapshot", name, existing === undefined ? "cut" : "again");
+          return { snapshot: message(snapshot) };
+        },
+        deleteSnapshot({ snapshotId, secrets }) {
+          rudely(secrets);
+          note("DeleteSnapshot", snapshotId, snapshots.delete(withoutAlias(snapshotId)) ? "deleted" : "nothing");
+          return {};
+        },
+        listSnapshots({ snapshotId }) {
+          note("ListSnapshots", snapshotId, "nothing");
+          return {
+            entries: [...snapshots.values()]
+              .filter(({ id }) => id === snapshotId)
+              .map((snapshot) => ({ snapshot: message(snapshot) })),
+          };
+        },
+      }),
+    ],
   };
   return backend;
 }

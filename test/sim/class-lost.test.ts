@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { annotations, finalizers } from "../../src/api/names.ts";
-import { driver } from "./cluster.ts";
+import { driver } from "./backend.ts";
 import type { Sabotage } from "./components.ts";
 import { aBoundClaim } from "./fixtures.ts";
 import { type Outcome, runOne } from "./run-one.ts";

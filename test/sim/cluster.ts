@@ -13,12 +13,11 @@ import { uuid } from "../../src/base/world.ts";
 import { createClient } from "../../src/kube/client.ts";
 import type { ReadText } from "../../src/kube/objects.ts";
 import { diceFrom, type VirtualWorld } from "../virtual-world.ts";
-import { type Backend, createBackend } from "./backend.ts";
+import { type Backend, createBackend, driver } from "./backend.ts";
 import { createSharedReader } from "./reading.ts";
 import { type Actor, createRecorder, type Recorder, type WatchedKind, type Write, watchedKinds } from "./record.ts";
 import { isGuarded } from "./wire.ts";
 
-export const driver = "disk.example.com";
 export const canary = "hunter2-canary";
 const isTrue = (): boolean => true;
 const definitions = snapshotCrds(3);

@@ -1,19 +1,22 @@
 /** The production components, started on the simulated lines. A new component joins the simulation by a row here. */
 import type { Planner } from "../../src/api/plan.ts";
 import type { PersistentVolumeClaim } from "../../src/api/types.ts";
+import { limits } from "../../src/base/limits.ts";
 import type { Fields, Log } from "../../src/base/log.ts";
-import { createCsiSnapshotter } from "../../src/components/csi-snapshotter/index.ts";
-import { createGrants } from "../../src/components/snapshot-controller/grants.ts";
-import { createSnapshotController } from "../../src/components/snapshot-controller/index.ts";
-import { anywhere, type Protection } from "../../src/components/snapshot-controller/observe.ts";
-import { createCsiClientOver } from "../../src/csi/client.ts";
+import { start as startCsiSnapshotter } from "../../src/components/csi-snapshotter/start.ts";
+import type { Protection } from "../../src/components/snapshot-controller/observe.ts";
+import { start as startSnapshotController } from "../../src/components/snapshot-controller/start.ts";
 import type { KubeApi } from "../../src/kube/api.ts";
 import { createClient } from "../../src/kube/client.ts";
 import { createEventRecorder } from "../../src/kube/events.ts";
 import { lead } from "../../src/kube/lease.ts";
+import type { ComponentContext } from "../../src/runtime/component.ts";
+import type { Component } from "../../src/runtime/frame.ts";
 import { createLeaderGuard, type LeaderGuard } from "../../src/runtime/leader-guard.ts";
+import { queueObserver } from "../../src/runtime/measure.ts";
+import { createMetrics } from "../../src/runtime/metrics.ts";
 import type { Backend } from "./backend.ts";
-import { driver } from "./cluster.ts";
+import { driver } from "./backend.ts";
 import { createCsiWire } from "./csi-wire.ts";
 import type { Incarnation } from "./incarnation.ts";
 import type { Recorder } from "./record.ts";
@@ -57,109 +60,110 @@ export interface Surroundings {
   readonly sabotage: Sabotage;
 }
 
-type Start = (incarnation: Incarnation, surroundings: Surroundings) => Promise<unknown>;
+type Start = (context: ComponentContext, around: Surroundings, incarnation: Incarnation) => Promise<Component>;
 export type ComponentName = "snapshot-controller" | "csi-snapshotter";
 
-export const components: Readonly<Record<ComponentName, Start>> = {
-  "snapshot-controller": (incarnation, around) =>
-    elected(incarnation, around, (tools, leading, signal) => {
-      const { sabotage, cutter } = around;
-      const grants = around.grants ? createGrants({ ...tools, api: tools.client, recheckMs }) : undefined;
-      const controller = createSnapshotController({
-        ...tools,
-        leading,
+const starts: Readonly<Record<ComponentName, Start>> = {
+  "snapshot-controller": (context, { sabotage, cutter, grants }) =>
+    startSnapshotController(
+      context,
+      { enableDistributedSnapshotting: false, preventVolumeModeConversion: true },
+      {
+        readsGrants: grants,
+        grantsRecheckMs: recheckMs,
+        isGranted: sabotage.isGranted,
         activeSidecars:
           cutter === undefined
             ? undefined
             : { see: () => undefined, of: (of) => (of === driver ? cutter() : undefined) },
-        options: {
-          preventVolumeModeConversion: true,
-          placeOf: () => anywhere,
-          isGranted: sabotage.isGranted ?? grants?.allows,
-        },
-        onGrantsChange: grants?.onChange,
         protectionOf: sabotage.protectionOf,
-        workers: 10,
-        backoff,
         plans: { snapshot: sabotage.planSnapshot, claim: sabotage.planClaim, content: sabotage.planContent } as never,
-      });
-      const run = async (): Promise<void> => {
-        await grants?.known(signal);
-        await controller.run(signal);
-      };
-      return Promise.all([controller.watch(signal), grants?.watch(signal), run()]);
-    }),
-  "csi-snapshotter": (incarnation, around) =>
-    elected(incarnation, around, (tools, leading, signal) => {
-      const { stage, backend, recorder, sabotage } = around;
-      const line = createCsiWire(stage, incarnation, backend, recorder, tools.refusals.ofCall);
-      const sidecar = createCsiSnapshotter({
-        ...tools,
-        leading,
-        csi: createCsiClientOver(line, { world: incarnation.world, log: tools.log }),
+      },
+    ),
+  "csi-snapshotter": (context, { stage, backend, recorder, sabotage }, incarnation) =>
+    startCsiSnapshotter(
+      context,
+      {
+        csiAddress: "the simulated driver",
+        timeout: limits.csiCallMsMax,
+        snapshotNamePrefix: "snapshot",
+        snapshotNameUuidLength: -1,
+        extraCreateMetadata: false,
+        nodeDeployment: false,
+        nodeName: "",
+      },
+      {
+        calls: createCsiWire(stage, incarnation, backend, recorder, context.refusal),
         sidecarId: incarnation.name,
-        facts: () => ({ driver, canListSnapshots: true }),
-        options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
-        callsAtOnce: 10,
-        backoff,
         poll,
         plan: sabotage.planSidecar as never,
-      });
-      return Promise.all([sidecar.watch(signal), sidecar.run(signal)]);
-    }),
+      },
+    ),
 };
 
-type Tools = ReturnType<typeof toolsOf>;
+/** Runs a component at once, or, where there are two, as long as this one leads. */
+export async function runSimulated(name: ComponentName, incarnation: Incarnation, around: Surroundings): Promise<void> {
+  let leading = (): boolean => !around.elects;
+  const { context, election } = contextOf(incarnation, around, () => leading());
+  const work = async (signal: AbortSignal): Promise<void> => {
+    const component = await starts[name]({ ...context, signal }, around, incarnation);
+    await Promise.all([component.watch?.(signal), component.run(signal)]);
+  };
+  if (!around.elects) return work(incarnation.signal);
+  await lead(election, async ({ signal, stillLeading }) => {
+    leading = around.sabotage.leading ?? stillLeading;
+    await work(signal);
+  });
+}
 
-function toolsOf(
+function contextOf(
   incarnation: Incarnation,
   { stage, recorder, postsEvents, sabotage }: Surroundings,
   leading: () => boolean,
 ) {
-  const { world, component } = incarnation;
+  const { world, component, signal } = incarnation;
   const refusals: LeaderGuard = {
     ...createLeaderGuard(leading),
     ...(sabotage.sendsUnasked === undefined ? {} : { [sabotage.sendsUnasked]: () => undefined }),
   };
   const handler = createWire(stage, incarnation, refusals.ofRequest);
   const client = createClient({ handler, world, userAgent: component, read: stage.read });
-  const api = sabotage.api?.(client) ?? client;
+  const api = { ...client, ...sabotage.api?.(client) };
   const log = createNotingLog(incarnation, recorder);
+  const metrics = createMetrics();
   const say = (text: string): void =>
     recorder.take({ type: "note", atMs: world.elapsed(), what: "said", process: incarnation.name, text });
   const posted = postsEvents ? createEventRecorder({ api: client, world, log, component }) : undefined;
-  const record: NonNullable<typeof posted>["record"] = (about, event) => {
-    say(`event ${event.reason}: ${event.message}`);
-    posted?.record(about, event);
+  const context: ComponentContext = {
+    api,
+    world,
+    log,
+    metrics,
+    signal,
+    workers: 10,
+    backoff,
+    resyncMs: 0,
+    leading,
+    refusal: refusals.ofCall,
+    recordAs: () => (about, event) => {
+      say(`event ${event.reason}: ${event.message}`);
+      posted?.record(about, event);
+    },
+    observer: (queue) => queueObserver(metrics, queue),
   };
-  return { api, client, world, log, record, refusals };
-}
-
-/** Runs the work at once, or, where there are two, as long as this one leads. */
-async function elected(
-  incarnation: Incarnation,
-  around: Surroundings,
-  work: (tools: Tools, leading: (() => boolean) | undefined, signal: AbortSignal) => Promise<unknown>,
-): Promise<void> {
-  let leads = (): boolean => !around.elects;
-  const tools = toolsOf(incarnation, around, () => leads());
-  if (!around.elects) return void (await work(tools, undefined, incarnation.signal));
   const election = {
-    api: tools.api,
-    world: tools.world,
-    log: tools.log,
+    api,
+    world,
+    log,
     namespace: "kube-system",
-    name: incarnation.component,
+    name: component,
     identity: incarnation.name,
     leaseDurationMs: 15_000,
     renewDeadlineMs: 10_000,
     retryPeriodMs: 5_000,
-    signal: incarnation.signal,
+    signal,
   };
-  await lead(election, async ({ signal, stillLeading }) => {
-    leads = around.sabotage.leading ?? stillLeading;
-    await work(tools, leads, signal);
-  });
+  return { context, election };
 }
 
 /** Only warnings and errors are kept; all of what they say, because a secret may hide in any field. */

@@ -2,7 +2,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import { Fault, isFault, isFinal } from "../../src/base/fault.ts";
 import { unaryOf } from "../../src/csi/serve.ts";
-import type { Unary } from "../../src/csi/wire.ts";
+import type { CsiCall, Unary } from "../../src/csi/wire.ts";
 import type { LeaderGuard } from "../../src/runtime/leader-guard.ts";
 import type { Backend } from "./backend.ts";
 import type { Incarnation } from "./incarnation.ts";
@@ -18,11 +18,13 @@ export function createCsiWire(
   recorder: Recorder,
   refusal: LeaderGuard["ofCall"],
 ): Unary {
-  const driver = unaryOf([backend.service]);
+  const driver = unaryOf(backend.services);
   const { world } = stage;
   return async (call, signal) => {
     const asleep = incarnation.awake();
     if (asleep !== undefined) await asleep;
+    // Asked once, at the start, before anything is at stake.
+    if (isIntroduction(call)) return driver(call, signal);
     obey(refusal(call));
     const { name = "", snapshotId = "", sourceVolumeId = "" } = call.request as Partial<Record<string, string>>;
     const lock = backend.snapshots.get(withoutAlias(snapshotId))?.name ?? (name || snapshotId);
@@ -64,6 +66,9 @@ export function createCsiWire(
     }
   };
 }
+
+const isIntroduction = ({ method }: CsiCall): boolean =>
+  method.parent.name === "Identity" || method.name.endsWith("GetCapabilities");
 
 function refuse(answer: Answer): never {
   if (answer.kind === "code") throw new Fault(answer.code, `injected ${answer.code}`);

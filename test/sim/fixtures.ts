@@ -2,7 +2,8 @@
 import { annotations, parameters } from "../../src/api/names.ts";
 import type { Draft } from "../../src/api/types.ts";
 import type { ApiObject } from "../../src/apiserver/contracts.ts";
-import { canary, driver } from "./cluster.ts";
+import { driver } from "./backend.ts";
+import { canary } from "./cluster.ts";
 
 const group = "snapshot.storage.k8s.io/v1";
 export const foreignDriver = "tape.example.com";

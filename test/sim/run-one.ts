@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { createVirtualWorld, diceFrom } from "../virtual-world.ts";
 import { createActivity } from "./activity.ts";
 import { createCluster } from "./cluster.ts";
-import { components, type Sabotage, type Surroundings } from "./components.ts";
+import { runSimulated, type Sabotage, type Surroundings } from "./components.ts";
 import { endStateOf } from "./end-state.ts";
 import { faultNamed, type PlannedFault } from "./faults/index.ts";
 import { createJudge, type Violation } from "./monitors/index.ts";
@@ -70,7 +70,7 @@ export async function runOne({ scenario, seed, faults, sabotage = () => ({}) }: 
     unrest,
     note,
     mayEnd: scenario.elects,
-    run: (component, incarnation) => components[component](incarnation, surroundings),
+    run: (component, incarnation) => runSimulated(component, incarnation, surroundings),
   });
   const context = { world, backend, user, recorder, running, crash, slow: unrest.hold };
   const strikes = createStrikes(faults, context, { note, unrest });

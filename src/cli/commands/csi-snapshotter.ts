@@ -1,20 +1,13 @@
 /** `snapkeep csi-snapshotter`: flags of the sidecar it replaces, and the component behind them. */
-import { labels } from "../../api/names.ts";
-import { Fault } from "../../base/fault.ts";
-import { createCsiSnapshotter } from "../../components/csi-snapshotter/index.ts";
-import { leaseNameFor } from "../../components/csi-snapshotter/lease-name.ts";
 import { sidecarMetrics } from "../../components/csi-snapshotter/metrics.ts";
+import { name, start } from "../../components/csi-snapshotter/start.ts";
 import { socketPathOf } from "../../csi/address.ts";
-import { createCsiClient } from "../../csi/client.ts";
-import { createCurrentCapabilities } from "../../csi/current-capabilities.ts";
-import { unsyncedIn } from "../../kube/stores.ts";
 import { complaintOf, defineCommand } from "../../runtime/command.ts";
 import { checkComponent, componentFlags } from "../../runtime/common-flags.ts";
-import { type Component, type ComponentContext, runComponent } from "../../runtime/component.ts";
+import { runComponent } from "../../runtime/component.ts";
 import { bool, duration, integer, type Options, text } from "../../runtime/flag-kinds.ts";
 import { logIdleGates, upstreamGates } from "./upstream-gates.ts";
 
-const name = "csi-snapshotter";
 const group = { group: "Snapshots" } as const;
 
 const flags = {
@@ -93,7 +86,10 @@ export const command = defineCommand({
       name,
       kinds: ["VolumeSnapshotContent", "VolumeSnapshotClass"],
       waitMsMax: 30_000,
-      start: (context) => start(context, input.options),
+      start: (context) => {
+        logIdleGates(input.options.featureGates, context.log);
+        return start(context, input.options);
+      },
     }),
 });
 
@@ -110,53 +106,3 @@ const checkName = ({ snapshotNameUuidLength }: Options<typeof flags>): string | 
   snapshotNameUuidLength === 0
     ? "--snapshot-name-uuid-length=0 would give all snapshots one name, and the driver would answer each request with the first of them; leave it out, or give 32"
     : undefined;
-
-const readinessPoll = { startMs: 1_000, maxMs: 30_000 };
-
-async function start(context: ComponentContext, options: Options<typeof flags>): Promise<Component> {
-  const { world, log, metrics, signal } = context;
-  const { calls, errors, secretMismatches } = metrics.instruments(sidecarMetrics);
-  let driver = "unknown-driver";
-  let connectionLost = (): void => undefined;
-  const csi = createCsiClient({
-    address: options.csiAddress,
-    world,
-    log,
-    timeoutMs: options.timeout,
-    refusal: context.refusal,
-    onConnectionLoss: () => connectionLost(),
-    measure: ({ method, status, tookMs }) =>
-      calls.observe({ driver_name: driver, method_name: method, grpc_status_code: status }, tookMs / 1000),
-  });
-  await csi.probeUntilReady(signal);
-  driver = await csi.pluginName(signal);
-  const first = await csi.controllerCapabilities(signal);
-  if (!first.has("CREATE_DELETE_SNAPSHOT"))
-    throw new Fault(
-      "FailedPrecondition",
-      `driver ${driver} at ${options.csiAddress} does not take snapshots (no CREATE_DELETE_SNAPSHOT): do not run a csi-snapshotter beside it`,
-    );
-  log.info("driver is ready", { driver });
-  logIdleGates(options.featureGates, log);
-  const onRead = (): void => sidecar.factsChanged();
-  const capabilities = createCurrentCapabilities({ csi, first, world, log, signal, onRead });
-  connectionLost = capabilities.connectionLost;
-  const sidecar = createCsiSnapshotter({
-    ...context,
-    record: context.recordAs(`${name} ${driver}`),
-    csi,
-    facts: () => ({ driver, canListSnapshots: capabilities.current()?.has("LIST_SNAPSHOTS") }),
-    options,
-    callsAtOnce: options.workerThreads,
-    failed: (operation) => errors.add({ driver_name: driver, operation_name: operation }),
-    count: () => secretMismatches.add({ driver_name: driver }),
-    poll: readinessPoll,
-    labelSelector: options.nodeDeployment ? `${labels.managedBy}=${options.nodeName}` : undefined,
-  });
-  return {
-    leaseName: leaseNameFor(driver),
-    watch: sidecar.watch,
-    run: sidecar.run,
-    ready: () => unsyncedIn(sidecar.stores),
-  };
-}

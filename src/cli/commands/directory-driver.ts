@@ -4,14 +4,13 @@ import { hostname } from "node:os";
 import { Fault } from "../../base/fault.ts";
 import { fsErrorText } from "../../base/fs-errors.ts";
 import { type InjectedFault, parseInjectedFault } from "../../components/directory-driver/fault-injection.ts";
-import { createDirectoryDriver, serveDirectoryDriver } from "../../components/directory-driver/index.ts";
+import { start } from "../../components/directory-driver/start.ts";
 import { socketPathOf } from "../../csi/address.ts";
 import { checkedDriverName } from "../../csi/driver-name.ts";
-import { createRegistration } from "../../csi/registration.ts";
 import { complaintOf, defineCommand } from "../../runtime/command.ts";
 import { loggingFlags } from "../../runtime/common-flags.ts";
 import { duration, type Flag, text } from "../../runtime/flag-kinds.ts";
-import { createLog } from "../../runtime/log.ts";
+import { runStandalone } from "../../runtime/frame.ts";
 
 const trying = { group: "Fault injection" } as const;
 const kubelet = { group: "Kubelet" } as const;
@@ -113,41 +112,20 @@ export const command = defineCommand({
   ],
   check: ({ endpoint, driverName }) =>
     complaintOf(() => socketPathOf(endpoint)) ?? complaintOf(() => checkedDriverName(driverName)),
-  async run({ options, world, signal, error, version }) {
-    const { loggingFormat: format, verbosity, root } = options;
-    const name = checkedDriverName(options.driverName);
-    const address = socketPathOf(options.endpoint);
-    const log = createLog({ format, verbosity, name: "directory-driver", world, out: error });
-    const nodeId = options.nodeId || hostname();
-    const driver = await createDirectoryDriver({
-      ...options,
-      name,
-      nodeId,
-      version,
-      world,
-      log,
-      snapshotDelayMs: options.snapshotDelay,
-      snapshotSecret: await secretIn(options.snapshotSecretFile),
-    });
-    const failing = new AbortController();
-    const surroundings = { world, log, signal: AbortSignal.any([signal, failing.signal]) };
-    const closed: Promise<void>[] = [];
-    let started = false;
-    try {
-      closed.push((await serveDirectoryDriver(driver, { ...surroundings, address, faults: options.fault })).closed);
-      log.info("serving volumes from plain directories, for laptops and tests", { driver: name, version, root });
-      const endpoint = options.kubeletRegistrationPath;
-      const registryFolder = options.kubeletRegistryFolder;
-      if (endpoint !== "")
-        closed.push((await createRegistration({ ...surroundings, driver: name, endpoint, registryFolder })).closed);
-      started = true;
-      await Promise.all(closed);
-      return 0;
-    } finally {
-      failing.abort();
-      await Promise.all(closed);
-      await driver.close();
-      if (!started) await driver.discard();
-    }
-  },
+  run: (input) =>
+    runStandalone(input, "directory-driver", async (context) => {
+      const { options, version } = input;
+      const { kubeletRegistrationPath: endpoint, kubeletRegistryFolder: registryFolder } = options;
+      return start(context, {
+        ...options,
+        name: checkedDriverName(options.driverName),
+        nodeId: options.nodeId || hostname(),
+        version,
+        snapshotDelayMs: options.snapshotDelay,
+        snapshotSecret: await secretIn(options.snapshotSecretFile),
+        faults: options.fault,
+        address: socketPathOf(options.endpoint),
+        registration: endpoint === "" ? undefined : { endpoint, registryFolder },
+      });
+    }),
 });

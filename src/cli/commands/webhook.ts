@@ -7,9 +7,9 @@ import { type CommandInput, defineCommand } from "../../runtime/command.ts";
 import { checkEndpoint, kubeFlags, loggingFlags, servingFlags } from "../../runtime/common-flags.ts";
 import { connect } from "../../runtime/connect.ts";
 import { bool, duration, featureGates, integer, oneOf, text } from "../../runtime/flag-kinds.ts";
+import { type ProcessContext, runStandalone } from "../../runtime/frame.ts";
 import { createLog } from "../../runtime/log.ts";
 import { requestMeasure } from "../../runtime/measure.ts";
-import { runService, type ServiceContext } from "../../runtime/service.ts";
 import { setFailurePolicy } from "../webhook/promote.ts";
 
 const name = "webhook";
@@ -91,7 +91,7 @@ export const command = defineCommand({
   run: (input) =>
     isPromotion(input.positionals)
       ? promote(input)
-      : runService(input, name, (context) => startWebhook(context, input)),
+      : runStandalone(input, name, (context) => startWebhook(context, input)),
 });
 
 async function promote({ options, environment, version, world, signal, out, error }: CommandInput<typeof flags>) {
@@ -115,7 +115,7 @@ async function promote({ options, environment, version, world, signal, out, erro
   }
 }
 
-async function startWebhook(context: ServiceContext, { options, environment, version }: CommandInput<typeof flags>) {
+async function startWebhook(context: ProcessContext, { options, environment, version }: CommandInput<typeof flags>) {
   const { world, log, metrics } = context;
   const facts = createApiFacts({
     world,

@@ -4,20 +4,22 @@ import { referenceGrantCrd } from "../../api/crds/reference-grant.ts";
 import { standardParts } from "../../apiserver/parts.ts";
 import { type ServedApi, serveApi } from "../../apiserver/serve/https.ts";
 import type { Handler } from "../../base/http.ts";
+import { limits } from "../../base/limits.ts";
 import type { Log } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
-import { createCsiSnapshotter } from "../../components/csi-snapshotter/index.ts";
-import { faultInjectionLayer, type InjectedFault } from "../../components/directory-driver/fault-injection.ts";
-import { createDirectoryDriver, type DirectoryDriver } from "../../components/directory-driver/index.ts";
-import { createGrants } from "../../components/snapshot-controller/grants.ts";
-import { createSnapshotController } from "../../components/snapshot-controller/index.ts";
-import { anywhere } from "../../components/snapshot-controller/observe.ts";
+import { start as startCsiSnapshotter } from "../../components/csi-snapshotter/start.ts";
+import type { InjectedFault } from "../../components/directory-driver/fault-injection.ts";
+import type { DirectoryDriver } from "../../components/directory-driver/index.ts";
+import { start as startDirectoryDriver } from "../../components/directory-driver/start.ts";
+import { start as startSnapshotController } from "../../components/snapshot-controller/start.ts";
 import { type CsiClient, createCsiClientOver } from "../../csi/client.ts";
-import { createLocks, layered, locked } from "../../csi/layers.ts";
-import { unaryOf } from "../../csi/serve.ts";
-import type { KubeApi, PathAsker, PathReader } from "../../kube/api.ts";
+import type { Unary } from "../../csi/wire.ts";
+import type { KubeApi } from "../../kube/api.ts";
 import { createClient } from "../../kube/client.ts";
-import { createEventRecorder } from "../../kube/events.ts";
+import type { ComponentContext } from "../../runtime/component.ts";
+import { createLocalContext } from "../../runtime/context.ts";
+import type { Component } from "../../runtime/frame.ts";
+import { createMetrics } from "../../runtime/metrics.ts";
 
 export const driverName = "directory.snapkeep.dev";
 
@@ -45,9 +47,28 @@ export interface Stack {
 
 const backoff = { startMs: 1_000, maxMs: 60_000 };
 
+/** The components on the API. One that joins `snapkeep up` is one more row. */
+const rows: Readonly<Record<string, (context: ComponentContext, calls: Unary) => Promise<Component>>> = {
+  "snapshot-controller": (context) =>
+    startSnapshotController(context, { enableDistributedSnapshotting: false, preventVolumeModeConversion: true }),
+  "csi-snapshotter": (context, calls) =>
+    startCsiSnapshotter(
+      context,
+      {
+        csiAddress: "this process",
+        timeout: limits.csiCallMsMax,
+        snapshotNamePrefix: "snapshot",
+        snapshotNameUuidLength: -1,
+        extraCreateMetadata: false,
+        nodeDeployment: false,
+        nodeName: "",
+      },
+      { calls },
+    ),
+};
+
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { world, log, version, port, root, faults = [], signal } = options;
-  const definitions = [...snapshotCrds(3), referenceGrantCrd()];
   const api = await serveApi({
     world,
     log,
@@ -57,74 +78,39 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     featureGates: { AnyVolumeDataSource: true },
     parts: standardParts("documents"),
     version,
-    definitions,
+    definitions: [...snapshotCrds(3), referenceGrantCrd()],
   });
   const asAdmin: Handler = (request) =>
     api.handler({ ...request, headers: { ...request.headers, authorization: `Bearer ${api.token}` } });
   const clientFor = (name: string) => createClient({ handler: asAdmin, world, userAgent: name });
-  const driverOptions = {
-    root,
-    name: driverName,
-    nodeId: "laptop",
-    version,
-    snapshotDelayMs: 0,
-    snapshotSecret: "",
-    world,
-    log,
-  };
-  const driver = await createDirectoryDriver(driverOptions).catch(async (reason: unknown) => {
+  const driverStop = new AbortController();
+  const driver = await startDirectoryDriver(
+    { world, log, metrics: createMetrics(), signal: driverStop.signal },
+    { root, name: driverName, nodeId: "laptop", version, snapshotDelayMs: 0, snapshotSecret: "", faults },
+  ).catch(async (reason: unknown) => {
     await api.close();
     throw reason;
   });
-  const served = layered(unaryOf(driver.services), locked(createLocks()), faultInjectionLayer(faults));
-  const csi = createCsiClientOver(served, { world, log });
-  const components = [
-    snapshotController(clientFor("snapshot-controller"), world, log),
-    sidecar(clientFor("csi-snapshotter"), csi, world, log),
-  ];
-  const running = components.flatMap((component) => [component.watch(signal), component.run(signal)]);
-  const stopped = Promise.all([api.run(signal), ...running]).then(async () => {
-    await Promise.all([api.close(), driver.close()]);
-  });
-  return { api, client: clientFor("snapkeep-up"), driver, csi, stopped };
-}
-
-function snapshotController(api: KubeApi & PathReader & PathAsker, world: World, log: Log) {
-  const { record } = createEventRecorder({ api, world, log, component: "snapshot-controller" });
-  const grants = createGrants({ api, world, log });
-  const options = { preventVolumeModeConversion: true, placeOf: () => anywhere, isGranted: grants.allows };
-  const onGrantsChange = grants.onChange;
-  const controller = createSnapshotController({
-    api,
-    world,
-    log,
-    options,
-    onGrantsChange,
-    workers: 10,
-    backoff,
-    record,
-  });
-  return {
-    watch: (signal: AbortSignal) => Promise.all([controller.watch(signal), grants.watch(signal)]),
-    run: async (signal: AbortSignal) => {
-      await grants.known(signal);
-      await controller.run(signal);
-    },
+  const serving = driver.run(driverStop.signal);
+  /** The driver goes last: a call of a component may still be under way. */
+  const close = async (): Promise<void> => {
+    driverStop.abort();
+    await Promise.all([serving, api.close()]);
   };
-}
-
-function sidecar(api: KubeApi, csi: CsiClient, world: World, log: Log) {
-  const { record } = createEventRecorder({ api, world, log, component: `csi-snapshotter ${driverName}` });
-  return createCsiSnapshotter({
-    api,
-    csi,
-    facts: () => ({ driver: driverName, canListSnapshots: true }),
-    options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
-    world,
-    log,
-    callsAtOnce: 10,
-    backoff,
-    poll: backoff,
-    record,
+  const contextFor = (name: string) =>
+    createLocalContext({ api: clientFor(name), world, log, signal, workers: 10, backoff });
+  const components = await Promise.all(
+    Object.entries(rows).map(([name, start]) => start(contextFor(name), driver.calls)),
+  ).catch(async (reason: unknown) => {
+    await close();
+    throw reason;
   });
+  const running = components.flatMap((component) => [component.watch?.(signal), component.run(signal)]);
+  return {
+    api,
+    client: clientFor("snapkeep-up"),
+    driver: driver.driver,
+    csi: createCsiClientOver(driver.calls, { world, log }),
+    stopped: Promise.all([api.run(signal), ...running]).then(close),
+  };
 }

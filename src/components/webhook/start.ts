@@ -4,8 +4,8 @@ import { readFile } from "node:fs/promises";
 import type { Millis } from "../../base/brand.ts";
 import { Fault } from "../../base/fault.ts";
 import type { Address } from "../../runtime/address.ts";
+import type { Component, ProcessContext } from "../../runtime/frame.ts";
 import { overHttps, type TlsIdentity } from "../../runtime/serve.ts";
-import type { Service, ServiceContext } from "../../runtime/service.ts";
 import { followTlsFiles, readTlsFiles } from "../../runtime/tls-files.ts";
 import type { ApiFacts } from "./api-facts.ts";
 import { createWebhook } from "./index.ts";
@@ -27,10 +27,10 @@ export interface WebhookOptions {
 }
 
 export async function start(
-  { world, log, metrics, signal }: ServiceContext,
+  { world, log, metrics, signal }: ProcessContext,
   options: WebhookOptions,
   facts: ApiFacts,
-): Promise<Service> {
+): Promise<Component> {
   const instruments = metrics.instruments(webhookMetrics);
   const stopping = (): string | undefined => (signal.aborted ? "stopping" : undefined);
   const { crossNamespaceGate: gate } = options;

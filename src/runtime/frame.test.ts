@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { realWorld } from "../base/world.ts";
 import { loggingFlags, servingFlags } from "./common-flags.ts";
 import { parseFlags } from "./flags.ts";
-import { runService } from "./service.ts";
+import { runStandalone } from "./frame.ts";
 
 test("the metrics and health endpoints of a service accept no bodies and report readiness", async () => {
   const stop = new AbortController();
@@ -23,7 +23,7 @@ test("the metrics and health endpoints of a service accept no bodies and report 
     return answer.toString();
   };
   const readiness = "GET /readyz HTTP/1.1\r\nhost: x\r\n\r\n";
-  const code = await runService(
+  const code = await runStandalone(
     { options, environment: {}, signal: stop.signal, world: realWorld, out: { write }, error: { write }, version: "1" },
     "tester",
     async () => {

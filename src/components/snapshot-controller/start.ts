@@ -1,0 +1,73 @@
+/** The snapshot-controller from its context and options: its caches, its controllers, and what is measured of them. */
+import type { Millis } from "../../base/brand.ts";
+import { unsyncedIn } from "../../kube/stores.ts";
+import type { ComponentContext } from "../../runtime/component.ts";
+import type { Component } from "../../runtime/frame.ts";
+import { createGrants } from "./grants.ts";
+import { createSnapshotController, type SnapshotControllerDeps } from "./index.ts";
+import { countFailure, measureOperations, measureStates } from "./measure.ts";
+import { snapshotMetrics } from "./metrics.ts";
+import { createNodeFinder } from "./nodes.ts";
+import { anywhere, type SnapshotOptions } from "./observe.ts";
+
+export const name = "snapshot-controller";
+
+export interface StartOptions {
+  /** Label each content with the node of its volume. */
+  readonly enableDistributedSnapshotting: boolean;
+  readonly preventVolumeModeConversion: boolean;
+}
+
+/** What the simulation replaces. */
+export interface Replacements
+  extends Partial<Pick<SnapshotControllerDeps, "activeSidecars" | "plans" | "protectionOf">> {
+  /** False: ReferenceGrants are not read, and no claim of another namespace is granted a snapshot. */
+  readonly readsGrants?: boolean | undefined;
+  readonly grantsRecheckMs?: Millis | undefined;
+  readonly isGranted?: SnapshotOptions["isGranted"];
+}
+
+export async function start(
+  context: ComponentContext,
+  { enableDistributedSnapshotting, preventVolumeModeConversion }: StartOptions,
+  { readsGrants = true, grantsRecheckMs, isGranted, ...replaced }: Replacements = {},
+): Promise<Component> {
+  const { api, world, log, metrics, leading } = context;
+  const nodes = enableDistributedSnapshotting ? createNodeFinder(api, { world, log }) : undefined;
+  const grants = readsGrants ? createGrants({ api, world, log, recheckMs: grantsRecheckMs }) : undefined;
+  const options: SnapshotOptions = {
+    preventVolumeModeConversion,
+    placeOf: nodes?.placeOf ?? (() => anywhere),
+    isGranted: isGranted ?? grants?.allows,
+  };
+  const controller = createSnapshotController({
+    ...context,
+    ...replaced,
+    options,
+    onPlacesChange: nodes?.onChange,
+    onGrantsChange: grants?.onChange,
+    failed: (kind, key) => countFailure(measuring, kind, key),
+    record: context.recordAs(name),
+  });
+  const { stores } = controller;
+  const measuring = { stores, instruments: metrics.instruments(snapshotMetrics), world, leading };
+  const showOperations = measureOperations(measuring);
+  metrics.refresh(() => {
+    showOperations();
+    measureStates(measuring, options);
+  });
+  return {
+    leaseName: `${name}-leader`,
+    watch: async (signal) => {
+      await Promise.all([controller.watch(signal), nodes?.watch(signal), grants?.watch(signal)]);
+    },
+    run: async (signal) => {
+      // A content created before the nodes are known would carry no node, and no sidecar would take the snapshot.
+      await nodes?.synced(signal);
+      // A snapshot that is released before the grants are known cannot be kept any more.
+      await grants?.known(signal);
+      await controller.run(signal);
+    },
+    ready: () => unsyncedIn(stores) ?? nodes?.unsynced(),
+  };
+}

@@ -1,0 +1,33 @@
+/** The context of a component that shares its process with others: no flags, no lease, no HTTP server of its own. */
+import type { Backoff } from "../base/backoff.ts";
+import type { Log } from "../base/log.ts";
+import type { World } from "../base/world.ts";
+import { createEventRecorder } from "../kube/events.ts";
+import type { ComponentContext } from "./component.ts";
+import { queueObserver } from "./measure.ts";
+import { createMetrics } from "./metrics.ts";
+
+export interface LocalContextOptions {
+  readonly api: ComponentContext["api"];
+  readonly world: World;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  readonly workers: number;
+  readonly backoff: Backoff;
+}
+
+export function createLocalContext({ api, world, log, ...options }: LocalContextOptions): ComponentContext {
+  const metrics = createMetrics();
+  return {
+    api,
+    world,
+    log,
+    metrics,
+    ...options,
+    resyncMs: 0,
+    leading: () => true,
+    refusal: () => undefined,
+    recordAs: (source) => createEventRecorder({ api, world, log, component: source }).record,
+    observer: (queue) => queueObserver(metrics, queue),
+  };
+}
