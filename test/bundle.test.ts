@@ -30,7 +30,7 @@ function built(): Promise<string> {
 }
 after(async () => rmSync(await built(), { recursive: true, force: true }));
 
-test("the bundle runs from any folder, also by a link, and an older Node is told in one line what to run", async () => {
+test("the bundle runs from any folder and through a link, and an older Node prints one line with the command to run", async () => {
   const folder = await built();
   const file = join(folder, "snapkeep.js");
   const link = join(folder, "a link");
@@ -49,7 +49,7 @@ test("the bundle runs from any folder, also by a link, and an older Node is told
   });
 });
 
-test("nothing but Node is asked for at run time: all packages are bundled, none is a dependency", async () => {
+test("the bundle needs only Node at run time: all packages are bundled, none is a dependency", async () => {
   const folder = join(await built(), "parts");
   const texts = readdirSync(folder).map((part) => readFileSync(join(folder, part), "utf8"));
   const asked = texts.flatMap((text) =>
@@ -119,5 +119,5 @@ test("the build names every package it has bundled, with version and licence tex
   assert.ok(packageFile.files.includes("dist"));
 });
 
-test("a package is never made without its program", () =>
+test("npm pack always builds the program first", () =>
   assert.equal(packageFile.scripts.prepack, packageFile.scripts.build));

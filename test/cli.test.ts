@@ -23,24 +23,24 @@ const started = (...argv: string[]): Promise<Ended> =>
     });
   });
 
-test("the version is the package's", async () =>
+test("--version prints the version of package.json", async () =>
   assert.deepEqual(await started("--version"), { code: 0, out: `snapkeep ${packageFile.version}\n`, error: "" }));
 
-test("a bad flag value is one line on standard error, without a stack, and exit code 2", async () =>
+test("an invalid flag value is one line on standard error, without a stack, and exit code 2", async () =>
   assert.deepEqual(await started("crds", "--phase=9"), {
     code: 2,
     out: "",
     error: 'snapkeep crds: --phase: "9" is not valid: expected one of 1, 2, 3; for example --phase=3\n',
   }));
 
-test("a mistyped command names the nearest one", async () =>
+test("the error for a mistyped command names the nearest command", async () =>
   assert.deepEqual(await started("crd"), {
     code: 2,
     out: "",
     error: 'snapkeep: unknown command "crd"; did you mean "crds"?\n',
   }));
 
-test("a reader that closes the pipe early is no failure", async () => {
+test("a closed output pipe is not a failure", async () => {
   const child = spawn(process.execPath, [main, "crds"], { stdio: ["ignore", "pipe", "pipe"] });
   child.stdout.once("data", () => child.stdout.destroy());
   let said = "";
@@ -49,7 +49,7 @@ test("a reader that closes the pipe early is no failure", async () => {
   assert.deepEqual([code, said], [0, ""]);
 });
 
-test("the exit code of the tour says whether every step held, and its last line which one did not", async () => {
+test("the exit code of the demo is 0 if every step succeeded, and its last line names the failed step", async () => {
   const { code, out, error } = await started("up", "--exit", "--fault=DeleteVolume=Internal");
   assert.deepEqual([code, out.match(/✓/g)?.length], [1, 4], `${out}${error}`);
   assert.match(out, /✗ everything is deleted and nothing is left: .*DeleteVolume fails because --fault says so/);
@@ -60,7 +60,7 @@ test("the exit code of the tour says whether every step held, and its last line 
 const controller = (...argv: string[]): Promise<Ended> =>
   started("snapshot-controller", "--retry-crd-interval-max=1s", ...argv);
 
-test("a component with a bad flag value exits with 2 and one line", async () =>
+test("a component with an invalid flag value exits with 2 and one line", async () =>
   assert.deepEqual(await controller("--worker-threads=many"), {
     code: 2,
     out: "",
@@ -68,7 +68,7 @@ test("a component with a bad flag value exits with 2 and one line", async () =>
       'snapkeep snapshot-controller: --worker-threads: "many" is not valid: expected a whole number from 1 to 10000; for example --worker-threads=32\n',
   }));
 
-test("a component with a kubeconfig that is not there exits with 1 and one line that names it", async () => {
+test("a component with a missing kubeconfig exits with 1 and one line that names the file", async () => {
   const { code, error } = await controller("--kubeconfig=/nowhere/config");
   assert.equal(code, 1);
   assert.match(error, /^snapkeep snapshot-controller: .*\/nowhere\/config.*\n$/);

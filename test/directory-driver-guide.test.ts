@@ -10,7 +10,7 @@ import { connectTo, temporaryFolder } from "./csi-sockets.ts";
 
 const guide = readFileSync(resolve(import.meta.dirname, "../docs/guides/directory-driver.md"), "utf8");
 
-test("every path that the guide lists is there once a volume, a block volume and a snapshot are", async (t) => {
+test("every path that the guide lists exists after a volume, a block volume and a snapshot are created", async (t) => {
   const folder = temporaryFolder(t);
   const socket = join(folder, "csi.sock");
   const driver = startCommand("directory-driver", "--endpoint", socket, "--root", join(folder, "storage"));
@@ -38,7 +38,7 @@ test("every path that the guide lists is there once a volume, a block volume and
   assert.equal(await driver.code, 0, driver.said.error);
 });
 
-test("its manifests are whole objects", () => {
+test("the manifests of the guide are complete objects", () => {
   const blocks = [...guide.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = ""]) => text);
   const objects = blocks.flatMap((text) => parseAllDocuments(text).map((document) => document.toJS()));
   assert.ok(objects.length >= 3);

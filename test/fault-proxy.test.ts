@@ -66,13 +66,13 @@ describe("the fault proxy", () => {
 
   const isStream = (request: string): boolean => request === "GET /stream";
 
-  test("left alone, it passes everything on", async () => {
+  test("by default the proxy forwards everything", async () => {
     const reading = read("/plain");
     assert.equal(await reading.ended, "complete");
     assert.equal(reading.text, "first\n");
   });
 
-  test("a request that is held arrives when it is released, and the next one is not held", async () => {
+  test("a held request arrives when it is released, and the next one is not held", async () => {
     const { held, release } = proxy.hold((request) => request === "GET /held");
     served.length = 0;
     const reading = read("/held");
@@ -84,7 +84,7 @@ describe("the fault proxy", () => {
     assert.deepEqual(served, ["/held", "/held"]);
   });
 
-  test("a cut connection is broken for the client", async () => {
+  test("a disconnected connection is broken for the client", async () => {
     const { reading } = await openStream();
     assert.equal(
       proxy.cut((request) => request === "GET /other"),
@@ -94,7 +94,7 @@ describe("the fault proxy", () => {
     assert.equal(await reading.ended, "broken");
   });
 
-  test("a truncated frame comes by half, in a broken reply or in one that ends in good order", async () => {
+  test("a truncated frame is sent by half, in a broken reply or in one that ends properly", async () => {
     for (const [how, ended] of [
       ["cut", "broken"],
       ["end", "complete"],
@@ -108,7 +108,7 @@ describe("the fault proxy", () => {
     }
   });
 
-  test("a stalled stream stays open and silent, others do not notice", async () => {
+  test("a stalled stream stays open and silent, and other streams are not affected", async () => {
     const { reading, send } = await openStream();
     assert.equal(proxy.stall(isStream), 1);
     send("unheard\n");
@@ -126,7 +126,7 @@ describe("the fault proxy", () => {
     assert.equal(reading.text, "first\nours\ntheirs\n");
   });
 
-  test("a lost reply belongs to a request that got through", async () => {
+  test("a request with a lost reply reaches the server", async () => {
     const lost = proxy.loseReply((request) => request.endsWith("/lost"));
     const reading = read("/lost");
     await lost;
@@ -135,7 +135,7 @@ describe("the fault proxy", () => {
     assert.equal(await read("/lost").ended, "complete", "one reply only");
   });
 
-  test("a reply that does not come is not lost; the next one is", async () => {
+  test("only existing replies are lost", async () => {
     let isLost = false;
     const lost = proxy
       .loseReply(() => true)
@@ -166,7 +166,7 @@ describe("the fault proxy", () => {
     assert.equal(await read("/plain").ended, "complete");
   });
 
-  test("a request that is answered in the server's place never arrives, and is counted until that ends", async () => {
+  test("a request that the proxy answers does not reach the server, and is counted", async () => {
     const { length } = served;
     const refusing = proxy.answer(503, (request) => request === "GET /plain");
     const refused = read("/plain");
@@ -179,7 +179,7 @@ describe("the fault proxy", () => {
     assert.deepEqual(served.slice(length), ["/other", "/plain"]);
   });
 
-  test("what was to be answered in the server's place arrives again when all that is taken back, and a record has both", async () => {
+  test("after a reset requests reach the server again, and the record has both kinds", async () => {
     const record = proxy.record();
     proxy.answer(503, () => true);
     assert.equal(await read("/other").ended, "complete");

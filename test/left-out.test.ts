@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { leftOut } from "../scripts/left-out.ts";
 import { temporaryFolder } from "./csi-sockets.ts";
 
-test("a package is named when npm has left out all of its platform parts, and only then", (t) => {
+test("a package is reported if npm left out all of its platform binaries, and only then", (t) => {
   const root = temporaryFolder(t);
   const parts = (name: string) => ({ [`@${name}/linux`]: "1.0.0", [`@${name}/darwin`]: "1.0.0" });
   const packages = {
@@ -21,4 +21,5 @@ test("a package is named when npm has left out all of its platform parts, and on
   assert.deepEqual(leftOut(root), ["parser"]);
 });
 
-test("nothing is left out here", () => assert.deepEqual(leftOut(resolve(import.meta.dirname, "..")), []));
+test("no platform binary is missing in this installation", () =>
+  assert.deepEqual(leftOut(resolve(import.meta.dirname, "..")), []));

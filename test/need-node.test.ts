@@ -13,7 +13,7 @@ function ran(...options: readonly string[]) {
   return { status, said: stdout + stderr };
 }
 
-test("on an old Node the line names both versions and the command; on the pinned one nothing is said", () => {
+test("on an old Node the message names both versions and the command, on the pinned one there is none", () => {
   assert.deepEqual(ran("--import", older), {
     status: 1,
     said: "snapkeep: Node 24 is missing because its install script has not run, and this is v18.1.0; run: npm rebuild node\n",
@@ -21,7 +21,7 @@ test("on an old Node the line names both versions and the command; on the pinned
   assert.deepEqual(ran(), { status: 0, said: "" });
 });
 
-test("every npm script that starts Node on our files asks first", () => {
+test("every npm script that runs Node on our files checks the Node version first", () => {
   const starting = Object.entries(packageFile.scripts).filter(([, line]) => /\bnode (?!scripts\/need-node)/.test(line));
   assert.deepEqual(
     starting.filter(([, line]) => !line.startsWith("node scripts/need-node.cjs && ")),

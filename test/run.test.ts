@@ -67,7 +67,7 @@ for (const { given, text, code, lastLine } of runs)
     assert.deepEqual({ code: run.code, lastLine: run.lines.at(-1) }, { code, lastLine });
   });
 
-test("a word that matches nothing ends the run before it begins, whatever else is asked for", async () => {
+test("an argument that matches no test file fails the run before it starts", async () => {
   const ended = Promise.withResolvers<{ code: unknown; said: string }>();
   execFile(process.execPath, [runner, "tidy", "src/no-such.test.ts"], (reason, out, error) =>
     ended.resolve({ code: reason?.code, said: out + error }),

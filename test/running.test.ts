@@ -13,7 +13,7 @@ async function follow(events: AsyncIterable<Event>, lines: string[] = []) {
   return { seen, trouble: running.trouble() };
 }
 
-test("a test that takes long is named while it runs, again and again", async () => {
+test("the runner prints the name of a slow test repeatedly", async () => {
   const lines: string[] = [];
   const { trouble } = await follow(
     (async function* () {
@@ -28,7 +28,7 @@ test("a test that takes long is named while it runs, again and again", async () 
   assert.equal(trouble, undefined);
 });
 
-test("a run that does not end after its last test is ended, and called a leak", async () => {
+test("a run that does not end after its last test fails as a leak", async () => {
   const hanging = new AbortController();
   const { seen, trouble } = await follow(
     (async function* () {
@@ -43,7 +43,7 @@ test("a run that does not end after its last test is ended, and called a leak", 
   assert.match(trouble ?? "", /^a test left something open/);
 });
 
-test("a test that does not end is named, and ends the run", async () => {
+test("a test that does not end is named and fails the run", async () => {
   const hanging = new AbortController();
   const { trouble } = await follow(
     (async function* () {

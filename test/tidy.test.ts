@@ -105,14 +105,14 @@ function cyclesIn(files: readonly Source[], next: (file: Source) => readonly str
 
 const program = sources.filter(({ path }) => !isTest(path));
 
-test("no file loads itself by way of others", () =>
+test("there are no import cycles between files", () =>
   assert.deepEqual(
     cyclesIn(program, ({ loads }) => loads),
     [],
   ));
 
 /** Types are gone when the program runs, and two files of one folder may each name a type of the other; folders may not. */
-test("folders do not name each other's types in a circle", () => {
+test("there are no type import cycles between folders", () => {
   const acrossFolders = cyclesIn(program, ({ imports }) => imports).filter(
     (group) => new Set(group.map((path) => dirname(path))).size > 1,
   );
@@ -132,7 +132,7 @@ const impuritiesOf = ({ path, text, loads }: Source): readonly string[] => [
 ];
 
 /** Purity goes by what is loaded, however far away, and not by the names of files. */
-test("deciding files, and all files that they load, await nothing and load neither the platform nor packages", () => {
+test("pure files, and all files they load, do not await and load neither Node modules nor packages", () => {
   const byPath = new Map(program.map((file) => [file.path, file]));
   const reached = new Set(program.filter(({ path }) => isDeciding(path)));
   for (const file of reached)
@@ -143,7 +143,7 @@ test("deciding files, and all files that they load, await nothing and load neith
   assert.deepEqual([...reached].flatMap(impuritiesOf), []);
 });
 
-test("a type-only import loads nothing, and everything else does", () => {
+test("a type-only import loads nothing, every other import does", () => {
   const text = [
     'import type { A } from "./types.ts";',
     'import { type B, type C } from "./more-types.ts";',
@@ -156,7 +156,7 @@ test("a type-only import loads nothing, and everything else does", () => {
   assert.deepEqual(loadedBy(text), ["./values.ts", "./exported.ts", "./lines.ts", "./effects.ts"]);
 });
 
-test("cycles are found, whole and once", () => {
+test("each import cycle is reported completely and once", () => {
   const file = (path: string, ...loads: readonly string[]): Source => ({ path, text: "", imports: loads, loads });
   const files = [file("a", "b"), file("b", "c", "d"), file("c", "a"), file("d", "e"), file("e", "d"), file("f", "a")];
   assert.deepEqual(
@@ -170,7 +170,7 @@ test("cycles are found, whole and once", () => {
 
 const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
 
-test("the clock, timers and dice are used in base/world.ts only", () => {
+test("clock, timers and random numbers are used in base/world.ts only", () => {
   const forbidden =
     /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bsetTimeout\(|\bsetInterval\(|\bperformance\.now\(|\brandomUUID\(/;
   const strays = sources
@@ -189,7 +189,7 @@ test("argv and the environment are read in main.ts only", () => {
   assert.deepEqual(strays, []);
 });
 
-test("nothing is left to do in the sources", () => {
+test("the sources contain no TODO markers", () => {
   const marker = new RegExp(["TO" + "DO", "FIX" + "ME", "X" + "XX"].join("|"));
   assert.deepEqual(
     sources.filter(({ text }) => marker.test(text)).map(({ path }) => path),
@@ -204,7 +204,7 @@ test("files stay readable: at most 400 lines each", () => {
   assert.deepEqual(long, []);
 });
 
-test("what a test file does before its tests stands in a suite: at the top it would be done before, or beside, the tests of all files", () => {
+test("setup of a test file is inside a suite, because top-level setup would run with the tests of all files", () => {
   const hook = /^(before|beforeEach|afterEach)\(/m;
   const early = globSync("{src,test}/**/*.test.ts", { cwd: root }).filter((path) =>
     hook.test(readFileSync(resolve(root, path), "utf8")),
@@ -212,7 +212,7 @@ test("what a test file does before its tests stands in a suite: at the top it wo
   assert.deepEqual(early, []);
 });
 
-test("every known name of a scenario is a file of that name, and has no other", () => {
+test("every scenario name is a file of that name, and every file is a scenario", () => {
   const files = globSync("test/e2e/scenarios/*.ts", { cwd: root }).map((path) => basename(path, ".ts"));
   assert.deepEqual(files.sort(), [...scenarioNames, "index", "names"].sort());
 });

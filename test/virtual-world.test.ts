@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createVirtualWorld } from "./virtual-world.ts";
 
-test("sleepers wake at their own times, in order, the first to lie down first", async () => {
+test("sleeps end at their own times, in order of their start", async () => {
   const world = createVirtualWorld();
   const woken: string[] = [];
   const sleeper = async (name: string, ms: number): Promise<void> => {
@@ -19,7 +19,7 @@ test("sleepers wake at their own times, in order, the first to lie down first", 
   assert.deepEqual(woken, ["early at 10", "late at 20", "late too at 20"]);
 });
 
-test("work that sleeps again is woken again within one advance", async () => {
+test("work that sleeps again continues within one advance of the clock", async () => {
   const world = createVirtualWorld();
   let ticks = 0;
   const ticking = async (): Promise<void> => {
@@ -33,7 +33,7 @@ test("work that sleeps again is woken again within one advance", async () => {
   assert.equal(ticks, 10);
 });
 
-test("an aborted sleeper rejects with the reason and no longer counts", async () => {
+test("an aborted sleep rejects with the reason and no longer counts", async () => {
   const world = createVirtualWorld();
   const stop = new AbortController();
   const sleeping = world.sleep(10, stop.signal);
@@ -44,7 +44,7 @@ test("an aborted sleeper rejects with the reason and no longer counts", async ()
   assert.equal(world.sleepers(), 0);
 });
 
-test("run passes time until the work is done, and says when it never will be", async () => {
+test("run advances the clock until the work is done, and reports work that never ends", async () => {
   const world = createVirtualWorld();
   await world.run(world.sleep(1_000_000));
   assert.equal(world.elapsed(), 1_000_000);
@@ -52,7 +52,7 @@ test("run passes time until the work is done, and says when it never will be", a
   await assert.rejects(world.run(world.sleep(20), 10), /not done after 10 virtual ms; 1 still sleep/);
 });
 
-test("a frozen process finds its timers overdue, a jump moves the wall clock only", async () => {
+test("a stopped process finds its timers overdue, a clock jump moves only the wall clock", async () => {
   const world = createVirtualWorld();
   const wall = world.now();
   let wokenAt = 0;
@@ -66,7 +66,7 @@ test("a frozen process finds its timers overdue, a jump moves the wall clock onl
   assert.equal(world.now(), wall + 500 - 60_000);
 });
 
-test("one seed is one sequence of draws in [0, 1), another seed another", () => {
+test("a seed determines the sequence of random numbers in [0, 1)", () => {
   const draws = (seed: number): readonly number[] => {
     const world = createVirtualWorld(seed);
     return Array.from({ length: 1_000 }, () => world.random());

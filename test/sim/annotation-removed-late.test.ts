@@ -10,10 +10,10 @@ const found = {
   plan: "30:effect-after-the-deadline:381088087,1:slow:1241731472,26:list-from-the-past:631056538,32:paused-while-sending:1938070634,26:watch-expired:2113493361,7:crash-all:189195876,7:csi-Internal:1302147320,18:never-answered:467380294",
 };
 
-test("the driver is not asked again while a request to take the mark off may still arrive", async () =>
+test("the driver is not called again while a request to remove the being-created annotation may still arrive", async () =>
   assert.deepEqual(await brokenIn(found), []));
 
-test("it would be by a sidecar that did not remember that request", async () => {
+test("a sidecar that does not remember that request would call the driver again", async () => {
   const planSidecar = (view: Parameters<typeof planContent>[0]) =>
     planContent({ ...view, isAnnotationRemovalPending: false });
   assert.deepEqual(await brokenIn(found, { planSidecar: planSidecar as never }), ["I-3"]);

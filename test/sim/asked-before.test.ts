@@ -11,10 +11,10 @@ const found = {
   plan: "18:driver-forgets:470809161,31:crash-request-arrives-late:1484883234,11:crash-after-reply:576634016,36:user-deletes-content:428633470,31:user-strips-content:1250252154,45:user-recreates-snapshot:1887412639,20:effect-after-the-deadline:1842530854",
 };
 
-test("a second content is not let go while it is unknown what became of the question about the first", async () =>
+test("a second content is not released while the outcome of the first content's CreateSnapshot is unknown", async () =>
   assert.deepEqual(await brokenIn(found), []));
 
-test("it would be by a sidecar that remembered contents only, and not their snapshots", async () => {
+test("a sidecar that remembers only contents, not snapshots, would release it", async () => {
   const planSidecar = (view: Parameters<typeof planContent>[0]) => {
     const isNamed = view.content.metadata.annotations?.[annotations.snapshotterId] === view.sidecarId;
     return planContent(view.createSent === "perhaps" && isNamed ? { ...view, createSent: "never" } : view);

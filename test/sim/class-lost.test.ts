@@ -33,14 +33,14 @@ const scenario = {
 const afterwards = (sabotage: Sabotage = {}): Promise<Outcome> =>
   runOne({ scenario, seed: 1, faults: [], sabotage: () => sabotage });
 
-test("what came of the cut is learnt without the class, for nobody is left who would bring that back", async () => {
+test("the outcome of CreateSnapshot is resolved without the class, because no user is left to restore the class", async () => {
   const { violations, endState } = await afterwards();
   assert.deepEqual(violations, []);
   assert.doesNotMatch(endState(), /being-created/);
   assert.match(endState(), /"ready":true.*^stored handle-/ms);
 });
 
-test("the mark would stay for ever where nobody looks after contents without a snapshot", async () => {
+test("without the rule for contents without a snapshot, the being-created annotation would stay forever", async () => {
   const nothing = () => ({ actions: [], next: { kind: "settled" } }) as const;
   const { violations } = await afterwards({ planContent: nothing });
   assert.deepEqual(

@@ -15,8 +15,8 @@ const sim = (args: readonly string[]): Promise<{ code: number; lines: readonly s
     );
   });
 
-test("of a promise that is broken a person reads which, the command that repeats it, and the calls and writes", async () => {
-  const { code, lines } = await sim(["--bug", "takes an unknown outcome", "--seeds", "60", "--failures", "1"]);
+test("the report of a violation has the promise, the command that repeats it, and the calls and writes", async () => {
+  const { code, lines } = await sim(["--bug", "treats an unknown outcome", "--seeds", "60", "--failures", "1"]);
   assert.equal(code, 1);
   const broken = lines.findIndex((line) => /^seed \d+, quick-delete: I-\d+ is broken \(/.test(line));
   assert.notEqual(broken, -1);

@@ -11,10 +11,10 @@ const found = {
   plan: "13:list-from-the-past:328532330,8:list-from-the-past:2125546552,6:never-answered:862284857,20:relist-everything:1405621060",
 };
 
-test("what was let go unasked is not cut when a list from the past brings it back", async () =>
+test("a content that was released without a call is not taken when a stale list shows it again", async () =>
   assert.deepEqual(await brokenIn(found), []));
 
-test("it would be by a sidecar that remembered only what it had asked", async () => {
+test("a sidecar that remembers only its calls would take the snapshot", async () => {
   const planSidecar = (view: Parameters<typeof planContent>[0]) =>
     planContent(
       view.createSent === "let go" ? { ...view, createSent: "never", isAnnotationRemovalPending: false } : view,

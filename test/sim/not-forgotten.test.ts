@@ -9,4 +9,5 @@ const found = {
   plan: "33:paused-while-sending:728417711,42:crash-request-arrives-late:1812542707,49:driver-forgets-names:592809743,14:relist-everything:722938326,35:crash-after-effect:1182538046,59:user-flips-policy:908656137,42:effect-after-the-deadline:853720632",
 };
 
-test("a driver does not forget what it is still at work on", async () => assert.deepEqual(await brokenIn(found), []));
+test("a simulated driver does not forget a name that it is working on", async () =>
+  assert.deepEqual(await brokenIn(found), []));

@@ -16,27 +16,27 @@ const wrong: readonly [args: readonly string[], why: RegExp][] = [
   [["--sedes", "1"], /--sedes/],
 ];
 for (const [args, why] of wrong)
-  test(`${args.join(" ")} is refused, and why`, () => {
+  test(`${args.join(" ")} is rejected with the reason`, () => {
     const parsed = parseOptions(args);
     assert.equal(parsed.kind, "wrong");
     assert.match(parsed.kind === "wrong" ? parsed.why : "", why);
   });
 
-test("one seed is judged by this process alone", () => {
+test("--seed runs in this process", () => {
   const parsed = parseOptions(["--seed", "144", "--workers", "7"]);
   assert.ok(parsed.kind === "run");
   const { from, seeds, workers } = parsed.options;
   assert.deepEqual({ from, seeds, workers }, { from: 144, seeds: 1, workers: 0 });
 });
 
-test("a seeded bug brings its scenario, and stays in this process", () => {
+test("--bug selects its scenario and runs in this process", () => {
   const parsed = parseOptions(["--bug", "readiness back", "--workers", "7"]);
   assert.ok(parsed.kind === "run");
   const { bug, scenario, workers } = parsed.options;
   assert.deepEqual([bug?.name, scenario?.name, workers], ["takes readiness back", "dynamic-create", 0]);
 });
 
-test("the command that repeats a schedule means that very schedule", async () => {
+test("the printed command repeats exactly the same schedule", async () => {
   const schedule = await scheduleOf(144);
   for (const faults of [schedule.faults, []]) {
     const [, words = ""] = replayCommand({ ...schedule, faults }).split("npm run sim -- ");
@@ -48,7 +48,7 @@ test("the command that repeats a schedule means that very schedule", async () =>
   }
 });
 
-test("minutes may be parts of one, and faults be named by family or name", () => {
+test("--minutes accepts fractions, and --faults accepts families and names", () => {
   const parsed = parseOptions(["--minutes", "0.5", "--faults", "crash,watch-cut", "-o", "json"]);
   assert.ok(parsed.kind === "run");
   const { minutes, allowed } = parsed.options;

@@ -28,28 +28,28 @@ export interface SimOptions {
 const numbers = {
   seeds: { value: 1_000, help: "how many schedules" },
   from: { value: 1, help: "the first seed" },
-  failures: { value: 5, help: "end after so many schedules with violations" },
-  minutes: { value: 1_440, help: "end after so long", partly: true },
-  workers: { value: availableParallelism(), help: "processes at once; 0 takes none but this one" },
+  failures: { value: 5, help: "stop after this many schedules with violations" },
+  minutes: { value: 1_440, help: "stop after this time", partly: true },
+  workers: { value: availableParallelism(), help: "number of processes; 0 runs in this process" },
 } as const;
 
 export const usage = `npm run sim [-- flags]
 
 Runs the production components, the embedded API server and a simulated CSI driver on a virtual clock, with 3 to 20 faults per
-schedule, and checks every promise of docs/reliability.md after each step and at the end. A seed is a schedule: the same seed is the
-same history, byte for byte. One that breaks a promise is shrunk and printed with its trace and the command that repeats it.
+schedule, and checks every promise of docs/reliability.md after each step and at the end. A seed determines a schedule: the same seed
+gives the same history, byte for byte. A schedule that violates a promise is shrunk and printed with its trace and the command that repeats it.
 
 ${flagHelp(numbers)}
-  --seed N            this one seed, in this process
-  --scenario NAME     always this scenario, instead of one that the seed draws
-  --faults WORD,…     only these faults, by family or by name
+  --seed N            run only this seed, in this process
+  --scenario NAME     run this scenario instead of a random one
+  --faults NAME,…     inject only these faults, by family or by name
   --plan AT:NAME:PICK,…
-                      exactly these faults: what the command of a broken promise names
-  --bug WORDS         with this mistake in the components, by words of its name, to see how it is found: a fire drill (in this process)
+                      inject exactly these faults, as printed with a violation
+  --bug WORDS         run with a seeded bug, selected by words of its name, to see how the simulation finds it (in this process)
   --exhaustive        every single fault at every call of the core scenarios, then all pairs of crashes in two of them
   --trace             print the calls and writes of every schedule
   -o, --output text|json
-                      how the result is printed; progress goes to standard error (default text)
+                      output format; progress goes to standard error (default text)
   -h, --help          this text
 
 Scenarios: ${listed(scenarios.map(({ name }) => name))}
@@ -63,7 +63,7 @@ Examples:
   npm run sim -- --bug "takes readiness back" --failures 1
   npm run -s sim -- --seeds 300000 -o json > result.json
 
-Exit code: 0 when no promise was broken, 1 when one was, 2 when a flag is wrong.
+Exit code: 0 without violations, 1 with violations, 2 for an invalid flag.
 `;
 
 function listed(names: readonly string[]): string {

@@ -11,7 +11,7 @@ const scenario = { ...scenarioNamed("delete-outruns-finalizers"), repeatable: ()
 /** Not those that end the one process that knows, or keep it from knowing. */
 const families: readonly Family[] = ["reply", "http", "csi", "storage", "clock"];
 
-test(`a snapshot deleted before its finalizers came leaves nothing behind, in ${seeds} schedules without a crash`, async () => {
+test(`a snapshot deleted before it gets its finalizers leaves nothing behind, in ${seeds} schedules without a crash`, async () => {
   for (let seed = 1; seed <= seeds; seed++) {
     const schedule = await scheduleOf(seed, { scenario, allowed: ({ family }) => families.includes(family) });
     const { violations, trace } = await judged(schedule);
@@ -19,7 +19,7 @@ test(`a snapshot deleted before its finalizers came leaves nothing behind, in ${
   }
 });
 
-test("it leaves its content and its data behind where nobody looks after contents without a snapshot", async () => {
+test("without the rule for contents without a snapshot, content and data would be left behind", async () => {
   const nothing = () => ({ actions: [], next: { kind: "settled" } }) as const;
   const kept = await runOne({ scenario, seed: 1, faults: [], sabotage: () => ({ planContent: nothing }) });
   assert.match(kept.endState(), /^VolumeSnapshotContent .*^stored /ms);

@@ -23,15 +23,15 @@ async function sentOutOfTurn(sabotage: Sabotage): Promise<readonly string[]> {
   return [...found].sort();
 }
 
-test("a leader stopped before it could send, be it to the API server or to the driver, sends nothing when it wakes", async () =>
+test("a leader that was stopped before sending sends nothing after it continues, to the API server or the driver", async () =>
   assert.deepEqual(await sentOutOfTurn({}), []));
 
-test("it would ask the driver if that line did not ask again", async () =>
+test("without the second leadership check the leader would call the driver", async () =>
   assert.deepEqual(await sentOutOfTurn({ sendsUnasked: "ofCall" }), [
     "I-37: csi-snapshotter.3 acts while csi-snapshotter.4 leads",
   ]));
 
-test("it would write if that line did not ask again", async () => {
+test("without the second leadership check the leader would write", async () => {
   const found = await sentOutOfTurn({ sendsUnasked: "ofRequest" });
   assert.ok(found.includes("I-37: snapshot-controller.1 acts while snapshot-controller.2 leads"), found.join("; "));
 });

@@ -16,11 +16,11 @@ async function holds(schedule: Schedule): Promise<void> {
   assert.deepEqual(violations, [], `${replayCommand(schedule)}\n${violations.length > 0 ? trace().join("\n") : ""}`);
 }
 
-test(`${seeds} random schedules break no promise`, async () => {
+test(`${seeds} random schedules violate no promise`, async () => {
   for (let seed = 1; seed <= seeds; seed++) await holds(await scheduleOf(seed));
 });
 
-test("no crash and no lost reply, at any call of a create and a delete, breaks a promise", async () => {
+test("no crash and no lost reply, at any call of a create and a delete, violates a promise", async () => {
   let count = 0;
   for await (const schedule of everySingleFault(scenarioNamed("delete"), ({ name }) => singles.includes(name))) {
     await holds(schedule);
@@ -29,7 +29,7 @@ test("no crash and no lost reply, at any call of a create and a delete, breaks a
   assert.ok(count > 40, `only ${count} places`);
 });
 
-test("three to twenty faults strike, be the scenario ever so short", async () => {
+test("three to twenty faults strike, even in a short scenario", async () => {
   for (const name of ["namespace-deleted", "quick-delete", "claim-deleted-while-cutting"])
     for (let seed = 1; seed <= 20; seed++) {
       const { struck } = await judged(await scheduleOf(seed, { scenario: scenarioNamed(name) }));
@@ -37,7 +37,7 @@ test("three to twenty faults strike, be the scenario ever so short", async () =>
     }
 });
 
-test("faults that come too late for a call meet those of a start, after which nothing has changed", async () => {
+test("remaining faults strike the calls of a restart, which changes nothing", async () => {
   const faults = parseFaults("900:watch-cut:1,901:http-500:2,902:csi-Internal:3");
   const outcome = await judged({ scenario: scenarioNamed("dynamic-create"), seed: 2, faults });
   assert.deepEqual(outcome.violations, []);

@@ -7,7 +7,7 @@ import { createSharedReader } from "./reading.ts";
 
 const seeds = 40;
 
-test("what comes twice is read once, and everybody has a top of their own", () => {
+test("an object that is delivered twice is parsed once, and every receiver gets its own top-level object", () => {
   const { read } = createSharedReader();
   const [one, other] = [read('{"a":[1]}'), read('{"a":[1]}')] as { a: unknown }[];
   assert.equal(one?.a, other?.a);
@@ -16,7 +16,7 @@ test("what comes twice is read once, and everybody has a top of their own", () =
   assert.throws(() => read('{"a":'), SyntaxError);
 });
 
-test("what the server has stored is not read at all, neither as an answer nor in an event", () => {
+test("stored objects are not parsed again, neither in responses nor in events", () => {
   const { read, learn } = createSharedReader();
   const object = { metadata: { resourceVersion: "7" }, spec: { size: 1 } };
   learn({ object, version: 7, text: () => print(object) });
@@ -36,7 +36,7 @@ test("what the server has stored is not read at all, neither as an answer nor in
   );
 });
 
-test("a list of what stood there from the start is read once for all worlds, whatever its version", () => {
+test("a list of initial objects is parsed once for all simulations", () => {
   const list = (version: string, ...items: JsonObject[]): JsonObject => ({
     kind: "PersistentVolumeList",
     apiVersion: "v1",
@@ -53,7 +53,7 @@ test("a list of what stood there from the start is read once for all worlds, wha
   assert.throws(() => createSharedReader().read(print(list("4", item)).slice(0, -9)), SyntaxError);
 });
 
-test("what the server has stored is what its words say", async () => {
+test("the stored object equals its JSON text", async () => {
   for (let seed = 1; seed <= seeds; seed++) {
     const { entries } = await judged(await scheduleOf(seed));
     for (const entry of entries)
@@ -62,7 +62,7 @@ test("what the server has stored is what its words say", async () => {
   }
 });
 
-test("no component changes what it has read", async () => {
+test("no component changes an object that it has read", async () => {
   let frozen = 0;
   const freeze = (value: unknown): void => {
     if (typeof value !== "object" || value === null || Object.isFrozen(value)) return;

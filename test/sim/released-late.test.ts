@@ -6,11 +6,11 @@ import { brokenIn } from "./once-found.ts";
 
 const found = { scenario: "one-after-the-other", seed: 1, plan: "30:crash-request-arrives-late:340000000" };
 
-test("a controller renews the protection that it has found before it creates a content", async () =>
+test("a controller renews an existing claim finalizer before it creates a content", async () =>
   assert.deepEqual(await brokenIn(found), []));
 
-test("the claim would be released under the snapshot by a controller that trusts what it finds", async () =>
-  assert.deepEqual(await brokenIn(found, bugNamed("takes a claim for protected").sabotage()), ["I-17"]));
+test("a controller that trusts an existing finalizer would release the claim during CreateSnapshot", async () =>
+  assert.deepEqual(await brokenIn(found, bugNamed("treats a claim as protected").sabotage()), ["I-17"]));
 
 /** Between the two writes of a plan the class went, so that the claim was released; then the content was created. */
 const outlived = {
@@ -19,5 +19,5 @@ const outlived = {
   plan: "17:slow:2136960048,4:user-deletes-class:418914442,2:list-from-the-past:657487182,9:user-recreates-snapshot:1615343086,8:http-500:540572715",
 };
 
-test("a plan that has waited creates no content for a claim that was released meanwhile", async () =>
+test("a delayed plan creates no content for a claim that was released in the meantime", async () =>
   assert.deepEqual(await brokenIn(outlived), []));

@@ -25,9 +25,9 @@ const contentUnseen = {
 
 const believing = (view: Parameters<typeof planClaim>[0]) => planClaim({ ...view, evidence: [] });
 for (const [what, found] of Object.entries({ takenAgain, firstTaken, contentUnseen })) {
-  test(`${what}: the claim stays until the server has said that nothing is being taken of it`, async () =>
+  test(`${what}: the claim is not released until the server confirms that no snapshot of it is being taken`, async () =>
     assert.deepEqual(await brokenIn(found), []));
 
-  test(`${what}: it would be released by a controller that believed its cache`, async () =>
+  test(`${what}: a controller that trusts its cache would release the claim`, async () =>
     assert.deepEqual(await brokenIn(found, { planClaim: believing as never }), ["I-17"]));
 }

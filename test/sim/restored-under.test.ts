@@ -10,10 +10,10 @@ const found = {
   plan: "2:never-answered:363531797,15:clock-skewed:1646270971,24:relist-everything:1707345263,19:list-from-the-past:659956944,21:http-503:1579987603",
 };
 
-test("the snapshot stays until the server has said that the claim is gone", async () =>
+test("a snapshot is not released until the server confirms that its restoring claim is gone", async () =>
   assert.deepEqual(await brokenIn(found), []));
 
-test("it would go by a controller that believed its cache", async () => {
+test("a controller that trusts its cache would release the snapshot", async () => {
   const believing = (view: Parameters<typeof planSnapshot>[0]) => planSnapshot({ ...view, missingClaims: [] });
   assert.deepEqual(await brokenIn(found, { planSnapshot: believing as never }), ["I-18"]);
 });

@@ -36,8 +36,8 @@ async function lostWith(sabotage: Sabotage): Promise<number> {
   return lost;
 }
 
-test("a content that is to be retained after all is not deleted by a request decided before", async () =>
+test("a content that is set to Retain is not deleted by an earlier decision", async () =>
   assert.equal(await lostWith({}), 0));
 
-test("it would be by a controller that named the content and not its version", async () =>
+test("a controller that deletes without a version would delete the content", async () =>
   assert.ok((await lostWith(deletesAnyVersion)) > 0));

@@ -72,7 +72,7 @@ const isAct = (entry: Entry): boolean =>
   (entry.type === "note" && entry.what === "call" && !entry.text.startsWith("GET ")) ||
   (entry.type === "write" && entry.kind !== "Lease" && entry.actor !== "user");
 
-test("a settled system writes nothing for ten minutes but leases", async () => {
+test("a system at rest writes only leases for ten minutes", async () => {
   const { entries, violations, trace } = await runOne({ scenario, seed: 16, faults: [] });
   assert.deepEqual(violations, [], trace().join("\n"));
   const since = entries.slice(entries.findIndex(isBeginning));

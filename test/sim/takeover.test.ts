@@ -19,10 +19,10 @@ async function brokenPromises(sabotage: Sabotage): Promise<ReadonlySet<string>> 
   return ids;
 }
 
-test("a mark taken over from a dead sidecar is not taken off by a request of the dead", async () =>
+test("a late request of a dead sidecar does not remove the being-created annotation of its successor", async () =>
   assert.deepEqual([...(await brokenPromises({}))], []));
 
-test("it would be by a sidecar that believed to have asked before", async () => {
+test("a sidecar that does not write its id would lose the being-created annotation", async () => {
   const planSidecar = (view: Parameters<typeof planContent>[0]) =>
     planContent({
       ...view,

@@ -10,7 +10,7 @@ const counters: readonly Counter[] = [
   "leaked snapshots",
   "lost snapshots",
   "stuck finalizers",
-  "double cuts",
+  "snapshots taken twice",
   "secrets seen",
 ];
 

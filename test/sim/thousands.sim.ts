@@ -48,15 +48,15 @@ describe("thousands of schedules, on all cores", () => {
     return count;
   }
 
-  test(`${seeds} random schedules break no promise`, patience, async () => {
+  test(`${seeds} random schedules violate no promise`, patience, async () => {
     assert.equal(await allHold(randomSchedules()), seeds);
   });
 
-  test("a hundred snapshots of one claim at once break no promise", patience, async () => {
+  test("a hundred concurrent snapshots of one claim violate no promise", patience, async () => {
     assert.equal(await allHold(crowds()), crowdSeeds + 1);
   });
 
-  test("no single fault, at any call of the core scenarios, breaks a promise", patience, async () => {
+  test("no single fault, at any call of the core scenarios, violates a promise", patience, async () => {
     const count = await allHold(everySingleFault());
     assert.ok(count > singlesMin, `only ${count} places`);
   });

@@ -33,13 +33,13 @@ async function toldBy(giveUpAfterMs: number | undefined): Promise<readonly strin
   return told;
 }
 
-test("what a call is answered is known to its sender", async () =>
+test("the response to a call counts as known to its sender", async () =>
   assert.deepEqual(await toldBy(undefined), [answer, "answered"]));
 
-test("what a call is answered that its sender has given up is known to nobody", async () =>
+test("the response to an abandoned call counts as known to no process", async () =>
   assert.deepEqual(await toldBy(1_000), []));
 
-test("what leaves late was decided when it was handed over", async () => {
+test("a request that leaves late is judged by the time it was handed over", async () => {
   const world = createVirtualWorld(1);
   const served: (readonly [number, number])[] = [];
   const incarnation = createIncarnation("snapshot-controller", "snapshot-controller.1", world);
@@ -62,7 +62,7 @@ test("what leaves late was decided when it was handed over", async () => {
   assert.deepEqual(served, [[0, 2_000]]);
 });
 
-test("what the transport refuses to send is no call", async () => {
+test("a request that the transport refuses to send is not a call", async () => {
   const world = createVirtualWorld(1);
   const stage = { world, strike: () => assert.fail("it was sent") } as unknown as Stage;
   const incarnation = createIncarnation("snapshot-controller", "snapshot-controller.1", world);

@@ -22,30 +22,30 @@ export interface ChaosOptions {
 }
 
 const numbers = {
-  seed: { value: 1, help: "what fixes the order of the faults and what the users do (not the moments)" },
-  minutes: { value: 30, help: "no more faults are begun after so long", partly: true },
-  "quiet-minutes": { value: 5, help: "how long the system may take to come to rest afterwards", partly: true },
-  users: { value: 5, help: "people who take and delete snapshots meanwhile" },
+  seed: { value: 1, help: "determines the order of the faults and the users' actions (not the moments)" },
+  minutes: { value: 30, help: "start no more faults after this time", partly: true },
+  "quiet-minutes": { value: 5, help: "time limit for the system to come to rest afterwards", partly: true },
+  users: { value: 5, help: "number of simulated users who take and delete snapshots" },
   kills: { value: 100, help: "kill -9 of a snapshot-controller or csi-snapshotter" },
-  cuts: { value: 500, help: "watches cut between a replica and the API server" },
-  delays: { value: 40, help: "times that a replica's replies are delayed by up to a second" },
-  "lost-replies": { value: 100, help: "writes that have their effect and whose reply gets lost" },
-  "api-restarts": { value: 5, help: "restarts of the API server, in good order or by kill -9" },
+  cuts: { value: 500, help: "watch disconnects between a replica and the API server" },
+  delays: { value: 40, help: "periods in which a replica's replies are delayed by up to a second" },
+  "lost-replies": { value: 100, help: "writes that take effect and whose reply is lost" },
+  "api-restarts": { value: 5, help: "restarts of the API server, gracefully or by kill -9" },
   "etcd-restarts": { value: 2, help: "restarts of etcd by kill -9" },
-  handovers: { value: 20, help: "leaders stopped (SIGSTOP) until another one leads, then continued" },
+  handovers: { value: 20, help: "leaders stopped (SIGSTOP) until another replica leads, then continued" },
   "driver-restarts": { value: 10, help: "restarts of the CSI driver by kill -9" },
 } as const;
 
 export const usage = `npm run chaos [-- flags]
 
-Starts a real control plane, two replicas each of the snapshot-controller and the csi-snapshotter, and a CSI driver; lets
-people take and delete snapshots; and breaks what can break meanwhile. When all is quiet again it compares the API with the
-driver, and prints what was inflicted, how long recovery took, and every violation. Nothing stays behind, also on Ctrl-C.
+Starts a real control plane, two replicas each of the snapshot-controller and the csi-snapshotter, and a CSI driver. Simulated
+users take and delete snapshots while faults are injected. When the system is at rest again, the run compares the API with the
+driver and prints the faults, the recovery times and every violation. It cleans up at the end, also on Ctrl-C.
 
 ${flagHelp(numbers)}
-  --logs FOLDER       where to copy the logs of all processes at the end
+  --logs FOLDER       folder for the logs of all processes at the end
   -o, --output text|json
-                      how the result is printed; progress goes to standard error (default text)
+                      output format; progress goes to standard error (default text)
   -h, --help          this text
 
 Examples:
@@ -54,8 +54,8 @@ Examples:
   npm run chaos -- --seed 7 --minutes 5                # another order, as much as fits
   npm run -s chaos -- -o json > result.json
 
-Exit code: 0 when all faults were inflicted and nothing is violated, 1 when not, 2 when a flag is wrong.
-The programs are built once from pinned Go modules (Go 1.26 or newer), or taken from KUBEBUILDER_ASSETS.
+Exit code: 0 if all faults were injected without a violation, 1 otherwise, 2 for an invalid flag.
+The programs are built once from pinned Go modules (Go 1.26 or newer), or come from KUBEBUILDER_ASSETS.
 `;
 
 export function parseOptions(args: readonly string[]): Parsed<ChaosOptions> {

@@ -12,7 +12,7 @@ export const deletesAnyVersion: Sabotage = {
 
 export const actBugs: readonly Bug[] = [
   {
-    name: "writes without naming what it was decided for",
+    name: "writes without a resourceVersion",
     source: "I-37; A4-1",
     scenario: "delete",
     breaks: ["I-37"],
@@ -30,7 +30,7 @@ export const actBugs: readonly Bug[] = [
     }),
   },
   {
-    name: "deletes whatever has become of what it decided about",
+    name: "deletes without a uid and a resourceVersion",
     source: "I-37; a policy set to Retain in the meantime",
     scenario: "delete",
     breaks: ["I-37"],
@@ -38,7 +38,7 @@ export const actBugs: readonly Bug[] = [
     sabotage: () => deletesAnyVersion,
   },
   {
-    name: "takes a failed write for a successful one",
+    name: "treats a failed write as successful",
     source: "A3-5: #1301",
     scenario: "delete",
     breaks: ["I-15", "O-2", "I-2", "I-17", "I-6"],
@@ -58,7 +58,7 @@ export const actBugs: readonly Bug[] = [
     }),
   },
   {
-    name: "writes a secret where everybody reads",
+    name: "writes a secret to an object",
     source: "CVE-2024-3744",
     scenario: "secrets",
     breaks: ["I-35"],
@@ -93,7 +93,7 @@ export const actBugs: readonly Bug[] = [
     }),
   },
   {
-    name: "goes on writing after the lease is lost",
+    name: "writes after the lease is lost",
     source: "I-37; leader paused for a minute",
     scenario: "two-leaders",
     breaks: ["I-37"],

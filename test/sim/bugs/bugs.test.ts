@@ -19,7 +19,7 @@ async function firstSign({ scenario, seedsMax, sabotage }: Bug): Promise<{ seed:
 }
 
 for (const bug of bugs)
-  test(`a component that ${bug.name} (${bug.source}) is caught within ${bug.seedsMax} seeds`, async () => {
+  test(`a component that ${bug.name} (${bug.source}) is detected within ${bug.seedsMax} seeds`, async () => {
     const { seed, ids } = await firstSign(bug);
     assert.ok(
       ids.some((id) => bug.breaks.includes(id)),
@@ -27,4 +27,4 @@ for (const bug of bugs)
     );
   });
 
-test("at least 20 seeded bugs stand in the table", () => assert.ok(bugs.length >= 20));
+test("the table has at least 20 seeded bugs", () => assert.ok(bugs.length >= 20));

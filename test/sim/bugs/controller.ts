@@ -19,7 +19,7 @@ export const controllerBugs: readonly Bug[] = [
       }),
   },
   {
-    name: "says ready as soon as there is a content",
+    name: "reports readiness as soon as a content exists",
     source: "I-9",
     scenario: "slow-driver",
     breaks: ["I-9"],
@@ -63,7 +63,7 @@ export const controllerBugs: readonly Bug[] = [
       }),
   },
   {
-    name: "never lets the claim go",
+    name: "never releases the claim",
     source: "A3-8: #764, #1305",
     scenario: "delete",
     breaks: ["I-17"],
@@ -75,7 +75,7 @@ export const controllerBugs: readonly Bug[] = [
       }),
   },
   {
-    name: "takes a claim for protected while the request that removes its finalizer is under way",
+    name: "treats a claim as protected while the removal of its finalizer is in flight",
     source: "found by reading: I-17 looked only at rest",
     scenario: "one-after-the-other",
     breaks: ["I-17"],
@@ -83,7 +83,7 @@ export const controllerBugs: readonly Bug[] = [
     sabotage: () => ({ protectionOf: (claim) => (hasFinalizer(claim) ? "certain" : "none") }),
   },
   {
-    name: "lets a claim of another namespace hold a snapshot without a grant",
+    name: "lets a claim of another namespace block a deletion without a grant",
     source: "a stranger's claim kept any snapshot",
     scenario: "restore-abroad",
     breaks: ["I-15"],
@@ -91,7 +91,7 @@ export const controllerBugs: readonly Bug[] = [
     sabotage: () => ({ isGranted: () => true }),
   },
   {
-    name: "lets a snapshot go under a claim that was granted it",
+    name: "releases a snapshot during the restore of a claim with a grant",
     source: "I-18 across namespaces",
     scenario: "restore-abroad",
     breaks: ["I-18"],
@@ -99,7 +99,7 @@ export const controllerBugs: readonly Bug[] = [
     sabotage: () => ({ isGranted: () => false }),
   },
   {
-    name: "rewrites the claim's finalizers as a whole",
+    name: "replaces all finalizers of the claim",
     source: "A4-1",
     scenario: "delete",
     breaks: ["I-16"],
@@ -117,7 +117,7 @@ export const controllerBugs: readonly Bug[] = [
       }),
   },
   {
-    name: "lets the snapshot go before its content",
+    name: "releases the snapshot before its content",
     source: "lifecycle steps swapped",
     scenario: "delete",
     breaks: ["I-16"],
@@ -136,7 +136,7 @@ export const controllerBugs: readonly Bug[] = [
       }),
   },
   {
-    name: "forgets a deletion that was held once",
+    name: "forgets a deletion that was blocked once",
     source: "A3-6: #1366",
     scenario: "restore-holds",
     breaks: ["I-15", "O-2"],
@@ -167,7 +167,7 @@ export const controllerBugs: readonly Bug[] = [
       }),
   },
   {
-    name: "looks away from claims that are being restored",
+    name: "ignores claims that are being restored",
     source: "A4-2",
     scenario: "restore-holds",
     breaks: ["I-18", "O-2"],
@@ -175,7 +175,7 @@ export const controllerBugs: readonly Bug[] = [
     sabotage: () => inSnapshot({ view: (view) => ({ ...view, restoring: [] }) }),
   },
   {
-    name: "deletes a content without its mark",
+    name: "deletes a content without the being-deleted annotation",
     source: "A3-3: PR#1446",
     scenario: "delete",
     breaks: ["I-15"],
@@ -214,7 +214,7 @@ export const controllerBugs: readonly Bug[] = [
       }),
   },
   {
-    name: "gives a namesake the content of its predecessor",
+    name: "gives a new snapshot the content of a deleted one with the same name",
     source: "I-11; uid fence left out",
     scenario: "namesake",
     breaks: ["I-11", "I-9"],
@@ -263,7 +263,7 @@ export const controllerBugs: readonly Bug[] = [
       }),
   },
   {
-    name: "breaks on an odd object",
+    name: "crashes on an unusual object",
     source: "A3-14: CVE-2020-8569",
     scenario: "poison",
     breaks: ["I-36"],

@@ -9,7 +9,7 @@ const touches = (body: { metadata: { annotations?: unknown } }, name: string): b
 
 export const sidecarBugs: readonly Bug[] = [
   {
-    name: "asks the driver before the intent is stored",
+    name: "calls CreateSnapshot before the being-created annotation is stored",
     source: "provisioner#486, #134",
     scenario: "dynamic-create",
     breaks: ["I-2"],
@@ -23,7 +23,7 @@ export const sidecarBugs: readonly Bug[] = [
       }),
   },
   {
-    name: "takes its name on a content for proof that nobody has asked yet",
+    name: "takes its id on a content as proof that no call was made",
     source: "a predecessor's mark under our name; found by seed 1137",
     scenario: "quick-delete",
     breaks: ["I-3", "I-6"],
@@ -37,7 +37,7 @@ export const sidecarBugs: readonly Bug[] = [
       }),
   },
   {
-    name: "goes by a predecessor's mark as if it were its own",
+    name: "treats a predecessor's being-created annotation as its own",
     source: "lifecycle step left out",
     scenario: "delete",
     breaks: ["I-3", "I-4", "I-6"],
@@ -53,7 +53,7 @@ export const sidecarBugs: readonly Bug[] = [
       }),
   },
   {
-    name: "takes an unknown outcome for a failure",
+    name: "treats an unknown outcome as a failure",
     source: "A3-1: #134, #261, ceph-csi#446",
     scenario: "quick-delete",
     breaks: ["I-3", "I-6"],
@@ -67,7 +67,7 @@ export const sidecarBugs: readonly Bug[] = [
       }),
   },
   {
-    name: "refuses an odd answer as a whole, and with it the handle",
+    name: "rejects an odd reply completely, including its handle",
     source: "a creation time of zero, found on real drivers",
     scenario: "odd-driver-negative-size",
     breaks: ["I-3", "I-6", "I-15", "I-20"],
@@ -81,7 +81,7 @@ export const sidecarBugs: readonly Bug[] = [
       }),
   },
   {
-    name: "never lets go of what it cannot read",
+    name: "never releases a content with undecodable replies",
     source: "empty and garbled replies, found on odd drivers",
     scenario: "odd-driver-unreadable-deletions",
     breaks: ["I-15", "I-20"],
@@ -89,7 +89,7 @@ export const sidecarBugs: readonly Bug[] = [
     sabotage: () => inSidecar({ view: (view) => ({ ...view, malformedReplies: 0 }) }),
   },
   {
-    name: "lets go at the first reply that it cannot read",
+    name: "releases a content at the first undecodable reply",
     source: "the exception of I-3 and I-6, taken too far",
     scenario: "odd-driver-no-snapshot",
     breaks: ["I-3"],
@@ -97,7 +97,7 @@ export const sidecarBugs: readonly Bug[] = [
     sabotage: () => inSidecar({ view: (view) => ({ ...view, malformedReplies: view.malformedReplies * 5 }) }),
   },
   {
-    name: "deletes by a handle that the driver never confirmed",
+    name: "deletes a handle that the driver never confirmed",
     source: "a pre-provisioned handle that was not found; the Go sidecar sends nothing",
     scenario: "odd-driver-list-of-a-stranger",
     breaks: ["I-4"],
@@ -113,7 +113,7 @@ export const sidecarBugs: readonly Bug[] = [
       }),
   },
   {
-    name: "asks under another name each time",
+    name: "uses another snapshot name in each call",
     source: "A3-13: #1050",
     scenario: "dynamic-create",
     breaks: ["I-1"],
@@ -131,7 +131,7 @@ export const sidecarBugs: readonly Bug[] = [
       }),
   },
   {
-    name: "asks for what is ready again after a restart, and so cuts it twice when the driver has forgotten its name",
+    name: "requests a ready snapshot again after a restart, which takes it twice if the driver forgot its name",
     source: "a step doubled",
     scenario: "eight-at-once",
     breaks: ["I-1"],
@@ -145,7 +145,7 @@ export const sidecarBugs: readonly Bug[] = [
       }),
   },
   {
-    name: "deletes at the driver although the snapshot lives",
+    name: "calls DeleteSnapshot although the VolumeSnapshot exists",
     source: "I-4; the being-deleted mark left out",
     scenario: "out-of-order-deletes",
     breaks: ["I-4"],
@@ -161,7 +161,7 @@ export const sidecarBugs: readonly Bug[] = [
       }),
   },
   {
-    name: "deletes at the driver what is to be retained",
+    name: "calls DeleteSnapshot for a snapshot with Retain",
     source: "A3-15: #292",
     scenario: "policy-flips",
     breaks: ["I-5", "O-2"],
@@ -169,7 +169,7 @@ export const sidecarBugs: readonly Bug[] = [
     sabotage: () => inSidecar({ view: (view) => withContent(view, { spec: { deletionPolicy: "Delete" } }) }),
   },
   {
-    name: "lets a content go without deleting at the driver",
+    name: "releases a content without DeleteSnapshot",
     source: "A3-4: #1258",
     scenario: "delete",
     breaks: ["I-16", "I-6"],
@@ -181,7 +181,7 @@ export const sidecarBugs: readonly Bug[] = [
       }),
   },
   {
-    name: "lets a content go while the cut is under way",
+    name: "releases a content during CreateSnapshot",
     source: "A3-2: #1388",
     scenario: "quick-delete",
     breaks: ["I-3", "I-6"],
@@ -196,7 +196,7 @@ export const sidecarBugs: readonly Bug[] = [
       }),
   },
   {
-    name: "makes up a handle",
+    name: "guesses a handle",
     source: "I-3",
     scenario: "dynamic-create",
     breaks: ["I-3"],
@@ -212,7 +212,7 @@ export const sidecarBugs: readonly Bug[] = [
       }),
   },
   {
-    name: "dates a snapshot anew at each answer",
+    name: "changes the creation time at each reply",
     source: "I-7",
     scenario: "slow-driver",
     breaks: ["I-7"],
@@ -228,7 +228,7 @@ export const sidecarBugs: readonly Bug[] = [
       }),
   },
   {
-    name: "works for another driver",
+    name: "serves contents of another driver",
     source: "CVE-2019-11255",
     scenario: "two-drivers",
     breaks: ["I-14"],
@@ -237,7 +237,7 @@ export const sidecarBugs: readonly Bug[] = [
       inSidecar({ view: (view) => ({ ...view, facts: { ...view.facts, driver: view.content.spec.driver } }) }),
   },
   {
-    name: "never takes the mark off",
+    name: "never removes the being-created annotation",
     source: "lifecycle step left out",
     scenario: "delete",
     breaks: ["I-15", "O-2"],
@@ -251,7 +251,7 @@ export const sidecarBugs: readonly Bug[] = [
       }),
   },
   {
-    name: "asks no more after an error",
+    name: "does not retry after an error",
     source: "A3-11: #953",
     scenario: "dynamic-create",
     breaks: ["O-2", "I-15", "I-17"],
@@ -262,7 +262,7 @@ export const sidecarBugs: readonly Bug[] = [
       }),
   },
   {
-    name: "writes what its own write wakes it for",
+    name: "writes again after each of its own writes",
     source: "A3-12: #533, #1009",
     scenario: "dynamic-create",
     breaks: ["I-20"],

@@ -26,7 +26,7 @@ const boundTo = (write: Write, seen: Seen): VolumeSnapshotContent | undefined =>
 
 const bijection: Monitor = {
   id: "I-10",
-  promise: "a snapshot is bound to a content that names it, and no two to one",
+  promise: "a snapshot is bound to a content that names it, and no content to two snapshots",
   onWrite(write, seen) {
     if (write.kind !== "VolumeSnapshot" || !isOurs(write) || write.after === undefined) return undefined;
     const content = boundTo(write, seen);
@@ -43,7 +43,7 @@ const bijection: Monitor = {
 
 const uidFence: Monitor = {
   id: "I-11",
-  promise: "one that comes later under the same name inherits nothing",
+  promise: "a snapshot that is created later under the same name inherits nothing",
   onWrite(write, seen) {
     if (!isOurs(write) || write.after === undefined) return undefined;
     if (write.kind === "VolumeSnapshot") {
@@ -96,7 +96,7 @@ const driverOfClaim = (seen: Seen, namespace: string | undefined, name: string):
 
 const classChoice: Monitor = {
   id: "I-13",
-  promise: "a class is chosen only when it is the one default of the volume's driver",
+  promise: "a class is chosen only if it is the single default class of the volume's driver",
   onWrite(write, seen) {
     if (write.kind !== "VolumeSnapshot" || !isOurs(write)) return undefined;
     const [before, after] = [snapshotIn(write.before), snapshotIn(write.after)];
@@ -127,7 +127,7 @@ const isForeign = (seen: Seen, object: KubeObject): boolean => {
 
 const driverFence: Monitor = {
   id: "I-14",
-  promise: "the sidecar of one driver touches nothing of another's",
+  promise: "the sidecar of one driver changes no objects of another driver",
   onWrite(write, seen) {
     if (write.kind !== "VolumeSnapshotContent" || write.actor !== "csi-snapshotter") return undefined;
     const object = write.after ?? write.before;

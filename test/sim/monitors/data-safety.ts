@@ -24,8 +24,8 @@ import {
 
 const oneName: Monitor = {
   id: "I-1",
-  promise: "the name asked of the driver is a function of the snapshot's uid, and is cut at most once",
-  counter: "double cuts",
+  promise: "the CreateSnapshot name is a function of the snapshot's uid, and is taken at most once",
+  counter: "snapshots taken twice",
   onCall(call, seen) {
     if (call.method !== "CreateSnapshot") return undefined;
     const isMeant = isMeantBy(call);
@@ -75,7 +75,7 @@ function contentsThatCameLate(seen: Seen, uid: string): number {
 
 const intentFirst: Monitor = {
   id: "I-2",
-  promise: "the driver is asked to cut only after the intent is stored",
+  promise: "CreateSnapshot is called only after the being-created annotation is stored",
   onCall(call, seen) {
     if (call.method !== "CreateSnapshot") return undefined;
     const isMeant = isMeantBy(call);
@@ -111,7 +111,7 @@ function isCertain(seen: Seen, uid: string): boolean {
 const unknownStays: Monitor = {
   id: "I-3",
   promise:
-    "after an unknown outcome the mark stays until a final answer, or five that cannot be read, and no handle is guessed",
+    "after an unknown outcome the being-created annotation stays until a final reply or five undecodable ones, and no handle is guessed",
   onWrite(write, seen) {
     if (write.kind !== "VolumeSnapshotContent" || write.actor !== "csi-snapshotter") return undefined;
     const [before, after] = [contentIn(write.before), contentIn(write.after)];
@@ -136,7 +136,7 @@ const holders = (call: CsiSent, seen: Seen): readonly VolumeSnapshotContent[] =>
 const rightToDelete: Monitor = {
   id: "I-4",
   promise:
-    "a snapshot is deleted at the driver only when the driver has confirmed it, its content goes and its user wants it gone",
+    "DeleteSnapshot is called only if the driver confirmed the snapshot, the content is being deleted and the user wants the data deleted",
   counter: "lost snapshots",
   onCall(call, seen) {
     if (call.method !== "DeleteSnapshot") return undefined;
@@ -157,7 +157,7 @@ const rightToDelete: Monitor = {
 
 const retainIsSacred: Monitor = {
   id: "I-5",
-  promise: "what is to be retained is never deleted at the driver",
+  promise: "snapshots with Retain are never deleted at the driver",
   counter: "lost snapshots",
   onCall(call, seen) {
     if (call.method !== "DeleteSnapshot") return undefined;
@@ -170,7 +170,7 @@ const retainIsSacred: Monitor = {
 const noLeak: Monitor = {
   id: "I-6",
   promise:
-    "every snapshot in the storage is the handle of exactly one content, was let go by Retain, or is named as left there",
+    "every snapshot in the storage is the handle of exactly one content, was released by Retain, or is named in an event as left there",
   counter: "leaked snapshots",
   atRest(seen) {
     for (const { id, name } of seen.storage.values()) {
@@ -204,7 +204,7 @@ function isAccountedFor(seen: Seen, name: string): boolean {
 
 const nothingLost: Monitor = {
   id: "lost",
-  promise: "the snapshot of every content that stays is in the storage",
+  promise: "the snapshot of every remaining content is in the storage",
   counter: "lost snapshots",
   atRest(seen) {
     const lost = contentsIn(seen).find(
@@ -236,7 +236,7 @@ const writeOnce: Monitor = {
 
 const readyStays: Monitor = {
   id: "I-8",
-  promise: "a ready snapshot stays ready unless its content is lost, and then says so",
+  promise: "a ready snapshot stays ready unless its content is lost, and then its status says so",
   onWrite(write, seen) {
     if (write.kind !== "VolumeSnapshot" || !isOurs(write)) return undefined;
     const [before, after] = [snapshotIn(write.before), snapshotIn(write.after)];
@@ -249,7 +249,7 @@ const readyStays: Monitor = {
 
 const readyIsBacked: Monitor = {
   id: "I-9",
-  promise: "a ready snapshot has a ready content with a handle, and both point at each other",
+  promise: "a ready snapshot has a ready content with a handle, and both refer to each other",
   onWrite(write, seen) {
     if (write.kind !== "VolumeSnapshot" || !isOurs(write)) return undefined;
     const [before, after] = [snapshotIn(write.before), snapshotIn(write.after)];

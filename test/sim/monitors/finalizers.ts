@@ -46,7 +46,7 @@ const waitsForStranger = (seen: Seen, snapshot: VolumeSnapshot): boolean =>
 
 const nothingStuck: Monitor = {
   id: "I-15",
-  promise: "whatever is to be deleted and is not held by a declared reason is gone",
+  promise: "an object with a deletionTimestamp is removed unless a documented reason blocks the deletion",
   counter: "stuck finalizers",
   atRest(seen) {
     const snapshot = snapshotsIn(seen).find(
@@ -67,7 +67,7 @@ const removed = (write: Write): readonly string[] =>
 
 const ownFinalizers: Monitor = {
   id: "I-16",
-  promise: "components add and remove only their own finalizers, and remove them only when their reason is gone",
+  promise: "components add and remove only their own finalizers, and remove them only when the reason is gone",
   onWrite(write, seen) {
     if (!isOurs(write) || write.kind === "Lease" || write.before === undefined) return undefined;
     const added = (write.after?.metadata.finalizers ?? []).filter(
@@ -160,7 +160,7 @@ const wasForcedAway = (seen: Seen, snapshot: VolumeSnapshot): boolean =>
 
 const sourceProtection: Monitor = {
   id: "I-18",
-  promise: "while a claim that may refer to it is being restored from a ready snapshot, the snapshot stays",
+  promise: "a ready snapshot is not deleted while a claim that may refer to it is being restored from it",
   onWrite(write, seen) {
     if (write.kind !== "VolumeSnapshot" || !isOurs(write) || write.after !== undefined) return undefined;
     const before = snapshotIn(write.before);
@@ -182,7 +182,7 @@ const sourceProtection: Monitor = {
 
 const noCircle: Monitor = {
   id: "I-19",
-  promise: "nothing waits in a circle",
+  promise: "no objects wait for each other in a cycle",
   counter: "stuck finalizers",
   atRest(seen) {
     const circle = snapshotsIn(seen).find((snapshot) => {

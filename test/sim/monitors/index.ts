@@ -9,7 +9,7 @@ import { operation } from "./operation.ts";
 /** I-20 is about the run as a whole: the runner, which waits for rest, reports it. */
 const comesToRest: Monitor = {
   id: "I-20",
-  promise: "when users and faults pause, everything comes to rest within five minutes and nothing is written any more",
+  promise: "when users and faults pause, the system comes to rest within five minutes and then writes nothing",
 };
 
 export const monitors: readonly Monitor[] = [

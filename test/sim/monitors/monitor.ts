@@ -12,7 +12,12 @@ import { limits } from "../../../src/base/limits.ts";
 import { withoutAlias } from "../odd.ts";
 import type { CsiEnded, CsiSent, Note, Past, Seen, WatchedKind, Write } from "../record.ts";
 
-export type Counter = "leaked snapshots" | "lost snapshots" | "stuck finalizers" | "double cuts" | "secrets seen";
+export type Counter =
+  | "leaked snapshots"
+  | "lost snapshots"
+  | "stuck finalizers"
+  | "snapshots taken twice"
+  | "secrets seen";
 
 export interface Monitor {
   readonly id: string;

@@ -229,14 +229,14 @@ function idsFoundIn(history: (bench: Bench) => void, off?: string): readonly str
 }
 
 for (const { id, promise } of monitors.filter((monitor) => monitor.id !== "I-20"))
-  test(`${id} alone notices when it is not true that ${promise}`, () => {
+  test(`only ${id} reports a violation of: ${promise}`, () => {
     const history = badHistories[id];
     assert.ok(history !== undefined, `no bad history for ${id}`);
     assert.deepEqual(idsFoundIn(history), [id]);
     assert.deepEqual(idsFoundIn(history, id), []);
   });
 
-test("I-20 alone notices a run that does not come to rest", () => {
+test("only I-20 reports a run that does not come to rest", () => {
   const { recorder } = bench();
   const judge = createJudge(recorder);
   judge.restless();
@@ -355,9 +355,9 @@ const twoIncarnations =
       ...{ guarded: () => true, atMs, decidedMs: decidedMs ?? atMs, version: 99, before: undefined, after },
     });
   };
-test("a content made again by a request that outlived the first may be cut again by a driver that forgets", () =>
+test("a content that a late request created again may be taken twice by a driver that forgets names", () =>
   assert.deepEqual(idsFoundIn(twoIncarnations(1)), []));
-test("a content made again by a request that was sent when the first had gone must not be", () =>
+test("a content that was created again by a request after the deletion must not be taken twice", () =>
   assert.deepEqual(idsFoundIn(twoIncarnations(undefined)), ["I-1"]));
 
 /** Nothing could be read of the driver, so many times; then the content is let go. */
@@ -506,7 +506,7 @@ for (const [claim, ids, steps] of [...abandonments, ...lettingsGo, ...readers])
 
 for (const [claim, ids, history] of changesOfMind) test(claim, () => assert.deepEqual(idsFoundIn(history), ids));
 
-test("a good history is found good", () => {
+test("a correct history has no violation", () => {
   const good = ({ write, call, end, storage }: Bench): void => {
     write("user", undefined, aVolume());
     write("snapshot-controller", undefined, aContent());

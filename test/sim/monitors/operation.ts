@@ -23,7 +23,7 @@ const noSecretOut: Monitor = {
 
 const isolation: Monitor = {
   id: "I-36",
-  promise: "no object ends a component or makes it fail by mistake",
+  promise: "no object can crash a component or cause an internal error",
   onNote: (note) => (note.what === "ended" ? `${note.process}: ${note.text}` : undefined),
 };
 
@@ -33,7 +33,7 @@ const holderOf = (seen: Seen, component: string): string | undefined =>
 
 const singleWriter: Monitor = {
   id: "I-37",
-  promise: "only the leader sends writes and calls, and every write names what it was decided for",
+  promise: "only the leader sends writes and calls, and every write names the version it was decided for",
   onWrite: (write) =>
     isOurs(write) && write.kind !== "Lease" && !write.guarded()
       ? `${write.verb} ${write.kind} ${write.key} does not name the version it was decided for`
@@ -75,7 +75,7 @@ function erased(before: KubeObject, after: KubeObject, actor: string): string | 
 
 const noLostUpdate: Monitor = {
   id: "I-38",
-  promise: "no write erases what somebody else has written",
+  promise: "no write removes data of another writer",
   onWrite(write) {
     if (!isOurs(write) || write.before === undefined || write.after === undefined || write.kind === "Lease")
       return undefined;
