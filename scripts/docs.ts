@@ -1,12 +1,23 @@
-/** `npm run docs`: writes docs/reference from the tables. test/docs.test.ts fails where it has not been run. */
-import { mkdirSync, writeFileSync } from "node:fs";
-import { resolve } from "node:path";
+/** `npm run docs`: writes docs/reference and deploy/ from the tables. test/docs.test.ts fails where it has not been run. */
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import packageFile from "../package.json" with { type: "json" };
 import { commands } from "../src/cli/commands.ts";
+import { deployFiles, installationOf } from "../src/cli/deploy.ts";
 import { referencePages } from "../src/cli/reference.ts";
 
-const folder = resolve(import.meta.dirname, "../docs/reference");
-mkdirSync(folder, { recursive: true });
-for (const [name, text] of Object.entries(await referencePages(commands))) {
-  writeFileSync(resolve(folder, name), text);
-  console.log(`docs/reference/${name}`);
+const root = resolve(import.meta.dirname, "..");
+const folders = {
+  "docs/reference": await referencePages(commands),
+  deploy: deployFiles(installationOf(packageFile.version)),
+};
+
+for (const [folder, files] of Object.entries(folders)) {
+  rmSync(resolve(root, folder), { recursive: true, force: true });
+  for (const [name, text] of Object.entries(files)) {
+    const path = resolve(root, folder, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+    console.log(`${folder}/${name}`);
+  }
 }

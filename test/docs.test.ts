@@ -1,17 +1,24 @@
-/** The reference is printed from the tables the program runs on; a page that differs is a page that lies. */
+/** The reference and the manifests are printed from the tables the program runs on; a page that differs is a page that lies. */
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { test } from "node:test";
+import packageFile from "../package.json" with { type: "json" };
 import { commands } from "../src/cli/commands.ts";
+import { deployFiles, installationOf } from "../src/cli/deploy.ts";
 import { referencePages } from "../src/cli/reference.ts";
 
-const folder = resolve(import.meta.dirname, "../docs/reference");
-const pages = await referencePages(commands);
+const root = resolve(import.meta.dirname, "..");
+const folders = {
+  "docs/reference": await referencePages(commands),
+  deploy: deployFiles(installationOf(packageFile.version)),
+};
 
-for (const [name, text] of Object.entries(pages))
-  test(`docs/reference/${name} equals its tables (npm run docs)`, () =>
-    assert.equal(readFileSync(resolve(folder, name), "utf8"), text));
+for (const [folder, files] of Object.entries(folders)) {
+  for (const [name, text] of Object.entries(files))
+    test(`${folder}/${name} equals its tables (npm run docs)`, () =>
+      assert.equal(readFileSync(resolve(root, folder, name), "utf8"), text));
 
-test("docs/reference holds no page without a table", () =>
-  assert.deepEqual(readdirSync(folder).sort(), Object.keys(pages).sort()));
+  test(`${folder} holds no file without a table`, () =>
+    assert.deepEqual(globSync("**/*.*", { cwd: resolve(root, folder) }).sort(), Object.keys(files).sort()));
+}

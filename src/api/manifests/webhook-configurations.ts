@@ -79,6 +79,12 @@ export const claimConfiguration = (place: WebhookPlace): JsonObject => ({
       timeoutSeconds: 5,
       reinvocationPolicy: "IfNeeded",
       matchConditions: [
+        // An update that leaves the source alone needs no verdict: claims can be bound and deleted while the webhook is down.
+        {
+          name: "source-is-new",
+          expression:
+            "oldObject == null || object.spec.?dataSource != oldObject.spec.?dataSource || object.spec.?dataSourceRef != oldObject.spec.?dataSourceRef",
+        },
         { name: "names-a-source", expression: "has(object.spec.dataSource) || has(object.spec.dataSourceRef)" },
         {
           name: "is-not-our-own-dry-run",

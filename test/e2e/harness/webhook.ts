@@ -65,7 +65,10 @@ export async function startReplica(
 export const isReady = async (metricsPort: number): Promise<boolean> =>
   (await fetch(`http://127.0.0.1:${metricsPort}/readyz`).catch(() => undefined))?.ok === true;
 
-export async function createTestWebhook(plane: ControlPlane): Promise<TestWebhook> {
+export async function createTestWebhook(
+  plane: ControlPlane,
+  serviceAccount = { namespace: "snapkeep", name: "webhook" },
+): Promise<TestWebhook> {
   const authority = createAuthority("webhook test authority");
   const { folder } = plane.instance;
   const [certFile, keyFile] = [join(folder, "webhook.crt"), join(folder, "webhook.key")];
@@ -87,7 +90,7 @@ export async function createTestWebhook(plane: ControlPlane): Promise<TestWebhoo
     const place = {
       client: { url: at },
       authority: authority.certificate,
-      serviceAccount: { namespace: "snapkeep", name: "webhook" },
+      serviceAccount,
     };
     return name === "snapshots" ? snapshotConfiguration(place) : claimConfiguration(place);
   };
