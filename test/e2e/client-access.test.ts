@@ -52,7 +52,7 @@ describe("the client at the door of the real API server", () => {
     close();
   });
 
-  test("a wrong token, a wrong authority and a missing server are one clear line each", async () => {
+  test("a wrong token, a wrong authority and a missing server are one error line each", async () => {
     const readWith = async (path: string): Promise<unknown> => {
       const { client: other, close } = await connect(path);
       return other.get({ kind: "Namespace", name: namespace }).finally(close);
@@ -102,7 +102,7 @@ describe("the client at the door of the real API server", () => {
     close();
   });
 
-  test("who may not do a thing is told what is missing", async () => {
+  test("a forbidden request has an error that names the missing right", async () => {
     const me = plane.authority.issue({ commonName: "nobody-special" });
     const base64 = (text: string): string => Buffer.from(text).toString("base64");
     const user = { "client-certificate-data": base64(me.certificate), "client-key-data": base64(me.key) };

@@ -51,7 +51,7 @@ describe("the client on the real API server", () => {
     await refused(client.delete(refTo("life")), "NotFound", /not found/);
   });
 
-  test("a replace without managedFields leaves the server's record of them alone", async () => {
+  test("a replace without managedFields does not change the server's managedFields", async () => {
     const stored = await make("fields", { a: "1" });
     await client.replace("ConfigMap", { ...stored, data: { a: "2" } });
     const { client: keeping, close } = await connect(plane.kubeconfig, { managedFields: "keep" });
@@ -60,7 +60,7 @@ describe("the client on the real API server", () => {
     assert.ok(((metadata as unknown as { managedFields: unknown[] }).managedFields ?? []).length > 0);
   });
 
-  test("what exists, is invalid or is refused says so", async () => {
+  test("existing, invalid and rejected objects give their errors", async () => {
     await make("twice");
     await refused(make("twice"), "AlreadyExists", /already exists/);
     await refused(make("Bad_Name"), "Invalid", /metadata.name: Invalid value/);
@@ -118,7 +118,7 @@ describe("the client on the real API server", () => {
     await client.patch(ref, { type: "merge", body: { metadata: { finalizers: null } } });
   });
 
-  test("a patch guarded by version or uid changes no other version and no other incarnation", async () => {
+  test("a patch with a version or uid changes no other version and no other uid", async () => {
     const first = await make("guarded");
     const stale = { metadata: { resourceVersion: first.metadata.resourceVersion } };
     await client.patch(refTo("guarded"), { type: "merge", body: { ...stale, data: { a: "1" } } });
@@ -141,7 +141,7 @@ describe("the client on the real API server", () => {
     assert.deepEqual(await client.get(refTo("guarded")), second);
   });
 
-  test("a delete respects its preconditions and shows what finalizers hold", async () => {
+  test("a delete respects its preconditions and reports objects with finalizers", async () => {
     const held = await make("held", {}, { finalizers: ["example.org/hold"] });
     await refused(client.delete({ ...refTo("held"), uid: "another" }), "Conflict", /the UID in the precondition/);
     await refused(
@@ -173,7 +173,7 @@ describe("the client on the real API server", () => {
     );
   }
 
-  test("status is written apart from the rest, and nanoseconds survive", async () => {
+  test("status is written through its subresource, and nanoseconds are kept", async () => {
     await installSnapshotKinds();
     const spec = {
       deletionPolicy: "Retain",
@@ -206,14 +206,14 @@ describe("the client on the real API server", () => {
     await client.delete(ref);
   });
 
-  test("discovery tells which versions of a group there are", async () => {
+  test("discovery returns the versions of a group", async () => {
     assert.deepEqual(await servedVersions(client, ""), ["v1"]);
     assert.ok((await servedVersions(client, "storage.k8s.io")).includes("v1"));
     assert.deepEqual(await servedVersions(client, "no.such.group"), []);
     assert.deepEqual(await chooseVersions(client, ["ConfigMap", "StorageClass"]), { "": "v1", "storage.k8s.io": "v1" });
   });
 
-  test("a list of more than a page is whole", async () => {
+  test("a list of several pages is complete", async () => {
     const many = await newNamespace(plane, "pages");
     const count = limits.listPageObjects * 2 + 1;
     const names = Array.from({ length: count }, (_, index) => `n${index}`);

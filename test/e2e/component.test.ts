@@ -69,7 +69,7 @@ describe("a component as a process", () => {
     return file;
   }
 
-  test("a token that is wrong or has expired ends the component with 1 and a line that names file, field and remedy", async () => {
+  test("an invalid or expired token ends the component with 1 and a line that names file, field and remedy", async () => {
     const file = kubeconfig(
       "token",
       { server: plane.url, "certificate-authority": plane.caFile },
@@ -97,7 +97,7 @@ describe("a component as a process", () => {
     );
   });
 
-  test("missing CRDs are waited for: one line says how to install them, and once they are there it starts", async () => {
+  test("the component waits for missing CRDs, logs how to install them, and starts once they exist", async () => {
     const argv = [`--kubeconfig=${plane.kubeconfig}`];
     const ended = await lastLine(startController(...argv, "--retry-crd-interval-max=1s"));
     assert.deepEqual(ended, {
@@ -133,7 +133,7 @@ describe("a component as a process", () => {
       "--leader-election-retry-period=500ms",
     );
 
-  test("a leader that is told to stop hands over at once; one that is killed, within its lease and two seconds", async () => {
+  test("a leader that stops hands over at once, and a killed one within its lease plus two seconds", async () => {
     const [first, second] = [candidate(), candidate()];
     const leads = /became leader/;
     await until({ what: "one of two leads" }, () =>
@@ -156,7 +156,7 @@ describe("a component as a process", () => {
     assert.equal(await holder(), "");
   });
 
-  test("once it has synced a component survives the API server's death and goes on with its work", async () => {
+  test("a synced component survives an API server crash and continues", async () => {
     const running = startController(`--kubeconfig=${plane.kubeconfig}`, "--http-endpoint=127.0.0.1:0");
     await running.says(/\] started version=/);
     await plane.killApiServer();

@@ -23,7 +23,7 @@ test("the control plane is ready within 15 seconds once its programs are built",
   }
 });
 
-test("when somebody takes a port first, another is tried", async () => {
+test("if a port is taken, another one is tried", async () => {
   const held: Socket[] = [];
   const thief = createServer((socket) => held.push(socket)).listen(0, "127.0.0.1");
   await once(thief, "listening");
@@ -41,7 +41,7 @@ test("when somebody takes a port first, another is tried", async () => {
   }
 });
 
-test("a client that does not know the authority refuses the API server", async () => {
+test("a client without the CA rejects the API server", async () => {
   const { url } = await useControlPlane();
   await assert.rejects(
     fetch(`${url}/readyz`),
@@ -55,7 +55,7 @@ test("kubectl works with the kubeconfig", async () => {
   assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: "namespace/default\n", stderr: "" });
 });
 
-test("a user may do nothing until a role is bound to them", async () => {
+test("a user has no rights until a role is bound", async () => {
   const plane = await startControlPlane({ tokens: [{ token: "of-reader", user: "reader" }] });
   try {
     const read = () => plane.request("GET", "/api/v1/nodes", undefined, "of-reader");
@@ -101,7 +101,7 @@ const disasters: Readonly<Record<string, (plane: ControlPlane) => Promise<void>>
   "a restart of etcd": (plane) => plane.restartEtcd(),
 };
 
-test("what was written is still there after a restart of any part", async () => {
+test("data survives a restart of any part", async () => {
   const plane = await startControlPlane();
   try {
     const write = { metadata: { name: "kept" }, data: { key: "value" } };

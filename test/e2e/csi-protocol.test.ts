@@ -25,7 +25,7 @@ import { moduleFolder } from "./harness/tools.ts";
 const run = promisify(execFile);
 const specification = "github.com/container-storage-interface/spec";
 
-test("names, numbers, types and secret marks are those of CSI 1.12", async (t) => {
+test("names, numbers, types and csi_secret options are those of CSI 1.12", async (t) => {
   const theirs = factsOf(await specificationFile(t));
   const ours = factsOf(file_csi);
   // Block lists of snapshots: the one service we leave out, with its messages.

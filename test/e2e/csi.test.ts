@@ -48,7 +48,7 @@ async function volumeIn({ controller }: CsiClient, name: string): Promise<string
   return volume?.volumeId || assert.fail("CreateVolume answered without an id");
 }
 
-test("a volume's whole life on the real driver: made, cut, listed, restored, grown, removed", async (t) => {
+test("the lifecycle of a volume on the real driver: create, snapshot, list, restore, expand, delete", async (t) => {
   const { client } = await aHostpath(t);
   const { controller } = client;
   assert.equal(await client.pluginName(never), "hostpath.csi.k8s.io");
@@ -88,7 +88,7 @@ test("a volume's whole life on the real driver: made, cut, listed, restored, gro
   assert.deepEqual((await controller.listVolumes({})).entries, []);
 });
 
-test("what the real driver refuses is final, and says why", async (t) => {
+test("errors of the real driver are final and have a reason", async (t) => {
   const { client } = await aHostpath(t);
   const unnamed = await faultOf(client.controller.createVolume({}));
   assert.equal(unnamed.code, "InvalidArgument");
@@ -98,7 +98,7 @@ test("what the real driver refuses is final, and says why", async (t) => {
   assert.equal((await faultOf(client.group.groupControllerGetCapabilities({}))).code, "Unimplemented");
 });
 
-test("a driver killed in the middle of a call leaves the outcome open, and after its restart the call goes through", async (t) => {
+test("a driver that is killed during a call leaves the outcome unknown, and after its restart the call succeeds", async (t) => {
   const { driver, client, lost } = await aHostpath(t);
   const sourceVolumeId = await volumeIn(client, "source");
   process.kill(driver.daemon().pid, "SIGSTOP");

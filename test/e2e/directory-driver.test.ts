@@ -43,7 +43,7 @@ async function mustBeAlike(one: string, other: string): Promise<void> {
 const rounds = 10;
 const killAfterMsMax = 100;
 
-test(`killed ${rounds} times while it copies and deletes, it never shows half a snapshot and always starts again`, async (t) => {
+test(`killed ${rounds} times during copies and deletions, the driver never shows an incomplete snapshot and always restarts`, async (t) => {
   const { driver, client } = await aDriver(t);
   const { controller } = client;
   await newVolume(client, "source");
@@ -92,7 +92,7 @@ test(`killed ${rounds} times while it copies and deletes, it never shows half a 
   );
 });
 
-test("a snapshot that takes longer than its caller waits is finished all the same", async (t) => {
+test("a snapshot that takes longer than the call's deadline is still completed", async (t) => {
   const { driver, client } = await aDriver(t);
   await newVolume(client, "v");
   fill(dataOf(driver, "volumes", "v"), 400);
@@ -104,7 +104,7 @@ test("a snapshot that takes longer than its caller waits is finished all the sam
   await mustBeAlike(dataOf(driver, "volumes", "v"), dataOf(driver, "snapshots", "s"));
 });
 
-test("told to stop while it copies for somebody, it finishes that first", async (t) => {
+test("a stop during a copy finishes the copy first", async (t) => {
   const { driver, client } = await aDriver(t);
   await newVolume(client, "v");
   fill(dataOf(driver, "volumes", "v"), 400);
@@ -118,7 +118,7 @@ test("told to stop while it copies for somebody, it finishes that first", async 
   assert.equal((await client.controller.listSnapshots({})).entries.length, 1);
 });
 
-test("a second driver on the same root does not start, and harms nothing", async (t) => {
+test("a second driver on the same root does not start and changes nothing", async (t) => {
   const { driver } = await aDriver(t);
   const main = join(import.meta.dirname, "../../src/main.ts");
   const flags = [`--endpoint=${driver.socket}2`, `--root=${driver.root}`];

@@ -139,14 +139,14 @@ describe("the Go components on the embedded server", () => {
     assert.match(created.stdout, /^\d{19}$/, "nanoseconds, digit for digit");
   });
 
-  test("the source is spoiled, and the snapshot restored into another claim with the first data", async () => {
+  test("the source is overwritten, and the snapshot restores the first data into another claim", async () => {
     writeFileSync(join(await folderOf("data"), "poem"), "spoiled");
     await apply(claim("back", { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "cut" }));
     await untilField("pvc/back", ".status.phase", "Bound");
     assert.equal(readFileSync(join(await folderOf("back"), "poem"), "utf8"), "first");
   });
 
-  test("leaders are elected with leases, and events say what happened", async () => {
+  test("leaders are elected with leases, and events are sent", async () => {
     const { stdout: leases } = await kubectl(["get", "leases", "-o", "name"]);
     for (const name of [
       "snapshot-controller-leader",

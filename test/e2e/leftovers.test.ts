@@ -31,7 +31,7 @@ for (const [signal, code] of [
     assert.deepEqual(remains(running), nothing);
   });
 
-test("the next start takes down what a killed run has left", async () => {
+test("the next start cleans up after a killed run", async () => {
   const killed = await startByHand();
   killed.child.kill("SIGKILL");
   await killed.ended;
@@ -46,7 +46,7 @@ test("the next start takes down what a killed run has left", async () => {
   }
 });
 
-test("a sweep leaves alone whoever is still running", async () => {
+test("a cleanup does not touch running control planes", async () => {
   const running = await startByHand();
   assert.ok(!sweep().includes(running.folder));
   assert.equal(running.processes.filter(isAlive).length, 3);
@@ -54,7 +54,7 @@ test("a sweep leaves alone whoever is still running", async () => {
   await running.ended;
 });
 
-test("a process that got the number of one of ours is not killed", async () => {
+test("a process with a reused pid is not killed", async () => {
   const stranger = spawn("sleep", ["60"], { stdio: "ignore" });
   const gone: Identity = { pid: 2 ** 22 + 1, startedAt: "never" };
   const folder = join(runFolder(), "stranger");
@@ -71,7 +71,7 @@ test("a process that got the number of one of ours is not killed", async () => {
   stranger.kill();
 });
 
-test("a program that was started a moment before the kill, and never recorded, is found by its mark", async () => {
+test("an unrecorded program that was started just before the kill is found by its environment", async () => {
   const instance = createInstance();
   const { pid, ended } = instance.start("shell", "sh", ["-c", "sleep 60 & wait"]);
   const child = await until({ what: "the shell has a child" }, () =>

@@ -25,14 +25,14 @@ function pathWithGo(version: string): string {
   return path;
 }
 
-test("without Go it says at once, in one line, what to install, and fails", async () => {
+test("without Go the run fails at once with one line that names what to install", async () => {
   const { code, stdout, stderr } = await endToEnd("test/e2e/quantity.test.ts", { PATH: folder });
   assert.equal(code, 1);
   assert.match(stderr, /^[^\n]*there is no "go" in PATH: install Go 1\.26 or newer[^\n]*\n$/);
   assert.equal(stdout, "0 passed, 1 failed, 0 skipped\n");
 });
 
-test("with a Go that is too old it says which one it found", async () => {
+test("with an old Go the error names its version", async () => {
   const { code, stderr } = await endToEnd("test/e2e/quantity.test.ts", { PATH: pathWithGo("go1.25.9") });
   assert.equal(code, 1);
   assert.match(stderr, /^[^\n]*"go" in PATH is go1\.25\.9: install Go 1\.26 or newer[^\n]*\n$/);
@@ -49,13 +49,13 @@ const cases = [
   { given: "a package is missing in a pipeline elsewhere", on: { ci: true, debian: false }, answer: /Debian's runc/ },
 ] as const;
 for (const { given, on, answer } of cases)
-  test(`what pods need is known when ${given}`, () => {
+  test(`the requirements of pods are detected when ${given}`, () => {
     const support = podSupport({ ...machine, ...on });
     const text = { ready: "ready", install: `install ${machine.missing}`, none: "" }[support.kind];
     assert.match(support.kind === "none" ? support.why : text, answer);
   });
 
-test("without what pods need, their suites are left out and counted as skipped, in a pipeline as failed", () => {
+test("without the requirements of pods their suites are counted as skipped, and with CI set as failed", () => {
   const files = ["test/e2e/a.test.ts", "test/e2e/pods/b.test.ts", "test/e2e/pods/c.test.ts"];
   assert.deepEqual(leftOut(files, "no root", false), {
     files: ["test/e2e/a.test.ts"],

@@ -38,7 +38,7 @@ describe("bad input", () => {
   afterEach(tidyUp);
 
   for (const { what, make, reason, told, mend } of badInputs)
-    test(`${what} is told with its remedy, hurts no other snapshot${mend === undefined ? ", and can be deleted" : ", and heals when mended"}`, async () => {
+    test(`${what} gives an error with its remedy, affects no other snapshot${mend === undefined ? ", and can be deleted" : ", and works once corrected"}`, async () => {
       const { stand } = world;
       await make(world);
       await stand.untilTold("wrong", told);
@@ -60,7 +60,7 @@ describe("bad input", () => {
     },
   ] as const;
   for (const { what, answer, told } of impossible)
-    test(`a driver that answers ${what} has answered: the snapshot gets ready, one warning tells of it, and it can be deleted`, async () => {
+    test(`after a reply with ${what} the snapshot becomes ready with one warning event, and can be deleted`, async () => {
       const { stand, driver } = world;
       driver.oddities.set(`${namespace}-data`, () => answer);
       await stand.take("wrong", "data", stand.classes.delete);
@@ -105,7 +105,7 @@ describe("bad input", () => {
   const refusing =
     /Waiting for VolumeSnapshotContent snapcontent-.* to be deleted: Failed to delete snapshot: .*it is in use/;
   for (const remedy of ["the driver is mended", "the policy says Retain"] as const)
-    test(`a driver that refuses to delete is told of on the snapshot, which goes as soon as ${remedy}`, async () => {
+    test(`a failed DeleteSnapshot is shown on the snapshot, which is deleted as soon as ${remedy}`, async () => {
       const { stand, client, driver } = world;
       await stand.take("wrong", "data", stand.classes.delete);
       await stand.untilReady("wrong");
@@ -127,7 +127,7 @@ describe("bad input", () => {
       driver.snapshots.clear();
     });
 
-  test("names of 253 characters, of claim, class and snapshot, are taken as any others, and told of", async () => {
+  test("names of 253 characters for claim, class and snapshot work, also in events", async () => {
     const { stand, client } = world;
     await aBoundClaim(stand.furniture, longName);
     await aClassFor(stand.furniture, longName, "Delete");
@@ -143,11 +143,11 @@ describe("bad input", () => {
     await stand.remove(longName);
   });
 
-  test("all this lets the claim go", async () => {
+  test("after all bad input the claim can be deleted", async () => {
     await world.stand.untilUnprotected("data");
   });
 
-  test("the driver is told parameters and names without the reserved keys, and the secret's values", () => {
+  test("the driver gets parameters and names without the reserved keys, and the secret's values", () => {
     const secretive = world.driver.asked.find(({ secrets }) => Object.keys(secrets).length > 0);
     assert.deepEqual(secretive?.secrets, { token: "open sesame" });
     assert.deepEqual(secretive?.parameters, {});

@@ -84,7 +84,7 @@ function costs(driver: keyof typeof drivers): void {
     return { creation: all.slice(0, all.length - deletion.length), deletion };
   }
 
-  test("a lone snapshot costs at most eight writes and no reads until it is ready, and four and two looks to go", async () => {
+  test("a single snapshot needs at most eight writes and no reads until it is ready, and four writes and two reads to be deleted", async () => {
     const { creation, deletion } = await settle("lone");
     assertAtMost(0, readsIn(creation), "reads to get ready", creation);
     assertAtMost(looksToBeSureMax, readsIn(deletion), "reads to go", deletion);
@@ -92,7 +92,7 @@ function costs(driver: keyof typeof drivers): void {
     assertAtMost(4, writesIn(deletion), "writes to go", deletion);
   });
 
-  test("in a burst each costs at most six writes, its claim two for all of them, no reads, and four and two looks to go", async () => {
+  test("in a burst each snapshot needs at most six writes and no reads, its claim two writes in total, and four writes and two reads to be deleted", async () => {
     const names = Array.from({ length: 60 }, (_, index) => `burst-${index}`);
     const { creation, deletion } = await settle(...names);
     assertAtMost(0, readsIn(creation), "reads to get ready", creation);
@@ -111,7 +111,7 @@ function costs(driver: keyof typeof drivers): void {
     assertAtMost(4 * names.length, writesIn(deletion), "writes to go", deletion);
   });
 
-  test("in a burst the mark of a cut comes with the content, and costs no write of its own", async () => {
+  test("in a burst contents are created with the being-created annotation, which needs no separate write", async () => {
     await settle("at-work");
     const names = Array.from({ length: 40 }, (_, index) => `born-${index}`);
     const { creation } = await settle(...names);
@@ -121,7 +121,7 @@ function costs(driver: keyof typeof drivers): void {
     assertAtMost(1.5 * names.length, creation.filter(isOfContent).length, "changes of contents", creation);
   });
 
-  test("nothing is refused, and no write is repeated because of a conflict of our own", () => {
+  test("no request is denied, and no write is repeated because of our own conflicts", () => {
     const isRefusal = ({ verb, responseStatus }: AuditEntry): boolean => {
       const code = responseStatus?.code ?? 200;
       // A look that finds nothing has found what it was for.

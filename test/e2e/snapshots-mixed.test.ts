@@ -150,7 +150,7 @@ describe("ours and upstream's together", () => {
     ["ours", "upstream"],
     ["upstream", "ours"],
   ] as const)
-    test(`what ${killed === "ours" ? "our sidecar" : "upstream's sidecar"} had the driver cut, also when it was killed meanwhile, ${heir === "ours" ? "ours" : "upstream's"} deletes`, async () => {
+    test(`snapshots that ${killed === "ours" ? "our sidecar" : "upstream's sidecar"} took, also when it was killed during the call, are deleted by ${heir === "ours" ? "ours" : "upstream's"}`, async () => {
       const odd = await startOddDriver(plane.instance.folder, { driver: `${killed}.example.com` });
       const theirs: Furniture = { ...furniture, csi: csiClientTo(odd.socket), driver: odd.driver };
       await aClassFor(theirs, `cut-by-${killed}`, "Delete");

@@ -55,7 +55,7 @@ describe("with the optional rules of the release's RBAC", () => {
   });
   const retries = ["--retry-interval-start=200ms", "--retry-interval-max=1s"];
 
-  test("each snapshot is cut, and deleted, by the driver of the node that its volume is on, and by no other", async () => {
+  test("each snapshot is taken and deleted by the driver of its volume's node, and by no other", async () => {
     for (const node of nodes) {
       await on[node].take(`on-${node}`, node, "plain");
       await on[node].untilReady(`on-${node}`);
@@ -72,7 +72,7 @@ describe("with the optional rules of the release's RBAC", () => {
     }
   });
 
-  test("a content that exists already is served by the node whose label it carries", async () => {
+  test("a pre-provisioned content is served by the node in its label", async () => {
     const { snapshot } = await on.far.csi.controller.createSnapshot({ name: "old", sourceVolumeId: "any" });
     await aContent("labelled", snapshot?.snapshotId ?? "", { metadata: { labels: { [labels.managedBy]: "far" } } });
     await on.far.untilReady("labelled");
@@ -81,7 +81,7 @@ describe("with the optional rules of the release's RBAC", () => {
     assert.equal(driverOn.near.askedToList.filter(({ snapshotId }) => snapshotId !== "").length, 0);
   });
 
-  test("the secrets that a class names reach the driver with the calls they are for: to cut, to delete, to list", async () => {
+  test("the secrets of a class reach the driver with CreateSnapshot, DeleteSnapshot and ListSnapshots", async () => {
     const key = (name: string): string => `${parameters.prefix}snapshotter-${name}`;
     await aClassFor(on.near, "secretive", "Delete", {
       [key("secret-name")]: "to-cut",
@@ -124,7 +124,7 @@ describe("with the optional rules of the release's RBAC", () => {
     assert.deepEqual(await on.near.handles(), []);
   });
 
-  test("not one call was refused", () => assert.deepEqual(deniedCalls(plane), []));
+  test("no request was denied", () => assert.deepEqual(deniedCalls(plane), []));
 
   const contentRef = (name: string) => ({ kind: "VolumeSnapshotContent", name }) as const;
 

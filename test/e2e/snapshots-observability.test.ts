@@ -77,7 +77,7 @@ for (const ground of ["real control plane", "embedded server"] as const)
         data: { token: Buffer.from(token).toString("base64") },
       } as never);
 
-    test("a class's secret, found by its template, opens the driver to cut and, from the content alone, to delete", async () => {
+    test("the class's templated secret is used for CreateSnapshot and, from the content alone, for DeleteSnapshot", async () => {
       await aSecret("of-monday", "open-sesame");
       await stand.take("monday", "data", "guarded");
       await stand.untilReady("monday");
@@ -89,13 +89,13 @@ for (const ground of ["real control plane", "embedded server"] as const)
       assert.deepEqual(await stand.handles(), []);
     });
 
-    test("without its secret the driver refuses, and the user reads what the driver says", async () => {
+    test("without the secret the call fails, and the user sees the driver's error", async () => {
       await stand.take("closed", "data", stand.classes.delete);
       await stand.untilTold("closed", /Failed to create snapshot: failed to take snapshot of the volume .*secret/);
       await stand.remove("closed");
     });
 
-    test("name prefix, uid length and extra metadata reach the driver; a class's own parameters pass, in its words", async () => {
+    test("name prefix, uid length, extra metadata and the class's parameters reach the driver", async () => {
       await aBoundClaim(oddStand.furniture, "odd");
       await aClassFor(oddStand.furniture, "coloured", "Delete", { colour: "blue" });
       await oddStand.take("named", "odd", "coloured");
@@ -111,7 +111,7 @@ for (const ground of ["real control plane", "embedded server"] as const)
       await oddStand.remove("named");
     });
 
-    test("each call that the driver refuses counts as one failed attempt, whatever its words, and none is counted twice", async () => {
+    test("each failed call counts as one failed attempt, for any error text, and none is counted twice", async () => {
       const failures = async (port: number, operation_name: string): Promise<number> => {
         const labels = { driver_name: odd.driver, operation_name };
         return numberOf(samplesOf(await scrape(port), "snapshot_controller_operation_errors_total", labels)[0] ?? "0");
@@ -135,7 +135,7 @@ for (const ground of ["real control plane", "embedded server"] as const)
         assert.equal(await failures(ports.controller, operation), 0);
     });
 
-    test("what the controller itself refuses, it counts", async () => {
+    test("the controller counts its own rejections", async () => {
       const labels = { driver_name: odd.driver, operation_name: "CreateSnapshot" };
       await oddStand.take("sourceless", "nowhere", "coloured");
       await oddStand.untilTold("sourceless", /claim default\/nowhere not found/);
@@ -144,7 +144,7 @@ for (const ground of ["real control plane", "embedded server"] as const)
       await oddStand.remove("sourceless");
     });
 
-    test("the controller's metrics have the names, labels and buckets that dashboards know", async () => {
+    test("the controller's metrics have upstream's names, labels and buckets", async () => {
       const { driver } = stand.furniture;
       const labels = (operation_name: string, operation_status = "success") => ({
         driver_name: driver,
@@ -169,7 +169,7 @@ for (const ground of ["real control plane", "embedded server"] as const)
       assert.equal(numberOf(samplesOf(text, "snapshot_controller_oldest_unready_snapshot_seconds")[0]), 0);
     });
 
-    test("the sidecar's metrics name each method and code, in the known buckets", async () => {
+    test("the sidecar's metrics have method, code and upstream's buckets", async () => {
       const text = await scrape(ports.sidecar);
       const name = "csi_sidecar_operations_seconds";
       const create = { driver_name: stand.furniture.driver, method_name: "/csi.v1.Controller/CreateSnapshot" };
@@ -179,7 +179,7 @@ for (const ground of ["real control plane", "embedded server"] as const)
       assert.ok(samplesOf(text, `${name}_count`, create).some((line) => !line.includes('grpc_status_code="OK"')));
     });
 
-    test("a content with an empty handle, which the CRD's rules let pass, is told so beside its snapshot; made anew, both are served", async () => {
+    test("a content with an empty handle, which the CRD accepts, gives an error on content and snapshot; created again, both work", async () => {
       const { client } = place.connection;
       const ref = { kind: "VolumeSnapshotContent", name: "by-hand" } as const;
       const aContent = (snapshotHandle: string) => {

@@ -57,7 +57,7 @@ describe("with the release's own manifests, CRDs and RBAC", () => {
     plane?.stop();
   });
 
-  test("the tokens may do no more than the files say", async () => {
+  test("the tokens have exactly the rights of the RBAC files", async () => {
     const claim = `/api/v1/namespaces/${namespace}/persistentvolumeclaims/any`;
     for (const component of components) {
       const { token } = accounts[component];
@@ -65,7 +65,7 @@ describe("with the release's own manifests, CRDs and RBAC", () => {
     }
   });
 
-  test("the whole life of a snapshot passes, and not one call is refused", async () => {
+  test("the whole lifecycle of a snapshot works without one denied request", async () => {
     const from = plane.auditMark();
     await aBoundClaim(furniture, "data");
     await snapshots.take("gone", "data", "delete");
@@ -96,7 +96,7 @@ describe("with the release's own manifests, CRDs and RBAC", () => {
     );
   });
 
-  test("grants, which these files give no right to read, are asked about and never read", () => {
+  test("ReferenceGrants, which the RBAC files do not allow to read, are never read", () => {
     const about = plane.auditLog(0).filter(({ userAgent }) => userAgent?.startsWith("snapshot-controller/"));
     const asked = about.filter(({ objectRef }) => objectRef?.resource === "selfsubjectaccessreviews");
     assert.deepEqual(
@@ -131,7 +131,7 @@ describe("with the release's own manifests, CRDs and RBAC", () => {
     assert.ok(lease.spec?.holderIdentity);
   });
 
-  test("node by node it does not even start with these rules, and says which one is missing", async () => {
+  test("with distributed snapshotting and these rules the controller does not start, and names the missing rule", async () => {
     const flags = ["--enable-distributed-snapshotting", "--retry-crd-interval-max=1s"];
     const controller = startComponent(placeOf(plane, "snapshot-controller"), "snapshot-controller", flags);
     await controller.ended;

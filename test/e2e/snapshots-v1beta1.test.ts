@@ -34,7 +34,7 @@ describe("a cluster that serves v1beta1 alone", () => {
     place?.stop();
   });
 
-  test("is found out by discovery, and snapshots come and go in its own version", () => {
+  test("is detected by discovery, and snapshots are created and deleted in its version", () => {
     assert.deepEqual(callsOutside("v1beta1", sent), []);
   });
 
@@ -43,7 +43,7 @@ describe("a cluster that serves v1beta1 alone", () => {
     neither: {},
   };
   for (const [which, source] of Object.entries(unclear))
-    test(`a snapshot with ${which} of the two sources is told so, is cut once one is left, and never stops the others`, async () => {
+    test(`a snapshot with ${which} of the two sources has an error, is taken once it has one, and does not affect others`, async () => {
       const spec = { source, volumeSnapshotClassName: stand.classes.delete };
       await client.create("VolumeSnapshot", draftOf("VolumeSnapshot", { namespace, name: which }, { spec }));
       const told = /Exactly one of PersistentVolumeClaimName and VolumeSnapshotContentName should be specified/;
@@ -71,7 +71,7 @@ describe("a cluster that serves v1beta1 alone", () => {
     await stand.remove("hopeless");
   });
 
-  test("a content whose handle is empty is told so, as is its snapshot, and both are served once it is given", async () => {
+  test("a content with an empty handle and its snapshot have an error, and both work once the handle is set", async () => {
     await stand.take("original", "data", stand.classes.retain);
     await stand.untilReady("original");
     const { snapshotHandle } = (await stand.contentOf("original")).status ?? {};
@@ -104,7 +104,7 @@ describe("a cluster that serves v1beta1 alone", () => {
     /^Exactly one of VolumeHandle and SnapshotHandle should be specified: .* has (both; leave|neither .*; give) one/;
   const twoOrNone = { both: { volumeHandle: "v", snapshotHandle: "s" }, neither: {} };
   for (const [which, source] of Object.entries(twoOrNone))
-    test(`a content with ${which} of the two handles is told so, is never brought before the driver, and can be deleted`, async () => {
+    test(`a content with ${which} of the two handles has an error, is never passed to the driver, and can be deleted`, async () => {
       const volumeSnapshotRef = { namespace, name: "nobody", uid: "0d1f4c52-5b6e-4f0c-9f0e-1f2d3c4b5a69" };
       const spec = { driver: stand.furniture.driver, deletionPolicy: "Delete" as const, source, volumeSnapshotRef };
       const ref = { kind: "VolumeSnapshotContent", name: `content-with-${which}` } as const;

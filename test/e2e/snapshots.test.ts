@@ -34,7 +34,7 @@ for (const [driver, ground] of combinations)
       place?.stop();
     });
 
-    test("a snapshot of a claim becomes ready, and goes with its content and its data", async () => {
+    test("a snapshot of a claim becomes ready, and is deleted with its content and its data", async () => {
       await aBoundClaim(stand.furniture, "one");
       await stand.take("first", "one", stand.classes.delete);
       const { status, metadata } = await stand.untilReady("first");
@@ -68,7 +68,7 @@ for (const [driver, ground] of combinations)
       assert.ok(!(await stand.handles()).includes(snapshot?.snapshotId ?? "none"));
     });
 
-    test("a content deleted first waits for its snapshot, and both go together", async () => {
+    test("a content that is deleted first waits for its snapshot, and both are deleted together", async () => {
       await aBoundClaim(stand.furniture, "order");
       await stand.take("order", "order", stand.classes.delete);
       await stand.untilReady("order");
@@ -79,7 +79,7 @@ for (const [driver, ground] of combinations)
       await stand.untilGone(ref);
     });
 
-    test("a driver that cannot list its snapshots is trusted: the handle that an administrator gives is taken as it is", async () => {
+    test("with a driver that cannot list snapshots a pre-provisioned handle is accepted without a check", async () => {
       const listless = await startOddDriver(place.instance.folder, { driver: "listless.example.com", canList: false });
       const there = await snapshotSuiteFor(place, place.connection, listless);
       const spec = {
@@ -104,7 +104,7 @@ for (const [driver, ground] of combinations)
       await listless.close();
     });
 
-    test("a snapshot that cannot be taken says why, and is taken once that is mended", async () => {
+    test("a snapshot that cannot be taken has an error, and is taken once the cause is fixed", async () => {
       await stand.take("patient", "later", stand.classes.delete);
       await stand.untilTold("patient", /claim default\/later not found: create it/);
       await aBoundClaim(stand.furniture, "later");
@@ -112,7 +112,7 @@ for (const [driver, ground] of combinations)
       await stand.remove("patient");
     });
 
-    test("a volume made from a snapshot by upstream's csi-provisioner holds what the source held then", async () => {
+    test("a volume that upstream's csi-provisioner restores from a snapshot has the source's data at that time", async () => {
       const storageClassName = await provisionBy(place, place.connection, stand.driver);
       const source = await aBoundClaim(stand.furniture, "source");
       const file = join(stand.driver.dataOf(source), "file");
@@ -142,7 +142,7 @@ for (const [driver, ground] of combinations)
       await stand.remove("then");
     });
 
-    test("all this leaves nothing behind, in the API or at the driver", async () => {
+    test("after all tests nothing is left in the API or at the driver", async () => {
       assert.deepEqual(await leftovers(stand.furniture), []);
     });
   });

@@ -39,7 +39,7 @@ test("every module folder pins the version that is stamped, and imports exactly 
   assert.equal(globSync("*/go.mod", { cwd: moduleFolder(".") }).length, Object.keys(modules).length);
 });
 
-test("KUBEBUILDER_ASSETS comes first, and Go is not asked for what it holds", async () => {
+test("KUBEBUILDER_ASSETS comes first, and its programs are not built", async () => {
   const assets = join(folder, "assets");
   mkdirSync(assets);
   for (const program of Object.values(modules).flatMap((module) => Object.keys(module.programs)))
@@ -51,7 +51,7 @@ test("KUBEBUILDER_ASSETS comes first, and Go is not asked for what it holds", as
   assert.match((await ask('m.tool("etcd")', env)).stderr, /there is no "go" in PATH/);
 });
 
-test("what is built is kept in the cache folder, and two processes that want it build it once", async () => {
+test("built programs stay in the cache folder, and two processes build a program once", async () => {
   // Go's own cache would move along and be cold.
   const goCache = (await run("go", ["env", "GOCACHE"])).stdout.trim();
   const env = { XDG_CACHE_HOME: join(folder, "cache"), GOCACHE: goCache };
@@ -71,13 +71,13 @@ test("what is built is kept in the cache folder, and two processes that want it 
   assert.deepEqual([again.stdout.trim(), again.stderr], [path, ""]);
 });
 
-test("a lock whose holder died is passed over", async () => {
+test("a lock of an ended process is ignored", async () => {
   const path = join(folder, "lock");
   writeFileSync(path, JSON.stringify({ ...identify(process.pid), startedAt: "another boot/1" }));
   assert.equal(await withLock(path, "waiting", async () => "mine"), "mine");
 });
 
-test("only Go 1.26 and newer will do", () => {
+test("only Go 1.26 and newer are accepted", () => {
   const versions = {
     "go1.26": true,
     "go1.26.8": true,

@@ -85,7 +85,7 @@ const oddSamples: Readonly<Record<string, string>> = {
 };
 
 for (const [name, program] of Object.entries(programs))
-  test(`${name} takes every flag of the program it replaces, with the same default`, async () => {
+  test(`${name} accepts every flag of the replaced program, with the same default`, async () => {
     const { flags } =
       (await commands.find((row) => row.name === (commandNames[name] ?? name))?.load())?.command ?? assert.fail(name);
     const theirs = (await flagsOf(program)).filter((flag) => !["version", "help"].includes(flag.name));

@@ -95,7 +95,7 @@ describe("the life of the webhook", () => {
       (await stand.get(name)).metadata.labels?.[labels.invalidSnapshot] === "" ? true : undefined,
     );
 
-  test("enabled, disabled and enabled again: what was stored meanwhile is labelled, can be mended, and can be deleted", async () => {
+  test("invalid objects that were stored while the webhook was disabled are labelled, can be corrected, and can be deleted", async () => {
     await enable("snapshots");
     await assert.rejects(create("early", both), /denied the request: spec\.source: .*\[SNAP-101\]/);
     await disable("snapshots");
@@ -124,7 +124,7 @@ describe("the life of the webhook", () => {
     await stand.untilGone(ref);
   });
 
-  test("a source that is changed after binding, with the webhook down, is labelled, keeps its data, and is deleted with it", async () => {
+  test("a source that is changed after binding, while the webhook is down, is labelled, keeps its data, and is deleted with it", async () => {
     await stand.take("bound", "data", stand.classes.delete);
     await stand.untilReady("bound");
     const handles = await stand.handles();
@@ -142,7 +142,7 @@ describe("the life of the webhook", () => {
     await webhook.start();
   });
 
-  test("while the webhook is down, Ignore lets an invalid object in, which is labelled, and Fail refuses every one in the server's words", async () => {
+  test("while the webhook is down, Ignore admits an invalid object, which is labelled, and Fail rejects every object with the server's message", async () => {
     await enable("snapshots");
     await webhook.stop();
     await until({ what: "the server fails to call" }, async () =>
@@ -164,7 +164,7 @@ describe("the life of the webhook", () => {
     await stand.remove("let-in");
   });
 
-  test("with --client-ca-file a stranger gets no answer, and a client with a certificate of that authority does", async () => {
+  test("with --client-ca-file only clients with a certificate of that authority get a response", async () => {
     const clients = createAuthority("clients");
     const file = join(plane.folder, "clients.crt");
     writeFileSync(file, clients.certificate);
@@ -184,7 +184,7 @@ describe("the life of the webhook", () => {
     await enable("snapshots");
   });
 
-  test("renewing the certificate and restarting three replicas one by one, under load, costs no request", async () => {
+  test("a certificate renewal and a rolling restart of three replicas under load lose no request", async () => {
     const { certFile, keyFile } = webhook;
     const places: ReplicaPlace[] = [];
     for (let index = 0; index < 3; index++)
@@ -256,7 +256,7 @@ describe("the life of the webhook", () => {
         });
     });
 
-  test("an update of a claim passes with the source it has, even one that is refused by now, and not with another invalid one", async () => {
+  test("an update of a claim with its existing invalid source is allowed, and with another invalid source rejected", async () => {
     // With the gate off by now, the claim from a custom kind that was stored before breaks a rule.
     const name = `on-${claimSourceTable.findIndex(({ given }) => given === "a custom kind")}`;
     const stored = JSON.parse((await plane.request("GET", `${claims}/${name}`)).text);

@@ -172,7 +172,7 @@ describe("the webhook on a real API server", () => {
   const custom = { apiGroup: "example.com", kind: "Tarball", name: "t" };
   const snapshot = { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "s" };
 
-  test("a claim from a core object is refused as the API server would, where it was stored without its source", async () => {
+  test("a claim from a core object is rejected instead of stored without its source", async () => {
     const { status, text } = await plane.request("POST", claims, aClaim(nextName(), { dataSource: configMap }));
     assert.equal(status, 422, text);
     assert.match(messageIn(text), /spec\.dataSource: names a "ConfigMap" of the core group.*\[SNAP-131\]$/);
@@ -198,7 +198,7 @@ describe("the webhook on a real API server", () => {
     assert.deepEqual([spec.dataSource, spec.dataSourceRef], [custom, custom]);
   });
 
-  test("a source in another namespace, which this server would drop, is refused", async () => {
+  test("a source in another namespace, which this server would drop, is rejected", async () => {
     const sources = { dataSourceRef: { ...snapshot, namespace: "other" } };
     const { status, text } = await plane.request("POST", claims, aClaim(nextName(), sources));
     assert.equal(status, 422, text);

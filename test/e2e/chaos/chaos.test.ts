@@ -23,7 +23,7 @@ const short: ChaosOptions = {
 /** Most of it is waiting for leases to run out; a slow machine may take three times as long. */
 const msMax = 600_000;
 
-test("kills, cuts, pauses and restarts under load leave nothing leaked, lost or stuck", {
+test("kills, disconnects, pauses and restarts under load leave nothing leaked, lost or stuck", {
   timeout: msMax,
 }, async () => {
   const result = await runChaos(short, () => undefined);
@@ -35,7 +35,7 @@ test("kills, cuts, pauses and restarts under load leave nothing leaked, lost or 
   assert.ok(result.ends["lost the lease"] >= 1, page);
 });
 
-test("what a flag may not be is said, and the help names every flag", () => {
+test("invalid flag values are errors, and the help names every flag", () => {
   assert.deepEqual(parseOptions(["--kills", "-1"]).kind, "wrong");
   assert.deepEqual(parseOptions(["--kills", "many"]).kind, "wrong");
   assert.deepEqual(parseOptions(["--output", "xml"]).kind, "wrong");

@@ -94,11 +94,11 @@ const bad: Readonly<Record<string, object>> = {
 const judged = (change: object): readonly string[] =>
   judge({ ...good, ...change } as unknown as State).map(({ kind }) => kind);
 
-test("an end as it should be breaks nothing", () => {
+test("a correct end state has no violation", () => {
   assert.deepEqual(judged({}), []);
 });
 
-test("every promise of the verdict is noticed when it alone is broken", () => {
+test("every check of the verdict reports an end state that violates only this check", () => {
   assert.deepEqual(
     checks.map(({ kind }) => kind),
     Object.keys(bad),
@@ -157,6 +157,6 @@ const logs: readonly { given: string; log: readonly AuditEntry[]; found: number 
   },
 ];
 for (const { given, log, found } of logs)
-  test(`given that ${given}, ${found === 0 ? "nobody is" : "it is"} taken for a second leader`, () => {
+  test(`given that ${given}, ${found === 0 ? "no second leader" : "a second leader"} is reported`, () => {
     assert.equal(overlapsIn(log, leases).length, found);
   });

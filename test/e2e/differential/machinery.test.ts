@@ -10,7 +10,7 @@ describe("the machinery of every kind as in the real server", () => {
   });
   after(() => runner.stop());
   for (const script of machineryScripts)
-    test(`machinery as in the real server: ${script.name}`, async () => {
+    test(`same behaviour as the real server: ${script.name}`, async () => {
       const { ours, theirs } = await runner.compare(script);
       assert.deepEqual(ours, theirs);
     });

@@ -78,7 +78,7 @@ describe("OpenAPI as in the real server", () => {
     return schema;
   }
 
-  test("every schema we serve says what the real server's says", async () => {
+  test("every served schema equals the real server's", async () => {
     const { paths } = (await ours("/openapi/v3")) as unknown as { paths: Record<string, unknown> };
     const differing: string[] = [];
     let compared = 0;
@@ -107,7 +107,7 @@ describe("OpenAPI as in the real server", () => {
     return Object.fromEntries(entries.map(([name, item]) => [name, sorted(item ?? null)]));
   };
 
-  test("the schema of a custom kind says what the real server's says", async () => {
+  test("the schema of a custom kind equals the real server's", async () => {
     const path = "/openapi/v3/apis/schema.example.com/v1";
     const name = "com.example.schema.v1.Thing";
     const real = await until({ what: "the real server describes the custom kind", msMax: 30_000 }, async () => {

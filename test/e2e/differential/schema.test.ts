@@ -30,7 +30,7 @@ describe("schemas as the real server reads them", () => {
   });
   after(() => runner.stop());
   for (const script of scripts)
-    test(`schemas as the real server: ${script.name}`, async () => {
+    test(`same schemas as the real server: ${script.name}`, async () => {
       const { ours, theirs } = await runner.compare(script);
       assert.deepEqual(ours, theirs);
     });

@@ -18,7 +18,7 @@ describe("webhooks as in the real server", () => {
   });
 
   for (const script of webhookScripts)
-    test(`webhooks as the real server: ${script.name}`, async () => {
+    test(`same webhook behaviour as the real server: ${script.name}`, async () => {
       const { ours, theirs } = await runner.compare(script);
       assert.deepEqual(ours, theirs);
     });

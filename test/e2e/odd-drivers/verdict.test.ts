@@ -25,22 +25,22 @@ const bad: Readonly<Record<string, Partial<Outcome>>> = {
   claim: { claim: false },
 };
 for (const [part, outcome] of Object.entries(bad)) {
-  test(`ours is worse where ${part} is wrong with ours alone`, () => {
+  test(`our result is worse if ${part} is wrong only with our components`, () => {
     assert.deepEqual(judged(row, { ...good, ...outcome }, good).worse, [part]);
     assert.match(printed([judged(row, { ...good, ...outcome }, good)]), new RegExp(`WORSE in ${part}: a driver that`));
   });
-  test(`ours is not worse where ${part} is wrong with both, or with the Go pair alone`, () => {
+  test(`our result is not worse if ${part} is wrong with both, or only with the Go components`, () => {
     assert.deepEqual(judged(row, { ...good, ...outcome }, { ...good, ...outcome }).worse, []);
     assert.deepEqual(judged(row, good, { ...good, ...outcome }).worse, []);
   });
 }
 
-test("ready is worse than not ready where the row says that it must not be", () => {
+test("ready is worse than not ready if the row requires not ready", () => {
   const missing: Row = { ...row, right: { ready: false } };
   assert.deepEqual(judged(missing, good, { ...good, ready: false }).worse, ["ready"]);
 });
 
-test("what else a row wants to see is told, and what is told of the program", () => {
+test("the report has the further expectations of a row and the messages of the program", () => {
   const shows = () => assert.fail("it was taken in 1970");
   const { ours, theirs } = judged({ ...row, shows }, good, { ...good, note: "3 crashes" });
   assert.deepEqual(ours, ["it was taken in 1970"]);

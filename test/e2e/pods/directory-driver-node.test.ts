@@ -128,7 +128,7 @@ for (const kind of ["xfs", "btrfs"])
       assert.ok(readFileSync(join(copy, "file")).equals(bytes), copy);
   });
 
-test("owners, modes, times, extended attributes and pipes come back with a snapshot", async (t) => {
+test("a snapshot keeps owners, modes, times, extended attributes and pipes", async (t) => {
   const { controller, dataOf, snapshotOf, cut } = await aDriver(t);
   await newVolume({ controller }, "v");
   const file = join(dataOf("v"), "file");
@@ -154,7 +154,7 @@ test("owners, modes, times, extended attributes and pipes come back with a snaps
   }
 });
 
-test("a pod that swaps folders for links while root copies its volume gets nothing of the host", async (t) => {
+test("a pod that replaces folders by links during a copy as root gets no host files", async (t) => {
   const { instance, controller, node, snapshotOf, dataOf, cut } = await aDriver(t);
   await newVolume({ controller }, "v");
   const targetPath = join(instance.folder, "pod");
@@ -205,7 +205,7 @@ test("a second driver on the same root does not start in another network namespa
   assert.match(stderr, /another process keeps its volumes in/);
 });
 
-test("a full disk is said as such, and leaves nothing behind", async (t) => {
+test("a full disk is ResourceExhausted and leaves nothing behind", async (t) => {
   const instance = anInstance(t);
   const place = join(instance.folder, "small");
   mkdirSync(place);
@@ -222,7 +222,7 @@ test("a full disk is said as such, and leaves nothing behind", async (t) => {
   assert.equal((await cut("s", "v")).snapshot?.readyToUse, true, "with room again it is taken");
 });
 
-test("what was answered outlives a power failure: the disk, as it is at that moment, has it whole", async (t) => {
+test("acknowledged snapshots survive a power failure completely", async (t) => {
   const instance = anInstance(t);
   const [image, place] = [join(instance.folder, "image"), join(instance.folder, "disk")];
   mkdirSync(place);
@@ -259,7 +259,7 @@ test("what was answered outlives a power failure: the disk, as it is at that mom
   assert.deepEqual((await gone.controller.listSnapshots({})).entries, []);
 });
 
-test("a folder volume is published, also through a symbolic link, and nothing but a deliberate deletion touches its files", async (t) => {
+test("a folder volume is published, also through a symbolic link, and only DeleteVolume removes its files", async (t) => {
   const { instance, controller, node, dataOf } = await aDriver(t);
   for (const name of ["v", "w"]) await newVolume({ controller }, name);
   mkdirSync(join(instance.folder, "real"));
@@ -330,7 +330,7 @@ test("a volume for a single writer is published at one place at a time", async (
   await node.nodeUnpublishVolume(at("two"));
 });
 
-test("a block volume is a device that can be written, cut while it is open, grown in use, and leaves no device", async (t) => {
+test("a block volume is a device that can be written, snapshotted while open, expanded in use, and leaves no device", async (t) => {
   const { instance, driver, controller, node, cut } = await aDriver(t);
   const range = (bytes: number) => ({ capacityRange: { requiredBytes: BigInt(bytes) } });
   await newVolume({ controller }, "b", "block", range(mebi));
@@ -368,7 +368,7 @@ test("a block volume is a device that can be written, cut while it is open, grow
   await controller.deleteVolume({ volumeId: "b" });
 });
 
-test("a run that breaks off leaves no block device behind", async (t) => {
+test("an aborted run leaves no block device", async (t) => {
   const { instance, controller, node } = await aDriver(t);
   await newVolume({ controller }, "b", "block", { capacityRange: { requiredBytes: BigInt(mebi) } });
   const targetPath = join(instance.folder, "device");

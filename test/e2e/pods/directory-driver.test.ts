@@ -87,7 +87,7 @@ describe("directory-driver under real pods", () => {
   const read = "cat /files/file && head -c 11 /device";
   const done = (message = "") => ({ phase: "Succeeded", exitCode: 0, message });
 
-  test("a pod writes, a snapshot is taken, a pod spoils the source, and a third reads the first bytes: files and blocks", async () => {
+  test("a pod writes, a snapshot is taken, a pod overwrites the source, and a third reads the first bytes: files and blocks", async () => {
     const source = uses(await claimed("files", "mount"), await claimed("blocks", "block"));
     assert.deepEqual(await runPod(node, { name: "writer", script: write("first bytes"), ...source }), done());
     for (const sourceVolumeId of ["files", "blocks"])
@@ -101,7 +101,7 @@ describe("directory-driver under real pods", () => {
     assert.deepEqual(reader, done("first bytesfirst bytes"));
   });
 
-  test("an inline volume lives as long as its pod, and is not deleted under it", async () => {
+  test("an inline volume exists as long as its pod, and is not deleted before it", async () => {
     const pod = {
       name: "inline",
       namespace,
@@ -132,7 +132,7 @@ while true; do
   usleep 1000
 done`;
 
-  test("snapshots cut while a pod writes hold of each file a prefix of what was written, and of a replaced one a whole version", async () => {
+  test("snapshots that are taken while a pod writes have a prefix of each appended file, and a complete version of a replaced one", async () => {
     const volume = await claimed("busy", "mount");
     const pod = {
       name: "busy",
@@ -170,7 +170,7 @@ done`;
     assert.ok((sizes[0] ?? 0) < (sizes.at(-1) ?? 0), "the pod wrote between the first and the last snapshot");
   });
 
-  test("everything deleted, nothing is left in the mount table, of devices, or on the disk", async () => {
+  test("after all deletions no mount, device or file is left", async () => {
     for (const claim of claims) await deleteStaticClaim(node, claim);
     for (const { snapshot } of (await csi.controller.listSnapshots({})).entries)
       await csi.controller.deleteSnapshot({ snapshotId: snapshot?.snapshotId ?? "" });

@@ -20,7 +20,7 @@ const scratch = {
   volumeMounts: [{ name: "scratch", mountPath: "/mnt" }],
 };
 
-test("a pod's last words come back, and its volumes are unmounted when it is gone", async () => {
+test("a pod's termination message is returned, and its volumes are unmounted when it is gone", async () => {
   const node = await useNode();
   const namespace = await newNamespace(node.plane, "words");
   const script = "echo written > /mnt/file; cat /mnt/file; grep -c ' /mnt tmpfs' /proc/mounts; exit 3";
@@ -29,7 +29,7 @@ test("a pod's last words come back, and its volumes are unmounted when it is gon
   assert.deepEqual(mountsUnder(join(node.rootDir, "pods")), []);
 });
 
-test("pods go on while the kubelet restarts", async () => {
+test("pods keep running while the kubelet restarts", async () => {
   const node = await useNode();
   const namespace = await newNamespace(node.plane, "restart");
   await createPod(node, { name: "sleeper", namespace, script: "sleep 1000" });
@@ -53,7 +53,7 @@ test("a node that is stopped with a pod on it leaves no process, mount or networ
   }
 });
 
-test("the next start takes down a node that was killed with a pod on it", async () => {
+test("the next start cleans up a node that was killed with a pod on it", async () => {
   const killed = await startByHand("--node");
   const kubectl = createKubectl(killed.kubeconfig);
   const image = [`--image=${boxImage}`, "--image-pull-policy=Never"];

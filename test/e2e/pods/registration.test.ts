@@ -107,7 +107,7 @@ test("a driver of our own registers itself", async (t) => {
   await announced(node, driver, true);
 });
 
-test("what the kubelet has against a driver is reported", async (t) => {
+test("the kubelet's registration error is reported", async (t) => {
   const node = await useNode();
   const { options } = surroundings(t, node);
   const driver = "broken.example.com";

@@ -138,7 +138,7 @@ for (const driverName of ["hostpath", "directory-driver"] as const)
     }
 
     for (const mode of ["Filesystem", "Block"] as const)
-      test(`${mode}: a pod writes, another spoils the source, a third reads the first bytes from the restored volume`, async () => {
+      test(`${mode}: a pod writes, another overwrites the source, a third reads the first bytes from the restored volume`, async () => {
         const { claim, write, read } = ways[mode];
         const source = await aClaim("source", mode);
         await said({ name: "writer", script: write("first-bytes"), ...claim("source") });
@@ -156,7 +156,7 @@ for (const driverName of ["hostpath", "directory-driver"] as const)
       });
 
     if (driverName === "directory-driver")
-      test("a snapshot taken while a pod writes holds of each file what was written first", async () => {
+      test("a snapshot that is taken while a pod writes has a prefix of each file", async () => {
         const source = await aClaim("busy", "Filesystem");
         const script = "i=0; while true; do i=$((i+1)); for f in a b c; do echo $i >> /mnt/$f; done; done";
         const writer = { name: "busy", script, ...ways.Filesystem.claim("busy") };

@@ -5,7 +5,7 @@ import { contentRef, namespace, type Scenario } from "../harness/scenario.ts";
 const isContents = (request: string): boolean => /^GET .*\/volumesnapshotcontents\?/.test(request);
 
 export const alreadyExistsOtherUid: Scenario = {
-  shows: "a content of our name that belongs to another snapshot is not taken for ours, seen or unseen",
+  shows: "an existing content of another snapshot is not used, whether it is in the cache or not",
   async play({ client, stand, driver, controller, toController, take, assertNothingLeft }) {
     // The controller hears nothing of contents any more: only the answer to its own create tells it.
     const deaf = toController.answer(503, isContents);

@@ -3,7 +3,7 @@ import { aBoundClaim, aClassFor } from "../harness/components.ts";
 import { namespace, type Scenario } from "../harness/scenario.ts";
 
 export const classDeletedFirst: Scenario = {
-  shows: "class, claim and volume may go before the snapshot does",
+  shows: "class, claim and volume can be deleted before the snapshot",
   async play({ client, stand, assertNothingLeft }) {
     await aBoundClaim(stand.furniture, "early");
     await aClassFor(stand.furniture, "passing", "Delete");

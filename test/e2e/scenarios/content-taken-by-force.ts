@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { contentRef, type Scenario } from "../harness/scenario.ts";
 
 export const contentTakenByForce: Scenario = {
-  shows: "a ready snapshot whose content was taken away by force is reported lost, and never quietly cut again",
+  shows: "a ready snapshot whose content was removed by force is reported as lost, and never taken again",
   async play({ client, stand, driver, taken, lifeGoesOn, deleteHandles, assertNothingLeft }) {
     const { metadata } = await taken("robbed");
     const { creationTime } = (await stand.get("robbed")).status ?? {};

@@ -24,7 +24,7 @@ async function lend({ client }: ScenarioContext, name: string): Promise<Ref<"Ref
 
 const granted: Scenario = {
   shows:
-    "a claim of another namespace that a grant lets refer to the snapshot holds it like any other, until it goes or the grant does",
+    "a claim of another namespace with a ReferenceGrant blocks the snapshot's deletion, until the claim or the grant is gone",
   async play(scene) {
     const { client, stand, take, assertNothingLeft } = scene;
     await abroad(scene);
@@ -45,7 +45,8 @@ const granted: Scenario = {
 };
 
 const ungranted: Scenario = {
-  shows: "a claim of another namespace without a grant does not hold the snapshot, and its name is shown to nobody",
+  shows:
+    "a claim of another namespace without a grant does not block the snapshot's deletion, and its name is not shown",
   async play(scene) {
     const { client, stand, take, assertNothingLeft } = scene;
     await abroad(scene);

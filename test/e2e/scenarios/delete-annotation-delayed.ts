@@ -8,7 +8,7 @@ const isMark = (request: string): boolean => /^PATCH .*\/volumesnapshotcontents\
 
 export const deleteAnnotationDelayed: readonly [Scenario, Scenario] = [
   {
-    shows: "until the mark that confirms a deletion gets through, nothing is deleted, and then all of it",
+    shows: "nothing is deleted until the being-deleted annotation is written, and then everything is",
     async play({ client, stand, driver, toController, take, assertNothingLeft }) {
       await take("marked-late");
       await stand.untilReady("marked-late");
@@ -28,7 +28,8 @@ export const deleteAnnotationDelayed: readonly [Scenario, Scenario] = [
     },
   },
   {
-    shows: "a content that is retained gets its mark before its snapshot goes, or could never be deleted",
+    shows:
+      "a retained content gets its being-deleted annotation before its snapshot is released, or it could never be deleted",
     async play({ client, stand, toController, deleteHandles, assertNothingLeft }) {
       await stand.take("kept", claimName, stand.classes.retain);
       await stand.untilReady("kept");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Scenario } from "../harness/scenario.ts";
 
 export const deleteWhileCreating: Scenario = {
-  shows: "a snapshot deleted while its cut is under way leaves nothing at the driver",
+  shows: "a snapshot deleted during CreateSnapshot leaves nothing at the driver",
   async play({ client, stand, driver, take, loseReplies, untilAsked, assertNothingLeft }) {
     loseReplies("Unavailable");
     await take("hasty");

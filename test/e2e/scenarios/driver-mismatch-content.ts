@@ -3,7 +3,7 @@ import { draftOf } from "../../../src/api/builders.ts";
 import { contentRef, namespace, type Scenario } from "../harness/scenario.ts";
 
 export const driverMismatchContent: Scenario = {
-  shows: "a content of another driver is never brought before ours",
+  shows: "a content of another driver is never passed to our driver",
   async play({ client, stand, driver, volume, lifeGoesOn, assertNothingLeft }) {
     const spec = {
       deletionPolicy: "Delete" as const,

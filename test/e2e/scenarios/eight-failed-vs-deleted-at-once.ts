@@ -1,7 +1,7 @@
 import { claimName, type Scenario } from "../harness/scenario.ts";
 
 export const eightFailedVsDeletedAtOnce: Scenario = {
-  shows: "refused for good and deleted together, they let their claim go",
+  shows: "eight snapshots with a final error that are deleted together release their claim",
   async play({ client, stand, take, refuseCreateSnapshot, assertNothingLeft }) {
     refuseCreateSnapshot();
     const names = Array.from({ length: 8 }, (_, index) => `refused-${index}`);

@@ -7,7 +7,7 @@ const isOfContent = (request: string): boolean => /^PATCH .*\/volumesnapshotcont
 const isOfSnapshot = (request: string): boolean => /^PATCH .*\/volumesnapshots\//.test(request);
 
 export const finalizerPatch500: Scenario = {
-  shows: "finalizers that cannot be written are tried again until they can, on claim, content and snapshot",
+  shows: "failed finalizer writes on claim, content and snapshot are retried until they succeed",
   async play({ client, stand, driver, toController, toSidecar, take, assertNothingLeft }) {
     await stand.untilUnprotected(claimName);
     const onClaim = toController.answer(500, isOfClaim);

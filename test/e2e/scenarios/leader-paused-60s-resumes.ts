@@ -113,7 +113,7 @@ async function play(
 }
 
 export const leaderPaused60sResumes: Scenario = {
-  shows: "leaders that sleep through their lease send nothing at all when they wake",
+  shows: "leaders that were paused past their lease send nothing when they continue",
   async play(scene) {
     for (const alone of [scene.controller(), scene.sidecar()]) await alone.stop();
     const replicas: Replica[] = [];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Scenario } from "../harness/scenario.ts";
 
 export const leakCreateTimeout: Scenario = {
-  shows: "a cut whose answer is lost is asked for again by the same name, and is no failure",
+  shows: "a CreateSnapshot with a lost reply is repeated with the same name, and is not a failure",
   async play({ stand, driver, take, loseReplies, untilAsked, assertNothingLeft }) {
     loseReplies("DeadlineExceeded");
     await take("lost");

@@ -5,7 +5,7 @@ import { claimName, type Scenario } from "../harness/scenario.ts";
 import { snapshotsOf } from "../harness/snapshots.ts";
 
 export const namespaceDeletedMidCreate: Scenario = {
-  shows: "the namespace goes, and with it what was being cut",
+  shows: "a namespace with a snapshot being taken can be deleted, with its data",
   async play({ client, stand, driver, untilAsked, assertNothingLeft }) {
     await client.create("Namespace", draftOf("Namespace", { name: "doomed" }, {} as never));
     const there = { ...stand.furniture, namespace: "doomed" };

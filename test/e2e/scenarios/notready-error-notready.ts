@@ -3,7 +3,7 @@ import { Fault } from "../../../src/base/fault.ts";
 import type { Scenario } from "../harness/scenario.ts";
 
 export const notreadyErrorNotready: Scenario = {
-  shows: "an error between two answers does not end the asking",
+  shows: "an error between two replies does not end the polling",
   async play({ stand, driver, volume, take, assertNothingLeft }) {
     driver.oddities.set(volume, (_, asked) => {
       if (asked === 2) throw new Fault("Unavailable", "not now");

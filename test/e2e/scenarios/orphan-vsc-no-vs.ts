@@ -11,7 +11,7 @@ async function removeByForce({ client, stand, controller }: ScenarioContext, nam
 }
 
 const orphanOf = (deletionPolicy: "Delete" | "Retain"): Scenario => ({
-  shows: `a content whose snapshot is gone stays until somebody deletes it, and then goes, ${deletionPolicy === "Delete" ? "with" : "without"} its data`,
+  shows: `a content whose snapshot is gone stays until a user deletes it, and is then deleted ${deletionPolicy === "Delete" ? "with" : "without"} its data`,
   async play(scene) {
     const { client, stand, taken, lifeGoesOn, deleteHandles, assertNothingLeft } = scene;
     const { metadata, status } = await taken("parent");

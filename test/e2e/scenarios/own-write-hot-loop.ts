@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Scenario } from "../harness/scenario.ts";
 
 export const ownWriteHotLoop: Scenario = {
-  shows: "what we write does not make us ask again",
+  shows: "our own writes do not trigger another call",
   async play({ stand, driver, take, refuseCreateSnapshot, untilAsked, assertNothingLeft }) {
     refuseCreateSnapshot();
     await take("refused");

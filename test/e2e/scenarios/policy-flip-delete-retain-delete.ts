@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { contentRef, type Scenario } from "../harness/scenario.ts";
 
 export const policyFlipDeleteRetainDelete: Scenario = {
-  shows: "the policy at the moment of deletion counts, of the snapshot and of the content",
+  shows: "the deletion policy at the time of the deletion applies, for snapshot and content",
   async play({ client, stand, take, assertNothingLeft }) {
     await take("flip");
     await stand.untilReady("flip");

@@ -4,7 +4,7 @@ import { until } from "../harness/until.ts";
 import { aWaitingClaim, untilHeldBy } from "../harness/waiting-claims.ts";
 
 export const pvcFromTerminatingVs: Scenario = {
-  shows: "a claim made after the snapshot was deleted waits in vain, and the snapshot not for it",
+  shows: "a claim that is created after the snapshot's deletion does not block the deletion",
   async play(scene) {
     const { client, stand, take, assertNothingLeft } = scene;
     await take("leaving");

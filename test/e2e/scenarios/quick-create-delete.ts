@@ -1,7 +1,7 @@
 import type { Scenario } from "../harness/scenario.ts";
 
 export const quickCreateDelete: Scenario = {
-  shows: "snapshots deleted as soon as they are taken leave nothing behind",
+  shows: "snapshots that are deleted as soon as they are created leave nothing behind",
   async play({ client, stand, driver, volume, take, untilAsked, assertNothingLeft }) {
     // A snapshot that is never ready keeps the claim protected, so that nothing slows the others down.
     driver.oddities.set(volume, (_right, _asked, name) => ({ readyToUse: name !== `snapshot-${first}` }));

@@ -3,7 +3,7 @@ import { annotations, finalizers } from "../../../src/api/names.ts";
 import { claimName, contentRef, type Scenario } from "../harness/scenario.ts";
 
 export const retainWithBeingDeleted: Scenario = {
-  shows: "with Retain content and data stay, and only the content goes when an administrator deletes it",
+  shows: "with Retain content and data stay, and deleting the content leaves the data",
   async play({ client, stand, deleteHandles, assertNothingLeft }) {
     const content = await stand.takeAndRemove("kept", claimName, stand.classes.retain);
     const ref = contentRef(content.metadata.name);

@@ -93,7 +93,7 @@ async function play([kind]: Combination, place: TestServer): Promise<void> {
 /** On a cluster of its own, of the years before v1. */
 export const storedversionsDroppedVersion: Scenario = {
   shows:
-    "a cluster of v1beta1 goes on in v1 once its CRDs do, phase by phase, with the snapshots it had, for the version they were stored in is never dropped",
+    "a v1beta1 cluster moves to v1 phase by phase of its CRDs and keeps its snapshots, because the stored version is never dropped",
   async play({ stage }) {
     const place = await groundOfV1beta1(stage[1]);
     try {

@@ -3,7 +3,7 @@ import { contentRef, type Scenario } from "../harness/scenario.ts";
 import { until } from "../harness/until.ts";
 
 export const twoWritersOneAnnotationMap: Scenario = {
-  shows: "another's annotation outlives all of ours",
+  shows: "annotations of other writers survive all our writes",
   async play({ client, stand, driver, volume, take, deleteHandles, assertNothingLeft }) {
     driver.oddities.set(volume, () => ({ readyToUse: false }));
     await take("noted");

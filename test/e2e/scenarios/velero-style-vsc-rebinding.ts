@@ -3,7 +3,7 @@ import { draftOf } from "../../../src/api/builders.ts";
 import { claimName, contentRef, namespace, type Scenario } from "../harness/scenario.ts";
 
 export const veleroStyleVscRebinding: Scenario = {
-  shows: "kept data comes back under another name through a content made by hand",
+  shows: "retained data can be bound to a new snapshot through a content created by hand",
   async play({ client, stand, driver, assertNothingLeft }) {
     const old = await stand.takeAndRemove("first", claimName, stand.classes.retain);
     await client.delete(contentRef(old.metadata.name));

@@ -3,7 +3,7 @@ import { namespace, type Scenario } from "../harness/scenario.ts";
 import { aWaitingClaim, untilHeldBy } from "../harness/waiting-claims.ts";
 
 export const vsDeletePvcPending: Scenario = {
-  shows: "a snapshot that a claim waits for stays until the claim is served or gone",
+  shows: "a snapshot is not deleted until its restoring claim is bound or gone",
   async play(scene) {
     const { client, stand, take, assertNothingLeft } = scene;
     await take("wanted");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Scenario } from "../harness/scenario.ts";
 
 export const vsWithoutClassWithoutPvc: Scenario = {
-  shows: "neither class nor claim is told, and crashes nobody (CVE-2020-8569)",
+  shows: "a snapshot with neither class nor claim gives an error and crashes no component (CVE-2020-8569)",
   async play({ stand, controller, sidecar, lifeGoesOn, assertNothingLeft }) {
     await stand.take("nothing", "missing");
     await stand.untilTold("nothing", /claim default\/missing not found: create it/);
