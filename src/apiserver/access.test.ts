@@ -11,12 +11,12 @@ const start = (): TestServer => startApiServer({ authenticate: ({ headers }) => 
 const maps = "/api/v1/namespaces/default/configmaps";
 const as = (authorization: string, more: Record<string, string> = {}) => ({ headers: { authorization, ...more } });
 
-test("a caller nobody knows is refused with 401", async () => {
+test("an unknown caller gets 401", async () => {
   const { status, body } = await start().ask("GET", maps, undefined, as("nobody"));
   assert.deepEqual([status, body.message, body.reason], [401, "Unauthorized", "Unauthorized"]);
 });
 
-test("who may not do something is told what, where and who", async () => {
+test("a forbidden request has an error with verb, resource and user", async () => {
   const { status, body } = await start().ask("GET", maps, undefined, as("jane"));
   assert.equal(status, 403);
   assert.equal(
@@ -28,7 +28,7 @@ test("who may not do something is told what, where and who", async () => {
   assert.equal(path.body.message, 'forbidden: User "jane" cannot get path "/nope"');
 });
 
-test("an administrator may act as somebody else, and then may do what they may", async () => {
+test("an administrator may impersonate a user and then has the user's rights", async () => {
   const server = start();
   const refused = await server.ask("GET", maps, undefined, as("admin", { "impersonate-user": "jane" }));
   assert.equal(refused.status, 403);
@@ -36,7 +36,7 @@ test("an administrator may act as somebody else, and then may do what they may",
   assert.equal((await server.ask("GET", maps, undefined, asMaster)).status, 200);
 });
 
-test("others may not act as somebody else", async () => {
+test("other users may not impersonate", async () => {
   const { body } = await start().ask("GET", maps, undefined, as("jane", { "impersonate-user": "admin" }));
   assert.equal(
     body.message,

@@ -23,7 +23,7 @@ for (const [span, shown] of cases)
     assert.equal(humanSpan(span * seconds), shown);
   });
 
-test("an age without a beginning is unknown", () => {
+test("an age without a timestamp is <unknown>", () => {
   assert.equal(ageSince(undefined, 0), "<unknown>");
   assert.equal(ageSince("1970-01-01T00:00:00Z", 5 * seconds), "5s");
 });

@@ -4,7 +4,7 @@ import { createChannel } from "./channel.ts";
 
 const bounds = { textsMax: 10, charsMax: 10 };
 
-test("texts come out in order and together, and the end comes after them", async () => {
+test("a channel delivers texts in order and in batches, then its end", async () => {
   const channel = createChannel(bounds, () => undefined);
   channel.push("1");
   channel.push("2");
@@ -13,7 +13,7 @@ test("texts come out in order and together, and the end comes after them", async
   assert.deepEqual(await Array.fromAsync(channel), ["12"]);
 });
 
-test("a reader too far behind is let go, and nothing is kept for it", async () => {
+test("a reader that is too far behind is disconnected, and nothing is buffered for it", async () => {
   let closed = 0;
   const channel = createChannel({ ...bounds, textsMax: 2 }, () => {
     closed += 1;
@@ -23,7 +23,7 @@ test("a reader too far behind is let go, and nothing is kept for it", async () =
   assert.deepEqual(await Array.fromAsync(channel), []);
 });
 
-test("a reader is let go when too many characters wait behind the first text, which may be of any size", async () => {
+test("a reader is disconnected when too many characters are buffered behind the first text, which may have any size", async () => {
   const channel = createChannel(bounds, () => undefined);
   const reader = channel[Symbol.asyncIterator]();
   const large = "x".repeat(100);
@@ -45,7 +45,7 @@ test("a reader that stops reading closes the channel once", async () => {
   assert.equal(closed, 1);
 });
 
-test("a reader that waits is woken by the next text", async () => {
+test("a waiting reader gets the next text", async () => {
   const channel = createChannel({ ...bounds, textsMax: 2 }, () => undefined);
   const next = channel[Symbol.asyncIterator]().next();
   await Promise.resolve();

@@ -22,7 +22,7 @@ async function served(server: TestServer): Promise<readonly unknown[]> {
   return (Array.isArray(body.resources) ? body.resources : []).map((one) => (isObject(one) ? one.name : undefined));
 }
 
-test("a definition is served from the moment it is created", async () => {
+test("a CRD is served from the moment it is created", async () => {
   const server = startApiServer();
   assert.equal((await server.ask("GET", things)).status, 404);
   const { status, body } = await server.ask("POST", definitions, thing());
@@ -40,7 +40,7 @@ test("a definition is served from the moment it is created", async () => {
   assert.equal(created.status, 201);
 });
 
-test("the watches of its objects end when its spec changes and when it goes, and not for less", async () => {
+test("watches of a custom kind end only when the CRD's spec changes or the CRD is deleted", async () => {
   const server = startApiServer();
   const at = `${definitions}/things.example.com`;
   await server.ask("POST", definitions, thing());
@@ -61,7 +61,7 @@ test("the watches of its objects end when its spec changes and when it goes, and
   stop.abort();
 });
 
-test("several versions show one object, each under its own name", async () => {
+test("several versions show the same object with their own apiVersion", async () => {
   const server = startApiServer();
   const versions = [
     { name: "v1", served: true, storage: true, schema },
@@ -90,7 +90,7 @@ test("several versions show one object, each under its own name", async () => {
   assert.deepEqual(body.preferredVersion, { groupVersion: "example.com/v1", version: "v1" });
 });
 
-test("a definition that goes takes its objects along, and waits for those that are held", async () => {
+test("deleting a CRD deletes its objects and waits for their finalizers", async () => {
   const server = startApiServer();
   const over = new AbortController();
   const running = server.run(over.signal);
@@ -113,7 +113,7 @@ test("a definition that goes takes its objects along, and waits for those that a
   await running;
 });
 
-test("a name another definition of the group has is not accepted, and nothing is served", async () => {
+test("a CRD with a name of another CRD of the group is not accepted and not served", async () => {
   const server = startApiServer();
   await server.ask("POST", definitions, thing());
   const other = thing(undefined, { plural: "others" });
@@ -123,7 +123,7 @@ test("a name another definition of the group has is not accepted, and nothing is
   assert.deepEqual(await served(server), ["things"]);
 });
 
-test("a definition may name a scale, which is not served", async () => {
+test("a CRD may define a scale subresource, which is not served", async () => {
   const server = startApiServer();
   const subresources = { status: {}, scale: { specReplicasPath: ".spec.count", statusReplicasPath: ".status.count" } };
   await server.ask("POST", definitions, thing([{ name: "v1", served: true, storage: true, schema, subresources }]));

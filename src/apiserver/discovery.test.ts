@@ -12,7 +12,7 @@ const aggregated = (version: string) => ({
 const listIn = (value: JsonValue | undefined): readonly JsonObject[] =>
   Array.isArray(value) ? value.filter(isObject) : [];
 
-test("everything served is told at once to those who ask for it", async () => {
+test("aggregated discovery returns everything that is served", async () => {
   const server = start();
   for (const version of ["v2", "v2beta1"]) {
     const { headers, body } = await server.ask("GET", "/apis", undefined, aggregated(version));
@@ -36,7 +36,7 @@ test("everything served is told at once to those who ask for it", async () => {
   );
 });
 
-test("whoever has seen it need not read it again, until something changes", async () => {
+test("discovery with a matching ETag gets 304 until something changes", async () => {
   const server = start();
   const { headers } = await server.ask("GET", "/apis", undefined, aggregated("v2"));
   const again = { headers: { ...aggregated("v2").headers, "if-none-match": headers.etag ?? "" } };
@@ -52,7 +52,7 @@ test("whoever has seen it need not read it again, until something changes", asyn
   assert.equal((await server.ask("GET", "/apis", undefined, again)).status, 200);
 });
 
-test("the lists Kubernetes has always had are there as well", async () => {
+test("unaggregated discovery is served, too", async () => {
   const server = start();
   assert.deepEqual((await server.ask("GET", "/api")).body.versions, ["v1"]);
   const { body } = await server.ask("GET", "/apis/snapshot.storage.k8s.io");

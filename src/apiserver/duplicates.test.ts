@@ -13,7 +13,7 @@ const cases: readonly (readonly [text: string, fields: readonly string[]])[] = [
   ['{ "a": 1, "a": 1 }', ["a"]],
 ];
 for (const [text, fields] of cases)
-  test(`${text} says ${fields.length === 0 ? "nothing" : fields.join(" and ")} twice`, () => {
+  test(`${text} has ${fields.length === 0 ? "no duplicate" : `duplicate ${fields.join(" and ")}`}`, () => {
     assert.deepEqual(
       duplicateFields(text, parse(text)),
       fields.map((field) => `duplicate field "${field}"`),

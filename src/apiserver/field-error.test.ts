@@ -40,7 +40,7 @@ const sentences: readonly { error: FieldError; reads: string }[] = [
 ];
 for (const { error, reads } of sentences) test(`an error reads: ${reads}`, () => assert.equal(messageOf(error), reads));
 
-test("several errors read as a list in which no sentence is said twice", () => {
+test("several errors print as a list without duplicates", () => {
   const twice = [required("a"), required("a"), required("b")];
   assert.equal(aggregate(twice), "[a: Required value, b: Required value]");
   assert.equal(causesOf(twice).length, 3);

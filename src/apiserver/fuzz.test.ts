@@ -7,7 +7,7 @@ import { snapshotCrds } from "../api/crds/index.ts";
 
 const requests = 1_500;
 
-test(`${requests} hostile requests all get a proper answer, and change no prototype`, async () => {
+test(`${requests} hostile requests all get a valid response, and change no prototype`, async () => {
   const server = startApiServer({ definitions: snapshotCrds(3) });
   const complaints: string[] = [];
   for (let seed = 1; seed <= requests; seed += 1) {

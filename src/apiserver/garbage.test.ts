@@ -41,7 +41,7 @@ async function withFamily(dependents: readonly { name: string; blocks?: boolean;
   };
 }
 
-test("in the background, dependents go after their owner", async () => {
+test("background deletion removes dependents after their owner", async () => {
   const { server, settle, stop, names } = await withFamily([{ name: "child" }]);
   await server.ask("DELETE", `${maps}/owner`, { propagationPolicy: "Background" });
   await settle();
@@ -49,7 +49,7 @@ test("in the background, dependents go after their owner", async () => {
   await stop();
 });
 
-test("orphans stay, and forget their owner", async () => {
+test("orphaned dependents stay without their owner reference", async () => {
   const { server, settle, stop, names } = await withFamily([{ name: "child" }]);
   const { body } = await server.ask("DELETE", `${maps}/owner`, { propagationPolicy: "Orphan" });
   assert.deepEqual(metadataOf(body).finalizers, ["orphan"]);
@@ -59,7 +59,7 @@ test("orphans stay, and forget their owner", async () => {
   await stop();
 });
 
-test("in the foreground, an owner waits for the dependents that block it", async () => {
+test("foreground deletion waits for blocking dependents", async () => {
   const { server, settle, stop, names } = await withFamily([
     { name: "child", blocks: true, finalizers: ["example.com/hold"] },
   ]);
@@ -72,7 +72,7 @@ test("in the foreground, an owner waits for the dependents that block it", async
   await stop();
 });
 
-test("something whose owner was never there is collected", async () => {
+test("an object whose owner never existed is collected", async () => {
   const { server, settle, stop, names } = await withFamily([]);
   const owner = { apiVersion: "v1", kind: "ConfigMap", name: "owner", uid: "another incarnation" };
   await server.ask("POST", maps, { metadata: { name: "stray", ownerReferences: [owner] } });
@@ -83,7 +83,7 @@ test("something whose owner was never there is collected", async () => {
   await stop();
 });
 
-test("in the foreground, a dependent that another owner keeps only forgets the one that goes", async () => {
+test("in foreground deletion a dependent with another owner loses only the deleted owner's reference", async () => {
   const { server, settle, stop, names } = await withFamily([{ name: "child", blocks: true }]);
   const other = metadataOf((await server.ask("POST", maps, { metadata: { name: "other" } })).body);
   const [first] = metadataOf((await server.ask("GET", `${maps}/child`)).body).ownerReferences as JsonObject[];
@@ -99,7 +99,7 @@ test("in the foreground, a dependent that another owner keeps only forgets the o
   await stop();
 });
 
-test("what lives in no namespace is not collected for an owner that must live in one", async () => {
+test("a cluster-scoped object is not collected for a namespaced owner", async () => {
   const { server, settle, stop } = await withFamily([]);
   const roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
   const owner = { apiVersion: "v1", kind: "ConfigMap", name: "owner", uid: "1" };

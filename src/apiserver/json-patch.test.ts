@@ -70,7 +70,7 @@ const refused: readonly (readonly [claim: string, patch: JsonValue, code: number
   ["more operations than anyone needs", Array.from({ length: 10_001 }, () => ({ op: "test", path: "/x" })), 413],
 ];
 for (const [claim, patch, code] of refused)
-  test(`${claim} is refused with ${code}`, () => {
+  test(`${claim} is rejected with ${code}`, () => {
     assert.throws(
       () => applyJsonPatch(document, patch),
       (reason) => (reason as { status: { code: number } }).status.code === code,
@@ -83,7 +83,7 @@ test("a member named __proto__ is data and changes no prototype", () => {
   assert.equal(Object.getPrototypeOf(result), Object.prototype);
 });
 
-test("a patch that has to be made again, because another was faster, gives what it would have given at once", () => {
+test("a patch that is repeated after a conflict gives the same result", () => {
   const patch = [
     { op: "add", path: "/list", value: [] },
     { op: "add", path: "/list/-", value: "x" },

@@ -13,7 +13,7 @@ const metadataOf = (object: JsonObject): JsonObject => (isObject(object.metadata
 const names = ({ body }: TestAnswer): readonly unknown[] =>
   (Array.isArray(body.items) ? body.items : []).map((item) => (isObject(item) ? metadataOf(item).name : undefined));
 
-test("pages show one state of the collection, whatever happens in between", async () => {
+test("pages show one state of the collection, with any changes in between", async () => {
   const server = await withMaps("a", "b", "c", "d");
   const first = await server.ask("GET", `${maps}?limit=2`);
   assert.deepEqual(names(first), ["a", "b"]);
@@ -26,7 +26,7 @@ test("pages show one state of the collection, whatever happens in between", asyn
   assert.equal(metadataOf(second.body).resourceVersion, metadataOf(first.body).resourceVersion);
 });
 
-test("an exact version is listed as it was then", async () => {
+test("a list at an exact version shows that version", async () => {
   const server = await withMaps("a", "b");
   const version = server.store.version();
   await server.ask("DELETE", `${maps}/a`);
@@ -41,7 +41,7 @@ test("an exact version is listed as it was then", async () => {
   assert.deepEqual(names(await server.ask("GET", `${maps}?resourceVersion=0`)), ["b"]);
 });
 
-test("a continue token from too long ago is answered with 410", async () => {
+test("an old continue token gets 410", async () => {
   const server = startApiServer({ historyMax: 2 });
   for (const name of ["a", "b", "c"]) await server.ask("POST", maps, { metadata: { name } });
   const { body } = await server.ask("GET", `${maps}?limit=1`);
@@ -57,7 +57,7 @@ test("a continue token from too long ago is answered with 410", async () => {
   assert.deepEqual(names(last), ["e", "f", "g"]);
 });
 
-test("an exact version from too long ago is answered with 410, and no token", async () => {
+test("an old exact version gets 410, without a continue token", async () => {
   const server = startApiServer({ historyMax: 2 });
   for (const name of ["a", "b", "c", "d", "e", "f"]) await server.ask("POST", maps, { metadata: { name } });
   const { status, body } = await server.ask("GET", `${maps}?resourceVersion=2&resourceVersionMatch=Exact`);
@@ -65,7 +65,7 @@ test("an exact version from too long ago is answered with 410, and no token", as
   assert.deepEqual(body.metadata, {});
 });
 
-test("a token that was made up is refused", async () => {
+test("an invalid continue token is rejected", async () => {
   const server = await withMaps("a", "b");
   const ask = async (token: unknown) => {
     const text = Buffer.from(JSON.stringify(token)).toString("base64url");
@@ -91,7 +91,7 @@ test("items of built-in kinds do not repeat kind and version", async () => {
   assert.deepEqual(Object.keys((body.items as JsonObject[])[0] ?? {}), ["metadata"]);
 });
 
-test("metadata alone and tables are answered when asked for", async () => {
+test("PartialObjectMetadata and Table are returned on request", async () => {
   const server = await withMaps("a");
   const as = (form: string) => ({ headers: { accept: `application/json;as=${form};v=v1;g=meta.k8s.io` } });
   const partial = await server.ask("GET", maps, undefined, as("PartialObjectMetadataList"));

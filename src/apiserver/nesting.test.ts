@@ -30,7 +30,7 @@ const thing = (name: string, deep: string): string =>
   `{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"${name}"},"deep":${deep}}`;
 const deepest = thing("a", nested(nestingMax - 1));
 
-test("an object as deep as may be is written in every way, read, listed and watched", async () => {
+test("an object of maximum depth can be written in every way, read, listed and watched", async () => {
   const server = await started();
   const watch = await server.open(`${things}?watch=true&resourceVersion=${server.store.version()}`);
   const statuses = [
@@ -65,7 +65,7 @@ const refused: readonly (readonly [what: string, method: string, path: string, b
   ["a JSON patch that puts parts of the object below others", "PATCH", `${things}/a`, intoItself, "json"],
 ];
 for (const [what, method, path, body, type] of refused)
-  test(`${what} that is nested deeper is refused, and nothing is changed`, async () => {
+  test(`${what} that is nested deeper is rejected, and nothing is changed`, async () => {
     const server = await started();
     await server.ask("POST", things, deepest);
     const version = server.store.version();

@@ -63,7 +63,7 @@ for (const [method, path, body, type, says] of refused)
     assert.equal(server.store.version(), version);
   });
 
-test("keeps a number of a YAML body that no float64 holds as text, as Go's parser does", async () => {
+test("a YAML number that no float64 can represent stays text, as in Go's parser", async () => {
   const server = await started();
   for (const [path, type] of [
     [things, "application/yaml"],

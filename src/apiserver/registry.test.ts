@@ -42,14 +42,14 @@ function slowly(): Parts {
   };
 }
 
-test("changes made at the same time all take effect, one after the other", async () => {
+test("concurrent changes all take effect, one after the other", async () => {
   const server = startApiServer({ parts: slowly() });
   await server.registry.create(mapsOf(server), draft("a"));
   await Promise.all(Array.from({ length: 10 }, () => server.registry.modify(mapsOf(server), "default", "a", counted)));
   assert.deepEqual(server.registry.get("configmaps", "default", "a")?.data, { count: "10" });
 });
 
-test("of two writers that read the same version, the second is told of the conflict", async () => {
+test("of two writers with the same version, the second gets a conflict", async () => {
   const server = startApiServer({ parts: slowly() });
   const { body } = await server.ask("POST", "/api/v1/namespaces/default/configmaps", draft("a"));
   const put = (value: string) =>
@@ -61,7 +61,7 @@ test("of two writers that read the same version, the second is told of the confl
   );
 });
 
-test("a change of nothing, and of something that does not exist, writes nothing", async () => {
+test("an empty change, or a change of a missing object, writes nothing", async () => {
   const server = startApiServer();
   await server.registry.create(mapsOf(server), draft("a"));
   const before = server.store.version();
@@ -70,7 +70,7 @@ test("a change of nothing, and of something that does not exist, writes nothing"
   assert.equal(server.store.version(), before);
 });
 
-test("what the store gives out is never changed by later writes", async () => {
+test("returned objects are never changed by later writes", async () => {
   const server = startApiServer();
   const first = await server.registry.create(mapsOf(server), draft("a", { k: "v" }));
   const text = JSON.stringify(first);
@@ -78,7 +78,7 @@ test("what the store gives out is never changed by later writes", async () => {
   assert.equal(JSON.stringify(first), text);
 });
 
-test("background work is refused like anybody else", async () => {
+test("background writes are validated like requests", async () => {
   const server = startApiServer();
   await assert.rejects(server.registry.create(mapsOf(server), draft("Bad_Name")), (reason) => {
     assert.ok(reason instanceof Refusal);
@@ -90,7 +90,7 @@ test("background work is refused like anybody else", async () => {
   });
 });
 
-test("an event is one object under two names", async () => {
+test("an event is one object in two API groups", async () => {
   const server = startApiServer();
   const core = {
     metadata: { name: "e" },
@@ -110,7 +110,7 @@ test("an event is one object under two names", async () => {
   assert.equal((selected.body.items as unknown[]).length, 1);
 });
 
-test("the same owner named twice is kept once, with a warning", async () => {
+test("a duplicate owner reference is kept once, with a warning", async () => {
   const server = startApiServer();
   const owner = { apiVersion: "example.com/v1", kind: "Thing", name: "t", uid: "1" };
   const { headers, body } = await server.ask("POST", "/api/v1/namespaces/default/configmaps", {
@@ -120,7 +120,7 @@ test("the same owner named twice is kept once, with a warning", async () => {
   assert.match(String(headers.warning), /duplicate UID\(s\) observed: 1"$/);
 });
 
-test("without a status subresource, status is a field like others and counts as a change", async () => {
+test("without a status subresource, status is a normal field and increments generation", async () => {
   const server = startApiServer();
   const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
   await server.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
@@ -140,7 +140,7 @@ test("without a status subresource, status is a field like others and counts as 
   assert.equal((await server.ask("PATCH", `${things}/a/status`, {}, { type: "merge" })).status, 404);
 });
 
-test("what is wrong with updated metadata is told once for all kinds and twice for the kind, also next to what may not change", async () => {
+test("errors of updated metadata are reported once for built-in kinds and twice for custom kinds, as in Kubernetes", async () => {
   const server = startApiServer();
   const { body } = await server.ask("POST", "/api/v1/namespaces/default/configmaps", draft("a"));
   const causes = async (metadata: JsonObject): Promise<number> => {

@@ -37,7 +37,7 @@ const refused: readonly (readonly [selector: string, message: string | RegExp])[
   ["-a=b", /^unable to parse requirement: <nil>: Invalid value: "-a": name part must consist/],
 ];
 for (const [selector, message] of refused)
-  test(`"${selector}" is refused as Kubernetes refuses it`, () => {
+  test(`"${selector}" is rejected with Kubernetes' message`, () => {
     assert.throws(() => parseLabelSelector(selector), { message });
   });
 

@@ -18,7 +18,7 @@ const snapshot = (name: string, spec: JsonObject = { source: { persistentVolumeC
 });
 const metadataOf = (object: JsonObject): JsonObject => (isObject(object.metadata) ? object.metadata : {});
 
-test("a created object gets a uid, a date and a version, and is found again as it was answered", async () => {
+test("a created object gets a uid, creationTimestamp and resourceVersion, and a get returns the same object", async () => {
   const server = startApiServer();
   const { status, body } = await server.ask("POST", maps, map("a", { data: { k: "v" } }));
   assert.equal(status, 201);
@@ -29,7 +29,7 @@ test("a created object gets a uid, a date and a version, and is found again as i
   assert.deepEqual((await server.ask("GET", `${maps}/a`)).body, body);
 });
 
-test("the same seed makes the same server, byte for byte", async () => {
+test("the same seed gives the same server state, byte for byte", async () => {
   const run = async () => {
     const server = startApiServer();
     await server.ask("POST", maps, { metadata: { generateName: "a-" } });
@@ -38,7 +38,7 @@ test("the same seed makes the same server, byte for byte", async () => {
   assert.equal(await run(), await run());
 });
 
-test("a name is made when only its beginning is given", async () => {
+test("generateName creates a name", async () => {
   const { body } = await startApiServer().ask("POST", maps, { metadata: { generateName: "made-" } });
   assert.match(String(metadataOf(body).name), /^made-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
 });
@@ -191,7 +191,7 @@ const refusals: readonly (readonly [
   ],
 ];
 for (const [claim, method, path, body, code, message] of refusals)
-  test(`${claim} is refused with ${code}`, async () => {
+  test(`${claim} is rejected with ${code}`, async () => {
     const server = withSnapshots();
     await server.ask("POST", maps, map("taken"));
     await server.ask("POST", snapshots, snapshot("there"));
@@ -207,7 +207,7 @@ test("an unknown path is a plain 404", async () => {
   assert.deepEqual([status, text], [404, "404 page not found\n"]);
 });
 
-test("a dry run answers as if it were done, and does nothing", async () => {
+test("a dry run returns the result and stores nothing", async () => {
   const server = startApiServer();
   const { status, body } = await server.ask("POST", `${maps}?dryRun=All`, map("a"));
   assert.equal(status, 201);
@@ -215,7 +215,7 @@ test("a dry run answers as if it were done, and does nothing", async () => {
   assert.equal((await server.ask("GET", `${maps}/a`)).status, 404);
 });
 
-test("generation counts what the spec says, not labels and not status", async () => {
+test("generation counts changes of spec, not of labels and status", async () => {
   const server = withSnapshots();
   await server.ask("POST", snapshots, { ...snapshot("s"), status: { readyToUse: true } });
   const generation = async (body: JsonObject, path = `${snapshots}/s`) =>
@@ -225,7 +225,7 @@ test("generation counts what the spec says, not labels and not status", async ()
   assert.equal(await generation({ spec: { volumeSnapshotClassName: "c" } }), 2);
 });
 
-test("status is written through its subresource only, and nothing else is", async () => {
+test("the status subresource changes only status, and other writes never change it", async () => {
   const server = withSnapshots();
   const created = await server.ask("POST", snapshots, { ...snapshot("s"), status: { readyToUse: true } });
   assert.equal(created.body.status, undefined);
@@ -251,7 +251,7 @@ test("a write that changes nothing stores nothing", async () => {
   assert.equal(server.store.version(), before);
 });
 
-test("an object with a finalizer stays until it is gone, and tells since when it is going", async () => {
+test("a deleted object with a finalizer stays with a deletionTimestamp until the finalizer is removed", async () => {
   const server = startApiServer();
   await server.ask("POST", maps, { metadata: { name: "a", finalizers: ["example.com/hold"] } });
   const deleted = await server.ask("DELETE", `${maps}/a`);
@@ -268,7 +268,7 @@ test("an object with a finalizer stays until it is gone, and tells since when it
   assert.equal((await server.ask("GET", `${maps}/a`)).status, 404);
 });
 
-test("a deletion meant for another incarnation or version is refused", async () => {
+test("a delete with another uid or version as precondition is rejected", async () => {
   const server = startApiServer();
   await server.ask("POST", maps, map("a"));
   const wrongUid = await server.ask("DELETE", `${maps}/a`, { preconditions: { uid: "other" } });
@@ -281,7 +281,7 @@ test("a deletion meant for another incarnation or version is refused", async () 
   assert.equal((await server.ask("DELETE", `${maps}/a`)).body.status, "Success");
 });
 
-test("a PUT meant for another incarnation is refused", async () => {
+test("a PUT with another uid is rejected", async () => {
   const server = startApiServer();
   await server.ask("POST", maps, map("a"));
   const { status, body } = await server.ask("PUT", `${maps}/a`, { metadata: { name: "a", uid: "other" } });
@@ -305,7 +305,7 @@ test("deleting a collection deletes what the selector selects", async () => {
   );
 });
 
-test("unknown fields are dropped with a warning, or refused when the client is strict", async () => {
+test("unknown fields are dropped with a warning, or rejected with fieldValidation=Strict", async () => {
   const server = withSnapshots();
   const odd = snapshot("s", { source: { persistentVolumeClaimName: "p" }, colour: "red" });
   const warned = await server.ask("POST", snapshots, odd);
@@ -323,7 +323,7 @@ test("unknown fields are dropped with a warning, or refused when the client is s
   );
 });
 
-test("a field said twice is refused when the client is strict", async () => {
+test("a duplicate field is rejected with fieldValidation=Strict", async () => {
   const text = '{"metadata":{"name":"a","name":"b"}}';
   const { body } = await startApiServer().ask("POST", `${maps}?fieldValidation=Strict`, text);
   assert.equal(

@@ -46,7 +46,7 @@ const patch = (server: TestServer, body: JsonObject, at = `${things}/a`) =>
   server.ask("PATCH", at, body, { type: "merge" });
 const another = { metadata: { labels: { label: "d" } } };
 
-test("a patch of another field drops what the definition has dropped since, and leaves what was stored before alone", async () => {
+test("a patch of another field drops fields that the CRD no longer has", async () => {
   const server = await redefined({ properties: { size, inner: { type: "object" } } });
   const before = server.registry.get("example.com/things", "default", "a");
   const { status, body } = await patch(server, another);
@@ -54,7 +54,7 @@ test("a patch of another field drops what the definition has dropped since, and 
   assert.deepEqual(before?.spec, stored);
 });
 
-test("a patch of another field fills in what the definition defaults since, and leaves what was stored before alone", async () => {
+test("a patch of another field applies new defaults of the CRD", async () => {
   const deep = { ...inner, properties: { ...inner.properties, more: { type: "integer", default: 7 } } };
   const server = await redefined({ properties: { ...loose.properties, inner: deep } });
   const before = server.registry.get("example.com/things", "default", "a");
@@ -63,7 +63,7 @@ test("a patch of another field fills in what the definition defaults since, and 
   assert.deepEqual(before?.spec, stored);
 });
 
-test("a patch of another field tolerates what the definition forbids since, with a warning for a broken rule", async () => {
+test("a patch of another field tolerates values that a new CRD schema forbids, with a warning for a broken rule", async () => {
   const rules = [{ rule: "self.size <= 3", message: "too big" }];
   const server = await redefined({
     properties: { ...loose.properties, size: { ...size, maximum: 4 } },
@@ -78,13 +78,13 @@ test("a patch of another field tolerates what the definition forbids since, with
   assert.match(String(body.message), /spec.size: Invalid value: 6: .*less than or equal to 4.*/);
 });
 
-test("a rule that what is stored cannot satisfy refuses every patch, not only the first", async () => {
+test("a rule that the stored object cannot satisfy rejects every patch, not only the first", async () => {
   const server = await redefined({ ...loose, "x-kubernetes-validations": [{ rule: "self.size > oldSelf.size" }] });
   for (const label of ["d", "e"]) assert.equal((await patch(server, { metadata: { labels: { label } } })).status, 422);
   assert.equal((await patch(server, { spec: { size: 6 } })).status, 200);
 });
 
-test("a patch of the status leaves the spec as it was, and the status is judged", async () => {
+test("a patch of the status does not change the spec, and the status is validated", async () => {
   const server = await redefined(loose);
   const at = `${things}/a/status`;
   const { status, body } = await patch(server, { spec: { size: 9 }, status: { seen: 1 } }, at);

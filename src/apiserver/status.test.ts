@@ -5,21 +5,21 @@ import { conflict, invalid, notFound } from "./status.ts";
 
 const snapshots = { group: "snapshot.storage.k8s.io", plural: "volumesnapshots", kind: "VolumeSnapshot" };
 
-test("an absent object is named with its resource and group", () => {
+test("the error for a missing object has its resource and group", () => {
   const { status } = notFound(snapshots, "x");
   assert.equal(status.message, 'volumesnapshots.snapshot.storage.k8s.io "x" not found');
   assert.deepEqual(status.details, { name: "x", group: "snapshot.storage.k8s.io", kind: "volumesnapshots" });
   assert.equal(notFound({ group: "", plural: "pods" }, "y").message, 'pods "y" not found');
 });
 
-test("a conflict says on what it happened", () => {
+test("a conflict names its object", () => {
   assert.equal(
     conflict({ group: "", plural: "pods" }, "y", "why").message,
     'Operation cannot be fulfilled on pods "y": why',
   );
 });
 
-test("field errors become causes, and a message that says a repeated one once", () => {
+test("field errors become causes, and the message has each error once", () => {
   const required = fieldErrors.required("spec.source");
   const unsupported = fieldErrors.notSupported("spec.mode", "Best", ["A", "B"]);
   const { status } = invalid(snapshots, "x", [required, unsupported, required]);
@@ -38,7 +38,7 @@ test("field errors become causes, and a message that says a repeated one once", 
   );
 });
 
-test("a refusal does not look up where it was made, and other errors still do", () => {
+test("API errors have no stack trace, and other errors do", () => {
   assert.equal(notFound(snapshots, "x").stack?.includes("\n"), false);
   assert.match(new Error("another").stack ?? "", /status\.test\.ts/);
 });

@@ -59,7 +59,7 @@ test("a removal is an event of its own version that carries the last state", () 
   assert.equal(store.get("pods", keyIn("a", "x")), undefined);
 });
 
-test("history answers from any version it still knows, and says so when it does not", () => {
+test("the history returns events since any known version, and reports an unknown version", () => {
   const store = createStore({ historyMax: 4 });
   for (let index = 0; index < 10; index += 1) store.commit([put("a", String(index))]);
   const versions = (after: number) => {
@@ -72,7 +72,7 @@ test("history answers from any version it still knows, and says so when it does 
   assert.deepEqual(store.eventsAfter("never written", 1), []);
 });
 
-test("the history of all collections together is bounded by size, and the largest gives way", () => {
+test("the history of all collections is bounded by size, and the largest one is trimmed", () => {
   const store = createStore({ historyCharsMax: 20_000 });
   const write = (collection: string, index: number, chars: number) => {
     const object = { ...pod("a", String(index)), data: "x".repeat(chars) };
@@ -105,7 +105,7 @@ test("a history of large objects holds fewer events than of small ones", () => {
   assert.ok(kept(10_000) <= 100 && kept(10_000) >= 45, String(kept(10_000)));
 });
 
-test("what an observer commits is announced after what it heard", () => {
+test("commits of an observer are announced after the event that it got", () => {
   const store = createStore();
   const heard: number[] = [];
   store.onCommit(([event]) => {
@@ -116,7 +116,7 @@ test("what an observer commits is announced after what it heard", () => {
   assert.deepEqual(heard, [2, 3]);
 });
 
-test("an observer that fails keeps nobody from hearing, and whoever has written is told", () => {
+test("a failing observer does not affect other observers, and its error reaches the writer", () => {
   const store = createStore();
   const heard: string[] = [];
   const hear = (events: readonly StoreEvent[]): void => void heard.push(...events.map(({ key }) => key));

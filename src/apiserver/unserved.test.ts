@@ -5,7 +5,7 @@ import { startApiServer } from "../../test/api-server.ts";
 const account = "/api/v1/namespaces/default/serviceaccounts/robot";
 const pod = "/api/v1/namespaces/default/pods/p";
 
-test("who asks for a token of a service account is told that there are none, and how to do without", async () => {
+test("a TokenRequest is rejected with a message that names impersonation as the alternative", async () => {
   const { ask } = startApiServer();
   await ask("POST", "/api/v1/namespaces/default/serviceaccounts", {
     apiVersion: "v1",
@@ -21,7 +21,7 @@ test("who asks for a token of a service account is told that there are none, and
   assert.match(String(body.message), /it issues no tokens; act as the account by "kubectl --as=system:/);
 });
 
-test("the way that is named instead works: whoever may impersonate acts as the account, with its rights", async () => {
+test("a user with the impersonate verb acts as the service account with its rights", async () => {
   const { ask } = startApiServer();
   const headers = { "impersonate-user": "system:serviceaccount:default:robot" };
   const { status, body } = await ask("GET", "/api/v1/secrets", undefined, { headers });
@@ -36,7 +36,7 @@ for (const path of [`${pod}/log`, `${pod}/exec?command=ls`, `${pod}/proxy`])
     assert.match(String(body.message), /pods are stored here and never run/);
   });
 
-test("the scale of a workload is refused, and the remedy is named", async () => {
+test("the scale subresource of a workload is rejected with a remedy", async () => {
   const server = startApiServer();
   const path = "/apis/apps/v1/namespaces/default/deployments/d/scale";
   for (const method of ["GET", "PUT", "PATCH"]) {

@@ -19,7 +19,7 @@ const misread: readonly (readonly [options: object, says: string])[] = [
 ];
 
 for (const [options, says] of misread)
-  test(`nothing is deleted by options that cannot be understood: ${JSON.stringify(options)}`, async () => {
+  test(`invalid delete options delete nothing: ${JSON.stringify(options)}`, async () => {
     const server = startApiServer();
     await server.ask("POST", maps, { metadata: { name: "a" } });
     for (const path of [`${maps}/a`, maps]) {
@@ -30,7 +30,7 @@ for (const [options, says] of misread)
     assert.equal((await server.ask("GET", `${maps}/a`)).status, 200);
   });
 
-test("a pod can be deleted, however long it would be given", async () => {
+test("a pod is deleted with any grace period", async () => {
   const server = startApiServer();
   await server.ask("POST", pods, {
     metadata: { name: "p" },

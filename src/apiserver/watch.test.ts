@@ -12,7 +12,7 @@ const metadataOf = (value: JsonValue | undefined): JsonObject =>
 const seen = (events: readonly JsonObject[]): readonly string[] =>
   events.map(({ type, object }) => `${String(type)} ${String(metadataOf(object).name ?? "")}`.trim());
 
-test("a watch from a version tells everything since, then everything that follows", async () => {
+test("a watch from a version sends all events since that version, then new ones", async () => {
   const server = startApiServer();
   await create(server, "a");
   const version = server.store.version();
@@ -23,7 +23,7 @@ test("a watch from a version tells everything since, then everything that follow
   assert.deepEqual(seen(await eventsOf(watch, 3)), ["ADDED b", "ADDED c", "DELETED b"]);
 });
 
-test("a watch without a version begins with what there is", async () => {
+test("a watch without a version begins with the existing objects", async () => {
   const server = startApiServer();
   await create(server, "a");
   const watch = await server.open(`${maps}?watch=true`);
@@ -31,7 +31,7 @@ test("a watch without a version begins with what there is", async () => {
   assert.deepEqual(seen(await eventsOf(watch, 2)), ["ADDED a", "ADDED b"]);
 });
 
-test("a streamed list ends its beginning with a marked bookmark", async () => {
+test("a watch list ends the initial events with an annotated bookmark", async () => {
   const server = startApiServer();
   await create(server, "a");
   const query = "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
@@ -42,7 +42,7 @@ test("a streamed list ends its beginning with a marked bookmark", async () => {
   assert.equal(bookmark.resourceVersion, String(server.store.version()));
 });
 
-test("with a selector an object comes when it begins to fit and goes when it no longer does", async () => {
+test("with a selector an object is ADDED when it starts to match and DELETED when it stops", async () => {
   const server = startApiServer();
   await create(server, "a", { app: "x" });
   const watch = await server.open(`${maps}?watch=true&labelSelector=app%3Dx&resourceVersion=${server.store.version()}`);
@@ -64,7 +64,7 @@ test("a version that is no longer remembered ends the watch with 410", async () 
   assert.deepEqual(isObject(event?.object) && [event.object.code, event.object.reason], [410, "Expired"]);
 });
 
-test("bookmarks come every minute and shortly before the end, which comes when asked for", async () => {
+test("bookmarks are sent every minute and shortly before timeoutSeconds", async () => {
   const server = startApiServer();
   await create(server, "a");
   const version = server.store.version();
@@ -77,7 +77,7 @@ test("bookmarks come every minute and shortly before the end, which comes when a
   assert.equal(server.watches(), 0);
 });
 
-test("a reader that goes away is forgotten", async () => {
+test("the watch of a disconnected client is removed", async () => {
   const server = startApiServer();
   const gone = new AbortController();
   await server.open(`${maps}?watch=true`, gone.signal);
@@ -102,7 +102,7 @@ test("a table watch sends its columns once", async () => {
   assert.equal(columns[1], null);
 });
 
-test("a watch that cannot be told of an event ends, and the others go on", async () => {
+test("a watch that fails to encode an event ends, and other watches continue", async () => {
   const server = startApiServer();
   const [version, collection] = [server.store.version(), "configmaps"];
   const [all, labelled] = [
@@ -119,7 +119,7 @@ test("a watch that cannot be told of an event ends, and the others go on", async
   assert.deepEqual(seen(await eventsOf(labelled, 1)), ["ADDED b"]);
 });
 
-test("a timeout of zero is none: the watch goes on for as long as others do", async () => {
+test("timeoutSeconds=0 means the default timeout", async () => {
   const server = startApiServer();
   await server.open("/api/v1/configmaps?watch=true&timeoutSeconds=0");
   await server.world.advance(60_000);

@@ -25,7 +25,7 @@ for (const [text, repeated] of cases)
 test("keeps integers beyond 2^53 of a YAML body digit for digit", () =>
   assert.deepEqual(readYaml("a: 1700000000123456789\nb: 7\n").value, { a: 1_700_000_000_123_456_789n, b: 7 }));
 
-test("judges repeated keys of a YAML body by fieldValidation", async () => {
+test("repeated keys of a YAML body follow fieldValidation", async () => {
   const server = startApiServer();
   const body = (name: string): string => `metadata:\n  name: ${name}\ndata:\n  a: one\n  a: two\n`;
   const complaint = 'line 5: key "a" already set in map';

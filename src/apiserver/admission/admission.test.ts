@@ -23,7 +23,7 @@ import type { Handler } from "../../base/http.ts";
 import { type JsonObject, print } from "../../base/json.ts";
 import type { ApiObject, Review } from "../contracts.ts";
 
-test("a webhook is told who does what to which object, in the version it asked for", async () => {
+test("a webhook gets user, operation and object in its version", async () => {
   const { asked, handler } = hook({});
   await mutatedWith(handler, aWebhook()).admission.mutate(aReview());
   const [{ uid, ...request } = {}] = asked;
@@ -44,7 +44,7 @@ test("a webhook is told who does what to which object, in the version it asked f
   });
 });
 
-test("mutating webhooks are called in order of their configurations' names, each sees the work of the one before", async () => {
+test("mutating webhooks are called in order of their configurations' names, each with the result of the previous one", async () => {
   const { asked, handler } = hook((request) => {
     const { data = {} } = request.object as { data?: JsonObject };
     return patchOf({ op: "add", path: "/data", value: { ...data, [`n${Object.keys(data).length}`]: "x" } });
@@ -73,7 +73,7 @@ const denials: readonly { status: JsonObject; code: number; message: string }[] 
   },
 ];
 for (const { status, code, message } of denials)
-  test(`a denial with ${print(status)} is answered with ${code}`, async () => {
+  test(`a denial with ${print(status)} gives ${code}`, async () => {
     const { handler } = hook({ allowed: false, status });
     const validating = [configuration("Validating", "v", aWebhook())];
     assert.deepEqual(await refusal(admissionWith({ validating, handler }).admission.validate(aReview())), {
@@ -126,7 +126,7 @@ const failures: readonly { given: string; handler: Handler; says: RegExp }[] = [
   },
 ];
 for (const { given, handler, says } of failures)
-  test(`a webhook that ${given} fails the request, unless its failures are ignored`, async () => {
+  test(`a webhook that ${given} fails the request, unless failurePolicy is Ignore`, async () => {
     const { code, message } = await refusal(mutatedWith(handler, aWebhook()).admission.mutate(aReview()));
     assert.equal(code, 500);
     assert.match(message, /^Internal error occurred: failed calling webhook "check.example.com": /);
@@ -134,7 +134,7 @@ for (const { given, handler, says } of failures)
     assert.equal(await mutatedWith(handler, aWebhook({ failurePolicy: "Ignore" })).admission.mutate(aReview()), aMap);
   });
 
-test("a webhook gets its seconds and no more", async () => {
+test("a webhook call ends after timeoutSeconds", async () => {
   const silence: Handler = () => new Promise(() => undefined);
   const { admission, world } = mutatedWith(silence, aWebhook({ timeoutSeconds: 3 }));
   const startedAt = world.elapsed();
@@ -155,7 +155,7 @@ test("a webhook behind a service cannot be reached here, and the message says wh
   );
 });
 
-test("a dry run is not shown to a webhook with side effects, and not kept from the others", async () => {
+test("a dry run is not sent to webhooks with side effects, and is sent to others", async () => {
   const dry = aReview({ context: aContext({ dryRun: true }) });
   const { asked, handler } = hook({});
   const bold = { ...configuration("Mutating", "m", aWebhook()), webhooks: [{ ...aWebhook(), sideEffects: "Some" }] };
@@ -170,7 +170,7 @@ test("a dry run is not shown to a webhook with side effects, and not kept from t
   );
 });
 
-test("the older review is spoken to those who know only that, and is not checked as strictly", async () => {
+test("webhooks that support only v1beta1 get v1beta1 reviews, with fewer checks of the response", async () => {
   const { handler } = hook({ uid: "whatever", patch: patchOf({ op: "add", path: "/data", value: {} }).patch ?? null });
   const object = await mutatedWith(handler, aWebhook({ admissionReviewVersions: ["v1beta1"] })).admission.mutate(
     aReview(),
@@ -247,14 +247,14 @@ const matching: readonly { given: string; webhook: object; review?: Partial<Revi
   },
 ];
 for (const { given, webhook, review, asks } of matching)
-  test(`a webhook for ${given} is ${asks ? "" : "not "}asked`, async () => {
+  test(`a webhook for ${given} is ${asks ? "" : "not "}called`, async () => {
     const { asked, handler } = hook({});
     const validating = [configuration("Validating", "v", aWebhook(webhook))];
     await admissionWith({ validating, handler }).admission.validate(aReview(review));
     assert.equal(asked.length, asks ? 1 : 0);
   });
 
-test("a rule for an older version covers the newer one, and shows the object in the older", async () => {
+test("with matchPolicy Equivalent a rule for an older version matches the newer one, and the object is converted", async () => {
   const rules = [{ ...aRule, apiGroups: ["s.io"], apiVersions: ["v1beta1"], resources: ["volumesnapshots"] }];
   const object: ApiObject = { ...aMap, apiVersion: "s.io/v1", kind: "VolumeSnapshot" };
   const review = aReview({ resource: newSnapshots, object });

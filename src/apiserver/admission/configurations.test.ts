@@ -57,7 +57,7 @@ const badConfigurations: readonly { given: string; webhook: object; says: readon
   },
 ];
 for (const { given, webhook, says } of badConfigurations)
-  test(`a webhook configuration with ${given} is ${says.length === 0 ? "accepted" : "refused"}`, () => {
+  test(`a webhook configuration with ${given} is ${says.length === 0 ? "accepted" : "rejected"}`, () => {
     const outcome = created(webhookConfigurationStrategies[`${group}/ValidatingWebhookConfiguration`] ?? {}, {
       apiVersion: `${group}/v1`,
       kind: "ValidatingWebhookConfiguration",

@@ -44,7 +44,7 @@ const configuration = (url: string, certificate: string): JsonObject => ({
   ],
 });
 
-test("a webhook is asked over HTTPS, and its word counts", async (t) => {
+test("a webhook is called over HTTPS, and its response is applied", async (t) => {
   const server = startApiServer({ world: realWorld });
   await server.ask("POST", configurations, configuration(await denyingHook(t), authority.certificate));
   const { status, body } = await server.ask("POST", maps, { metadata: { name: "m" } });
@@ -52,7 +52,7 @@ test("a webhook is asked over HTTPS, and its word counts", async (t) => {
   assert.equal(body.message, 'admission webhook "check.example.com" denied the request: over the wire');
 });
 
-test("a webhook whose authority is not the one named is not believed", async (t) => {
+test("a webhook with a certificate of another authority is rejected", async (t) => {
   const server = startApiServer({ world: realWorld });
   const other = createAuthority("other", realWorld.now());
   await server.ask("POST", configurations, configuration(await denyingHook(t), other.certificate));

@@ -14,7 +14,7 @@ import {
 } from "../../../test/admission.ts";
 import type { ApiObject } from "../contracts.ts";
 
-test("nothing is created in a namespace that does not exist or is going away", async () => {
+test("nothing is created in a missing or terminating namespace", async () => {
   const { admission } = admissionWith({});
   assert.deepEqual(await refusal(admission.mutate(aReview({ namespace: "nowhere" }))), {
     code: 404,
@@ -28,7 +28,7 @@ test("nothing is created in a namespace that does not exist or is going away", a
   assert.equal(await admission.mutate(aReview({ namespace: "leaving", operation: "UPDATE" })), aMap);
 });
 
-test("three namespaces may not be deleted", async () => {
+test("namespace default cannot be deleted, other namespaces can", async () => {
   const { admission } = admissionWith({});
   const deletion = (name: string) =>
     aReview({ operation: "DELETE", resource: namespaces, namespace: "", name, object: undefined, oldObject: team });
@@ -74,7 +74,7 @@ test("a claim without a class gets the newest default class, and both storage ki
   assert.deepEqual(volume?.metadata.finalizers, ["kubernetes.io/pv-protection"]);
 });
 
-test("a claim grows only when bound, and when its class allows it", async () => {
+test("a claim can be expanded only if it is bound and its class allows expansion", async () => {
   const sized = (storage: string, phase: string, storageClassName: string): ApiObject => ({
     ...aClaim,
     spec: { storageClassName, resources: { requests: { storage } } },
@@ -101,7 +101,7 @@ test("a claim grows only when bound, and when its class allows it", async () => 
   await growing("Bound", "grows");
 });
 
-test("a new node is tainted, a new pod bears five minutes of a lost node", async () => {
+test("a new node is tainted, and a new pod tolerates a lost node for five minutes", async () => {
   const { admission } = admissionWith({});
   const node = await admission.mutate(
     aReview({ resource: nodes, namespace: "", object: { ...aMap, kind: "Node", spec: {} } }),

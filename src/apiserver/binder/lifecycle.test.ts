@@ -80,7 +80,7 @@ const provisionedFor = (claim: JsonObject, policy = "Delete"): JsonObject => {
   );
 };
 
-test("a claim names its provisioner, is bound to the volume made for it, and the volume is released after it", () =>
+test("a claim gets its provisioner annotation, is bound to its volume, and the volume is released after it", () =>
   withCluster(async ({ put, read, ask, settle }) => {
     await put(classes, aClass("fast"));
     await put(claims, aClaim("data", { storageClassName: "fast" }));
@@ -106,7 +106,7 @@ test("a claim names its provisioner, is bound to the volume made for it, and the
     assert.equal((await ask("GET", volumePath)).status, 404, "deleted before, let go now");
   }));
 
-test("a released volume keeps waiting for its provisioner, or for ever with Retain", () =>
+test("a released volume waits for its provisioner, or forever with Retain", () =>
   withCluster(async ({ put, read, ask, settle }) => {
     await put(classes, aClass("fast"));
     const claim = await put(claims, aClaim("data", { storageClassName: "fast" }));
@@ -120,7 +120,7 @@ test("a released volume keeps waiting for its provisioner, or for ever with Reta
     assert.equal((await ask("GET", path)).status, 404);
   }));
 
-test("a claim takes a volume that stands ready, and the default class only without one", () =>
+test("a claim is bound to an available volume, and otherwise gets the default class", () =>
   withCluster(async ({ put, read }) => {
     await put(volumes, aVolume("ready", { storageClassName: "manual" }));
     assert.equal(phase(await read(`${volumes}/ready`)), "Available");
@@ -150,7 +150,7 @@ test("a class that waits for a pod is provisioned when a node is chosen", () =>
     );
   }));
 
-test("what the binder sees is told once, as events about the claim", () =>
+test("the binder sends each event about a claim once", () =>
   withCluster(async ({ put, read, ask, settle }) => {
     await put(claims, aClaim("data", { storageClassName: "" }));
     await ask("PATCH", `${claims}/data`, { metadata: { labels: { a: "b" } } }, { type: "merge" });
@@ -160,7 +160,7 @@ test("what the binder sees is told once, as events about the claim", () =>
     assert.deepEqual(reasons, ["FailedBinding"]);
   }));
 
-test("a claim that a pod has mounted outlives its deletion until the pod is gone", () =>
+test("a claim that a pod uses is not removed until the pod is gone", () =>
   withCluster(async ({ put, ask, settle }) => {
     await put(claims, aClaim("data"));
     const volume = { name: "v", persistentVolumeClaim: { claimName: "data" } };
@@ -176,7 +176,7 @@ test("a claim that a pod has mounted outlives its deletion until the pod is gone
     assert.equal((await ask("GET", `${claims}/data`)).status, 404);
   }));
 
-test("a deleted namespace takes its content along, and waits for finalizers", () =>
+test("deleting a namespace deletes its objects and waits for finalizers", () =>
   withCluster(async ({ put, read, ask, settle }) => {
     await put("/api/v1/namespaces", { metadata: { name: "team" } });
     assert.equal((await ask("GET", "/api/v1/namespaces/team/serviceaccounts/default")).status, 200);

@@ -229,7 +229,7 @@ for (const { given, claim = aClaim(), around = {}, next } of claimCases)
     assert.equal(said(planClaim(claim, view)), next);
   });
 
-test("a bound pair rests, and shows the volume's size and modes on the claim", () => {
+test("a bound claim shows the volume's size and modes, and nothing more is written", () => {
   const volume = aVolume("pv", { spec: { claimRef: boundRef }, phase: "Bound" });
   const claim = aClaim({ spec: { volumeName: "pv" }, annotations: completed });
   const step = planClaim(claim, viewOf({ claims: [claim], volumes: [volume] }));

@@ -62,7 +62,7 @@ test("a pod uses the claims it names and those of its ephemeral volumes", () => 
   ]);
 });
 
-test("a deleted volume is let go when it is no longer bound", () => {
+test("a deleted volume is removed when it is no longer bound", () => {
   const volume = (phase: string): ApiObject => ({
     apiVersion: "v1",
     kind: "PersistentVolume",
@@ -73,7 +73,7 @@ test("a deleted volume is let go when it is no longer bound", () => {
   assert.deepEqual(volumeFinalizers(volume("Released")), []);
 });
 
-test("what keeps a namespace is said in its conditions, and a condition that stays keeps its date", () => {
+test("conditions name what blocks a namespace's deletion, and an unchanged condition keeps its time", () => {
   const remaining = {
     resources: new Map([
       ["configmaps.", 1],

@@ -14,7 +14,7 @@ const aClaim = (spec: JsonObject = {}): JsonObject => ({
   status: { phase: "Bound" },
 });
 
-test("a new claim is a pending file system, whatever status it came with", () => {
+test("a new claim has phase Pending and volumeMode Filesystem, for any given status", () => {
   const { object, says } = created(strategy, aClaim());
   assert.deepEqual(says, []);
   assert.deepEqual(object.status, { phase: "Pending" });
@@ -66,7 +66,7 @@ const invalid: readonly { given: string; spec: JsonObject; says: readonly string
 ];
 
 for (const { given, spec, says } of invalid)
-  test(`a claim with ${given} is refused`, () => assert.deepEqual(created(strategy, aClaim(spec)).says, says));
+  test(`a claim with ${given} is rejected`, () => assert.deepEqual(created(strategy, aClaim(spec)).says, says));
 
 const spec = (object: JsonObject): JsonObject => object.spec as JsonObject;
 const stored = (changes: JsonObject = {}, status: JsonObject = { phase: "Pending" }): ApiObject => ({
@@ -163,10 +163,10 @@ const changes: readonly {
 ];
 
 for (const { given, from, status, change, says } of changes)
-  test(`a claim that changes ${given} is ${says.length === 0 ? "accepted" : "refused"}`, () =>
+  test(`a claim that changes ${given} is ${says.length === 0 ? "accepted" : "rejected"}`, () =>
     assert.deepEqual(updated(strategy, stored(from, status), change).says, says));
 
-test("an update leaves the status alone, a status update is judged by its own rules", () => {
+test("an update does not change the status, and a status update has its own rules", () => {
   const setPhase = (object: JsonObject): void => {
     object.status = { phase: "Lost", capacity: { storage: "-1" } };
   };
@@ -176,7 +176,7 @@ test("an update leaves the status alone, a status update is judged by its own ru
   ]);
 });
 
-test("a fraction of a byte and the old class annotation earn warnings", () => {
+test("a fraction of a byte and the old class annotation give warnings", () => {
   const claim = { ...aClaim({ resources: { requests: { storage: "1500m" } } }) };
   claim.metadata = { name: "a", annotations: { "volume.beta.kubernetes.io/storage-class": "x" } };
   const { object } = created(strategy, claim);

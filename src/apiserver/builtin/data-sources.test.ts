@@ -148,7 +148,7 @@ const creations: readonly Row[] = [
 ];
 
 for (const { given, sources, gate, stores, refuses } of creations)
-  test(`a claim created with ${given} ${stores === undefined ? "is refused" : "stores what 1.36 stores"}`, () => {
+  test(`a claim created with ${given} ${stores === undefined ? "is rejected" : "is stored as by Kubernetes 1.36"}`, () => {
     const { object, says } = created(strategy, aClaim(sources), gate === "on" ? on : off);
     assert.deepEqual(says, refuses ?? []);
     if (stores !== undefined) assert.deepEqual(sourcesOf(object), stores);
@@ -199,7 +199,7 @@ const updates: readonly (Row & { readonly from: object })[] = [
 ];
 
 for (const { from, given, sources, gate, stores, refuses } of updates)
-  test(`a claim with ${JSON.stringify(from)} updated with ${given} ${stores === undefined ? "is refused" : "stays"}`, () => {
+  test(`a claim with ${JSON.stringify(from)} updated with ${given} ${stores === undefined ? "is rejected" : "is unchanged"}`, () => {
     const { object, says } = updated(
       strategy,
       stored(from),
@@ -212,7 +212,7 @@ for (const { from, given, sources, gate, stores, refuses } of updates)
     if (stores !== undefined) assert.deepEqual(sourcesOf(object), stores);
   });
 
-test("another table may be given: one that refuses instead of dropping", () => {
+test("another rule table can be used, which rejects instead of dropping", () => {
   const strict = createClaimStrategy({
     prepare: () => undefined,
     errors: ({ dataSource }) =>

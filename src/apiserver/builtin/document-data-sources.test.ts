@@ -47,7 +47,7 @@ for (const gate of ["on", "off"] as const)
       }
     });
 
-test("a refusal of the server names the field once, what was given and the way out", async () => {
+test("a rejection names the field once, the given value and the remedy", async () => {
   const { object } = await setUp(true)("POST", claims, aClaim({ dataSource: configMapSource }));
   assert.match(
     object.message,
@@ -56,7 +56,7 @@ test("a refusal of the server names the field once, what was given and the way o
   assert.equal(object.message.match(/SNAP-/g).length, 1);
 });
 
-test("without the documents' rules the server does as Kubernetes does, whatever the gate", async () => {
+test("without --claim-rules=documents the server behaves like Kubernetes, for any gate", async () => {
   const { handler } = createApiServer({ world: createVirtualWorld(), featureGates: { AnyVolumeDataSource: false } });
   const body = JSON.stringify(aClaim({ dataSource: configMapSource }));
   const headers = { "content-type": "application/json" };
@@ -65,7 +65,7 @@ test("without the documents' rules the server does as Kubernetes does, whatever 
   assert.equal(JSON.parse(String(answer.body)).spec.dataSource, undefined);
 });
 
-test("a claim with a source can be changed otherwise, and its source cannot be replaced by an invalid one", async () => {
+test("other fields of a claim with a source can change, and its source cannot become invalid", async () => {
   const send = setUp(true);
   const { object } = await send("POST", claims, aClaim({ dataSource: customSource }));
   const labelled = { ...object, metadata: { ...object.metadata, labels: { a: "b" } } };

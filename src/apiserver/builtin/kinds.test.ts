@@ -188,7 +188,7 @@ const bodyOf = ({ of: [apiVersion, kind], body, metadata }: Creation): JsonObjec
 });
 
 for (const creation of creations)
-  test(`${creation.given} is ${creation.says === undefined ? "completed" : "refused"}`, () => {
+  test(`${creation.given} is ${creation.says === undefined ? "completed" : "rejected"}`, () => {
     const { object, says } = created(strategyOf(...creation.of), bodyOf(creation));
     assert.deepEqual(says, creation.says ?? []);
     for (const [key, value] of Object.entries(creation.has ?? {})) assert.deepEqual(object[key], value, key);
@@ -274,7 +274,7 @@ const updates: readonly Update[] = [
 ];
 
 for (const { given, from, change, subresource = "", says } of updates)
-  test(`changing ${given} is ${says.length === 0 ? "accepted" : "refused"}`, () => {
+  test(`changing ${given} is ${says.length === 0 ? "accepted" : "rejected"}`, () => {
     const strategy = strategyOf(...from.of);
     const old: ApiObject = created(strategy, bodyOf(from)).object;
     const outcome = updated(strategy, old, (body) => void Object.assign(body, change), aContext({ subresource }));

@@ -10,7 +10,7 @@ const anObject = () => ({
   data: {},
 });
 
-test("a built-in kind is fitted to its Go type in place, and what was dropped is named", () => {
+test("a built-in kind is decoded as its Go type, and dropped fields are named", () => {
   const object = anObject();
   assert.deepEqual(builtInShape("", "v1", "ConfigMap")?.prune(object), ["metadata.other"]);
   assert.deepEqual(object, { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" } });
@@ -28,6 +28,6 @@ test("a value of the wrong type is a bad request that names the kind", () => {
   );
 });
 
-test("kinds outside of the table have no shape", () => {
+test("kinds outside of the table have no Go type", () => {
   assert.equal(builtInShape("example.com", "v1", "Thing"), undefined);
 });

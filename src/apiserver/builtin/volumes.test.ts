@@ -16,7 +16,7 @@ const aVolume = (spec: JsonObject = {}): JsonObject => ({
 });
 const stored = (spec: JsonObject = {}): ApiObject => created(strategy, aVolume(spec)).object;
 
-test("a new volume is pending since now, retained, and a file system", () => {
+test("a new volume has phase Pending, Retain and volumeMode Filesystem", () => {
   const { object, says } = created(strategy, aVolume());
   assert.deepEqual(says, []);
   assert.deepEqual(object.status, { phase: "Pending", lastPhaseTransitionTime: "2025-06-15T15:06:40Z" });
@@ -84,7 +84,7 @@ const invalid: readonly { given: string; spec: JsonObject; says: readonly string
 ];
 
 for (const { given, spec, says } of invalid)
-  test(`a volume with ${given} is refused`, () => assert.deepEqual(created(strategy, aVolume(spec)).says, says));
+  test(`a volume with ${given} is rejected`, () => assert.deepEqual(created(strategy, aVolume(spec)).says, says));
 
 const spec = (object: JsonObject): JsonObject => object.spec as JsonObject;
 const changes: readonly {
@@ -126,10 +126,10 @@ const changes: readonly {
 ];
 
 for (const { given, from, change, says } of changes)
-  test(`a volume that changes ${given} is ${says.length === 0 ? "accepted" : "refused"}`, () =>
+  test(`a volume that changes ${given} is ${says.length === 0 ? "accepted" : "rejected"}`, () =>
     assert.deepEqual(updated(strategy, stored(from), (object) => change(spec(object))).says, says));
 
-test("a change of phase is dated by the server, unless the client dates it", () => {
+test("the server sets lastPhaseTransitionTime, unless the client does", () => {
   const status = aContext({ subresource: "status" });
   const toPhase = (phase: string, time?: string) => (object: JsonObject) => {
     object.status = {

@@ -30,7 +30,7 @@ const aWorkload = (kind: string, spec: JsonObject = {}): JsonObject => ({
 });
 const containerOf = (object: ApiObject): JsonObject => (part(object, "spec").containers as JsonObject[])[0] ?? {};
 
-test("a pod gets what Kubernetes fills in", () => {
+test("a pod gets Kubernetes' defaults", () => {
   const { object, says } = created(strategyOf("/Pod"), aPod());
   assert.deepEqual(says, []);
   assert.deepEqual(object.status, { phase: "Pending", qosClass: "BestEffort" });
@@ -74,7 +74,7 @@ const classes: readonly (readonly [given: string, resources: JsonObject, qosClas
   ["limits above its requests", { limits: both, requests: { cpu: "500m", memory: "1Gi" } }, "Burstable"],
 ];
 for (const [given, resources, qosClass] of classes)
-  test(`a pod that says ${given} about its resources is ${qosClass}`, () => {
+  test(`a pod with ${given} as resources is ${qosClass}`, () => {
     const { object } = created(strategyOf("/Pod"), aPod({ containers: [container({ resources })] }));
     assert.equal(part(object, "status").qosClass, qosClass);
   });
@@ -108,7 +108,7 @@ const badPods: readonly (readonly [given: string, spec: JsonObject, says: readon
   ],
 ];
 for (const [given, spec, says] of badPods)
-  test(`a pod with ${given} is refused`, () => assert.deepEqual(created(strategyOf("/Pod"), aPod(spec)).says, says));
+  test(`a pod with ${given} is rejected`, () => assert.deepEqual(created(strategyOf("/Pod"), aPod(spec)).says, says));
 
 test("a pod may change its image, and hardly anything else", () => {
   const strategy = strategyOf("/Pod");
@@ -122,7 +122,7 @@ test("a pod may change its image, and hardly anything else", () => {
   assert.match(refused, /changed: containers$/);
 });
 
-test("a pod on a node is given time to end, another is not", () => {
+test("only a pod on a node gets a grace period", () => {
   const strategy = strategyOf("/Pod");
   const graceOf = (spec: JsonObject, asked?: number, phase = "Running") =>
     strategy.graceSeconds?.({ ...created(strategy, aPod(spec)).object, status: { phase } }, asked);
@@ -151,7 +151,7 @@ test("a service gets a free address, and keeps it", () => {
   assert.deepEqual([kept.says, part(kept.object, "spec").clusterIP], [[], "10.96.0.16"]);
 });
 
-test("a node port is given to one service only, within the range of node ports", () => {
+test("a node port belongs to one service, within the node port range", () => {
   const strategy = strategyOf("/Service");
   const onNodes = (nodePort: number): JsonObject => aService({ type: "NodePort", ports: [{ port: 80, nodePort }] });
   const { object: first, says } = created(strategy, onNodes(30_100));
@@ -183,7 +183,7 @@ const badServices: readonly (readonly [given: string, spec: JsonObject, says: re
   ],
 ];
 for (const [given, spec, says] of badServices)
-  test(`a service with ${given} is ${says.length === 0 ? "accepted" : "refused"}`, () =>
+  test(`a service with ${given} is ${says.length === 0 ? "accepted" : "rejected"}`, () =>
     assert.deepEqual(created(strategyOf("/Service"), aService(spec)).says, says));
 
 const filledIn: Readonly<Record<string, JsonObject>> = {
@@ -215,7 +215,7 @@ const filledIn: Readonly<Record<string, JsonObject>> = {
   },
 };
 for (const [kind, expected] of Object.entries(filledIn))
-  test(`a ${kind} gets what Kubernetes fills in`, () => {
+  test(`a ${kind} gets Kubernetes' defaults`, () => {
     const { object, says } = created(strategyOf(kind), aWorkload(kind.split("/")[1] ?? ""));
     assert.deepEqual(says, []);
     const spec = part(object, "spec");
@@ -249,13 +249,13 @@ const badWorkloads: readonly (readonly [given: string, kind: string, spec: JsonO
   ],
 ];
 for (const [given, kind, spec, says] of badWorkloads)
-  test(`a ${kind} with ${given} is refused`, () =>
+  test(`a ${kind} with ${given} is rejected`, () =>
     assert.deepEqual(
       created(strategyOf(`${kind === "Job" ? "batch" : "apps"}/${kind}`), aWorkload(kind, spec)).says,
       says,
     ));
 
-test("a workload's selector is kept for life", () => {
+test("a workload's selector is immutable", () => {
   const strategy = strategyOf("apps/Deployment");
   const { object } = created(strategy, aWorkload("Deployment"));
   const { says } = updated(strategy, object, (body) => {

@@ -10,11 +10,11 @@ const shown = (group: string, kind: string, object: JsonObject): Readonly<Record
   return Object.fromEntries(columnsFor(group, kind).map(({ name, cell }) => [name, cell(whole, now)]));
 };
 
-test("a kind without columns of its own shows its name and when it was made", () => {
+test("a kind without printer columns shows name and age", () => {
   assert.deepEqual(shown("x", "Unknown", {}), { Name: "x", "Created At": "2026-01-01T00:00:00Z" });
 });
 
-test("a claim shows its volume's size only when it is bound", () => {
+test("a claim shows the volume's size only when it is bound", () => {
   const spec = { storageClassName: "fast", accessModes: ["ReadWriteOnce"], volumeMode: "Filesystem" };
   const status = { phase: "Bound", capacity: { storage: "1Gi" }, accessModes: ["ReadWriteOnce"] };
   assert.deepEqual(shown("", "PersistentVolumeClaim", { spec: { ...spec, volumeName: "pv" }, status }), {
@@ -90,13 +90,13 @@ for (const [given, pod, status, ready] of pods)
     assert.deepEqual([row.Status, row.Ready], [status, ready]);
   });
 
-test("the default storage class says so beside its name", () => {
+test("the default storage class is marked (default) beside its name", () => {
   const metadata = { name: "fast", annotations: { "storageclass.kubernetes.io/is-default-class": "true" } };
   const { Name, ReclaimPolicy } = shown("storage.k8s.io", "StorageClass", { metadata });
   assert.deepEqual([Name, ReclaimPolicy], ["fast (default)", "Delete"]);
 });
 
-test("both kinds of event show the same", () => {
+test("both event kinds have the same columns", () => {
   const core = shown("", "Event", {
     type: "Normal",
     reason: "Made",

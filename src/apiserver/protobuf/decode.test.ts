@@ -41,16 +41,16 @@ for (const vector of vectors.filter(({ name }) => !name.includes("not read")))
 
 const refusedWith = (code: number) => (reason: unknown) => reason instanceof Refusal && reason.status.code === code;
 
-test("a kind the Go components do not send this way is refused with 415", () => {
+test("protobuf for a kind that Go components do not send is rejected with 415", () => {
   const pod = vectors.find(({ name }) => name.includes("not read"));
   assert.throws(() => decodeProtobuf(bodyOf(pod)), refusedWith(415));
 });
 
-test("a body without the envelope is a bad request", () => {
+test("a protobuf body without the envelope is a bad request", () => {
   assert.throws(() => decodeProtobuf(Buffer.from("{}")), refusedWith(400));
 });
 
-test("a body that ends too early, or was changed anywhere, is decoded or refused, never worse", () => {
+test("a truncated or changed protobuf body is decoded or rejected, without other effects", () => {
   const claim = bodyOf(vectors[0]);
   const change = fc.record({ at: fc.nat(claim.length - 1), byte: fc.nat(255), cut: fc.nat(claim.length) });
   fc.assert(

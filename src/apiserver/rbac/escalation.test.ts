@@ -41,7 +41,7 @@ async function aliceWith(...rules: readonly JsonObject[]): Promise<TestServer> {
 }
 const told = ({ status, body }: TestAnswer): string => `${status} ${String(body.message ?? "")}`;
 
-test("a user who may create roles and bindings cannot grant himself everything", async () => {
+test("a user who may create roles and bindings cannot escalate his rights", async () => {
   const server = await aliceWith(...["roles", "rolebindings"].map((kind) => on(kind, ...writes)));
   const all = role("all", { apiGroups: ["*"], resources: ["*"], verbs: ["*"] });
   assert.equal(
@@ -91,7 +91,7 @@ for (const [rule, missing] of grants)
     if (missing !== "") assert.equal(String(answer.body.message).split("\n").slice(1).join("\n"), missing);
   });
 
-test("a role is judged however it is written, and released by the garbage collector whatever it grants", async () => {
+test("escalation is checked for every kind of write, but not for the garbage collector", async () => {
   const server = await aliceWith(on("pods", "get"), on("roles", ...writes));
   const [more, less] = [role("r", on("pods", "delete")), role("r", on("pods", "get"))];
   const one = `${roles}/r`;
@@ -109,7 +109,7 @@ test("a role is judged however it is written, and released by the garbage collec
   assert.deepEqual(statuses, [403, 403, 201, 403, 403, 200, 403, 200]);
 });
 
-test("the verbs escalate and bind allow what is not held, by name where they name one", async () => {
+test("the verbs escalate and bind allow rights that the user does not have, by resourceNames if given", async () => {
   const server = await aliceWith(
     ...["roles", "clusterroles", "rolebindings"].map((kind) => on(kind, ...writes)),
     on("clusterroles", "escalate"),
@@ -129,7 +129,7 @@ test("the verbs escalate and bind allow what is not held, by name where they nam
   assert.deepEqual(statuses, [201, 200, 403, 201, 200, 403, 404]);
 });
 
-test("an aggregating role is written by who has everything, and bound by who has what it gathers", async () => {
+test("an aggregating role needs all rights to write, and the aggregated rights to bind", async () => {
   const server = await aliceWith(
     on("pods", "get"),
     ...["clusterroles", "rolebindings"].map((kind) => on(kind, ...writes)),

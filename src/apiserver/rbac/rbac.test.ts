@@ -153,7 +153,7 @@ const answer = async (kind: string, spec: object): Promise<ApiObject> => {
   return strategy.answer(review(kind, spec), context);
 };
 
-test("a review of somebody else is answered for that one, by name and groups given", async () => {
+test("a SubjectAccessReview is answered for the given user and groups", async () => {
   const resourceAttributes = { verb: "list", resource: "pods", namespace: "team" };
   const { status } = await answer("SubjectAccessReview", { user: "alice", resourceAttributes });
   assert.deepEqual(status, {
@@ -164,14 +164,14 @@ test("a review of somebody else is answered for that one, by name and groups giv
   assert.deepEqual(other.status, { allowed: false });
 });
 
-test("a review of oneself needs no name", async () => {
+test("a SelfSubjectAccessReview needs no user", async () => {
   const { status } = await answer("SelfSubjectAccessReview", {
     nonResourceAttributes: { verb: "get", path: "/debug/x" },
   });
   assert.equal((status as { allowed: boolean }).allowed, true);
 });
 
-test("a review that asks nothing, or too much, or about nobody, is refused", async () => {
+test("an access review without attributes, with both kinds, or without a user is rejected", async () => {
   const both = { resourceAttributes: {}, nonResourceAttributes: { path: "/version", verb: "get" } };
   await assert.rejects(
     () => answer("SubjectAccessReview", both),
@@ -187,7 +187,7 @@ test("a review that asks nothing, or too much, or about nobody, is refused", asy
   );
 });
 
-test("all rules of the caller in a namespace are listed, paths apart", async () => {
+test("a SelfSubjectRulesReview lists the caller's rules in a namespace, with non-resource rules separately", async () => {
   const { status } = await answer("SelfSubjectRulesReview", { namespace: "team" });
   const { resourceRules, nonResourceRules } = status as {
     resourceRules: { resources: string[] }[];
@@ -238,7 +238,7 @@ const invalid: readonly { kind: string; object: object; says: readonly string[] 
 ];
 
 for (const { kind, object, says } of invalid)
-  test(`a ${kind} is refused when: ${says[0]}`, () => {
+  test(`a ${kind} is rejected when: ${says[0]}`, () => {
     const strategy = rbacStrategies[`${rbac}/${kind}`] ?? {};
     assert.deepEqual(
       created(strategy, { apiVersion: `${rbac}/v1`, kind, metadata: { name: "x" }, ...object }).says,
@@ -246,7 +246,7 @@ for (const { kind, object, says } of invalid)
     );
   });
 
-test("a binding gets its groups, and keeps its role for life", () => {
+test("a binding gets default API groups, and its roleRef is immutable", () => {
   const strategy = rbacStrategies[`${rbac}/RoleBinding`] ?? {};
   const { object, says } = created(strategy, aBinding);
   assert.deepEqual(says, []);

@@ -44,7 +44,7 @@ for (const { pattern, yes, no } of rows)
   });
 
 for (const pattern of ["a(", "[a", "a(?=b)", "\\8", "a\\"])
-  test(`the pattern ${pattern} is none, and says why`, () => assert.notEqual(goRegExp(pattern).problem, undefined));
+  test(`the pattern ${pattern} is invalid, with a reason`, () => assert.notEqual(goRegExp(pattern).problem, undefined));
 
 const formats: readonly (readonly [format: string, yes: readonly string[], no: readonly string[]])[] = [
   ["date-time", ["2024-02-29T10:00:00Z", "2024-01-01t10:00:00.123+02:00"], ["2023-02-29T10:00:00Z", "2024-01-01"]],
@@ -65,7 +65,7 @@ const formats: readonly (readonly [format: string, yes: readonly string[], no: r
 ];
 
 for (const [format, yes, no] of formats)
-  test(`the format ${format} takes ${yes.join(", ")} and not ${no.join(", ")}`, () => {
+  test(`the format ${format} accepts ${yes.join(", ")} and not ${no.join(", ")}`, () => {
     for (const text of yes) assert.equal(fitsFormat(format, text), true, text);
     for (const text of no) assert.equal(fitsFormat(format, text), false, text);
   });
@@ -84,7 +84,7 @@ for (const pattern of [
   "\\p{Nonsense}",
   "a|*",
 ])
-  test(`${pattern} is no pattern`, () => assert.notEqual(goRegExp(pattern).problem, undefined));
+  test(`${pattern} is not a pattern`, () => assert.notEqual(goRegExp(pattern).problem, undefined));
 
 const problems: readonly (readonly [pattern: string, problem: string])[] = [
   ["[a", "missing closing ]: `[a`"],
@@ -94,9 +94,9 @@ const problems: readonly (readonly [pattern: string, problem: string])[] = [
   ["a+{1,}", "invalid nested repetition operator: `+{1,}`"],
 ];
 for (const [pattern, problem] of problems)
-  test(`says in Go's words what is wrong with ${pattern}`, () => assert.equal(goRegExp(pattern).problem, problem));
+  test(`the error for ${pattern} is Go's message`, () => assert.equal(goRegExp(pattern).problem, problem));
 
-test("no pattern and no text holds up the server", () => {
+test("no pattern and no text blocks the server", () => {
   const long = "a".repeat(100_000);
   for (const [pattern, text, matches] of [
     ["^(a+)+$", `${"a".repeat(60)}!`, false],
@@ -130,7 +130,7 @@ test("matches are found from left to right, the first of them as Go prefers it",
   assert.deepEqual(found("", "é"), ["", ""]);
 });
 
-test("a long number is no duration, and soon known to be none", () => {
+test("a long number is quickly rejected as a duration", () => {
   assert.equal(
     quickly(() => fitsFormat("duration", "1".repeat(200_000))),
     false,

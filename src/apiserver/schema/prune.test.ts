@@ -29,7 +29,7 @@ const schema = readSchema({
   },
 });
 
-test("unknown fields go, wherever they are, and are named in the order of the object", () => {
+test("unknown fields are pruned at any depth and named in the order of the object", () => {
   const object: JsonObject = {
     apiVersion: "a/v1",
     kind: "A",
@@ -66,7 +66,7 @@ test("a null is dropped unless it is allowed or has a default to become", () => 
   assert.deepEqual(object, { spec: { nullable: null, mode: "fast", nested: { deep: 3 } } });
 });
 
-test("defaults fill in from the outside, never over what is there, and share nothing", () => {
+test("defaults apply from the outside in, never overwrite values, and are copied", () => {
   const one: { spec: JsonObject } = { spec: { mode: "slow" } };
   const two: { spec: JsonObject } = { spec: {} };
   applyDefaults(schema, one as unknown as JsonObject);
@@ -78,7 +78,7 @@ test("defaults fill in from the outside, never over what is there, and share not
   assert.deepEqual(bare, {});
 });
 
-test("parts are copied where they change and shared where they do not, for the stored object has them too", () => {
+test("changed parts are copied and unchanged parts are shared with the stored object", () => {
   const stored = {
     spec: { known: "x", foo: 1, items: [{ a: "x" }, { b: 1 }], map: { k: { a: null } }, nested: {} },
     kept: 1,
@@ -124,7 +124,7 @@ const lists = readSchema({
   },
 });
 
-test("an entry that is there twice is named once, at its second place", () => {
+test("a duplicate list entry is reported once, at its second index", () => {
   assert.deepEqual(duplicatesIn(lists, { set: ["x", "y", "x", "x"] }).map(messageOf), ['set[2]: Duplicate value: "x"']);
   const map = [{ a: "x", b: 1, c: 1 }, { a: "x" }, { a: "x", b: 1, c: 2 }];
   assert.deepEqual(duplicatesIn(lists, { map }).map(messageOf), ['map[2]: Duplicate value: {"a":"x","b":1}']);

@@ -130,15 +130,16 @@ const rows: readonly { given: string; spec: JsonObject; old?: JsonObject; says: 
 ];
 
 for (const { given, spec, old, says } of rows)
-  test(`given ${given}, rules say ${says.join(" and ") || "nothing"}`, () => assert.deepEqual(check(spec, old), says));
+  test(`given ${given}, the rules report ${says.join(" and ") || "nothing"}`, () =>
+    assert.deepEqual(check(spec, old), says));
 
-test("a tolerated failure is said as a warning", () => {
+test("a tolerated failure is a warning", () => {
   warned.length = 0;
   assert.deepEqual(check({ mode: "bad", limit: 2 }, { mode: "bad" }), []);
   assert.deepEqual(warned, [`spec.mode: Invalid value: "bad": failed rule: self != 'bad'`]);
 });
 
-test("what is stored is warned of each time, not only the first", () => {
+test("a stored violation is a warning each time, not only the first", () => {
   const spec = { a: "x", limit: 1, mode: "bad" };
   for (const _ of [1, 2]) {
     warned.length = 0;
@@ -147,13 +148,13 @@ test("what is stored is warned of each time, not only the first", () => {
   }
 });
 
-test("what stayed as it was in silence is judged again as soon as it is a change", () => {
+test("an unchanged invalid value is validated again once it changes", () => {
   const spec = { a: "x", limit: 1 };
   for (const _ of [1, 2]) assert.deepEqual(told(spec, spec), []);
   assert.deepEqual(told(spec, { a: "y", limit: 1 }), ['spec.a: Invalid value: "x": a is immutable']);
 });
 
-test("a rule that asks for a change is broken each time nothing changes", () => {
+test("a transition rule that requires a change fails each time nothing changes", () => {
   const moving = readSchema({
     type: "object",
     properties: { spec: { type: "object", "x-kubernetes-validations": [{ rule: "self != oldSelf" }] } },
@@ -164,10 +165,10 @@ test("a rule that asks for a change is broken each time nothing changes", () => 
     assert.equal(rules?.check(object, object, correlate(moving, object, object), () => undefined).length, 1);
 });
 
-test("a schema without rules costs nothing", () =>
+test("a schema without rules evaluates nothing", () =>
   assert.equal(createRuleSet(readSchema({ type: "object" })), undefined));
 
-test("thousands of entries are each judged against their old one in little time", () => {
+test("thousands of list entries are compared with their old entries quickly", () => {
   const entries = (by: number): JsonObject[] => Array.from({ length: 5_000 }, (_, k) => ({ k: `k${k}`, v: k + by }));
   const of = (by: number): JsonObject => ({ spec: { a: "x", limit: 1, entries: entries(by) } });
   const judged = (now: JsonObject, old: JsonObject) =>

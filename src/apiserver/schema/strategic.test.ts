@@ -110,7 +110,7 @@ const refusals: readonly { patch: JsonObject; code: number; says: string }[] = [
 ];
 
 for (const { patch, code, says } of refusals)
-  test(`a patch that does not fit is refused: ${says}`, () => {
+  test(`an invalid patch is rejected: ${says}`, () => {
     const from = { spec: { containers: [{ name: "a" }] } };
     assert.throws(
       () => applyStrategicPatch(pod, from, patch),

@@ -188,7 +188,7 @@ const ratcheted = readSchema({
 const afterUpdate = (old: JsonObject, now: JsonObject): readonly string[] =>
   validateValue(ratcheted, now, correlate(ratcheted, now, old)).map(messageOf);
 
-test("what was invalid before and is unchanged is tolerated", () => {
+test("an unchanged invalid value is tolerated", () => {
   assert.deepEqual(afterUpdate({ name: "long" }, { name: "long" }), []);
   assert.deepEqual(afterUpdate({ name: "long" }, { name: "longer" }), ["name: Too long: may not be more than 2 bytes"]);
 });
@@ -201,7 +201,7 @@ test("entries of a keyed list are tolerated one by one, those of a plain list on
   assert.equal(afterUpdate({ plain: ["zz"] }, { plain: ["zz", "a"] }).length, 1);
 });
 
-test("the very part that is stored is judged as an equal one is, also inside of alternatives", () => {
+test("an identical stored part is validated like an equal one, also inside of anyOf and oneOf", () => {
   const part = { type: "object", properties: { n: { type: "integer", maximum: 3 }, s: { type: "string" } } };
   const far = { properties: { kind: { enum: ["other"] }, part: { ...part, maxProperties: 0 } } };
   const near = { properties: { kind: { enum: ["these"] }, part } };
@@ -215,7 +215,7 @@ test("the very part that is stored is judged as an equal one is, also inside of 
   }
 });
 
-test("errors of a status stand below status, and their words do not repeat it", () => {
+test("errors of a status have paths below status", () => {
   const schema = readSchema({ type: "object", properties: { n: { type: "integer" } } });
   assert.deepEqual(validateValue(schema, { n: "a" }, undefined, "status").map(messageOf), [
     'status.n: Invalid value: "string": n in body must be of type integer: "string"',

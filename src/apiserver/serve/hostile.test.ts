@@ -108,13 +108,13 @@ describe("hostile sockets", () => {
       await isWell();
     });
 
-  test("requests sent in one breath are answered in turn", async () => {
+  test("pipelined requests are answered in order", async () => {
     const last = head("GET /readyz HTTP/1.1", "connection: close");
     const answers = await told(`${head("GET /readyz HTTP/1.1").repeat(3)}${last}`);
     assert.equal((answers.match(/HTTP\/1\.1 200/g) ?? []).length, 4);
   });
 
-  test("garbage behind a request ends its connection, and with it the watch", async () => {
+  test("garbage after a request closes its connection and the watch", async () => {
     const socket = await opened(head(`GET ${maps}?watch=true HTTP/1.1`));
     await once(socket, "data");
     assert.equal(api.watches(), 1);
@@ -124,7 +124,7 @@ describe("hostile sockets", () => {
     await isWell();
   });
 
-  test("headers and bodies that never end are answered with 408, and the connection is over", async () => {
+  test("headers and bodies that never end get 408, and the connection is closed", async () => {
     const slow = [
       "GET / HTTP/1.1\r\nhost: x\r\nx: y",
       post("content-length: 1000"),
@@ -137,7 +137,7 @@ describe("hostile sockets", () => {
     );
   });
 
-  test("a body over the bound is answered with 413, one without end is cut; neither is kept", async () => {
+  test("a body over the limit gets 413, an endless one is disconnected, and neither is kept in memory", async () => {
     const large = "x".repeat(bodyBytesMax + 1);
     assert.equal(said(await told(`${post(`content-length: ${large.length}`)}${large}`)), "413 Status 413");
     const endless = await opened(post("transfer-encoding: chunked"), impatient);
@@ -151,7 +151,7 @@ describe("hostile sockets", () => {
     await isWell();
   });
 
-  test("uploads broken off in the middle reach nobody", async () => {
+  test("aborted uploads reach no handler", async () => {
     const sockets = await Promise.all(
       Array.from({ length: 40 }, () => opened(`${post("content-length: 3000000")}${"x".repeat(100_000)}`)),
     );
@@ -159,7 +159,7 @@ describe("hostile sockets", () => {
     await isWell();
   });
 
-  test("two hundred watches are cut or half closed at once, and none is kept", async () => {
+  test("two hundred watches that are closed or half-closed at once are all removed", async () => {
     const sockets = await Promise.all(
       Array.from({ length: 200 }, async () => {
         const socket = await opened(head(`GET ${maps}?watch=true HTTP/1.1`));
@@ -178,7 +178,7 @@ describe("hostile sockets", () => {
     await isWell();
   });
 
-  test(`all of it leaves no more than ${growthBytesMax} bytes behind`, async () => {
+  test(`all hostile connections leave no more than ${growthBytesMax} bytes in memory`, async () => {
     // Sockets let go of their memory a little after their end.
     let growth = heldBytes() - bytesBefore;
     for (let tries = 0; tries < 20 && growth > growthBytesMax; tries += 1) {

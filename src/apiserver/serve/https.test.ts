@@ -47,14 +47,14 @@ describe("the server over HTTPS", () => {
   const as = (token: string) => ({ authorization: `Bearer ${token}` });
   const maps = "/api/v1/namespaces/default/configmaps";
 
-  test("the administrator's token opens everything, and the certificate is the one the kubeconfig trusts", async () => {
+  test("the administrator's token has all rights, and the kubeconfig trusts the server's certificate", async () => {
     const { status, body } = await send({ path: "/api/v1/namespaces/default", headers: as(api.token) });
     assert.equal(status, 200);
     assert.equal(JSON.parse(String(body)).kind, "Namespace");
     assert.match(api.kubeconfig, new RegExp(api.token));
   });
 
-  test("a token of the file is a user without rights; none at all is nobody; an unknown one is refused", async () => {
+  test("a token of the file is a user without rights, no token is anonymous, and an unknown token is rejected", async () => {
     const jane = await send({ path: maps, headers: as("janes-token") });
     assert.match(String(jane.body), /User \\"jane\\" cannot list resource/);
     const nobody = await send({ path: maps });
@@ -63,7 +63,7 @@ describe("the server over HTTPS", () => {
     assert.equal((await send({ path: "/readyz" })).status, 200);
   });
 
-  test("a body beyond the bound is refused with a Status, not by closing the connection", async () => {
+  test("a body over the limit is rejected with a Status, not by closing the connection", async () => {
     const body = `{"metadata":{"name":"big"},"data":{"x":"${"x".repeat(4 * 2 ** 20)}"}}`;
     const headers = { ...as(api.token), "content-type": "application/json" };
     const answer = await send({ method: "POST", path: maps, headers }, body);
@@ -71,7 +71,7 @@ describe("the server over HTTPS", () => {
     assert.equal(JSON.parse(String(answer.body)).message, "Request entity too large: limit is 3145728");
   });
 
-  test("large answers are compressed for those who can read them", async () => {
+  test("large responses are compressed for clients that accept gzip", async () => {
     const headers = { ...as(api.token), "content-type": "application/json" };
     const object = { metadata: { name: "large" }, data: { x: "x".repeat(200_000) } };
     await send({ method: "POST", path: maps, headers }, JSON.stringify(object));
@@ -83,7 +83,7 @@ describe("the server over HTTPS", () => {
     assert.equal(plain.headers["content-encoding"], undefined);
   });
 
-  test("watches whose readers vanish are forgotten", async () => {
+  test("watches of disconnected clients are removed", async () => {
     const sockets = await Promise.all(
       Array.from({ length: 20 }, async () => {
         const socket = connect({
@@ -106,7 +106,7 @@ describe("the server over HTTPS", () => {
     assert.equal(api.watches(), 0);
   });
 
-  test("a token file that cannot be read is named", async () => {
+  test("the error names an unreadable token file", async () => {
     const options = { world: realWorld, log: silent, host: "127.0.0.1", port: 0, tokenFile: join(folder, "missing") };
     await assert.rejects(serveApi(options), {
       message: /cannot read the token file .*missing: there is no such file or folder; check --token-auth-file/,

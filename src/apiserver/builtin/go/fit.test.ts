@@ -152,14 +152,14 @@ const refused: readonly { object: JsonObject; struct?: GoStruct; says: string }[
 ];
 
 for (const { object, struct, says } of refused)
-  test(`a value of the wrong kind is refused: ${says}`, () => {
+  test(`a value of the wrong type is rejected: ${says}`, () => {
     assert.throws(
       () => fitted(object, struct),
       (reason) => reason instanceof GoValueError && reason.message === says,
     );
   });
 
-test("fitting twice changes nothing more", () => {
+test("decoding a decoded object changes nothing", () => {
   for (const { from, struct } of canonical)
     assert.deepEqual(fitted(fitted(from, struct), struct), fitted(from, struct));
 });

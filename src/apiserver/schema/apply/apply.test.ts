@@ -29,19 +29,19 @@ const entries = (object: ApiObject): readonly string[] =>
     isObject(entry) ? `${entry.manager} ${entry.operation} ${JSON.stringify(entry.fieldsV1)}` : "",
   );
 
-test("an applied object belongs to its applier, field by field", () => {
+test("an applied object is owned by its field manager, field by field", () => {
   const object = applied(aConfigMap({ x: "1" }, { labels: { l: "1" } }));
   assert.deepEqual(entries(object), ['me Apply {"f:data":{"f:x":{}},"f:metadata":{"f:labels":{"f:l":{}}}}']);
 });
 
-test("what is no longer applied goes, what others set stays", () => {
+test("fields that are no longer applied are removed, fields of other managers stay", () => {
   const first = applied(aConfigMap({ x: "1", y: "1" }));
   const both = applied(aConfigMap({ z: "1" }), first, { manager: "other" });
   const second = applied(aConfigMap({ x: "1" }), both);
   assert.deepEqual(second.data, { x: "1", z: "1" });
 });
 
-test("what two appliers agree on stays until both let go", () => {
+test("a field with two appliers stays until both remove it", () => {
   const first = applied(aConfigMap({ x: "1" }));
   const both = applied(aConfigMap({ x: "1" }), first, { manager: "other" });
   const one = applied(aConfigMap({}), both);
@@ -50,7 +50,7 @@ test("what two appliers agree on stays until both let go", () => {
   assert.deepEqual(none.data, {});
 });
 
-test("changing what another applied is a conflict that names both, and force takes it", () => {
+test("changing another applier's field is a conflict that names both, and force takes over the field", () => {
   const first = applied(aConfigMap({ x: "1", y: "1" }));
   const change = aConfigMap({ x: "2" });
   assert.throws(
@@ -81,7 +81,7 @@ const tracked = (before: ApiObject | undefined, after: ApiObject, manager = "kub
   return { ...after, metadata: { ...after.metadata, ...(managedFields === undefined ? {} : { managedFields }) } };
 };
 
-test("an ordinary create is recorded, and later writers take over what they change", () => {
+test("a create is recorded in managedFields, and later writers own what they change", () => {
   const created = tracked(undefined, aConfigMap({ x: "1", y: "1" }));
   assert.deepEqual(entries(created), ['kubectl-create Update {"f:data":{".":{},"f:x":{},"f:y":{}}}']);
   const edited = tracked(created, aConfigMap({ x: "2", y: "1" }), "kubectl-edit");
@@ -98,7 +98,7 @@ test("applying over an updater's field is a conflict that says which version it 
   });
 });
 
-test("without tracking, the first apply counts what is there as set before it", () => {
+test("without managedFields the first apply records existing fields as before-first-apply", () => {
   const object = applied(aConfigMap({ y: "1" }), aConfigMap({ x: "1" }));
   assert.deepEqual(entries(object), [
     'me Apply {"f:data":{"f:y":{}}}',
@@ -106,7 +106,7 @@ test("without tracking, the first apply counts what is there as set before it", 
   ]);
 });
 
-test("kubectl may apply over what it applied from the client's side", () => {
+test("kubectl server-side apply takes over its client-side applied fields", () => {
   const annotation = JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" }, data: { x: "1" } });
   const annotations = { "kubectl.kubernetes.io/last-applied-configuration": annotation };
   const created = tracked(undefined, aConfigMap({ x: "1" }, { annotations }), "kubectl-client-side-apply");
@@ -137,7 +137,7 @@ test("entries of a keyed list are merged by key, atomic lists replaced", () => {
   assert.match(mine, /"k:\{\\"containerPort\\":80,\\"protocol\\":\\"TCP\\"\}"/);
 });
 
-test("an entry nobody applies any more goes with all its fields", () => {
+test("a list entry that no manager applies is removed with all its fields", () => {
   const first = applied(
     aDeployment([
       { name: "a", image: "1" },
@@ -150,7 +150,7 @@ test("an entry nobody applies any more goes with all its fields", () => {
   assert.deepEqual(containersOf(second), [{ name: "a", image: "1" }]);
 });
 
-test("status belongs to writers of status only", () => {
+test("only writes to the status subresource own status fields", () => {
   const object = { ...aDeployment([]), status: { replicas: 1 } };
   const request = { resource: deployments, before: undefined, after: object, manager: "m", time: "t" };
   const main = JSON.stringify(patcher.track({ ...request, subresource: "" }));
@@ -159,7 +159,7 @@ test("status belongs to writers of status only", () => {
   assert.ok(status.includes("f:status") && !status.includes("f:spec") && status.includes('"subresource":"status"'));
 });
 
-test("more than ten updaters are not kept apart", () => {
+test("more than ten update managers are merged", () => {
   let object = tracked(undefined, aConfigMap({ k0: "1" }), "m0");
   for (let at = 1; at <= 15; at++)
     object = tracked(object, { ...object, data: { ...(object.data as JsonObject), [`k${at}`]: "1" } }, `m${at}`);
@@ -187,7 +187,7 @@ test("managers are listed appliers first, then by age, then by name", () => {
 
 const data = fc.dictionary(fc.constantFrom("a", "b", "c", "d"), fc.constantFrom("1", "2"));
 
-test("whatever was there, an applied field has the applied value, and applying again changes nothing", () => {
+test("an applied field has the applied value for any previous object, and applying again changes nothing", () => {
   fc.assert(
     fc.property(data, data, data, (before, mine, again) => {
       const start = tracked(undefined, aConfigMap(before));

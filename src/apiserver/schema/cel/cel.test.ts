@@ -145,7 +145,7 @@ const truths: readonly string[] = [
   "!optional.ofNonZeroValue(duration('0s')).hasValue() && optional.ofNonZeroValue(duration('1s')).hasValue()",
 ];
 
-for (const source of truths) test(`it is true that ${source}`, () => assert.equal(evaluate(source), true));
+for (const source of truths) test(`${source} is true`, () => assert.equal(evaluate(source), true));
 
 const faults: readonly (readonly [source: string, says: string | RegExp])[] = [
   ["self.labels.y == 'a'", "no such key: y"],
@@ -183,13 +183,13 @@ const many: readonly string[] = [
   "(self.words + lists.range(50000).map(i, string(i))).size() == 50002",
 ];
 for (const source of many)
-  test(`of many values each is not compared with each: ${source}`, () =>
+  test(`not every value is compared with every other: ${source}`, () =>
     assert.equal(
       quickly(() => evaluate(source)),
       true,
     ));
 
-test("values are the same in sets whatever they are made of", () => {
+test("equal values of different types are the same in sets", () => {
   for (const source of [
     "[1, 2, 1].distinct() == [1, 2] && [[1, 2], [2, 1], [1, 2]].distinct() == [[1, 2], [2, 1]]",
     "[dyn(1), 1.0, 1u, '1'].distinct().size() == 2 && [dyn(0.0), -0.0, 0].distinct().size() == 1",
@@ -226,11 +226,11 @@ const problems: readonly (readonly [source: string, says: string])[] = [
 ];
 
 for (const [source, says] of problems)
-  test(`${source} does not make sense: ${says.split("\n")[0]}`, () =>
+  test(`${source} does not compile: ${says.split("\n")[0]}`, () =>
     assert.equal(printProblems(source, checkCel(parseCel(source), variables).problems), says));
 
 for (const source of ["self.", "1 +", "(1", "[1", "self.a b", "'open", "has(self)", "for", "#"])
-  test(`${source} is no expression`, () => assert.throws(() => parseCel(source), CelProblems));
+  test(`${source} is not an expression`, () => assert.throws(() => parseCel(source), CelProblems));
 
 test("types are inferred through lists, maps and choices", () => {
   const typeOf = (source: string): string => printType(checkCel(parseCel(source), variables).type);
@@ -248,7 +248,7 @@ test("every field name that can be written in a rule can be read back", () => {
   for (const name of ["", "1a", "a b", "ä"]) assert.equal(escapeName(name), undefined);
 });
 
-test("values of one kind are equal by what they hold", () => {
+test("values of one type are compared by content", () => {
   assert.equal(celEquals(1n, 1), true);
   assert.equal(celEquals("1", 1n), false);
 });

@@ -46,7 +46,7 @@ test("names and conversion have defaults", () => {
   assert.deepEqual(conversion, { strategy: "None" });
 });
 
-test("a new definition is established at once, unless its names are taken", () => {
+test("a new CRD is established at once, unless its names are taken", () => {
   const definition = aDefinition();
   strategy.defaults?.(definition, { enabled: () => false });
   strategy.prepareForCreate?.(definition, context());
@@ -152,10 +152,10 @@ const refusals: readonly { schema?: JsonObject; spec?: JsonObject; says: readonl
 ];
 
 for (const { schema, spec, says } of refusals)
-  test(`a definition with ${JSON.stringify(spec ?? schema)} is answered: ${says.join(" and ") || "fine"}`, () =>
+  test(`a CRD with ${JSON.stringify(spec ?? schema)} gives: ${says.join(" and ") || "no error"}`, () =>
     assert.deepEqual(errorsOf(aDefinition(schema, spec)), says));
 
-test("without exactly one storage version a definition is refused", () => {
+test("a CRD without exactly one storage version is rejected", () => {
   const schema = { openAPIV3Schema: { type: "object" } };
   const versions = ["v1", "v2"].map((name) => ({ name, served: true, storage: true, schema }));
   const [message = ""] = errorsOf(aDefinition({}, { versions }));
@@ -165,7 +165,7 @@ test("without exactly one storage version a definition is refused", () => {
   );
 });
 
-test("what holds stored objects cannot change: group, plural, and once established scope and kind", () => {
+test("group and plural of a CRD cannot change, nor scope and kind once it is established", () => {
   const created = aDefinition();
   strategy.defaults?.(created, { enabled: () => false });
   strategy.prepareForCreate?.(created, context());
@@ -179,7 +179,7 @@ test("what holds stored objects cannot change: group, plural, and once establish
 
 const named = (format: string): JsonObject => ({ type: "object", properties: { a: { type: "string", format } } });
 
-test("a format nobody knows is warned of, once", () => {
+test("an unknown format is one warning", () => {
   const [known, odd, odder] = [named("date-time"), named("odd"), named("odder")].map((schema) => aDefinition(schema));
   assert.ok(known !== undefined && odd !== undefined && odder !== undefined);
   assert.deepEqual(strategy.warnings?.(known, undefined, context()), []);
@@ -188,7 +188,7 @@ test("a format nobody knows is warned of, once", () => {
   assert.deepEqual(strategy.warnings?.(odder, odd, context()), ['unrecognized format "odder"']);
 });
 
-test("a version that was stored in must stay", () => {
+test("a version in status.storedVersions must stay", () => {
   const old = aDefinition();
   strategy.defaults?.(old, { enabled: () => false });
   strategy.prepareForCreate?.(old, context());
@@ -204,7 +204,7 @@ test("a version that was stored in must stay", () => {
   );
 });
 
-test("unknown fields of a definition are dropped and named; nested schemas are known", () => {
+test("unknown fields of a CRD are dropped and named; fields of nested schemas are known", () => {
   const definition = aDefinition({ type: "object", properties: { a: { type: "string", titel: "x" } } }, { foo: 1 });
   assert.deepEqual(definitionShape.prune(definition), [
     "spec.versions[0].schema.openAPIV3Schema.properties.a.titel",
@@ -212,7 +212,7 @@ test("unknown fields of a definition are dropped and named; nested schemas are k
   ]);
 });
 
-test("a definition with a value of the wrong type is refused in the words of Go's decoder", () => {
+test("a CRD with a value of the wrong type is rejected with the message of Go's decoder", () => {
   assert.throws(() => definitionShape.prune(aDefinition({}, { scope: 5 })), {
     message:
       'CustomResourceDefinition in version "v1" cannot be handled as a CustomResourceDefinition: json: cannot unmarshal number into Go struct field CustomResourceDefinitionSpec.spec.scope of type v1.ResourceScope',

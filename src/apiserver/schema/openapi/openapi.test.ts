@@ -42,7 +42,7 @@ const documentAt = (path: string): JsonObject => {
   return JSON.parse(textOf(response?.body as string)) as JsonObject;
 };
 
-test("the index names a document per group and version, pinned by its hash", () => {
+test("the OpenAPI index has a document per group and version, with its hash", () => {
   const { paths } = documentAt("/openapi/v3") as unknown as { paths: Record<string, { serverRelativeURL: string }> };
   assert.deepEqual(Object.keys(paths), ["api/v1", "apis/example.com/v1"]);
   const url = paths["api/v1"]?.serverRelativeURL ?? "";
@@ -50,7 +50,7 @@ test("the index names a document per group and version, pinned by its hash", () 
   assert.equal(get(url)?.headers["cache-control"], "public, immutable");
 });
 
-test("a document is sent once to a client that kept its tag", () => {
+test("a client with a matching ETag gets 304", () => {
   const etag = get("/openapi/v3/api/v1")?.headers.etag ?? "";
   assert.equal(get("/openapi/v3/api/v1", { "if-none-match": etag })?.status, 304);
 });
@@ -69,7 +69,7 @@ test("built-in kinds have their types, defaults and merge keys", () => {
   });
 });
 
-test("every reference of a document leads somewhere in it", () => {
+test("every $ref of a document resolves", () => {
   for (const path of ["/openapi/v3/api/v1", "/openapi/v3/apis/example.com/v1"]) {
     const document = documentAt(path) as unknown as { components: { schemas: Record<string, unknown> } };
     const names = [...JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(
@@ -92,7 +92,7 @@ test("custom kinds keep their descriptions and get the metadata of all objects",
   assert.match(JSON.stringify(propertiesOf(own).metadata), /meta\.v1\.ObjectMeta/);
 });
 
-test("paths tell kubectl the kind, field validation, and where strategic merge is spoken", () => {
+test("paths have the kind, field validation and the supported patch types for kubectl", () => {
   const patchOf = (
     path: string,
     of: string,
@@ -108,7 +108,7 @@ test("paths tell kubectl the kind, field validation, and where strategic merge i
   assert.ok(!("application/strategic-merge-patch+json" in custom.requestBody.content));
 });
 
-test("version 2 is there as JSON, and as a protobuf document without definitions", () => {
+test("OpenAPI v2 is served as JSON, and as a protobuf document without definitions", () => {
   const { definitions } = documentAt("/openapi/v2") as unknown as { definitions: JsonObject };
   assert.ok("io.k8s.api.core.v1.Pod" in definitions && "com.example.v1.Test" in definitions);
   const response = get("/openapi/v2", { accept: "application/com.github.proto-openapi.spec.v2@v1.0+protobuf" });
@@ -116,7 +116,7 @@ test("version 2 is there as JSON, and as a protobuf document without definitions
   assert.deepEqual([...((response?.body ?? []) as Uint8Array)].slice(0, 5), [0x0a, 3, 0x32, 0x2e, 0x30]);
 });
 
-test("a document nobody has is not answered", () => {
+test("an unknown OpenAPI document is not found", () => {
   assert.equal(get("/openapi/v3/apis/none/v1"), undefined);
   assert.equal(get("/openapi"), undefined);
 });
