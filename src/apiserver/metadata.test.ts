@@ -10,7 +10,7 @@ const messages = (metadata: Metadata): readonly string[] => metadataErrors(metad
 const cases: readonly { given: string; metadata: Metadata; expected: readonly RegExp[] }[] = [
   { given: "a plain object", metadata: { name: "a.b", namespace: "n" }, expected: [] },
   {
-    given: "no name at all",
+    given: "no name",
     metadata: { namespace: "n" },
     expected: [/^metadata.name: Required value: name or generateName is required$/],
   },
@@ -54,7 +54,7 @@ const cases: readonly { given: string; metadata: Metadata; expected: readonly Re
     ],
   },
   {
-    given: "a finalizer that is no qualified name",
+    given: "a finalizer that is not a qualified name",
     metadata: { name: "a", namespace: "n", finalizers: ["_"] },
     expected: [/^metadata.finalizers: Invalid value: "_": name part must consist/],
   },

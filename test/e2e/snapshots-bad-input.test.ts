@@ -133,7 +133,7 @@ describe("bad input", () => {
     await aClassFor(stand.furniture, longName, "Delete");
     await stand.take(longName, longName, longName);
     await stand.untilReady(longName);
-    await until({ what: "an event tells of it" }, async () =>
+    await until({ what: "an event reports it" }, async () =>
       (await client.list("Event", { namespace })).objects.some(
         ({ involvedObject, reason }) => involvedObject.name === longName && reason === "SnapshotReady",
       )

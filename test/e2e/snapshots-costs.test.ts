@@ -71,7 +71,7 @@ function costs(driver: keyof typeof drivers): void {
     );
     for (const name of names) {
       await stand.untilReady(name);
-      await until({ what: "the mark is gone" }, async () =>
+      await until({ what: "the being-created annotation is removed" }, async () =>
         (await stand.contentOf(name)).metadata.annotations?.[annotations.beingCreated] === undefined ? true : undefined,
       );
     }

@@ -162,18 +162,18 @@ describe("ours and upstream's together", () => {
       await snapshots.take("whole", `${killed}-whole`, `cut-by-${killed}`);
       await snapshots.untilReady("whole");
       // Whoever deletes it would take a mark that is left for a cut that is going on.
-      await until({ what: "the mark of the cut is off" }, async () =>
+      await until({ what: "the being-created annotation is removed" }, async () =>
         (await snapshots.contentOf("whole")).metadata.annotations?.[annotations.beingCreated] === undefined
           ? true
           : undefined,
       );
       const { metadata } = await snapshots.take("cut", killed, `cut-by-${killed}`);
-      await until({ what: "the driver has cut" }, () => (odd.snapshots.size === 2 ? true : undefined));
+      await until({ what: "the driver has taken the snapshot" }, () => (odd.snapshots.size === 2 ? true : undefined));
       await kill([sidecar]);
       for (const name of ["cut", "whole"]) await furniture.client.delete(snapshots.ref(name));
       // Before that the heir would simply cut, and know by the answer what there is to delete.
       const content = { kind: "VolumeSnapshotContent", name: `snapcontent-${metadata.uid}` } as const;
-      await until({ what: "the content is on its way out" }, async () =>
+      await until({ what: "the content is terminating" }, async () =>
         (await furniture.client.get(content)).metadata.deletionTimestamp === undefined ? undefined : true,
       );
       answer.resolve({});

@@ -198,7 +198,7 @@ for (const ground of ["real control plane", "embedded server"] as const)
       const told =
         /spec\.source of VolumeSnapshotContent by-hand has neither .*; give one.*, or, .* delete the content/;
       await oddStand.untilTold("adopted", told);
-      await until({ what: "the content says so too, and events of both" }, async () => {
+      await until({ what: "content and snapshot have the error and the events" }, async () => {
         const { status } = await client.get(ref);
         const events = (await client.list("Event")).objects.filter(({ reason }) => reason === "ContentValidationError");
         const about = new Set(events.map(({ involvedObject }) => involvedObject.kind));

@@ -148,7 +148,7 @@ for (const [driver, ground] of combinations)
   });
 
 const untilUnmarked = ({ contentOf }: SnapshotSuite, name: string): Promise<true> =>
-  until({ what: "the mark is gone" }, async () =>
+  until({ what: "the being-created annotation is removed" }, async () =>
     (await contentOf(name)).metadata.annotations?.[annotations.beingCreated] === undefined ? true : undefined,
   );
 

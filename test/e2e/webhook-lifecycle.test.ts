@@ -86,7 +86,7 @@ describe("the life of the webhook", () => {
   };
   const disable = async (name: ConfigurationName) => {
     await webhook.unconfigure(name);
-    await until({ what: `nobody is asked about ${name}` }, async () =>
+    await until({ what: `the webhook is not called for ${name}` }, async () =>
       /denied the request|failed calling/.test(await probes[name]()) ? undefined : true,
     );
   };
@@ -116,7 +116,7 @@ describe("the life of the webhook", () => {
     );
     const mended = { spec: { source: { persistentVolumeClaimName: "data" } } };
     await client.patch(stand.ref("stored-to-mend"), { type: "merge", body: mended });
-    await until({ what: "the label of what was mended is gone" }, async () =>
+    await until({ what: "the label of the corrected object is removed" }, async () =>
       (await stand.get("stored-to-mend")).metadata.labels?.[labels.invalidSnapshot] === undefined ? true : undefined,
     );
     for (const name of ["stored-invalid", "stored-to-mend"]) await stand.remove(name);

@@ -245,7 +245,7 @@ test("a bound claim shows the volume's size and modes, and nothing more is writt
 
 const made = { "pv.kubernetes.io/provisioned-by": "disk.example.com" };
 const volumeCases: readonly { given: string; volume: ApiObject; claims?: readonly ApiObject[]; next: string }[] = [
-  { given: "nobody to belong to", volume: aVolume("pv", { phase: "Pending" }), next: "pv becomes Available" },
+  { given: "no claim to bind to", volume: aVolume("pv", { phase: "Pending" }), next: "pv becomes Available" },
   { given: "been free for long", volume: aVolume("pv"), next: "rest" },
   {
     given: "been promised to a claim by name alone",

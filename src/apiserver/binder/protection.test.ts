@@ -29,9 +29,9 @@ const cases: readonly {
   pods?: readonly ApiObject[];
   gets: readonly string[] | undefined;
 }[] = [
-  { given: "in use by nobody and not deleted", claim: claim([own], false), gets: undefined },
+  { given: "unused and not deleted", claim: claim([own], false), gets: undefined },
   { given: "without its protection", claim: claim(["other/one"], false), gets: ["other/one", own] },
-  { given: "deleted and used by nobody", claim: claim([own, "other/one"], true), gets: ["other/one"] },
+  { given: "deleted and unused", claim: claim([own, "other/one"], true), gets: ["other/one"] },
   {
     given: "deleted and used by a running pod",
     claim: claim([own], true),

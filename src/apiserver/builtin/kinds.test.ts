@@ -35,7 +35,7 @@ const creations: readonly Creation[] = [
     has: { spec: { finalizers: ["kubernetes"] }, status: { phase: "Active" } },
   },
   {
-    given: "a namespace with a finalizer nobody knows",
+    given: "a namespace with an unknown finalizer",
     of: ["v1", "Namespace"],
     body: { spec: { finalizers: ["what"] } },
     says: [
@@ -91,7 +91,7 @@ const creations: readonly Creation[] = [
     ],
   },
   {
-    given: "a driver that says nothing about itself",
+    given: "a CSIDriver with an empty spec",
     of: [storage, "CSIDriver"],
     body: { spec: {} },
     has: {
@@ -159,7 +159,7 @@ const creations: readonly Creation[] = [
     says: ['involvedObject.namespace: Invalid value: "other": does not match event.namespace'],
   },
   {
-    given: "an event of the newer kind that says too little",
+    given: "an events.k8s.io event with missing fields",
     of: ["events.k8s.io/v1", "Event"],
     body: { regarding: { namespace: "team" }, series: { count: 1, lastObservedTime: null }, deprecatedCount: 3 },
     says: [

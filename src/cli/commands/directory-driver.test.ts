@@ -106,8 +106,8 @@ test("--fault fails the given number of calls", async (t) => {
 });
 
 const mistakes: readonly { given: string; args: readonly string[]; says: RegExp; exits?: number }[] = [
-  { given: "a driver name that is none", args: ["--driver-name", "a/b"], says: /driver name "a\/b" is not valid/ },
-  { given: "an address that is no socket", args: ["--endpoint", "tcp://0.0.0.0:1"], says: /not a Unix socket/ },
+  { given: "an invalid driver name", args: ["--driver-name", "a/b"], says: /driver name "a\/b" is not valid/ },
+  { given: "an address that is not a socket", args: ["--endpoint", "tcp://0.0.0.0:1"], says: /not a Unix socket/ },
   {
     given: "a fault that does not exist",
     args: ["--fault", "Create=Sleepy"],
@@ -118,7 +118,7 @@ const mistakes: readonly { given: string; args: readonly string[]; says: RegExp;
     args: ["--root="],
     says: /--root: "" is not valid/,
   },
-  { given: "a delay that is none", args: ["--snapshot-delay", "soon"], says: /expected a duration/ },
+  { given: "an invalid delay", args: ["--snapshot-delay", "soon"], says: /expected a duration/ },
   {
     given: "a root where no folder can be made",
     args: ["--root", "/proc/x"],

@@ -106,7 +106,7 @@ const cases: readonly { given: string; text: string; old?: string; finds: readon
   },
   { given: "a template that was not rendered", text: "a: {{ .Values.x }}\nb: [", finds: ["2 SNAP-192"] },
   {
-    given: "objects of other kinds, and documents that are no objects",
+    given: "objects of other kinds, and documents that are not objects",
     text: "kind: Pod\n---\n5\n---\n[]\n",
     finds: [],
   },

@@ -87,8 +87,8 @@ test("each draft has its own folder, so that a leftover process cannot write int
 
 const strangers: readonly { given: string; record: string | undefined }[] = [
   { given: "no record", record: undefined },
-  { given: "a record that is no JSON", record: "{" },
-  { given: "a record that is no object", record: "7" },
+  { given: "a record that is not JSON", record: "{" },
+  { given: "a record that is not an object", record: "7" },
   { given: "another's record", record: '{"id":"b","pages":1}' },
 ];
 for (const { given, record } of strangers)

@@ -135,7 +135,7 @@ test("changes between two pages neither repeat nor hide other entries", () => {
 
 const badPages = [
   { given: "a negative number of entries", code: "InvalidArgument", ask: () => pageOf(items, -1, "") },
-  { given: "a token of somebody else", code: "Aborted", ask: () => pageOf(items, 1, "7") },
+  { given: "a token of another caller", code: "Aborted", ask: () => pageOf(items, 1, "7") },
 ];
 for (const { given, code, ask } of badPages)
   test(`given ${given}, the answer is ${code}`, () =>

@@ -151,7 +151,7 @@ function actsOn(stand: SnapshotSuite, driver: OddDriver, volume: string): Acts {
     taken: async (name) => {
       await take(name);
       await stand.untilReady(name);
-      return until({ what: "the mark of the cut is gone" }, async () => {
+      return until({ what: "the being-created annotation is removed" }, async () => {
         const content = await stand.contentOf(name);
         return content.metadata.annotations?.[annotations.beingCreated] === undefined ? content : undefined;
       });

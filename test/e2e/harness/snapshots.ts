@@ -81,7 +81,7 @@ export function snapshotsOf(furniture: Furniture): Snapshots {
     untilTold: async (name, what) => {
       let last = "nothing";
       try {
-        return await until({ what: `snapshot ${name} says ${what}` }, async () => {
+        return await until({ what: `snapshot ${name} has the error ${what}` }, async () => {
           last = (await client.get(ref(name))).status?.error?.message ?? "nothing";
           return what.test(last) ? last : undefined;
         });
@@ -90,7 +90,7 @@ export function snapshotsOf(furniture: Furniture): Snapshots {
       }
     },
     untilUnprotected: (claim) =>
-      until({ what: `claim ${claim} is let go` }, async () => {
+      until({ what: `claim ${claim} is released` }, async () => {
         const { metadata } = await client.get({ kind: "PersistentVolumeClaim", namespace, name: claim });
         return metadata.finalizers?.includes(finalizers.claimAsSource) ? undefined : true;
       }),

@@ -27,7 +27,7 @@ export async function aWaitingClaim(
 
 /** The user of a snapshot is told for whom it waits. */
 export const untilHeldBy = ({ client }: Pick<ScenarioContext, "client">, claim: string): Promise<true> =>
-  until({ what: `the user is told of ${claim}` }, async () =>
+  until({ what: `an event names ${claim}` }, async () =>
     (await client.list("Event", { namespace })).objects.some(
       ({ reason, message }) => reason === "SnapshotDeletePending" && message?.endsWith(`restore a PVC: ${claim}`),
     )

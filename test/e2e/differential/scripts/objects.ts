@@ -182,7 +182,7 @@ export const objectScripts: readonly Script[] = [
   ),
   script("a namespace of an impossible name", create(namespaces, { metadata: { name: "a.b" } })),
   script(
-    "a namespace with a finalizer nobody knows",
+    "a namespace with an unknown finalizer",
     create(namespaces, { metadata: { name: "$ID" }, spec: { finalizers: ["what"] } }),
   ),
   script("a namespace is made up", create(namespaces, { metadata: { generateName: "made-" } })),

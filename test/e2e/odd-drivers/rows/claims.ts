@@ -15,7 +15,7 @@ const afterTheFirst = (first: string): Script => ({
 });
 
 const untilAsked = (driver: ScriptedDriver, count: number) =>
-  until({ what: `the driver is asked for ${count} snapshots` }, () => [...new Set(driver.asked.create)][count - 1]);
+  until({ what: `the driver has ${count} CreateSnapshot calls` }, () => [...new Set(driver.asked.create)][count - 1]);
 
 const heldMsMax = 5_000;
 const seenMs = 2_000;

@@ -7,7 +7,7 @@ const invalidArgument = 3;
 
 const unreadable: readonly { readonly what: string; readonly answer: Answer }[] = [
   { what: "nothing at all", answer: noReply },
-  { what: "bytes that are no message", answer: bytes(0x0a, 0xff, 0xff, 0x07) },
+  { what: "bytes that are not a message", answer: bytes(0x0a, 0xff, 0xff, 0x07) },
   { what: "with code 99, which gRPC does not know", answer: refusal(99, "what?") },
   { what: "with code 17, the first that gRPC does not know", answer: refusal(17, "what?") },
   { what: "with code -1", answer: refusal(-1, "what?") },
@@ -56,7 +56,7 @@ export const unreadableRows: readonly Row[] = [
     }),
   ),
   {
-    driver: "answers the first request to take a snapshot with bytes that are no message",
+    driver: "answers the first request to take a snapshot with bytes that are not a message",
     script: {
       createSnapshot: ({ honest, times }) => (times === 1 ? bytes(0x0a, 0xff) : message(honest())),
     },
@@ -74,7 +74,7 @@ export const unreadableRows: readonly Row[] = [
     says: /100 % of pool “größe” is used, 容量不足/,
   },
   {
-    driver: "takes a snapshot, and answers bytes that are no message",
+    driver: "takes a snapshot, and replies with bytes that are not a message",
     script: {
       createSnapshot: ({ honest }) => {
         honest();
