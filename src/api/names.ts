@@ -56,3 +56,19 @@ export const parameters = {
 } as const;
 
 export const snapshotContentNameFor = (snapshotUid: string): string => `snapcontent-${snapshotUid}`;
+
+/** Of external-provisioner, kube-controller-manager and kube-scheduler. */
+export const provisioning = {
+  claimCloningFinalizer: "provisioner.storage.kubernetes.io/cloning-protection",
+  volumeFinalizer: "external-provisioner.volume.kubernetes.io/finalizer",
+  storageProvisioner: "volume.kubernetes.io/storage-provisioner",
+  betaStorageProvisioner: "volume.beta.kubernetes.io/storage-provisioner",
+  betaStorageClass: "volume.beta.kubernetes.io/storage-class",
+  selectedNode: "volume.kubernetes.io/selected-node",
+  provisionedBy: "pv.kubernetes.io/provisioned-by",
+  deletionSecretName: "volume.kubernetes.io/provisioner-deletion-secret-name",
+  deletionSecretNamespace: "volume.kubernetes.io/provisioner-deletion-secret-namespace",
+  modifySecretName: "volume.kubernetes.io/controller-modify-secret-name",
+  modifySecretNamespace: "volume.kubernetes.io/controller-modify-secret-namespace",
+  identityAttribute: "storage.kubernetes.io/csiProvisionerIdentity",
+} as const;

@@ -147,6 +147,10 @@ export interface ReferenceGrant extends KubeObject {
 
 export type PersistentVolumeClaim = Stored<K8sPersistentVolumeClaim, "PersistentVolumeClaim">;
 export type PersistentVolume = Stored<K8sPersistentVolume, "PersistentVolume">;
+export type StorageClass = Stored<K8sStorageClass, "StorageClass">;
+export type CSINode = Stored<K8sCSINode, "CSINode">;
+export type Node = Stored<K8sNode, "Node">;
+export type VolumeAttachment = Stored<K8sVolumeAttachment, "VolumeAttachment">;
 export type Lease = Stored<K8sLease, "Lease">;
 export type Event = Stored<K8sEvent, "Event">;
 

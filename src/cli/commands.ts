@@ -30,6 +30,12 @@ export const commands: readonly CommandRow[] = [
     load: () => import("./commands/csi-snapshotter.ts"),
   },
   {
+    name: "csi-provisioner",
+    summary: "Create volumes for claims, empty or from snapshots and claims, through the CSI driver in the same pod.",
+    kind: "component",
+    load: () => import("./commands/csi-provisioner.ts"),
+  },
+  {
     name: "webhook",
     summary: "Validate VolumeSnapshots, contents, classes and claims when they are created or updated.",
     kind: "component",

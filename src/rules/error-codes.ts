@@ -2,12 +2,9 @@
  * The code that ends every message about a broken rule, in brackets. A code never changes its meaning and is never used again, so that
  * people can search for it; docs/reference/errors.md is printed from these rows.
  */
-interface ErrorRow {
-  readonly title: string;
-  /** Why the rule exists. */
-  readonly why: string;
-  readonly remedy: string;
-}
+
+import { volumeErrorRows } from "./error-codes-volumes.ts";
+import type { ErrorRow } from "./error-row.ts";
 
 export const errorRows = {
   "SNAP-101": {
@@ -114,6 +111,7 @@ export const errorRows = {
     why: "Nothing in such a file can be judged. Templates must be rendered first.",
     remedy: "Correct the line that is named, or pass the output of helm template or kubectl kustomize.",
   },
+  ...volumeErrorRows,
   "SNAP-401": {
     title: "The group of a ReferenceGrant holds a version",
     why: "Groups are compared without a version, so the grant allows nothing.",

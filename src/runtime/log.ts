@@ -54,7 +54,7 @@ function attempt(write: () => void): void {
   try {
     write();
   } catch {
-    // There is no other place to report it.
+    // Nobody is left to tell.
   }
 }
 

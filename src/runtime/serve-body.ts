@@ -13,7 +13,7 @@ export function receive(
   excess: () => void,
 ): void {
   if (bytesMax === 0) {
-    // The body is not awaited, so a slow sender occupies nothing.
+    // Nothing of it is waited for, so whoever sends one slowly holds nothing.
     if (announcesBody(incoming)) excess();
     else whole("");
     return;

@@ -6,11 +6,11 @@ import { type ClusterAction, type EventText, type Next, type Plan, settled } fro
 import type { VolumeSnapshotContent } from "../../api/types.ts";
 import type { Fault } from "../../base/fault.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { isSameError } from "../../base/same-error.ts";
 import { rfc3339 } from "../../base/time.ts";
 import type { CsiCallAction } from "../../runtime/csi-calls.ts";
 import type { ContentView } from "./observe.ts";
 import type { PreparedCall, SnapshotCall } from "./plan-calls.ts";
-import { isSameError } from "./plan-error-text.ts";
 
 export type CsiAction = CsiCallAction<VolumeSnapshotContent, SnapshotCall>;
 /** Something that operators count. */

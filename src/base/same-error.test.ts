@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isSameError } from "./plan-error-text.ts";
+import { isSameError } from "./same-error.ts";
 
 const pairs: readonly [one: string, other: string, same: boolean][] = [
   ["request 17 failed", "request 4711 failed", true],

@@ -1,0 +1,65 @@
+/** What a claim asks for: by whom, of which class, how large, and from which source. */
+import { provisioning } from "../../api/names.ts";
+import type { PersistentVolumeClaim } from "../../api/types.ts";
+import { parseQuantity, wholeUnits } from "../../base/quantity.ts";
+
+/** The provisioner that kube-controller-manager has chosen for the claim, under its name of today or of before. */
+export const provisionerOf = ({ metadata }: PersistentVolumeClaim): string | undefined =>
+  metadata.annotations?.[provisioning.storageProvisioner] ??
+  metadata.annotations?.[provisioning.betaStorageProvisioner];
+
+/** The annotation of Kubernetes 1.5 still wins over the field. */
+export const classNameOf = ({ metadata, spec }: PersistentVolumeClaim): string =>
+  metadata.annotations?.[provisioning.betaStorageClass] ?? spec?.storageClassName ?? "";
+
+export const selectedNodeOf = ({ metadata }: PersistentVolumeClaim): string | undefined =>
+  metadata.annotations?.[provisioning.selectedNode] || undefined;
+
+/** Bytes that are requested, rounded up; undefined where nothing, or nothing readable, is requested. */
+export function requestedBytes({ spec }: PersistentVolumeClaim): bigint | undefined {
+  const requested = spec?.resources?.requests?.storage;
+  if (requested === undefined) return undefined;
+  try {
+    return bytesIn(requested);
+  } catch {
+    return undefined;
+  }
+}
+
+export const bytesIn = (quantity: string | number): bigint => wholeUnits(parseQuantity(quantity));
+
+/** What the volume is to be made from. */
+export type SourceRef =
+  | { readonly kind: "none" }
+  | { readonly kind: "snapshot"; readonly namespace: string; readonly name: string }
+  | { readonly kind: "claim"; readonly namespace: string; readonly name: string }
+  /** A populator of its own fills the volume: nothing to do for a provisioner. */
+  | { readonly kind: "foreign"; readonly group: string; readonly sourceKind: string; readonly name: string }
+  | { readonly kind: "otherNamespace"; readonly namespace: string }
+  | { readonly kind: "nameless" };
+
+export function sourceOf({ metadata, spec }: PersistentVolumeClaim): SourceRef {
+  const own = metadata.namespace ?? "";
+  const ref = spec?.dataSource ?? spec?.dataSourceRef;
+  if (ref === undefined || ref === null) return { kind: "none" };
+  const namespace = spec?.dataSource ? "" : ((ref as { readonly namespace?: string }).namespace ?? "");
+  if (namespace !== "") return { kind: "otherNamespace", namespace };
+  if (!ref.name) return { kind: "nameless" };
+  const { kind, name } = ref;
+  // kube-apiserver writes null for the core group.
+  const group = ref.apiGroup ?? "";
+  if (group === "" && kind === "PersistentVolumeClaim") return { kind: "claim", namespace: own, name };
+  if (group === "snapshot.storage.k8s.io" && kind === "VolumeSnapshot")
+    return { kind: "snapshot", namespace: own, name };
+  return { kind: "foreign", group, sourceKind: kind, name };
+}
+
+export interface NameOptions {
+  readonly volumeNamePrefix: string;
+  /** Characters of the claim's uid without dashes; -1: the uid as it is. */
+  readonly volumeNameUuidLength: number;
+}
+
+/** Name of the volume at the driver and of its PersistentVolume: the same for every attempt. */
+export const volumeNameFor = ({ volumeNamePrefix, volumeNameUuidLength }: NameOptions, claimUid: string): string =>
+  `${volumeNamePrefix}-${volumeNameUuidLength < 0 ? claimUid : claimUid.replaceAll("-", "").slice(0, volumeNameUuidLength)}`;

@@ -1,0 +1,172 @@
+/** Reads everything that a decision about one volume needs, in one synchronous tick. */
+import type {
+  CSINode,
+  Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  StorageClass,
+  VolumeAttachment,
+  VolumeSnapshot,
+  VolumeSnapshotContent,
+} from "../../api/types.ts";
+import { type Key, keyIn, type Millis } from "../../base/brand.ts";
+import type { CsiReply } from "../../runtime/reply-cache.ts";
+import type { CreatedVolume } from "./call.ts";
+import { classNameOf, type SourceRef, sourceOf } from "./claim.ts";
+import type { Intent } from "./intent-log.ts";
+import type { DriverFacts, ProvisionerOptions } from "./prepare.ts";
+
+/** What the driver has answered. */
+export type VolumeAnswer = { readonly kind: "created"; readonly volume: CreatedVolume } | { readonly kind: "deleted" };
+export type VolumeReply = CsiReply<VolumeAnswer> | { readonly kind: "none" };
+
+/** What a claim is to be filled from, as far as it has been read. */
+export type SourceFacts =
+  | Exclude<SourceRef, { kind: "snapshot" | "claim" }>
+  | {
+      readonly kind: "snapshot";
+      readonly key: Key;
+      readonly snapshot: VolumeSnapshot | undefined;
+      readonly content: VolumeSnapshotContent | undefined;
+      /** Neither was read lately. */
+      readonly isUnread: boolean;
+    }
+  | {
+      readonly kind: "claim";
+      readonly key: Key;
+      readonly claim: PersistentVolumeClaim | undefined;
+      readonly volume: PersistentVolume | undefined;
+    };
+
+export interface VolumeFacts {
+  readonly name: string;
+  /** The claim that the volume is made for. */
+  readonly claim: PersistentVolumeClaim | undefined;
+  readonly storageClass: StorageClass | undefined;
+  /** As it is stored under the volume's name. */
+  readonly volume: PersistentVolume | undefined;
+  readonly source: SourceFacts;
+  /** The CreateVolume call that may have been sent, as it is stored. */
+  readonly intent: Intent | undefined;
+  readonly driver: DriverFacts;
+  readonly options: ProvisionerOptions;
+  readonly nodes: readonly Node[];
+  readonly csiNodes: readonly CSINode[];
+}
+
+export interface VolumeMemory {
+  /** To the last call that was sent for the same goal, until it expires. */
+  readonly reply: VolumeReply;
+  readonly replyLeftMs: Millis;
+  /** The reply is to DeleteVolume. */
+  readonly isUndoing: boolean;
+  /** Of this process. */
+  readonly identity: string;
+  /** Whether changes of VolumeSnapshots are seen by themselves. */
+  readonly watchesSnapshots: boolean;
+}
+
+export interface VolumeView {
+  readonly facts: VolumeFacts;
+  readonly memory: VolumeMemory;
+}
+
+interface Cache<T, Index extends string = never> {
+  get(key: Key): T | undefined;
+  all(): Iterable<T>;
+  by(index: Index, value: string): readonly T[];
+}
+
+export interface ProvisionerCaches {
+  readonly PersistentVolumeClaim: Cache<PersistentVolumeClaim, "volume">;
+  readonly PersistentVolume: Cache<PersistentVolume>;
+  readonly StorageClass: Cache<StorageClass>;
+  readonly Node?: Cache<Node> | undefined;
+  readonly CSINode?: Cache<CSINode> | undefined;
+  readonly VolumeAttachment?: Cache<VolumeAttachment, "volume"> | undefined;
+}
+
+export interface SnapshotPair {
+  readonly snapshot: VolumeSnapshot | undefined;
+  readonly content: VolumeSnapshotContent | undefined;
+}
+
+export interface Surroundings {
+  readonly stores: ProvisionerCaches;
+  readonly driver: DriverFacts;
+  readonly options: ProvisionerOptions;
+  intentOf(name: string): Intent | undefined;
+  /** Undefined: to be read first. */
+  snapshotPair(key: Key): SnapshotPair | undefined;
+}
+
+export function observeVolume(around: Surroundings, key: Key, memory: VolumeMemory): VolumeView | undefined {
+  const { stores, driver, options, intentOf } = around;
+  const name = String(key);
+  const [claim] = stores.PersistentVolumeClaim.by("volume", name);
+  const volume = stores.PersistentVolume.get(key);
+  const intent = intentOf(name);
+  if (claim === undefined && intent === undefined) return undefined;
+  const hasTopology = driver.plugin.has("VOLUME_ACCESSIBILITY_CONSTRAINTS");
+  return {
+    facts: {
+      name,
+      claim,
+      storageClass: claim && stores.StorageClass.get(keyIn(undefined, classNameOf(claim))),
+      volume,
+      source: claim === undefined ? { kind: "none" } : sourceFacts(around, claim),
+      intent,
+      driver,
+      options,
+      nodes: hasTopology ? [...(stores.Node?.all() ?? [])] : [],
+      csiNodes: hasTopology ? [...(stores.CSINode?.all() ?? [])] : [],
+    },
+    memory,
+  };
+}
+
+function sourceFacts({ stores, snapshotPair }: Surroundings, claim: PersistentVolumeClaim): SourceFacts {
+  const source = sourceOf(claim);
+  if (source.kind === "snapshot") {
+    const key = keyIn(source.namespace, source.name);
+    const pair = snapshotPair(key);
+    return { kind: "snapshot", key, snapshot: pair?.snapshot, content: pair?.content, isUnread: pair === undefined };
+  }
+  if (source.kind !== "claim") return source;
+  const key = keyIn(source.namespace, source.name);
+  const found = stores.PersistentVolumeClaim.get(key);
+  const volumeName = found?.spec?.volumeName;
+  const volume = volumeName ? stores.PersistentVolume.get(keyIn(undefined, volumeName)) : undefined;
+  return { kind: "claim", key, claim: found, volume };
+}
+
+/** What a decision about a stored PersistentVolume needs. */
+export interface StoredVolumeFacts {
+  readonly volume: PersistentVolume;
+  readonly storageClass: StorageClass | undefined;
+  readonly attachments: readonly VolumeAttachment[];
+  readonly driver: DriverFacts;
+}
+export interface StoredVolumeView {
+  readonly facts: StoredVolumeFacts;
+  readonly memory: Pick<VolumeMemory, "reply" | "replyLeftMs">;
+}
+
+export function observeStoredVolume(
+  { stores, driver }: Pick<Surroundings, "stores" | "driver">,
+  key: Key,
+  memoryOf: (volume: PersistentVolume) => StoredVolumeView["memory"],
+): StoredVolumeView | undefined {
+  const volume = stores.PersistentVolume.get(key);
+  if (volume === undefined) return undefined;
+  const className = volume.spec?.storageClassName ?? "";
+  return {
+    facts: {
+      volume,
+      storageClass: stores.StorageClass.get(keyIn(undefined, className)),
+      attachments: stores.VolumeAttachment?.by("volume", volume.metadata.name) ?? [],
+      driver,
+    },
+    memory: memoryOf(volume),
+  };
+}

@@ -1,0 +1,69 @@
+/** The actions that both plans of the provisioner are made of. */
+import type { ClusterAction, Next, Plan } from "../../api/plan.ts";
+import { settled } from "../../api/plan.ts";
+import type { KubeObject } from "../../api/types.ts";
+import type { Key, Millis } from "../../base/brand.ts";
+import type { Fault } from "../../base/fault.ts";
+import { type ErrorCode, withCode } from "../../rules/error-codes.ts";
+import type { CsiCallAction } from "../../runtime/csi-calls.ts";
+import type { VolumeCall } from "./call.ts";
+import type { Intent } from "./intent-log.ts";
+
+/** What a call is about: a volume, by its name while it is created and by its PersistentVolume when it is deleted. */
+export interface VolumeTarget {
+  readonly metadata: { readonly name: string; readonly uid: string };
+  readonly goal: "create" | "delete";
+}
+
+export const creationOf = (name: string): VolumeTarget => ({ metadata: { name, uid: name }, goal: "create" });
+/** Of a volume without a PersistentVolume. */
+export const undoingOf = (name: string): VolumeTarget => ({ metadata: { name, uid: name }, goal: "delete" });
+
+export type LogAction =
+  /** Before CreateVolume is sent. */
+  | { readonly kind: "logIntent"; readonly name: string; readonly intent: Intent }
+  /** Before DeleteVolume of a stored volume is sent: no successor may create it again. */
+  | { readonly kind: "settleIntent"; readonly name: string };
+
+export type IntentAction = ClusterAction | LogAction;
+
+export type ProvisionerAction =
+  | ClusterAction
+  | CsiCallAction<VolumeTarget, VolumeCall & { readonly secret: VolumeCall["secret"] }, IntentAction>
+  | { readonly kind: "readSnapshot"; readonly key: Key }
+  /** The CreateVolume call has its outcome. */
+  | { readonly kind: "forgetIntent"; readonly name: string }
+  /** An event that is recorded once for each kind of error, not once for each attempt. */
+  | { readonly kind: "reportError"; readonly about: KubeObject; readonly reason: string; readonly message: string }
+  | { readonly kind: "count"; readonly what: "created" | "deleted"; readonly about: KubeObject };
+
+export type ProvisionerPlan = Plan<ProvisionerAction>;
+
+export const doing = (next: Next, ...actions: readonly ProvisionerAction[]): ProvisionerPlan => ({ actions, next });
+export const nothing = doing(settled);
+
+export const after = (ms: Millis): Next => ({ kind: "after", ms });
+export const later = ({ replyLeftMs }: { readonly replyLeftMs: Millis }): Next =>
+  replyLeftMs > 0 && Number.isFinite(replyLeftMs) ? after(replyLeftMs) : settled;
+
+export const send = (
+  target: VolumeTarget,
+  call: VolumeCall,
+  ...intent: readonly IntentAction[]
+): ProvisionerAction => ({
+  kind: "csi",
+  about: target,
+  call: { ...call, secret: call.secret },
+  intent,
+});
+
+export const errorOf = (about: KubeObject, reason: string, message: string): ProvisionerAction => ({
+  kind: "reportError",
+  about,
+  reason,
+  message,
+});
+
+/** Our sentence around what the driver said. */
+export const quoting = (sentence: string, { message }: Fault, code: ErrorCode): string =>
+  withCode(`${sentence}: ${JSON.stringify(message)}`, code);

@@ -1,0 +1,139 @@
+/** What to do about one stored PersistentVolume: keep its finalizer right, and delete its volume when it is released. */
+import { refOf } from "../../api/builders.ts";
+import { provisioning } from "../../api/names.ts";
+import { edit } from "../../api/patches.ts";
+import { settled } from "../../api/plan.ts";
+import type { PersistentVolume } from "../../api/types.ts";
+import { withCode } from "../../rules/error-codes.ts";
+import type { SecretRef } from "../../rules/secret-template.ts";
+import type { DeleteVolumeCall } from "./call.ts";
+import type { StoredVolumeFacts, StoredVolumeView } from "./observe.ts";
+import { secretOf } from "./parameters.ts";
+import {
+  doing,
+  errorOf,
+  later,
+  nothing,
+  type ProvisionerPlan,
+  quoting,
+  send,
+  type VolumeTarget,
+} from "./plan-steps.ts";
+
+const failed = "VolumeFailedDelete";
+
+export const deletionOf = ({ metadata: { name, uid } }: PersistentVolume): VolumeTarget => ({
+  metadata: { name, uid },
+  goal: "delete",
+});
+
+export type StoredPhase = "foreign" | "kept" | "unprotected" | "attached" | "deletable";
+
+export function storedPhaseOf({ volume, attachments, driver }: StoredVolumeFacts): StoredPhase {
+  if (!isOurs(volume, driver.name)) return "foreign";
+  const { metadata, spec, status } = volume;
+  const hasFinalizer = metadata.finalizers?.includes(provisioning.volumeFinalizer) === true;
+  const isDeleted = metadata.deletionTimestamp !== undefined;
+  if (spec?.persistentVolumeReclaimPolicy !== "Delete") return hasFinalizer ? "unprotected" : "kept";
+  if (status?.phase === "Bound" && !isDeleted && !hasFinalizer) return "unprotected";
+  if (status?.phase !== "Released" || (isDeleted && !hasFinalizer)) return "kept";
+  return driver.controller.has("PUBLISH_UNPUBLISH_VOLUME") && attachments.length > 0 ? "attached" : "deletable";
+}
+
+const isOurs = ({ metadata, spec }: PersistentVolume, driver: string): boolean =>
+  (metadata.annotations?.[provisioning.provisionedBy] ?? spec?.csi?.driver) === driver && spec?.csi?.driver === driver;
+
+export function planStored(view: StoredVolumeView): ProvisionerPlan {
+  const { volume, attachments } = view.facts;
+  switch (storedPhaseOf(view.facts)) {
+    case "unprotected":
+      return doing(settled, ...protect(volume));
+    case "attached":
+      return doing(
+        settled,
+        errorOf(
+          volume,
+          failed,
+          withCode(
+            `PersistentVolume ${volume.metadata.name} is still attached by VolumeAttachment ${attachments[0]?.metadata.name}: it is deleted when the attachment is gone`,
+            "SNAP-352",
+          ),
+        ),
+      );
+    case "deletable":
+      return planDeletion(view);
+    default:
+      return nothing;
+  }
+}
+
+/** On volumes whose data is deleted with them, and on no others. */
+const protect = (volume: PersistentVolume) =>
+  edit(
+    "PersistentVolume",
+    volume,
+    volume.spec?.persistentVolumeReclaimPolicy === "Delete"
+      ? { addFinalizers: [provisioning.volumeFinalizer] }
+      : { removeFinalizers: [provisioning.volumeFinalizer] },
+  );
+
+function planDeletion({ facts, memory }: StoredVolumeView): ProvisionerPlan {
+  const { volume } = facts;
+  const { reply } = memory;
+  if (reply.kind === "deleted") return release(volume);
+  if (reply.kind === "unsent")
+    return doing(later(memory), errorOf(volume, failed, withCode(reply.fault.message, "SNAP-338")));
+  if (reply.kind === "failed")
+    return doing(
+      later(memory),
+      errorOf(
+        volume,
+        failed,
+        quoting(`driver ${facts.driver.name} cannot delete volume ${volume.metadata.name}`, reply.fault, "SNAP-351"),
+      ),
+    );
+  const ref = refOf("PersistentVolume", volume);
+  return doing(
+    settled,
+    send(
+      deletionOf(volume),
+      deleteCall(facts),
+      { kind: "settleIntent", name: volume.metadata.name },
+      { kind: "confirm", ref, resourceVersion: volume.metadata.resourceVersion },
+    ),
+  );
+}
+
+/** First the object is deleted, then its finalizer: nobody sees a PersistentVolume without a volume as usable. */
+function release(volume: PersistentVolume): ProvisionerPlan {
+  const ref = refOf("PersistentVolume", volume);
+  const { deletionTimestamp, resourceVersion } = volume.metadata;
+  if (deletionTimestamp === undefined)
+    return doing(settled, { kind: "delete", ref, resourceVersion }, { kind: "count", what: "deleted", about: volume });
+  return doing(settled, ...edit("PersistentVolume", volume, { removeFinalizers: [provisioning.volumeFinalizer] }));
+}
+
+function deleteCall({ volume, storageClass }: StoredVolumeFacts): DeleteVolumeCall {
+  const secret = deletionSecret(volume, storageClass?.parameters);
+  return {
+    method: "delete",
+    volumeId: volume.spec?.csi?.volumeHandle ?? "",
+    ...(secret === undefined ? {} : { secret }),
+  };
+}
+
+/** As the annotations of the volume say; a volume that has none of them was made by an older provisioner, and its class says. */
+function deletionSecret(
+  { metadata, spec }: PersistentVolume,
+  parameters: Readonly<Record<string, string>> | undefined,
+): SecretRef | undefined {
+  const name = metadata.annotations?.[provisioning.deletionSecretName];
+  const namespace = metadata.annotations?.[provisioning.deletionSecretNamespace];
+  if (name !== undefined && namespace !== undefined) return name === "" ? undefined : { name, namespace };
+  const found = secretOf("provisioner", parameters ?? {}, {
+    volumeName: metadata.name,
+    claimName: spec?.claimRef?.name ?? "",
+    claimNamespace: spec?.claimRef?.namespace ?? "",
+  });
+  return found.kind === "secret" ? found.secret : undefined;
+}

@@ -1,0 +1,100 @@
+/** The provisioner from its context and options: the driver, the controllers over claims and volumes, and what is measured of them. */
+import type { KubeObject, PersistentVolume, PersistentVolumeClaim } from "../../api/types.ts";
+import type { Millis } from "../../base/brand.ts";
+import { openDriver } from "../../csi/driver.ts";
+import type { Unary } from "../../csi/wire.ts";
+import { createOptionalStore } from "../../kube/optional-store.ts";
+import { unsyncedIn } from "../../kube/stores.ts";
+import type { ComponentContext } from "../../runtime/component.ts";
+import type { Component } from "../../runtime/frame.ts";
+import { classNameOf } from "./claim.ts";
+import { type CsiProvisionerDeps, createCsiProvisioner } from "./index.ts";
+import { provisionerMetrics } from "./metrics.ts";
+import type { ProvisionerOptions } from "./prepare.ts";
+
+export const name = "csi-provisioner";
+
+export interface StartOptions extends ProvisionerOptions {
+  readonly csiAddress: string;
+  readonly timeout: Millis;
+  /** Of the Lease objects. */
+  readonly namespace: string;
+}
+
+/** What runs in one process with its driver, or in the simulation, replaces. */
+export interface Replacements extends Partial<Pick<CsiProvisionerDeps, "plans" | "identity">> {
+  /** Carries calls to the driver instead of the socket at `csiAddress`. */
+  readonly calls?: Unary | undefined;
+}
+
+export async function start(
+  context: ComponentContext,
+  options: StartOptions,
+  { calls: carrier, ...replaced }: Replacements = {},
+): Promise<Component> {
+  const { api, world, log, signal, refusal } = context;
+  const instruments = context.metrics.instruments(provisionerMetrics);
+  const driver = await openDriver({
+    address: options.csiAddress,
+    calls: carrier,
+    world,
+    log,
+    signal,
+    refusal,
+    timeoutMs: options.timeout,
+    measure: (driver_name, { method, status, tookMs }) =>
+      instruments.calls.observe({ driver_name, method_name: method, grpc_status_code: status }, tookMs / 1000),
+    needs: "CREATE_DELETE_VOLUME",
+    otherwise: "does not create volumes (no CREATE_DELETE_VOLUME): do not run a csi-provisioner beside it",
+  });
+  const { plugin } = await driver.csi.capabilities(signal);
+  const snapshots = createOptionalStore("VolumeSnapshot", { api, world, log });
+  const leaseName = leaseNameFor(driver.name);
+  const provisioner = createCsiProvisioner({
+    ...context,
+    ...replaced,
+    identity: replaced.identity ?? `${world.now()}-${driver.name}`,
+    record: context.recordAs(`${name} ${driver.name}`),
+    csi: driver.csi,
+    driver: () => ({ name: driver.name, plugin, controller: driver.capabilities() ?? new Set() }),
+    options,
+    snapshots,
+    intents: { namespace: options.namespace, name: `${leaseName}-create-volume-calls`.toLowerCase() },
+    callsAtOnce: context.workers,
+    failed: (rpc, about) => {
+      if (rpc === "CreateVolume") instruments.provisionFailed.add(claimLabels(about));
+      else instruments.deleteFailed.add(volumeLabels(about));
+    },
+    count: (what, about) => {
+      if (what === "created") instruments.provisioned.add(claimLabels(about));
+      else instruments.deleted.add(volumeLabels(about));
+    },
+  });
+  driver.onRead(provisioner.factsChanged);
+  return {
+    leaseName,
+    watch: async (stop) => {
+      await Promise.all([provisioner.watch(stop), snapshots.watch(stop)]);
+    },
+    run: async (stop) => {
+      await snapshots.known(stop);
+      await provisioner.run(stop);
+    },
+    ready: () => unsyncedIn(provisioner.stores),
+  };
+}
+
+/** Letter for letter that of the program replaced: otherwise a swap would have two leaders. */
+const leaseNameFor = (driver: string): string => {
+  const sanitised = driver.replace(/[^A-Za-z0-9-]/g, "-");
+  return sanitised.endsWith("-") ? `${sanitised}X` : sanitised;
+};
+
+const claimLabels = (about: KubeObject | undefined) => {
+  const claim = about as PersistentVolumeClaim | undefined;
+  const source = claim?.spec?.dataSource ?? claim?.spec?.dataSourceRef;
+  return { class: claim === undefined ? "" : classNameOf(claim), source: source?.kind ?? "" };
+};
+const volumeLabels = (about: KubeObject | undefined) => ({
+  class: (about as PersistentVolume | undefined)?.spec?.storageClassName ?? "",
+});

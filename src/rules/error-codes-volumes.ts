@@ -1,0 +1,151 @@
+/** Codes of what csi-provisioner tells the users of claims and volumes: SNAP-301 to SNAP-399. */
+import type { ErrorRow } from "./error-row.ts";
+
+export const volumeErrorRows = {
+  "SNAP-301": {
+    title: "The VolumeSnapshot to restore does not exist",
+    why: "A claim is never filled with anything else than its source.",
+    remedy: "Create the VolumeSnapshot, or create a claim that names the right one.",
+  },
+  "SNAP-302": {
+    title: "The VolumeSnapshot to restore is being deleted",
+    why: "Its data may be gone at any moment. Only claims that came before the deletion are finished.",
+    remedy: "Restore from another VolumeSnapshot.",
+  },
+  "SNAP-303": {
+    title: "The VolumeSnapshot to restore is not bound",
+    why: "Until it is bound, nobody knows which data it stands for.",
+    remedy: "Wait, or look at the events of the VolumeSnapshot.",
+  },
+  "SNAP-304": {
+    title: "The content of the VolumeSnapshot does not exist",
+    why: "The content holds the handle by which the driver knows the snapshot.",
+    remedy: "Restore from another VolumeSnapshot, or bring the VolumeSnapshotContent back from a backup.",
+  },
+  "SNAP-305": {
+    title: "The content of the VolumeSnapshot is bound to another VolumeSnapshot",
+    why: "Snapshot and content must name each other. Otherwise anybody could read any snapshot by naming its content.",
+    remedy:
+      "Correct spec.volumeSnapshotRef of the VolumeSnapshotContent, or restore from the VolumeSnapshot that it names.",
+  },
+  "SNAP-306": {
+    title: "The VolumeSnapshot belongs to another driver",
+    why: "A driver can restore only its own snapshots.",
+    remedy: "Use a StorageClass whose provisioner is the driver of the snapshot.",
+  },
+  "SNAP-307": {
+    title: "The VolumeSnapshot to restore is not ready to use",
+    why: "The storage system is still working on it.",
+    remedy: "Wait, or look at status.error of the VolumeSnapshot. The restore starts by itself.",
+  },
+  "SNAP-308": {
+    title: "The content of the VolumeSnapshot has no handle",
+    why: "Without the handle the driver does not know which snapshot is meant.",
+    remedy: "Wait, or look at status.error of the VolumeSnapshotContent.",
+  },
+  "SNAP-309": {
+    title: "The claim has another volume mode than the source of the snapshot",
+    why: "A raw device read as a file system can damage a node's kernel.",
+    remedy: "Use the volume mode of the source, or annotate the VolumeSnapshotContent as the message says.",
+  },
+  "SNAP-321": {
+    title: "The claim to clone does not exist",
+    why: "A claim is never filled with anything else than its source.",
+    remedy: "Create the source claim, or create a claim that names the right one.",
+  },
+  "SNAP-322": {
+    title: "The claim to clone is being deleted",
+    why: "Its data may be gone at any moment.",
+    remedy: "Clone another claim, or restore a VolumeSnapshot.",
+  },
+  "SNAP-323": {
+    title: "The claim to clone is not bound",
+    why: "Until it is bound there is no volume to clone.",
+    remedy: "Wait, or look at the events of the source claim. The clone starts by itself.",
+  },
+  "SNAP-324": {
+    title: "A claim is smaller than the claim that it clones",
+    why: "A volume cannot hold more than its size.",
+    remedy: "Request at least the size of the source claim.",
+  },
+  "SNAP-325": {
+    title: "The claim to clone has no volume of the same driver",
+    why: "A driver can clone only its own volumes.",
+    remedy: "Use a StorageClass of the driver that made the source volume.",
+  },
+  "SNAP-326": {
+    title: "The claim has another volume mode than the claim that it clones",
+    why: "A raw device read as a file system can damage a node's kernel.",
+    remedy: "Use the volume mode of the source claim.",
+  },
+  "SNAP-331": {
+    title: "The StorageClass of a claim does not exist",
+    why: "The class says how volumes are made.",
+    remedy: "Create the StorageClass, or create a claim that names an existing one.",
+  },
+  "SNAP-332": {
+    title: "A StorageClass has a parameter that cannot be used",
+    why: "Parameters with the prefix csi.storage.k8s.io/ are meant for Kubernetes; a misspelt one would be ignored silently.",
+    remedy: "Correct or remove the parameter that the message names.",
+  },
+  "SNAP-333": {
+    title: "The driver cannot do what the claim asks for",
+    why: "The driver does not announce the capability.",
+    remedy: "Use a StorageClass of a driver that has the capability.",
+  },
+  "SNAP-334": {
+    title: "A claim has a selector",
+    why: "A selector chooses among existing volumes; a new volume has no labels to match.",
+    remedy: "Remove spec.selector, or create the PersistentVolume by hand.",
+  },
+  "SNAP-335": {
+    title: "A claim requests no readable size",
+    why: "The driver must be told how large the volume has to be.",
+    remedy: "Set spec.resources.requests.storage, for example 10Gi.",
+  },
+  "SNAP-336": {
+    title: "The data source is in another namespace",
+    why: "Restores across namespaces are off.",
+    remedy: "Use a source of the claim's own namespace.",
+  },
+  "SNAP-337": {
+    title: "No node fits the claim's topology",
+    why: "The volume would not be accessible where the pod runs.",
+    remedy: "Correct allowedTopologies of the StorageClass, or the node that the pod is bound to.",
+  },
+  "SNAP-338": {
+    title: "A secret cannot be read",
+    why: "The driver needs it for this call.",
+    remedy: "Create the Secret, or let the provisioner's role read it.",
+  },
+  "SNAP-341": {
+    title: "The driver cannot create the volume",
+    why: "The message quotes the driver.",
+    remedy: "Correct what the driver complains about. The call is repeated by itself.",
+  },
+  "SNAP-342": {
+    title: "The driver created a smaller volume than requested",
+    why: "The claim would not get what it asks for. The volume is deleted.",
+    remedy: "Report this to the maker of the driver, or request a size that the driver can provide.",
+  },
+  "SNAP-343": {
+    title: "The driver did not confirm the source of the volume",
+    why: "A driver that ignores the source creates an empty volume. The volume is deleted, and no PersistentVolume is created.",
+    remedy: "Use a driver that supports restores and clones.",
+  },
+  "SNAP-344": {
+    title: "The driver's reply to CreateVolume has no usable volume",
+    why: "Without a volume id, no PersistentVolume can be created and nothing can be deleted.",
+    remedy: "Report this to the maker of the driver. The call is repeated by itself.",
+  },
+  "SNAP-351": {
+    title: "The driver cannot delete the volume",
+    why: "The message quotes the driver.",
+    remedy: "Correct what the driver complains about. The call is repeated by itself.",
+  },
+  "SNAP-352": {
+    title: "A volume is still attached",
+    why: "Deleting a volume that a node uses loses data.",
+    remedy: "Wait until the pod has stopped and the VolumeAttachment is gone.",
+  },
+} as const satisfies Record<string, ErrorRow>;

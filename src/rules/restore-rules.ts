@@ -1,0 +1,159 @@
+/**
+ * Why a volume cannot be made from a VolumeSnapshot, or from another claim, now. Each rule looks at objects alone; the first that is
+ * broken is reported to the user of the claim.
+ */
+import { annotations } from "../api/names.ts";
+import type { PersistentVolume, PersistentVolumeClaim, VolumeSnapshot, VolumeSnapshotContent } from "../api/types.ts";
+import { keyOf } from "../api/types.ts";
+import { parseQuantity, wholeUnits } from "../base/quantity.ts";
+import { type ErrorCode, withCode } from "./error-codes.ts";
+
+export interface Restore {
+  readonly claim: PersistentVolumeClaim;
+  readonly requestedBytes: bigint;
+  readonly driver: string;
+  /** "namespace/name", as the claim names it. */
+  readonly snapshotKey: string;
+  readonly snapshot: VolumeSnapshot | undefined;
+  readonly content: VolumeSnapshotContent | undefined;
+  /** CreateVolume may have been called for this claim before: the restore is finished also when the snapshot is being deleted. */
+  readonly isStarted: boolean;
+  readonly preventsModeChange: boolean;
+}
+
+/** A snapshot and content that passed all rules. */
+export interface RestoreSource {
+  readonly kind: "snapshot";
+  readonly handle: string;
+}
+export interface SourceViolation {
+  readonly kind: "wrong";
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
+const wrong = (code: ErrorCode, message: string): SourceViolation => ({
+  kind: "wrong",
+  code,
+  message: withCode(message, code),
+});
+
+export function restoreSource(restore: Restore): RestoreSource | SourceViolation {
+  const { snapshot, content, driver, snapshotKey, isStarted } = restore;
+  const of = `VolumeSnapshot ${snapshotKey}`;
+  if (snapshot === undefined)
+    return wrong("SNAP-301", `${of} does not exist: create it, or correct spec.dataSource.name in a new claim`);
+  if (snapshot.metadata.deletionTimestamp !== undefined && !isStarted && isYounger(restore.claim, snapshot))
+    return wrong("SNAP-302", `${of} is being deleted: restore from another VolumeSnapshot`);
+  const bound = snapshot.status?.boundVolumeSnapshotContentName;
+  if (!bound)
+    return wrong("SNAP-303", `${of} is not bound to a VolumeSnapshotContent yet; the restore starts when it is`);
+  if (content === undefined)
+    return wrong("SNAP-304", `VolumeSnapshotContent ${bound} of ${of} does not exist: the snapshot cannot be restored`);
+  if (!isBoundTo(content, snapshot))
+    return wrong(
+      "SNAP-305",
+      `VolumeSnapshotContent ${bound} is bound to another VolumeSnapshot than ${snapshotKey}: correct spec.volumeSnapshotRef of the content`,
+    );
+  if (content.spec.driver !== driver)
+    return wrong(
+      "SNAP-306",
+      `${of} belongs to driver ${content.spec.driver}, the StorageClass of the claim to ${driver}: use a StorageClass of ${content.spec.driver}`,
+    );
+  if (snapshot.status?.readyToUse !== true)
+    return wrong("SNAP-307", `${of} is not ready to use yet; the restore starts when status.readyToUse is true`);
+  const handle = content.status?.snapshotHandle;
+  if (!handle) return wrong("SNAP-308", `VolumeSnapshotContent ${bound} has no status.snapshotHandle yet`);
+  return tooSmall(restore, snapshot) ?? otherMode(restore, content) ?? { kind: "snapshot", handle };
+}
+
+/** A claim that came before its snapshot was deleted is finished: snapshot-controller holds the snapshot for it. */
+const isYounger = ({ metadata }: PersistentVolumeClaim, snapshot: VolumeSnapshot): boolean =>
+  Date.parse(metadata.creationTimestamp ?? "") > Date.parse(snapshot.metadata.deletionTimestamp ?? "");
+
+const isBoundTo = ({ spec }: VolumeSnapshotContent, { metadata }: VolumeSnapshot): boolean => {
+  const { uid, name, namespace } = spec.volumeSnapshotRef;
+  return uid === metadata.uid && name === metadata.name && namespace === metadata.namespace;
+};
+
+function tooSmall({ requestedBytes }: Restore, { status, metadata }: VolumeSnapshot): SourceViolation | undefined {
+  const size = status?.restoreSize;
+  const needed = size === undefined ? 0n : sizeIn(size);
+  return requestedBytes >= needed
+    ? undefined
+    : wrong(
+        "SNAP-136",
+        `spec.resources.requests.storage is ${requestedBytes} bytes, but VolumeSnapshot ${metadata.namespace}/${metadata.name} needs ${needed}: request at least ${size} in a new claim`,
+      );
+}
+
+const sizeIn = (size: string | number): bigint => {
+  try {
+    return wholeUnits(parseQuantity(size));
+  } catch {
+    return 0n;
+  }
+};
+
+const trueWords = new Set(["1", "t", "T", "TRUE", "true", "True"]);
+
+function otherMode(
+  { claim, preventsModeChange }: Restore,
+  content: VolumeSnapshotContent,
+): SourceViolation | undefined {
+  const from = content.spec.sourceVolumeMode;
+  const to = claim.spec?.volumeMode;
+  if (!preventsModeChange || from === undefined || to === undefined || from === to) return undefined;
+  const allowed = content.metadata.annotations?.[annotations.allowVolumeModeChange];
+  if (allowed !== undefined && trueWords.has(allowed)) return undefined;
+  return wrong(
+    "SNAP-309",
+    `spec.volumeMode of claim ${keyOf(claim)} is ${to}, but the snapshot is of a ${from} volume: set ${from}, or annotate VolumeSnapshotContent ${content.metadata.name} with ${annotations.allowVolumeModeChange}: "true"`,
+  );
+}
+
+export interface Clone {
+  readonly claim: PersistentVolumeClaim;
+  readonly requestedBytes: bigint;
+  readonly driver: string;
+  readonly sourceKey: string;
+  readonly source: PersistentVolumeClaim | undefined;
+  readonly volume: PersistentVolume | undefined;
+  readonly isStarted: boolean;
+}
+
+export interface CloneSource {
+  readonly kind: "volume";
+  readonly handle: string;
+}
+
+export function cloneSource(clone: Clone): CloneSource | SourceViolation {
+  const { claim, source, volume, driver, sourceKey, requestedBytes, isStarted } = clone;
+  const of = `PersistentVolumeClaim ${sourceKey}`;
+  if (source === undefined)
+    return wrong("SNAP-321", `${of} does not exist: create it, or correct spec.dataSource.name in a new claim`);
+  if (source.metadata.deletionTimestamp !== undefined && !isStarted)
+    return wrong("SNAP-322", `${of} is being deleted: clone another claim`);
+  if (source.status?.phase !== "Bound" || !source.spec?.volumeName)
+    return wrong("SNAP-323", `${of} is not bound to a volume yet; the clone starts when it is`);
+  const sourceBytes = sizeIn(source.spec.resources?.requests?.storage ?? "0");
+  if (requestedBytes < sourceBytes)
+    return wrong(
+      "SNAP-324",
+      `spec.resources.requests.storage is ${requestedBytes} bytes, but ${of} requests ${sourceBytes}: request at least as much in a new claim`,
+    );
+  if (volume?.spec?.csi?.driver !== driver || !isVolumeOf(volume, source))
+    return wrong(
+      "SNAP-325",
+      `${of} is not a volume of driver ${driver}: clone a claim whose volume the same driver made`,
+    );
+  if ((source.spec.volumeMode ?? "Filesystem") !== (claim.spec?.volumeMode ?? "Filesystem"))
+    return wrong(
+      "SNAP-326",
+      `spec.volumeMode of claim ${keyOf(claim)} differs from that of ${of}: set ${source.spec.volumeMode ?? "Filesystem"}`,
+    );
+  return { kind: "volume", handle: volume.spec.csi.volumeHandle };
+}
+
+const isVolumeOf = ({ spec, status }: PersistentVolume, { metadata }: PersistentVolumeClaim): boolean =>
+  spec?.claimRef?.uid === metadata.uid && status?.phase === "Bound";
