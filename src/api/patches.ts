@@ -1,7 +1,7 @@
 /**
  * The writes planners ask for, as data. One rule keeps concurrent writers from undoing each other: what we decided by reading
- * an object carries the version we read. If somebody was faster the server refuses, and the next pass decides anew. At most one
- * such write per object and plan, and it goes first: its own success changes the version.
+ * an object carries the version we read. If another writer was faster, the server rejects the patch and the next reconcile
+ * decides again. At most one such write per object and plan, and it goes first: its own success changes the version.
  */
 import type { JsonObject } from "../base/json.ts";
 import { difference, equal } from "../base/json.ts";

@@ -191,7 +191,7 @@ export class Fault extends Error {
   }
 }
 
-/** An error that nobody has foreseen, most likely a mistake in the program; undefined for a Fault that was made as one. */
+/** An unexpected error, most likely a bug; undefined for an intended Fault. */
 export function unexpectedIn(reason: unknown): Error | undefined {
   if (reason instanceof Fault) return reason.unexpected;
   return reason instanceof Error && reason.name !== "AbortError" ? reason : undefined;

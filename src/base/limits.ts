@@ -24,7 +24,7 @@ export const limits = {
   watchMsMax: 540_000,
   /** kube-apiserver sends a bookmark about once a minute, as soon as it has seen an event of the kind. */
   watchSilenceMsMax: 90_000,
-  /** Silent watches in a row, half an hour of them, before everything is listed anew. */
+  /** Silent watches in a row, half an hour in total, before a new list. */
   watchSilencesMax: 20,
   /** All pages of a list; each request has its own, shorter, bound. */
   listMsMax: 300_000,
@@ -36,7 +36,7 @@ export const limits = {
   optionalKindMsMax: 10_000,
   /** A watch that stayed open so long worked, even if nothing happened meanwhile. */
   watchLivelyMsMin: 1_000,
-  /** Fruitless attempts to resume a watch before everything is listed anew. */
+  /** Failed attempts to resume a watch before a new list. */
   watchResumesMax: 5,
   /** How seldom a candidate may look at the lease of another. */
   leaseLookMsMax: 1_000,
@@ -57,7 +57,7 @@ export const limits = {
   eventBurstMax: 25,
   eventRefillMs: 300_000,
   eventMessageCharsMax: 1_024,
-  /** Snapshots that went before their user was told of a cut, remembered in case a content of theirs turns up. */
+  /** Remembered snapshots that disappeared before their status reported a taken snapshot. */
   deletedSnapshotsMax: 10_000,
   /** Claims, of all snapshots together, that were to be restored and have gone: their names are kept in case a list has left them out. */
   missingClaimsMax: 10_000,
@@ -65,10 +65,10 @@ export const limits = {
   missingSnapshotsMax: 10_000,
   /** Claims of which the controller remembers that it has put its finalizer on, or has sent the request that removes it. */
   protectedClaimsMax: 10_000,
-  /** How long the driver must not have answered before the marks of what it has cut are taken off, and how long that may take. */
+  /** Idle time of the driver before leftover being-created annotations are removed, and the maximum delay. */
   markLullMs: 3_000,
   markLingerMsMax: 60_000,
-  /** Contents of which a sidecar remembers whether it has asked the driver to cut them, and from which version it last wanted the mark off. */
+  /** Contents for which a sidecar remembers CreateSnapshot calls and the version at which it requested removal of the annotation. */
   askedContentsMax: 20_000,
   /** How long after its last sign a sidecar is still taken to be at work. */
   activeSidecarMsMax: 60_000,
@@ -81,11 +81,11 @@ export const limits = {
   callHangsMsMin: 5_000,
   /** For each call that a component makes at once, so many may hang. */
   hangingCallsPerSlotMax: 3,
-  /** Without one in between that can be read, before a content on its way out is let go although it is not known what the driver has done. */
+  /** Undecodable replies in a row before a terminating content is released with an unknown outcome. */
   malformedRepliesMax: 5,
   /** Of a driver that ignores the filter by snapshot id. */
   listSnapshotsPagesMax: 1_000,
-  /** After so long without an answer to Probe the operator is told. */
+  /** Time without a reply to Probe before a log message. */
   csiProbeNoticeMs: 5_000,
   csiProbeEveryMs: 1_000,
   /** Between two attempts to read the capabilities of a driver that came back. */
@@ -100,7 +100,7 @@ export const limits = {
   shutdownMsMax: 25_000,
   serveHeadersMsMax: 10_000,
   serveRequestMsMax: 60_000,
-  /** Longer than the 90 s after which Go's clients drop an idle connection, so that it is never us who cut one in use. */
+  /** Longer than the 90 s after which Go's clients drop an idle connection, so that the server never closes a connection in use. */
   serveIdleMsMax: 120_000,
   serveHeaderBytesMax: 64 * 2 ** 10,
   serveConnectionsMax: 4_096,

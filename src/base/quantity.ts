@@ -31,7 +31,7 @@ const binarySuffixes: Readonly<Record<string, number>> = { Ki: 1, Mi: 2, Gi: 3, 
 const suffixOfDecimal = new Map(Object.entries(decimalSuffixes).map(([suffix, power]) => [power, suffix]));
 const suffixOfBinary = new Map(Object.entries(binarySuffixes).map(([suffix, power]) => [power, suffix]));
 
-/** Binary quantities stop at the largest int64; Kubernetes cuts what is larger down to it. */
+/** Binary quantities stop at the largest int64; Kubernetes caps larger values. */
 const binaryNanosMax = (2n ** 63n - 1n) * nanosPerUnit;
 /** Beyond this a number is a mistake or an attack; nothing Kubernetes stores comes near it. */
 const exponentMax = 400;

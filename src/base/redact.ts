@@ -42,7 +42,7 @@ export function redact(value: unknown, depth = 0): unknown {
   return Object.fromEntries(entries.length > itemsMax ? [...safe, ["…", `${entries.length - itemsMax} more`]] : safe);
 }
 
-/** Of a fault its sentence says everything; of an error that nobody has foreseen the stack says where it comes from. */
+/** A fault's message is enough; an unexpected error needs its stack. */
 function textOf(error: Error): string {
   const unexpected = unexpectedIn(error);
   return unexpected === undefined ? error.message || error.name : stackOf(unexpected);

@@ -1,6 +1,6 @@
 /**
- * Time and chance. Everything that waits, dates or draws lots takes a `World`, so that the simulation can replace
- * both; the platform's clock, timers and dice are used in this file and nowhere else (test/tidy.test.ts checks it).
+ * Time and randomness. Code that waits, reads the time or uses random numbers takes a `World`, so that the simulation can replace
+ * both; the platform's clock, timers and random numbers are used in this file only (test/tidy.test.ts checks it).
  */
 import type { Millis } from "./brand.ts";
 import { Fault } from "./fault.ts";
@@ -44,7 +44,7 @@ export const realWorld: World = {
   },
 };
 
-/** Timers past 2^31-1 ms fire at once; a sleep that long may as well be cut short. */
+/** Timers past 2^31-1 ms fire at once, so longer sleeps are shortened. */
 const timerMsMax = (ms: Millis): Millis => Math.min(Math.max(ms, 0), 2 ** 31 - 1);
 
 const ignore = (): void => undefined;

@@ -1,4 +1,4 @@
-/** Which process something on disk belongs to, so that what a killed process left can be told from what is in use. */
+/** Which process something on disk belongs to, so that leftovers of a killed process can be distinguished from files in use. */
 import { hostname } from "node:os";
 import { type Identity, identify, isAlive, processNamespace } from "../runtime/process-identity.ts";
 

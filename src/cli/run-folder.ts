@@ -22,7 +22,7 @@ export interface RunFolder {
 
 interface Surroundings {
   readonly world: World;
-  /** Where run folders lie; the temporary folder unless told. */
+  /** Parent of run folders; by default the temporary folder. */
   readonly parent?: string;
   warn(line: string): unknown;
 }

@@ -30,7 +30,7 @@ export interface DriverOptions {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   readonly refusal: Refusal;
-  /** The driver's name is "unknown-driver" until the driver has told it. */
+  /** The driver's name is "unknown-driver" until GetPluginInfo has returned it. */
   measure(driver: string, sample: Sample): void;
   /** A driver without this capability is refused. */
   readonly needs: Capability;

@@ -24,7 +24,7 @@ const channelOptions = {
   "grpc.default_authority": "localhost",
   "grpc.enable_channelz": 0,
   "grpc.service_config_disable_resolution": 1,
-  // grpc-js would share connections between clients of the same path; close() must close ours and nobody else's.
+  // grpc-js would share connections between clients of the same path; close() must close only ours.
   "grpc.use_local_subchannel_pool": 1,
   "grpc.initial_reconnect_backoff_ms": 50,
   "grpc.max_reconnect_backoff_ms": limits.csiReconnectMsMax,

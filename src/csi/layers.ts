@@ -88,7 +88,7 @@ const scrubbed = ({ code, message, retryAfterMs }: Fault, scrub: Scrub): Fault =
 const shortened = (message: string): string =>
   message.length <= limits.csiErrorCharsMax ? message : `${message.slice(0, limits.csiErrorCharsMax - 1)}…`;
 
-/** Ends the wait, not necessarily the work: the other side is told, and the outcome counts as unknown. */
+/** Ends the wait, not necessarily the work: the other side gets a cancellation, and the outcome is unknown. */
 export const deadlined =
   (world: Pick<World, "after">): Layer =>
   (next) =>

@@ -1,4 +1,4 @@
-/** Which calls exclude each other: those that change the same volume, snapshot or group. Reading excludes nobody. */
+/** Which calls exclude each other: those that change the same volume, snapshot or group. Reading takes no lock. */
 import type { DescMethodUnary } from "@bufbuild/protobuf";
 import { Controller, GroupController, Node } from "./gen/csi_pb.js";
 import type { CsiCall } from "./wire.ts";

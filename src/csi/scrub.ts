@@ -11,7 +11,7 @@ export type Scrub = (text: string) => string;
 
 /** Below this a secret may be part of any word, and is hidden only where it stands alone. */
 const anywhereBytesMin = 4;
-/** Shorter ones, encoded, are too common to be told from other text. */
+/** Shorter ones, encoded, are too common to be distinguished from other text. */
 const encodedBytesMin = 3;
 const base64CharsMin = 4;
 /** Pairs of more secrets than this are not built: longer secrets are found inside base64 without them. */

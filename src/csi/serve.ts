@@ -30,7 +30,7 @@ export function unaryOf(services: readonly Served[]): Unary {
       return create(method.output, await handler(request, signal));
     } catch (reason) {
       if (reason instanceof Fault || signal.aborted) throw Fault.from(reason);
-      // A defect of the driver, which the caller cannot mend: it is an answer, and says whose fault it is.
+      // A bug of the driver, which the caller cannot fix: it is a reply with the code Internal.
       const unexpected = reason instanceof Error ? reason : undefined;
       throw new Fault("Internal", `${method.name}: ${unexpected?.message ?? String(reason)}`, { unexpected });
     }

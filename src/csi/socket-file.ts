@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { Fault } from "../base/fault.ts";
 import { errorCodeOf, fsErrorText } from "../base/fs-errors.ts";
 
-/** Makes room for a new socket. Removes only what is certainly a leftover: a socket at which nobody answers. */
+/** Makes room for a new socket. Removes only a leftover: a socket without a listening process. */
 export async function makeRoomForSocket(path: string): Promise<void> {
   // libuv reports a missing folder as "permission denied", and gRPC wraps what it reports; look for ourselves.
   await access(dirname(path), constants.W_OK).catch((reason: unknown) => {
@@ -30,7 +30,7 @@ export async function makeRoomForSocket(path: string): Promise<void> {
   });
 }
 
-/** Only a refusal proves that nobody is there; a full queue or a missing permission means somebody may be. */
+/** Only ECONNREFUSED proves that no process listens; a full queue or a missing permission does not. */
 const answers = (path: string): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect(path);

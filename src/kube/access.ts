@@ -1,4 +1,4 @@
-/** What this process may do, asked of the server before it is tried: a call that is denied alarms whoever reads the audit log. */
+/** What this process may do, asked of the server before it is tried: a denied request would raise alarms in the audit log. */
 import { type KindName, kindRows } from "../api/kinds.ts";
 import { isObject } from "../base/json.ts";
 import type { CallOptions, PathAsker } from "./api.ts";

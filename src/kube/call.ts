@@ -117,7 +117,7 @@ interface Opened {
   readonly guard: Guard;
 }
 
-/** What waited in vain has had no effect; what was sent may have had one. */
+/** A request that was not sent has had no effect; a sent one may have. */
 const boundOf = (request: HttpRequest, progress: Progress): Bound =>
   progress === "sent"
     ? {

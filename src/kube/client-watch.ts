@@ -62,7 +62,7 @@ function envelopeIn(adoption: Adoption<KindName>, frame: string): { type: JsonVa
 }
 
 const member = '"object":';
-/** Kubernetes prints the type first, and types are short. A frame of another form is cut nowhere and parsed whole. */
+/** Kubernetes prints the type first, and types are short. A frame of another form is parsed without stripping. */
 const leadMax = 40;
 const withoutManagedFields: DecodeFrame = (bytes, start, end) => {
   const at = bytes.subarray(start, Math.min(end, start + leadMax)).indexOf(member);

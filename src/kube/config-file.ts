@@ -51,7 +51,7 @@ async function readOne(file: string, missing: "is wrong" | "is passed over"): Pr
   };
 }
 
-/** The parser's own message may quote the line, and the line may be a token: only the place and the kind of mistake are told. */
+/** The parser's own message may quote the line, and the line may be a token: only the position and the kind of error are reported. */
 function parseYaml(text: string, spot: ConfigLocation): unknown {
   const lineCounter = new LineCounter();
   const document = parseDocument(text, { lineCounter, prettyErrors: false });

@@ -83,7 +83,7 @@ export function claimedLease(lease: Lease, claim: Claim): Lease {
   return { ...lease, metadata: Object.keys(labels).length > 0 ? { ...lease.metadata, labels } : lease.metadata, spec };
 }
 
-/** Nobody's: whoever sees it may take it at once. */
+/** Without a holder: any candidate may take it at once. */
 export function releasedLease(lease: Lease, now: Millis): Lease {
   const freed = { holderIdentity: "", leaseDurationSeconds: 1, renewTime: microTime(now), acquireTime: microTime(now) };
   return { ...lease, spec: { ...lease.spec, ...freed } };

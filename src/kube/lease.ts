@@ -1,7 +1,7 @@
 /**
  * Leader election by a Lease, compatible with client-go's.
  *
- *  candidate ──── lease free, released or run out ────▶ leader ──── work done or told to stop ────▶ released
+ *  candidate ──── lease free, released or run out ────▶ leader ──── work done or stopped ────▶ released
  *                                                          └── renew deadline passed, or another holds it ──▶ lost
  *
  * Why there are never two leaders: a leader counts its renew deadline from *before* it sent the last renewal that succeeded;
@@ -31,7 +31,7 @@ export interface ElectionOptions {
   readonly leaseDurationMs: Millis;
   readonly renewDeadlineMs: Millis;
   readonly retryPeriodMs: Millis;
-  /** Aborts to stop: the work is told, then the lease released. */
+  /** Aborts to stop: the work is stopped, then the lease is released. */
   readonly signal: AbortSignal;
   /** Called when a renewal takes two requests, because the lease had to be read first. */
   onSlowRenewal?(): void;
@@ -40,7 +40,7 @@ export interface ElectionOptions {
 }
 
 export interface Leadership {
-  /** Aborts when leadership is lost, and when the process is told to stop. */
+  /** Aborts when leadership is lost, and when the process is stopped. */
   readonly signal: AbortSignal;
   /**
    * To be asked, synchronously, before every write: a process that was stopped and continued has not yet had a chance to
@@ -140,7 +140,7 @@ function createLock(options: ElectionOptions) {
   };
 }
 
-/** Returns when, by our clock, we began to lead; undefined when told to stop before. */
+/** Returns when, by our clock, we began to lead; undefined when stopped before. */
 async function campaign(options: ElectionOptions, lock: Lock): Promise<Millis | undefined> {
   const { world, signal, renewDeadlineMs } = options;
   const log = options.log.with({ lease: `${options.namespace}/${options.name}`, identity: options.identity });
@@ -158,7 +158,7 @@ async function campaign(options: ElectionOptions, lock: Lock): Promise<Millis | 
       holder = step.holder;
       sleepMs = Math.min(lookAgainMs(options), Math.max(0, step.until - world.elapsed()));
     } catch (reason) {
-      // Losing the race for a free lease is no trouble: look at once who won it.
+      // Losing the race for a free lease is not an error: read the winner at once.
       const isRace = isFault(reason, "Conflict", "AlreadyExists");
       if (isRace) sleepMs = lookAgainMs(options) / 10;
       else if (!signal.aborted) log.warn("lease cannot be read or written", { reason: loggable(reason) });
@@ -199,7 +199,7 @@ async function reign(
     release();
     done.abort();
     await upkeep;
-    // Only now: as long as the work runs, nobody else may begin. Whatever goes wrong, the lease runs out by itself.
+    // Only now: while the work runs, no other replica may start. On any error the lease expires by itself.
     if (tenure.resign())
       await withDeadline(world, undefined, limits.leaseReleaseMsMax, lock.release).catch(() => undefined);
   }

@@ -24,7 +24,7 @@ export type StoresOf<Table extends StoreTable> = {
   readonly [K in keyof Table & KindName]: Store<K, IndexNames<Table[K]>>;
 };
 
-/** Some kinds' stores, whichever: what the hands feed replies into. */
+/** Stores of any kinds, into which action handlers feed replies. */
 export type AnyStores = { readonly [K in KindName]?: Store<K> };
 
 const rowsOf = (table: StoreTable): readonly [KindName, StoreRow<KindName>][] =>

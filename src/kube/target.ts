@@ -7,7 +7,7 @@ export interface Credential {
   readonly key?: string | undefined;
 }
 
-/** The header names whom to act as, the key follows its certificate: these two tell credentials apart. */
+/** The header names the impersonated user, the key belongs to its certificate: both identify the credentials. */
 export const isSameCredential = (a: Credential, b: Credential): boolean =>
   a.headers.authorization === b.headers.authorization && a.certificate === b.certificate;
 

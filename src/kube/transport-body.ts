@@ -49,7 +49,7 @@ export async function* streamedBody(
   message: IncomingMessage,
   explain: (reason: unknown) => Fault,
 ): AsyncGenerator<Body> {
-  // Nobody waits for the pipeline itself: its last stream tells its reader of every error.
+  // The pipeline's promise is not awaited: its last stream passes every error to its reader.
   const source = isZipped(message) ? pipeline(message, createGunzip(), () => undefined) : message;
   try {
     for await (const chunk of source) yield chunk;

@@ -1,4 +1,4 @@
-/** Connections that die, answers that are cut, and requests that are given up. */
+/** Broken connections, truncated responses and aborted requests. */
 import assert from "node:assert/strict";
 import type { RequestListener } from "node:http";
 import { test } from "node:test";

@@ -28,9 +28,9 @@ export interface Pool {
   whenOpen(socket: Socket, go: () => void): void;
   /** Whether it has carried a request before; from now on it has. Node's own mark misses requests that waited for a socket. */
   isUsed(socket: Socket): boolean;
-  /** Closes what nobody uses. */
+  /** Closes idle connections. */
   dropIdle(): void;
-  /** Closes what nobody uses, now and from now on. */
+  /** Closes idle connections, now and later. */
   retire(): void;
   isEmpty(): boolean;
   destroy(): void;
@@ -45,7 +45,7 @@ export function createPool(target: Target, trust: Trust, socketIdleMsMax: number
   const closing = new AbortController();
   const openEvent = isTls(target) ? "secureConnect" : "connect";
   const open = new WeakSet<Socket>();
-  // From its birth: one whose request was given up meanwhile opens while nobody waits for it, and serves another later.
+  // From the start: a connection whose request was aborted still opens and serves another request later.
   const onNew = (socket: Socket): void => {
     if (isTls(target) || socket.connecting) socket.once(openEvent, () => open.add(socket));
     else open.add(socket);

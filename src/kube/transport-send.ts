@@ -85,13 +85,13 @@ export const attempt = (wire: Wire, request: Outgoing, identity: Credential["hea
       const opened = call;
       opened.once("socket", (socket) => {
         isReused = wire.pool.isUsed(socket);
-        // Between the end of an answer and the next request nobody listens, and a call given up just then would end the process.
+        // Between a response and the next request there is no error listener, and an abort then would crash the process.
         if (!isReused) socket.on("error", () => undefined);
         wire.pool.whenOpen(socket, () => send(opened));
       });
       opened.on("error", fail);
       opened.once("response", receive);
-      // Without this nobody would ever hear of it.
+      // Without this the error would be lost.
       opened.once("upgrade", (_received, socket) => {
         fail(new Fault("UnknownOutcome", "the answer changes to another protocol, which was not asked for"));
         socket.destroy();

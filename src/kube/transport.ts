@@ -56,7 +56,7 @@ export function createTransport(target: Target, options: TransportOptions = {}):
       const credential = await target.credentials.current();
       const response = await exchange(request, credential);
       if (response.status !== 401) return response;
-      // A refused request has done nothing and may be repeated whatever it is: once, and only as somebody else.
+      // A request rejected with 401 had no effect and may be repeated once, with new credentials.
       target.credentials.refused(credential);
       request.onProgress?.("waiting");
       const renewed = await target.credentials.current();

@@ -4,7 +4,7 @@
  */
 const decimal = /^[1-9]\d*$/;
 
-/** Negative, zero or positive as `a` is older than, the same as or newer than `b`; undefined when nobody can know. */
+/** Negative, zero or positive as `a` is older than, the same as or newer than `b`; undefined when they cannot be compared. */
 export function compareVersions(a: string, b: string): number | undefined {
   if (a === b) return 0;
   if (!decimal.test(a) || !decimal.test(b)) return undefined;

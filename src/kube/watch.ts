@@ -127,7 +127,7 @@ async function watchOnce<K extends KindName>(
   }
 }
 
-/** What the taker throws goes through to whoever gave it: it is no fault of the stream. */
+/** An exception of the event callback goes to its caller: it is not a fault of the stream. */
 class NotTaken extends Error {}
 
 const handingTo =

@@ -99,7 +99,7 @@ export async function findKinds(
 
 /**
  * The versions are chosen once. A collection that was there and is not found any more went with its CRD, which may come back, or
- * with its version: then only a fresh start, which chooses anew, helps.
+ * with its version: then only a restart, which chooses again, helps.
  */
 export function upToDate<Api extends KubeApi & PathReader>(
   api: Api,
@@ -109,7 +109,7 @@ export function upToDate<Api extends KubeApi & PathReader>(
   outdated.promise.catch(() => undefined); // Whoever does not wait for it is not to fall over it.
   const whyMissing = async (kind: KindName, signal: AbortSignal | undefined): Promise<Fault> => {
     const { group } = kindRows[kind];
-    // A kind that the component can do without was never chosen a version for: whoever reads it looks for it again.
+    // An optional kind has no chosen version: its reader discovers it again.
     if (versions[group] === undefined) return unknownKind(kind);
     const { [group]: now } = await chooseVersions(api, [kind], { signal });
     if (now === undefined || now === versions[group]) return unknownKind(kind);

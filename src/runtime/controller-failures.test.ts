@@ -1,4 +1,4 @@
-/** What becomes of runs that fail: conflicts, faults, outages, poisoned objects. */
+/** Failed reconciles: conflicts, faults, outages, objects that cause exceptions. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aConfig, inTeam, setUpController } from "../../test/controller-harness.ts";

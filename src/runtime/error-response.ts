@@ -30,7 +30,7 @@ const malformed: Readonly<Record<string, Malformed>> = {
 };
 const unreadable: Malformed = { http: 400, reason: "BadRequest", message: "this is not a request of HTTP/1.1" };
 
-/** Says why the connection ends, where that can be said: nobody is listening any more, or an answer is under way. */
+/** Sends the reason for closing a connection, unless the client is gone or a response is in progress. */
 export function createMalformedListener() {
   const answering = new WeakSet<Duplex>();
   return {

@@ -16,7 +16,7 @@ export interface Flag<T> {
   /** Undefined when the text is not a value of this kind. `before` is what earlier mentions of the flag gave, if any did. */
   read(text: string, before: T | undefined): T | undefined;
   print(value: T): string;
-  /** What is wrong with a text that `read` refuses, and what may stand there, where "expected …" would not tell. */
+  /** The error for a text that `read` rejects, with the valid values, if "expected …" is not enough. */
   explain?(text: string): string;
   /** Where `--flag` alone, without a value, is complete. */
   readonly alone?: T;
@@ -162,7 +162,7 @@ export type Gates = Readonly<Record<string, boolean>>;
 
 /**
  * `Name=true,Other=false`, laid over the defaults. A name outside of `known` is refused, except those of `ignored`:
- * gates that the replaced program knew and that mean nothing here. Those given come out too, so that somebody can say so.
+ * gates that the replaced program knew and that mean nothing here. Given ones are returned too, for a log message.
  */
 export const featureGates = <T extends Gates>(
   known: T,

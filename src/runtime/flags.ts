@@ -12,7 +12,7 @@ export interface Parsed<T extends FlagTable> {
   /** Rows that were set on the command line or by the environment, not left at their default. */
   readonly given: ReadonlySet<keyof T>;
   readonly positionals: readonly string[];
-  /** What to tell the user once there is a log: old names in use. */
+  /** Warnings for the log: deprecated flag names in use. */
   readonly warnings: readonly string[];
 }
 

@@ -20,7 +20,7 @@ export interface ProcessContext {
   readonly world: World;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Aborts when the process is told to stop. */
+  /** Aborts when the process is stopped. */
   readonly signal: AbortSignal;
 }
 

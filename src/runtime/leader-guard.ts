@@ -1,6 +1,6 @@
 /**
  * Whether this process may still act, asked by the transports when the connection is there, just before the first byte. Between the
- * decision and that moment a process can be stopped for as long as anybody likes; when it is continued, somebody else may lead.
+ * decision and that moment a process can be stopped for any time; when it continues, another replica may lead.
  */
 import type { Fault } from "../base/fault.ts";
 import type { HttpRequest } from "../base/http.ts";

@@ -54,7 +54,7 @@ function attempt(write: () => void): void {
   try {
     write();
   } catch {
-    // Nobody is left to tell.
+    // There is no other place to report it.
   }
 }
 

@@ -1,7 +1,7 @@
 /**
- * What a process owes to whoever started it: one signal asks it to stop and it stops in order, a second one ends it at
- * once; it ends within a bound; its last words are one line, and a stack after a mistake in the program; the exit code says
- * how it went.
+ * Process lifecycle: the first signal stops the process gracefully, a second one ends it at
+ * once; it ends within a time limit; its fatal message is one line, with a stack for unexpected errors; the exit code gives the
+ * result.
  */
 import type { Millis } from "../base/brand.ts";
 import { Fault, unexpectedIn } from "../base/fault.ts";
@@ -37,7 +37,7 @@ const spareMs = 3_000;
 export const fatalMessage = (reason: unknown): string =>
   (reason instanceof Error ? reason.message || reason.name : String(reason)).replace(/\s*\n\s*/g, "; ");
 
-/** Lines to follow the last words: where an error that nobody has foreseen comes from. Empty for a fault. */
+/** Stack lines after the fatal message, for unexpected errors. Empty for a fault. */
 export function stackLines(reason: unknown): string {
   const unexpected = unexpectedIn(reason);
   return unexpected === undefined ? "" : `${redactText(stackOf(unexpected))}\n`;
@@ -71,7 +71,7 @@ export async function runProcess(
   for (const [signalName, code] of Object.entries(signalCodes)) host.on(signalName, () => asked(signalName, code));
   const give = (reason: unknown): void => {
     say(`a mistake in the program: ${redactText(fatalMessage(reason))}`);
-    // A fault that nobody caught is a mistake as well.
+    // An uncaught fault is a bug as well.
     host.stderr.write(reason instanceof Fault ? `${redactText(stackOf(reason))}\n` : stackLines(reason));
     host.exit(exitCodes.failed.code);
   };

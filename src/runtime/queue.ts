@@ -4,10 +4,10 @@
  * - a key waits once, however often it is added; the earliest date asked for wins;
  * - one run per key: a key added while it runs waits for that run to end;
  * - a key that fails comes back after a delay that doubles each time, with jitter, until it is forgotten;
- * - nobody polls: whoever waits is woken by an add, by the end of a run, or by one sleep until the next date.
+ * - no polling: a waiting consumer continues on an add, on the end of a run, or on one timer for the next date.
  *
- * The number of keys is bounded. A full queue refuses new ones and says so; whoever owns it sweeps its stores again when
- * `onRoom` tells that there is room, so that a refused key is late, never lost.
+ * The number of keys is bounded. A full queue rejects new ones and reports it; its owner resyncs its stores when
+ * `onRoom` reports free space, so that a rejected key is late, never lost.
  */
 import { type Backoff, backoffMs } from "../base/backoff.ts";
 import type { Key, Millis } from "../base/brand.ts";
@@ -15,14 +15,14 @@ import { limits } from "../base/limits.ts";
 import type { World } from "../base/world.ts";
 import { createHeap } from "./heap.ts";
 
-/** What the queue tells whoever measures it. */
+/** What the queue reports to its metrics. */
 export interface QueueObserver {
   added(): void;
   /** How long the key had been due. */
   started(waitedMs: Millis): void;
   finished(tookMs: Millis): void;
   retried(): void;
-  /** Called once, with the way to look at the queue whenever somebody asks. */
+  /** Called once, with a function that reads the queue's state on scrape. */
   bind?(stats: () => QueueStats): void;
 }
 

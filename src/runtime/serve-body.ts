@@ -13,7 +13,7 @@ export function receive(
   excess: () => void,
 ): void {
   if (bytesMax === 0) {
-    // Nothing of it is waited for, so whoever sends one slowly holds nothing.
+    // The body is not awaited, so a slow sender occupies nothing.
     if (announcesBody(incoming)) excess();
     else whole("");
     return;

@@ -1,9 +1,9 @@
-/** Few connections for a server that anybody may reach: whoever comes gets one, and whoever has been quiet the longest loses his. */
+/** Few connections for a public server: a new connection replaces the longest idle one. */
 import type { Server as HttpServer, IncomingMessage } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import type { Socket } from "node:net";
 
-/** Refusing those who come instead would let whoever holds all connections open keep the kubelet out, which would end the pod. */
+/** Rejecting new connections instead would let one client block the kubelet's probes, which would restart the pod. */
 export function keepFew(server: HttpServer | HttpsServer, connectionsMax: number): void {
   /** Those that have asked something last stand last. */
   const sockets = new Set<Socket>();

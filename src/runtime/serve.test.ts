@@ -195,7 +195,7 @@ test("a stream is read only as fast as its client reads", async () => {
   );
 });
 
-/** A stream that never says anything, and tells when it is closed. */
+/** A silent stream that reports when it is closed. */
 function silentStream() {
   const closed = Promise.withResolvers<void>();
   const stream: AsyncIterable<string> = {

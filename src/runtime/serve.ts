@@ -29,7 +29,7 @@ export interface ServeOptions {
   readonly world: Pick<World, "sleep">;
   /** 0: requests have no bodies, and one that announces one is refused at once. */
   readonly requestBytesMax?: number | undefined;
-  /** Beyond these, whoever has been quiet the longest is cut off. Absent: beyond very many, whoever comes is. */
+  /** Above this number the longest idle connection is closed. Absent: above a high limit new ones are refused. */
   readonly connectionsMax?: number | undefined;
   /** How long a client may take to send its headers, and all of a request. */
   readonly patience?: Patience | undefined;
@@ -44,9 +44,9 @@ export interface Server {
   readonly address: Address;
   /** "http://127.0.0.1:40123" */
   readonly url: string;
-  /** Goes on serving, but every answer closes its connection: clients come back to somebody else. */
+  /** Keeps serving, but every response closes its connection, so that clients reconnect to another replica. */
   drain(): void;
-  /** Takes no more requests, lets running ones end (streams are told to), cuts what remains after `graceMs`. */
+  /** Accepts no more requests, lets running ones finish (streams end), and disconnects the rest after `graceMs`. */
   close(graceMs?: number): Promise<void>;
 }
 
@@ -54,7 +54,7 @@ export interface Server {
 export interface TlsIdentity {
   readonly cert: string | Buffer;
   readonly key: string | Buffer;
-  /** Authorities of client certificates: whoever shows none that they have signed is refused. */
+  /** Authorities of client certificates: clients without a certificate of them are rejected. */
   readonly clientCa?: string | Buffer | undefined;
 }
 
@@ -87,7 +87,7 @@ export async function overHttps(handler: Handler, identity: TlsIdentity, options
   const server = createHttpsServer({ ...socketOptions(options), ...contextOf(identity) }, requests.listener);
   return {
     ...(await listening(server, "https", requests, options)),
-    // Who renews a certificate has no authority of clients at hand; without one, Node would believe every public one.
+    // A renewal does not know the client authorities; without them, Node would trust every public one.
     renew: (next) => server.setSecureContext(contextOf({ ...next, clientCa: next.clientCa ?? identity.clientCa })),
   };
 }
@@ -152,7 +152,7 @@ interface Requests {
   readonly malformed: (error: Error, socket: Duplex) => void;
   /** From now on every answer closes its connection. */
   drain(): void;
-  /** The same, and streams are told to end. */
+  /** The same, and streams end. */
   stop(): void;
 }
 

@@ -103,7 +103,7 @@ export interface Shortcoming {
   readonly why: string;
 }
 
-/** Why what exists must be made anew; undefined when it is good for a while. */
+/** Why existing certificates must be renewed; undefined when they are valid long enough. */
 export function shortcomingOf(
   { authority, serving }: Partial<CertificateSet>,
   { dnsNames, nowMs, renewBeforeMs }: Pick<IssueOptions, "dnsNames" | "nowMs"> & { readonly renewBeforeMs: Millis },

@@ -20,7 +20,7 @@ const emptyDriver = (...capabilities: readonly Capability[]): readonly Served[] 
 ];
 const [cuts, lists] = [Capability.CREATE_DELETE_SNAPSHOT, Capability.LIST_SNAPSHOTS];
 
-/** A sidecar beside a driver that can be replaced, and a content of a handle that nobody has. */
+/** A sidecar beside a driver that can be replaced, and a content with a handle that does not exist. */
 async function setUp(t: TestContext, first: readonly Served[]) {
   const address = join(temporaryFolder(t), "csi.sock");
   const { client, start } = await startHarness(t);

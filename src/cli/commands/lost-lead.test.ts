@@ -1,4 +1,4 @@
-/** A sidecar that is stopped for long between its decision and the first byte of a call: somebody else may lead when it goes on. */
+/** A sidecar that is stopped for long between its decision and the first byte of a call: another replica may lead when it continues. */
 import assert from "node:assert/strict";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { eventually, temporaryFolder } from "../../../test/csi-sockets.ts";
 import { draftOf } from "../../api/builders.ts";
 import { realWorld, type World } from "../../base/world.ts";
 
-/** Between the sidecar and the driver: connections can be cut, and new ones be kept waiting. */
+/** Between the sidecar and the driver: connections can be closed, and new ones delayed. */
 async function startRelay(t: TestContext, driver: string) {
   const path = join(temporaryFolder(t), "relay.sock");
   const ends = new Set<Socket>();

@@ -1,4 +1,4 @@
-/** Where in the text of a YAML document an item of a list goes in, and what to cut to take it out again. */
+/** Where to insert a list item into the text of a YAML document, and what to remove to undo it. */
 import { isMap, isSeq, type Pair, type Scalar, type YAMLMap, type YAMLSeq } from "yaml";
 
 export interface Edit {

@@ -161,7 +161,7 @@ function currentContext(document: Document, list: ListName, index: number, mark:
   return [{ start, end, text: /^[a-z][\w.-]*$/i.test(String(before)) ? String(before) : JSON.stringify(before) }];
 }
 
-/** Somebody has written the file anew in a form that cannot be cut by text: correct, but in our formatting. */
+/** Another program rewrote the file in a form that cannot be edited as text: the result is correct, but in our formatting. */
 function rewritten(document: Document, list: ListName, index: number): string {
   document.deleteIn([list, index]);
   if (itemsOf(document, list).length === 0) document.setIn([list], []);
@@ -208,7 +208,7 @@ function holds(text: string, expected: JsonObject): boolean {
   return found.errors.length === 0 && isDeepStrictEqual(meaning(found.toJS()), expected);
 }
 
-/** Only the place of a mistake is told: the line may hold a token. */
+/** Only the position of an error is reported: the line may contain a token. */
 function read(text: string): Document {
   const lines = new LineCounter();
   const document = parseDocument(text, { keepSourceTokens: true, lineCounter: lines, prettyErrors: false });

@@ -1,5 +1,5 @@
 /**
- * A lock file as kubectl makes one beside a kubeconfig: whoever creates it holds it. Ours names its holder, so that the lock of a
+ * A lock file as kubectl makes one beside a kubeconfig: the process that creates it holds it. Ours names its holder, so that the lock of a
  * killed process can be removed.
  */
 import { randomBytes } from "node:crypto";
@@ -31,7 +31,7 @@ async function take(path: string, world: World): Promise<void> {
   }
 }
 
-/** A link appears with its content or not at all: nobody reads half a name. */
+/** A link is created atomically with its content: no process reads half a name. */
 async function created(path: string): Promise<boolean> {
   const draft = uniqueBeside(path);
   try {

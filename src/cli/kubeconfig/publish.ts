@@ -16,7 +16,7 @@ export const kubeconfigOut = text({
 
 export interface Published {
   readonly path: string;
-  /** kubectl for whoever uses that file: with the context, where it may not be the current one. */
+  /** The kubectl command for that file, with --context if the context may not be current. */
   readonly kubectl: string;
   withdraw(): Promise<void>;
 }

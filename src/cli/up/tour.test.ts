@@ -46,7 +46,7 @@ test("the demo fails if the snapshot has other content", async (t) => {
   const { held, said } = await tourOf(t, ({ client }, root) => ({
     client: {
       ...client,
-      // Right before the tour looks inside, somebody is at the snapshot's files.
+      // Changes the snapshot's files right before the demo reads them.
       get: (async (ref: Parameters<typeof client.get>[0], ...rest: readonly unknown[]) => {
         if (ref.kind === "VolumeSnapshotContent")
           for (const name of readdirSync(join(root, "snapshots")))

@@ -1,6 +1,6 @@
 /**
  * From Ignore to Fail, once the webhook is known to answer and to refuse as it should; with `demote` back again. While the policy is
- * Ignore, nobody notices that a webhook cannot be reached: its certificate may be wrong, or its Service without endpoints.
+ * Ignore, an unreachable webhook is not noticed: its certificate may be wrong, or its Service without endpoints.
  */
 import { draftOf } from "../../api/builders.ts";
 import { snapshotConfigurationName } from "../../api/manifests/webhook-configurations.ts";

@@ -29,9 +29,9 @@ export interface ControllerOptions {
   readonly storage: Storage;
   readonly mounting: Pick<Mounting, "usesOf" | "releaseLoops">;
   readonly world: World;
-  /** A snapshot is ready this long after it was cut, as on storage that uploads. */
+  /** A snapshot is ready this long after it was taken, as on storage that uploads. */
   readonly snapshotDelayMs: number;
-  /** When set, snapshots are cut and deleted only for callers who bring this value in the secret's key "token". */
+  /** When set, snapshots are taken and deleted only for callers with this value in the secret's key "token". */
   readonly snapshotSecret: string;
 }
 

@@ -24,7 +24,7 @@ export interface Batch {
 }
 
 export interface BatchOptions {
-  /** An existing folder that nobody else can reach. */
+  /** An existing folder that is inaccessible to others. */
   readonly work: string;
   readonly signal: AbortSignal | undefined;
 }

@@ -12,7 +12,7 @@ export const copyFaithfully = (from: string, to: string, signal?: AbortSignal): 
 /**
  * Copies a file or a tree with modes, owners, times, links and extended attributes, and sees it on the disk. Where the
  * file system can share blocks nothing is copied at all; elsewhere holes stay holes. Returns how many files went meanwhile.
- * The folder of `to` must be one that nobody else can reach; on failure the caller removes what is in it.
+ * The folder of `to` must be inaccessible to others; on failure the caller removes its content.
  */
 async function copyOnLinux(from: string, to: string, signal?: AbortSignal): Promise<number> {
   const work = `${to}.parts`;

@@ -135,7 +135,7 @@ test("records that were removed by hand can be deleted", async (t) => {
   await rm(shelf.folder("a"), { recursive: true });
   await shelf.remove("a");
   assert.equal(shelf.get("a"), undefined);
-  // When all of it is missing, nobody took one thing away: its disk is gone.
+  // When the whole folder is missing, its disk is gone.
   await shelf.add({ id: "b", pages: 2 }, nothing);
   await rename(place, join(root, "elsewhere"));
   await assert.rejects(shelf.remove("b"), { code: "ENOENT" });

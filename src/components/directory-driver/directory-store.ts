@@ -1,6 +1,6 @@
 /**
  * A shelf holds things, each in a folder of its own: its record beside its data. The folder tree is the database. A thing is made in
- * a hidden folder and moved into place with one rename, and goes the same way back: whoever looks sees all of it or nothing, whenever
+ * a hidden folder and moved into place with one rename, and goes the same way back: a reader sees all of it or nothing, whenever
  * the power fails. What lies half-made at start is thrown away.
  */
 import { mkdir, open, readdir, readFile, rename } from "node:fs/promises";
@@ -59,7 +59,7 @@ export async function openDirectoryStore<Item extends { readonly id: string }>(
   /** Never used before: a copying program that outlived a killed driver may still write to one it was given. */
   const scratch = (id: string): string => join(making, `${id}-${uuid(world)}`);
   const folder = (id: string): string => join(place, id);
-  /** By somebody else. When the whole shelf cannot be seen, nothing is known of what lies on it. */
+  /** By another process. When the whole store folder is unreadable, nothing is known about its records. */
   const isRemoved = async (id: string): Promise<boolean> => !(await readdir(place)).includes(id);
   const takeDown = async (id: string): Promise<void> => {
     const trash = scratch(id);

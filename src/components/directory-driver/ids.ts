@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { Fault } from "../../base/fault.ts";
 
 const safe = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
-/** A name that looks like one of our hashes is hashed as well, so that nobody can claim the id of another name. */
+/** A name that looks like one of our hashes is hashed as well, so that no name can get the id of another name. */
 const hashed = /^x-[0-9a-f]{40}$/;
 
 /** The same name always gives the same id. A name that is no safe file name is replaced by its hash. */

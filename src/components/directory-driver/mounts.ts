@@ -35,7 +35,7 @@ const unescaped = (text: string): string =>
 export const mountTable = async (path = "/proc/self/mountinfo"): Promise<readonly Mount[]> =>
   parseMounts(await readFile(path, "utf8").catch(unlessMissing("")));
 
-/** What to take instead of something that is not there; every other trouble stays one. */
+/** The replacement for a missing file; every other error is thrown. */
 export const unlessMissing =
   <T>(otherwise: T) =>
   (reason: NodeJS.ErrnoException): T => {

@@ -10,7 +10,7 @@ export interface Wanted {
 }
 
 export interface OperationLocks {
-  /** Throws when somebody is making or changing the thing: what is known of it may be over in a moment. */
+  /** Throws when the object is being created or changed, because its record may change at any moment. */
   mustRest(thing: string): void;
   during<T>(wanted: Wanted, work: () => Promise<T>): Promise<T>;
   /** Resolves when all work under way has ended. */

@@ -11,7 +11,7 @@ export interface PublishView {
   readonly readOnly: boolean;
   /** Options the mount must have. */
   readonly options: readonly string[];
-  /** Where the volume is in use, if nobody else may have it at the same time. */
+  /** Where the volume is in use, if it allows a single user at a time. */
   readonly otherUse: string | undefined;
 }
 

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { Fault } from "../../base/fault.ts";
 
 export interface ProgramOptions {
-  /** Kills it. Even then its end is awaited: whoever tidies up after it must not race with it. */
+  /** Kills it. Even then its end is awaited, because cleanup must not race with it. */
   readonly signal?: AbortSignal | undefined;
   /** A complaint that is no failure. */
   readonly forgives?: ((complaint: string) => boolean) | undefined;

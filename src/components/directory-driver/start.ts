@@ -16,7 +16,7 @@ export interface StartOptions extends Omit<DirectoryDriverOptions, "world" | "lo
   readonly faults: readonly InjectedFault[];
   /** The socket to listen on; absent: only callers in this process reach the driver. */
   readonly address?: string | undefined;
-  /** Where the kubelet looks for drivers, and the path under which it reaches the socket; absent: it is not told. */
+  /** The kubelet's registration folder, and the socket path on the host; absent: no registration. */
   readonly registration?: { readonly endpoint: string; readonly registryFolder: string } | undefined;
 }
 

@@ -23,7 +23,7 @@ export interface Storage extends VolumeWork, SnapshotWork {
   dataOf(volume: Volume): string;
   snapshotDataOf(snapshot: Snapshot): string;
   freeBytes(): Promise<bigint>;
-  /** Ends the copies under way, which leave nothing behind, and lets go of the root. */
+  /** Aborts running copies, which leave nothing behind, and unlocks the root. */
   close(): Promise<void>;
   /** After a start that failed elsewhere: removes a root that was new, and is empty. To be called after `close`. */
   discard(): Promise<void>;

@@ -139,7 +139,7 @@ const depthOf = (path: BytePath): number => (path === "" ? 0 : path.split("/").l
 /** An ordinary user cannot move such a folder; it gets its mode when it is in its place. */
 const isSealed = (mode: number): boolean => (mode & 0o700) !== 0o700;
 
-/** A number is given to another file once its file is deleted; the time of birth tells the two apart. */
+/** An inode number is reused once its file is deleted; the birth time distinguishes the two. */
 const identityOf = ({ dev, ino, birthtimeNs }: BigIntStats): string => `${dev}:${ino}:${birthtimeNs}`;
 
 async function placeLink(at: Buffer, target: Buffer, { uid, gid, atimeNs, mtimeNs }: BigIntStats): Promise<void> {

@@ -115,7 +115,7 @@ async function growTo(path: string, bytes: number): Promise<void> {
   }
 }
 
-/** Pods run as any user; the mode given to mkdir is cut by the umask. */
+/** Pods run as any user; the umask reduces the mode given to mkdir. */
 async function makeOpenFolder(path: string): Promise<void> {
   await mkdir(path);
   await chmod(path, 0o777);
