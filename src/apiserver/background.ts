@@ -45,7 +45,7 @@ async function loop(
     } catch (reason) {
       queue.done(key);
       const afterMs = queue.retry(key);
-      log.debug("background work failed and is tried again", { work: work.name, key, reason, afterMs });
+      log.debug("background work failed, retrying", { work: work.name, key, reason, afterMs });
     }
   }
 }

@@ -86,7 +86,7 @@ test("capabilities are requested until the driver replies, and a reply from befo
   await world.advance(0);
   assert.deepEqual([capabilities.current(), reads], [new Set(), 1]);
   assert.deepEqual(log.lines, [
-    { level: "info", message: "driver came back with other capabilities", gained: [], lost: ["LIST_SNAPSHOTS"] },
+    { level: "info", message: "driver reconnected with other capabilities", gained: [], lost: ["LIST_SNAPSHOTS"] },
   ]);
 });
 

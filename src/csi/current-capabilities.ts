@@ -57,7 +57,7 @@ export function createCurrentCapabilities(options: CurrentCapabilitiesOptions): 
     known = read;
     const [lost, gained] = [before.difference(read), read.difference(before)];
     if (lost.size + gained.size > 0)
-      log.info("driver came back with other capabilities", { gained: [...gained], lost: [...lost] });
+      log.info("driver reconnected with other capabilities", { gained: [...gained], lost: [...lost] });
     before = read;
     onRead();
   };

@@ -46,7 +46,7 @@ export async function createRegistration(options: RegistrationOptions): Promise<
   let status: RegistrationStatus = { kind: "waiting" };
   const take = (next: RegistrationStatus): void => {
     status = next;
-    if (next.kind === "refused") log.error("kubelet refuses the driver", { error: next.error });
+    if (next.kind === "refused") log.error("kubelet rejected the driver", { error: next.error });
     else log.info("kubelet has registered the driver");
     options.onStatus?.(next);
   };

@@ -127,7 +127,7 @@ async function closeOnAbort(server: Server, stopping: AbortController, options: 
       ),
     ]);
   if (!(await endWithin(drainMs))) {
-    log.warn("csi calls cut off at shutdown", { drainMs });
+    log.warn("csi calls cancelled at shutdown", { drainMs });
     stopping.abort(new Fault("Unavailable", "the driver is shutting down"));
     if (!(await endWithin(limits.csiCutOffMs))) server.forceShutdown();
   }

@@ -84,7 +84,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     for (const oldest of queue.keys()) {
       if (queue.size < limits.eventsWaitingMax) return;
       queue.delete(oldest);
-      log.debug("event dropped, too many wait", { key: oldest });
+      log.debug("event dropped, queue is full", { key: oldest });
     }
   };
 

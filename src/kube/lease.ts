@@ -49,7 +49,7 @@ export interface Leadership {
   stillLeading(): boolean;
 }
 
-/** finished: the work ended by itself. stopped: the signal aborted. lost: another one leads, or might. */
+/** finished: the work ended by itself. stopped: the signal aborted. lost: another replica leads, or might. */
 export type ElectionEnd = "finished" | "stopped" | "lost";
 
 /** Waits until we lead, then works as long as we do. Rejects with what the work rejects with. */
@@ -118,7 +118,7 @@ function createLock(options: ElectionOptions) {
   return {
     /** As last seen. */
     lease: (): Lease | undefined => observation?.lease,
-    /** Does the next step, which is reported; "wait" means that another one leads. */
+    /** Does the next step, which is reported; "wait" means that another replica leads. */
     attempt: async (signal: AbortSignal): Promise<LeaseStep> => {
       const mustLook = !isFresh || step().kind === "wait";
       if (mustLook) await read(signal);
@@ -154,7 +154,7 @@ async function campaign(options: ElectionOptions, lock: Lock): Promise<Millis | 
         log.info("became leader", { how: step.kind });
         return askedAt;
       }
-      if (holder !== step.holder) log.info("another one leads", { holder: step.holder });
+      if (holder !== step.holder) log.info("another replica leads", { holder: step.holder });
       holder = step.holder;
       sleepMs = Math.min(lookAgainMs(options), Math.max(0, step.until - world.elapsed()));
     } catch (reason) {

@@ -82,7 +82,7 @@ export async function watchInto<K extends KindName>(
       await listAndWatch(api, store.kind, options, store.take);
     } catch (reason) {
       // The loop itself does not throw; an object so broken that it cannot be stored must not end it either.
-      log.error("store cannot take in what was seen, listing again", { kind: store.kind, reason });
+      log.error("store rejected an event, listing again", { kind: store.kind, reason });
       await world.sleep(limits.watchRetryMsMax, signal).catch(() => undefined);
     }
   }

@@ -72,7 +72,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
     return { ...upToDate(createClient({ ...clientOptions, versions }), versions), target, close: transport.close };
   } catch (reason) {
     transport.close();
-    throw signal.aborted ? new Fault("Cancelled", "told to stop before the API server answered") : reason;
+    throw signal.aborted ? new Fault("Cancelled", "stopped before the API server answered") : reason;
   }
 }
 

@@ -124,7 +124,7 @@ test("an exception in observe, plan or an action handler of one object does not 
   assert.deepEqual(acted, ["team/bad-hand@0", "team/good@0"]);
   assert.deepEqual(
     logged,
-    ["view", "plan", "hand"].map((part) => `error: run failed by a mistake in the program team/bad-${part}`),
+    ["view", "plan", "hand"].map((part) => `error: reconcile failed with an unexpected error team/bad-${part}`),
   );
   stores.ConfigMap.take({ kind: "put", object: aConfig("late") });
   await world.advance(60_000);

@@ -35,7 +35,7 @@ test("an exception of a trigger function stops neither the start nor a resync", 
   );
   await world.advance(1_500);
   assert.deepEqual(acted, ["team/a@0", "team/z@0", "team/a@1000", "team/z@1000"]);
-  assert.deepEqual(new Set(logged), new Set(["error: object wakes nobody, it cannot be read team/broken"]));
+  assert.deepEqual(new Set(logged), new Set(["error: triggers of an object cannot be read team/broken"]));
   assert.equal(await Promise.race([ended, "running"]), "running");
 });
 
@@ -149,7 +149,7 @@ test("work that does not end is aborted after the stop timeout", async () => {
   await setup.world.run(running);
   assert.equal(setup.world.elapsed(), 10 + limits.shutdownMsMax);
   assert.equal(told, true);
-  assert.deepEqual(setup.logged, ["warn: work did not end in time, leaving it"]);
+  assert.deepEqual(setup.logged, ["warn: work did not end before the stop timeout"]);
 });
 
 test("a replica without the lease starts no reconcile", async () => {

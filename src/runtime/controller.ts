@@ -114,9 +114,10 @@ export function createController<Stores extends AnyStores, View, Action extends 
     });
     const fields = { key, retryMs: Math.round(retryMs) };
     if (!isConflict) options.onFailure?.(key, { reason, action });
-    if (isConflict) log.debug("object changed meanwhile, looking again", { ...fields, reason: reason.message });
+    if (isConflict)
+      log.debug("object changed in the meantime, reconciling again", { ...fields, reason: reason.message });
     else if (isFault(reason)) logFault(reason, fields);
-    else log.error("run failed by a mistake in the program", { ...fields, reason });
+    else log.error("reconcile failed with an unexpected error", { ...fields, reason });
   };
 
   // Without an API server every object that wants something fails, every few seconds, for the same reason.
@@ -124,7 +125,7 @@ export function createController<Stores extends AnyStores, View, Action extends 
   const logFault = (fault: Fault, fields: Fields): void => {
     const { code } = fault;
     const tell = (more: Fields): void =>
-      log.warn("run failed", { ...fields, fault: code, reason: loggable(fault), ...more });
+      log.warn("reconcile failed", { ...fields, fault: code, reason: loggable(fault), ...more });
     if (code !== "Unavailable") tell({});
     else throttled((unsaid) => tell(unsaid === 0 ? {} : { alikeBefore: unsaid }));
   };
@@ -155,7 +156,7 @@ export function createController<Stores extends AnyStores, View, Action extends 
         void everySoOften(options.resyncMs ?? 0, world, signal, resync.start);
         const late = afterAbort(signal, world, work.signal).then(() => queue.stats().runningMs.length);
         const unfinished = await Promise.race([working.then(() => 0), late]);
-        if (unfinished > 0) log.warn("work did not end in time, leaving it", { unfinished });
+        if (unfinished > 0) log.warn("work did not end before the stop timeout", { unfinished });
       } finally {
         for (const end of ends) end();
         work.abort(new Fault("Cancelled", "shutting down"));
@@ -202,7 +203,7 @@ function* keysOfAll<Stores extends AnyStores>(stores: Stores, wakes: Triggers<St
     try {
       return keysFor(object);
     } catch (reason) {
-      log.error("object wakes nobody, it cannot be read", { kind: object.kind, key: keyOf(object), reason });
+      log.error("triggers of an object cannot be read", { kind: object.kind, key: keyOf(object), reason });
       return [];
     }
   };

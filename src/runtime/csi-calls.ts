@@ -97,7 +97,7 @@ export function createCsiCallHandler<
       hungBefore: before !== undefined && hasFailedWith(before, "DeadlineExceeded"),
       isAnswer: (reply) => !hasFailedWith(reply, ...unanswered),
       onHanging: () =>
-        options.log.info("csi call hangs, others go on without it", {
+        options.log.info("csi call hangs and gives up its slot", {
           method: rpcOf(action),
           key: keyOf(action.about),
         }),
@@ -106,7 +106,7 @@ export function createCsiCallHandler<
 
   const send = async (call: Call, secrets: Secrets, signal: AbortSignal): Promise<CsiReply<Answer>> => {
     if (!leading()) throw notLeading();
-    if (stopping()) throw new Fault("Cancelled", "told to stop before the driver was asked");
+    if (stopping()) throw new Fault("Cancelled", "stopped before the driver was called");
     try {
       return await options.send(call, secrets, signal);
     } catch (reason) {

@@ -15,9 +15,9 @@ test("the text format is klog's: level, date, component, constant message, field
   const { lines, log } = setUp();
   log
     .with({ key: "team/a" })
-    .warn("run failed", { fault: "Unavailable", reason: new Fault("Unavailable", "two\nlines"), n: 5n });
+    .warn("reconcile failed", { fault: "Unavailable", reason: new Fault("Unavailable", "two\nlines"), n: 5n });
   assert.deepEqual(lines, [
-    'W1115 09:40:54.123000 sidecar] run failed key="team/a" fault="Unavailable" reason="two\\nlines" n="5"\n',
+    'W1115 09:40:54.123000 sidecar] reconcile failed key="team/a" fault="Unavailable" reason="two\\nlines" n="5"\n',
   ]);
 });
 

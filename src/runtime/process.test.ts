@@ -69,7 +69,7 @@ for (const event of ["uncaughtException", "unhandledRejection"])
       const { events, exits, said } = setUp(never);
       events.emit(event, mistake);
       assert.deepEqual(exits, [1]);
-      assert.equal(said[0], "snapkeep: a mistake in the program: cannot read; x of Bearer ***\n");
+      assert.equal(said[0], "snapkeep: unexpected error: cannot read; x of Bearer ***\n");
       assert.match(
         said[1] ?? "",
         /^(TypeError|Error|Fault): cannot read\nx of Bearer \*\*\*\n\s+at .*process\.test\.ts/,

@@ -70,7 +70,7 @@ export async function runProcess(
   // SIGHUP comes when the terminal is closed: what was begun must be cleaned up then, too.
   for (const [signalName, code] of Object.entries(signalCodes)) host.on(signalName, () => asked(signalName, code));
   const give = (reason: unknown): void => {
-    say(`a mistake in the program: ${redactText(fatalMessage(reason))}`);
+    say(`unexpected error: ${redactText(fatalMessage(reason))}`);
     // An uncaught fault is a bug as well.
     host.stderr.write(reason instanceof Fault ? `${redactText(stackOf(reason))}\n` : stackLines(reason));
     host.exit(exitCodes.failed.code);

@@ -201,7 +201,7 @@ function createRequests(
   const listener: RequestListener = (incoming, outgoing) => {
     const finish = (body: Body): void => {
       respond(incoming, outgoing, body).catch((reason) => {
-        log.warn("answer was cut short", { path: incoming.url, reason });
+        log.warn("response was interrupted", { path: incoming.url, reason });
         outgoing.destroy();
       });
     };

@@ -140,13 +140,13 @@ describe("a component as a process", () => {
       [first, second].find(({ lines }) => lines().some((line) => leads.test(line))),
     );
     const [leader, standby] = first.lines().some((line) => leads.test(line)) ? [first, second] : [second, first];
-    await standby.says(/another one leads/);
+    await standby.says(/another replica leads/);
     leader.child.kill("SIGTERM");
     assert.equal(await leader.exit, 0);
     await standby.says(leads, leaseMs);
 
     const third = candidate();
-    await third.says(/another one leads/);
+    await third.says(/another replica leads/);
     const killedAt = performance.now();
     standby.child.kill("SIGKILL");
     await third.says(leads, leaseMs + 2_000);

@@ -172,7 +172,7 @@ function createNotingLog({ name, world }: Incarnation, recorder: Recorder): Log 
     recorder.take({
       type: "note",
       atMs: world.elapsed(),
-      what: message.includes("mistake in the program") ? "ended" : "said",
+      what: message.includes("unexpected error") ? "ended" : "said",
       process: name,
       text: `${message} ${JSON.stringify(fields, (_, value) => (typeof value === "bigint" ? String(value) : value))}`,
     });

@@ -47,7 +47,7 @@ export function createDispatch({ registry, world, log }: BackgroundContext, reac
     } catch (reason) {
       const why = `failed calling webhook ${goQuote(name)}: ${reason instanceof Error ? reason.message : String(reason)}`;
       if (failurePolicy !== "Ignore") throw internal(why);
-      log.warn("webhook could not be asked, and is ignored", { webhook: name, reason: why });
+      log.warn("webhook call failed and is ignored", { webhook: name, reason: why });
       return undefined;
     }
   };

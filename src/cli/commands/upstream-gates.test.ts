@@ -24,5 +24,5 @@ test("the log names a feature gate without effect", () => {
   logIdleGates({ CSIVolumeGroupSnapshot: false }, log);
   assert.deepEqual(said, []);
   logIdleGates({ CSIVolumeGroupSnapshot: true, WatchList: false }, log);
-  assert.match(said.join("\n"), /group snapshots are not served yet.*\n.*mean nothing here {"gates":\["WatchList"\]}/);
+  assert.match(said.join("\n"), /group snapshots are not supported yet.*\n.*have no effect {"gates":\["WatchList"\]}/);
 });

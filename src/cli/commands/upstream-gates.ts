@@ -62,7 +62,7 @@ export const upstreamGates = (row: { readonly group: string }) =>
 
 /** Says which of the gates given do nothing. */
 export function logIdleGates(gates: Gates, log: Log): void {
-  if (gates.CSIVolumeGroupSnapshot) log.warn("group snapshots are not served yet: this gate does nothing");
+  if (gates.CSIVolumeGroupSnapshot) log.warn("group snapshots are not supported yet: this feature gate has no effect");
   const idle = Object.keys(gates).filter((name) => meaningless.includes(name));
-  if (idle.length > 0) log.info("these feature gates of the upstream component mean nothing here", { gates: idle });
+  if (idle.length > 0) log.info("these upstream feature gates have no effect", { gates: idle });
 }

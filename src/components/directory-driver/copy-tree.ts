@@ -27,7 +27,7 @@ const passesMax = 5;
 /** Names looked at side by side. */
 const namesAtOnce = 50;
 
-/** `to` must not exist. Returns how many files went while they were copied. */
+/** `to` must not exist. Returns how many files disappeared during the copy. */
 export async function copyTree(from: string, to: string, options: BatchOptions): Promise<number> {
   const root = await pin(bytePath(from)).catch(cannotBeRead(from));
   const target = createTreeTarget(to, options);

@@ -114,7 +114,7 @@ export async function openDirectoryStore<Item extends { readonly id: string }>(
 /** What resists is only said: it is tried again at the next start. */
 const removeOrSay = (path: string, log: Log): Promise<void> =>
   removeTree(path).catch((reason: unknown) =>
-    log.warn("what was half made cannot be removed", { folder: path, error: String(reason) }),
+    log.warn("incomplete volume or snapshot cannot be removed", { folder: path, error: String(reason) }),
   );
 
 /**
@@ -136,7 +136,7 @@ async function readItems<Item extends { readonly id: string }>(place: string, lo
   for (const id of await readdir(place)) {
     const item = await readRecord(join(place, id, recordFile));
     if (item?.id === id) items.set(id, item as unknown as Item);
-    else log.warn("folder without a readable record is left alone", { folder: join(place, id) });
+    else log.warn("folder without a readable record is kept", { folder: join(place, id) });
   }
   return items;
 }

@@ -83,7 +83,7 @@ export async function openStorage(
     async copy(from, to, mode) {
       if (mode === "block") await flushLoops(from);
       const gone = await copyFaithfully(from, to, closing.signal);
-      if (gone > 0) log.info("files went while they were copied", { from, gone });
+      if (gone > 0) log.info("files disappeared during the copy", { from, gone });
     },
   };
   return {

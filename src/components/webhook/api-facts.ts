@@ -53,7 +53,7 @@ export function createApiFacts({ world, log, namespace, connect }: ApiFactsOptio
   const probe = async (api: KubeApi, signal: AbortSignal): Promise<void> => {
     const keeps = await keepsSourceNamespace(api, namespace, signal).catch((reason: unknown) => {
       const { message } = Fault.from(reason);
-      log.warn("cannot tell whether claims may name sources of other namespaces; such claims are refused", {
+      log.warn("cannot detect whether claims may name sources of other namespaces; such claims are rejected", {
         reason: message,
         remedy: "let this service account create claims in its namespace, or set --cross-namespace-gate",
       });

@@ -122,6 +122,6 @@ test("the kubelet's registration error is reported", async (t) => {
   assert.ok(status.kind === "refused", status.kind);
   assert.match(status.error, /this node has no disk/);
   assert.ok(
-    options.log.lines.some(({ level, message }) => level === "error" && message === "kubelet refuses the driver"),
+    options.log.lines.some(({ level, message }) => level === "error" && message === "kubelet rejected the driver"),
   );
 });

@@ -18,7 +18,7 @@ async function aStandby(place: TestServer): Promise<Daemon> {
   const lease = draftOf("Lease", { namespace, name: "snapshot-controller-leader" }, { spec });
   await place.connection.client.create("Lease", lease as never);
   const standby = startComponent(place, "snapshot-controller", ["--leader-election"]);
-  await until({ what: "it stands by" }, () => (/another one leads/.test(standby.lastWords()) ? true : undefined));
+  await until({ what: "it stands by" }, () => (/another replica leads/.test(standby.lastWords()) ? true : undefined));
   return standby;
 }
 
