@@ -2,12 +2,13 @@
 import { annotations } from "../src/api/names.ts";
 import { Fault, type FaultCode } from "../src/base/fault.ts";
 import { print } from "../src/base/json.ts";
-import type { ContentView, SnapshotInfo } from "../src/components/csi-snapshotter/observe.ts";
+import type { ContentView } from "../src/components/csi-snapshotter/observe.ts";
 import { phaseOf } from "../src/components/csi-snapshotter/phase.ts";
 import { planContent } from "../src/components/csi-snapshotter/plan.ts";
 import type { SidecarAction } from "../src/components/csi-snapshotter/plan-steps.ts";
+import type { SnapshotInfo } from "../src/components/csi-snapshotter/reply.ts";
 import { planTester } from "./plan-cases.ts";
-import { aContentView } from "./views.ts";
+import { aContentView, type ContentSituation } from "./views.ts";
 
 export const deletionTimestamp = "2026-01-01T01:00:00Z";
 export const ourTerm = "our-term";
@@ -23,14 +24,14 @@ export const cut: SnapshotInfo = {
   oddities: [],
 };
 export const ready = { snapshotHandle: "s-1", readyToUse: true, creationTime: cut.creationTimeNs, restoreSize: 5n };
-export const takenHere: ContentView["reply"] = { kind: "taken", snapshot: cut };
-export const failure = (code: FaultCode): ContentView["reply"] => ({
+export const takenHere: ContentSituation["reply"] = { kind: "taken", snapshot: cut };
+export const failure = (code: FaultCode): ContentSituation["reply"] => ({
   kind: "failed",
   fault: new Fault(code, `rpc error: code = ${code}`),
 });
 
 /** Five seconds after the content was made. */
-export const aYoungView = (change: Partial<ContentView> = {}): ContentView =>
+export const aYoungView = (change: Partial<ContentSituation> = {}): ContentView =>
   aContentView({ sidecarId: ourTerm, nowMs: Date.parse("2026-01-01T00:00:05Z"), ...change });
 
 export const brief = (action: SidecarAction): string => {
@@ -48,4 +49,4 @@ export const brief = (action: SidecarAction): string => {
   }
 };
 
-export const testPlans = planTester({ phaseOf, plan: planContent, brief });
+export const testPlans = planTester({ phaseOf: ({ facts }: ContentView) => phaseOf(facts), plan: planContent, brief });

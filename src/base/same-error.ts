@@ -1,4 +1,4 @@
-/** Drivers put request ids and times into their error texts: a text that differs only in those tells the same error. */
+/** Drivers put request ids and times into error messages: messages that differ only in those report the same error. */
 
 export const isSameError = (before: string, after: string): boolean => withoutNumbers(before) === withoutNumbers(after);
 

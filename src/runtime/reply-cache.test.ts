@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createVirtualWorld } from "../../test/virtual-world.ts";
 import { Fault } from "../base/fault.ts";
-import { type CsiReply, createReplyCache, type Validity } from "./reply-cache.ts";
+import { type CsiReply, createReplyCache, observeReply, type Validity } from "./reply-cache.ts";
 
 interface Target {
   readonly metadata: { readonly name: string; readonly uid: string };
@@ -106,4 +106,35 @@ test("the time of the last reply outlives the replies themselves", async () => {
   await world.advance(1_000);
   cache.forget(creating.metadata.uid);
   assert.deepEqual([cached(), cache.lastReceivedAtMs()], [undefined, 5_000]);
+});
+
+test("without a call the observed reply is none, and the next attempt is the first", () =>
+  assert.deepEqual(observeReply(undefined, "create", 5_000), {
+    reply: { kind: "none" },
+    isFirstAttempt: true,
+    malformedReplies: 0,
+    replyLeftMs: 0,
+    sinceReplyMs: 0,
+  }));
+
+const observations: readonly [given: string, Reply, Target["goal"], afterMs: number, expect: Reply["kind"] | "none"][] =
+  [
+    ["a recent error", failed, "create", 100, "failed"],
+    ["an expired error", failed, "create", 1_000, "none"],
+    ["a recent error of another goal", failed, "delete", 100, "none"],
+    ["a recent answer of another goal", answered("until poll"), "delete", 100, "answered"],
+    ["an expired answer", answered("until poll"), "create", 1_000, "none"],
+  ];
+for (const [given, reply, goal, afterMs, expect] of observations)
+  test(`given ${given}, the observed reply is: ${expect}`, () => {
+    const { cache, cached } = setUp();
+    cache.put(creating, reply);
+    assert.equal(observeReply(cached(), goal, afterMs).reply.kind, expect);
+  });
+
+test("a held reply counts beyond its time and its goal", () => {
+  const { cache, cached } = setUp();
+  cache.put(creating, failed);
+  const { reply, isFirstAttempt, replyLeftMs, sinceReplyMs } = observeReply(cached(), "delete", 5_000, () => true);
+  assert.deepEqual([reply, isFirstAttempt, replyLeftMs, sinceReplyMs], [failed, true, 0, 5_000]);
 });

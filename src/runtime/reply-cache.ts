@@ -101,6 +101,41 @@ export function createReplyCache<
   });
 }
 
+/** What a plan sees of the reply about one object. */
+export interface ObservedReply<Answer> {
+  /** None: no call was made for this goal, or its reply has expired and the call is due again. */
+  readonly reply: CsiReply<Answer> | { readonly kind: "none" };
+  /** No call was made for this goal yet. */
+  readonly isFirstAttempt: boolean;
+  readonly malformedReplies: number;
+  /** How long the reply still counts; the object is reconciled again then. */
+  readonly replyLeftMs: Millis;
+  /** Age of the reply; 0 without one. */
+  readonly sinceReplyMs: Millis;
+}
+
+export function observeReply<Answer extends { readonly kind: string }, Goal extends string>(
+  cached: CachedReply<Answer, Goal> | undefined,
+  goal: Goal,
+  elapsedMs: Millis,
+  /** Whether the reply counts beyond its time and its goal, because something must happen first. */
+  isHeld: (reply: CsiReply<Answer>) => boolean = () => false,
+): ObservedReply<Answer> {
+  if (cached === undefined)
+    return { reply: { kind: "none" }, isFirstAttempt: true, malformedReplies: 0, replyLeftMs: 0, sinceReplyMs: 0 };
+  const { reply, expiresAtMs, receivedAtMs } = cached;
+  const hasSameGoal = cached.goal === goal;
+  // A deletion does not wait for the retry of a failed creation.
+  const isCurrent = expiresAtMs > elapsedMs && (hasSameGoal || !isCallError(reply));
+  return {
+    reply: isCurrent || isHeld(reply) ? reply : { kind: "none" },
+    isFirstAttempt: !hasSameGoal,
+    malformedReplies: hasSameGoal ? cached.malformedReplies : 0,
+    replyLeftMs: Math.max(expiresAtMs - elapsedMs, 0),
+    sinceReplyMs: elapsedMs - receivedAtMs,
+  };
+}
+
 /** Only a well-formed reply resets the count: a driver that cannot be reached now and then has not replied. */
 function malformedWith(reply: { readonly kind: string } | CallError, before: number): number {
   if (!isCallError(reply)) return 0;

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { planContent } from "../../src/components/csi-snapshotter/plan.ts";
+import { withAttempt } from "./bugs/bug.ts";
 import { brokenIn } from "./once-found.ts";
 
 const found = {
@@ -15,6 +16,6 @@ test("the driver is not called again while a request to remove the being-created
 
 test("a sidecar that does not remember that request would call the driver again", async () => {
   const planSidecar = (view: Parameters<typeof planContent>[0]) =>
-    planContent({ ...view, isAnnotationRemovalPending: false });
+    planContent(withAttempt(view, { isRemovalPending: false }));
   assert.deepEqual(await brokenIn(found, { planSidecar: planSidecar as never }), ["I-3"]);
 });

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { annotations } from "../../src/api/names.ts";
 import { planContent } from "../../src/components/csi-snapshotter/plan.ts";
+import { withAttempt } from "./bugs/bug.ts";
 import { brokenIn } from "./once-found.ts";
 
 const found = {
@@ -16,8 +17,9 @@ test("a second content is not released while the outcome of the first content's 
 
 test("a sidecar that remembers only contents, not snapshots, would release it", async () => {
   const planSidecar = (view: Parameters<typeof planContent>[0]) => {
-    const isNamed = view.content.metadata.annotations?.[annotations.snapshotterId] === view.sidecarId;
-    return planContent(view.createSent === "perhaps" && isNamed ? { ...view, createSent: "never" } : view);
+    const { sidecarId, createSent } = view.memory.attempt;
+    const hasOurId = view.facts.content.metadata.annotations?.[annotations.snapshotterId] === sidecarId;
+    return planContent(createSent === "unknown" && hasOurId ? withAttempt(view, { createSent: "never" }) : view);
   };
   assert.deepEqual(await brokenIn(found, { planSidecar: planSidecar as never }), ["I-3"]);
 });

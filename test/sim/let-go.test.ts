@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { planContent } from "../../src/components/csi-snapshotter/plan.ts";
+import { withAttempt } from "./bugs/bug.ts";
 import { brokenIn } from "./once-found.ts";
 
 /** Nobody is there to cut until the snapshot is deleted; when its content has been let go, it comes back as it was born. */
@@ -17,7 +18,9 @@ test("a content that was released without a call is not taken when a stale list 
 test("a sidecar that remembers only its calls would take the snapshot", async () => {
   const planSidecar = (view: Parameters<typeof planContent>[0]) =>
     planContent(
-      view.createSent === "let go" ? { ...view, createSent: "never", isAnnotationRemovalPending: false } : view,
+      view.memory.attempt.createSent === "released"
+        ? withAttempt(view, { createSent: "never", isRemovalPending: false })
+        : view,
     );
   assert.deepEqual(await brokenIn(found, { planSidecar: planSidecar as never }), ["I-6"]);
 });

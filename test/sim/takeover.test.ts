@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { annotations } from "../../src/api/names.ts";
 import { planContent } from "../../src/components/csi-snapshotter/plan.ts";
+import { withAttempt } from "./bugs/bug.ts";
 import type { Sabotage } from "./components.ts";
 import { brokenIn } from "./once-found.ts";
 
@@ -24,10 +25,12 @@ test("a late request of a dead sidecar does not remove the being-created annotat
 
 test("a sidecar that does not write its id would lose the being-created annotation", async () => {
   const planSidecar = (view: Parameters<typeof planContent>[0]) =>
-    planContent({
-      ...view,
-      createSent: "here",
-      sidecarId: view.content.metadata.annotations?.[annotations.snapshotterId] ?? view.sidecarId,
-    });
+    planContent(
+      withAttempt(view, {
+        createSent: "sent",
+        sidecarId:
+          view.facts.content.metadata.annotations?.[annotations.snapshotterId] ?? view.memory.attempt.sidecarId,
+      }),
+    );
   assert.deepEqual([...(await brokenPromises({ planSidecar: planSidecar as never }))], ["I-3"]);
 });

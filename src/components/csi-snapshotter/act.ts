@@ -4,9 +4,8 @@ import type { World } from "../../base/world.ts";
 import type { CsiClient } from "../../csi/client.ts";
 import type { Secrets } from "../../runtime/csi-calls.ts";
 import { findSnapshot } from "./listing.ts";
-import type { SnapshotAnswer } from "./observe.ts";
 import type { SnapshotCall } from "./plan-calls.ts";
-import { snapshotInfoFrom } from "./reply.ts";
+import { type SnapshotAnswer, snapshotInfoFrom } from "./reply.ts";
 
 export type Operation = "CreateSnapshot" | "DeleteSnapshot" | "ListSnapshots";
 export const rpcs: Readonly<Record<SnapshotCall["method"], Operation>> = {

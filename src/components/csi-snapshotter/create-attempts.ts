@@ -1,76 +1,126 @@
 /**
- * A term: the life of this process as the one sidecar that acts for its driver. Its name stands on every content whose cut it may
- * have asked for, so whoever comes after knows that it has to find out what became of that.
+ * Knows for which contents CreateSnapshot may have been sent (docs/decisions/0014). Plans use three functions of this file; without it
+ * they would write the being-created annotation, or read the content, before every call.
  *
- * A content that names this very term and that the driver was never asked about here is one that nobody was ever asked about, not
- * even if the cache is behind: the only one who could have is ourselves. So it takes neither a write nor a read to be sure of it.
- * Unless it is the second content of its snapshot, made after the first was taken away by force: the driver knows both by one name.
+ * Each sidecar process has an id. The id is written, next to the being-created annotation, on every content that the process may send
+ * CreateSnapshot for, and the snapshot-controller creates contents with the id of an active sidecar. A content that has our id, and that
+ * we have sent no CreateSnapshot for, is one that no process has sent CreateSnapshot for, even if the cache is stale. There is one
+ * exception: the second content of a snapshot, created after the first was removed by force. The driver knows both by one name.
  */
-
-import { annotations } from "../../api/names.ts";
+import { annotations, finalizers } from "../../api/names.ts";
+import { edit } from "../../api/patches.ts";
+import type { ClusterAction } from "../../api/plan.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
 import { limits } from "../../base/limits.ts";
 import { createLru } from "../../base/lru.ts";
 import { isNewer, isSameOrOlder } from "../../kube/version.ts";
-import type { CreateSent } from "./observe.ts";
+import { confirmed, kind, withoutBeingCreated } from "./plan-steps.ts";
 
-export interface CreateAttempts {
-  readonly name: string;
-  /** To be told before the driver is asked to cut, and before our name is written on the content to that end. */
-  willCreate(content: VolumeSnapshotContent): void;
-  /** To be told before a mark is taken off, or a content let go: what the cache shows of it from then on may be the past. */
-  willRemoveAnnotation(content: VolumeSnapshotContent): void;
-  asked(content: VolumeSnapshotContent): CreateSent;
-  /** Whether a request of ours to take the mark off may still arrive: it names this version, or a later one. */
-  isAnnotationRemovalPending(content: VolumeSnapshotContent): boolean;
+/** What is known about the CreateSnapshot calls for one content. */
+export interface CreateAttempt {
+  /** Id of this process. */
+  readonly sidecarId: string;
+  /**
+   * sent:     by this process
+   * never:    by no process
+   * released: by no process, and this process has removed the annotation since, so the snapshot may not be wanted any more
+   * unknown:  perhaps by a process that no longer runs
+   */
+  readonly createSent: "sent" | "never" | "released" | "unknown";
+  /** Whether a request of this process that removes the annotation from this version may still arrive. */
+  readonly isRemovalPending: boolean;
 }
 
-interface Memory {
-  readonly asked: "here" | "let go";
-  /** The version that the last request to take the mark off names; "": there was none. */
+/** No CreateSnapshot can be in flight, whatever the annotation says. */
+export const isKnownUnsent = ({ createSent }: CreateAttempt): boolean =>
+  createSent === "never" || createSent === "released";
+
+/**
+ * What has to succeed before CreateSnapshot is sent: the annotation with our id and a missing finalizer, or, where they are there, a
+ * read that confirms the cache. Once the handle is known there is something to delete for certain, and the annotation is not needed.
+ *
+ * Our id replaces a predecessor's. A request of the predecessor that removes the annotation names the version before, so it fails then.
+ *
+ * Undefined: our own request of that kind may still arrive, and nothing would be written that makes it fail. The annotation has to be
+ * removed again first: whatever becomes of the second request, the first one fails afterwards.
+ */
+export function intentFor(
+  content: VolumeSnapshotContent,
+  attempt: CreateAttempt,
+): readonly ClusterAction[] | undefined {
+  if (content.status?.snapshotHandle) return confirmed(content);
+  const write = edit(kind, content, {
+    addFinalizers: content.metadata.deletionTimestamp === undefined ? [finalizers.contentBound] : [],
+    annotations: {
+      ...withoutBeingCreated,
+      [annotations.beingCreated]: "yes",
+      [annotations.snapshotterId]: attempt.sidecarId,
+    },
+  });
+  if (write.length > 0) return write;
+  if (attempt.isRemovalPending) return undefined;
+  return attempt.createSent === "never" ? [] : confirmed(content);
+}
+
+export interface CreateAttempts {
+  /** To be called before CreateSnapshot is sent, and before our id is written on the content. */
+  willCreate(content: VolumeSnapshotContent): void;
+  /** To be called before the annotation is removed, or a content is released: the cache may show an older version afterwards. */
+  willRemoveAnnotation(content: VolumeSnapshotContent): void;
+  about(content: VolumeSnapshotContent): CreateAttempt;
+}
+
+interface Attempt {
+  readonly createSent: "sent" | "released";
+  /** The version that the last request to remove the annotation names; "": there was none. */
   readonly removedFrom: string;
 }
 
-export function createCreateAttempts(name: string, sizeMax: number = limits.askedContentsMax): CreateAttempts {
-  const uids = createLru<Memory>(sizeMax);
-  /** Of snapshots; the driver was asked to cut by a name that comes from them. */
+export function createCreateAttempts(sidecarId: string, sizeMax: number = limits.askedContentsMax): CreateAttempts {
+  /** By the content's uid. */
+  const attempts = createLru<Attempt>(sizeMax);
+  /** By the snapshot's uid, which the name in CreateSnapshot is made from. */
   const namesSent = createLru<true>(sizeMax);
   let newest = "";
-  /** Of what is not newer than this, some may have been forgotten. */
+  /** Contents up to this version may have been forgotten. */
   let floor = "";
-  const remember = ({ metadata: { uid, resourceVersion } }: VolumeSnapshotContent, memory: Memory): void => {
-    if (uids.size() >= sizeMax && uids.get(uid) === undefined) floor = newest;
+  const remember = ({ metadata: { uid, resourceVersion } }: VolumeSnapshotContent, attempt: Attempt): void => {
+    if (attempts.size() >= sizeMax && attempts.get(uid) === undefined) floor = newest;
     newest = laterOf(newest, resourceVersion);
-    uids.set(uid, memory);
+    attempts.set(uid, attempt);
+  };
+  const createSentFor = (content: VolumeSnapshotContent): CreateAttempt["createSent"] => {
+    const { metadata } = content;
+    const known = attempts.get(metadata.uid);
+    if (known !== undefined) return known.createSent;
+    if (namesSent.get(snapshotUidOf(content))) return "unknown";
+    const isRemembered = floor === "" || isNewer(metadata.resourceVersion, floor);
+    return isRemembered && metadata.annotations?.[annotations.snapshotterId] === sidecarId ? "never" : "unknown";
+  };
+  const isRemovalPending = ({ metadata }: VolumeSnapshotContent): boolean => {
+    const { removedFrom = "" } = attempts.get(metadata.uid) ?? {};
+    return removedFrom !== "" && isSameOrOlder(metadata.resourceVersion, removedFrom);
   };
   return {
-    name,
     willCreate: (content) => {
-      const { removedFrom = "" } = uids.get(content.metadata.uid) ?? {};
-      remember(content, { asked: "here", removedFrom });
+      const { removedFrom = "" } = attempts.get(content.metadata.uid) ?? {};
+      remember(content, { createSent: "sent", removedFrom });
       namesSent.set(snapshotUidOf(content), true);
     },
     willRemoveAnnotation: (content) => {
       const { uid, resourceVersion } = content.metadata;
-      const { asked = "let go", removedFrom = "" } = uids.get(uid) ?? {};
-      remember(content, { asked, removedFrom: laterOf(removedFrom, resourceVersion) });
+      const { createSent = "released", removedFrom = "" } = attempts.get(uid) ?? {};
+      remember(content, { createSent, removedFrom: laterOf(removedFrom, resourceVersion) });
     },
-    isAnnotationRemovalPending: ({ metadata }) => {
-      const { removedFrom = "" } = uids.get(metadata.uid) ?? {};
-      return removedFrom !== "" && isSameOrOlder(metadata.resourceVersion, removedFrom);
-    },
-    asked: (content) => {
-      const { metadata } = content;
-      const known = uids.get(metadata.uid);
-      if (known !== undefined) return known.asked;
-      if (namesSent.get(snapshotUidOf(content))) return "perhaps";
-      const isRemembered = floor === "" || isNewer(metadata.resourceVersion, floor);
-      return isRemembered && metadata.annotations?.[annotations.snapshotterId] === name ? "never" : "perhaps";
-    },
+    about: (content) => ({
+      sidecarId,
+      createSent: createSentFor(content),
+      isRemovalPending: isRemovalPending(content),
+    }),
   };
 }
 
-/** An odd content may lack even that. Without a uid the driver is asked by no name. */
+/** A malformed content may lack the reference. Without a uid CreateSnapshot is never sent. */
 const snapshotUidOf = ({ spec }: VolumeSnapshotContent): string => spec.volumeSnapshotRef?.uid ?? "";
 
 const laterOf = (one: string, other: string): string => (one === "" || isNewer(other, one) ? other : one);

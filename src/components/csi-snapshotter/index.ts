@@ -4,7 +4,7 @@ import { type KubeObject, keyOf } from "../../api/types.ts";
 import type { Backoff } from "../../base/backoff.ts";
 import { keyIn, type Millis } from "../../base/brand.ts";
 import type { Log } from "../../base/log.ts";
-import { uuid, type World } from "../../base/world.ts";
+import type { World } from "../../base/world.ts";
 import type { CsiClient } from "../../csi/client.ts";
 import type { KubeApi } from "../../kube/api.ts";
 import { createStores, type StoresOf, type StoreTable, watchStores } from "../../kube/stores.ts";
@@ -12,10 +12,9 @@ import { createActionHandlers } from "../../runtime/action-handlers.ts";
 import { createController, type Triggers } from "../../runtime/controller.ts";
 import { createCallSemaphore, createCsiCallHandler } from "../../runtime/csi-calls.ts";
 import type { QueueObserver } from "../../runtime/queue.ts";
-import { createReplyCache } from "../../runtime/reply-cache.ts";
 import { createSend, type Operation, rpcs } from "./act.ts";
-import { createCreateAttempts } from "./create-attempts.ts";
-import { type DriverFacts, goalOf, indexes, observe, type SidecarOptions, validityOf } from "./observe.ts";
+import { createMemory } from "./memory.ts";
+import { type DriverFacts, indexes, observe, type SidecarOptions } from "./observe.ts";
 import { planContent } from "./plan.ts";
 import type { CountAction } from "./plan-steps.ts";
 
@@ -25,7 +24,7 @@ const storeTable = {
 } as const satisfies StoreTable;
 type SidecarStores = StoresOf<typeof storeTable>;
 
-/** A class concerns the contents that name it: its parameters may have been all that was missing. */
+/** A class triggers the contents that name it: they may have waited for its parameters. */
 const triggers: Triggers<SidecarStores> = {
   VolumeSnapshotContent: (content) => [keyOf(content)],
   VolumeSnapshotClass: ({ metadata }, stores) => stores.VolumeSnapshotContent.keysBy("class", metadata.name),
@@ -34,43 +33,43 @@ const triggers: Triggers<SidecarStores> = {
 export interface CsiSnapshotterDeps {
   readonly api: KubeApi;
   readonly csi: CsiClient;
-  /** Asked at each look: a driver may restart as another version. */
+  /** Called at each reconcile: a driver may restart as another version. */
   facts(): DriverFacts;
   readonly options: SidecarOptions;
   readonly world: World;
   readonly log: Log;
-  /** CSI calls under way at once, those that hang aside. */
+  /** Number of concurrent CSI calls, without hanging ones. */
   readonly callsAtOnce: number;
   readonly backoff: Backoff;
   readonly poll: Backoff;
   readonly resyncMs?: Millis | undefined;
-  /** Where snapshots are taken node by node: contents labelled with this node only. */
+  /** With node-local sidecars: only contents that are labelled with this node. */
   readonly labelSelector?: string | undefined;
   readonly leading?: (() => boolean) | undefined;
-  /** What this process calls itself on contents, if not by lot; it must not have been any other's name. */
+  /** Id of this process on contents; no other process may ever have had it. Random if undefined. */
   readonly sidecarId?: string | undefined;
-  /** Another decision than ours: the simulation shows that it notices wrong ones. */
+  /** Replaces the plan: the simulation seeds wrong decisions and must notice them. */
   readonly plan?: typeof planContent | undefined;
-  /** Told of each attempt of this process that failed. */
+  /** Called for each failed attempt. */
   failed?(operation: Operation): void;
-  /** Told of what plans want counted. */
+  /** Called for each count action of a plan. */
   count?(what: CountAction["what"]): void;
   record(about: KubeObject, event: EventText): void;
   observer?(queue: string): QueueObserver;
 }
 
-/** Contents looked at while others wait for the driver: waiting costs nothing, so there may be many. */
+/** Contents that are reconciled while others wait for the driver. Waiting costs nothing, so there may be many. */
 const contentsAtOnce = 1_000;
 
 export interface CsiSnapshotter {
   readonly stores: SidecarStores;
-  /** Contents of which it is remembered what the driver said: never more than there are. */
+  /** Number of contents with a remembered reply: at most the number of contents. */
   remembered(): number;
-  /** Keeps the caches current until the signal aborts. */
+  /** Keeps the caches up to date until the signal aborts. */
   watch(signal: AbortSignal): Promise<void>;
-  /** Works until the signal aborts. */
+  /** Reconciles until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
-  /** To be called when the facts have changed: all contents are looked at again. */
+  /** To be called when the driver facts have changed: all contents are reconciled again. */
   factsChanged(): void;
 }
 
@@ -81,8 +80,7 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
     VolumeSnapshotContent: { ...storeTable.VolumeSnapshotContent, labelSelector: deps.labelSelector },
   };
   const stores = createStores(table, log);
-  const replies = createReplyCache({ world, backoff: deps.backoff, poll: deps.poll, goalOf, validityOf });
-  const attempts = createCreateAttempts(deps.sidecarId ?? uuid(world));
+  const memory = createMemory(deps);
   const cluster = createActionHandlers({ api, stores, leading, record: deps.record });
   const name = "csi-snapshotter-content";
   let stopSignal: AbortSignal | undefined;
@@ -90,33 +88,28 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
     name,
     stores,
     triggers,
-    observe: (seen, key) =>
-      observe({ stores: seen, replies, attempts, facts: facts(), options }, key, {
-        nowMs: world.now(),
-        elapsedMs: world.elapsed(),
-        lastReplyAtMs: replies.lastReceivedAtMs(),
-      }),
+    observe: (seen, key) => observe({ stores: seen, memory, driver: facts(), options, nowMs: world.now() }, key),
     plan: deps.plan ?? planContent,
     handlers: {
       ...cluster,
-      // All but the marks before a call, which are written by its own hand, take a mark off or let a content go.
+      // The call handler writes intents itself: every other write to metadata removes the annotation or releases the content.
       patch: (action, signal) => {
         const content = stores.VolumeSnapshotContent.get(keyIn(undefined, action.ref.name));
-        if (action.subresource === undefined && content !== undefined) attempts.willRemoveAnnotation(content);
+        if (action.subresource === undefined && content !== undefined) memory.attempts.willRemoveAnnotation(content);
         return cluster.patch(action, signal);
       },
       count: async ({ what }) => deps.count?.(what),
       csi: createCsiCallHandler({
         api,
         intentHandlers: cluster,
-        replies,
+        replies: memory.replies,
         semaphore: createCallSemaphore(deps.callsAtOnce, world),
         log,
         rpcs,
         send: createSend(csi, world),
         // Before our id replaces a predecessor's: afterwards the content would look like one that only we have handled.
         beforeIntent: ({ call, about }) => {
-          if (call.method === "create") attempts.willCreate(about);
+          if (call.method === "create") memory.attempts.willCreate(about);
         },
         leading,
         stopping: () => stopSignal?.aborted === true,
@@ -126,8 +119,8 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
       }),
     },
     onFailure: (key) => {
-      const isLeaving = stores.VolumeSnapshotContent.get(key)?.metadata.deletionTimestamp !== undefined;
-      failed(isLeaving ? "DeleteSnapshot" : "CreateSnapshot");
+      const isTerminating = stores.VolumeSnapshotContent.get(key)?.metadata.deletionTimestamp !== undefined;
+      failed(isTerminating ? "DeleteSnapshot" : "CreateSnapshot");
     },
     workers: contentsAtOnce,
     world,
@@ -138,11 +131,11 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
     observer: deps.observer?.(name),
   });
   stores.VolumeSnapshotContent.onChange((before, after) => {
-    if (before !== undefined && after === undefined) replies.forget(before.metadata.uid);
+    if (before !== undefined && after === undefined) memory.forget(before);
   });
   return {
     stores,
-    remembered: () => replies.size,
+    remembered: () => memory.replies.size,
     watch: (signal) => watchStores(api, table, stores, { world, log, signal }),
     run: (signal) => {
       stopSignal = signal;

@@ -1,16 +1,15 @@
 /**
- * Whether the driver has the snapshot of a pre-provisioned content, by ListSnapshots filtered by its handle.
+ * Finds the snapshot of a pre-provisioned content by ListSnapshots, filtered by the handle.
  *
- * Drivers canonicalise: a handle in another case, or a full resource id for a bare name. One entry under another id is therefore
- * the snapshot that was asked for, unless the driver ignores the filter, which an id that cannot exist tells. Several entries mean
- * that it was ignored: then only the exact id counts, on whichever page it stands.
+ * Drivers canonicalise ids: another case, or a full resource id for a bare name. A single entry with another id is therefore the
+ * requested snapshot, unless the driver ignores the filter; a second request, for an id that cannot exist, shows that. Several entries
+ * mean that the filter was ignored: then only the exact id counts, on whichever page it is.
  */
 import { Fault, isFinal } from "../../base/fault.ts";
 import { limits } from "../../base/limits.ts";
 import type { CsiClient } from "../../csi/client.ts";
 import type { Snapshot } from "../../csi/gen/csi_pb.js";
-import type { SnapshotInfo } from "./observe.ts";
-import { malformed, snapshotInfoAs } from "./reply.ts";
+import { malformed, type SnapshotInfo, snapshotInfoAs } from "./reply.ts";
 
 export interface Listing {
   readonly csi: Pick<CsiClient, "controller">;
@@ -20,14 +19,14 @@ export interface Listing {
   readonly signal: AbortSignal;
 }
 
-/** CSI lets ids have 128 bytes and asks for nothing else, so that only its words keep this one from existing. */
+/** CSI limits ids to 128 bytes and nothing else, so only its wording keeps this id from existing. */
 export const impossibleHandle = "snapkeep.dev/no-snapshot-has-this-id";
 
 export async function findSnapshot(listing: Listing): Promise<SnapshotInfo> {
   const { handle, nowNs } = listing;
-  const { exact, only, isCutShort } = await walk(listing);
+  const { exact, only, isTruncated } = await walk(listing);
   if (exact !== undefined) return snapshotInfoAs(handle, exact, nowNs);
-  if (only === undefined || (await ignoresFilter(listing))) throw notFound(handle, isCutShort);
+  if (only === undefined || (await ignoresFilter(listing))) throw notFound(handle, isTruncated);
   const { snapshot } = only;
   if (snapshot === undefined) throw malformed("the entry of ListSnapshots holds no snapshot");
   const taken = snapshotInfoAs(handle, snapshot, nowNs);
@@ -37,10 +36,10 @@ export async function findSnapshot(listing: Listing): Promise<SnapshotInfo> {
 
 interface Found {
   readonly exact: Snapshot | undefined;
-  /** The one entry there is. */
+  /** The only entry of the whole list. */
   readonly only: { readonly snapshot?: Snapshot | undefined } | undefined;
-  /** There are more pages than are looked at. */
-  readonly isCutShort: boolean;
+  /** The list has more pages than the limit. */
+  readonly isTruncated: boolean;
 }
 
 async function walk({ csi, handle, secrets, signal }: Listing): Promise<Found> {
@@ -53,15 +52,15 @@ async function walk({ csi, handle, secrets, signal }: Listing): Promise<Found> {
       { signal },
     );
     const exact = entries.find(({ snapshot }) => snapshot?.snapshotId === handle)?.snapshot;
-    if (exact !== undefined) return { exact, only: undefined, isCutShort: false };
+    if (exact !== undefined) return { exact, only: undefined, isTruncated: false };
     first ??= entries[0];
     count += entries.length;
-    // A driver that answers the token it was given would lead in a circle.
+    // A driver that returns the token it was given would never end the list.
     if (nextToken === "" || nextToken === startingToken)
-      return { exact, only: count === 1 ? first : undefined, isCutShort: false };
+      return { exact, only: count === 1 ? first : undefined, isTruncated: false };
     startingToken = nextToken;
   }
-  return { exact: undefined, only: undefined, isCutShort: true };
+  return { exact: undefined, only: undefined, isTruncated: true };
 }
 
 async function ignoresFilter({ csi, secrets, signal }: Listing): Promise<boolean> {
@@ -69,14 +68,14 @@ async function ignoresFilter({ csi, secrets, signal }: Listing): Promise<boolean
     const { entries } = await csi.controller.listSnapshots({ snapshotId: impossibleHandle, secrets }, { signal });
     return entries.length > 0;
   } catch (reason) {
-    // Whoever refuses the id has looked at it; whoever cannot be asked now is asked again later.
+    // A driver that rejects the id has applied the filter. If it cannot be reached, the call is retried later.
     if (signal.aborted || !isFinal(Fault.from(reason))) throw reason;
     return false;
   }
 }
 
-const notFound = (handle: string, isCutShort: boolean): Fault =>
+const notFound = (handle: string, isTruncated: boolean): Fault =>
   new Fault(
     "NotFound",
-    `can not find snapshot for snapshotID ${handle}${isCutShort ? ` on the first ${limits.listSnapshotsPagesMax} pages of ListSnapshots, whose filter the driver ignores` : ""}: correct spec.source.snapshotHandle, or bring the snapshot back`,
+    `can not find snapshot for snapshotID ${handle}${isTruncated ? ` on the first ${limits.listSnapshotsPagesMax} pages of ListSnapshots, whose filter the driver ignores` : ""}: correct spec.source.snapshotHandle, or bring the snapshot back`,
   );

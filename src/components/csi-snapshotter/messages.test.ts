@@ -3,15 +3,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aContent } from "../../../test/builders.ts";
 import { aYoungView as aView, failure, going, ready } from "../../../test/content-plans.ts";
+import type { ContentSituation } from "../../../test/views.ts";
 import { Fault } from "../../base/fault.ts";
-import type { ContentView } from "./observe.ts";
 import { planContent } from "./plan.ts";
 
-const unread: ContentView["reply"] = { kind: "unsent", fault: new Fault("NotFound", "no such secret") };
+const unread: ContentSituation["reply"] = { kind: "unsent", fault: new Fault("NotFound", "no such secret") };
 const leaving = aContent({ metadata: going, status: ready });
 const imported = aContent({ spec: { source: { snapshotHandle: "s-9" } } });
 
-const cases: readonly { view: Partial<ContentView>; reason: string; begins: string }[] = [
+const cases: readonly { view: Partial<ContentSituation>; reason: string; begins: string }[] = [
   {
     view: { reply: failure("Internal") },
     reason: "SnapshotCreationFailed",

@@ -1,4 +1,4 @@
-/** What the sidecar measures of its driver, under the name, labels and buckets that dashboards know. */
+/** Metrics of the sidecar, with the names, labels and buckets of upstream's. */
 import { failedAttempts, type MetricTable } from "../../runtime/metrics.ts";
 
 export const sidecarMetrics = {

@@ -1,17 +1,17 @@
 /**
- * Where a content is, seen from the driver's side.
+ * Where a content is in its life, seen from the driver's side. Only facts decide.
  *
  *   untaken ──▶ pending ──▶ ready      unverified ──▶ ready      removable ──▶ (gone)
  *
- * untaken:      no handle yet: the driver is asked to cut, again and again under the same name, until it says so or refuses for good.
- * pending:    cut, but not ready; asked about on a timer of its own.
- * unverified: pre-provisioned, and nobody has looked whether the handle exists.
- * removable:  deletion is asked for and nothing is under way: delete at the driver where the policy says so, then let go.
+ * untaken:    no handle yet. CreateSnapshot is repeated, always with the same name, until the driver replies or refuses for good.
+ * pending:    the snapshot is taken but not ready. CreateSnapshot is repeated on the timer of polls.
+ * unverified: pre-provisioned, and nobody has checked that the handle exists.
+ * removable:  the deletion is confirmed and no CreateSnapshot can be in flight. DeleteSnapshot if the policy says so, then release.
  */
 import { annotations } from "../../api/names.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
 import { contentSourceOf } from "../../rules/snapshot-source.ts";
-import type { ContentView, CreateSent } from "./observe.ts";
+import type { ContentFacts } from "./observe.ts";
 
 export const contentPhases = ["foreign", "removable", "ready", "unverified", "pending", "untaken"] as const;
 export type ContentPhase = (typeof contentPhases)[number];
@@ -19,38 +19,39 @@ export type ContentPhase = (typeof contentPhases)[number];
 export const isBeingCreated = ({ metadata }: VolumeSnapshotContent): boolean =>
   metadata.annotations?.[annotations.beingCreated] === "yes";
 
-export function phaseOf(view: ContentView): ContentPhase {
-  const { content } = view;
-  if (!isOurs(view)) return "foreign";
-  if (isRemovable(content, view.createSent)) return "removable";
+export function phaseOf(facts: ContentFacts): ContentPhase {
+  const { content } = facts;
+  if (!isOurs(facts)) return "foreign";
+  if (isRemovable(content)) return "removable";
   if (content.status?.readyToUse === true) return "ready";
   if (content.spec.source?.snapshotHandle) return "unverified";
   if (content.metadata.annotations?.[annotations.groupSnapshotHandle] !== undefined) return "foreign";
   return content.status?.snapshotHandle ? "pending" : "untaken";
 }
 
-/** Another driver's content is not ours to act on, nor one whose class is another driver's (CVE-2019-11255). */
-function isOurs({ content, snapshotClass, facts }: ContentView): boolean {
+/** Contents of another driver are not ours, nor contents whose class belongs to another driver (CVE-2019-11255). */
+export function isOurs({ content, snapshotClass, driver }: ContentFacts): boolean {
   const source = contentSourceOf(content);
-  // One without any source, bound by a controller that let it pass, could otherwise never be deleted.
-  const isEmptyAndLeaving =
+  // A terminating content without any source must be released, or it could never be deleted.
+  const isEmptyAndTerminating =
     source.kind === "unclear" && source.count === 0 && content.metadata.deletionTimestamp !== undefined;
   return (
-    (source.kind !== "unclear" || isEmptyAndLeaving) &&
-    content.spec.driver === facts.driver &&
-    (snapshotClass === undefined || snapshotClass.driver === facts.driver)
+    (source.kind !== "unclear" || isEmptyAndTerminating) &&
+    content.spec.driver === driver &&
+    (snapshotClass === undefined || snapshotClass.driver === driver)
   );
 }
 
-export const isUnasked = (asked: CreateSent): boolean => asked === "never" || asked === "let go";
-
-/**
- * A content goes when the snapshot-controller has confirmed that its snapshot is going (the being-deleted mark), or when it never
- * had a snapshot. While a cut may be under way it stays: only the driver's answer tells what there is to delete.
- */
-export function isRemovable(content: VolumeSnapshotContent, asked: CreateSent = "perhaps"): boolean {
+/** The snapshot-controller confirms a deletion by the being-deleted annotation. A content that never had a snapshot needs none. */
+export function isDeletionConfirmed(content: VolumeSnapshotContent): boolean {
   if (content.metadata.deletionTimestamp === undefined) return false;
-  if (content.spec.source?.snapshotHandle && !content.spec.volumeSnapshotRef.uid) return true;
-  if (isBeingCreated(content) && !isUnasked(asked) && content.status?.readyToUse !== true) return false;
-  return content.metadata.annotations?.[annotations.beingDeleted] === "yes";
+  return isWithoutSnapshot(content) || content.metadata.annotations?.[annotations.beingDeleted] === "yes";
 }
+
+/** While CreateSnapshot may be in flight a content stays: only the driver's reply tells what there is to delete. */
+export const isRemovable = (content: VolumeSnapshotContent): boolean =>
+  isDeletionConfirmed(content) &&
+  (isWithoutSnapshot(content) || !isBeingCreated(content) || content.status?.readyToUse === true);
+
+const isWithoutSnapshot = ({ spec }: VolumeSnapshotContent): boolean =>
+  Boolean(spec.source?.snapshotHandle) && !spec.volumeSnapshotRef.uid;

@@ -11,17 +11,26 @@ import {
   ready,
   takenHere,
 } from "../../../test/content-plans.ts";
+import type { ContentSituation } from "../../../test/views.ts";
 import { annotations, finalizers } from "../../api/names.ts";
 import { type Next, settled } from "../../api/plan.ts";
 import type { ContentView } from "./observe.ts";
 import { planContent } from "./plan.ts";
 
-const unmarkings: readonly [given: string, change: Partial<ContentView>, expect: Next | "off"][] = [
-  ["the driver has just answered", { lullMs: 0 }, { kind: "after", ms: 3_000 }],
-  ["the driver answered others two seconds ago", { sinceReplyMs: 9_000, lullMs: 2_000 }, { kind: "after", ms: 1_000 }],
-  ["the driver has been quiet", { sinceReplyMs: 9_000, lullMs: 3_000 }, "off"],
-  ["the driver is never quiet, nearly a minute after", { sinceReplyMs: 59_500, lullMs: 0 }, { kind: "after", ms: 500 }],
-  ["the driver is never quiet, a minute after", { sinceReplyMs: 60_000, lullMs: 0 }, "off"],
+const unmarkings: readonly [given: string, change: Partial<ContentSituation>, expect: Next | "off"][] = [
+  ["the driver has just answered", { sinceAnyReplyMs: 0 }, { kind: "after", ms: 3_000 }],
+  [
+    "the driver answered others two seconds ago",
+    { sinceReplyMs: 9_000, sinceAnyReplyMs: 2_000 },
+    { kind: "after", ms: 1_000 },
+  ],
+  ["the driver has been quiet", { sinceReplyMs: 9_000, sinceAnyReplyMs: 3_000 }, "off"],
+  [
+    "the driver is never quiet, nearly a minute after",
+    { sinceReplyMs: 59_500, sinceAnyReplyMs: 0 },
+    { kind: "after", ms: 500 },
+  ],
+  ["the driver is never quiet, a minute after", { sinceReplyMs: 60_000, sinceAnyReplyMs: 0 }, "off"],
 ];
 for (const [given, change, expect] of unmarkings)
   test(`removing the being-created annotation of a ready content has low priority: ${given}`, () => {
@@ -74,7 +83,7 @@ const annotationsIn = (view: ContentView) => {
 
 test("writing our id on a predecessor's content changes its version, so that a late request cannot remove the annotation", () => {
   const predecessors = { annotations: { ...marked.annotations, [annotations.snapshotterId]: "a term before" } };
-  const view = aView({ content: aContent({ metadata: predecessors }), createSent: "perhaps" });
+  const view = aView({ content: aContent({ metadata: predecessors }), createSent: "unknown" });
   assert.deepEqual(annotationsIn(view), { [annotations.snapshotterId]: ourTerm });
 });
 
@@ -89,7 +98,7 @@ const former = {
 };
 
 test("the annotation's name of the release before gives way to the new one, and is removed with being-created", () => {
-  assert.deepEqual(annotationsIn(aView({ content: aContent({ metadata: former }), createSent: "perhaps" })), {
+  assert.deepEqual(annotationsIn(aView({ content: aContent({ metadata: former }), createSent: "unknown" })), {
     [annotations.snapshotterId]: ourTerm,
     [annotations.formerSnapshotterId]: null,
   });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aClass, aContent } from "../../../test/builders.ts";
-import { aContentView } from "../../../test/views.ts";
+import { aContentView, type ContentSituation } from "../../../test/views.ts";
 import { annotations } from "../../api/names.ts";
 import { Fault } from "../../base/fault.ts";
 import type { ContentView } from "./observe.ts";
@@ -24,9 +24,9 @@ for (const { prefix, length, expect } of names)
     ));
 
 const group = { volumeGroupSnapshotHandle: "g-1" };
-const aView = (reply: ContentView["reply"]): ContentView =>
-  aContentView({ content: aContent({ status: { readyToUse: false, ...group } }), reply });
-const replies: readonly { what: string; reply: ContentView["reply"] }[] = [
+const aView = (reply: ContentSituation["reply"], status: object = { readyToUse: false, ...group }): ContentView =>
+  aContentView({ content: aContent({ status }), reply });
+const replies: readonly { what: string; reply: ContentSituation["reply"] }[] = [
   {
     what: "a cut",
     reply: { kind: "taken", snapshot: { handle: "s-1", ready: true, creationTimeNs: 1n, sizeBytes: 5n, oddities: [] } },
@@ -60,8 +60,7 @@ for (const { what, before, sizeBytes, after } of facts)
       sizeBytes,
       oddities: [],
     };
-    const view = { ...aView({ kind: "taken", snapshot }), content: aContent({ status }) };
-    const [write] = planContent(view).actions;
+    const [write] = planContent(aView({ kind: "taken", snapshot }, status)).actions;
     assert.ok(write?.kind === "patch" && write.patch.type === "merge");
     assert.deepEqual(write.patch.body.status, { readyToUse: true, ...after });
   });
@@ -72,11 +71,10 @@ const listing = {
   [key("snapshotter-list-secret-namespace")]: "vault",
 };
 const noted = { [annotations.deletionSecretName]: "noted", [annotations.deletionSecretNamespace]: "vault" };
-const none: ContentView["reply"] = { kind: "none" };
 
 /** The one call that is planned. */
-function callOf(view: Partial<ContentView>): SnapshotCall | undefined {
-  const [action] = planContent({ ...aView(none), content: aContent(), ...view }).actions;
+function callOf(situation: Partial<ContentSituation>): SnapshotCall | undefined {
+  const [action] = planContent(aContentView(situation)).actions;
   return action?.kind === "csi" ? action.call : undefined;
 }
 

@@ -1,12 +1,12 @@
-/** The calls a driver gets, worked out from a content alone: the same content always asks the same. */
+/** The calls to the driver, computed from facts: the same content always sends the same call. */
 import { annotations, parameters } from "../../api/names.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
 import type { SecretLookup, SecretRef } from "../../rules/secret-template.ts";
 import { driverParameters, listSecretOf, snapshotterSecretOf } from "../../rules/snapshotter-secrets.ts";
-import type { ContentView, SidecarOptions } from "./observe.ts";
+import type { ContentFacts, SidecarOptions } from "./observe.ts";
 
 interface WithSecret {
-  /** Read right before the call and passed to the driver; never kept. */
+  /** Read right before the call; never kept. */
   readonly secret: SecretRef | undefined;
 }
 export type SnapshotCall =
@@ -26,8 +26,7 @@ interface Wrong {
 }
 const wrong = (message: string): Wrong => ({ kind: "wrong", message });
 
-export function createCall(view: ContentView): PreparedCall {
-  const { content, snapshotClass, options } = view;
+export function createCall({ content, snapshotClass, options }: ContentFacts): PreparedCall {
   const { volumeSnapshotClassName: className, volumeSnapshotRef: ref, source } = content.spec;
   if (!ref.uid)
     return wrong(
@@ -60,16 +59,16 @@ export function createCall(view: ContentView): PreparedCall {
 }
 
 /**
- * The driver knows a snapshot by name and volume, so what has been cut can be asked about when the class is gone, for ever perhaps.
- * So can what may have been cut for a snapshot that has gone since: nobody is left who would bring the class back, and a cut that is
- * made only now, without its parameters, is deleted at once, or, with Retain, is one that nobody waits for.
+ * Whether CreateSnapshot may be repeated without the class. The driver identifies a snapshot by name and volume, so one that was taken
+ * can be polled. So can one that may have been taken for a deleted snapshot: nobody would create the class again, and a snapshot that
+ * is taken only now, without parameters, is deleted at once or, with Retain, used by nobody.
  */
 const isIdentified = ({ metadata, status }: VolumeSnapshotContent): boolean =>
   Boolean(status?.snapshotHandle) ||
   (metadata.annotations?.[annotations.beingCreated] === "yes" &&
     (metadata.deletionTimestamp !== undefined || metadata.annotations?.[annotations.beingDeleted] === "yes"));
 
-/** A pure function of the snapshot's uid: whoever asks, and however often, asks for the same snapshot. */
+/** Depends on the VolumeSnapshot's uid only: every process and every retry sends the same name. */
 export const snapshotName = (
   { snapshotNamePrefix: prefix, snapshotNameUuidLength: length }: SidecarOptions,
   uid: string,
@@ -81,7 +80,7 @@ const metadataParameters = ({ metadata, spec }: VolumeSnapshotContent): Record<s
   [parameters.metadataContentName]: metadata.name,
 });
 
-/** The snapshot-controller noted the secret on the content, so that deleting needs neither class nor snapshot. */
+/** The snapshot-controller wrote the secret's name on the content, so that a deletion needs neither class nor snapshot. */
 function notedSecret({ metadata }: VolumeSnapshotContent): SecretLookup {
   const { deletionSecretName: nameKey, deletionSecretNamespace: namespaceKey } = annotations;
   const { [nameKey]: name, [namespaceKey]: namespace } = metadata.annotations ?? {};
@@ -94,7 +93,7 @@ function notedSecret({ metadata }: VolumeSnapshotContent): SecretLookup {
 }
 const secretIn = (found: SecretLookup): SecretRef | undefined => (found.kind === "secret" ? found.secret : undefined);
 
-export function listCall({ content, snapshotClass }: ContentView): PreparedCall {
+export function listCall({ content, snapshotClass }: ContentFacts): PreparedCall {
   const found = listSecretOf(snapshotClass ?? {}, content.metadata.name);
   if (found.kind === "wrong") return wrong(`${found.message} (class ${snapshotClass?.metadata.name})`);
   const handle = content.spec.source.snapshotHandle ?? "";
@@ -103,9 +102,9 @@ export function listCall({ content, snapshotClass }: ContentView): PreparedCall 
 
 export type PreparedDeletion =
   | PreparedCall
-  /** Nothing is asked of the driver: the policy keeps the snapshot, none was taken, or a group owns it. */
+  /** No call: the policy retains the snapshot, none was taken, or a group owns it. */
   | { readonly kind: "none" }
-  /** Somebody wrote this handle, and the driver never said that it has it. */
+  /** A user wrote this handle, and the driver never confirmed it. */
   | { readonly kind: "unverified"; readonly handle: string };
 
 export function deleteCall(content: VolumeSnapshotContent): PreparedDeletion {
@@ -121,11 +120,10 @@ export function deleteCall(content: VolumeSnapshotContent): PreparedDeletion {
 }
 
 /**
- * Whoever may write to a content chooses, by its annotations, which of the secrets that the sidecar can read the driver is given.
- * What the class would have noted on a content of its own is known: another one is worth a warning. Undefined: they agree, or
- * nobody can tell.
+ * A user who may write to a content chooses, by its annotations, which of the sidecar's readable secrets the driver gets. If they name
+ * another secret than the class would, the user gets a warning. Undefined: they agree, or the class's secret is not known.
  */
-export function secretMismatch({ content, snapshotClass }: ContentView): string | undefined {
+export function secretMismatch({ content, snapshotClass }: ContentFacts): string | undefined {
   const { metadata, spec } = content;
   if (snapshotClass === undefined || !spec.source.volumeHandle) return undefined;
   const meant = snapshotterSecretOf(snapshotClass, {

@@ -21,18 +21,29 @@ testPlans([
   {
     given: "a deletion before the first call for a content created with our annotation",
     view: aView({ content: aContent({ metadata: bornAndGoing }), createSent: "never" }),
-    phase: "removable",
+    phase: "untaken",
     expect: ["patch mark"],
   },
   {
     given: "a repeated deletion before the first call for a content created with our annotation",
-    view: aView({ content: aContent({ metadata: bornAndGoing }), createSent: "let go" }),
-    phase: "removable",
+    view: aView({ content: aContent({ metadata: bornAndGoing }), createSent: "released" }),
+    phase: "untaken",
+    expect: ["patch mark"],
+  },
+  {
+    given: "a deletion before any call for a group's member with our annotation",
+    view: aView({
+      content: aContent({
+        metadata: { ...going, annotations: { ...bornAndGoing.annotations, [annotations.groupSnapshotHandle]: "g" } },
+      }),
+      createSent: "never",
+    }),
+    phase: "foreign",
     expect: ["patch mark"],
   },
   {
     given: "a deletion of a content that was created with a predecessor's annotation",
-    view: aView({ content: aContent({ metadata: bornAndGoing }), createSent: "perhaps", sidecarId: "another" }),
+    view: aView({ content: aContent({ metadata: bornAndGoing }), createSent: "unknown", sidecarId: "another" }),
     phase: "untaken",
     expect: ["mark, create"],
   },

@@ -3,15 +3,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aContent, driver } from "../../../test/builders.ts";
 import { aYoungView as aView, brief, cut, going, marked, ready } from "../../../test/content-plans.ts";
-import type { ContentView, SnapshotInfo } from "./observe.ts";
+import type { ContentSituation } from "../../../test/views.ts";
 import { planContent } from "./plan.ts";
+import type { SnapshotInfo } from "./reply.ts";
 
 const odd: SnapshotInfo = {
   ...cut,
   sizeBytes: 0n,
   oddities: ["size_bytes is -1: unknown", "creation_time is 0 s: ours"],
 };
-const events = (view: Partial<ContentView>): readonly string[] =>
+const events = (view: Partial<ContentSituation>): readonly string[] =>
   planContent(aView(view)).actions.flatMap((action) =>
     action.kind === "event" ? [`${action.event.type} ${action.event.reason}: ${action.event.message}`] : [],
   );

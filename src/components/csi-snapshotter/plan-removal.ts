@@ -1,8 +1,8 @@
 /**
- * A content that goes: delete at the driver where the policy says so, then let go.
+ * Removes a content: DeleteSnapshot if the policy says so, then release.
  *
- * A driver whose replies cannot be read, several times and never otherwise, will not answer until it is mended, perhaps never. The
- * content is let go then, and an event names what may be left there: a snapshot that nobody can delete helps nobody.
+ * A driver that sends several malformed replies, and no other, will not send a usable one until it is repaired, perhaps never. The
+ * content is released then, so that it stays deletable, and an event names what may be left on the storage.
  */
 import { annotations, finalizers } from "../../api/names.ts";
 import { edit } from "../../api/patches.ts";
@@ -10,10 +10,11 @@ import { settled } from "../../api/plan.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
 import { isFault } from "../../base/fault.ts";
 import { limits } from "../../base/limits.ts";
+import type { ContentMemory } from "./memory.ts";
 import type { ContentView } from "./observe.ts";
 import { deleteCall, secretMismatch, snapshotName } from "./plan-calls.ts";
 import {
-  ask,
+  call,
   confirmed,
   doing,
   event,
@@ -27,53 +28,58 @@ import {
 } from "./plan-steps.ts";
 
 export function planRemoval(view: ContentView): SidecarPlan {
-  const { content, reply } = view;
+  const { content } = view.facts;
+  const { reply } = view.memory;
   const prepared = deleteCall(content);
   const fail = (text: string): SidecarPlan => planError(view, "SnapshotDeleteError", text, []);
   if (prepared.kind === "none" || reply.kind === "deleted") return release(content);
   if (prepared.kind === "unverified") return release(content, unverified(view, prepared.handle));
   if (prepared.kind === "wrong") return fail(`Failed to get snapshot credentials: ${prepared.message}; ${orRetain}`);
-  if (isUnreadable(view)) return release(content, leftover(view, `snapshot "${content.status?.snapshotHandle}"`));
+  if (isUnreadable(view.memory))
+    return release(content, leftover(view, `snapshot "${content.status?.snapshotHandle}"`));
   if (reply.kind === "failed") return fail(`Failed to delete snapshot: ${quoted(reply.fault)}`);
   if (reply.kind === "unsent") return fail(`Failed to get snapshot credentials: ${reply.fault.message}`);
-  return doing(settled, ask(content, prepared, confirmed(content)), mismatch(view));
+  return doing(settled, call(content, prepared, confirmed(content)), mismatch(view));
 }
 
-/** Told and counted with the first attempt: it stands in the way of nothing. */
+/** Reported and counted with the first attempt. It blocks nothing. */
 function mismatch(view: ContentView): readonly SidecarAction[] {
-  const message = view.isFirstAttempt ? secretMismatch(view) : undefined;
+  const message = view.memory.isFirstAttempt ? secretMismatch(view.facts) : undefined;
   if (message === undefined) return [];
-  return [event(view.content, "DeletionSecretMismatch", message), { kind: "count", what: "secretMismatch" }];
+  return [event(view.facts.content, "DeletionSecretMismatch", message), { kind: "count", what: "secretMismatch" }];
 }
 
-/** What may have been taken for a content that goes, and of which the driver says nothing that can be read; undefined: it may still. */
+/** Releases a terminating content whose CreateSnapshot has only malformed replies. Undefined: the driver may still reply. */
 export function planAbandoned(view: ContentView): SidecarPlan | undefined {
-  const { content, options } = view;
+  const { content, options } = view.facts;
   const { volumeSnapshotRef: ref, source } = content.spec;
-  const isGoing =
+  const isTerminating =
     content.metadata.deletionTimestamp !== undefined &&
     content.metadata.annotations?.[annotations.beingDeleted] === "yes";
-  if (!isGoing || !isUnreadable(view)) return undefined;
-  // With a handle there is something to delete for certain, and the annotation is all that holds it up.
+  if (!isTerminating || !isUnreadable(view.memory)) return undefined;
+  // The handle is known, so the snapshot can be deleted, and only the annotation delays that.
   if (content.status?.snapshotHandle) return doing(settled, removeBeingCreated(content));
   const name = snapshotName(options, ref.uid ?? "");
   return release(content, leftover(view, `snapshot "${name}" of volume "${source.volumeHandle}"`));
 }
 
-const isUnreadable = ({ reply, malformedReplies }: ContentView): boolean =>
+const isUnreadable = ({ reply, malformedReplies }: ContentMemory): boolean =>
   reply.kind === "failed" && isFault(reply.fault, "MalformedReply") && malformedReplies >= limits.malformedRepliesMax;
 
-const leftover = ({ content, facts, reply, malformedReplies }: ContentView, what: string): string =>
-  `Content ${content.metadata.name} is let go: ${malformedReplies} replies of driver ${facts.driver} could not be read, and none could (${reply.kind === "failed" ? quoted(reply.fault) : ""}), so ${what} may be left there; look for it, and delete it by the means of the storage`;
+const leftover = (
+  { facts: { content, driver }, memory: { reply, malformedReplies } }: ContentView,
+  what: string,
+): string =>
+  `Content ${content.metadata.name} is let go: ${malformedReplies} replies of driver ${driver} could not be read, and none could (${reply.kind === "failed" ? quoted(reply.fault) : ""}), so ${what} may be left there; look for it, and delete it by the means of the storage`;
 
 const orRetain = "to let the content go without deleting the snapshot, set spec.deletionPolicy to Retain";
 
-/** Says what may be left at the driver, and lets the content go. In this order: after a crash in between it is said twice, not never. */
+/** The event comes before the write: after a crash in between it is sent twice, not never. */
 function release(content: VolumeSnapshotContent, left?: string): SidecarPlan {
   const write = edit(kind, content, { removeFinalizers: [finalizers.contentBound], annotations: withoutBeingCreated });
-  const told = left === undefined || write.length === 0 ? [] : [event(content, "SnapshotLeftAtDriver", left)];
-  return doing(settled, told, write);
+  const events = left === undefined || write.length === 0 ? [] : [event(content, "SnapshotLeftAtDriver", left)];
+  return doing(settled, events, write);
 }
 
-const unverified = ({ content, facts }: ContentView, handle: string): string =>
-  `Content ${content.metadata.name} is let go without DeleteSnapshot: driver ${facts.driver} never confirmed that it has spec.source.snapshotHandle "${handle}", so nothing is deleted by it; if that snapshot exists and is not wanted, delete it by the means of the storage`;
+const unverified = ({ facts: { content, driver } }: ContentView, handle: string): string =>
+  `Content ${content.metadata.name} is let go without DeleteSnapshot: driver ${driver} never confirmed that it has spec.source.snapshotHandle "${handle}", so nothing is deleted by it; if that snapshot exists and is not wanted, delete it by the means of the storage`;

@@ -1,4 +1,4 @@
-/** What the plans of a content are made of: the call with its intent, the error told once, the writes of the being-created annotation. */
+/** Building blocks of the plans: a call with its intent, an error that is reported once, the removal of the being-created annotation. */
 import { refOf } from "../../api/builders.ts";
 import { annotations } from "../../api/names.ts";
 import { edit, patchStatus } from "../../api/patches.ts";
@@ -13,7 +13,7 @@ import type { ContentView } from "./observe.ts";
 import type { PreparedCall, SnapshotCall } from "./plan-calls.ts";
 
 export type CsiAction = CsiCallAction<VolumeSnapshotContent, SnapshotCall>;
-/** Something that operators count. */
+/** Increments a metric. */
 export interface CountAction {
   readonly kind: "count";
   readonly what: "secretMismatch";
@@ -37,27 +37,27 @@ export const removeBeingCreated = (content: VolumeSnapshotContent): readonly Clu
   edit(kind, content, { annotations: withoutBeingCreated });
 
 /**
- * What is asked of a driver cannot be taken back. By a cache that is behind, a leader would cut what its predecessor has deleted
- * already, or delete what the user has just decided to retain; a version-guarded write tells, and where none is due, a read does.
+ * A call to the driver cannot be undone. From a stale cache, a new leader could take a snapshot that its predecessor has deleted, or
+ * delete one that the user has just decided to retain. A version-guarded write prevents that, and where none is due, this read does.
  */
 export const confirmed = (content: VolumeSnapshotContent): readonly ClusterAction[] => [
   { kind: "confirm", ref: refOf(kind, content), resourceVersion: content.metadata.resourceVersion },
 ];
 
-export const ask = (
+export const call = (
   content: VolumeSnapshotContent,
-  { call }: Extract<PreparedCall, { kind: "call" }>,
+  prepared: Extract<PreparedCall, { kind: "call" }>,
   intent: readonly ClusterAction[] = [],
-): readonly SidecarAction[] => [{ kind: "csi", about: content, call, intent }];
+): readonly SidecarAction[] => [{ kind: "csi", about: content, call: prepared.call, intent }];
 
-/** Tells the user once per kind of trouble, and looks again when the reply has run out. */
+/** Reports one kind of error once, in status and event. The content is reconciled again when the reply expires. */
 export function planError(
   view: ContentView,
   reason: string,
   message: string,
   alsoOnMetadata: readonly ClusterAction[],
 ): SidecarPlan {
-  const { content, nowMs } = view;
+  const { content, nowMs } = view.facts;
   if (isReported(content, message)) return doing(later(view), alsoOnMetadata);
   const readyToUse = content.status?.readyToUse === true;
   const status = patchStatus(kind, content, content.status as JsonObject | undefined, {
@@ -65,14 +65,14 @@ export function planError(
     readyToUse,
     error: { message, time: rfc3339(nowMs) },
   });
-  // The unmarking waits for the next pass: both writes are guarded by the version the content has now.
+  // The metadata is written at the next reconcile: both writes are guarded by the current version.
   return {
     actions: [...status, event(content, reason, message)],
     next: alsoOnMetadata.length > 0 ? { kind: "after", ms: 0 } : later(view),
   };
 }
 
-export const later = ({ replyLeftMs }: ContentView): Next =>
+export const later = ({ memory: { replyLeftMs } }: ContentView): Next =>
   replyLeftMs > 0 ? { kind: "after", ms: replyLeftMs } : settled;
 
 export const isReported = ({ status }: VolumeSnapshotContent, message: string): boolean =>

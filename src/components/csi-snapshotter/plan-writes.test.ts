@@ -12,10 +12,10 @@ import {
   ready,
   takenHere,
 } from "../../../test/content-plans.ts";
+import type { ContentSituation } from "../../../test/views.ts";
 import { annotations } from "../../api/names.ts";
 import { Fault } from "../../base/fault.ts";
 import { print } from "../../base/json.ts";
-import type { ContentView } from "./observe.ts";
 import { planContent } from "./plan.ts";
 
 const options = {
@@ -24,7 +24,7 @@ const options = {
   extraCreateMetadata: false,
 };
 
-const statusOf = (view: Partial<ContentView>): unknown => {
+const statusOf = (view: Partial<ContentSituation>): unknown => {
   const [write] = planContent(aView(view)).actions;
   return write?.kind === "patch" ? (write.patch.body as { status?: unknown }).status : write;
 };
@@ -104,7 +104,7 @@ test("parameters reach the driver without reserved keys, and with object names i
   });
 });
 
-const wrongs: readonly { given: string; view: Partial<ContentView>; says: RegExp }[] = [
+const wrongs: readonly { given: string; view: Partial<ContentSituation>; says: RegExp }[] = [
   { given: "a class that is gone", view: { snapshotClass: undefined }, says: /volumesnapshotclass "fast" not found/ },
   {
     given: "a content that names no class",

@@ -1,4 +1,4 @@
-import { aClass, aContent, driver } from "../../../test/builders.ts";
+import { aClass, aContent } from "../../../test/builders.ts";
 import {
   aYoungView as aView,
   cut,
@@ -16,7 +16,7 @@ testPlans([
   { given: "a new content", view: aView(), phase: "untaken", expect: ["mark, create"] },
   {
     given: "a content with a predecessor's annotation",
-    view: aView({ content: aContent({ metadata: markedByAnother }), createSent: "perhaps" }),
+    view: aView({ content: aContent({ metadata: markedByAnother }), createSent: "unknown" }),
     phase: "untaken",
     expect: ["mark, create"],
   },
@@ -34,25 +34,25 @@ testPlans([
   },
   {
     given: "a content with our annotation, after older entries were dropped from memory",
-    view: aView({ content: aContent({ metadata: marked }), createSent: "perhaps" }),
+    view: aView({ content: aContent({ metadata: marked }), createSent: "unknown" }),
     phase: "untaken",
     expect: ["confirm, create"],
   },
   {
     given: "a content created with our annotation that was released without a call",
-    view: aView({ content: aContent({ metadata: marked }), createSent: "let go" }),
+    view: aView({ content: aContent({ metadata: marked }), createSent: "released" }),
     phase: "untaken",
     expect: ["confirm, create"],
   },
   {
     given: "a content with our annotation, which a late request of ours may remove",
-    view: aView({ content: aContent({ metadata: marked }), isAnnotationRemovalPending: true }),
+    view: aView({ content: aContent({ metadata: marked }), isRemovalPending: true }),
     phase: "untaken",
     expect: ["patch mark"],
   },
   {
     given: "a content without the annotation, with a late removal request in flight",
-    view: aView({ isAnnotationRemovalPending: true }),
+    view: aView({ isRemovalPending: true }),
     phase: "untaken",
     expect: ["mark, create"],
   },
@@ -60,7 +60,7 @@ testPlans([
     given: "a content with a handle and our annotation, which a late request of ours may remove",
     view: aView({
       content: aContent({ metadata: marked, status: { snapshotHandle: "s-1", readyToUse: false } }),
-      isAnnotationRemovalPending: true,
+      isRemovalPending: true,
     }),
     phase: "pending",
     expect: ["confirm, create"],
@@ -88,7 +88,7 @@ testPlans([
         metadata: markedByAnother,
         status: { readyToUse: false, error: { message: classNotFound } },
       }),
-      createSent: "perhaps",
+      createSent: "unknown",
       snapshotClass: undefined,
     }),
     phase: "untaken",
@@ -202,13 +202,13 @@ testPlans([
   },
   {
     given: "a pre-provisioned content of a driver that cannot list",
-    view: aView({ content: aContent({ spec: preProvisioned }), facts: { driver, canListSnapshots: false } }),
+    view: aView({ content: aContent({ spec: preProvisioned }), canListSnapshots: false }),
     phase: "unverified",
     expect: ["patch/status rest"],
   },
   {
     given: "a pre-provisioned content while the driver is unavailable and its capabilities unknown",
-    view: aView({ content: aContent({ spec: preProvisioned }), facts: { driver, canListSnapshots: undefined } }),
+    view: aView({ content: aContent({ spec: preProvisioned }), canListSnapshots: undefined }),
     phase: "unverified",
     expect: [],
   },

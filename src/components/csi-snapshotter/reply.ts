@@ -1,11 +1,24 @@
 /**
- * Reads what a driver says of a snapshot. A reply with an id is an answer, whatever else is wrong with it: without the handle the
- * snapshot could never be deleted. One without an id is malformed, and what the driver has done is not known.
+ * Validates snapshots in replies of the driver. A reply with an id is used, whatever else is wrong with it: without the handle the
+ * snapshot could never be deleted. A reply without an id is malformed, and its outcome is unknown.
  */
 
 import { Fault } from "../../base/fault.ts";
 import type { Snapshot } from "../../csi/gen/csi_pb.js";
-import type { SnapshotInfo } from "./observe.ts";
+
+/** What the driver says about a snapshot, with impossible values replaced. */
+export interface SnapshotInfo {
+  readonly handle: string;
+  readonly ready: boolean;
+  readonly creationTimeNs: bigint;
+  /** 0: unknown. */
+  readonly sizeBytes: bigint;
+  /** What was wrong with the reply, and which value is used instead. */
+  readonly oddities: readonly string[];
+}
+
+/** What the sidecar reads from the replies to its calls; errors aside. */
+export type SnapshotAnswer = { readonly kind: "taken"; readonly snapshot: SnapshotInfo } | { readonly kind: "deleted" };
 
 export const malformed = (what: string): Fault =>
   new Fault(
@@ -15,7 +28,7 @@ export const malformed = (what: string): Fault =>
 
 const nanosPerSecond = 1_000_000_000n;
 const secondsPerDay = 86_400n;
-/** Of the int64 that status.creationTime is. */
+/** status.creationTime is an int64. */
 const nanosMax = 2n ** 63n - 1n;
 
 export function snapshotInfoFrom(snapshot: Snapshot | undefined, nowNs: bigint): SnapshotInfo {
@@ -24,7 +37,7 @@ export function snapshotInfoFrom(snapshot: Snapshot | undefined, nowNs: bigint):
   return snapshotInfoAs(snapshot.snapshotId, snapshot, nowNs);
 }
 
-/** The same under the handle that it was asked for by, whatever the driver calls it. */
+/** The handle is the one that was requested, however the driver spells it. */
 export function snapshotInfoAs(
   handle: string,
   { sizeBytes, creationTime, readyToUse }: Snapshot,
@@ -50,8 +63,8 @@ export function snapshotInfoAs(
 }
 
 /**
- * Undefined: impossible. A time in 1970 or before is one that the driver never set. Milliseconds in place of seconds lead behind
- * the year 2262; other clients could not read a status that holds that.
+ * Undefined: impossible. A time within 1970 is one that the driver never set. Milliseconds in place of seconds give a year after 2262,
+ * which other clients could not read from the status.
  */
 function nanosOf({ seconds, nanos }: { readonly seconds: bigint; readonly nanos: number }): bigint | undefined {
   const whenNs = seconds * nanosPerSecond + BigInt(nanos);

@@ -37,14 +37,29 @@ type Actions<P extends (view: never) => Plan<unknown>> = ReturnType<P>["actions"
 const toSabotage = <V, A>(plan: (view: V) => Plan<A>): NonNullable<Sabotage["planSidecar"]> =>
   plan as unknown as NonNullable<Sabotage["planSidecar"]>;
 
-export const inSidecar = (change: Change<SidecarView, SidecarAction>): Sabotage => ({
-  planSidecar: toSabotage(changed(planSidecar, change)),
-});
+/** Changes what the plan of the sidecar sees, its facts or its memory, or what it decides. */
+export const inSidecar = ({ facts: lookAt, memory: recall, plan }: SidecarChange): Sabotage => {
+  const view = ({ facts, memory }: SidecarView): SidecarView => ({
+    facts: lookAt?.(facts, memory) ?? facts,
+    memory: recall?.(memory, facts) ?? memory,
+  });
+  return { planSidecar: toSabotage(changed(planSidecar, { view, ...(plan === undefined ? {} : { plan }) })) };
+};
+interface SidecarChange extends Pick<Change<SidecarView, SidecarAction>, "plan"> {
+  facts?(facts: SidecarView["facts"], memory: SidecarView["memory"]): SidecarView["facts"];
+  memory?(memory: SidecarView["memory"], facts: SidecarView["facts"]): SidecarView["memory"];
+}
 export const inSnapshot = (change: Change<SnapshotView, Actions<typeof planSnapshot>>): Sabotage => ({
   planSnapshot: toSabotage(changed(planSnapshot, change)),
 });
 export const inClaim = (change: Change<ClaimView, Actions<typeof planClaim>>): Sabotage => ({
   planClaim: toSabotage(changed(planClaim, change)),
+});
+
+/** Another memory of the CreateSnapshot calls for the content. */
+export const withAttempt = (view: SidecarView, change: Partial<SidecarView["memory"]["attempt"]>): SidecarView => ({
+  ...view,
+  memory: { ...view.memory, attempt: { ...view.memory.attempt, ...change } },
 });
 
 /** The content of the view, changed. */

@@ -30,10 +30,10 @@ export const sidecarBugs: readonly Bug[] = [
     seedsMax: 60,
     sabotage: () =>
       inSidecar({
-        view: (view) =>
-          view.content.metadata.annotations?.[annotations.snapshotterId] === view.sidecarId
-            ? { ...view, createSent: "never" }
-            : view,
+        memory: (memory, { content }) =>
+          content.metadata.annotations?.[annotations.snapshotterId] === memory.attempt.sidecarId
+            ? { ...memory, attempt: { ...memory.attempt, createSent: "never" } }
+            : memory,
       }),
   },
   {
@@ -44,11 +44,11 @@ export const sidecarBugs: readonly Bug[] = [
     seedsMax: 130,
     sabotage: () =>
       inSidecar({
-        view: (view) => {
-          const sidecarId = view.content.metadata.annotations?.[annotations.snapshotterId];
-          return sidecarId === undefined || sidecarId === view.sidecarId
-            ? view
-            : { ...view, sidecarId, createSent: "never" };
+        memory: (memory, { content }) => {
+          const sidecarId = content.metadata.annotations?.[annotations.snapshotterId];
+          return sidecarId === undefined || sidecarId === memory.attempt.sidecarId
+            ? memory
+            : { ...memory, attempt: { ...memory.attempt, sidecarId, createSent: "never" } };
         },
       }),
   },
@@ -60,10 +60,10 @@ export const sidecarBugs: readonly Bug[] = [
     seedsMax: 60,
     sabotage: () =>
       inSidecar({
-        view: (view) =>
-          view.reply.kind === "failed" && !isFinal(view.reply.fault)
-            ? { ...view, reply: { kind: "failed", fault: new Fault("Internal", view.reply.fault.message) } }
-            : view,
+        memory: (memory) =>
+          memory.reply.kind === "failed" && !isFinal(memory.reply.fault)
+            ? { ...memory, reply: { kind: "failed", fault: new Fault("Internal", memory.reply.fault.message) } }
+            : memory,
       }),
   },
   {
@@ -74,10 +74,10 @@ export const sidecarBugs: readonly Bug[] = [
     seedsMax: 5,
     sabotage: () =>
       inSidecar({
-        view: (view) =>
-          view.reply.kind === "taken" && view.reply.snapshot.oddities.length > 0
-            ? { ...view, reply: { kind: "failed", fault: new Fault("MalformedReply", "odd") } }
-            : view,
+        memory: (memory) =>
+          memory.reply.kind === "taken" && memory.reply.snapshot.oddities.length > 0
+            ? { ...memory, reply: { kind: "failed", fault: new Fault("MalformedReply", "odd") } }
+            : memory,
       }),
   },
   {
@@ -86,7 +86,7 @@ export const sidecarBugs: readonly Bug[] = [
     scenario: "odd-driver-unreadable-deletions",
     breaks: ["I-15", "I-20"],
     seedsMax: 5,
-    sabotage: () => inSidecar({ view: (view) => ({ ...view, malformedReplies: 0 }) }),
+    sabotage: () => inSidecar({ memory: (memory) => ({ ...memory, malformedReplies: 0 }) }),
   },
   {
     name: "releases a content at the first undecodable reply",
@@ -94,7 +94,7 @@ export const sidecarBugs: readonly Bug[] = [
     scenario: "odd-driver-no-snapshot",
     breaks: ["I-3"],
     seedsMax: 5,
-    sabotage: () => inSidecar({ view: (view) => ({ ...view, malformedReplies: view.malformedReplies * 5 }) }),
+    sabotage: () => inSidecar({ memory: (memory) => ({ ...memory, malformedReplies: memory.malformedReplies * 5 }) }),
   },
   {
     name: "deletes a handle that the driver never confirmed",
@@ -104,11 +104,11 @@ export const sidecarBugs: readonly Bug[] = [
     seedsMax: 5,
     sabotage: () =>
       inSidecar({
-        view: (view) => {
-          const { snapshotHandle } = view.content.spec.source;
-          return snapshotHandle && view.content.metadata.deletionTimestamp !== undefined
-            ? withContent(view, { status: { ...view.content.status, snapshotHandle } as never })
-            : view;
+        facts: (facts) => {
+          const { snapshotHandle } = facts.content.spec.source;
+          return snapshotHandle && facts.content.metadata.deletionTimestamp !== undefined
+            ? withContent(facts, { status: { ...facts.content.status, snapshotHandle } as never })
+            : facts;
         },
       }),
   },
@@ -120,7 +120,7 @@ export const sidecarBugs: readonly Bug[] = [
     seedsMax: 5,
     sabotage: () =>
       inSidecar({
-        plan: (plan, { nowMs }) => ({
+        plan: (plan, { facts: { nowMs } }) => ({
           ...plan,
           actions: plan.actions.map((action) =>
             action.kind === "csi" && action.call.method === "create"
@@ -138,10 +138,10 @@ export const sidecarBugs: readonly Bug[] = [
     seedsMax: 10,
     sabotage: () =>
       inSidecar({
-        view: (view) =>
-          view.reply.kind === "none" && view.content.status?.readyToUse === true
-            ? withContent(view, { status: { readyToUse: false } })
-            : view,
+        facts: (facts, { reply }) =>
+          reply.kind === "none" && facts.content.status?.readyToUse === true
+            ? withContent(facts, { status: { readyToUse: false } })
+            : facts,
       }),
   },
   {
@@ -152,11 +152,11 @@ export const sidecarBugs: readonly Bug[] = [
     seedsMax: 10,
     sabotage: () =>
       inSidecar({
-        view: (view) =>
-          view.content.metadata.deletionTimestamp === undefined
-            ? view
-            : withContent(view, {
-                metadata: { annotations: { ...view.content.metadata.annotations, [annotations.beingDeleted]: "yes" } },
+        facts: (facts) =>
+          facts.content.metadata.deletionTimestamp === undefined
+            ? facts
+            : withContent(facts, {
+                metadata: { annotations: { ...facts.content.metadata.annotations, [annotations.beingDeleted]: "yes" } },
               }),
       }),
   },
@@ -166,7 +166,7 @@ export const sidecarBugs: readonly Bug[] = [
     scenario: "policy-flips",
     breaks: ["I-5", "O-2"],
     seedsMax: 60,
-    sabotage: () => inSidecar({ view: (view) => withContent(view, { spec: { deletionPolicy: "Delete" } }) }),
+    sabotage: () => inSidecar({ facts: (facts) => withContent(facts, { spec: { deletionPolicy: "Delete" } }) }),
   },
   {
     name: "releases a content without DeleteSnapshot",
@@ -176,8 +176,8 @@ export const sidecarBugs: readonly Bug[] = [
     seedsMax: 5,
     sabotage: () =>
       inSidecar({
-        view: (view) =>
-          view.content.metadata.deletionTimestamp === undefined ? view : { ...view, reply: { kind: "deleted" } },
+        memory: (memory, { content }) =>
+          content.metadata.deletionTimestamp === undefined ? memory : { ...memory, reply: { kind: "deleted" } },
       }),
   },
   {
@@ -188,10 +188,10 @@ export const sidecarBugs: readonly Bug[] = [
     seedsMax: 60,
     sabotage: () =>
       inSidecar({
-        view: (view) => {
-          if (view.content.metadata.deletionTimestamp === undefined) return view;
-          const { [annotations.beingCreated]: _, ...kept } = view.content.metadata.annotations ?? {};
-          return withContent(view, { metadata: { annotations: kept } });
+        facts: (facts) => {
+          if (facts.content.metadata.deletionTimestamp === undefined) return facts;
+          const { [annotations.beingCreated]: _, ...kept } = facts.content.metadata.annotations ?? {};
+          return withContent(facts, { metadata: { annotations: kept } });
         },
       }),
   },
@@ -219,7 +219,7 @@ export const sidecarBugs: readonly Bug[] = [
     seedsMax: 5,
     sabotage: () =>
       inSidecar({
-        plan: (plan, { nowMs }) =>
+        plan: (plan, { facts: { nowMs } }) =>
           patches(plan, "status", (body) =>
             isObject(body.status) && body.status.readyToUse !== undefined
               ? { ...body, status: { ...body.status, creationTime: BigInt(nowMs) * 1_000_000n } }
@@ -233,8 +233,7 @@ export const sidecarBugs: readonly Bug[] = [
     scenario: "two-drivers",
     breaks: ["I-14"],
     seedsMax: 5,
-    sabotage: () =>
-      inSidecar({ view: (view) => ({ ...view, facts: { ...view.facts, driver: view.content.spec.driver } }) }),
+    sabotage: () => inSidecar({ facts: (facts) => ({ ...facts, driver: facts.content.spec.driver }) }),
   },
   {
     name: "never removes the being-created annotation",
@@ -258,7 +257,8 @@ export const sidecarBugs: readonly Bug[] = [
     seedsMax: 60,
     sabotage: () =>
       inSidecar({
-        plan: (plan, { reply }) => (reply.kind === "failed" ? { ...plan, next: { kind: "settled" } } : plan),
+        plan: (plan, { memory: { reply } }) =>
+          reply.kind === "failed" ? { ...plan, next: { kind: "settled" } } : plan,
       }),
   },
   {
@@ -269,7 +269,7 @@ export const sidecarBugs: readonly Bug[] = [
     seedsMax: 3,
     sabotage: () =>
       inSidecar({
-        plan: (plan, { content, nowMs }) => ({
+        plan: (plan, { facts: { content, nowMs } }) => ({
           ...plan,
           actions: [
             ...plan.actions,
