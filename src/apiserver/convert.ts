@@ -5,11 +5,14 @@ import { apiVersionOf } from "./rows.ts";
 
 const versionOf = (resource: Resource): string => apiVersionOf(resource.group, resource.version);
 
-/** A stored object is shared: when it already has the right form, it is returned as it is. */
+/**
+ * A stored object is shared: when it already has the right form, it is returned as it is. It may lack defaults: those of a status,
+ * which is dropped from what is created, and those of a schema that got them later.
+ */
 export function fromStored(resource: Resource, object: ApiObject): ApiObject {
   if (resource.conversion !== undefined) return resource.conversion.fromStored(object);
   const apiVersion = versionOf(resource);
-  if (object.apiVersion === apiVersion) return object;
+  if (object.apiVersion === apiVersion) return resource.shape()?.defaulted?.(object) ?? object;
   const converted = { ...clone(object), apiVersion };
   // What only the stored version knows is not shown in this one.
   const shape = resource.shape();

@@ -84,10 +84,10 @@ async function attemptNew(
   if ((object.metadata.resourceVersion ?? "") !== "")
     throw new Refusal(500, "", "resourceVersion should not be set on objects to be created");
   const key = keyFor(target, name);
-  if (options.dryRun === true) return store.get(resource.collection, key) === undefined ? object : undefined;
-  const written = store.commit([
-    { kind: "put", collection: resource.collection, key, object: toStored(resource, object), expect: "absent" },
-  ]);
+  const made = toStored(resource, object);
+  if (options.dryRun === true)
+    return store.get(resource.collection, key) === undefined ? fromStored(resource, made) : undefined;
+  const written = store.commit([{ kind: "put", collection: resource.collection, key, object: made, expect: "absent" }]);
   if (written === "conflict") return undefined;
   const stored = onlyOne(written);
   const next = strategy.afterCreate?.(stored.object, context);

@@ -8,7 +8,7 @@ import { object, text } from "./definition/view.ts";
 import { coerceEmbedded, embeddedErrors, fitMetadata } from "./embedded.ts";
 import { duplicatesIn } from "./list-types.ts";
 import { readSchema, type SchemaNode } from "./node.ts";
-import { applyDefaults, dropNulls, prune } from "./prune.ts";
+import { applyDefaults, defaulted, dropNulls, prune } from "./prune.ts";
 import { createRuleSet } from "./rule-set.ts";
 import { validateValue } from "./validate.ts";
 
@@ -35,6 +35,7 @@ export function createCustomShape(definition: ApiObject, version: string): Shape
       return [...unknown, ...pruned, ...coerceEmbedded(root, candidate)];
     },
     defaults: (candidate) => applyDefaults(root, candidate),
+    defaulted: (stored) => defaulted(root, stored),
     validate: (candidate, old, subresource = "", warn = () => undefined) => {
       const relation = old === undefined ? undefined : correlate(root, candidate, old);
       const errors = [

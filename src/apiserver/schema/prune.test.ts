@@ -5,7 +5,7 @@ import type { JsonObject } from "../../base/json.ts";
 import { messageOf } from "../field-error.ts";
 import { duplicatesIn } from "./list-types.ts";
 import { readSchema } from "./node.ts";
-import { applyDefaults, dropNulls, prune } from "./prune.ts";
+import { applyDefaults, defaulted, dropNulls, prune } from "./prune.ts";
 
 const schema = readSchema({
   type: "object",
@@ -76,6 +76,14 @@ test("defaults apply from the outside in, never overwrite values, and are copied
   const bare: JsonObject = {};
   applyDefaults(schema, bare);
   assert.deepEqual(bare, {});
+});
+
+test("a stored object gets its defaults in a copy, and is returned itself when it lacks none", () => {
+  const stored: JsonObject = { spec: { known: "x" } };
+  const shown = defaulted(schema, stored);
+  assert.deepEqual(shown, { spec: { known: "x", mode: "fast", nested: { deep: 3 } } });
+  assert.deepEqual(stored, { spec: { known: "x" } });
+  assert.equal(defaulted(schema, shown), shown);
 });
 
 test("changed parts are copied and unchanged parts are shared with the stored object", () => {

@@ -126,6 +126,10 @@ export function applyDefaults(schema: SchemaNode, object: JsonObject): void {
   if (hasDefaults(schema)) defaultFields(schema, object, "itself");
 }
 
+/** The same for a stored object, which others share: a copy where something is missing, else the object itself. */
+export const defaulted = <T extends JsonObject>(schema: SchemaNode, object: T): T =>
+  hasDefaults(schema) ? (defaultFields(schema, object, "copy") as T) : object;
+
 function withDefaults(schema: SchemaNode, value: JsonValue | undefined): JsonValue | undefined {
   if (!hasDefaults(schema)) return value;
   if (isObject(value)) return defaultFields(schema, value, "copy");

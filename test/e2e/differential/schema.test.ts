@@ -6,6 +6,7 @@ import type { Script } from "./script.ts";
 import { applyScripts } from "./scripts/applies.ts";
 import { componentCallScripts } from "./scripts/component-calls.ts";
 import { setUpThings } from "./scripts/custom.ts";
+import { defaultScripts } from "./scripts/defaults.ts";
 import { definitionScripts } from "./scripts/definitions.ts";
 import { patchScripts } from "./scripts/patches.ts";
 import { ruleScripts } from "./scripts/rules.ts";
@@ -15,6 +16,7 @@ import { valueScripts } from "./scripts/values.ts";
 const scripts: readonly Script[] = [
   setUpThings,
   ...valueScripts,
+  ...defaultScripts,
   ...definitionScripts,
   ...ruleScripts,
   ...snapshotScripts(),
