@@ -5,7 +5,7 @@ import type { SnapshotView } from "../src/components/snapshot-controller/observe
 import { phaseOf } from "../src/components/snapshot-controller/phase.ts";
 import { planSnapshot } from "../src/components/snapshot-controller/plan.ts";
 import { aClaim, aContent, aSnapshot } from "./builders.ts";
-import { planTester } from "./plan-cases.ts";
+import { type PlanCase, planTester } from "./plan-cases.ts";
 import { aSnapshotView } from "./views.ts";
 
 export const bornMs = Date.parse("2026-01-01T00:00:00Z");
@@ -48,4 +48,15 @@ const brief = (action: ClusterAction): string => {
   }
 };
 
-export const testPlans = planTester({ phaseOf, plan: planSnapshot, brief });
+const test = planTester({ phaseOf, plan: planSnapshot, brief });
+
+/** Upstream's definition leaves a new snapshot without a status, ours gives it one: nothing may depend on which is installed. */
+export const testPlans = (cases: readonly PlanCase<SnapshotView>[]): void =>
+  test(
+    cases.flatMap((one) => {
+      const { snapshot } = one.view;
+      if (snapshot.status !== undefined) return [one];
+      const view = { ...one.view, snapshot: { ...snapshot, status: { readyToUse: false } } };
+      return [one, { ...one, given: `${one.given}, its status the default`, view }];
+    }),
+  );

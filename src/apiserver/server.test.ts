@@ -29,6 +29,27 @@ test("a created object gets a uid, creationTimestamp and resourceVersion, and a 
   assert.deepEqual((await server.ask("GET", `${maps}/a`)).body, body);
 });
 
+test("a default of the status is in every answer about an object whose status nobody has written", async () => {
+  const server = withSnapshots();
+  const ready = { readyToUse: false };
+  const sent = { ...snapshot("a"), status: { readyToUse: true } };
+  assert.deepEqual((await server.ask("POST", `${snapshots}?dryRun=All`, sent)).body.status, ready);
+  assert.deepEqual((await server.ask("POST", snapshots, sent)).body.status, ready);
+  assert.deepEqual((await server.ask("GET", `${snapshots}/a`)).body.status, ready);
+  const { items } = (await server.ask("GET", snapshots)).body as { items: JsonObject[] };
+  assert.deepEqual(
+    items.map(({ status }) => status),
+    [ready],
+  );
+  const headers = { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" };
+  const { rows } = (await server.ask("GET", snapshots, undefined, { headers })).body as {
+    rows: { cells: unknown[] }[];
+  };
+  assert.deepEqual(rows[0]?.cells.slice(0, 2), ["a", false]);
+  const labelled = await server.ask("PATCH", `${snapshots}/a`, { metadata: { labels: { b: "c" } } }, { type: "merge" });
+  assert.deepEqual(labelled.body.status, ready);
+});
+
 test("the same seed gives the same server state, byte for byte", async () => {
   const run = async () => {
     const server = startApiServer();
@@ -228,7 +249,7 @@ test("generation counts changes of spec, not of labels and status", async () => 
 test("the status subresource changes only status, and other writes never change it", async () => {
   const server = withSnapshots();
   const created = await server.ask("POST", snapshots, { ...snapshot("s"), status: { readyToUse: true } });
-  assert.equal(created.body.status, undefined);
+  assert.deepEqual(created.body.status, { readyToUse: false });
   const change = {
     metadata: { labels: { a: "b" } },
     spec: { volumeSnapshotClassName: "c" },

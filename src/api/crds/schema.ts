@@ -19,7 +19,7 @@ const schema = (type: string, description: string, { rules, ...rest }: Extras = 
 });
 
 export const text = (description: string, extras?: Extras): JsonObject => schema("string", description, extras);
-export const flag = (description: string): JsonObject => schema("boolean", description);
+export const flag = (description: string, extras?: Extras): JsonObject => schema("boolean", description, extras);
 export const int64 = (description: string, extras?: Extras): JsonObject =>
   schema("integer", description, { format: "int64", ...extras });
 export const time = (description: string): JsonObject => text(description, { format: "date-time" });

@@ -79,16 +79,23 @@ export const volumeSnapshotSchema = (strength: Strength): JsonObject =>
         },
         { required: ["source"] },
       ),
-      status: fields("What has become of it.", {
-        boundVolumeSnapshotContentName: text(
-          "The content this snapshot is bound to; trust it only when the content points back.",
-        ),
-        creationTime: time("The moment the data was frozen, by the storage system's clock."),
-        readyToUse: flag("True once a volume can be restored from the snapshot."),
-        restoreSize: quantity("The smallest volume the snapshot fits in."),
-        error: lastError,
-        ...onlyStrict(strength, { volumeGroupSnapshotName: text("The group snapshot that this one was taken with.") }),
-      }),
+      status: fields(
+        "What has become of it.",
+        {
+          boundVolumeSnapshotContentName: text(
+            "The content this snapshot is bound to; trust it only when the content points back.",
+          ),
+          creationTime: time("The moment the data was frozen, by the storage system's clock."),
+          readyToUse: flag("True once a volume can be restored from the snapshot.", { default: false }),
+          restoreSize: quantity("The smallest volume the snapshot fits in."),
+          error: lastError,
+          ...onlyStrict(strength, {
+            volumeGroupSnapshotName: text("The group snapshot that this one was taken with."),
+          }),
+        },
+        // kubectl shows false instead of a blank before anybody has written a status. Not for contents: docs/decisions/0018.
+        { default: {} },
+      ),
     },
     { required: ["spec"] },
   );

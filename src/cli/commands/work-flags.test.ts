@@ -140,7 +140,7 @@ test("with distributed snapshotting nothing is reconciled before nodes are liste
   start("snapshot-controller", "--enable-distributed-snapshotting");
   await eventually("all but the nodes is known", () => seen.filter((path) => path.includes("watch=")).length === 5);
   await sleep(lingerMs);
-  assert.equal((await client.get(snapshot)).status, undefined, "it was decided without the nodes");
+  assert.deepEqual((await client.get(snapshot)).status, { readyToUse: false }, "it was decided without the nodes");
   nodesMayBeKnown.resolve();
   await eventually("a content is there", async () => {
     const { objects } = await client.list("VolumeSnapshotContent", {});
