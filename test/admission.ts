@@ -110,7 +110,7 @@ export const aReview = (given: Partial<Review> = {}): Review => ({
   ...given,
 });
 
-/** A webhook that remembers what it was asked and answers as told. */
+/** A webhook that records its reviews and returns prepared responses. */
 export function hook(response: JsonObject | ((request: JsonObject) => JsonObject), envelope: JsonObject = {}) {
   const asked: JsonObject[] = [];
   const handler: Handler = async ({ body = "" }) => {

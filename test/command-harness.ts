@@ -30,7 +30,7 @@ export interface HarnessOptions {
   readonly capabilities?: readonly Capability[];
   /** What the driver announces of itself; absent: that it has a controller. */
   readonly announces?: readonly Service[];
-  /** Awaited before the driver answers; the signal aborts when nobody waits for that any more. */
+  /** Awaited before the driver replies; the signal aborts when the caller stops waiting. */
   beforeCut?(name: string, signal: AbortSignal): Promise<unknown>;
   readonly environment?: Readonly<Record<string, string>>;
   /** The clock of the programs, where it is another than the server's. */

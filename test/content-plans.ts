@@ -13,7 +13,7 @@ import { aContentView, type ContentSituation } from "./views.ts";
 export const deletionTimestamp = "2026-01-01T01:00:00Z";
 export const ourTerm = "our-term";
 export const marked = { annotations: { [annotations.beingCreated]: "yes", [annotations.snapshotterId]: ourTerm } };
-/** As upstream's sidecar marks it, which has no terms. */
+/** With upstream's annotation, which has no id. */
 export const markedByAnother = { annotations: { [annotations.beingCreated]: "yes" } };
 export const going = { deletionTimestamp, annotations: { [annotations.beingDeleted]: "yes" } };
 export const cut: SnapshotInfo = {

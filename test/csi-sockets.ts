@@ -43,7 +43,7 @@ export function temporaryFolder(t: TestContext): string {
   return folder;
 }
 
-/** Long enough for a busy machine, and so short that a broken program is told of in words and not by a runner that gives up. */
+/** Long enough for a busy machine, and short enough to fail before the runner's timeout. */
 const patienceMs = 30_000;
 
 const hopeless = (what: string): Error => new Error(`gave up after ${patienceMs / 1000} s waiting until ${what}`);
@@ -89,7 +89,7 @@ export interface Restartable {
   stop(): Promise<void>;
 }
 
-/** A driver behind a relay that can be cut, which is all that a client sees of a killed process. */
+/** A driver behind a relay that can be disconnected, which looks to a client like a killed process. */
 export async function startRestartable(
   t: TestContext,
   services: readonly Served[],

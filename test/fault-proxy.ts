@@ -34,7 +34,7 @@ export interface FaultProxy {
   count(match?: Match): number;
   /** All of these act on the connections that match now, and return how many that were. */
   cut(match?: Match): number;
-  /** Half of the next reply passes. "cut": then the connection breaks; "end": the reply ends in good order, half a frame short. */
+  /** Half of the next reply passes. "cut": then the connection breaks; "end": the reply ends properly, half a frame short. */
   truncate(how: "cut" | "end", match?: Match): number;
   /** The connection stays, and nothing comes through any more. */
   stall(match?: Match): number;
@@ -44,7 +44,7 @@ export interface FaultProxy {
   loseReply(match: Match): Promise<void>;
   /** The next request that matches is kept on its way until it is released. */
   hold(match: Match): Hold;
-  /** Every request that matches is answered with this status and never arrives, as by a server in trouble, until that ends. */
+  /** Every request that matches gets this status from the proxy and never arrives, as with a failing server, until reset. */
   answer(status: number, match: Match): Refusing;
   /** Takes back every `answer` that was not ended. */
   answerNoMore(): void;
@@ -135,7 +135,7 @@ export async function createFaultProxy(options: FaultProxyOptions): Promise<Faul
     server
       .on("error", () => undefined)
       .on("close", (broken) => {
-        // After all that is still to be passed on; and never on a stalled stream: a silent network tells nobody.
+        // After all pending data, and never on a stalled stream: a silent network reports nothing.
         void relay.passing.then(() => {
           if (relay.mode === "stalled") return;
           if (broken) client.destroy();

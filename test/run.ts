@@ -19,7 +19,7 @@ const root = resolve(import.meta.dirname, "..");
 const wanted = process.argv.slice(2);
 const filesOf = (word: string): readonly string[] =>
   (suites[word] ?? [relative(root, resolve(word))]).flatMap((pattern) => globSync(pattern, { cwd: root }));
-// Each word by itself: a mistyped file beside a suite would be missed by nobody.
+// Each argument by itself, so that a mistyped file beside a suite is reported.
 const missed = wanted.filter((word) => filesOf(word).length === 0);
 if (missed.length > 0 || wanted.length === 0) {
   console.error(`no test file matches ${missed.join(" ") || "(nothing)"}; suites: ${Object.keys(suites).join(", ")}`);

@@ -1,4 +1,4 @@
-/** A kind of nobody's, for tests of how the API server treats definitions. */
+/** A test kind, for tests of CustomResourceDefinitions in the API server. */
 import type { JsonObject } from "../src/base/json.ts";
 
 export const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";

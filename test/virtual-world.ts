@@ -11,11 +11,11 @@ export interface VirtualWorld extends World {
   after(ms: Millis, ring: () => void): () => void;
   /** Lets time pass until the promise settles; fails when everybody waits for something other than time, or after `msMax`. */
   run<T>(work: Promise<T>, msMax?: Millis): Promise<T>;
-  /** Lets time pass until nobody sleeps (true) or `msMax` has passed (false). */
+  /** Advances the clock until there is no sleep (true) or `msMax` has passed (false). */
   runUntilIdle(msMax: Millis): Promise<boolean>;
   /** Moves the wall clock only, as an administrator or a time server does. */
   jump(ms: Millis): void;
-  /** Time goes by while nothing runs, as when a process is stopped and continued; overdue sleepers wake at the next advance. */
+  /** Time passes while nothing runs, as with SIGSTOP and SIGCONT; overdue sleeps end at the next advance. */
   freeze(ms: Millis): void;
   sleepers(): number;
 }
@@ -59,7 +59,7 @@ export function createVirtualWorld(seed = 1): VirtualWorld {
       signal.addEventListener("abort", cancel, { once: true });
     });
 
-  /** The next sleeper wakes, unless it would sleep past `until`. */
+  /** Ends the next sleep, unless it is later than `until`. */
   const wakeNext = (until: Millis): boolean => {
     const next = sleeping[0];
     if (next === undefined || next.at > until) return false;
@@ -124,7 +124,7 @@ const stuckAt = (elapsed: Millis, sleepers: number, msMax: Millis): string =>
     ? `at ${elapsed} ms nobody sleeps and the work is not done: it waits for something that will not come`
     : `the work is not done after ${msMax} virtual ms; ${sleepers} still sleep`;
 
-/** Sleepers stand in the order in which they wake; who lay down first wakes first. */
+/** Sleeps are ordered by their end, then by their start. */
 function placeFor(sleeping: readonly Sleeper[], sleeper: Sleeper): number {
   let [low, high] = [0, sleeping.length];
   while (low < high) {

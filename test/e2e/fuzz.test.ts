@@ -1,4 +1,4 @@
-/** Fifty thousand requests nobody should send, on one server: proper answers, no crash, and memory that comes back. */
+/** Fifty thousand hostile requests on one server: valid responses, no crash, no memory growth. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setFlagsFromString } from "node:v8";

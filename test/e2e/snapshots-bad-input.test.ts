@@ -1,4 +1,4 @@
-/** What users, administrators and drivers get wrong: each is told, names its remedy, hurts nobody else, and heals when mended. */
+/** What users, administrators and drivers get wrong: each gives an error with a remedy, affects no other object, and works once corrected. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { Fault } from "../../src/base/fault.ts";
@@ -33,7 +33,7 @@ describe("bad input", () => {
     await world?.driver.close();
     place?.stop();
   });
-  // After a crash every test would wait in vain for what the one before it has killed.
+  // After a crash every later test would time out.
   beforeEach(mustBeAlive);
   afterEach(tidyUp);
 

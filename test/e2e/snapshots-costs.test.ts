@@ -58,7 +58,7 @@ function costs(driver: keyof typeof drivers): void {
     place?.stop();
   });
 
-  /** What cannot be taken back is looked at once more: before the driver is asked to delete, and before the snapshot is let go. */
+  /** Irreversible steps are confirmed with a read: before DeleteSnapshot, and before the snapshot is released. */
   const looksToBeSureMax = 2;
   /** Its finalizer comes with the first snapshot and goes with the last. */
   const claimWritesMax = 2;
@@ -101,7 +101,7 @@ function costs(driver: keyof typeof drivers): void {
     const others = creation.filter((entry) => !ofClaims.includes(entry));
     assertAtMost(6 * names.length, writesIn(others), "writes to get ready", others);
     assertAtMost(claimWritesMax * claims.length, writesIn(ofClaims), "writes of claims", ofClaims);
-    // Six leave room for one that nobody needs. A status is written once, or twice where a busy driver let its snapshot wait.
+    // Six leave room for one unneeded write. A status is written once, or twice where a busy driver let its snapshot wait.
     for (const kind of ["volumesnapshots", "volumesnapshotcontents"]) {
       const statuses = others.filter(
         ({ objectRef }) => objectRef?.resource === kind && objectRef.subresource === "status",
@@ -117,7 +117,7 @@ function costs(driver: keyof typeof drivers): void {
     const { creation } = await settle(...names);
     const isOfContent = ({ verb, objectRef }: AuditEntry): boolean =>
       verb === "patch" && objectRef?.resource === "volumesnapshotcontents" && objectRef.subresource === undefined;
-    // One each takes the mark off. Half as many more, should the sidecar's last sign have been too long ago for the first few.
+    // One each removes the being-created annotation. Half as many more, should the sidecar's last sign have been too long ago for the first few.
     assertAtMost(1.5 * names.length, creation.filter(isOfContent).length, "changes of contents", creation);
   });
 

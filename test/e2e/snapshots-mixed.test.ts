@@ -135,7 +135,7 @@ describe("ours and upstream's together", () => {
       await snapshots.untilGone(ref);
       await furniture.csi.controller.deleteSnapshot({ snapshotId: kept.status?.snapshotHandle ?? "" });
 
-      // While it is cut. Before that it may outrun the finalizers, and upstream's controller then leaves the content for ever.
+      // During CreateSnapshot. An earlier delete may overtake the finalizers, and upstream's controller then leaves the content forever.
       await snapshots.take("hasty", "b", "delete");
       await until({ what: "hasty has a content" }, async () =>
         (await snapshots.get("hasty")).status?.boundVolumeSnapshotContentName === undefined ? undefined : true,
@@ -161,7 +161,7 @@ describe("ours and upstream's together", () => {
       await aBoundClaim(theirs, `${killed}-whole`);
       await snapshots.take("whole", `${killed}-whole`, `cut-by-${killed}`);
       await snapshots.untilReady("whole");
-      // Whoever deletes it would take a mark that is left for a cut that is going on.
+      // A leftover being-created annotation would count as a running CreateSnapshot.
       await until({ what: "the being-created annotation is removed" }, async () =>
         (await snapshots.contentOf("whole")).metadata.annotations?.[annotations.beingCreated] === undefined
           ? true
@@ -171,7 +171,7 @@ describe("ours and upstream's together", () => {
       await until({ what: "the driver has taken the snapshot" }, () => (odd.snapshots.size === 2 ? true : undefined));
       await kill([sidecar]);
       for (const name of ["cut", "whole"]) await furniture.client.delete(snapshots.ref(name));
-      // Before that the heir would simply cut, and know by the answer what there is to delete.
+      // Before that the successor would call CreateSnapshot, and know the handle by the reply.
       const content = { kind: "VolumeSnapshotContent", name: `snapcontent-${metadata.uid}` } as const;
       await until({ what: "the content is terminating" }, async () =>
         (await furniture.client.get(content)).metadata.deletionTimestamp === undefined ? undefined : true,
@@ -255,7 +255,7 @@ describe("ours and upstream's together", () => {
   const leases = async () => (await furniture.client.list("Lease", { namespace })).objects;
   const leaseNames = async () => (await leases()).map(({ metadata }) => metadata.name);
 
-  /** Those that killed pairs have left: nobody has to wait for them to run out. */
+  /** Leases of killed pairs are removed, so that no process waits for them to expire. */
   async function dropLeases(): Promise<void> {
     for (const name of await leaseNames()) await furniture.client.delete({ kind: "Lease", namespace, name });
   }

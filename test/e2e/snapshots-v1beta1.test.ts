@@ -25,7 +25,7 @@ describe("a cluster that serves v1beta1 alone", () => {
     startComponent(via, "snapshot-controller");
     stand = await snapshotSuiteFor(via, place.connection, await drivers["directory-driver"](place.instance));
     await aBoundClaim(stand.furniture, "data");
-    // Where nothing is served at all, every test would wait for it in vain.
+    // If nothing is served, every test would time out.
     await stand.takeAndRemove("old", "data", stand.classes.delete);
   });
   after(async () => {

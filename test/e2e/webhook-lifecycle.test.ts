@@ -175,7 +175,7 @@ describe("the life of the webhook", () => {
     assert.equal(await health(webhook, { cert: known.certificate, key: known.key }), 200);
     await assert.rejects(health(webhook, {}), /alert|ECONNRESET|socket/i);
     await assert.rejects(health(webhook, { cert: other.certificate, key: other.key }), /alert|ECONNRESET|socket/i);
-    // The API server of this test has no certificate for webhooks: it is a stranger, too.
+    // The API server of this test has no certificate for webhooks: it has no client certificate, too.
     await until({ what: "the API server is refused" }, async () =>
       /failed calling webhook/.test(await probe()) ? true : undefined,
     );

@@ -1,4 +1,4 @@
-/** Requests nobody should send: made from a seed, so that one that breaks something can be sent again. */
+/** Hostile requests, generated from a seed, so that a failing one can be repeated. */
 import type { HttpRequest } from "../../src/base/http.ts";
 
 export type Dice = () => number;

@@ -1,6 +1,6 @@
 /**
  * A storage system that lives outside of the system under test: it does what a CSI driver is asked, keeps a ledger of every call and
- * of its real effect, and can be told to misbehave.
+ * of its real effect, and can inject faults.
  */
 import { Fault } from "../../src/base/fault.ts";
 import type { World } from "../../src/base/world.ts";
@@ -26,15 +26,15 @@ export interface LedgerLine {
 export interface Backend {
   readonly snapshots: Map<string, StoredSnapshot>;
   readonly ledger: readonly LedgerLine[];
-  /** Names of all snapshots ever cut: one that stands here twice was cut twice. */
+  /** Names of all snapshots ever taken: a name that is here twice was taken twice. */
   readonly cuts: readonly string[];
-  /** How long after the cut a snapshot becomes ready. */
+  /** How long after CreateSnapshot a snapshot becomes ready. */
   readyAfterMs: number;
   /** Until when it says of every snapshot that it is not ready, whatever it said before. */
   unreadyUntilMs: number;
   /** Names of snapshots it is at work on: CSI asks it to answer ABORTED to further calls about them meanwhile. */
   readonly busy: Set<string>;
-  /** Handles of snapshots whose names it no longer knows: asked for one of them, it cuts again. */
+  /** Handles of snapshots whose names the driver forgot: a request for one of them takes it again. */
   readonly nameless: Set<string>;
   /** How it answers, while it is odd. */
   odd: Odd | undefined;

@@ -1,4 +1,4 @@
-/** A content whose snapshot has gone, and whose class too, while nobody knows what came of its cut. */
+/** A content whose snapshot and class are gone while the outcome of CreateSnapshot is unknown. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { annotations, finalizers } from "../../src/api/names.ts";

@@ -59,7 +59,7 @@ const namespaces = standard.bootstrap().filter(({ kind }) => kind === "Namespace
 /** Only the namespaces of the usual furniture: roles are for requests that come from strangers. */
 const parts: Parts = { ...standard, bootstrap: () => namespaces };
 
-/** Straight into the store: nobody is there yet who could object. The same for every seed, so that it is read once for all. */
+/** Directly into the store, before any component runs. The same for every seed, so that it is parsed once. */
 function furnish(store: Store, world: VirtualWorld, objects: readonly ApiObject[]): void {
   const creationTimestamp = rfc3339(world.now());
   store.commit(

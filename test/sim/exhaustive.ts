@@ -7,7 +7,7 @@ import { type Scenario, scenarios } from "./scenarios.ts";
 const isAlone = ({ family }: FaultRow): boolean => family !== "user";
 const pairScenarios = ["delete", "pre-provisioned"];
 const pick = 1;
-/** With the one contents are marked by the sidecar, with the other they are born with the mark: see run-one.ts. */
+/** In one variant the sidecar writes the being-created annotation, in the other contents are created with it: see run-one.ts. */
 const seeds = [1, 2];
 
 const core = (only: Scenario | undefined): readonly Scenario[] =>

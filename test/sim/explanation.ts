@@ -1,4 +1,4 @@
-/** What a person is told of a schedule that breaks a promise. */
+/** The report of a schedule that violates a promise. */
 import type { Bug } from "./bugs/bug.ts";
 import { judged, shrink } from "./campaign.ts";
 import { monitors, type Violation } from "./monitors/index.ts";

@@ -1,5 +1,5 @@
 /**
- * What each process has been told: the versions of objects that came to it in answers, lists and watches. A decision may rest on
+ * What each process knows: the versions of objects that it received in responses, lists and watches. A decision may rest on
  * an old version only as long as no newer one was there to be looked at.
  */
 import type { WatchedKind } from "./record.ts";

@@ -1,11 +1,11 @@
-/** A content born with the mark goes before the driver was asked about it; then a list from the past shows it once more. */
+/** A content that was created with the annotation is released before any call; then a stale list shows it again. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { planContent } from "../../src/components/csi-snapshotter/plan.ts";
 import { withAttempt } from "./bugs/bug.ts";
 import { brokenIn } from "./once-found.ts";
 
-/** Nobody is there to cut until the snapshot is deleted; when its content has been let go, it comes back as it was born. */
+/** No sidecar runs until the snapshot is deleted; after its content was released, it reappears in its first version. */
 const found = {
   scenario: "restore-of-unready",
   seed: 20281144,

@@ -105,7 +105,7 @@ export const oddities: readonly Oddity[] = [
       ({ ...reply, entries: [{ snapshot: stranger }, ...(reply as ListSnapshotsResponse).entries] }) as Message,
   },
   {
-    // Whatever is asked for, the one entry is a stranger's.
+    // The single entry is of another snapshot, for any request.
     name: "list-of-a-stranger",
     on: ["ListSnapshots"],
     bend: (reply) => ({ ...reply, entries: [{ snapshot: stranger }] }) as Message,

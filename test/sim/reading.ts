@@ -12,7 +12,7 @@ interface Kept {
 
 export interface SharedReader {
   readonly read: ReadText;
-  /** To be told of everything that the server stores. */
+  /** Called for every object that the server stores. */
   learn(kept: Kept): void;
 }
 
@@ -25,7 +25,7 @@ const headMax = 30;
 const holdsAt = (text: string, words: string, start: number): boolean =>
   text.slice(start, start + words.length) === words;
 
-/** Nobody changes what has been read below its top (reading.test.ts), so that nobody can tell whether it was shared. */
+/** No component changes read objects below their top level (reading.test.ts), so sharing them is safe. */
 export function createSharedReader(): SharedReader {
   const stored = new Map<number, Kept>();
   const known = new Map<string, JsonValue>();

@@ -56,7 +56,7 @@ export interface CsiEnded {
   readonly type: "csi-end";
   readonly id: number;
   readonly atMs: number;
-  /** What the caller was told. */
+  /** The result that the caller got. */
   readonly outcome: "ok" | FaultCode;
   readonly final: boolean;
 }

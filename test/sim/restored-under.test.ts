@@ -1,4 +1,4 @@
-/** A list from the past leaves out the claim that is being restored from a snapshot on its way out. */
+/** A stale list omits the claim that is being restored from a deleted snapshot. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { planSnapshot } from "../../src/components/snapshot-controller/plan.ts";

@@ -9,7 +9,7 @@ import type { Schedule } from "./run-one.ts";
 import { createTally, printed, type Tally } from "./tally.ts";
 import { createWorkerPool } from "./workers.ts";
 
-// Thousands of faults are thrown on purpose: nobody reads their stacks.
+// Thousands of faults are thrown on purpose; their stacks are not needed.
 Error.stackTraceLimit = 0;
 
 const { options, output } = mustRun(parseOptions(process.argv.slice(2)), "npm run sim", usage);

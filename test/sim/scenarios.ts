@@ -401,7 +401,7 @@ const scripts: readonly Scenario[] = [
 /** More than anybody asks who deletes a snapshot; whoever is asked for one for good gets an answer after minutes. */
 const oddAnswersMax = 40;
 const asksForGood = ({ on }: Oddity): boolean => on.some((method) => method !== "DeleteSnapshot");
-/** A driver that is not mended in time: whatever can be made of its answers, what the user wants gone goes. */
+/** A driver that stays odd: with any of its replies, deleted objects are removed. */
 const oddDrivers = oddities.map((oddity) =>
   scenario({
     name: `odd-driver-${oddity.name}`,

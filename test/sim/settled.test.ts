@@ -1,4 +1,4 @@
-/** What has come to rest stays at rest: everything a cluster can end in stands there for ten minutes, and nobody touches it. */
+/** A system at rest stays at rest: every possible end state is left alone for ten minutes. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { VolumeSnapshot, VolumeSnapshotContent } from "../../src/api/types.ts";
@@ -8,7 +8,7 @@ import { runOne } from "./run-one.ts";
 import { type Scenario, scenarioNamed } from "./scenarios.ts";
 
 const idleMs = 600_000;
-/** The last status is written when a claim has been let go and every retry has reached its longest pause. */
+/** The last status is written when a claim has been released and every retry has its maximum delay. */
 const settleMs = 30_000;
 const begins = "from here on nobody does anything";
 

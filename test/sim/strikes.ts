@@ -6,7 +6,7 @@ import type { TakeNote } from "./record.ts";
 import { type Boundary, pass } from "./verdict.ts";
 import type { Stage } from "./wire.ts";
 
-/** How long nobody notices that an answer does not come. */
+/** How long a missing response stays unnoticed. */
 const silenceMs = { csi: 60_000, watch: 90_000, list: 30_000, get: 30_000, write: 30_000 } as const;
 const downAtRestMs = 1_000;
 
@@ -19,7 +19,7 @@ export interface Strikes {
   endsOtherwise(): boolean;
   /** Whether it is at rest too early: too few have struck, and others came too late for a call. */
   isTooCalm(): boolean;
-  /** Everybody is started anew, so that those who were late meet the calls of a start; all else must be as before. */
+  /** All components restart, so that remaining faults strike the calls of a start; nothing else may change. */
   disturbRest(): void;
 }
 

@@ -1,4 +1,4 @@
-/** A request to take the mark off outlives its sender, and arrives when the successor has asked for the next cut. */
+/** A request to remove the being-created annotation outlives its sender and arrives after the successor's CreateSnapshot. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { annotations } from "../../src/api/names.ts";
@@ -7,7 +7,7 @@ import { withAttempt } from "./bugs/bug.ts";
 import type { Sabotage } from "./components.ts";
 import { brokenIn } from "./once-found.ts";
 
-/** Refused for good; then the unmarking under way while its sender dies; then a cut whose outcome stays open. */
+/** A final error; then a crash while the annotation is being removed; then a CreateSnapshot with an unknown outcome. */
 const planAt = (at: number, pick: number): string =>
   `15:csi-FailedPrecondition:1,${at}:crash-request-arrives-late:${pick},${at + 5}:effect-after-the-deadline:1`;
 

@@ -1,4 +1,4 @@
-/** One open watch between server and component, where events can be cut off, repeated, held back or swallowed. */
+/** One open watch between server and component, where events can be truncated, repeated, delayed or dropped. */
 import { Fault } from "../../src/base/fault.ts";
 import type { Body } from "../../src/base/http.ts";
 import type { World } from "../../src/base/world.ts";
@@ -12,7 +12,7 @@ export interface Tap extends AsyncIterable<Body> {
   repeat(): void;
   /** Events are held back for so long from now on. */
   hold(ms: number): void;
-  /** Nothing comes any more, and nobody says so. */
+  /** The watch is silent without an error. */
   silence(): void;
   /** The next event breaks off in the middle, and the stream ends as if that were all. */
   breakOff(): void;
@@ -78,7 +78,7 @@ export function createTap(inner: AsyncIterable<Body>, options: TapOptions): Tap 
     push({ body: body.slice(0, Math.floor(body.length / 2)) });
     finish({ end: true });
   };
-  /** What comes next goes to whoever waits for it. */
+  /** The next event goes to the waiting reader. */
   const hand = (): void => {
     if (taker === undefined || items.length === 0) return;
     const { resolve, reject } = taker;

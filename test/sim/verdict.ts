@@ -35,7 +35,7 @@ export interface Verdict {
   readonly replyMs?: number;
   /** No answer at all, for ever. */
   readonly silent?: true;
-  /** A request that outlives its sender may make what nobody is there for any more: the end is then another one. */
+  /** A request that outlives its sender may create an unwanted object; the end state then differs. */
   readonly endsOtherwise?: boolean;
   /** A list is answered as it was so many changes ago. */
   readonly staleBy?: number;

@@ -7,7 +7,7 @@ import { createWire, type Stage } from "./wire.ts";
 
 const answer = '{"metadata":{"resourceVersion":"3"}}';
 
-/** What a process is told by the answer to one call, which takes five seconds. */
+/** What a process learns from the response to one call, which takes five seconds. */
 async function toldBy(giveUpAfterMs: number | undefined): Promise<readonly string[]> {
   const world = createVirtualWorld(1);
   const told: string[] = [];

@@ -43,7 +43,7 @@ export const createWire =
     const { verdict } = stage.strike(incarnation, kind, text);
     if (verdict.heldBack === true)
       await leaveLate(stage, incarnation, { text, signal: request.signal, refusal: () => refusal(request) });
-    /** Nobody is there to take the answer in: its sender has decided anew since. */
+    /** The response has no receiver: its sender has decided again in the meantime. */
     const isGivenUp = (): boolean => request.signal?.aborted === true;
     try {
       const response = await carry(stage, incarnation, verdict, {
@@ -59,7 +59,7 @@ export const createWire =
     }
   };
 
-/** What is refused before it leaves is no call: nobody is asked, and nothing is sent. */
+/** A request that is refused before it leaves is not a call: nothing is sent. */
 export const obey = (refused: Fault | undefined): void => {
   if (refused !== undefined) throw refused;
 };

@@ -1,7 +1,7 @@
-/** One process of the crew: judges what it is sent, and says what it found. */
+/** One worker process: runs the seeds that it gets, and reports its findings. */
 import { type Job, judgeBatch, scheduleFrom } from "./workers.ts";
 
-// Thousands of faults are thrown on purpose: nobody reads their stacks.
+// Thousands of faults are thrown on purpose; their stacks are not needed.
 Error.stackTraceLimit = 0;
 
 process.on("message", async (jobs: readonly Job[]) => {

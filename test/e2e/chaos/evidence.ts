@@ -48,7 +48,7 @@ async function storedBy(furniture: ChaosHarness["furniture"], root: string): Pro
   );
 }
 
-/** Long enough for whoever would write again and again. */
+/** Long enough to detect repeated writes. */
 const restMs = 5_000;
 
 /** The same, with what takes longer to find out: once, at the very end. */

@@ -24,7 +24,7 @@ export interface ChaosHarness {
   /** What must never be seen outside of its Secret. */
   readonly secret: string;
   readonly classes: { readonly delete: string; readonly retain: string };
-  /** What the replica that holds the component's lease is called there; undefined while nobody does. */
+  /** The identity of the component's leader; undefined without one. */
   holderOf(component: ComponentName): Promise<string | undefined>;
   /** Waits until a running replica holds the lease. */
   leaderOf(component: ComponentName): Promise<Replica>;

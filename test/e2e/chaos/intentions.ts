@@ -22,12 +22,12 @@ export interface Intentions {
   /** Handles that no content may name any more, and that must still be in the storage. */
   readonly letGo: Set<string>;
   readonly claims: Set<string>;
-  /** What somebody tried for minutes, in vain. */
+  /** What a user tried for minutes without success. */
   readonly complaints: string[];
   readonly counters: Readonly<Record<string, number>>;
   count(what: string): void;
   someRetained(): string | undefined;
-  /** One that was let go, for somebody who wants it back. */
+  /** A released snapshot, for a user who adopts it. */
   takeBack(): string | undefined;
 }
 

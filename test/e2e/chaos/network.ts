@@ -1,10 +1,10 @@
-/** The small faults, between one replica and the API server: watches cut, replies delayed, replies lost after their effect. */
+/** The small faults, between one replica and the API server: watch disconnects, delayed replies, replies lost after their effect. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ChaosHarness } from "./harness.ts";
 import type { Replica } from "./replica.ts";
 
 export interface Network {
-  /** Returns how many watches were cut, which is none while the replica has none open. */
+  /** Returns how many watches were disconnected; 0 if the replica has none open. */
   cutWatches(): number;
   /** Every reply to one replica comes late, for a while. */
   delayReplies(): Promise<void>;

@@ -6,7 +6,7 @@ export interface ChaosOptions {
   readonly seed: number;
   /** After so long no more faults are begun. */
   readonly minutes: number;
-  /** What the system may take to come to rest once nobody disturbs it. */
+  /** Time limit for the system to come to rest without faults. */
   readonly quietMinutes: number;
   readonly users: number;
   readonly kills: number;

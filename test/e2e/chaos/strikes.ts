@@ -69,7 +69,7 @@ export const strikes: Readonly<Record<StrikeName, Strike>> = {
   },
 };
 
-/** Mostly whoever leads, for the others do nothing: one leader, both leaders, all of a component, or one that stands by. */
+/** Mostly the leader, because standbys do nothing: one leader, both leaders, all of a component, or one that stands by. */
 async function victimsOf(
   stage: ChaosHarness,
   dice: () => number,

@@ -16,7 +16,7 @@ export interface UserClient {
   create(kind: KindName, object: Draft): Promise<void>;
   /** A claim of a new volume, bound. */
   claim(name: string): Promise<void>;
-  /** A snapshot of a claim; `notUid` is that of an earlier one of this name, which may still be on its way out. */
+  /** A snapshot of a claim; `notUid` is that of an earlier one of this name, which may still be terminating. */
   take(name: string, claim: string, policy: DeletionPolicy, notUid?: string): Promise<Intention>;
   want(name: string, policy: DeletionPolicy, source: VolumeSnapshot["spec"]["source"]): Promise<Intention>;
   /** Until there is a content: from then on the claim may go. */

@@ -1,5 +1,5 @@
 /**
- * People at work: each has a claim, takes snapshots of it and deletes them in the ways people do, past the proxies, and
+ * Simulated users: each has a claim, takes snapshots of it and deletes them in various ways, without a proxy, and
  * tries again when the API server or the driver is away. What they want at the end is written down as they go.
  */
 import { draftOf } from "../../../src/api/builders.ts";
@@ -18,9 +18,9 @@ export interface UserOptions {
   readonly signal: AbortSignal;
 }
 
-/** How many snapshots somebody keeps before older ones go. */
+/** How many snapshots a user keeps before deleting older ones. */
 const keptMax = 8;
-/** A snapshot deleted while it is being cut is as good a case as one that is ready. */
+/** A snapshot deleted during CreateSnapshot is as good a case as a ready one. */
 const hasteMs = { min: 0, spread: 2_500 };
 const pauseMs = { min: 150, spread: 900 };
 
@@ -71,7 +71,7 @@ async function newClaim(desk: Desk): Promise<void> {
   desk.claim = claim;
 }
 
-/** A snapshot cut by hand at the driver, or one that was let go before, brought into the cluster. */
+/** A snapshot that was taken directly at the driver, or released before, brought into the cluster. */
 async function adopt(desk: Desk): Promise<void> {
   const { hand, wishes, stage, dice } = desk;
   const handle = (dice() < 0.5 ? wishes.takeBack() : undefined) ?? (await hand.cut(named(desk, "by-hand"), desk.claim));

@@ -17,7 +17,7 @@ export interface State {
   /** Handles that stay without a content. */
   readonly letGo: ReadonlySet<string>;
   readonly wantedClaims: ReadonlySet<string>;
-  /** What users tried for minutes in vain. */
+  /** What users tried for minutes without success. */
   readonly complaints: readonly string[];
   /** What the API has. */
   readonly snapshots: readonly VolumeSnapshot[];

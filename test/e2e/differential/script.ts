@@ -23,7 +23,7 @@ export interface Step {
   readonly until?: (body: JsonObject, status: number) => boolean;
   /** Also compares metadata.managedFields. */
   readonly managedFields?: boolean;
-  /** Nothing is compared: it only sets the stage. */
+  /** Setup only: nothing is compared. */
   readonly unseen?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Node as people have it: three releases, each with the npm that came with it, from the npm registry into the cache. */
+/** Installed Node versions: three releases, each with the npm that came with it, from the npm registry into the cache. */
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
 /**
- * `npm run first-steps`: every first step of a stranger, each in an empty folder: from a copied dist, from npm pack and from a clone, as
+ * `npm run first-steps`: every way to install, each in an empty folder: from a copied dist, from npm pack and from a clone, as
  * root and as nobody, on three Nodes, with and without install scripts. Exits with 1 if one neither works nor says what to do.
  */
 import { nodeVersions } from "./nodes.ts";

@@ -1,4 +1,4 @@
-/** The first steps of a stranger: a copy of dist, an installed package or a clone, on a Node, as a user, with or without install scripts. */
+/** First installation: a copy of dist, an installed package or a clone, on a Node, as a user, with or without install scripts. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

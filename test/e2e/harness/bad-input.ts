@@ -1,4 +1,4 @@
-/** What users, administrators and drivers get wrong: what is told of it, and how it is put right. */
+/** Mistakes of users, administrators and drivers: the expected error and the correction. */
 import { draftOf } from "../../../src/api/builders.ts";
 import { annotations, parameters } from "../../../src/api/names.ts";
 import type { Client } from "./client.ts";
@@ -20,7 +20,7 @@ interface Wrong {
   make(world: World): Promise<unknown>;
   readonly reason: string;
   readonly told: RegExp;
-  /** Puts it right; where nobody can, the snapshot can still be deleted. */
+  /** Corrects the input; without a correction the snapshot can still be deleted. */
   mend?(world: World): Promise<unknown>;
 }
 
@@ -81,7 +81,7 @@ const adopting = (client: Client, content: string) =>
     ),
   );
 
-/** A driver that answers like this about the volume of the claim, until it is mended. */
+/** A driver that replies like this for the claim's volume, until it is corrected. */
 const odd = (what: string, oddity: Oddity, told: RegExp): Wrong => ({
   what: `a driver that answers ${what}`,
   make: ({ stand, driver }) => {

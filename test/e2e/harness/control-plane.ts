@@ -198,7 +198,7 @@ const etcdFlags = (folder: string, port: number): string[] => [
     "data-dir": join(folder, "etcd"),
     "listen-client-urls": `http://127.0.0.1:${port}`,
     "advertise-client-urls": `http://127.0.0.1:${port}`,
-    // The only member: nobody ever calls this one, any port will do.
+    // The only member: no peer connects, so any port works.
     "listen-peer-urls": "http://127.0.0.1:0",
     "log-level": "warn",
   }),
@@ -246,7 +246,7 @@ const controllerManagerFlags = (folder: string, kubeconfig: string, { controller
     "use-service-account-credentials": "false",
     "kube-api-qps": "500",
     "kube-api-burst": "1000",
-    // No port at all: nobody asks it for its health.
+    // No port: its health is not checked.
     "secure-port": "0",
   });
 

@@ -1,4 +1,4 @@
-/** Programs of the harness that ended although no test stopped them: what a wait that was in vain is usually about. */
+/** Programs of the harness that ended although no test stopped them: the usual cause of a timeout. */
 
 interface Fallen {
   readonly folder: string;
@@ -12,7 +12,7 @@ export const noteExited = (fallen: Fallen): void => {
   all = [...all, fallen];
 };
 
-/** What an instance that was stopped has left behind is nobody's fault. */
+/** Leftovers of a stopped instance are not an error. */
 export const forgetExited = (folder: string): void => {
   all = all.filter((fallen) => fallen.folder !== folder);
 };

@@ -97,7 +97,7 @@ export function createInstance(): Instance {
 
 const restartMs = 500;
 
-/** Appears under its name only together with its state: a sweep in another process never sees it half made. */
+/** Appears under its name only together with its state: a cleanup in another process never sees it incomplete. */
 function newFolder(owner: Identity): string {
   const name = randomBytes(3).toString("hex");
   const hidden = join(runFolder(), `.${name}`);

@@ -1,5 +1,5 @@
 /**
- * What an instance (a control plane, a node) has started is written beside it, so that whoever comes later can take it
+ * What an instance (a control plane, a node) has started is written beside it, so that a later run can take it
  * down: the instance itself when it stops, or the next start after a kill -9. Nothing is ever killed by name: a process is
  * ours when its pid and start time were recorded, when it carries our mark in its environment, or when it lives in a
  * container whose root lies in the instance's folder.
@@ -77,7 +77,7 @@ export function takeDown(folder: string): void {
   unmountAllUnder(folder);
   removeStrays(folder, state?.links ?? []);
   const left = mountsUnder(folder);
-  // Deleting through a mount would delete somebody's data.
+  // Deleting through a mount would delete other data.
   if (left.length > 0) throw new Error(`${folder} stays, because these could not be unmounted: ${left.join(", ")}`);
   rmSync(folder, { recursive: true, force: true });
 }

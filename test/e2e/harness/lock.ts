@@ -26,7 +26,7 @@ async function waitFor(path: string): Promise<void> {
   }
 }
 
-/** A link appears with its content or not at all: nobody ever reads half a name. */
+/** A link is created atomically with its content: no process reads half a name. */
 function take(path: string): boolean {
   const own = `${path}.${process.pid}`;
   writeFileSync(own, JSON.stringify(identify(process.pid)));
@@ -41,7 +41,7 @@ function take(path: string): boolean {
   }
 }
 
-/** Undefined when it was let go in the meantime. */
+/** Undefined if it was released in the meantime. */
 function holderOf(path: string): Identity | undefined {
   try {
     return JSON.parse(readFileSync(path, "utf8")) as Identity;

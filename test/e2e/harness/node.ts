@@ -82,7 +82,7 @@ function writeFiles(instance: Instance, kubeletPort: number): void {
   writeFileSync(join(folder, "kubelet.json"), JSON.stringify(kubeletConfig(folder, kubeletPort)));
 }
 
-/** Named after the instance: two nodes at once do not meet, and a sweep knows whose network it is. */
+/** Named after the instance: two nodes at once do not meet, and a cleanup knows whose network it is. */
 const nameOf = (folder: string): string => `sk${basename(folder)}`;
 
 function networkConfig(folder: string, bridge: string) {

@@ -34,10 +34,10 @@ export type Oddity = (
 ) => Partial<OddSnapshot> | Promise<Partial<OddSnapshot>>;
 
 export interface OddDriver extends Driver {
-  /** By volume handle; a volume without one is served well. Taking it away mends the driver. */
+  /** By volume handle; a volume without one is served well. Removing it corrects the driver. */
   readonly oddities: Map<string, Oddity>;
   readonly snapshots: Map<string, OddSnapshot>;
-  /** By volume handle: why it is never cut. */
+  /** By volume handle: why CreateSnapshot always fails. */
   readonly bars: Map<string, Fault>;
   /** Thrown at the next calls, one each, before anything is done. */
   readonly refusals: { readonly create: Fault[]; readonly delete: Fault[] };
@@ -60,7 +60,7 @@ export interface OddDriverOptions {
   /** A real driver that does the work, and whose answers are bent on their way. Without one nothing is kept but names. */
   readonly behind?: Pick<Driver, "driver" | "socket">;
   /**
-   * That driver is asked once for each name, because it would cut anew when asked again: hostpath knows only the last snapshot of
+   * That driver is asked once for each name, because a repeated call would take it again: hostpath knows only the last snapshot of
    * a volume.
    */
   readonly asksOnce?: boolean;

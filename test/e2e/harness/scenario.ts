@@ -1,5 +1,5 @@
 /**
- * Where the scenarios are played: a stage with one claim, a driver whose answers can be bent on their way, and a proxy before each
+ * The harness of the scenarios: one claim, a driver whose replies can be changed, and a proxy in front of each
  * of our components that gives the answers which a healthy server never gives.
  */
 import assert from "node:assert/strict";
@@ -25,7 +25,7 @@ import { leftovers } from "./snapshots.ts";
 import { until } from "./until.ts";
 
 export const namespace = "default";
-/** The one claim that a scene has from the start. */
+/** The claim that every scenario starts with. */
 export const claimName = "data";
 const bystanderName = "bystander";
 export const contentRef = (name: string): Ref<"VolumeSnapshotContent"> => ({ kind: "VolumeSnapshotContent", name });
@@ -50,11 +50,11 @@ export interface ScenarioContext {
   taken(name: string): Promise<VolumeSnapshotContent>;
   /** Whatever was to happen of what came before has happened: another one went the whole way. */
   lifeGoesOn(): Promise<void>;
-  /** The driver cuts, and its answer does not arrive. */
+  /** The driver takes the snapshot, and its reply is lost. */
   loseReplies(code: "DeadlineExceeded" | "Unavailable"): void;
   refuseCreateSnapshot(): void;
   untilAsked(times: number): Promise<true>;
-  /** What the driver has kept because nobody was to delete it. */
+  /** Handles that the driver keeps because of Retain. */
   deleteHandles(): Promise<void>;
   assertNothingLeft(): Promise<void>;
   /** Whatever a scenario has done, and however it ended, the next one finds everything in order. */

@@ -15,7 +15,7 @@ export interface Snapshots {
   take(name: string, claim: string, className?: string): Promise<VolumeSnapshot>;
   get(name: string): Promise<VolumeSnapshot>;
   untilReady(name: string, msMax?: number): Promise<VolumeSnapshot>;
-  /** Waits for what the user is told, and returns it. */
+  /** Waits for the error in the status, and returns it. */
   untilTold(name: string, what: RegExp): Promise<string>;
   contentOf(name: string): Promise<VolumeSnapshotContent>;
   untilGone(ref: Ref, msMax?: number): Promise<true>;
@@ -23,7 +23,7 @@ export interface Snapshots {
   /** Takes a snapshot, and removes it again as soon as it is ready; what was its content then. */
   takeAndRemove(name: string, claim: string, className: string): Promise<VolumeSnapshotContent>;
   untilUnprotected(claim: string): Promise<true>;
-  /** Everything the driver has, whoever made it. */
+  /** Everything the driver has, of any creator. */
   handles(): Promise<readonly string[]>;
 }
 

@@ -122,7 +122,7 @@ async function built(name: ModuleName, module: Module, programs: readonly string
   const missing = () => programs.filter((program) => !isProgram(join(folder, program)));
   if (missing().length === 0) return folder;
   mkdirSync(folder, { recursive: true });
-  // The lock spares a second process the work; whoever waited finds the programs there.
+  // The lock saves a second build: a waiting process finds the programs.
   await withLock(join(folder, ".lock"), `another build of ${name} is under way`, async () => {
     if (missing().length > 0) await buildInto(folder, name, module, missing());
   });
@@ -143,7 +143,7 @@ async function buildInto(folder: string, name: ModuleName, module: Module, progr
         flags: flagsOf(name, module),
         label: programs.join(", "),
       });
-    // Renaming is atomic: nobody ever runs half a program.
+    // Renaming is atomic: no process runs half a program.
     for (const program of programs) renameSync(join(scratch, program), join(folder, program));
   } finally {
     rmSync(scratch, { recursive: true, force: true });

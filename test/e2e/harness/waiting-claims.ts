@@ -3,7 +3,7 @@ import { draftOf } from "../../../src/api/builders.ts";
 import { namespace, type ScenarioContext } from "./scenario.ts";
 import { until } from "./until.ts";
 
-/** One that waits for ever: nobody serves its class. */
+/** A claim that stays pending: no provisioner serves its class. */
 export async function aWaitingClaim(
   { client }: Pick<ScenarioContext, "client">,
   name: string,
@@ -25,7 +25,7 @@ export async function aWaitingClaim(
   return ref;
 }
 
-/** The user of a snapshot is told for whom it waits. */
+/** An event on the snapshot names the claim that blocks its deletion. */
 export const untilHeldBy = ({ client }: Pick<ScenarioContext, "client">, claim: string): Promise<true> =>
   until({ what: `an event names ${claim}` }, async () =>
     (await client.list("Event", { namespace })).objects.some(

@@ -1,4 +1,4 @@
-/** What people do with kubectl: each script is run against the real server and the embedded one, and must look the same. */
+/** Usual kubectl commands: each script is run against the real server and the embedded one, and must look the same. */
 import { snapshotCrds } from "../../../src/api/crds/index.ts";
 import type { Script } from "./compare.ts";
 import { claim, configMap, deployment, snapshot, yaml } from "./objects.ts";

@@ -17,7 +17,7 @@ export interface Sidecar {
 
 /** Whose programs they are. */
 export interface Maker {
-  /** An error that has stood for so long, with the retries of the stage, is what the user is left with. */
+  /** An error that stays this long, with the retries of the harness, counts as the final one. */
   readonly settledMs: number;
   startController(place: Place, flags: readonly string[]): void;
   startSidecar(place: Place, id: string, flags: readonly string[]): Sidecar;
@@ -32,7 +32,7 @@ export interface OddDriverHarness {
   close(): Promise<void>;
 }
 
-/** Both makers know these flags, and nobody wants to wait for the longer ones. */
+/** Flags of both implementations, with short intervals. */
 const retries = ["--retry-interval-start=200ms", "--retry-interval-max=1s"];
 
 export async function openHarness(maker: Maker): Promise<OddDriverHarness> {

@@ -71,7 +71,7 @@ export interface Row {
   readonly readyMs?: number;
   /** How the driver behaves once the snapshot was deleted; without it, it stays as it is. */
   readonly mended?: Script;
-  /** The claim must go before the driver is mended. */
+  /** The claim must be released before the driver is corrected. */
   readonly claimFirst?: boolean;
   /** Unless said otherwise it is ready, goes, leaves nothing in the storage and lets the claim go. */
   readonly right?: Partial<Ending>;

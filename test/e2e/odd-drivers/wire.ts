@@ -33,7 +33,7 @@ const percentEncoded = (text: string): string =>
 export type Answering = (method: string, request: Message) => Answer | Promise<Answer>;
 
 export interface WireServer {
-  /** Every connection is cut, as when the process is killed. */
+  /** Every connection is closed, as when the process is killed. */
   close(): Promise<void>;
 }
 

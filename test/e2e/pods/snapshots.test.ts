@@ -1,5 +1,5 @@
 /**
- * Snapshots of what pods really write: on a real node, mounted by a real kubelet, cut by our controller and sidecar, restored by
+ * Snapshots of what pods really write: on a real node, mounted by a real kubelet, taken by our controller and sidecar, restored by
  * upstream's csi-provisioner, with hostpath and with our own driver.
  */
 import assert from "node:assert/strict";

@@ -14,7 +14,7 @@ export const deleteAnnotationDelayed: readonly [Scenario, Scenario] = [
       await stand.untilReady("marked-late");
       const { metadata } = await stand.contentOf("marked-late");
       const refusing = toController.answer(503, isMark);
-      // The content is already on its way out, as far as anybody can see.
+      // The content is already terminating, as far as clients can see.
       await client.delete(contentRef(metadata.name));
       await client.delete(stand.ref("marked-late"));
       await untilRefused(refusing);

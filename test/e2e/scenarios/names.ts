@@ -1,4 +1,4 @@
-/** What has gone wrong in the field with snapshots, under the names it is known by: each is a file here, played on every stage. */
+/** What has gone wrong in the field with snapshots, under the names it is known by: each is a file here, played on every server. */
 export const scenarioNames = [
   "leak-create-timeout",
   "delete-while-creating",

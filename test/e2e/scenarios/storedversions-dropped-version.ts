@@ -12,7 +12,7 @@ import { leftovers, snapshotsOf } from "../harness/snapshots.ts";
 import { until } from "../harness/until.ts";
 import { callsOutside, groundOfV1beta1, snapshotGroup } from "../harness/v1beta1.ts";
 
-/** One that follows in v1beta1 and never leads: somebody else holds the lease. */
+/** A standby in v1beta1 that never leads: another holder has the lease. */
 async function aStandby(place: TestServer): Promise<Daemon> {
   const spec = { holderIdentity: "somebody", leaseDurationSeconds: 3_600, renewTime: "2100-01-01T00:00:00.000000Z" };
   const lease = draftOf("Lease", { namespace, name: "snapshot-controller-leader" }, { spec });

@@ -32,7 +32,7 @@ const saying = (code: FaultCode, effect: boolean): FaultRow => ({
 
 /**
  * A final answer says that there is nothing, and that nothing is under way. Of a snapshot that exists, or that the driver is at work
- * on, it would be a lie, against which nobody can help.
+ * on, it would be a false reply, which no client can detect.
  */
 const isCut = ({ snapshots, busy }: Backend, { text }: Boundary): boolean =>
   [...busy, ...[...snapshots.values()].map(({ name }) => name)].some((name) => text === `CreateSnapshot ${name}`);

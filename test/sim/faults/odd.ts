@@ -16,7 +16,7 @@ export const oddAnswers: readonly FaultRow[] = oddities.map((oddity) => ({
   },
 }));
 
-/** Of two ids a driver that is mended answers the one that was recorded; the other would be an error for ever. */
+/** Of two ids a corrected driver returns the recorded one; the other would be an error forever. */
 const recordedAs = (seen: Seen, id: string): string | undefined =>
   [...seen.objects("VolumeSnapshotContent").values()]
     .map((object) => (object as VolumeSnapshotContent).status?.snapshotHandle)

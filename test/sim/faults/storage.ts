@@ -23,7 +23,7 @@ export const storageFaults: readonly FaultRow[] = [
     },
   },
   {
-    // It restarts in the middle of the call: nothing was done, and nobody answers.
+    // The driver restarts during the call: no effect and no reply.
     name: "driver-forgets",
     family: "storage",
     on: ["csi"],

@@ -1,4 +1,4 @@
-/** Watches of the component that is calling: cut, expired, doubled, late, broken off, or silent. */
+/** Watches of the calling component: disconnected, expired, doubled, late, truncated, or silent. */
 import type { Tap } from "../tap.ts";
 import { boundaryKinds, pass } from "../verdict.ts";
 import { type FaultRow, oneOf, type Strike } from "./fault.ts";

@@ -24,7 +24,7 @@ const volumeOf = (seen: Seen, { spec }: PersistentVolumeClaim): string | undefin
   (seen.objects("PersistentVolume").get(spec?.volumeName ?? "") as unknown as PersistentVolume | undefined)?.spec?.csi
     ?.volumeHandle;
 
-/** The snapshot that the content was made for, as long as somebody wants it. */
+/** The snapshot that the content was created for, while it is wanted. */
 const wantedSnapshotOf = (seen: Seen, { spec }: VolumeSnapshotContent): VolumeSnapshot | undefined =>
   snapshotsIn(seen).find((item) => item.metadata.uid === spec.volumeSnapshotRef?.uid && !isGoing(item));
 
@@ -88,7 +88,7 @@ function unprotectedAgain(write: Write, seen: Seen, content: VolumeSnapshotConte
 }
 
 /**
- * A request that outlives its sender, or the time in which it should have been answered: nobody can call it back. docs/reliability.md
+ * A request that outlives its sender, or the time in which it should have been answered: it cannot be cancelled. docs/reliability.md
  * names it as not promised.
  */
 const isOverdue = ({ entries }: Seen, { process, atMs, decidedMs }: Write): boolean =>

@@ -1,4 +1,4 @@
-/** I-1 to I-9: no snapshot is lost, leaked, cut twice or guessed. */
+/** I-1 to I-9: no snapshot is lost, leaked, taken twice or guessed. */
 import { finalizers } from "../../../src/api/names.ts";
 import type { VolumeSnapshotContent } from "../../../src/api/types.ts";
 import { aliasOf, withoutAlias } from "../odd.ts";
@@ -102,7 +102,7 @@ const lacksOf = (content: VolumeSnapshotContent, call: CsiSent): readonly string
     isMarked(content) || content.status?.snapshotHandle ? [] : ["the mark"],
   ].flat();
 
-/** The last call about the name, whoever sent it, got a final answer, or there never was one. */
+/** The last call for the name, of any process, got a final reply, or there was none. */
 function isCertain(seen: Seen, uid: string): boolean {
   const call = seen.calls.findLast(({ method, subject }) => method === "CreateSnapshot" && uidInName(subject) === uid);
   return call === undefined || seen.endOf(call)?.final === true;

@@ -1,4 +1,4 @@
-/** I-15 to I-19: nothing is held too long, nothing let go too early. */
+/** I-15 to I-19: no deletion is blocked too long, and none completes too early. */
 import { annotations, finalizers } from "../../../src/api/names.ts";
 import type { KubeObject, VolumeSnapshot, VolumeSnapshotContent } from "../../../src/api/types.ts";
 import type { Seen, Write } from "../record.ts";

@@ -40,7 +40,7 @@ export function createJudge(seen: Seen, asked: readonly Monitor[] = monitors): J
   const report = ({ id, counter }: Monitor, text: string | undefined): void => {
     if (text !== undefined) found.push({ id, text, counter });
   };
-  // Most monitors are about one type of entry, and most entries are notes: whoever would say nothing is not asked.
+  // Most monitors are about one type of entry, and most entries are notes: a monitor without a handler for the type is skipped.
   const onWrite = asked.filter((monitor) => monitor.onWrite !== undefined);
   const onCall = asked.filter((monitor) => monitor.onCall !== undefined);
   const onEnd = asked.filter((monitor) => monitor.onEnd !== undefined);

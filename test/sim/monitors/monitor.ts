@@ -25,7 +25,7 @@ export interface Monitor {
   readonly counter?: Counter;
   onWrite?(write: Write, seen: Seen): string | undefined;
   onCall?(call: CsiSent, seen: Seen): string | undefined;
-  /** The caller of the driver has been told how its call ended. */
+  /** The caller has got the result of its call. */
   onEnd?(ended: CsiEnded, seen: Seen): string | undefined;
   onNote?(note: Note, seen: Seen): string | undefined;
   atRest?(seen: Seen): string | undefined;

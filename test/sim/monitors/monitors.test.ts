@@ -360,7 +360,7 @@ test("a content that a late request created again may be taken twice by a driver
 test("a content that was created again by a request after the deletion must not be taken twice", () =>
   assert.deepEqual(idsFoundIn(twoIncarnations(undefined)), ["I-1"]));
 
-/** Nothing could be read of the driver, so many times; then the content is let go. */
+/** Undecodable replies, this many times; then the content is released. */
 const goingMarked = aContent({ metadata: { ...going, ...marked } });
 const unreadable =
   (method: "CreateSnapshot" | "DeleteSnapshot", times: number) =>
@@ -422,7 +422,7 @@ const abandonments: typeof lettingsGo = [
   ],
 ];
 
-/** A snapshot on its way out is let go, and there is a content of it. */
+/** A deleted snapshot is released while its content exists. */
 const letGo = ({ write }: Bench): void => write("snapshot-controller", aSnapshot({ metadata: going }), undefined);
 const asks = ({ note }: Bench): void => note("call", "GET /apis/snapshot.storage.k8s.io/v1/volumesnapshotcontents/c");
 const comes = ({ write }: Bench): void => write("user", undefined, aContent());
@@ -453,7 +453,7 @@ const lettingsGo: readonly [string, readonly string[], readonly ((bench: Bench) 
     [comesUnbound, heard, later, asks, isBound, heard, later, letGo],
   ],
 ];
-/** A ready snapshot with a reader is let go, after its content was given up. */
+/** A ready snapshot with a restoring claim is released after its content was released. */
 const readerComes = ({ write }: Bench): void => write("user", undefined, aReader);
 const givenUp = ({ write }: Bench): void => {
   const doomed = aContent({

@@ -1,4 +1,4 @@
-/** I-35 to I-38: secrets stay secret, one bad object stays alone, one writer at a time, nobody's words are erased. */
+/** I-35 to I-38: no secret leaks, one bad object affects no other, one writer at a time, no lost updates. */
 import { annotations } from "../../../src/api/names.ts";
 import type { KubeObject } from "../../../src/api/types.ts";
 import { equal } from "../../../src/base/json.ts";

@@ -1,4 +1,4 @@
-/** Replies that nobody can read: what they are about must still go when its user deletes it. */
+/** Undecodable replies: the snapshot must still be deletable. */
 import type { Script } from "../driver.ts";
 import { deletesNothing, type Row } from "../row.ts";
 import { type Answer, bytes, message, noReply, rawRefusal, refusal } from "../wire.ts";
