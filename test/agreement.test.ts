@@ -6,29 +6,8 @@ import type { VolumeSnapshot, VolumeSnapshotContent } from "../src/api/types.ts"
 import type { JsonObject } from "../src/base/json.ts";
 import { findingsIn } from "../src/cli/lint/findings.ts";
 import { contentLabelEdit, snapshotLabelEdit } from "../src/components/snapshot-controller/plan-label.ts";
-import { decide } from "../src/components/webhook/judges.ts";
 import { type AdmissionPair, admissionPairs } from "./admission-pairs.ts";
-
-const gates = { anyVolumeDataSource: true, crossNamespace: false };
-const resources = { VolumeSnapshot: "volumesnapshots", VolumeSnapshotContent: "volumesnapshotcontents" } as const;
-
-function webhookSays({ kind, before, after }: AdmissionPair): readonly string[] {
-  const { verdict } = decide(
-    {
-      uid: "u",
-      operation: before === undefined ? "CREATE" : "UPDATE",
-      group: "snapshot.storage.k8s.io",
-      resource: resources[kind],
-      object: after,
-      oldObject: before,
-    },
-    { gates: () => gates, otherDefaults: () => [] },
-  );
-  return [
-    ...verdict.refused.map(({ code }) => `error ${code}`),
-    ...verdict.ratcheted.map(({ code }) => `warning ${code}`),
-  ].sort();
-}
+import { claimGates as gates, webhookVerdict } from "./webhook-verdict.ts";
 
 function lintSays({ before, after }: AdmissionPair): readonly string[] {
   const manifest = (object: JsonObject) => ({ file: "f", object, prefix: "", lineOf: () => 1 });
@@ -52,10 +31,10 @@ test("webhook, lint and label agree on more than 2,000 pairs of objects", () => 
   const seen = new Set<string>();
   for (const pair of admissionPairs()) {
     count += 1;
-    const says = webhookSays(pair);
+    const says = webhookVerdict(pair);
     for (const text of says) seen.add(text);
     assert.deepEqual(lintSays(pair), says, JSON.stringify(pair));
-    const asNew = webhookSays({ ...pair, before: undefined });
+    const asNew = webhookVerdict({ ...pair, before: undefined });
     assert.equal(isLabelled(pair), asNew.length > 0, JSON.stringify(pair));
     // Whatever the old object was, no update leaves behind an unlabelled object that a creation would have been refused for.
     if (asNew.length === 0) assert.ok(says.every((text) => /SNAP-(102|112|114|115)/.test(text)));

@@ -1,0 +1,25 @@
+/** The webhook's verdict without HTTP, for tests that compare it with others. */
+import { decide } from "../src/components/webhook/judges.ts";
+import type { AdmissionPair } from "./admission-pairs.ts";
+
+export const claimGates = { anyVolumeDataSource: true, crossNamespace: false };
+const resources = { VolumeSnapshot: "volumesnapshots", VolumeSnapshotContent: "volumesnapshotcontents" } as const;
+
+/** What the webhook says of a pair: "error" for what it refuses, "warning" for what it lets pass because it was so before. */
+export function webhookVerdict({ kind, before, after }: AdmissionPair): readonly string[] {
+  const { verdict } = decide(
+    {
+      uid: "u",
+      operation: before === undefined ? "CREATE" : "UPDATE",
+      group: "snapshot.storage.k8s.io",
+      resource: resources[kind],
+      object: after,
+      oldObject: before,
+    },
+    { gates: () => claimGates, otherDefaults: () => [] },
+  );
+  return [
+    ...verdict.refused.map(({ code }) => `error ${code}`),
+    ...verdict.ratcheted.map(({ code }) => `warning ${code}`),
+  ].sort();
+}
