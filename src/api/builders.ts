@@ -1,6 +1,8 @@
 /** Plain objects with the words of the kind table filled in. Names are computed, so creating twice is harmless. */
+import type { Millis } from "../base/brand.ts";
+import { rfc3339 } from "../base/time.ts";
 import { apiVersionOf, type KindName } from "./kinds.ts";
-import type { Ref } from "./plan.ts";
+import type { CodedMessage, Ref } from "./plan.ts";
 import type { Draft, KubeObject, ObjectOf } from "./types.ts";
 
 /** Everything of the kind but what the table and the server fill in. */
@@ -19,3 +21,6 @@ export const refOf = <K extends KindName>(kind: K, { metadata }: KubeObject): Re
   name: metadata.name,
   uid: metadata.uid,
 });
+
+/** status.error of a VolumeSnapshot or a VolumeSnapshotContent. */
+export const statusError = (message: CodedMessage, nowMs: Millis) => ({ message, time: rfc3339(nowMs) });

@@ -2,7 +2,7 @@
  * A plan is data: what to write or call, in order, and when to look again. Planners are pure; runtime/action-handlers.ts performs
  * actions one after the other and stops at the first failure, because the next pass plans anew from what is true then.
  */
-import type { Millis } from "../base/brand.ts";
+import type { Brand, Millis } from "../base/brand.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { KindName } from "./kinds.ts";
 import type { Draft, KubeObject } from "./types.ts";
@@ -32,6 +32,13 @@ export interface EventText {
   readonly message: string;
 }
 
+/** Text for a user that ends in a stable code; rules/error-codes.ts has the codes and makes such messages. */
+export type CodedMessage = Brand<string, "CodedMessage">;
+/** The events of our components. Those that Kubernetes itself words, a lease's say, have no code. */
+export interface CodedEvent extends EventText {
+  readonly message: CodedMessage;
+}
+
 export type ClusterAction =
   | { readonly kind: "create"; readonly ref: Ref; readonly object: Draft }
   | { readonly kind: "patch"; readonly ref: Ref; readonly patch: Patch; readonly subresource?: "status" }
@@ -48,7 +55,7 @@ export type ClusterAction =
     }
   /** The same for all objects of a kind: goes on only if the server has no other objects, nor other versions, than the cache. */
   | { readonly kind: "relist"; readonly ref: Pick<Ref, "kind"> }
-  | { readonly kind: "event"; readonly about: KubeObject; readonly event: EventText };
+  | { readonly kind: "event"; readonly about: KubeObject; readonly event: CodedEvent };
 
 export type Next = { readonly kind: "settled" } | { readonly kind: "after"; readonly ms: Millis };
 export const settled: Next = { kind: "settled" };

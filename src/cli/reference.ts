@@ -106,10 +106,10 @@ const exitCodesPage = (): string =>
 const errorsPage = (): string =>
   page(
     "Errors",
-    "A message about an object that breaks a rule ends in a code in brackets. A code keeps its meaning in every release.",
-    ...Object.entries(errorRows).map(
-      ([name, { title, why, remedy }]) => `## ${name}\n\n**${title}.** ${why}\n\nWhat to do: ${remedy}`,
-    ),
+    "Messages that users read end in a code in brackets: errors in status.error, events, what the webhook refuses or warns of, and what `snapkeep lint` finds. A code keeps its meaning in every release.",
+    ...Object.entries(errorRows)
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([name, { title, why, remedy }]) => `## ${name}\n\n**${title}.** ${why}\n\nWhat to do: ${remedy}`),
   );
 
 const defined = new Set([...snapshotCrds(3), referenceGrantCrd()].map(({ spec }) => spec.names.kind));

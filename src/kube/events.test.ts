@@ -8,6 +8,7 @@ import type { KubeObject } from "../api/types.ts";
 import { Fault } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
 import { silent } from "../base/log.ts";
+import { withCode } from "../rules/error-codes.ts";
 import { createEventRecorder } from "./events.ts";
 
 const anObject = (name = "db", metadata: Partial<KubeObject["metadata"]> = { namespace: "apps" }): KubeObject => ({
@@ -248,11 +249,12 @@ test("the recorder never throws, whatever its input", () => {
   record(null as unknown as KubeObject, anEvent());
 });
 
-test("a long message is truncated", async () => {
+test("a long message is truncated, and keeps its code", async () => {
   const { kube, record, settle } = setUp();
-  record(anObject(), anEvent("m".repeat(5_000)));
+  record(anObject(), anEvent(withCode("m".repeat(5_000), "SNAP-501")));
   await settle();
   assert.equal(kube.stored("Event")[0]?.message?.length, 1_024);
+  assert.match(kube.stored("Event")[0]?.message ?? "", /m… \[SNAP-501\]$/);
 });
 
 test("a slow server gets events at a lower rate, and all of them in the end", async () => {

@@ -13,6 +13,7 @@ import type { Log } from "../base/log.ts";
 import { createLru } from "../base/lru.ts";
 import { rfc3339 } from "../base/time.ts";
 import type { World } from "../base/world.ts";
+import { shortened } from "../rules/error-codes.ts";
 import type { KubeApi } from "./api.ts";
 import { createEventSeries } from "./event-series.ts";
 
@@ -156,7 +157,7 @@ async function write(
   known: Sent | undefined,
   signal: AbortSignal,
 ): Promise<Sent> {
-  const told = { message: shortened(message), lastTimestamp: rfc3339(lastAt) };
+  const told = { message: shortened(message, limits.eventMessageCharsMax), lastTimestamp: rfc3339(lastAt) };
   if (known !== undefined) {
     const sum = known.count + count;
     const { namespace, name } = known;
@@ -191,9 +192,6 @@ async function write(
   });
   return { namespace: namespace ?? "default", name, count };
 }
-
-const shortened = (message: string): string =>
-  message.length <= limits.eventMessageCharsMax ? message : `${message.slice(0, limits.eventMessageCharsMax - 1)}…`;
 
 /** The object's name, then the time and five lots in hexadecimal digits: unique, and valid even where the name is as long as names may be. */
 function nameFor(about: KubeObject, world: World): string {

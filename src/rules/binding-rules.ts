@@ -2,9 +2,11 @@
 import { annotations } from "../api/names.ts";
 import type { VolumeSnapshot, VolumeSnapshotContent } from "../api/types.ts";
 import { keyOf } from "../api/types.ts";
+import { withCode } from "./error-codes.ts";
 import { contentAsSeen } from "./evidence.ts";
 import { contentSourceOf } from "./snapshot-source.ts";
 import { type SnapshotRule, violation } from "./snapshot-violation.ts";
+import type { Violation } from "./violation.ts";
 
 /** Both name the same incarnation of the same snapshot. */
 export const pointsAt = (content: VolumeSnapshotContent, snapshot: VolumeSnapshot): boolean =>
@@ -16,6 +18,7 @@ const namesIt = ({ spec }: VolumeSnapshotContent, { metadata }: VolumeSnapshot):
 const hasOneSource: SnapshotRule = ({ source }) =>
   source.kind === "unclear"
     ? violation(
+        "SNAP-101",
         "SnapshotValidationError",
         `Exactly one of PersistentVolumeClaimName and VolumeSnapshotContentName should be specified: spec.source names ${
           source.count === 2 ? "both; leave one" : "neither; name one"
@@ -31,7 +34,7 @@ const contentIsNotLost: SnapshotRule = (objects) => {
   if (source.kind !== "claim" || content !== undefined || !promised) return undefined;
   const name = snapshot.status?.boundVolumeSnapshotContentName ?? "its content";
   const message = `VolumeSnapshotContent is missing: ${name} was removed although the snapshot still needs it; delete this VolumeSnapshot and take a new one`;
-  return { ...violation("SnapshotContentMissing", message, "false", contentAsSeen(objects)), isLoss: true };
+  return { ...violation("SNAP-201", "SnapshotContentMissing", message, "false", contentAsSeen(objects)), isLoss: true };
 };
 
 /** A copy of the snapshot, restored from a backup say, is another one and has another uid. */
@@ -41,6 +44,7 @@ const isKnownLost = ({ metadata }: VolumeSnapshot): boolean =>
 const contentExists: SnapshotRule = (objects) =>
   objects.source.kind === "content" && objects.content === undefined
     ? violation(
+        "SNAP-202",
         "SnapshotContentMissing",
         `VolumeSnapshotContent is missing: create ${objects.source.name}, or name another in spec.source.volumeSnapshotContentName`,
         "false",
@@ -49,21 +53,20 @@ const contentExists: SnapshotRule = (objects) =>
     : undefined;
 
 /** What is wrong with a content by itself. */
-export function contentMistake({ metadata, spec }: VolumeSnapshotContent): string | undefined {
+export function contentViolation({ metadata, spec }: VolumeSnapshotContent): Violation | undefined {
   const source = contentSourceOf({ spec });
   if (source.kind !== "unclear") return undefined;
   const [found, remedy] =
     source.count === 2
       ? ["both", "leave one"]
       : ["neither (an empty handle is none)", "give one, that of the volume to cut or of the snapshot that exists"];
-  return `Exactly one of VolumeHandle and SnapshotHandle should be specified: spec.source of VolumeSnapshotContent ${metadata.name} has ${found}; ${remedy}, or, where the API server refuses the change, delete the content and create it anew`;
+  const text = `Exactly one of VolumeHandle and SnapshotHandle should be specified: spec.source of VolumeSnapshotContent ${metadata.name} has ${found}; ${remedy}, or, where the API server refuses the change, delete the content and create it anew`;
+  return { reason: "ContentValidationError", message: withCode(text, "SNAP-111") };
 }
 
 const contentHasOneSource: SnapshotRule = (objects) => {
-  const mistake = objects.content && contentMistake(objects.content);
-  return mistake === undefined
-    ? undefined
-    : violation("ContentValidationError", mistake, "false", contentAsSeen(objects));
+  const found = objects.content && contentViolation(objects.content);
+  return found && { ...found, readiness: "false", evidence: contentAsSeen(objects) };
 };
 
 const contentIsOfTheRightSort: SnapshotRule = (objects) => {
@@ -72,6 +75,7 @@ const contentIsOfTheRightSort: SnapshotRule = (objects) => {
   const isDynamic = contentSourceOf(content).kind === "volume";
   if (source.kind === "content" && isDynamic)
     return violation(
+      "SNAP-203",
       "SnapshotContentMismatch",
       `VolumeSnapshotContent ${content.metadata.name} is dynamically provisioned while expecting a pre-provisioned one`,
       "false",
@@ -79,6 +83,7 @@ const contentIsOfTheRightSort: SnapshotRule = (objects) => {
     );
   if (source.kind === "claim" && !isDynamic)
     return violation(
+      "SNAP-203",
       "SnapshotContentMismatch",
       `VolumeSnapshotContent ${content.metadata.name} is pre-provisioned while expecting a dynamically provisioned one`,
       "false",
@@ -94,6 +99,7 @@ const contentIsOurs: SnapshotRule = (objects) => {
   if (mayBind || pointsAt(content, snapshot)) return undefined;
   const { namespace, name, uid } = content.spec.volumeSnapshotRef;
   return violation(
+    "SNAP-204",
     "SnapshotContentMisbound",
     `VolumeSnapshotContent [${content.metadata.name}] is bound to a different snapshot: its spec.volumeSnapshotRef names ${namespace}/${name}${uid ? ` (uid ${uid})` : ""}, this is ${keyOf(snapshot)} (uid ${snapshot.metadata.uid}); name a content of your own`,
     "false",

@@ -1,6 +1,7 @@
 /** What must hold for a VolumeSnapshotContent to be made for a VolumeSnapshot of a claim. */
 import { finalizers, snapshotContentNameFor } from "../api/names.ts";
 import type { VolumeSnapshot, VolumeSnapshotClass } from "../api/types.ts";
+import type { ErrorCode } from "./error-codes.ts";
 import { absent, allClasses, type Evidence, unchanged } from "./evidence.ts";
 import type { SecretLookup } from "./secret-template.ts";
 import {
@@ -13,15 +14,22 @@ import {
 import { snapshotterSecretOf } from "./snapshotter-secrets.ts";
 
 /** A failure before the content exists is worded as upstream words it, by whether the user named one. */
-const creationFailure = ({ snapshot }: SnapshotObjects, detail: string, evidence: Evidence = []): SnapshotViolation =>
+const creationFailure = (
+  { snapshot }: SnapshotObjects,
+  code: ErrorCode,
+  detail: string,
+  evidence: Evidence = [],
+): SnapshotViolation =>
   snapshot.spec.volumeSnapshotClassName === undefined
     ? violation(
+        code,
         "SetDefaultSnapshotClassFailed",
         `Failed to set default snapshot class with error ${detail}`,
         "kept",
         evidence,
       )
     : violation(
+        code,
         "SnapshotContentCreationFailed",
         `Failed to create snapshot content with error ${detail}`,
         "false",
@@ -32,6 +40,7 @@ const namedClassExists: SnapshotRule = ({ snapshot, snapshotClass }) => {
   const name = snapshot.spec.volumeSnapshotClassName;
   return name !== undefined && snapshotClass === undefined
     ? violation(
+        "SNAP-211",
         "GetSnapshotClassFailed",
         `Failed to get snapshot class with error volumesnapshotclass "${name}" not found: create it, or name another in spec.volumeSnapshotClassName`,
         "kept",
@@ -46,12 +55,14 @@ const claimIsUsable: SnapshotRule = (objects) => {
   if (claim === undefined)
     return creationFailure(
       objects,
+      "SNAP-221",
       `claim ${name} not found: create it, or name another in spec.source.persistentVolumeClaimName`,
       source.kind === "claim" ? absent("PersistentVolumeClaim", source.name, snapshot.metadata.namespace) : [],
     );
   if (claim.status?.phase !== "Bound" || !claim.spec?.volumeName)
     return creationFailure(
       objects,
+      "SNAP-222",
       `claim ${name} is not bound to a volume (it is ${claim.status?.phase ?? "Pending"}): a snapshot is taken once it is`,
       unchanged("PersistentVolumeClaim", claim),
     );
@@ -59,6 +70,7 @@ const claimIsUsable: SnapshotRule = (objects) => {
   return claim.metadata.deletionTimestamp !== undefined && !protectedAlready
     ? creationFailure(
         objects,
+        "SNAP-223",
         `claim ${name} is being deleted: no new snapshot can be taken of it`,
         unchanged("PersistentVolumeClaim", claim),
       )
@@ -69,7 +81,12 @@ const volumeIsTheClaims: SnapshotRule = (objects) => {
   const { claim, volume } = objects;
   const name = claim?.spec?.volumeName ?? "";
   if (volume === undefined)
-    return creationFailure(objects, `volume ${name} of the claim not found`, absent("PersistentVolume", name));
+    return creationFailure(
+      objects,
+      "SNAP-224",
+      `volume ${name} of the claim not found`,
+      absent("PersistentVolume", name),
+    );
   const ref = volume.spec?.claimRef;
   const matches =
     ref?.name === claim?.metadata.name &&
@@ -78,12 +95,14 @@ const volumeIsTheClaims: SnapshotRule = (objects) => {
   if (!matches)
     return creationFailure(
       objects,
+      "SNAP-225",
       `volume ${name} does not point back at the claim (spec.claimRef names ${ref?.namespace}/${ref?.name}): it is bound to another`,
       [...unchanged("PersistentVolumeClaim", claim), ...unchanged("PersistentVolume", volume)],
     );
   return volume.spec?.csi === undefined
     ? creationFailure(
         objects,
+        "SNAP-226",
         `snapshotting non-CSI volumes is not supported: volume ${name} has no spec.csi; name a claim of a CSI driver`,
         unchanged("PersistentVolume", volume),
       )
@@ -95,6 +114,7 @@ const aNodeReachesTheVolume: SnapshotRule = (objects) =>
   objects.place.kind === "nowhere"
     ? creationFailure(
         objects,
+        "SNAP-227",
         `no node matches spec.nodeAffinity of volume ${objects.volume?.metadata.name}: bring the node back, or correct its labels; the snapshot is taken once there is one`,
       )
     : undefined;
@@ -106,10 +126,16 @@ const oneDefaultClass: SnapshotRule = (objects) => {
   const remedy =
     'annotate one class with snapshot.storage.kubernetes.io/is-default-class: "true", or name one in spec.volumeSnapshotClassName';
   if (objects.defaultClasses.length === 0)
-    return creationFailure(objects, `cannot find default snapshot class for driver ${driver}: ${remedy}`, allClasses);
+    return creationFailure(
+      objects,
+      "SNAP-212",
+      `cannot find default snapshot class for driver ${driver}: ${remedy}`,
+      allClasses,
+    );
   const names = objects.defaultClasses.map(({ metadata }) => metadata.name).sort();
   return creationFailure(
     objects,
+    "SNAP-213",
     `${names.length} default snapshot classes were found for driver ${driver} (${names.join(", ")}): leave one, or name one in spec.volumeSnapshotClassName`,
     allClasses,
   );
@@ -120,6 +146,7 @@ const classServesDriver: SnapshotRule = (objects) => {
   return objects.snapshotClass !== undefined && objects.snapshotClass.driver !== driver
     ? creationFailure(
         objects,
+        "SNAP-214",
         `class ${objects.snapshotClass.metadata.name} is for driver ${objects.snapshotClass.driver}, but the volume belongs to driver ${driver}: name a class of that driver`,
         unchanged("VolumeSnapshotClass", objects.snapshotClass),
       )
@@ -133,7 +160,8 @@ const secretIsClear: SnapshotRule = (objects) => {
   return secret.kind === "wrong"
     ? creationFailure(
         objects,
-        `${secret.message} (class ${chosen.metadata.name})`,
+        secret.code,
+        `${secret.problem} (class ${chosen.metadata.name})`,
         unchanged("VolumeSnapshotClass", chosen),
       )
     : undefined;

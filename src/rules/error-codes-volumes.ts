@@ -148,4 +148,9 @@ export const volumeErrorRows = {
     why: "Deleting a volume that a node uses loses data.",
     remedy: "Wait until the pod has stopped and the VolumeAttachment is gone.",
   },
+  "SNAP-391": {
+    title: "A volume was provisioned",
+    why: "Nothing is wrong: the PersistentVolume exists, and the claim is bound to it.",
+    remedy: "Nothing.",
+  },
 } as const satisfies Record<string, ErrorRow>;

@@ -2,6 +2,7 @@
  * Rules on one object, and on the change from one version of it to the next. They look at plain JSON, because admission and lint
  * see what a user wrote, whatever its shape.
  */
+import type { CodedMessage } from "../api/plan.ts";
 import { isObject, type JsonObject, type JsonValue, print } from "../base/json.ts";
 import { type ErrorCode, withCode } from "./error-codes.ts";
 
@@ -9,7 +10,7 @@ import { type ErrorCode, withCode } from "./error-codes.ts";
 export interface FieldViolation {
   readonly code: ErrorCode;
   readonly field: string;
-  readonly message: string;
+  readonly message: CodedMessage;
 }
 
 /** What must hold for every object of a kind. */

@@ -3,6 +3,7 @@
  * broken is reported to the user of the claim.
  */
 import { annotations } from "../api/names.ts";
+import type { CodedMessage } from "../api/plan.ts";
 import type { PersistentVolume, PersistentVolumeClaim, VolumeSnapshot, VolumeSnapshotContent } from "../api/types.ts";
 import { keyOf } from "../api/types.ts";
 import { parseQuantity, wholeUnits } from "../base/quantity.ts";
@@ -29,7 +30,7 @@ export interface RestoreSource {
 export interface SourceViolation {
   readonly kind: "wrong";
   readonly code: ErrorCode;
-  readonly message: string;
+  readonly message: CodedMessage;
 }
 
 const wrong = (code: ErrorCode, message: string): SourceViolation => ({

@@ -56,7 +56,7 @@ for (const { given, name, namespace, says } of wrongs)
   test(`given ${given}, the class is wrong and the message names the parameter`, () => {
     const found = lookup(name, namespace);
     assert.equal(found.kind, "wrong");
-    assert.match(found.kind === "wrong" ? found.message : "", says);
+    assert.match(found.kind === "wrong" ? found.problem : "", says);
   });
 
 test("the driver gets neither secret parameters nor unknown parameters with the csi.storage.k8s.io prefix", () => {
@@ -85,7 +85,7 @@ test("the caller says which tokens there are: those of a claim for a StorageClas
   });
   const wrong = secretFor(keys, { ...given, [keys.namespace]: "${pvc.name}" }, { name, namespace });
   assert.match(
-    wrong.kind === "wrong" ? wrong.message : "",
+    wrong.kind === "wrong" ? wrong.problem : "",
     /provisioner-secret-namespace: .* invalid tokens: "pvc.name"/,
   );
 });

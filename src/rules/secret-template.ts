@@ -3,6 +3,8 @@
  * are replaced; a token that does not exist is an error, never an empty string, because an empty name would point at somebody else's
  * secret. Which tokens there are, the caller says.
  */
+import type { ErrorCode, Problem } from "./error-codes.ts";
+
 export interface SecretRef {
   readonly namespace: string;
   readonly name: string;
@@ -13,10 +15,10 @@ export type Tokens = Readonly<Record<string, string | undefined>>;
 /** The two templates of a secret may use different tokens. */
 export type TemplateTokens = Readonly<Record<keyof SecretRef, Tokens>>;
 
-export type SecretLookup =
-  | { readonly kind: "none" }
-  | { readonly kind: "secret"; readonly secret: SecretRef }
-  | { readonly kind: "wrong"; readonly message: string };
+export interface Wrong extends Problem {
+  readonly kind: "wrong";
+}
+export type SecretLookup = { readonly kind: "none" } | { readonly kind: "secret"; readonly secret: SecretRef } | Wrong;
 
 /** The class parameters that hold the two templates. */
 export type SecretKeys = Readonly<Record<keyof SecretRef, string>>;
@@ -35,6 +37,7 @@ export function secretFor(
   if (!templates.name || !templates.namespace) {
     const missing = templates.name ? keys.namespace : keys.name;
     return wrong(
+      "SNAP-231",
       `class parameter ${missing} is missing or empty: set both ${keys.name} and ${keys.namespace}, or neither`,
     );
   }
@@ -58,7 +61,7 @@ export function secretFor(
   );
 }
 
-const wrong = (message: string): SecretLookup => ({ kind: "wrong", message });
+const wrong = (code: ErrorCode, problem: string): Wrong => ({ kind: "wrong", code, problem });
 
 interface Expanded {
   readonly text: string;
@@ -85,9 +88,10 @@ function problemWith(
 ): SecretLookup | undefined {
   if (unknown.length > 0)
     return wrong(
+      "SNAP-232",
       `class parameter ${key}: "${template}" has invalid tokens: ${unknown.map((word) => `"${word}"`).join(", ")}`,
     );
   return shape.test(text)
     ? undefined
-    : wrong(`class parameter ${key}: "${template}" becomes "${text}", which is not ${expected}`);
+    : wrong("SNAP-233", `class parameter ${key}: "${template}" becomes "${text}", which is not ${expected}`);
 }

@@ -10,6 +10,7 @@ import type {
   VolumeSnapshotClass,
   VolumeSnapshotContent,
 } from "../api/types.ts";
+import { type ErrorCode, withCode } from "./error-codes.ts";
 import type { Evidence } from "./evidence.ts";
 import type { SnapshotSource } from "./snapshot-source.ts";
 import type { Violation } from "./violation.ts";
@@ -42,11 +43,12 @@ export interface SnapshotViolation extends Violation {
 export type SnapshotRule = (objects: SnapshotObjects) => SnapshotViolation | undefined;
 
 export const violation = (
+  code: ErrorCode,
   reason: string,
-  message: string,
+  text: string,
   readiness: SnapshotViolation["readiness"] = "false",
   evidence: Evidence = [],
-): SnapshotViolation => ({ reason, message, readiness, evidence });
+): SnapshotViolation => ({ reason, message: withCode(text, code), readiness, evidence });
 
 /** The class that is named, or the one default. */
 export const classOf = ({

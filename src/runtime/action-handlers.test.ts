@@ -6,6 +6,7 @@ import { keyIn } from "../base/brand.ts";
 import { Fault } from "../base/fault.ts";
 import type { KubeApi } from "../kube/api.ts";
 import { createStores } from "../kube/stores.ts";
+import { withCode } from "../rules/error-codes.ts";
 import type { ActionHandlers } from "./action-handlers.ts";
 import { createActionHandlers } from "./action-handlers.ts";
 
@@ -114,13 +115,21 @@ test("without the lease nothing is sent, including events", async () => {
   const { act, asked, events } = setUp({}, () => false);
   const all: readonly ClusterAction[] = [{ kind: "create", ref, object: aConfig() }, ...Object.values(writes)];
   for (const write of all) await assert.rejects(act(write), { code: "Aborted" });
-  await act({ kind: "event", about: aConfig(), event: { type: "Normal", reason: "Ready", message: "" } });
+  await act({
+    kind: "event",
+    about: aConfig(),
+    event: { type: "Normal", reason: "Ready", message: withCode("", "SNAP-293") },
+  });
   assert.deepEqual([asked, events], [[], []]);
 });
 
 test("an event goes to the recorder", async () => {
   const { act, events } = setUp({});
-  await act({ kind: "event", about: aConfig(), event: { type: "Normal", reason: "Ready", message: "" } });
+  await act({
+    kind: "event",
+    about: aConfig(),
+    event: { type: "Normal", reason: "Ready", message: withCode("", "SNAP-293") },
+  });
   assert.deepEqual(events, ["c Ready"]);
 });
 

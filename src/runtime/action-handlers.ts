@@ -15,7 +15,7 @@
  *   past. If it was, it learns what is true, and the run ends as a conflict. So does relist, for a whole kind.
  */
 import type { KindName } from "../api/kinds.ts";
-import type { ClusterAction, EventText, Ref } from "../api/plan.ts";
+import type { ClusterAction, CodedEvent, Ref } from "../api/plan.ts";
 import type { KubeObject, ObjectOf } from "../api/types.ts";
 import { keyIn } from "../base/brand.ts";
 import { Fault, isFault } from "../base/fault.ts";
@@ -38,7 +38,7 @@ export interface ActionHandlersOptions {
   /** False as soon as the lease may be somebody else's; absent where there is no election. */
   readonly leading?: (() => boolean) | undefined;
   /** Must return at once and never throw: an event is a courtesy. */
-  readonly record: (about: KubeObject, event: EventText) => void;
+  readonly record: (about: KubeObject, event: CodedEvent) => void;
 }
 
 /** Thrown instead of writing when the lease is gone. */

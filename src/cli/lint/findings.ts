@@ -1,7 +1,8 @@
 /** What the webhook would say of manifests, and what an API server would not even mention. Pure: files are read elsewhere. */
+import type { CodedMessage } from "../../api/plan.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { type ClaimGates, sizeViolations } from "../../rules/claim-sources.ts";
-import { type ErrorCode, withCode } from "../../rules/error-codes.ts";
+import { after, type ErrorCode, withCode } from "../../rules/error-codes.ts";
 import { judgedKind, type KindRules, kindRules } from "../../rules/kind-rules.ts";
 import { type FieldViolation, textAt, valueAt } from "../../rules/object-rules.ts";
 import { defaultClassDriver, secondDefault } from "../../rules/snapshot-rules.ts";
@@ -15,7 +16,7 @@ export interface Finding {
   /** "VolumeSnapshot team/monday"; empty for what could not be read. */
   readonly object: string;
   readonly field: string;
-  readonly message: string;
+  readonly message: CodedMessage;
 }
 
 const snapshotGroup = "snapshot.storage.k8s.io";
@@ -72,7 +73,7 @@ const findingOf = (manifest: Manifest, severity: Finding["severity"], violation:
   code: violation.code,
   object: describe(manifest),
   field: `${manifest.prefix}${violation.field}`,
-  message: `${manifest.prefix}${violation.message}`,
+  message: after(manifest.prefix, violation.message),
 });
 
 function verdictOn(manifest: Manifest, before: JsonObject | undefined, gates: ClaimGates): readonly Finding[] {

@@ -1,6 +1,6 @@
 /** What a StorageClass says beside the driver's own parameters: the file system, secrets by role, and what the driver gets to see. */
 import type { StorageClass } from "../../api/types.ts";
-import { type SecretLookup, type SecretRef, secretFor } from "../../rules/secret-template.ts";
+import { type SecretLookup, type SecretRef, secretFor, type Wrong } from "../../rules/secret-template.ts";
 
 const prefix = "csi.storage.k8s.io/";
 const fsTypeKey = `${prefix}fstype`;
@@ -48,7 +48,8 @@ export function secretOf(role: SecretRole, parameters: Parameters, names: Templa
   if (deprecated !== undefined && sets(deprecated) && sets(own))
     return {
       kind: "wrong",
-      message: `class parameters ${own.name} and ${deprecated.name} name the same secret: remove ${deprecated.name} and ${deprecated.namespace}`,
+      code: "SNAP-332",
+      problem: `class parameters ${own.name} and ${deprecated.name} name the same secret: remove ${deprecated.name} and ${deprecated.namespace}`,
     };
   const keys = sets(own) ? own : deprecated !== undefined && sets(deprecated) ? deprecated : pairOf(undefined);
   return secretFor(keys, parameters, tokensFor(names));
@@ -69,7 +70,7 @@ export type SecretsByRole = Partial<Record<SecretRole, SecretRef>>;
 export function secretsOf(
   parameters: Parameters,
   names: TemplateNames,
-): { readonly kind: "secrets"; readonly byRole: SecretsByRole } | { readonly kind: "wrong"; readonly message: string } {
+): { readonly kind: "secrets"; readonly byRole: SecretsByRole } | Wrong {
   const byRole: { [Role in SecretRole]?: SecretRef } = {};
   for (const role of secretRoles) {
     const found = secretOf(role, parameters, names);

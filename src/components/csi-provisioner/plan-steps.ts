@@ -1,5 +1,5 @@
 /** The actions that both plans of the provisioner are made of. */
-import type { ClusterAction, Next, Plan } from "../../api/plan.ts";
+import type { ClusterAction, CodedMessage, Next, Plan } from "../../api/plan.ts";
 import { settled } from "../../api/plan.ts";
 import type { KubeObject } from "../../api/types.ts";
 import type { Key, Millis } from "../../base/brand.ts";
@@ -34,7 +34,12 @@ export type ProvisionerAction =
   /** The CreateVolume call has its outcome. */
   | { readonly kind: "forgetIntent"; readonly name: string }
   /** An event that is recorded once for each kind of error, not once for each attempt. */
-  | { readonly kind: "reportError"; readonly about: KubeObject; readonly reason: string; readonly message: string }
+  | {
+      readonly kind: "reportError";
+      readonly about: KubeObject;
+      readonly reason: string;
+      readonly message: CodedMessage;
+    }
   | { readonly kind: "count"; readonly what: "created" | "deleted"; readonly about: KubeObject };
 
 export type ProvisionerPlan = Plan<ProvisionerAction>;
@@ -57,7 +62,7 @@ export const send = (
   intent,
 });
 
-export const errorOf = (about: KubeObject, reason: string, message: string): ProvisionerAction => ({
+export const errorOf = (about: KubeObject, reason: string, message: CodedMessage): ProvisionerAction => ({
   kind: "reportError",
   about,
   reason,
@@ -65,5 +70,5 @@ export const errorOf = (about: KubeObject, reason: string, message: string): Pro
 });
 
 /** Our sentence around what the driver said. */
-export const quoting = (sentence: string, { message }: Fault, code: ErrorCode): string =>
+export const quoting = (sentence: string, { message }: Fault, code: ErrorCode): CodedMessage =>
   withCode(`${sentence}: ${JSON.stringify(message)}`, code);

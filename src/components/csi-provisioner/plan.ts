@@ -2,7 +2,7 @@
 
 import { provisioning } from "../../api/names.ts";
 import { editByReplacing } from "../../api/patches.ts";
-import { type ClusterAction, settled } from "../../api/plan.ts";
+import { type ClusterAction, type CodedMessage, settled } from "../../api/plan.ts";
 import type { PersistentVolumeClaim } from "../../api/types.ts";
 import { isFault, isFinal } from "../../base/fault.ts";
 import { withCode } from "../../rules/error-codes.ts";
@@ -121,7 +121,7 @@ function planCreated(
       event: {
         type: "Normal",
         reason: "ProvisioningSucceeded",
-        message: `Successfully provisioned volume ${facts.name}`,
+        message: withCode(`Successfully provisioned volume ${facts.name}`, "SNAP-391"),
       },
     },
     { kind: "count", what: "created", about: claim },
@@ -129,7 +129,7 @@ function planCreated(
 }
 
 /** Why a volume must not be given to the claim. */
-function unusable(call: CreateVolumeCall, created: CreatedVolume, driver: string): string | undefined {
+function unusable(call: CreateVolumeCall, created: CreatedVolume, driver: string): CodedMessage | undefined {
   if (created.bytes > 0n && created.bytes < BigInt(call.bytes))
     return withCode(
       `driver ${driver} created a volume of ${created.bytes} bytes where ${call.bytes} were requested: the volume is deleted`,
@@ -164,7 +164,11 @@ function planFailed(view: VolumeView, claim: PersistentVolumeClaim, call: Create
   const message =
     reply.kind === "unsent"
       ? withCode(fault.message, "SNAP-338")
-      : quoting(`driver ${facts.driver.name} cannot create volume ${facts.name}`, fault, "SNAP-341");
+      : quoting(
+          `driver ${facts.driver.name} cannot create volume ${facts.name}`,
+          fault,
+          isFault(fault, "MalformedReply") ? "SNAP-344" : "SNAP-341",
+        );
   const isOver = reply.kind === "failed" && isFinal(fault);
   const over = isOver && facts.intent !== undefined ? [forget(facts.name)] : [];
   const error = errorOf(claim, failed, message);

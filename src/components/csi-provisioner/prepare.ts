@@ -1,4 +1,5 @@
 /** Turns a claim, its class and its source into the CreateVolume call that is to be sent, or says why there is none. */
+import type { CodedMessage } from "../../api/plan.ts";
 import type { CSINode, Node, PersistentVolumeClaim, StorageClass } from "../../api/types.ts";
 import type { Capabilities } from "../../csi/capabilities.ts";
 import { type ErrorCode, withCode } from "../../rules/error-codes.ts";
@@ -38,8 +39,8 @@ export interface Wanted {
 
 export type Prepared =
   | { readonly kind: "call"; readonly call: CreateVolumeCall; readonly secrets: SecretsByRole }
-  | { readonly kind: "reschedule"; readonly message: string }
-  | { readonly kind: "wrong"; readonly code: ErrorCode; readonly message: string };
+  | { readonly kind: "reschedule"; readonly message: CodedMessage }
+  | { readonly kind: "wrong"; readonly code: ErrorCode; readonly message: CodedMessage };
 
 const wrong = (code: ErrorCode, message: string): Prepared => ({
   kind: "wrong",
@@ -72,10 +73,10 @@ export function prepareCreate(wanted: Wanted): Prepared {
     claimAnnotations: claim.metadata.annotations,
   };
   const secrets = secretsOf(storageClass.parameters ?? {}, names);
-  if (secrets.kind === "wrong") return wrong("SNAP-332", `${className}: ${secrets.message}`);
+  if (secrets.kind === "wrong") return wrong(secrets.code, `${className}: ${secrets.problem}`);
   const topology = topologyOf(wanted);
   if (topology.kind === "wrong") return wrong("SNAP-337", topology.message);
-  if (topology.kind === "reschedule") return topology;
+  if (topology.kind === "reschedule") return { kind: "reschedule", message: withCode(topology.message, "SNAP-337") };
   const { provisioner: secret } = secrets.byRole;
   return {
     kind: "call",

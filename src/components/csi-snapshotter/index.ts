@@ -1,5 +1,5 @@
 /** The csi-snapshotter sidecar: one controller over the contents of one driver. This file only wires. */
-import type { EventText } from "../../api/plan.ts";
+import type { CodedEvent } from "../../api/plan.ts";
 import { type KubeObject, keyOf } from "../../api/types.ts";
 import type { Backoff } from "../../base/backoff.ts";
 import { keyIn, type Millis } from "../../base/brand.ts";
@@ -54,7 +54,7 @@ export interface CsiSnapshotterDeps {
   failed?(operation: Operation): void;
   /** Called for each count action of a plan. */
   count?(what: CountAction["what"]): void;
-  record(about: KubeObject, event: EventText): void;
+  record(about: KubeObject, event: CodedEvent): void;
   observer?(queue: string): QueueObserver;
 }
 

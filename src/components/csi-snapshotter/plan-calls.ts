@@ -1,7 +1,9 @@
 /** The calls to the driver, computed from facts: the same content always sends the same call. */
 import { annotations, parameters } from "../../api/names.ts";
+import type { CodedMessage } from "../../api/plan.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
-import type { SecretLookup, SecretRef } from "../../rules/secret-template.ts";
+import { type ErrorCode, withCode } from "../../rules/error-codes.ts";
+import type { SecretLookup, SecretRef, Wrong } from "../../rules/secret-template.ts";
 import { driverParameters, listSecretOf, snapshotterSecretOf } from "../../rules/snapshotter-secrets.ts";
 import type { ContentFacts, SidecarOptions } from "./observe.ts";
 
@@ -20,29 +22,31 @@ export type SnapshotCall =
   | (WithSecret & { readonly method: "list"; readonly handle: string });
 
 export type PreparedCall = { readonly kind: "call"; readonly call: SnapshotCall } | Wrong;
-interface Wrong {
-  readonly kind: "wrong";
-  readonly message: string;
-}
-const wrong = (message: string): Wrong => ({ kind: "wrong", message });
+const wrong = (code: ErrorCode, problem: string): Wrong => ({ kind: "wrong", code, problem });
 
 export function createCall({ content, snapshotClass, options }: ContentFacts): PreparedCall {
   const { volumeSnapshotClassName: className, volumeSnapshotRef: ref, source } = content.spec;
   if (!ref.uid)
     return wrong(
+      "SNAP-511",
       "spec.volumeSnapshotRef.uid is not set: the snapshot's name is made from it; the snapshot-controller fills it in",
     );
   if (!className && !isIdentified(content))
     return wrong(
+      "SNAP-512",
       `spec.volumeSnapshotClassName is not set: a snapshot of spec.source.volumeHandle is taken with the parameters of a class; name one in content ${content.metadata.name}`,
     );
   if (className && snapshotClass === undefined && !isIdentified(content))
-    return wrong(`volumesnapshotclass "${className}" not found: its parameters are needed to take the snapshot`);
+    return wrong(
+      "SNAP-513",
+      `volumesnapshotclass "${className}" not found: its parameters are needed to take the snapshot`,
+    );
   const noted = notedSecret(content);
   if (noted.kind === "wrong") return noted;
   const { passed, unknown } = driverParameters(snapshotClass?.parameters ?? {});
   if (unknown.length > 0)
     return wrong(
+      "SNAP-514",
       `found unknown parameter key ${unknown.map((key) => `"${key}"`).join(", ")} with reserved namespace ${parameters.prefix} in class ${className}: remove it`,
     );
   const extra = options.extraCreateMetadata ? metadataParameters(content) : {};
@@ -88,6 +92,7 @@ function notedSecret({ metadata }: VolumeSnapshotContent): SecretLookup {
   if (name && namespace) return { kind: "secret", secret: { name, namespace } };
   const [missing, other] = name ? [namespaceKey, nameKey] : [nameKey, namespaceKey];
   return wrong(
+    "SNAP-515",
     `annotation ${missing} of content ${metadata.name} is missing or empty, so it is not known which secret the driver needs: set it by kubectl annotate, or remove ${other} if it needs none`,
   );
 }
@@ -95,7 +100,7 @@ const secretIn = (found: SecretLookup): SecretRef | undefined => (found.kind ===
 
 export function listCall({ content, snapshotClass }: ContentFacts): PreparedCall {
   const found = listSecretOf(snapshotClass ?? {}, content.metadata.name);
-  if (found.kind === "wrong") return wrong(`${found.message} (class ${snapshotClass?.metadata.name})`);
+  if (found.kind === "wrong") return wrong(found.code, `${found.problem} (class ${snapshotClass?.metadata.name})`);
   const handle = content.spec.source.snapshotHandle ?? "";
   return { kind: "call", call: { method: "list", handle, secret: secretIn(found) } };
 }
@@ -123,7 +128,7 @@ export function deleteCall(content: VolumeSnapshotContent): PreparedDeletion {
  * A user who may write to a content chooses, by its annotations, which of the sidecar's readable secrets the driver gets. If they name
  * another secret than the class would, the user gets a warning. Undefined: they agree, or the class's secret is not known.
  */
-export function secretMismatch({ content, snapshotClass }: ContentFacts): string | undefined {
+export function secretMismatch({ content, snapshotClass }: ContentFacts): CodedMessage | undefined {
   const { metadata, spec } = content;
   if (snapshotClass === undefined || !spec.source.volumeHandle) return undefined;
   const meant = snapshotterSecretOf(snapshotClass, {
@@ -133,7 +138,10 @@ export function secretMismatch({ content, snapshotClass }: ContentFacts): string
   });
   const noted = notedSecret(content);
   if (meant.kind === "wrong" || noted.kind === "wrong" || nameOf(meant) === nameOf(noted)) return undefined;
-  return `The deletion-secret annotations of content ${metadata.name} name ${nameOf(noted)}, class ${snapshotClass.metadata.name} names ${nameOf(meant)}: the snapshot is deleted with ${nameOf(noted)}; find out who changed the annotations, unless the class was changed since`;
+  return withCode(
+    `The deletion-secret annotations of content ${metadata.name} name ${nameOf(noted)}, class ${snapshotClass.metadata.name} names ${nameOf(meant)}: the snapshot is deleted with ${nameOf(noted)}; find out who changed the annotations, unless the class was changed since`,
+    "SNAP-534",
+  );
 }
 const nameOf = (found: SecretLookup): string =>
   found.kind === "secret" ? `secret ${found.secret.namespace}/${found.secret.name}` : "no secret";

@@ -26,8 +26,8 @@ test("an odd reply is stored with its handle, and each oddity is one warning eve
     readyToUse: true,
   });
   assert.deepEqual(events(view), [
-    `Warning OddDriverReply: size_bytes is -1: unknown (driver ${driver}, snapshot "s-1")`,
-    `Warning OddDriverReply: creation_time is 0 s: ours (driver ${driver}, snapshot "s-1")`,
+    `Warning OddDriverReply: size_bytes is -1: unknown (driver ${driver}, snapshot "s-1") [SNAP-504]`,
+    `Warning OddDriverReply: creation_time is 0 s: ours (driver ${driver}, snapshot "s-1") [SNAP-504]`,
   ]);
 });
 
@@ -40,7 +40,7 @@ test("an odd reply is reported once per content, not at each poll", () => {
 
 test("a reply with another handle is a final reply: a terminating content loses its being-created annotation", () => {
   const message =
-    'Failed to create snapshot: the driver answered handle "s-2" for a snapshot it called "s-1" before; the first one is kept, and the driver must answer the same for the same name';
+    'Failed to create snapshot: the driver answered handle "s-2" for a snapshot it called "s-1" before; the first one is kept, and the driver must answer the same for the same name [SNAP-503]';
   const content = aContent({
     metadata: { ...going, annotations: { ...going.annotations, ...marked.annotations } },
     status: { ...ready, readyToUse: false, error: { message } },

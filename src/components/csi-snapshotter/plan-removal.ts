@@ -6,10 +6,11 @@
  */
 import { annotations, finalizers } from "../../api/names.ts";
 import { edit } from "../../api/patches.ts";
-import { settled } from "../../api/plan.ts";
+import { type CodedMessage, settled } from "../../api/plan.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
 import { isFault } from "../../base/fault.ts";
 import { limits } from "../../base/limits.ts";
+import { type ErrorCode, withCode } from "../../rules/error-codes.ts";
 import type { ContentMemory } from "./memory.ts";
 import type { ContentView } from "./observe.ts";
 import { deleteCall, secretMismatch, snapshotName } from "./plan-calls.ts";
@@ -31,14 +32,16 @@ export function planRemoval(view: ContentView): SidecarPlan {
   const { content } = view.facts;
   const { reply } = view.memory;
   const prepared = deleteCall(content);
-  const fail = (text: string): SidecarPlan => planError(view, "SnapshotDeleteError", text, []);
+  const fail = (code: ErrorCode, text: string): SidecarPlan =>
+    planError(view, "SnapshotDeleteError", withCode(text, code), []);
   if (prepared.kind === "none" || reply.kind === "deleted") return release(content);
   if (prepared.kind === "unverified") return release(content, unverified(view, prepared.handle));
-  if (prepared.kind === "wrong") return fail(`Failed to get snapshot credentials: ${prepared.message}; ${orRetain}`);
+  if (prepared.kind === "wrong")
+    return fail(prepared.code, `Failed to get snapshot credentials: ${prepared.problem}; ${orRetain}`);
   if (isUnreadable(view.memory))
     return release(content, leftover(view, `snapshot "${content.status?.snapshotHandle}"`));
-  if (reply.kind === "failed") return fail(`Failed to delete snapshot: ${quoted(reply.fault)}`);
-  if (reply.kind === "unsent") return fail(`Failed to get snapshot credentials: ${reply.fault.message}`);
+  if (reply.kind === "failed") return fail("SNAP-531", `Failed to delete snapshot: ${quoted(reply.fault)}`);
+  if (reply.kind === "unsent") return fail("SNAP-516", `Failed to get snapshot credentials: ${reply.fault.message}`);
   return doing(settled, call(content, prepared, confirmed(content)), mismatch(view));
 }
 
@@ -69,17 +72,23 @@ const isUnreadable = ({ reply, malformedReplies }: ContentMemory): boolean =>
 const leftover = (
   { facts: { content, driver }, memory: { reply, malformedReplies } }: ContentView,
   what: string,
-): string =>
-  `Content ${content.metadata.name} is let go: ${malformedReplies} replies of driver ${driver} could not be read, and none could (${reply.kind === "failed" ? quoted(reply.fault) : ""}), so ${what} may be left there; look for it, and delete it by the means of the storage`;
+): CodedMessage =>
+  withCode(
+    `Content ${content.metadata.name} is let go: ${malformedReplies} replies of driver ${driver} could not be read, and none could (${reply.kind === "failed" ? quoted(reply.fault) : ""}), so ${what} may be left there; look for it, and delete it by the means of the storage`,
+    "SNAP-532",
+  );
 
 const orRetain = "to let the content go without deleting the snapshot, set spec.deletionPolicy to Retain";
 
 /** The event comes before the write: after a crash in between it is sent twice, not never. */
-function release(content: VolumeSnapshotContent, left?: string): SidecarPlan {
+function release(content: VolumeSnapshotContent, left?: CodedMessage): SidecarPlan {
   const write = edit(kind, content, { removeFinalizers: [finalizers.contentBound], annotations: withoutBeingCreated });
   const events = left === undefined || write.length === 0 ? [] : [event(content, "SnapshotLeftAtDriver", left)];
   return doing(settled, events, write);
 }
 
-const unverified = ({ facts: { content, driver } }: ContentView, handle: string): string =>
-  `Content ${content.metadata.name} is let go without DeleteSnapshot: driver ${driver} never confirmed that it has spec.source.snapshotHandle "${handle}", so nothing is deleted by it; if that snapshot exists and is not wanted, delete it by the means of the storage`;
+const unverified = ({ facts: { content, driver } }: ContentView, handle: string): CodedMessage =>
+  withCode(
+    `Content ${content.metadata.name} is let go without DeleteSnapshot: driver ${driver} never confirmed that it has spec.source.snapshotHandle "${handle}", so nothing is deleted by it; if that snapshot exists and is not wanted, delete it by the means of the storage`,
+    "SNAP-533",
+  );

@@ -1,13 +1,19 @@
 /** Building blocks of the plans: a call with its intent, an error that is reported once, the removal of the being-created annotation. */
-import { refOf } from "../../api/builders.ts";
+import { refOf, statusError } from "../../api/builders.ts";
 import { annotations } from "../../api/names.ts";
 import { edit, patchStatus } from "../../api/patches.ts";
-import { type ClusterAction, type EventText, type Next, type Plan, settled } from "../../api/plan.ts";
+import {
+  type ClusterAction,
+  type CodedEvent,
+  type CodedMessage,
+  type Next,
+  type Plan,
+  settled,
+} from "../../api/plan.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
 import type { Fault } from "../../base/fault.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { isSameError } from "../../base/same-error.ts";
-import { rfc3339 } from "../../base/time.ts";
 import type { CsiCallAction } from "../../runtime/csi-calls.ts";
 import type { ContentView } from "./observe.ts";
 import type { PreparedCall, SnapshotCall } from "./plan-calls.ts";
@@ -54,7 +60,7 @@ export const call = (
 export function planError(
   view: ContentView,
   reason: string,
-  message: string,
+  message: CodedMessage,
   alsoOnMetadata: readonly ClusterAction[],
 ): SidecarPlan {
   const { content, nowMs } = view.facts;
@@ -63,7 +69,7 @@ export function planError(
   const status = patchStatus(kind, content, content.status as JsonObject | undefined, {
     ...(content.status as JsonObject | undefined),
     readyToUse,
-    error: { message, time: rfc3339(nowMs) },
+    error: statusError(message, nowMs),
   });
   // The metadata is written at the next reconcile: both writes are guarded by the current version.
   return {
@@ -75,13 +81,13 @@ export function planError(
 export const later = ({ memory: { replyLeftMs } }: ContentView): Next =>
   replyLeftMs > 0 ? { kind: "after", ms: replyLeftMs } : settled;
 
-export const isReported = ({ status }: VolumeSnapshotContent, message: string): boolean =>
+export const isReported = ({ status }: VolumeSnapshotContent, message: CodedMessage): boolean =>
   isSameError(status?.error?.message ?? "", message);
 
 export const event = (
   about: VolumeSnapshotContent,
   reason: string,
-  message: string,
-  type: EventText["type"] = "Warning",
+  message: CodedMessage,
+  type: CodedEvent["type"] = "Warning",
 ): ClusterAction => ({ kind: "event", about, event: { type, reason, message } });
 export const quoted = (fault: Fault): string => JSON.stringify(fault.message);

@@ -69,7 +69,8 @@ test("errors that differ only in request ids are reported once", () => {
   const told = {
     readyToUse: false,
     error: {
-      message: 'Failed to create snapshot: failed to take snapshot of the volume vol-1: "busy, request 7f3a-11"',
+      message:
+        'Failed to create snapshot: failed to take snapshot of the volume vol-1: "busy, request 7f3a-11" [SNAP-501]',
     },
   };
   const reply = { kind: "failed", fault: new Fault("ResourceExhausted", "busy, request 9c01-42") } as const;

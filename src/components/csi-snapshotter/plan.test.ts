@@ -10,7 +10,7 @@ import {
 } from "../../../test/content-plans.ts";
 import { annotations } from "../../api/names.ts";
 
-const classNotFound = `Failed to create snapshot: volumesnapshotclass "${aContent().spec.volumeSnapshotClassName}" not found: its parameters are needed to take the snapshot`;
+const classNotFound = `Failed to create snapshot: volumesnapshotclass "${aContent().spec.volumeSnapshotClassName}" not found: its parameters are needed to take the snapshot [SNAP-513]`;
 const preProvisioned = { source: { snapshotHandle: "s-9" } };
 testPlans([
   { given: "a new content", view: aView(), phase: "untaken", expect: ["mark, create"] },
@@ -143,7 +143,7 @@ testPlans([
           readyToUse: false,
           error: {
             message:
-              'Failed to create snapshot: failed to take snapshot of the volume vol-1: "rpc error: code = InvalidArgument"',
+              'Failed to create snapshot: failed to take snapshot of the volume vol-1: "rpc error: code = InvalidArgument" [SNAP-501]',
           },
         },
       }),

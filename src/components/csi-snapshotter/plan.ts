@@ -13,6 +13,7 @@ import { unreachable } from "../../base/brand.ts";
 import { type Fault, isFinal } from "../../base/fault.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { limits } from "../../base/limits.ts";
+import { type Problem, withCode } from "../../rules/error-codes.ts";
 import { intentFor, isKnownUnsent } from "./create-attempts.ts";
 import type { ContentView } from "./observe.ts";
 import { isDeletionConfirmed, isOurs, phaseOf } from "./phase.ts";
@@ -80,13 +81,12 @@ function planCreate(view: ContentView): SidecarPlan {
         planAbandoned(view) ??
         planFailure(
           view,
-          "SnapshotCreationFailed",
           `Failed to create snapshot: failed to take snapshot of the volume ${content.spec.source.volumeHandle}: ${quoted(reply.fault)}`,
           reply.fault,
         )
       );
     case "unsent":
-      return planBlocked(view, reply.fault.message);
+      return planBlocked(view, { code: "SNAP-516", problem: reply.fault.message });
     default:
       return planCreateCall(view);
   }
@@ -96,17 +96,17 @@ function planCreate(view: ContentView): SidecarPlan {
 function planCreateCall(view: ContentView): SidecarPlan {
   const { content } = view.facts;
   const prepared = createCall(view.facts);
-  if (prepared.kind === "wrong") return planBlocked(view, prepared.message);
+  if (prepared.kind === "wrong") return planBlocked(view, prepared);
   const intent = intentFor(content, view.memory.attempt);
   return doing(settled, intent === undefined ? removeBeingCreated(content) : call(content, prepared, intent));
 }
 
 /** CreateSnapshot cannot be sent. If it never was, a content that was created with the being-created annotation loses it. */
-const planBlocked = (view: ContentView, message: string): SidecarPlan =>
+const planBlocked = (view: ContentView, { code, problem }: Problem): SidecarPlan =>
   planError(
     view,
     "SnapshotCreationFailed",
-    `Failed to create snapshot: ${message}`,
+    withCode(`Failed to create snapshot: ${problem}`, code),
     isKnownUnsent(view.memory.attempt) ? removeBeingCreated(view.facts.content) : [],
   );
 
@@ -117,7 +117,10 @@ function planSnapshotInfo(view: ContentView, taken: SnapshotInfo): SidecarPlan {
     return planError(
       view,
       "SnapshotCreationFailed",
-      `Failed to create snapshot: the driver answered handle "${taken.handle}" for a snapshot it called "${known}" before; the first one is kept, and the driver must answer the same for the same name`,
+      withCode(
+        `Failed to create snapshot: the driver answered handle "${taken.handle}" for a snapshot it called "${known}" before; the first one is kept, and the driver must answer the same for the same name`,
+        "SNAP-503",
+      ),
       // It is a reply all the same: no call is in flight, and the known snapshot can be deleted.
       removeBeingCreated(content),
     );
@@ -127,7 +130,11 @@ function planSnapshotInfo(view: ContentView, taken: SnapshotInfo): SidecarPlan {
   const events = known
     ? []
     : taken.oddities.map((oddity) =>
-        event(content, "OddDriverReply", `${oddity} (driver ${driver}, snapshot "${taken.handle}")`),
+        event(
+          content,
+          "OddDriverReply",
+          withCode(`${oddity} (driver ${driver}, snapshot "${taken.handle}")`, "SNAP-504"),
+        ),
       );
   // The status is written first: a crash between the two writes leaves a needless annotation, but never loses the handle.
   return status.length > 0 ? doing({ kind: "after", ms: 0 }, status, events) : doing(next, removeBeingCreated(content));
@@ -160,31 +167,29 @@ function planVerification(view: ContentView): SidecarPlan {
       oddities: [],
     });
   const prepared = listCall(view.facts);
-  const fail = (text: string): SidecarPlan =>
-    planError(view, "SnapshotContentCheckandUpdateFailed", `Failed to check and update snapshot content: ${text}`, []);
-  if (prepared.kind === "wrong") return fail(prepared.message);
+  const fail = ({ code, problem }: Problem): SidecarPlan =>
+    planError(
+      view,
+      "SnapshotContentCheckandUpdateFailed",
+      withCode(`Failed to check and update snapshot content: ${problem}`, code),
+      [],
+    );
+  if (prepared.kind === "wrong") return fail(prepared);
   if (reply.kind === "taken") return planSnapshotInfo(view, reply.snapshot);
-  if (reply.kind === "unsent") return fail(reply.fault.message);
-  if (reply.kind === "failed") return fail(quoted(reply.fault));
+  if (reply.kind === "unsent") return fail({ code: "SNAP-516", problem: reply.fault.message });
+  if (reply.kind === "failed") return fail({ code: "SNAP-521", problem: quoted(reply.fault) });
   return doing(settled, call(content, prepared));
 }
 
-function planFailure(view: ContentView, reason: string, message: string, fault: Fault): SidecarPlan {
+function planFailure(view: ContentView, text: string, fault: Fault): SidecarPlan {
+  const { content } = view.facts;
+  const reason = "SnapshotCreationFailed";
+  const message = withCode(text, "SNAP-501");
+  if (!hasUnknownOutcome(fault))
+    return planError(view, reason, message, isFinal(fault) ? removeBeingCreated(content) : []);
   // The driver may still take the snapshot, so this is no failure: only an event reports it, and the call is repeated.
-  if (hasUnknownOutcome(fault))
-    return doing(
-      later(view),
-      isReported(view.facts.content, message)
-        ? []
-        : [
-            event(
-              view.facts.content,
-              reason,
-              `${message}; the outcome is not known and the same snapshot is asked for again`,
-            ),
-          ],
-    );
-  return planError(view, reason, message, isFinal(fault) ? removeBeingCreated(view.facts.content) : []);
+  const unknown = withCode(`${text}; the outcome is not known and the same snapshot is asked for again`, "SNAP-502");
+  return doing(later(view), isReported(content, message) ? [] : [event(content, reason, unknown)]);
 }
 
 const hasUnknownOutcome = ({ code }: Fault): boolean =>

@@ -1,5 +1,5 @@
 /** The snapshot-controller: three controllers over the same caches. This file only wires; the decisions are in plan*.ts. */
-import type { ClusterAction, EventText } from "../../api/plan.ts";
+import type { ClusterAction, CodedEvent } from "../../api/plan.ts";
 import { type KubeObject, keyOf } from "../../api/types.ts";
 import type { Backoff } from "../../base/backoff.ts";
 import { type Key, keyIn, type Millis } from "../../base/brand.ts";
@@ -66,7 +66,7 @@ export interface SnapshotControllerDeps {
   readonly onGrantsChange?: ((listener: (namespace: string) => void) => void) | undefined;
   /** Told of each run for this object that failed. */
   failed?(kind: "VolumeSnapshot" | "PersistentVolumeClaim" | "VolumeSnapshotContent", key: Key): void;
-  record(about: KubeObject, event: EventText): void;
+  record(about: KubeObject, event: CodedEvent): void;
   observer?(queue: string): QueueObserver;
 }
 

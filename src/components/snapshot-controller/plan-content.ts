@@ -1,12 +1,12 @@
 /** One content, for what its snapshot's own plan does not see: a wrong source, a finalizer that went missing, no snapshot at all. */
 
-import { refOf } from "../../api/builders.ts";
+import { refOf, statusError } from "../../api/builders.ts";
 import { annotations, finalizers, snapshotContentNameFor } from "../../api/names.ts";
 import { edit, patchStatus } from "../../api/patches.ts";
 import { type ClusterAction, nothing, type Plan, settled } from "../../api/plan.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { rfc3339 } from "../../base/time.ts";
-import { contentMistake } from "../../rules/binding-rules.ts";
+import { contentViolation } from "../../rules/binding-rules.ts";
+import type { Violation } from "../../rules/violation.ts";
 import type { ContentView } from "./observe.ts";
 import { contentLabelEdit } from "./plan-label.ts";
 
@@ -16,7 +16,7 @@ export function planContent(view: ContentView): Plan {
   const { content, snapshot } = view;
   const label = contentLabelEdit(content);
   if (label.length > 0) return { actions: label, next: settled };
-  const mistake = content.metadata.deletionTimestamp === undefined ? contentMistake(content) : undefined;
+  const mistake = content.metadata.deletionTimestamp === undefined ? contentViolation(content) : undefined;
   if (mistake !== undefined) return planMistake(view, mistake);
   if (isWithoutSnapshot(view)) return planAlone(view);
   const isBound = snapshot !== undefined && content.spec.volumeSnapshotRef.uid === snapshot.metadata.uid;
@@ -25,13 +25,13 @@ export function planContent(view: ContentView): Plan {
 }
 
 /** Told once. The sidecar, which leaves such a content alone, takes the error away with its first success. */
-function planMistake({ content, nowMs }: ContentView, message: string): Plan {
+function planMistake({ content, nowMs }: ContentView, { reason, message }: Violation): Plan {
   const { status } = content;
   if (status?.error?.message === message) return nothing;
-  const error = { message, time: rfc3339(nowMs) };
+  const error = statusError(message, nowMs);
   const wanted = { ...status, readyToUse: status?.readyToUse === true, error };
   const write = patchStatus(kind, content, status as JsonObject | undefined, wanted as JsonObject);
-  const event = { type: "Warning", reason: "ContentValidationError", message } as const;
+  const event = { type: "Warning", reason, message } as const;
   return { actions: [...write, { kind: "event", about: content, event }], next: settled };
 }
 

@@ -37,7 +37,7 @@ test("an error that blocks a content's deletion is shown on its snapshot too, wi
     message,
     /^Waiting for VolumeSnapshotContent snapcontent-uid-snap to be deleted: Failed to delete snapshot: in use; /,
   );
-  assert.match(message, /set its spec\.deletionPolicy to Retain$/);
+  assert.match(message, /set its spec\.deletionPolicy to Retain \[SNAP-242\]$/);
   assert.deepEqual(write.patch.body, {
     metadata: { resourceVersion: "1" },
     status: { error: { message, time: "1970-01-01T00:00:00Z" } },

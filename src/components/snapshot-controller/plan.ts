@@ -6,15 +6,24 @@
  * it is deleted, so that no sidecar ever sees a deletion it may not act on.
  */
 
-import { refOf } from "../../api/builders.ts";
+import { refOf, statusError } from "../../api/builders.ts";
 import { annotations, finalizers } from "../../api/names.ts";
 import { edit, patchStatus } from "../../api/patches.ts";
-import { type ClusterAction, type EventText, nothing, type Plan, type Planner, settled } from "../../api/plan.ts";
+import {
+  type ClusterAction,
+  type CodedEvent,
+  type CodedMessage,
+  nothing,
+  type Plan,
+  type Planner,
+  settled,
+} from "../../api/plan.ts";
 import type { VolumeSnapshot, VolumeSnapshotContent } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { rfc3339 } from "../../base/time.ts";
 import { pointsAt } from "../../rules/binding-rules.ts";
+import { withCode, withoutCode } from "../../rules/error-codes.ts";
 import { contentNameOf } from "../../rules/snapshot-source.ts";
 import { classOf, type SnapshotViolation } from "../../rules/snapshot-violation.ts";
 import { hasNoReport, type ObjectName, type SnapshotView } from "./observe.ts";
@@ -33,7 +42,12 @@ const bindingDelayMsMax = 60_000;
 
 const kind = "VolumeSnapshot";
 const doing = (...actions: readonly (readonly ClusterAction[])[]): Plan => ({ actions: actions.flat(), next: settled });
-const event = (about: VolumeSnapshot, type: EventText["type"], reason: string, message: string): ClusterAction => ({
+const event = (
+  about: VolumeSnapshot,
+  type: CodedEvent["type"],
+  reason: string,
+  message: CodedMessage,
+): ClusterAction => ({
   kind: "event",
   about,
   event: { type, reason, message },
@@ -81,7 +95,7 @@ function errorOf(
   nowMs: number,
 ): readonly ClusterAction[] {
   if (message === snapshot.status?.error?.message) return [];
-  const error = { message, time: rfc3339(nowMs) };
+  const error = statusError(message, nowMs);
   const status = { ...snapshot.status, error, ...(readiness === "false" ? { readyToUse: false } : {}) };
   return [
     ...patchStatus(kind, snapshot, snapshot.status as JsonObject | undefined, status as JsonObject),
@@ -119,7 +133,7 @@ function planCreation(view: SnapshotView): Plan {
       view.snapshot,
       "Normal",
       "CreatingSnapshot",
-      `Waiting for a snapshot ${keyOf(view.snapshot)} to be created by the CSI driver.`,
+      withCode(`Waiting for a snapshot ${keyOf(view.snapshot)} to be created by the CSI driver.`, "SNAP-291"),
     ),
   ]);
 }
@@ -186,11 +200,13 @@ function milestones(snapshot: VolumeSnapshot, wanted: NonNullable<VolumeSnapshot
         snapshot,
         "Normal",
         "SnapshotCreated",
-        `Snapshot ${keyOf(snapshot)} was successfully created by the CSI driver.`,
+        withCode(`Snapshot ${keyOf(snapshot)} was successfully created by the CSI driver.`, "SNAP-292"),
       ),
     );
   if (snapshot.status?.readyToUse !== true && wanted.readyToUse === true)
-    events.push(event(snapshot, "Normal", "SnapshotReady", `Snapshot ${keyOf(snapshot)} is ready to use.`));
+    events.push(
+      event(snapshot, "Normal", "SnapshotReady", withCode(`Snapshot ${keyOf(snapshot)} is ready to use.`, "SNAP-293")),
+    );
   return events;
 }
 
@@ -216,7 +232,12 @@ function planDeletion(view: SnapshotView): Plan {
   const reader = content.status?.readyToUse === true ? restoring[0] : undefined;
   if (reader !== undefined)
     return doing([
-      event(snapshot, "Warning", "SnapshotDeletePending", `Snapshot is being used to restore a PVC: ${keyOf(reader)}`),
+      event(
+        snapshot,
+        "Warning",
+        "SnapshotDeletePending",
+        withCode(`Snapshot is being used to restore a PVC: ${keyOf(reader)}`, "SNAP-241"),
+      ),
     ]);
   const mark = edit("VolumeSnapshotContent", content, { annotations: { [annotations.beingDeleted]: "yes" } });
   const unread = view.missingClaims.map(absence);
@@ -240,7 +261,8 @@ function violation({ snapshot, nowMs }: SnapshotView, { metadata, status }: Volu
   const said = status?.error?.message;
   // What the snapshot says already was said of its creation; the next word comes when the deletion is tried in vain.
   if (said === undefined || said === snapshot.status?.error?.message) return [];
-  const message = `Waiting for VolumeSnapshotContent ${metadata.name} to be deleted: ${said}; it is tried again. To let it go and leave the data with the driver, set its spec.deletionPolicy to Retain`;
+  const text = `Waiting for VolumeSnapshotContent ${metadata.name} to be deleted: ${withoutCode(said)}; it is tried again. To let it go and leave the data with the driver, set its spec.deletionPolicy to Retain`;
+  const message = withCode(text, "SNAP-242");
   return errorOf(snapshot, { reason: "SnapshotDeleteError", message, readiness: "kept" }, nowMs);
 }
 

@@ -13,28 +13,28 @@ const patch = { type: "merge", body: {} } as const;
 const cases: readonly { action: ClusterAction; of?: typeof leaving; says: string }[] = [
   {
     action: { kind: "create", ref: content, object: {} as never },
-    says: "CreateSnapshotContentFailed: Error creating volume snapshot content object for snapshot team/monday: why.",
+    says: "CreateSnapshotContentFailed: Error creating volume snapshot content object for snapshot team/monday: why. [SNAP-251]",
   },
   {
     action: { kind: "replace", ref: { kind: "PersistentVolumeClaim", name: "data" }, object: {} as never },
-    says: "ErrorPVCFinalizer: Error check and update PVC Finalizer for VolumeSnapshot: why",
+    says: "ErrorPVCFinalizer: Error check and update PVC Finalizer for VolumeSnapshot: why [SNAP-252]",
   },
   {
     action: { kind: "patch", ref: snapshot, patch },
-    says: "SnapshotFinalizerError: Failed to check and update snapshot: why",
+    says: "SnapshotFinalizerError: Failed to check and update snapshot: why [SNAP-254]",
   },
   {
     action: { kind: "patch", ref: snapshot, patch, subresource: "status" },
-    says: "SnapshotStatusUpdateFailed: Snapshot status update failed, why",
+    says: "SnapshotStatusUpdateFailed: Snapshot status update failed, why [SNAP-253]",
   },
   {
     action: { kind: "patch", ref: content, patch },
-    says: "SnapshotBindFailed: Snapshot failed to bind VolumeSnapshotContent, why",
+    says: "SnapshotBindFailed: Snapshot failed to bind VolumeSnapshotContent, why [SNAP-255]",
   },
   {
     action: { kind: "delete", ref: content, resourceVersion: "1" },
     of: leaving,
-    says: "SnapshotContentObjectDeleteError: Failed to delete snapshot content API object: why",
+    says: "SnapshotContentObjectDeleteError: Failed to delete snapshot content API object: why [SNAP-256]",
   },
 ];
 for (const { action, of = aSnapshot(), says } of cases)

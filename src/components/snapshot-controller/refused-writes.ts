@@ -3,40 +3,42 @@
  * snapshot that waits without a word sends its user to our log, which few may read. So an event tells, under the reasons that
  * upstream has for it.
  */
-import type { ClusterAction, EventText } from "../../api/plan.ts";
+import type { ClusterAction, CodedEvent } from "../../api/plan.ts";
 import type { VolumeSnapshot } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
 import { type Fault, isFault } from "../../base/fault.ts";
+import { type ErrorCode, withCode } from "../../rules/error-codes.ts";
 import type { Failure } from "../../runtime/controller.ts";
 
 /** Undefined for what passes by itself. */
 export function refusedWriteEvent(
   snapshot: VolumeSnapshot,
   { reason, action }: Failure<ClusterAction>,
-): EventText | undefined {
+): CodedEvent | undefined {
   if (action === undefined || !isFault(reason, "PermissionDenied", "Invalid", "InvalidArgument", "TooLarge"))
     return undefined;
-  const [word, message] = reasonAndMessage(snapshot, action, reason);
-  return { type: "Warning", reason: word, message };
+  const [word, code, text] = reasonAndText(snapshot, action, reason);
+  return { type: "Warning", reason: word, message: withCode(text, code) };
 }
 
-function reasonAndMessage(
+function reasonAndText(
   snapshot: VolumeSnapshot,
   action: ClusterAction,
   { message: why }: Fault,
-): readonly [string, string] {
+): readonly [reason: string, ErrorCode, text: string] {
   if (action.kind === "create")
     return [
       "CreateSnapshotContentFailed",
+      "SNAP-251",
       `Error creating volume snapshot content object for snapshot ${keyOf(snapshot)}: ${why}.`,
     ];
   if (action.kind === "replace")
-    return ["ErrorPVCFinalizer", `Error check and update PVC Finalizer for VolumeSnapshot: ${why}`];
+    return ["ErrorPVCFinalizer", "SNAP-252", `Error check and update PVC Finalizer for VolumeSnapshot: ${why}`];
   if (action.kind === "patch" && action.ref.kind === "VolumeSnapshot")
     return action.subresource === "status"
-      ? ["SnapshotStatusUpdateFailed", `Snapshot status update failed, ${why}`]
-      : ["SnapshotFinalizerError", `Failed to check and update snapshot: ${why}`];
+      ? ["SnapshotStatusUpdateFailed", "SNAP-253", `Snapshot status update failed, ${why}`]
+      : ["SnapshotFinalizerError", "SNAP-254", `Failed to check and update snapshot: ${why}`];
   return snapshot.metadata.deletionTimestamp === undefined
-    ? ["SnapshotBindFailed", `Snapshot failed to bind VolumeSnapshotContent, ${why}`]
-    : ["SnapshotContentObjectDeleteError", `Failed to delete snapshot content API object: ${why}`];
+    ? ["SnapshotBindFailed", "SNAP-255", `Snapshot failed to bind VolumeSnapshotContent, ${why}`]
+    : ["SnapshotContentObjectDeleteError", "SNAP-256", `Failed to delete snapshot content API object: ${why}`];
 }

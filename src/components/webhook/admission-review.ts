@@ -1,7 +1,8 @@
 /** AdmissionReview in and out, v1 and v1beta1: each is answered in its own version. */
-import type { JsonPatchOperation } from "../../api/plan.ts";
+import type { CodedMessage, JsonPatchOperation } from "../../api/plan.ts";
 import { Fault } from "../../base/fault.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { shortened } from "../../rules/error-codes.ts";
 
 export interface AdmissionRequest {
   readonly uid: string;
@@ -15,8 +16,8 @@ export interface AdmissionRequest {
 }
 
 export interface AdmissionAnswer {
-  readonly denied?: { readonly code: number; readonly message: string } | undefined;
-  readonly warnings?: readonly string[] | undefined;
+  readonly denied?: { readonly code: number; readonly message: CodedMessage } | undefined;
+  readonly warnings?: readonly CodedMessage[] | undefined;
   readonly patch?: readonly JsonPatchOperation[] | undefined;
 }
 
@@ -68,7 +69,7 @@ function print(apiVersion: string, uid: string, { denied, warnings = [], patch =
       uid,
       allowed: denied === undefined,
       ...(denied === undefined ? {} : { status: { status: "Failure", code: denied.code, message: denied.message } }),
-      ...(warnings.length === 0 ? {} : { warnings: warnings.map(cut) }),
+      ...(warnings.length === 0 ? {} : { warnings: warnings.map((text) => shortened(text, warningMax)) }),
       ...(patch.length === 0 || denied !== undefined
         ? {}
         : { patchType: "JSONPatch", patch: Buffer.from(JSON.stringify(patch)).toString("base64") }),
@@ -78,4 +79,3 @@ function print(apiVersion: string, uid: string, { denied, warnings = [], patch =
 
 /** Longer warnings are cut by some clients in the middle of a word; Kubernetes asks for at most 120 characters, and accepts 256. */
 const warningMax = 256;
-const cut = (text: string): string => (text.length <= warningMax ? text : `${text.slice(0, warningMax - 1)}…`);

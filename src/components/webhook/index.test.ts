@@ -72,6 +72,13 @@ test("a rule that the stored object already broke passes with a warning", async 
   assert.match(response.warnings[0], /\[SNAP-101\]$/);
 });
 
+test("a warning that is too long for clients loses its end, and keeps its code", async () => {
+  const object = { driver: "d", deletionPolicy: "x".repeat(300) };
+  const { response } = await setUp().review({ resource: classes, operation: "UPDATE", object, oldObject: object });
+  assert.equal(response.warnings[0].length, 256);
+  assert.match(response.warnings[0], /x… \[SNAP-116\]$/);
+});
+
 test("on CREATE an oldObject is ignored", async () => {
   const { response } = await setUp().review({ object: invalid, oldObject: invalid });
   assert.equal(response.allowed, false);
@@ -142,6 +149,7 @@ test("a second default class is rejected, and passes with a warning while classe
   const unknown = await setUp({ otherDefaults: () => undefined }).review({ resource: classes, object: aDefault });
   assert.equal(unknown.response.allowed, true);
   assert.equal(unknown.response.warnings.length, 1);
+  assert.match(unknown.response.warnings[0], /not known yet \[SNAP-123\]$/);
 });
 
 test("a class that is already the default may be updated", async () => {

@@ -1,5 +1,7 @@
 /** Which rules judge which resource. A verdict depends on the request alone, and for default classes on the cache of classes. */
+import type { CodedMessage } from "../../api/plan.ts";
 import { type ClaimGates, sourceToCopy } from "../../rules/claim-sources.ts";
+import { after, withCode } from "../../rules/error-codes.ts";
 import { type JudgedKind, judgedResource, type KindRules, kindRules } from "../../rules/kind-rules.ts";
 import { type FieldViolation, type Verdict, valueAt } from "../../rules/object-rules.ts";
 import { defaultClassDriver, secondDefault } from "../../rules/snapshot-rules.ts";
@@ -41,7 +43,7 @@ const judgeClass: Judge = (request, surroundings) => {
 };
 
 type Duplicate =
-  | { readonly kind: "unknown"; readonly warning: string }
+  | { readonly kind: "unknown"; readonly warning: CodedMessage }
   | { readonly kind: "found"; readonly violation: FieldViolation };
 
 function duplicateDefault(
@@ -52,7 +54,10 @@ function duplicateDefault(
   if (driver === undefined || driver === defaultClassDriver(oldObject)) return undefined;
   const others = otherDefaults(driver, String(valueAt(object, "metadata.name") ?? ""));
   if (others === undefined)
-    return { kind: "unknown", warning: "whether the driver has another default class is not known yet" };
+    return {
+      kind: "unknown",
+      warning: withCode("whether the driver has another default class is not known yet", "SNAP-123"),
+    };
   return others.length === 0 ? undefined : { kind: "found", violation: secondDefault(driver, others) };
 }
 
@@ -70,10 +75,13 @@ function decisionFrom(verdict: Verdict, code: number): Decision {
   const { refused, ratcheted } = verdict;
   return {
     verdict,
-    denied: refused.length === 0 ? undefined : { code, message: refused.map(({ message }) => message).join("; ") },
-    warnings: ratcheted.map(({ message }) => `already broken before this change: ${message}`),
+    denied: refused.length === 0 ? undefined : { code, message: allOf(refused) },
+    warnings: ratcheted.map(({ message }) => after("already broken before this change: ", message)),
   };
 }
+
+const allOf = (violations: readonly FieldViolation[]): CodedMessage =>
+  violations.map(({ message }) => message).reduce((all, message) => after(`${all}; `, message));
 
 const judges: Partial<Record<JudgedKind, Judge>> = {
   VolumeSnapshot: byRules(kindRules.VolumeSnapshot, snapshotDenialCode),

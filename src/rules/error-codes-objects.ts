@@ -1,0 +1,130 @@
+/** Errors in one object as it is written: SNAP-1xx and SNAP-4xx. */
+import type { ErrorRow } from "./error-row.ts";
+
+export const objectErrorRows = {
+  "SNAP-101": {
+    title: "A VolumeSnapshot does not name exactly one source",
+    why: "A snapshot is taken of a claim, or stands for a snapshot that exists. Without a source, or with two, nobody can tell which is meant.",
+    remedy:
+      "Set either spec.source.persistentVolumeClaimName or spec.source.volumeSnapshotContentName. An empty name counts as none.",
+  },
+  "SNAP-102": {
+    title: "The source of a VolumeSnapshot was changed",
+    why: "The data of a snapshot is that of one moment of one volume. With another source the same object would promise other data.",
+    remedy: "Delete the VolumeSnapshot and create one with the right source.",
+  },
+  "SNAP-103": {
+    title: "The class name of a VolumeSnapshot is empty",
+    why: "An absent class name means the default class. An empty one is neither a class nor the default.",
+    remedy: "Remove spec.volumeSnapshotClassName to use the default class, or name a VolumeSnapshotClass.",
+  },
+  "SNAP-111": {
+    title: "A VolumeSnapshotContent does not have exactly one source",
+    why: "A content is made from a volume, or stands for a snapshot that exists on the storage system.",
+    remedy: "Set either spec.source.volumeHandle or spec.source.snapshotHandle. An empty handle counts as none.",
+  },
+  "SNAP-112": {
+    title: "The source of a VolumeSnapshotContent was changed",
+    why: "The handle says which data the content stands for. Deleting a content with another handle would delete other data.",
+    remedy: "Delete the VolumeSnapshotContent and create one with the right handle.",
+  },
+  "SNAP-113": {
+    title: "A VolumeSnapshotContent does not name its VolumeSnapshot",
+    why: "A content is bound by name and namespace. Without both it can belong to any snapshot.",
+    remedy:
+      "Set spec.volumeSnapshotRef.name and spec.volumeSnapshotRef.namespace, also when that VolumeSnapshot does not exist yet.",
+  },
+  "SNAP-114": {
+    title: "The VolumeSnapshot of a bound VolumeSnapshotContent was changed",
+    why: "Once spec.volumeSnapshotRef.uid is set, the content belongs to that one VolumeSnapshot. Another reference would hand its data to somebody else.",
+    remedy: "Create another VolumeSnapshotContent with the same snapshotHandle for the other VolumeSnapshot.",
+  },
+  "SNAP-115": {
+    title: "The volume mode of a VolumeSnapshotContent was changed",
+    why: "A restore with another volume mode than that of the source can damage a node's kernel.",
+    remedy:
+      'Leave spec.sourceVolumeMode as it is. To allow one restore with another mode, annotate the content with snapshot.storage.kubernetes.io/allow-volume-mode-change: "true".',
+  },
+  "SNAP-116": {
+    title: "The deletion policy is neither Delete nor Retain",
+    why: "The policy decides whether data is deleted. It is never guessed.",
+    remedy: "Set deletionPolicy to Delete or to Retain.",
+  },
+  "SNAP-117": {
+    title: "No driver is named",
+    why: "Without the name of the CSI driver nobody serves the object.",
+    remedy: "Set driver to the name that the CSI driver answers to GetPluginInfo.",
+  },
+  "SNAP-121": {
+    title: "A driver would have two default VolumeSnapshotClasses",
+    why: "With two defaults, a VolumeSnapshot without a class name has none.",
+    remedy: 'Remove the annotation snapshot.storage.kubernetes.io/is-default-class: "true" from the other class first.',
+  },
+  "SNAP-122": {
+    title: "A class for backups deletes its data",
+    why: "Backup tools delete the VolumeSnapshot after a backup. With the policy Delete, the snapshot on the storage system goes with it.",
+    remedy: "Set deletionPolicy to Retain in the class that is labelled for backups.",
+  },
+  "SNAP-123": {
+    title: "Other default VolumeSnapshotClasses are not known yet",
+    why: "The webhook compares a default class with those that the API server has, and has not read them yet. The request is allowed.",
+    remedy:
+      "Look whether another class of the driver is annotated as default: kubectl get volumesnapshotclass. If the warning stays, let the webhook's service account list VolumeSnapshotClasses.",
+  },
+  "SNAP-131": {
+    title: "A claim names a core object that cannot be a data source",
+    why: "Kubernetes stores such a claim without its source, and the user gets an empty volume.",
+    remedy:
+      "Name a PersistentVolumeClaim, or a VolumeSnapshot with apiGroup snapshot.storage.k8s.io. Remove the source if an empty volume is wanted.",
+  },
+  "SNAP-132": {
+    title: "A claim names a custom data source on a cluster that supports none",
+    why: "Without the feature gate AnyVolumeDataSource the source is dropped, and the user gets an empty volume.",
+    remedy: "Name a PersistentVolumeClaim or a VolumeSnapshot, or turn the gate AnyVolumeDataSource on.",
+  },
+  "SNAP-133": {
+    title: "The data source of a claim has no kind or no name",
+    why: "Kubernetes drops a data source without a kind, and the user gets an empty volume.",
+    remedy: "Set kind and name of the source, or remove the source if an empty volume is wanted.",
+  },
+  "SNAP-134": {
+    title: "The data source of a claim is in another namespace, which this cluster does not support",
+    why: "Without the feature gate CrossNamespaceVolumeDataSource the API server drops the source, and the user gets an empty volume.",
+    remedy: "Use a source of the claim's own namespace, or turn the gate CrossNamespaceVolumeDataSource on.",
+  },
+  "SNAP-135": {
+    title: "The API group of a data source holds a version",
+    why: "A data source is named by its group, without a version. Kubernetes knows no kind of such a group, and drops the source.",
+    remedy: "Write the group alone, for example snapshot.storage.k8s.io.",
+  },
+  "SNAP-136": {
+    title: "A claim is smaller than the snapshot that it restores",
+    why: "A volume cannot hold more than its size; the provisioner refuses the claim.",
+    remedy: "Request at least the restoreSize that the VolumeSnapshot shows in its status.",
+  },
+  "SNAP-191": {
+    title: "A field has a value of the wrong type",
+    why: "Only text can be a name or a handle.",
+    remedy: "Write the value as text, in quotes.",
+  },
+  "SNAP-192": {
+    title: "A file is neither YAML nor JSON",
+    why: "Nothing in such a file can be judged. Templates must be rendered first.",
+    remedy: "Correct the line that is named, or pass the output of helm template or kubectl kustomize.",
+  },
+  "SNAP-401": {
+    title: "The group of a ReferenceGrant holds a version",
+    why: "Groups are compared without a version, so the grant allows nothing.",
+    remedy: "Write the group alone, for example snapshot.storage.k8s.io.",
+  },
+  "SNAP-402": {
+    title: "An entry of a ReferenceGrant has no group",
+    why: "The group is required; claims are of the core group, which is written as the empty text.",
+    remedy: 'Write group: "" for PersistentVolumeClaim, or group: snapshot.storage.k8s.io for VolumeSnapshot.',
+  },
+  "SNAP-403": {
+    title: "An entry of a ReferenceGrant names a resource instead of a kind",
+    why: "Kinds are compared exactly, so the grant allows nothing.",
+    remedy: "Write PersistentVolumeClaim or VolumeSnapshot.",
+  },
+} as const satisfies Record<string, ErrorRow>;
