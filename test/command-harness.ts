@@ -96,7 +96,7 @@ export async function startHarness(t: TestContext, options: HarnessOptions = {})
     return { code, said: () => said };
   };
   const client = createClient({ handler: api.handler, world: realWorld, userAgent: "tester" });
-  return { client, socket, start, stop: () => stop.abort() };
+  return { client, kubeconfig, socket, start, stop: () => stop.abort() };
 }
 
 type Client = Awaited<ReturnType<typeof startHarness>>["client"];

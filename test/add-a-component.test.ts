@@ -1,0 +1,62 @@
+/** The worked example of docs/guides/add-a-component.md, compiled and run in a copy of the sources. */
+import assert from "node:assert/strict";
+import { execFile, spawn } from "node:child_process";
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { test } from "node:test";
+import { promisify } from "node:util";
+import { draftOf } from "../src/api/builders.ts";
+import { startHarness } from "./command-harness.ts";
+import { eventually, temporaryFolder } from "./csi-sockets.ts";
+
+const root = resolve(import.meta.dirname, "..");
+const guide = readFileSync(join(root, "docs/guides/add-a-component.md"), "utf8");
+/** "`path`" on a line of its own, then its code. */
+const files = [...guide.matchAll(/^`(src\/\S+)`\n\n```ts\n([\s\S]*?)```/gm)].map(([, path = "", text = ""]) => ({
+  path,
+  text,
+}));
+const row = /^In `(src\/cli\/commands\.ts)`.*\n\n```ts\n([\s\S]*?)```/m.exec(guide);
+
+/** A copy of the sources with the example in it. */
+function copyWithExample(folder: string): void {
+  const filter = (path: string): boolean => !path.endsWith(".test.ts");
+  for (const name of ["src", "tsconfig.json", "package.json"])
+    cpSync(join(root, name), join(folder, name), { recursive: true, filter });
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+  for (const { path, text } of files) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+  const commands = join(folder, row?.[1] ?? "");
+  writeFileSync(commands, readFileSync(commands, "utf8").replace(/^\];$/m, `${row?.[2] ?? ""}];`));
+}
+
+test("the guide has five files and one row", () => {
+  assert.equal(files.length, 5);
+  assert.ok(row !== null);
+});
+
+test("the example of the guide compiles", async (t) => {
+  const folder = temporaryFolder(t);
+  copyWithExample(folder);
+  await promisify(execFile)(join(root, "node_modules/.bin/tsc"), ["--noEmit", "-p", folder]);
+});
+
+test("the example of the guide works on an API server, and its command has help", async (t) => {
+  const folder = temporaryFolder(t);
+  copyWithExample(folder);
+  const main = join(folder, "src/main.ts");
+  const { stdout } = await promisify(execFile)(process.execPath, [main, "claim-sizes", "--help"]);
+  assert.match(stdout, /Write the requested size of each claim into an annotation/);
+  const { client, kubeconfig } = await startHarness(t);
+  const component = spawn(process.execPath, [main, "claim-sizes", "--kubeconfig", kubeconfig], { stdio: "inherit" });
+  t.after(() => component.kill());
+  const ref = { kind: "PersistentVolumeClaim", namespace: "default", name: "data" } as const;
+  const spec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Ki" } } };
+  await client.create("PersistentVolumeClaim", draftOf("PersistentVolumeClaim", ref, { spec }));
+  await eventually("the claim has the annotation", async () => {
+    const { metadata } = await client.get(ref);
+    return metadata.annotations?.["example.com/requested-bytes"] === "1024";
+  });
+});
