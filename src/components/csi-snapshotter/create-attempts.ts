@@ -1,5 +1,5 @@
 /**
- * Knows for which contents CreateSnapshot may have been sent (docs/decisions/0014). Plans use three functions of this file; without it
+ * Knows for which contents CreateSnapshot may have been sent (docs/decisions/0014). Plans use two functions of this file; without it
  * they would write the being-created annotation, or read the content, before every call.
  *
  * Each sidecar process has an id. The id is written, next to the being-created annotation, on every content that the process may send

@@ -37,7 +37,7 @@ async function setUp({
   const kube = createFakeKube((call, when) => (isRunning ? hook?.(call, when) : undefined));
   for (const object of [aClass(), ...contents]) await kube.create(object.kind as never, object as never);
   isRunning = true;
-  const told: string[] = [];
+  const reported: string[] = [];
   const failures: string[] = [];
   const createSnapshot = async ({ name }: { name: string }) => ({
     snapshot: { sizeBytes: 1n, creationTime: { seconds: 1_750_000_000n, nanos: 0 }, ...(await create(name)) },
@@ -55,8 +55,8 @@ async function setUp({
     backoff: { startMs: 1_000, maxMs: 300_000 },
     poll: { startMs: 1_000, maxMs: 30_000 },
     failed: (operation) => void failures.push(operation),
-    count: (what) => void told.push(what),
-    record: (about, { reason }) => void told.push(`${reason} of ${about.metadata.name}`),
+    count: (what) => void reported.push(what),
+    record: (about, { reason }) => void reported.push(`${reason} of ${about.metadata.name}`),
   });
   const stop = new AbortController();
   const running = Promise.all([sidecar.watch(stop.signal), sidecar.run(stop.signal)]);
@@ -65,7 +65,7 @@ async function setUp({
   return {
     kube,
     world,
-    told,
+    reported,
     failures,
     stored,
     running,
@@ -81,13 +81,13 @@ const never = (): Promise<never> => new Promise(() => undefined);
 
 test("a driver without replies delays its own calls and nothing else", async () => {
   const asked: string[] = [];
-  const leaving = { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [finalizers.contentBound] };
+  const terminating = { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [finalizers.contentBound] };
   const retained = aContent({
-    metadata: { name: "retained", ...leaving, annotations: { [annotations.beingDeleted]: "yes" } },
+    metadata: { name: "retained", ...terminating, annotations: { [annotations.beingDeleted]: "yes" } },
     spec: { deletionPolicy: "Retain" },
   });
   const wrong = aContent({ metadata: { name: "wrong" }, spec: { volumeSnapshotClassName: "nobody-made-this" } });
-  const { world, told, stored, stop } = await setUp({
+  const { world, reported, stored, stop } = await setUp({
     contents: [aContent({ metadata: { name: "slow" } }), aContent({ metadata: { name: "next" } }), retained, wrong],
     callsAtOnce: 1,
     create: (name) => {
@@ -98,13 +98,13 @@ test("a driver without replies delays its own calls and nothing else", async () 
   await world.advance(1_000);
   assert.deepEqual(asked, ["snapshot-uid-snap"]);
   assert.equal(stored("retained"), undefined);
-  assert.deepEqual(told, ["SnapshotCreationFailed of wrong"]);
+  assert.deepEqual(reported, ["SnapshotCreationFailed of wrong"]);
   assert.match(stored("wrong")?.status?.error?.message ?? "", /"nobody-made-this" not found/);
   stop();
 });
 
 test("twelve hanging calls delay twenty other snapshots for seconds, and no snapshot has two concurrent calls", async () => {
-  const underWay = new Set<string>();
+  const inFlight = new Set<string>();
   const contents = Array.from({ length: 32 }, (_, index) => {
     const name = `${index < 12 ? "hanging" : "other"}-${index}`;
     return aContent({ metadata: { name, uid: name }, spec: { volumeSnapshotRef: { name, uid: name } } });
@@ -112,10 +112,10 @@ test("twelve hanging calls delay twenty other snapshots for seconds, and no snap
   const { world, stored, stop } = await setUp({
     contents,
     create: async (name) => {
-      assert.ok(!underWay.has(name), `${name} is asked for while it is asked for`);
-      underWay.add(name);
+      assert.ok(!inFlight.has(name), `a second CreateSnapshot ${name} is in flight`);
+      inFlight.add(name);
       await world.sleep(name.includes("hanging") ? 60_000 : 20);
-      underWay.delete(name);
+      inFlight.delete(name);
       if (name.includes("hanging")) throw new Fault("DeadlineExceeded", "no answer within 60000 ms");
       return { snapshotId: name, readyToUse: true };
     },
@@ -124,13 +124,13 @@ test("twelve hanging calls delay twenty other snapshots for seconds, and no snap
   await world.advance(6_000);
   assert.equal(ready(), 20);
   await world.advance(600_000);
-  assert.ok(underWay.size <= 12);
+  assert.ok(inFlight.size <= 12);
   stop();
 });
 
 test("a stop finishes running calls and does not start waiting ones", async () => {
   const asked: number[] = [];
-  const { world, told, failures, running, stop } = await setUp({
+  const { world, reported, failures, running, stop } = await setUp({
     contents: Array.from({ length: 50 }, (_, index) => aContent({ metadata: { name: `content-${index}` } })),
     callsAtOnce: 2,
     create: async () => {
@@ -147,7 +147,7 @@ test("a stop finishes running calls and does not start waiting ones", async () =
   });
   await world.advance(60_000);
   assert.deepEqual([asked, endedAt], [[0, 0, 5_000, 5_000], 10_000]);
-  assert.deepEqual([told, failures], [[], []]);
+  assert.deepEqual([reported, failures], [[], []]);
 });
 
 test("readiness is polled until the snapshot is ready, even without watch events", async () => {
@@ -166,14 +166,14 @@ test("readiness is polled until the snapshot is ready, even without watch events
   const writes = kube.calls.filter(({ verb }) => verb === "patch").length;
   assert.ok(
     writes <= 4,
-    `${writes} writes: mark, handle, readiness, mark off; a question that changes nothing writes nothing`,
+    `${writes} writes: annotation, handle, readiness, removal of the annotation; a poll that changes nothing writes nothing`,
   );
   stop();
 });
 
 test("one kind of error is one event and one status, for any number of repetitions and any numbers in its text", async () => {
   let times = 0;
-  const { kube, world, told, stop } = await setUp({
+  const { kube, world, reported, stop } = await setUp({
     contents: [aContent({ metadata: { name: "refused" } })],
     create: async () => {
       times += 1;
@@ -181,19 +181,19 @@ test("one kind of error is one event and one status, for any number of repetitio
     },
   });
   await world.advance(600_000);
-  assert.ok(times > 5, `asked ${times} times`);
-  assert.deepEqual(told, ["SnapshotCreationFailed of refused"]);
+  assert.ok(times > 5, `${times} calls`);
+  assert.deepEqual(reported, ["SnapshotCreationFailed of refused"]);
   const statuses = kube.calls.filter(({ verb, body }) => verb === "patch" && JSON.stringify(body).includes('"status"'));
   assert.equal(statuses.length, 1);
   stop();
 });
 
 test("a snapshot deleted during CreateSnapshot is deleted at the driver right after the reply, even without watch events", async () => {
-  const marks = { [annotations.beingCreated]: "yes", [annotations.beingDeleted]: "yes" };
-  const leaving = { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [finalizers.contentBound] };
+  const both = { [annotations.beingCreated]: "yes", [annotations.beingDeleted]: "yes" };
+  const terminating = { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [finalizers.contentBound] };
   const removed: string[] = [];
   const { world, stored, stop } = await setUp({
-    contents: [aContent({ metadata: { name: "unwanted", ...leaving, annotations: marks } })],
+    contents: [aContent({ metadata: { name: "unwanted", ...terminating, annotations: both } })],
     hook: withoutEvents,
     create: async () => ({ snapshotId: "s-1", readyToUse: true }),
     remove: async (handle) => void removed.push(handle),
@@ -234,7 +234,7 @@ test("with --node-deployment only contents of this node are watched, and all cla
 test("an attempt that fails before the CSI call counts as failed", async () => {
   let left = 2;
   const { world, failures, stored, stop } = await setUp({
-    contents: [aContent({ metadata: { name: "unmarked" } })],
+    contents: [aContent({ metadata: { name: "unannotated" } })],
     hook: ({ verb }, when) => {
       if (verb !== "patch" || when === "after" || left === 0) return;
       left -= 1;
@@ -243,7 +243,7 @@ test("an attempt that fails before the CSI call counts as failed", async () => {
     create: async () => ({ snapshotId: "s-1", readyToUse: true }),
   });
   await world.advance(10_000);
-  assert.deepEqual([failures, stored("unmarked")?.status?.readyToUse], [["CreateSnapshot", "CreateSnapshot"], true]);
+  assert.deepEqual([failures, stored("unannotated")?.status?.readyToUse], [["CreateSnapshot", "CreateSnapshot"], true]);
   stop();
 });
 
@@ -283,7 +283,7 @@ test("a reply for a content that was removed by force is not kept", async () => 
 const unreadable = async (): Promise<never> => {
   throw new Fault("MalformedReply", "no message received");
 };
-const leaving = { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [finalizers.contentBound] };
+const terminating = { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [finalizers.contentBound] };
 const unreadables = [
   {
     what: "to CreateSnapshot",
@@ -300,8 +300,8 @@ const unreadables = [
 ] as const;
 for (const { what, annotation, status, calls } of unreadables)
   test(`a terminating content is released after five replies ${what} that cannot be decoded, with an event`, async () => {
-    const metadata = { ...leaving, annotations: { [annotations.beingDeleted]: "yes", [annotation]: "yes" } };
-    const { world, told, failures, stored, stop } = await setUp({
+    const metadata = { ...terminating, annotations: { [annotations.beingDeleted]: "yes", [annotation]: "yes" } };
+    const { world, reported, failures, stored, stop } = await setUp({
       contents: [aContent({ metadata: { name: "unheard", ...metadata }, ...(status === undefined ? {} : { status }) })],
       create: unreadable,
       remove: unreadable,
@@ -314,7 +314,7 @@ for (const { what, annotation, status, calls } of unreadables)
       failures,
       Array.from({ length: 5 }, () => calls),
     );
-    assert.equal(told.at(-1), "SnapshotLeftAtDriver of unheard");
+    assert.equal(reported.at(-1), "SnapshotLeftAtDriver of unheard");
     stop();
   });
 
@@ -337,10 +337,10 @@ test("a pre-provisioned content is reconciled again when an unavailable driver r
 
 test("a deletion secret that differs from the class is reported and counted once", async () => {
   const noted = { [annotations.deletionSecretName]: "admin", [annotations.deletionSecretNamespace]: "kube-system" };
-  const { world, told, failures, stop } = await setUp({
+  const { world, reported, failures, stop } = await setUp({
     contents: [
       aContent({
-        metadata: { name: "strange", ...leaving, annotations: { ...noted, [annotations.beingDeleted]: "yes" } },
+        metadata: { name: "strange", ...terminating, annotations: { ...noted, [annotations.beingDeleted]: "yes" } },
         status: { snapshotHandle: "s-1", readyToUse: true },
       }),
     ],
@@ -348,6 +348,6 @@ test("a deletion secret that differs from the class is reported and counted once
   });
   await world.advance(10_000);
   assert.ok(failures.length > 1);
-  assert.deepEqual(told, ["DeletionSecretMismatch of strange", "secretMismatch", "SnapshotDeleteError of strange"]);
+  assert.deepEqual(reported, ["DeletionSecretMismatch of strange", "secretMismatch", "SnapshotDeleteError of strange"]);
   stop();
 });

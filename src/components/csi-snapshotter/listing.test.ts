@@ -16,11 +16,11 @@ type Answer = (request: { readonly snapshotId: string; readonly startingToken: s
 
 const nowNs = 1_767_225_605_000_000_000n;
 
-/** Asks a driver that lists like this for s-9, and says what it was asked. */
+/** Looks for s-9 at a driver with these replies, and records the requests. */
 async function find(answer: Answer, signal = new AbortController().signal) {
-  const asked: string[] = [];
+  const requested: string[] = [];
   const listSnapshots = async ({ snapshotId = "", startingToken = "" }) => {
-    asked.push(`${snapshotId}${startingToken && ` from ${startingToken}`}`);
+    requested.push(`${snapshotId}${startingToken && ` from ${startingToken}`}`);
     const { entries, nextToken = "" } = answer({ snapshotId, startingToken });
     return create(ListSnapshotsResponseSchema, {
       nextToken,
@@ -29,7 +29,7 @@ async function find(answer: Answer, signal = new AbortController().signal) {
   };
   const csi = { controller: { listSnapshots } } as unknown as CsiClient;
   const found = await findSnapshot({ csi, handle: "s-9", secrets: {}, nowNs, signal }).catch((fault: Fault) => fault);
-  return { asked, found };
+  return { requested, found };
 }
 /** Honours the filter by its own notion of what is the same. */
 const filtering =
@@ -38,31 +38,31 @@ const filtering =
 const notFound = /^can not find snapshot for snapshotID s-9: correct spec\.source\.snapshotHandle/;
 
 test("the entry with the requested handle is used, without further calls", async () => {
-  const { asked, found } = await find(filtering({ snapshotId: "s-9", readyToUse: true }));
+  const { requested, found } = await find(filtering({ snapshotId: "s-9", readyToUse: true }));
   assert.deepEqual(found, { handle: "s-9", ready: true, creationTimeNs: nowNs, sizeBytes: 0n, oddities: [] });
-  assert.deepEqual(asked, ["s-9"]);
+  assert.deepEqual(requested, ["s-9"]);
 });
 
 test("only the entry with the requested handle is used, at any position of the list", async () => {
-  const { asked, found } = await find(() => ({
+  const { requested, found } = await find(() => ({
     entries: [{ snapshotId: "s-1", readyToUse: true }, { snapshotId: "s-9" }],
   }));
   assert.deepEqual(!(found instanceof Fault) && [found.handle, found.ready], ["s-9", false]);
-  assert.deepEqual(asked, ["s-9"]);
+  assert.deepEqual(requested, ["s-9"]);
 });
 
 for (const spelled of ["S-9", "/projects/p/snapshots/s-9", ""])
   test(`a single entry spelled "${spelled}" is used, with a warning, and the handle of the spec stays`, async () => {
-    const { asked, found } = await find(filtering({ snapshotId: spelled, readyToUse: true }));
+    const { requested, found } = await find(filtering({ snapshotId: spelled, readyToUse: true }));
     assert.ok(!(found instanceof Fault));
     assert.deepEqual([found.handle, found.ready, found.oddities.length], ["s-9", true, 1]);
     assert.ok(found.oddities[0]?.startsWith(`ListSnapshots answers snapshot_id "${spelled}" for "s-9"`));
-    assert.deepEqual(asked, ["s-9", impossibleHandle]);
+    assert.deepEqual(requested, ["s-9", impossibleHandle]);
   });
 
 test("a driver that returns an entry for an impossible id ignores the filter, and its single entry is not used", async () => {
-  const { asked, found } = await find(() => ({ entries: [{ snapshotId: "s-1" }] }));
-  assert.deepEqual(asked, ["s-9", impossibleHandle]);
+  const { requested, found } = await find(() => ({ entries: [{ snapshotId: "s-1" }] }));
+  assert.deepEqual(requested, ["s-9", impossibleHandle]);
   assert.match(found instanceof Fault ? found.message : "", notFound);
 });
 
@@ -88,15 +88,15 @@ test("several entries mean an ignored filter: the exact entry is searched on eve
     b: { entries: [], nextToken: "c" },
     c: { entries: [{ snapshotId: "s-9", readyToUse: true }], nextToken: "d" },
   };
-  const { asked, found } = await find(({ startingToken }) => pages[startingToken] as Page);
-  assert.deepEqual(asked, ["s-9", "s-9 from b", "s-9 from c"]);
+  const { requested, found } = await find(({ startingToken }) => pages[startingToken] as Page);
+  assert.deepEqual(requested, ["s-9", "s-9 from b", "s-9 from c"]);
   assert.equal(!(found instanceof Fault) && found.ready, true);
 });
 
 test("several entries without an exact match are not found", async () => {
-  const { asked, found } = await find(() => ({ entries: [{ snapshotId: "s-1" }, { snapshotId: "S-9" }] }));
+  const { requested, found } = await find(() => ({ entries: [{ snapshotId: "s-1" }, { snapshotId: "S-9" }] }));
   assert.match(found instanceof Fault ? found.message : "", notFound);
-  assert.deepEqual(asked, ["s-9"]);
+  assert.deepEqual(requested, ["s-9"]);
 });
 
 test("an empty list is not found", async () => {
@@ -109,10 +109,10 @@ test("the number of pages is bounded, and a repeated page token ends the search"
     entries: [{ snapshotId: "s-1" }],
     nextToken: `${Number(startingToken) + 1}`,
   }));
-  assert.equal(endless.asked.length, limits.listSnapshotsPagesMax);
+  assert.equal(endless.requested.length, limits.listSnapshotsPagesMax);
   assert.match(endless.found instanceof Fault ? endless.found.message : "", /on the first 1000 pages of ListSnapshots/);
   const circle = await find(() => ({ entries: [{ snapshotId: "s-1" }], nextToken: "again" }));
-  assert.deepEqual(circle.asked, ["s-9", "s-9 from again"]);
+  assert.deepEqual(circle.requested, ["s-9", "s-9 from again"]);
 });
 
 test("one entry without a snapshot is a malformed reply", async () => {

@@ -25,7 +25,6 @@
  * The runtime remembers more, for every component: queue and backoff (runtime/queue.ts), versions that the server replied with
  * (runtime/action-handlers.ts), usual durations of calls (runtime/semaphore.ts). Their loss costs a request or a pause.
  */
-import { annotations } from "../../api/names.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
 import type { Backoff } from "../../base/backoff.ts";
 import type { Millis } from "../../base/brand.ts";
@@ -40,7 +39,7 @@ import {
   type Validity,
 } from "../../runtime/reply-cache.ts";
 import { type CreateAttempt, type CreateAttempts, createCreateAttempts } from "./create-attempts.ts";
-import { isRemovable } from "./phase.ts";
+import { isBeingCreated, isRemovable } from "./phase.ts";
 import type { SnapshotAnswer } from "./reply.ts";
 
 /** What the process remembers about one content. */
@@ -105,8 +104,5 @@ const validityOf = ({ status }: VolumeSnapshotContent, answer: SnapshotAnswer): 
  * request that removes the annotation could arrive after the next call was sent. A ready content has no such call: a final error is
  * one of its deletion, and an annotation left behind must not prevent a retry.
  */
-const isRefusalHeld = ({ metadata, status }: VolumeSnapshotContent, reply: CsiReply<SnapshotAnswer>): boolean =>
-  reply.kind === "failed" &&
-  isFinal(reply.fault) &&
-  status?.readyToUse !== true &&
-  metadata.annotations?.[annotations.beingCreated] === "yes";
+const isRefusalHeld = (content: VolumeSnapshotContent, reply: CsiReply<SnapshotAnswer>): boolean =>
+  reply.kind === "failed" && isFinal(reply.fault) && content.status?.readyToUse !== true && isBeingCreated(content);

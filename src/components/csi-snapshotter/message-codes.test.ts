@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aClass, aContent } from "../../../test/builders.ts";
 import { codesIn } from "../../../test/coded-messages.ts";
-import { aYoungView as aView, cut, failure, going, marked, ready } from "../../../test/content-plans.ts";
+import { aYoungView as aView, beingCreated, failure, info, ready, terminating } from "../../../test/content-plans.ts";
 import type { ContentSituation } from "../../../test/views.ts";
 import { annotations, parameters } from "../../api/names.ts";
 import { Fault } from "../../base/fault.ts";
@@ -12,10 +12,10 @@ import { callErrorRows } from "../../rules/error-codes-calls.ts";
 import { planContent } from "./plan.ts";
 
 const unread: ContentSituation["reply"] = { kind: "unsent", fault: new Fault("NotFound", "no such secret") };
-const leaving = aContent({ metadata: going, status: ready });
+const deleted = aContent({ metadata: terminating, status: ready });
 const imported = aContent({ spec: { source: { snapshotHandle: "s-9" } } });
-const halfNoted = { [annotations.deletionSecretName]: "s" };
-const other = { ...halfNoted, [annotations.deletionSecretNamespace]: "elsewhere" };
+const halfAnnotated = { [annotations.deletionSecretName]: "s" };
+const other = { ...halfAnnotated, [annotations.deletionSecretNamespace]: "elsewhere" };
 const listing = (name: string, namespace?: string) =>
   aClass({
     parameters: {
@@ -23,7 +23,7 @@ const listing = (name: string, namespace?: string) =>
       ...(namespace === undefined ? {} : { [parameters.snapshotterListSecretNamespace]: namespace }),
     },
   });
-const taken = (change: object): ContentSituation["reply"] => ({ kind: "taken", snapshot: { ...cut, ...change } });
+const taken = (change: object): ContentSituation["reply"] => ({ kind: "taken", snapshot: { ...info, ...change } });
 const odd = taken({ oddities: ["size_bytes is -1"] });
 
 const cases: readonly (readonly [code: string, view: Partial<ContentSituation>])[] = [
@@ -33,28 +33,36 @@ const cases: readonly (readonly [code: string, view: Partial<ContentSituation>])
   ["SNAP-501", { reply: failure("Internal") }],
   ["SNAP-502", { reply: failure("DeadlineExceeded") }],
   ["SNAP-503", { content: aContent({ status: { ...ready, readyToUse: false } }), reply: taken({ handle: "s-2" }) }],
-  ["SNAP-504", { content: aContent({ metadata: marked }), reply: odd }],
+  ["SNAP-504", { content: aContent({ metadata: beingCreated }), reply: odd }],
   ["SNAP-511", { content: aContent({ spec: { volumeSnapshotRef: { namespace: "team", name: "monday" } } }) }],
   ["SNAP-512", { content: aContent({ spec: { volumeSnapshotClassName: "" } }), snapshotClass: undefined }],
   ["SNAP-513", { snapshotClass: undefined }],
   ["SNAP-514", { snapshotClass: aClass({ parameters: { [`${parameters.prefix}odd`]: "x" } }) }],
-  ["SNAP-515", { content: aContent({ metadata: { annotations: halfNoted } }) }],
+  ["SNAP-515", { content: aContent({ metadata: { annotations: halfAnnotated } }) }],
   [
     "SNAP-515",
     {
-      content: aContent({ metadata: { ...going, annotations: { ...going.annotations, ...halfNoted } }, status: ready }),
+      content: aContent({
+        metadata: { ...terminating, annotations: { ...terminating.annotations, ...halfAnnotated } },
+        status: ready,
+      }),
     },
   ],
   ["SNAP-516", { reply: unread }],
   ["SNAP-516", { content: imported, reply: unread }],
-  ["SNAP-516", { content: leaving, reply: unread }],
+  ["SNAP-516", { content: deleted, reply: unread }],
   ["SNAP-521", { content: imported, reply: failure("NotFound") }],
-  ["SNAP-531", { content: leaving, reply: failure("Internal") }],
-  ["SNAP-532", { content: leaving, reply: failure("MalformedReply"), malformedReplies: limits.malformedRepliesMax }],
-  ["SNAP-533", { content: aContent({ metadata: going, spec: { source: { snapshotHandle: "s-9" } } }) }],
+  ["SNAP-531", { content: deleted, reply: failure("Internal") }],
+  ["SNAP-532", { content: deleted, reply: failure("MalformedReply"), malformedReplies: limits.malformedRepliesMax }],
+  ["SNAP-533", { content: aContent({ metadata: terminating, spec: { source: { snapshotHandle: "s-9" } } }) }],
   [
     "SNAP-534",
-    { content: aContent({ metadata: { ...going, annotations: { ...going.annotations, ...other } }, status: ready }) },
+    {
+      content: aContent({
+        metadata: { ...terminating, annotations: { ...terminating.annotations, ...other } },
+        status: ready,
+      }),
+    },
   ],
 ];
 

@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aContent } from "../../../test/builders.ts";
-import { aYoungView as aView, failure, going, ready } from "../../../test/content-plans.ts";
+import { aYoungView as aView, failure, ready, terminating } from "../../../test/content-plans.ts";
 import type { ContentSituation } from "../../../test/views.ts";
 import { Fault } from "../../base/fault.ts";
 import { planContent } from "./plan.ts";
 
 const unread: ContentSituation["reply"] = { kind: "unsent", fault: new Fault("NotFound", "no such secret") };
-const leaving = aContent({ metadata: going, status: ready });
+const deleted = aContent({ metadata: terminating, status: ready });
 const imported = aContent({ spec: { source: { snapshotHandle: "s-9" } } });
 
 const cases: readonly { view: Partial<ContentSituation>; reason: string; begins: string }[] = [
@@ -24,18 +24,20 @@ const cases: readonly { view: Partial<ContentSituation>; reason: string; begins:
     begins: "Failed to check and update snapshot content: ",
   },
   {
-    view: { content: leaving, reply: failure("Internal") },
+    view: { content: deleted, reply: failure("Internal") },
     reason: "SnapshotDeleteError",
     begins: "Failed to delete snapshot: ",
   },
   {
-    view: { content: leaving, reply: unread },
+    view: { content: deleted, reply: unread },
     reason: "SnapshotDeleteError",
     begins: "Failed to get snapshot credentials: ",
   },
 ];
 for (const { view, reason, begins } of cases)
   test(`${reason} starts with "${begins}…"`, () => {
-    const told = planContent(aView(view)).actions.flatMap((action) => (action.kind === "event" ? [action.event] : []));
-    assert.deepEqual([told[0]?.reason, told[0]?.message.slice(0, begins.length)], [reason, begins]);
+    const events = planContent(aView(view)).actions.flatMap((action) =>
+      action.kind === "event" ? [action.event] : [],
+    );
+    assert.deepEqual([events[0]?.reason, events[0]?.message.slice(0, begins.length)], [reason, begins]);
   });

@@ -1,15 +1,15 @@
-/** The mark on a content that is being cut: when it is written, and when it goes. */
+/** When the being-created annotation is written, and when it is removed. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aContent } from "../../../test/builders.ts";
 import {
   aYoungView as aView,
+  beingCreated,
   brief,
   deletionTimestamp,
-  marked,
-  ourTerm,
+  ourId,
   ready,
-  takenHere,
+  taken,
 } from "../../../test/content-plans.ts";
 import type { ContentSituation } from "../../../test/views.ts";
 import { annotations, finalizers } from "../../api/names.ts";
@@ -17,31 +17,31 @@ import { type Next, settled } from "../../api/plan.ts";
 import type { ContentView } from "./observe.ts";
 import { planContent } from "./plan.ts";
 
-const unmarkings: readonly [given: string, change: Partial<ContentSituation>, expect: Next | "off"][] = [
+const removals: readonly [given: string, change: Partial<ContentSituation>, expect: Next | "removed"][] = [
   ["the driver has just answered", { sinceAnyReplyMs: 0 }, { kind: "after", ms: 3_000 }],
   [
     "the driver answered others two seconds ago",
     { sinceReplyMs: 9_000, sinceAnyReplyMs: 2_000 },
     { kind: "after", ms: 1_000 },
   ],
-  ["the driver has been quiet", { sinceReplyMs: 9_000, sinceAnyReplyMs: 3_000 }, "off"],
+  ["the driver has been quiet", { sinceReplyMs: 9_000, sinceAnyReplyMs: 3_000 }, "removed"],
   [
     "the driver is never quiet, nearly a minute after",
     { sinceReplyMs: 59_500, sinceAnyReplyMs: 0 },
     { kind: "after", ms: 500 },
   ],
-  ["the driver is never quiet, a minute after", { sinceReplyMs: 60_000, sinceAnyReplyMs: 0 }, "off"],
+  ["the driver is never quiet, a minute after", { sinceReplyMs: 60_000, sinceAnyReplyMs: 0 }, "removed"],
 ];
-for (const [given, change, expect] of unmarkings)
+for (const [given, change, expect] of removals)
   test(`removing the being-created annotation of a ready content has low priority: ${given}`, () => {
-    const content = aContent({ metadata: marked, status: ready });
-    const { actions, next } = planContent(aView({ content, reply: takenHere, ...change }));
-    assert.deepEqual(actions.map(brief), expect === "off" ? ["patch mark"] : []);
-    assert.deepEqual(next, expect === "off" ? settled : expect);
+    const content = aContent({ metadata: beingCreated, status: ready });
+    const { actions, next } = planContent(aView({ content, reply: taken, ...change }));
+    assert.deepEqual(actions.map(brief), expect === "removed" ? ["patch annotation"] : []);
+    assert.deepEqual(next, expect === "removed" ? settled : expect);
   });
 
 test("a ready content without the being-created annotation is not reconciled again", () => {
-  const { actions, next } = planContent(aView({ content: aContent({ status: ready }), reply: takenHere }));
+  const { actions, next } = planContent(aView({ content: aContent({ status: ready }), reply: taken }));
   assert.deepEqual({ actions, next }, { actions: [], next: settled });
 });
 
@@ -55,7 +55,7 @@ test("being-created annotation and missing finalizer are one patch before the ca
         metadata: {
           resourceVersion: "1",
           finalizers: [finalizers.contentBound],
-          annotations: { [annotations.beingCreated]: "yes", [annotations.snapshotterId]: ourTerm },
+          annotations: { [annotations.beingCreated]: "yes", [annotations.snapshotterId]: ourId },
         },
       },
     ],
@@ -69,7 +69,7 @@ test("the being-created annotation on a terminating content adds no finalizer, w
   assert.deepEqual(write?.kind === "patch" && write.patch.body, {
     metadata: {
       resourceVersion: "1",
-      annotations: { [annotations.beingCreated]: "yes", [annotations.snapshotterId]: ourTerm },
+      annotations: { [annotations.beingCreated]: "yes", [annotations.snapshotterId]: ourId },
     },
   });
 });
@@ -82,13 +82,13 @@ const annotationsIn = (view: ContentView) => {
 };
 
 test("writing our id on a predecessor's content changes its version, so that a late request cannot remove the annotation", () => {
-  const predecessors = { annotations: { ...marked.annotations, [annotations.snapshotterId]: "a term before" } };
+  const predecessors = { annotations: { ...beingCreated.annotations, [annotations.snapshotterId]: "a predecessor" } };
   const view = aView({ content: aContent({ metadata: predecessors }), createSent: "unknown" });
-  assert.deepEqual(annotationsIn(view), { [annotations.snapshotterId]: ourTerm });
+  assert.deepEqual(annotationsIn(view), { [annotations.snapshotterId]: ourId });
 });
 
 test("the being-created annotation and the id are removed together", () =>
-  assert.deepEqual(annotationsIn(aView({ content: aContent({ metadata: marked, status: ready }) })), {
+  assert.deepEqual(annotationsIn(aView({ content: aContent({ metadata: beingCreated, status: ready }) })), {
     [annotations.beingCreated]: null,
     [annotations.snapshotterId]: null,
   }));
@@ -99,7 +99,7 @@ const former = {
 
 test("the annotation's name of the release before gives way to the new one, and is removed with being-created", () => {
   assert.deepEqual(annotationsIn(aView({ content: aContent({ metadata: former }), createSent: "unknown" })), {
-    [annotations.snapshotterId]: ourTerm,
+    [annotations.snapshotterId]: ourId,
     [annotations.formerSnapshotterId]: null,
   });
   assert.deepEqual(annotationsIn(aView({ content: aContent({ metadata: former, status: ready }) })), {

@@ -28,7 +28,7 @@ const aView = (reply: ContentSituation["reply"], status: object = { readyToUse: 
   aContentView({ content: aContent({ status }), reply });
 const replies: readonly { what: string; reply: ContentSituation["reply"] }[] = [
   {
-    what: "a cut",
+    what: "a taken snapshot",
     reply: { kind: "taken", snapshot: { handle: "s-1", ready: true, creationTimeNs: 1n, sizeBytes: 5n, oddities: [] } },
   },
   { what: "a failure", reply: { kind: "failed", fault: new Fault("InvalidArgument", "no") } },
@@ -70,7 +70,7 @@ const listing = {
   [key("snapshotter-list-secret-name")]: "of-${volumesnapshotcontent.name}",
   [key("snapshotter-list-secret-namespace")]: "vault",
 };
-const noted = { [annotations.deletionSecretName]: "noted", [annotations.deletionSecretNamespace]: "vault" };
+const annotated = { [annotations.deletionSecretName]: "annotated", [annotations.deletionSecretNamespace]: "vault" };
 
 /** The one call that is planned. */
 function callOf(situation: Partial<ContentSituation>): SnapshotCall | undefined {
@@ -89,13 +89,13 @@ test("ListSnapshots uses the list secret of the class, with templates filled fro
 });
 
 test("CreateSnapshot and DeleteSnapshot use the annotated secret, even if the class has changed", () => {
-  const secret = { namespace: "vault", name: "noted" };
-  assert.deepEqual(callOf({ content: aContent({ metadata: { annotations: noted } }) })?.secret, secret);
-  const going = {
+  const secret = { namespace: "vault", name: "annotated" };
+  assert.deepEqual(callOf({ content: aContent({ metadata: { annotations: annotated } }) })?.secret, secret);
+  const terminating = {
     deletionTimestamp: "2026-01-01T01:00:00Z",
-    annotations: { ...noted, [annotations.beingDeleted]: "yes" },
+    annotations: { ...annotated, [annotations.beingDeleted]: "yes" },
   };
-  const content = aContent({ metadata: going, status: { readyToUse: true, snapshotHandle: "s-1" } });
+  const content = aContent({ metadata: terminating, status: { readyToUse: true, snapshotHandle: "s-1" } });
   assert.deepEqual(callOf({ content, snapshotClass: undefined }), { method: "delete", handle: "s-1", secret });
 });
 

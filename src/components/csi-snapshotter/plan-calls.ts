@@ -41,8 +41,8 @@ export function createCall({ content, snapshotClass, options }: ContentFacts): P
       "SNAP-513",
       `volumesnapshotclass "${className}" not found: its parameters are needed to take the snapshot`,
     );
-  const noted = notedSecret(content);
-  if (noted.kind === "wrong") return noted;
+  const annotated = annotatedSecret(content);
+  if (annotated.kind === "wrong") return annotated;
   const { passed, unknown } = driverParameters(snapshotClass?.parameters ?? {});
   if (unknown.length > 0)
     return wrong(
@@ -57,7 +57,7 @@ export function createCall({ content, snapshotClass, options }: ContentFacts): P
       name: snapshotName(options, ref.uid),
       volumeHandle: source.volumeHandle ?? "",
       parameters: { ...passed, ...extra },
-      secret: secretIn(noted),
+      secret: secretIn(annotated),
     },
   };
 }
@@ -85,7 +85,7 @@ const metadataParameters = ({ metadata, spec }: VolumeSnapshotContent): Record<s
 });
 
 /** The snapshot-controller wrote the secret's name on the content, so that a deletion needs neither class nor snapshot. */
-function notedSecret({ metadata }: VolumeSnapshotContent): SecretLookup {
+function annotatedSecret({ metadata }: VolumeSnapshotContent): SecretLookup {
   const { deletionSecretName: nameKey, deletionSecretNamespace: namespaceKey } = annotations;
   const { [nameKey]: name, [namespaceKey]: namespace } = metadata.annotations ?? {};
   if (name === undefined && namespace === undefined) return { kind: "none" };
@@ -120,8 +120,10 @@ export function deleteCall(content: VolumeSnapshotContent): PreparedDeletion {
     const { snapshotHandle } = content.spec.source ?? {};
     return snapshotHandle ? { kind: "unverified", handle: snapshotHandle } : { kind: "none" };
   }
-  const noted = notedSecret(content);
-  return noted.kind === "wrong" ? noted : { kind: "call", call: { method: "delete", handle, secret: secretIn(noted) } };
+  const annotated = annotatedSecret(content);
+  return annotated.kind === "wrong"
+    ? annotated
+    : { kind: "call", call: { method: "delete", handle, secret: secretIn(annotated) } };
 }
 
 /**
@@ -131,15 +133,16 @@ export function deleteCall(content: VolumeSnapshotContent): PreparedDeletion {
 export function secretMismatch({ content, snapshotClass }: ContentFacts): CodedMessage | undefined {
   const { metadata, spec } = content;
   if (snapshotClass === undefined || !spec.source.volumeHandle) return undefined;
-  const meant = snapshotterSecretOf(snapshotClass, {
+  const expected = snapshotterSecretOf(snapshotClass, {
     contentName: metadata.name,
     snapshotName: spec.volumeSnapshotRef.name,
     snapshotNamespace: spec.volumeSnapshotRef.namespace,
   });
-  const noted = notedSecret(content);
-  if (meant.kind === "wrong" || noted.kind === "wrong" || nameOf(meant) === nameOf(noted)) return undefined;
+  const annotated = annotatedSecret(content);
+  if (expected.kind === "wrong" || annotated.kind === "wrong" || nameOf(expected) === nameOf(annotated))
+    return undefined;
   return withCode(
-    `The deletion-secret annotations of content ${metadata.name} name ${nameOf(noted)}, class ${snapshotClass.metadata.name} names ${nameOf(meant)}: the snapshot is deleted with ${nameOf(noted)}; find out who changed the annotations, unless the class was changed since`,
+    `The deletion-secret annotations of content ${metadata.name} name ${nameOf(annotated)}, class ${snapshotClass.metadata.name} names ${nameOf(expected)}: the snapshot is deleted with ${nameOf(annotated)}; find out who changed the annotations, unless the class was changed since`,
     "SNAP-534",
   );
 }

@@ -3,72 +3,85 @@ import { test } from "node:test";
 import { aContent, driver } from "../../../test/builders.ts";
 import {
   aYoungView as aView,
+  beingCreated,
   deletionTimestamp,
   failure,
-  going,
-  marked,
   ready,
+  terminating,
   testPlans,
 } from "../../../test/content-plans.ts";
 import { annotations } from "../../api/names.ts";
 import { Fault } from "../../base/fault.ts";
 import { planContent } from "./plan.ts";
 
-const bornAndGoing = { ...going, annotations: { ...marked.annotations, ...going.annotations } };
-const halfNoted = { ...going, annotations: { ...going.annotations, [annotations.deletionSecretName]: "key" } };
+const terminatingBeingCreated = {
+  ...terminating,
+  annotations: { ...beingCreated.annotations, ...terminating.annotations },
+};
+const halfAnnotated = {
+  ...terminating,
+  annotations: { ...terminating.annotations, [annotations.deletionSecretName]: "key" },
+};
 const preProvisioned = { source: { snapshotHandle: "s-9" } };
 testPlans([
   {
     given: "a deletion before the first call for a content created with our annotation",
-    view: aView({ content: aContent({ metadata: bornAndGoing }), createSent: "never" }),
+    view: aView({ content: aContent({ metadata: terminatingBeingCreated }), createSent: "never" }),
     phase: "untaken",
-    expect: ["patch mark"],
+    expect: ["patch annotation"],
   },
   {
     given: "a repeated deletion before the first call for a content created with our annotation",
-    view: aView({ content: aContent({ metadata: bornAndGoing }), createSent: "released" }),
+    view: aView({ content: aContent({ metadata: terminatingBeingCreated }), createSent: "released" }),
     phase: "untaken",
-    expect: ["patch mark"],
+    expect: ["patch annotation"],
   },
   {
     given: "a deletion before any call for a group's member with our annotation",
     view: aView({
       content: aContent({
-        metadata: { ...going, annotations: { ...bornAndGoing.annotations, [annotations.groupSnapshotHandle]: "g" } },
+        metadata: {
+          ...terminating,
+          annotations: { ...terminatingBeingCreated.annotations, [annotations.groupSnapshotHandle]: "g" },
+        },
       }),
       createSent: "never",
     }),
     phase: "foreign",
-    expect: ["patch mark"],
+    expect: ["patch annotation"],
   },
   {
     given: "a deletion of a content that was created with a predecessor's annotation",
-    view: aView({ content: aContent({ metadata: bornAndGoing }), createSent: "unknown", sidecarId: "another" }),
+    view: aView({
+      content: aContent({ metadata: terminatingBeingCreated }),
+      createSent: "unknown",
+      sidecarId: "another",
+    }),
     phase: "untaken",
-    expect: ["mark, create"],
+    expect: ["annotate, create"],
   },
   {
     given: "a deletion that the controller has confirmed",
-    view: aView({ content: aContent({ metadata: going, status: ready }) }),
+    view: aView({ content: aContent({ metadata: terminating, status: ready }) }),
     phase: "removable",
     expect: ["confirm, delete"],
   },
   {
     given: "a successful DeleteSnapshot",
-    view: aView({ content: aContent({ metadata: going, status: ready }), reply: { kind: "deleted" } }),
+    view: aView({ content: aContent({ metadata: terminating, status: ready }), reply: { kind: "deleted" } }),
     phase: "removable",
     expect: ["patch rest"],
   },
   {
     given: "a failed DeleteSnapshot",
-    view: aView({ content: aContent({ metadata: going, status: ready }), reply: failure("FailedPrecondition") }),
+    view: aView({ content: aContent({ metadata: terminating, status: ready }), reply: failure("FailedPrecondition") }),
     phase: "removable",
     expect: ["patch/status rest", "event SnapshotDeleteError"],
   },
   {
     given: "a deletion whose secret cannot be read",
     view: aView({
-      content: aContent({ metadata: going, status: ready }),
+      content: aContent({ metadata: terminating, status: ready }),
       reply: { kind: "unsent", fault: new Fault("NotFound", 'secrets "s" not found') },
     }),
     phase: "removable",
@@ -76,19 +89,19 @@ testPlans([
   },
   {
     given: "a deletion with Retain",
-    view: aView({ content: aContent({ metadata: going, status: ready, spec: { deletionPolicy: "Retain" } }) }),
+    view: aView({ content: aContent({ metadata: terminating, status: ready, spec: { deletionPolicy: "Retain" } }) }),
     phase: "removable",
     expect: ["patch rest"],
   },
   {
     given: "a deletion before any CreateSnapshot",
-    view: aView({ content: aContent({ metadata: going }) }),
+    view: aView({ content: aContent({ metadata: terminating }) }),
     phase: "removable",
     expect: ["patch rest"],
   },
   {
     given: "a deletion of a group member",
-    view: aView({ content: aContent({ metadata: going, status: { ...ready, volumeGroupSnapshotHandle: "g" } }) }),
+    view: aView({ content: aContent({ metadata: terminating, status: { ...ready, volumeGroupSnapshotHandle: "g" } }) }),
     phase: "removable",
     expect: ["patch rest"],
   },
@@ -102,7 +115,7 @@ testPlans([
     given: "a deletion with an unknown outcome of CreateSnapshot",
     view: aView({
       content: aContent({
-        metadata: { deletionTimestamp, annotations: { ...going.annotations, ...marked.annotations } },
+        metadata: { deletionTimestamp, annotations: { ...terminating.annotations, ...beingCreated.annotations } },
       }),
     }),
     phase: "untaken",
@@ -111,7 +124,9 @@ testPlans([
   {
     given: "a deletion with an unknown outcome of CreateSnapshot and a deleted class",
     view: aView({
-      content: aContent({ metadata: { ...going, annotations: { ...going.annotations, ...marked.annotations } } }),
+      content: aContent({
+        metadata: { ...terminating, annotations: { ...terminating.annotations, ...beingCreated.annotations } },
+      }),
       snapshotClass: undefined,
     }),
     phase: "untaken",
@@ -121,7 +136,7 @@ testPlans([
     given: "a content with Retain and an unknown outcome whose snapshot and class are gone",
     view: aView({
       content: aContent({
-        metadata: { annotations: { ...going.annotations, ...marked.annotations } },
+        metadata: { annotations: { ...terminating.annotations, ...beingCreated.annotations } },
         spec: { deletionPolicy: "Retain" },
       }),
       snapshotClass: undefined,
@@ -131,7 +146,7 @@ testPlans([
   },
   {
     given: "a deletion of a pre-provisioned content that the driver never confirmed",
-    view: aView({ content: aContent({ metadata: going, spec: preProvisioned }) }),
+    view: aView({ content: aContent({ metadata: terminating, spec: preProvisioned }) }),
     phase: "removable",
     expect: ["event SnapshotLeftAtDriver", "patch rest"],
   },
@@ -139,7 +154,7 @@ testPlans([
     given: "a deletion of a pre-provisioned content whose ListSnapshots failed",
     view: aView({
       content: aContent({
-        metadata: going,
+        metadata: terminating,
         spec: preProvisioned,
         status: { readyToUse: false, error: { message: "secret vault/key cannot be read" } },
       }),
@@ -150,21 +165,29 @@ testPlans([
   },
   {
     given: "a deletion of a pre-provisioned content that the driver never confirmed, without our finalizer",
-    view: aView({ content: aContent({ metadata: { ...going, finalizers: ["x/theirs"] }, spec: preProvisioned }) }),
+    view: aView({
+      content: aContent({ metadata: { ...terminating, finalizers: ["x/theirs"] }, spec: preProvisioned }),
+    }),
     phase: "removable",
     expect: [],
   },
   {
     given: "a deletion of a pre-provisioned content that the driver has confirmed",
     view: aView({
-      content: aContent({ metadata: going, spec: preProvisioned, status: { snapshotHandle: "s-9", readyToUse: true } }),
+      content: aContent({
+        metadata: terminating,
+        spec: preProvisioned,
+        status: { snapshotHandle: "s-9", readyToUse: true },
+      }),
     }),
     phase: "removable",
     expect: ["confirm, delete"],
   },
   {
     given: "a deletion of a retained pre-provisioned content that the driver never confirmed",
-    view: aView({ content: aContent({ metadata: going, spec: { ...preProvisioned, deletionPolicy: "Retain" } }) }),
+    view: aView({
+      content: aContent({ metadata: terminating, spec: { ...preProvisioned, deletionPolicy: "Retain" } }),
+    }),
     phase: "removable",
     expect: ["patch rest"],
   },
@@ -182,20 +205,20 @@ testPlans([
   },
   {
     given: "a deletion of a content with one of the two deletion-secret annotations",
-    view: aView({ content: aContent({ metadata: halfNoted, status: ready }) }),
+    view: aView({ content: aContent({ metadata: halfAnnotated, status: ready }) }),
     phase: "removable",
     expect: ["patch/status rest", "event SnapshotDeleteError"],
   },
   {
     given: "a deletion of a content with Retain and one of the two deletion-secret annotations",
-    view: aView({ content: aContent({ metadata: halfNoted, status: ready, spec: { deletionPolicy: "Retain" } }) }),
+    view: aView({ content: aContent({ metadata: halfAnnotated, status: ready, spec: { deletionPolicy: "Retain" } }) }),
     phase: "removable",
     expect: ["patch rest"],
   },
 ]);
 
 test("the event for an unconfirmed handle names handle, driver and remedy", () => {
-  const [event] = planContent(aView({ content: aContent({ metadata: going, spec: preProvisioned }) })).actions;
+  const [event] = planContent(aView({ content: aContent({ metadata: terminating, spec: preProvisioned }) })).actions;
   assert.match(
     event?.kind === "event" ? event.event.message : "",
     new RegExp(

@@ -1,14 +1,14 @@
-/** Replies that cannot be read: they are told, and they keep nothing from being deleted. */
+/** Malformed replies are reported, and they prevent no deletion. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aContent, driver } from "../../../test/builders.ts";
 import {
   aYoungView as aView,
+  beingCreated,
   deletionTimestamp,
   failure,
-  going,
-  marked,
   ready,
+  terminating,
   testPlans,
 } from "../../../test/content-plans.ts";
 import { limits } from "../../base/limits.ts";
@@ -16,73 +16,89 @@ import { planContent } from "./plan.ts";
 
 const reply = failure("MalformedReply");
 const malformedReplies = limits.malformedRepliesMax;
-const goingMarked = { ...going, annotations: { ...going.annotations, ...marked.annotations } };
+const terminatingBeingCreated = {
+  ...terminating,
+  annotations: { ...terminating.annotations, ...beingCreated.annotations },
+};
 testPlans([
   {
     given: "an undecodable reply for a new snapshot",
-    view: aView({ content: aContent({ metadata: marked }), reply, malformedReplies: 1 }),
+    view: aView({ content: aContent({ metadata: beingCreated }), reply, malformedReplies: 1 }),
     phase: "untaken",
     expect: ["patch/status rest", "event SnapshotCreationFailed"],
   },
   {
     given: "many undecodable replies for a wanted snapshot",
-    view: aView({ content: aContent({ metadata: marked }), reply, malformedReplies: 50 }),
+    view: aView({ content: aContent({ metadata: beingCreated }), reply, malformedReplies: 50 }),
     phase: "untaken",
     expect: ["patch/status rest", "event SnapshotCreationFailed"],
   },
   {
     given: "too few undecodable replies for a deleted snapshot",
-    view: aView({ content: aContent({ metadata: goingMarked }), reply, malformedReplies: malformedReplies - 1 }),
+    view: aView({
+      content: aContent({ metadata: terminatingBeingCreated }),
+      reply,
+      malformedReplies: malformedReplies - 1,
+    }),
     phase: "untaken",
     expect: ["patch/status rest", "event SnapshotCreationFailed"],
   },
   {
     given: "only undecodable replies for a deleted snapshot",
-    view: aView({ content: aContent({ metadata: goingMarked }), reply, malformedReplies }),
+    view: aView({ content: aContent({ metadata: terminatingBeingCreated }), reply, malformedReplies }),
     phase: "untaken",
-    expect: ["event SnapshotLeftAtDriver", "patch mark"],
+    expect: ["event SnapshotLeftAtDriver", "patch annotation"],
   },
   {
     given: "an unavailable driver after undecodable replies for a deleted snapshot",
-    view: aView({ content: aContent({ metadata: goingMarked }), reply: failure("Unavailable"), malformedReplies }),
+    view: aView({
+      content: aContent({ metadata: terminatingBeingCreated }),
+      reply: failure("Unavailable"),
+      malformedReplies,
+    }),
     phase: "untaken",
     expect: ["patch/status rest", "event SnapshotCreationFailed"],
   },
   {
     given: "only undecodable replies for a deleted content whose snapshot exists",
-    view: aView({ content: aContent({ metadata: { ...marked, deletionTimestamp } }), reply, malformedReplies }),
+    view: aView({ content: aContent({ metadata: { ...beingCreated, deletionTimestamp } }), reply, malformedReplies }),
     phase: "untaken",
     expect: ["patch/status rest", "event SnapshotCreationFailed"],
   },
   {
     given: "only undecodable replies for a deleted snapshot with a handle",
     view: aView({
-      content: aContent({ metadata: goingMarked, status: { ...ready, readyToUse: false } }),
+      content: aContent({ metadata: terminatingBeingCreated, status: { ...ready, readyToUse: false } }),
       reply,
       malformedReplies,
     }),
     phase: "pending",
-    expect: ["patch mark"],
+    expect: ["patch annotation"],
   },
   {
     given: "a DeleteSnapshot with an undecodable reply",
-    view: aView({ content: aContent({ metadata: going, status: ready }), reply, malformedReplies: 1 }),
+    view: aView({ content: aContent({ metadata: terminating, status: ready }), reply, malformedReplies: 1 }),
     phase: "removable",
     expect: ["patch/status rest", "event SnapshotDeleteError"],
   },
   {
     given: "a deletion with only undecodable replies",
-    view: aView({ content: aContent({ metadata: going, status: ready }), reply, malformedReplies }),
+    view: aView({ content: aContent({ metadata: terminating, status: ready }), reply, malformedReplies }),
     phase: "removable",
     expect: ["event SnapshotLeftAtDriver", "patch rest"],
   },
 ]);
 
 const left = [
-  { given: "handle", metadata: going, status: ready, names: `driver ${driver} .*snapshot "s-1" may be left there` },
+  {
+    given: "handle",
+    metadata: terminating,
+    status: ready,
+    names: `driver ${driver} .*snapshot "s-1" may be left there`,
+  },
   {
     given: "name and volume",
-    metadata: goingMarked,
+    metadata: terminatingBeingCreated,
     status: undefined,
     names: `driver ${driver} .*snapshot "snapshot-uid-snap" of volume "vol-1" may be left there`,
   },

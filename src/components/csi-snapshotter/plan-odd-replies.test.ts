@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aContent, driver } from "../../../test/builders.ts";
-import { aYoungView as aView, brief, cut, going, marked, ready } from "../../../test/content-plans.ts";
+import { aYoungView as aView, beingCreated, brief, info, ready, terminating } from "../../../test/content-plans.ts";
 import type { ContentSituation } from "../../../test/views.ts";
 import { planContent } from "./plan.ts";
 import type { SnapshotInfo } from "./reply.ts";
 
 const odd: SnapshotInfo = {
-  ...cut,
+  ...info,
   sizeBytes: 0n,
   oddities: ["size_bytes is -1: unknown", "creation_time is 0 s: ours"],
 };
@@ -18,11 +18,11 @@ const events = (view: Partial<ContentSituation>): readonly string[] =>
   );
 
 test("an odd reply is stored with its handle, and each oddity is one warning event", () => {
-  const view = { content: aContent({ metadata: marked }), reply: { kind: "taken", snapshot: odd } } as const;
+  const view = { content: aContent({ metadata: beingCreated }), reply: { kind: "taken", snapshot: odd } } as const;
   const [write] = planContent(aView(view)).actions;
   assert.deepEqual(write?.kind === "patch" && (write.patch.body as { status?: unknown }).status, {
     snapshotHandle: "s-1",
-    creationTime: cut.creationTimeNs,
+    creationTime: info.creationTimeNs,
     readyToUse: true,
   });
   assert.deepEqual(events(view), [
@@ -42,11 +42,11 @@ test("a reply with another handle is a final reply: a terminating content loses 
   const message =
     'Failed to create snapshot: the driver answered handle "s-2" for a snapshot it called "s-1" before; the first one is kept, and the driver must answer the same for the same name [SNAP-503]';
   const content = aContent({
-    metadata: { ...going, annotations: { ...going.annotations, ...marked.annotations } },
+    metadata: { ...terminating, annotations: { ...terminating.annotations, ...beingCreated.annotations } },
     status: { ...ready, readyToUse: false, error: { message } },
   });
   const { actions } = planContent(
-    aView({ content, reply: { kind: "taken", snapshot: { ...cut, handle: "s-2", ready: false } } }),
+    aView({ content, reply: { kind: "taken", snapshot: { ...info, handle: "s-2", ready: false } } }),
   );
-  assert.deepEqual(actions.map(brief), ["patch mark"]);
+  assert.deepEqual(actions.map(brief), ["patch annotation"]);
 });

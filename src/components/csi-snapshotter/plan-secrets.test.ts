@@ -1,8 +1,8 @@
-/** Deletion-secret annotations that are not what the class would have noted: told and counted once, and in the way of nothing. */
+/** Deletion-secret annotations that differ from the class: reported and counted once. They block nothing. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aClass, aContent } from "../../../test/builders.ts";
-import { aYoungView as aView, failure, going, ready, testPlans } from "../../../test/content-plans.ts";
+import { aYoungView as aView, failure, ready, terminating, testPlans } from "../../../test/content-plans.ts";
 import { annotations, parameters } from "../../api/names.ts";
 import { planContent } from "./plan.ts";
 
@@ -14,9 +14,9 @@ const snapshotClass = aClass({ parameters: ofSnapshot });
 const noting = (namespace: string, name: string, spec = {}) =>
   aContent({
     metadata: {
-      ...going,
+      ...terminating,
       annotations: {
-        ...going.annotations,
+        ...terminating.annotations,
         [annotations.deletionSecretName]: name,
         [annotations.deletionSecretNamespace]: namespace,
       },
@@ -25,8 +25,8 @@ const noting = (namespace: string, name: string, spec = {}) =>
     spec,
   });
 const strange = noting("kube-system", "admin");
-const without = aContent({ metadata: going, status: ready });
-const told = ["confirm, delete", "event DeletionSecretMismatch", "count"];
+const without = aContent({ metadata: terminating, status: ready });
+const reported = ["confirm, delete", "event DeletionSecretMismatch", "count"];
 
 testPlans([
   {
@@ -39,19 +39,19 @@ testPlans([
     given: "a deletion with a secret that the class does not name",
     view: aView({ content: strange, snapshotClass }),
     phase: "removable",
-    expect: told,
+    expect: reported,
   },
   {
     given: "a deletion with a secret, while the class names none",
     view: aView({ content: strange, snapshotClass: aClass() }),
     phase: "removable",
-    expect: told,
+    expect: reported,
   },
   {
     given: "a deletion without a secret, while the class names one",
     view: aView({ content: without, snapshotClass }),
     phase: "removable",
-    expect: told,
+    expect: reported,
   },
   {
     given: "a deletion with a secret that the class does not name, tried before",

@@ -1,16 +1,16 @@
-/** What exactly is written of a content, and what the driver is told. */
+/** The exact writes to a content, and the exact parameters of calls. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aClass, aContent } from "../../../test/builders.ts";
 import {
   aYoungView as aView,
+  beingCreated,
   brief,
-  cut,
   failure,
-  going,
-  marked,
+  info,
   ready,
-  takenHere,
+  taken,
+  terminating,
 } from "../../../test/content-plans.ts";
 import type { ContentSituation } from "../../../test/views.ts";
 import { annotations } from "../../api/names.ts";
@@ -31,20 +31,20 @@ const statusOf = (view: Partial<ContentSituation>): unknown => {
 
 test("a success removes the error of an earlier attempt", () => {
   const failedBefore = { readyToUse: false, error: { message: "no space" } };
-  const content = aContent({ metadata: marked, status: failedBefore });
-  const { error, readyToUse } = statusOf({ content, reply: takenHere }) as { error: unknown; readyToUse: unknown };
+  const content = aContent({ metadata: beingCreated, status: failedBefore });
+  const { error, readyToUse } = statusOf({ content, reply: taken }) as { error: unknown; readyToUse: unknown };
   assert.deepEqual({ error, readyToUse }, { error: null, readyToUse: true });
 });
 
 test("a deletion error leaves a ready snapshot ready", () => {
-  const content = aContent({ metadata: going, status: ready });
+  const content = aContent({ metadata: terminating, status: ready });
   const status = statusOf({ content, reply: failure("FailedPrecondition") }) as object;
   assert.deepEqual(Object.keys(status), ["error"]);
 });
 
 test("handle and creation time are written once, digit for digit", () => {
   const [write] = planContent(
-    aView({ content: aContent({ metadata: marked }), reply: { kind: "taken", snapshot: cut } }),
+    aView({ content: aContent({ metadata: beingCreated }), reply: { kind: "taken", snapshot: info } }),
   ).actions;
   assert.ok(write?.kind === "patch");
   assert.deepEqual((write.patch.body as unknown as { status: unknown }).status, {
@@ -58,7 +58,7 @@ test("handle and creation time are written once, digit for digit", () => {
 test("a reply with another handle for the same name is reported, and the first handle stays", () => {
   const content = aContent({ status: { ...ready, readyToUse: false } });
   const [write, event] = planContent(
-    aView({ content, reply: { kind: "taken", snapshot: { ...cut, handle: "s-2" } } }),
+    aView({ content, reply: { kind: "taken", snapshot: { ...info, handle: "s-2" } } }),
   ).actions;
   assert.ok(write?.kind === "patch" && event?.kind === "event");
   assert.match(event.event.message, /answered handle "s-2" for a snapshot it called "s-1"/);
@@ -66,7 +66,7 @@ test("a reply with another handle for the same name is reported, and the first h
 });
 
 test("errors that differ only in request ids are reported once", () => {
-  const told = {
+  const reported = {
     readyToUse: false,
     error: {
       message:
@@ -74,7 +74,10 @@ test("errors that differ only in request ids are reported once", () => {
     },
   };
   const reply = { kind: "failed", fault: new Fault("ResourceExhausted", "busy, request 9c01-42") } as const;
-  assert.deepEqual(planContent(aView({ content: aContent({ metadata: marked, status: told }), reply })).actions, []);
+  assert.deepEqual(
+    planContent(aView({ content: aContent({ metadata: beingCreated, status: reported }), reply })).actions,
+    [],
+  );
 });
 
 test("parameters reach the driver without reserved keys, and with object names if enabled", () => {

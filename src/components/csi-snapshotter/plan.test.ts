@@ -1,10 +1,10 @@
 import { aClass, aContent } from "../../../test/builders.ts";
 import {
   aYoungView as aView,
-  cut,
+  beingCreated,
+  beingCreatedByAnother,
   failure,
-  marked,
-  markedByAnother,
+  info,
   ready,
   testPlans,
 } from "../../../test/content-plans.ts";
@@ -13,53 +13,53 @@ import { annotations } from "../../api/names.ts";
 const classNotFound = `Failed to create snapshot: volumesnapshotclass "${aContent().spec.volumeSnapshotClassName}" not found: its parameters are needed to take the snapshot [SNAP-513]`;
 const preProvisioned = { source: { snapshotHandle: "s-9" } };
 testPlans([
-  { given: "a new content", view: aView(), phase: "untaken", expect: ["mark, create"] },
+  { given: "a new content", view: aView(), phase: "untaken", expect: ["annotate, create"] },
   {
     given: "a content with a predecessor's annotation",
-    view: aView({ content: aContent({ metadata: markedByAnother }), createSent: "unknown" }),
+    view: aView({ content: aContent({ metadata: beingCreatedByAnother }), createSent: "unknown" }),
     phase: "untaken",
-    expect: ["mark, create"],
+    expect: ["annotate, create"],
   },
   {
     given: "a content created with our annotation",
-    view: aView({ content: aContent({ metadata: marked }), createSent: "never" }),
+    view: aView({ content: aContent({ metadata: beingCreated }), createSent: "never" }),
     phase: "untaken",
     expect: ["create"],
   },
   {
     given: "a content created with our annotation and without its finalizer",
-    view: aView({ content: aContent({ metadata: { ...marked, finalizers: [] } }), createSent: "never" }),
+    view: aView({ content: aContent({ metadata: { ...beingCreated, finalizers: [] } }), createSent: "never" }),
     phase: "untaken",
-    expect: ["mark, create"],
+    expect: ["annotate, create"],
   },
   {
     given: "a content with our annotation, after older entries were dropped from memory",
-    view: aView({ content: aContent({ metadata: marked }), createSent: "unknown" }),
+    view: aView({ content: aContent({ metadata: beingCreated }), createSent: "unknown" }),
     phase: "untaken",
     expect: ["confirm, create"],
   },
   {
     given: "a content created with our annotation that was released without a call",
-    view: aView({ content: aContent({ metadata: marked }), createSent: "released" }),
+    view: aView({ content: aContent({ metadata: beingCreated }), createSent: "released" }),
     phase: "untaken",
     expect: ["confirm, create"],
   },
   {
     given: "a content with our annotation, which a late request of ours may remove",
-    view: aView({ content: aContent({ metadata: marked }), isRemovalPending: true }),
+    view: aView({ content: aContent({ metadata: beingCreated }), isRemovalPending: true }),
     phase: "untaken",
-    expect: ["patch mark"],
+    expect: ["patch annotation"],
   },
   {
     given: "a content without the annotation, with a late removal request in flight",
     view: aView({ isRemovalPending: true }),
     phase: "untaken",
-    expect: ["mark, create"],
+    expect: ["annotate, create"],
   },
   {
     given: "a content with a handle and our annotation, which a late request of ours may remove",
     view: aView({
-      content: aContent({ metadata: marked, status: { snapshotHandle: "s-1", readyToUse: false } }),
+      content: aContent({ metadata: beingCreated, status: { snapshotHandle: "s-1", readyToUse: false } }),
       isRemovalPending: true,
     }),
     phase: "pending",
@@ -67,25 +67,25 @@ testPlans([
   },
   {
     given: "a content created with our annotation whose class is gone",
-    view: aView({ content: aContent({ metadata: marked }), createSent: "never", snapshotClass: undefined }),
+    view: aView({ content: aContent({ metadata: beingCreated }), createSent: "never", snapshotClass: undefined }),
     phase: "untaken",
     expect: ["patch/status rest", "event SnapshotCreationFailed"],
   },
   {
     given: "a content created with our annotation whose class is gone, with the error already written",
     view: aView({
-      content: aContent({ metadata: marked, status: { readyToUse: false, error: { message: classNotFound } } }),
+      content: aContent({ metadata: beingCreated, status: { readyToUse: false, error: { message: classNotFound } } }),
       createSent: "never",
       snapshotClass: undefined,
     }),
     phase: "untaken",
-    expect: ["patch mark"],
+    expect: ["patch annotation"],
   },
   {
     given: "a content with a predecessor's annotation whose class is gone, with the error already written",
     view: aView({
       content: aContent({
-        metadata: markedByAnother,
+        metadata: beingCreatedByAnother,
         status: { readyToUse: false, error: { message: classNotFound } },
       }),
       createSent: "unknown",
@@ -96,28 +96,28 @@ testPlans([
   },
   {
     given: "a content that this process annotated",
-    view: aView({ content: aContent({ metadata: marked }) }),
+    view: aView({ content: aContent({ metadata: beingCreated }) }),
     phase: "untaken",
     expect: ["confirm, create"],
   },
   {
     given: "a successful CreateSnapshot",
-    view: aView({ content: aContent({ metadata: marked }), reply: { kind: "taken", snapshot: cut } }),
+    view: aView({ content: aContent({ metadata: beingCreated }), reply: { kind: "taken", snapshot: info } }),
     phase: "untaken",
     expect: ["patch/status rest"],
   },
   {
     given: "a ready content with a predecessor's annotation",
-    view: aView({ content: aContent({ metadata: marked, status: ready }) }),
+    view: aView({ content: aContent({ metadata: beingCreated, status: ready }) }),
     phase: "ready",
-    expect: ["patch mark"],
+    expect: ["patch annotation"],
   },
   { given: "a ready content", view: aView({ content: aContent({ status: ready }) }), phase: "ready", expect: [] },
   {
     given: "a snapshot that was taken and is not ready",
     view: aView({
       content: aContent({ status: { ...ready, readyToUse: false } }),
-      reply: { kind: "taken", snapshot: { ...cut, ready: false } },
+      reply: { kind: "taken", snapshot: { ...info, ready: false } },
     }),
     phase: "pending",
     expect: [],
@@ -130,7 +130,7 @@ testPlans([
   },
   {
     given: "a final error",
-    view: aView({ content: aContent({ metadata: marked }), reply: failure("InvalidArgument") }),
+    view: aView({ content: aContent({ metadata: beingCreated }), reply: failure("InvalidArgument") }),
     phase: "untaken",
     expect: ["patch/status rest", "event SnapshotCreationFailed"],
   },
@@ -138,7 +138,7 @@ testPlans([
     given: "a final error that was already reported",
     view: aView({
       content: aContent({
-        metadata: marked,
+        metadata: beingCreated,
         status: {
           readyToUse: false,
           error: {
@@ -150,29 +150,29 @@ testPlans([
       reply: failure("InvalidArgument"),
     }),
     phase: "untaken",
-    expect: ["patch mark"],
+    expect: ["patch annotation"],
   },
   {
     given: "a timeout",
-    view: aView({ content: aContent({ metadata: marked }), reply: failure("DeadlineExceeded") }),
+    view: aView({ content: aContent({ metadata: beingCreated }), reply: failure("DeadlineExceeded") }),
     phase: "untaken",
     expect: ["event SnapshotCreationFailed"],
   },
   {
     given: "a cancelled call",
-    view: aView({ content: aContent({ metadata: marked }), reply: failure("Cancelled") }),
+    view: aView({ content: aContent({ metadata: beingCreated }), reply: failure("Cancelled") }),
     phase: "untaken",
     expect: ["event SnapshotCreationFailed"],
   },
   {
     given: "a lost reply",
-    view: aView({ content: aContent({ metadata: marked }), reply: failure("UnknownOutcome") }),
+    view: aView({ content: aContent({ metadata: beingCreated }), reply: failure("UnknownOutcome") }),
     phase: "untaken",
     expect: ["event SnapshotCreationFailed"],
   },
   {
     given: "an unavailable driver",
-    view: aView({ content: aContent({ metadata: marked }), reply: failure("Unavailable") }),
+    view: aView({ content: aContent({ metadata: beingCreated }), reply: failure("Unavailable") }),
     phase: "untaken",
     expect: ["patch/status rest", "event SnapshotCreationFailed"],
   },
@@ -221,9 +221,9 @@ testPlans([
   {
     given: "a successful CreateSnapshot whose class was deleted before the reply",
     view: aView({
-      content: aContent({ metadata: marked }),
+      content: aContent({ metadata: beingCreated }),
       snapshotClass: undefined,
-      reply: { kind: "taken", snapshot: cut },
+      reply: { kind: "taken", snapshot: info },
     }),
     phase: "untaken",
     expect: ["patch/status rest"],
@@ -231,7 +231,7 @@ testPlans([
   {
     given: "a final error whose class was deleted before the reply",
     view: aView({
-      content: aContent({ metadata: marked }),
+      content: aContent({ metadata: beingCreated }),
       snapshotClass: undefined,
       reply: failure("InvalidArgument"),
     }),
@@ -258,7 +258,7 @@ testPlans([
   },
   {
     given: "an unknown outcome with a deleted class and an existing snapshot",
-    view: aView({ content: aContent({ metadata: marked }), snapshotClass: undefined }),
+    view: aView({ content: aContent({ metadata: beingCreated }), snapshotClass: undefined }),
     phase: "untaken",
     expect: ["patch/status rest", "event SnapshotCreationFailed"],
   },
