@@ -59,6 +59,7 @@ export const snapshotContentNameFor = (snapshotUid: string): string => `snapcont
 
 /** Of external-provisioner, kube-controller-manager and kube-scheduler. */
 export const provisioning = {
+  defaultClass: "storageclass.kubernetes.io/is-default-class",
   claimCloningFinalizer: "provisioner.storage.kubernetes.io/cloning-protection",
   volumeFinalizer: "external-provisioner.volume.kubernetes.io/finalizer",
   storageProvisioner: "volume.kubernetes.io/storage-provisioner",

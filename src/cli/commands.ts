@@ -7,7 +7,7 @@ import type { CommandRow } from "../runtime/command.ts";
 export const commands: readonly CommandRow[] = [
   {
     name: "up",
-    summary: "Run all components in one process and demonstrate a snapshot.",
+    summary: "Run all components in one process and demonstrate a snapshot and its restore.",
     kind: "component",
     load: () => import("./commands/up.ts"),
   },

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { test } from "node:test";
 import { parse } from "yaml";
 import { startCommand } from "../../../test/command-line.ts";
@@ -15,32 +16,44 @@ const folderIn = (text: string): string => /(\/\S*\/snapkeep-\w+)\/storage/.exec
 test("every step of the demo succeeds, and nothing is left on disk", async () => {
   const { said, code } = startCommand("up", "--exit");
   assert.equal(await code, 0, said.text);
-  assert.equal(said.text.match(/✓/g)?.length, 5, said.text);
+  assert.equal(said.text.match(/✓/g)?.length, 6, said.text);
   assert.ok(!existsSync(folderIn(said.text)), "its folder is still there");
 });
 
-test("up keeps running, its printed commands take a snapshot, and Ctrl-C stops it", async () => {
+test("the demo of README is the one that runs", async () => {
+  const { said, code } = startCommand("up", "--exit");
+  assert.equal(await code, 0, said.text);
+  const checked = (text: string) => [...text.matchAll(/^ *✓ (.*)/gm)].map(([, line = ""]) => line.replace(/ \(.*/, ""));
+  assert.deepEqual(
+    checked(readFileSync(resolve(import.meta.dirname, "../../../README.md"), "utf8")),
+    checked(said.out),
+  );
+});
+
+test("up keeps running, its printed commands take and restore a snapshot, and Ctrl-C stops it", async () => {
   const { said, stop, code } = startCommand("up", "--tour=false");
   await eventually("it says that it stays up", () => said.text.includes("Ctrl-C ends it"));
   const found = (pattern: RegExp): string => pattern.exec(said.text)?.[1] ?? assert.fail(`${pattern}: ${said.text}`);
   const kubeconfig = found(/export KUBECONFIG=(.*)/);
-  const object = parse(readFileSync(found(/kubectl apply -f (.*)/), "utf8"));
-  const file = found(/echo spoiled > (.*)/);
-  const kept = found(/cat (.*)/);
-  assert.match(said.text, /kubectl wait --for=jsonpath='\{\.status\.readyToUse\}'=true volumesnapshot\/monday\n/);
   const { handler, close } = createTransport(await loadConfig({ kubeconfig, environment: {}, world: realWorld }));
   const client = createClient({ handler, world: realWorld });
-  await client.create("VolumeSnapshot", { ...object, metadata: { namespace: "default", ...object.metadata } });
-  const ref = { kind: "VolumeSnapshot", namespace: "default", name: "monday" } as const;
-  await eventually("the snapshot is ready", async () => (await client.get(ref)).status?.readyToUse === true);
-  writeFileSync(file, "spoiled\n");
-  assert.deepEqual(
-    globSync(kept).map((path) => readFileSync(path, "utf8")),
-    ["yours to spoil\n"],
-  );
-  assert.equal(found(/# delete the snapshot.*\n {2}kubectl (.*)/), "delete volumesnapshot monday");
-  await client.delete(ref);
-  await eventually("the bytes are gone", () => globSync(kept).length === 0);
+  const apply = async <K extends "VolumeSnapshot" | "PersistentVolumeClaim">(kind: K, name: string) => {
+    const file = found(new RegExp(`kubectl apply -f (.*/${name}\\.yaml)`));
+    const { metadata, ...object } = parse(readFileSync(file, "utf8"));
+    await client.create(kind, { ...object, metadata: { namespace: "default", ...metadata } });
+    return { kind, namespace: "default", name };
+  };
+  const snapshot = await apply("VolumeSnapshot", "monday");
+  assert.match(said.text, /kubectl wait --for=jsonpath='\{\.status\.readyToUse\}'=true volumesnapshot\/monday\n/);
+  await eventually("the snapshot is ready", async () => (await client.get(snapshot)).status?.readyToUse === true);
+  writeFileSync(found(/echo spoiled > (.*)/), "spoiled\n");
+  const restored = await apply("PersistentVolumeClaim", "restored");
+  assert.match(said.text, /kubectl wait --for=jsonpath='\{\.status\.phase\}'=Bound pvc\/restored\n/);
+  await eventually("the claim is bound", async () => (await client.get(restored)).status?.phase === "Bound");
+  const { spec } = await client.get(restored);
+  const command = "$(kubectl get pvc restored -o jsonpath='{.spec.volumeName}')";
+  const file = found(/cat (.*)/).replace(command, spec?.volumeName ?? "");
+  assert.equal(readFileSync(file, "utf8"), "yours to spoil\n");
   close();
   stop();
   assert.equal(await code, 0, said.text);
@@ -56,7 +69,7 @@ test("Ctrl-C during the demo ends it, and no commands are printed", async () => 
   assert.equal(await code, 1, said.text);
   assert.match(
     said.out,
-    /✓ the snapshot still holds .*\n.*\n {2}interrupted before the demo was complete\n\nStopped; .* is removed\.\n$/,
+    /✓ a new claim, restored from the snapshot, has .*\n.*\n.*\n\n {2}interrupted before the demo was complete\n\nStopped; .* is removed\.\n$/,
   );
   assert.ok(!existsSync(folderIn(said.text)), "its folder is still there");
 });

@@ -13,7 +13,7 @@ import { mishaps as faults } from "./directory-driver.ts";
 export const command = defineCommand({
   flags: {
     exit: bool({ default: false, help: "Exit after the demo; the exit code is 0 if every step succeeded." }),
-    tour: bool({ default: true, help: "Run the demo: take, check and delete a snapshot." }),
+    tour: bool({ default: true, help: "Run the demo: take, restore and delete a snapshot." }),
     port: integer({ default: 0, min: 0, max: 65_535, help: "Port of the API server; 0 selects a free port." }),
     kubeconfigOut,
     fault: faults,
@@ -51,14 +51,17 @@ export const command = defineCommand({
       const published = await publishKubeconfig({ api: stack.api, out: options.kubeconfigOut, folder, world });
       ends.push(published.withdraw);
       out.write(
-        `snapkeep ${version} is up after ${Math.round(world.elapsed() - startedAt)} ms: API server, snapshot-controller, csi-snapshotter, directory-driver\n\n`,
+        `snapkeep ${version} is up after ${Math.round(world.elapsed() - startedAt)} ms: API server, snapshot-controller, csi-snapshotter, csi-provisioner, directory-driver\n\n`,
       );
       const held = options.tour ? await tour({ stack, world, out, signal: stopping }) : true;
       if (!options.exit && !signal.aborted) {
         out.write(
           `\nKubernetes API at ${stack.api.url}. In another terminal:\n\n  export KUBECONFIG=${published.path}\n`,
         );
-        if (held) out.write(await nextSteps({ stack, folder: folder.path, root, kubectl: published.kubectl }));
+        if (held)
+          out.write(
+            await nextSteps({ stack, world, signal: stopping, folder: folder.path, kubectl: published.kubectl }),
+          );
         out.write(`\nCtrl-C ends it and removes ${folder.path}.\n`);
         if (!signal.aborted)
           await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));

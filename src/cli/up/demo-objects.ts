@@ -1,60 +1,64 @@
-/** What a snapshot is taken of: a volume of the driver behind a bound claim, and a class. There is no provisioner yet. */
-import { writeFile } from "node:fs/promises";
+/** What the demo and the printed commands work with: a claim, its snapshot, and a claim that is restored from the snapshot. */
 import { join } from "node:path";
 import { draftOf } from "../../api/builders.ts";
-import { annotations } from "../../api/names.ts";
+import { kindRows } from "../../api/kinds.ts";
+import type { PersistentVolumeClaim } from "../../api/types.ts";
 import { Fault } from "../../base/fault.ts";
-import { VolumeCapability_AccessMode_Mode as AccessMode } from "../../csi/gen/csi_pb.js";
-import { driverName, type Stack } from "./stack.ts";
+import type { Stack } from "./stack.ts";
+import { until, type Waiting } from "./waiting.ts";
 
 export const namespace = "default";
-export const names = { class: "directory", volume: "data", claim: "data", file: "notes.txt" } as const;
+export const names = { claim: "data", snapshot: "monday", restored: "restored", file: "notes.txt" } as const;
 export const claimRef = { kind: "PersistentVolumeClaim", namespace, name: names.claim } as const;
-/** In the order in which they go. */
-export const demoObjects = [
-  claimRef,
-  { kind: "PersistentVolume", name: names.volume },
-  { kind: "VolumeSnapshotClass", name: names.class },
-] as const;
+export const restoredRef = { ...claimRef, name: names.restored } as const;
+export const snapshotRef = { kind: "VolumeSnapshot", namespace, name: names.snapshot } as const;
 
-const capacity = { storage: "1Gi" };
-const accessModes = ["ReadWriteOnce"];
-const capability = {
-  accessMode: { mode: AccessMode.SINGLE_NODE_WRITER },
-  accessType: { case: "mount" as const, value: {} },
+type ClaimSpec = NonNullable<PersistentVolumeClaim["spec"]>;
+const claimOf = (name: string, source: Pick<ClaimSpec, "dataSource"> = {}) => {
+  const spec: ClaimSpec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, ...source };
+  return draftOf("PersistentVolumeClaim", { name }, { spec });
 };
 
-/** The volume is made through the driver and written down by hand; returns its handle. */
-export async function createDemoObjects({ client, csi, driver }: Stack, text: string): Promise<string> {
-  const { volume } = await csi.controller.createVolume({ name: names.volume, volumeCapabilities: [capability] });
-  const volumeHandle = volume?.volumeId ?? "";
-  await writeFile(fileIn({ driver }), text);
-  const isDefault = { annotations: { [annotations.defaultClass]: "true" } };
-  await client.create(
-    "VolumeSnapshotClass",
-    draftOf(
-      "VolumeSnapshotClass",
-      { name: names.class, ...isDefault },
-      { driver: driverName, deletionPolicy: "Delete" },
-    ),
-  );
-  const spec = {
-    capacity,
-    accessModes,
-    persistentVolumeReclaimPolicy: "Retain",
-    storageClassName: "",
-    csi: { driver: driverName, volumeHandle },
-    claimRef: { namespace, name: names.claim },
-  };
-  await client.create("PersistentVolume", draftOf("PersistentVolume", { name: names.volume }, { spec }));
-  const claimSpec = { accessModes, storageClassName: "", volumeName: names.volume, resources: { requests: capacity } };
-  await client.create("PersistentVolumeClaim", draftOf("PersistentVolumeClaim", claimRef, { spec: claimSpec }));
-  return volumeHandle;
+/** As a user writes them: no class, no namespace. */
+export const manifests = {
+  claim: claimOf(names.claim),
+  snapshot: draftOf(
+    "VolumeSnapshot",
+    { name: names.snapshot },
+    { spec: { source: { persistentVolumeClaimName: names.claim } } },
+  ),
+  restored: claimOf(names.restored, {
+    dataSource: { apiGroup: kindRows.VolumeSnapshot.group, kind: "VolumeSnapshot", name: names.snapshot },
+  }),
+};
+
+export interface DemoVolume {
+  readonly name: string;
+  /** The file in the volume, as it lies on this machine. */
+  readonly file: string;
 }
 
-/** The file in the volume, as it lies on this machine. */
-export function fileIn({ driver: { storage } }: Pick<Stack, "driver">): string {
-  const volume = storage.volumes.get(names.volume);
-  if (volume === undefined) throw new Fault("NotFound", "the driver does not know the volume");
-  return join(storage.dataOf(volume), names.file);
+/** Creates the claim and waits until the provisioner has made its volume. */
+export async function createClaim(
+  waiting: Waiting & { readonly stack: Pick<Stack, "driver"> },
+  { metadata, ...claim }: (typeof manifests)["claim"],
+): Promise<DemoVolume> {
+  await waiting.stack.client.create("PersistentVolumeClaim", { ...claim, metadata: { namespace, ...metadata } });
+  const name = metadata.name ?? "";
+  const isBound = ({ status }: PersistentVolumeClaim): boolean => status?.phase === "Bound";
+  await until(waiting, { ...claimRef, name }, `PersistentVolumeClaim ${namespace}/${name} was not bound`, isBound);
+  return volumeOf(waiting.stack, name);
+}
+
+/** Of a bound claim. */
+export async function volumeOf(
+  { client, driver: { storage } }: Pick<Stack, "client" | "driver">,
+  claimName: string,
+): Promise<DemoVolume> {
+  const claim = await client.get({ ...claimRef, name: claimName });
+  const name = claim.spec?.volumeName ?? "";
+  const { spec } = await client.get({ kind: "PersistentVolume", name });
+  const volume = storage.volumes.get(spec?.csi?.volumeHandle ?? "");
+  if (volume === undefined) throw new Fault("NotFound", `the driver does not know volume ${name}`);
+  return { name, file: join(storage.dataOf(volume), names.file) };
 }

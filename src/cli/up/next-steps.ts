@@ -1,45 +1,44 @@
-/** Commands for another terminal, to try a snapshot on the running cluster. */
+/** Commands for another terminal, to take and restore a snapshot on the running cluster. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { apiVersionOf } from "../../api/kinds.ts";
-import { createDemoObjects, fileIn, names } from "./demo-objects.ts";
+import { createClaim, manifests, names } from "./demo-objects.ts";
 import type { Stack } from "./stack.ts";
+import type { Waiting } from "./waiting.ts";
 
-const snapshotName = "monday";
 const words = "yours to spoil";
 
-const manifest = {
-  apiVersion: apiVersionOf("VolumeSnapshot"),
-  kind: "VolumeSnapshot",
-  metadata: { name: snapshotName },
-  spec: { source: { persistentVolumeClaimName: names.claim } },
-};
-
-interface Options {
+interface Options extends Waiting {
   readonly stack: Stack;
-  /** Where the manifest is written. */
+  /** Where the manifests are written. */
   readonly folder: string;
-  /** Where volumes and snapshots lie. */
-  readonly root: string;
   /** With the context, where it is needed. */
   readonly kubectl: string;
 }
 
-/** With a claim and a default class there, one object is all that it takes. */
-export async function nextSteps({ stack, folder, root, kubectl }: Options): Promise<string> {
-  await createDemoObjects(stack, `${words}\n`);
-  const file = join(folder, `${snapshotName}.yaml`);
-  await writeFile(file, stringify(manifest));
-  const steps: readonly (readonly [string, string])[] = [
-    ["take a snapshot of the claim data", `${kubectl} apply -f ${file}`],
+/** Creates a claim with a file, and the manifests that the commands apply. */
+export async function nextSteps({ folder, kubectl, ...waiting }: Options): Promise<string> {
+  const volume = await createClaim(waiting, manifests.claim);
+  await writeFile(volume.file, `${words}\n`);
+  const manifestFile = async (manifest: (typeof manifests)["snapshot" | "restored"]): Promise<string> => {
+    const path = join(folder, `${manifest.metadata.name}.yaml`);
+    await writeFile(path, stringify(manifest));
+    return path;
+  };
+  const restoredVolume = `$(${kubectl} get pvc ${names.restored} -o jsonpath='{.spec.volumeName}')`;
+  const steps: readonly (readonly [string, ...string[]])[] = [
     [
-      "wait until it is ready",
-      `${kubectl} wait --for=jsonpath='{.status.readyToUse}'=true volumesnapshot/${snapshotName}`,
+      `take a snapshot of the claim ${names.claim}`,
+      `${kubectl} apply -f ${await manifestFile(manifests.snapshot)}`,
+      `${kubectl} wait --for=jsonpath='{.status.readyToUse}'=true volumesnapshot/${names.snapshot}`,
     ],
-    ["overwrite the file in the volume", `echo spoiled > ${fileIn(stack)}`],
-    [`the snapshot still has: ${words}`, `cat ${root}/snapshots/*/data/${names.file}`],
-    ["delete the snapshot and its files", `${kubectl} delete volumesnapshot ${snapshotName}`],
+    ["overwrite the file in the volume", `echo spoiled > ${volume.file}`],
+    [
+      "restore the snapshot into a new claim",
+      `${kubectl} apply -f ${await manifestFile(manifests.restored)}`,
+      `${kubectl} wait --for=jsonpath='{.status.phase}'=Bound pvc/${names.restored}`,
+    ],
+    [`the restored volume has: ${words}`, `cat ${volume.file.replace(volume.name, restoredVolume)}`],
   ];
-  return steps.map(([does, line]) => `\n  # ${does}\n  ${line}\n`).join("");
+  return steps.map(([does, ...lines]) => `\n  # ${[does, ...lines].join("\n  ")}\n`).join("");
 }

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { temporaryFolder } from "../../../test/csi-sockets.ts";
+import { eventually, temporaryFolder } from "../../../test/csi-sockets.ts";
 import { freePort } from "../../../test/e2e/harness/ports.ts";
+import { draftOf } from "../../api/builders.ts";
 import { type KindName, kindRows } from "../../api/kinds.ts";
 import { isFault } from "../../base/fault.ts";
 import { silent } from "../../base/log.ts";
@@ -26,6 +27,39 @@ test("a stack that failed to start, or has stopped, frees its port and its folde
   await stack.stopped;
   const next = await startIn(join(folder, "root"));
   await next.stopped;
+});
+
+test("a claim without a class gets a volume of the driver, and the volume is deleted with the claim", async (t) => {
+  const root = join(temporaryFolder(t), "root");
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const { client, stopped } = await startStack({
+    world: realWorld,
+    log: silent,
+    version: "1.2.3",
+    port: 0,
+    root,
+    signal,
+  });
+  t.after(() => {
+    stopping.abort();
+    return stopped;
+  });
+  const ref = { kind: "PersistentVolumeClaim", namespace: "default", name: "mine" } as const;
+  await client.create(
+    ref.kind,
+    draftOf(
+      ref.kind,
+      { namespace: ref.namespace, name: ref.name },
+      { spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Mi" } } } },
+    ),
+  );
+  await eventually("the claim is bound", async () => (await client.get(ref)).status?.phase === "Bound");
+  const { spec } = await client.get(ref);
+  assert.equal(spec?.storageClassName, "directory");
+  assert.ok(existsSync(join(root, "volumes", spec?.volumeName ?? "", "data")));
+  await client.delete(ref);
+  await eventually("the volume is deleted", () => readdirSync(join(root, "volumes")).length === 0);
 });
 
 test("the API server of up serves exactly the kinds that the reference lists", async (t) => {

@@ -1,4 +1,4 @@
-/** The whole stack in one process: embedded API server, snapshot-controller, sidecar and directory-driver, wired without sockets. */
+/** The whole stack in one process: embedded API server, snapshot-controller, sidecars and directory-driver, wired without sockets. */
 import { snapshotCrds } from "../../api/crds/index.ts";
 import { referenceGrantCrd } from "../../api/crds/reference-grant.ts";
 import { standardParts } from "../../apiserver/parts.ts";
@@ -7,12 +7,12 @@ import type { Handler } from "../../base/http.ts";
 import { limits } from "../../base/limits.ts";
 import type { Log } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
+import { start as startCsiProvisioner } from "../../components/csi-provisioner/start.ts";
 import { start as startCsiSnapshotter } from "../../components/csi-snapshotter/start.ts";
 import type { InjectedFault } from "../../components/directory-driver/fault-injection.ts";
 import type { DirectoryDriver } from "../../components/directory-driver/index.ts";
 import { start as startDirectoryDriver } from "../../components/directory-driver/start.ts";
 import { start as startSnapshotController } from "../../components/snapshot-controller/start.ts";
-import { type CsiClient, createCsiClientOver } from "../../csi/client.ts";
 import type { Unary } from "../../csi/wire.ts";
 import type { KubeApi } from "../../kube/api.ts";
 import { createClient } from "../../kube/client.ts";
@@ -20,6 +20,7 @@ import type { ComponentContext } from "../../runtime/component.ts";
 import { createLocalContext } from "../../runtime/context.ts";
 import type { Component } from "../../runtime/frame.ts";
 import { createMetrics } from "../../runtime/metrics.ts";
+import { createDefaultClasses } from "./default-classes.ts";
 
 export const driverName = "directory.snapkeep.dev";
 
@@ -40,7 +41,6 @@ export interface Stack {
   /** Speaks to the API server without a socket. */
   readonly client: KubeApi;
   readonly driver: DirectoryDriver;
-  readonly csi: CsiClient;
   /** Resolves when everything has stopped. */
   readonly stopped: Promise<void>;
 }
@@ -62,6 +62,24 @@ const rows: Readonly<Record<string, (context: ComponentContext, calls: Unary) =>
         extraCreateMetadata: false,
         nodeDeployment: false,
         nodeName: "",
+      },
+      { calls },
+    ),
+  "csi-provisioner": (context, calls) =>
+    startCsiProvisioner(
+      context,
+      {
+        csiAddress: "this process",
+        timeout: limits.csiCallMsMax,
+        namespace: "kube-system",
+        volumeNamePrefix: "pvc",
+        volumeNameUuidLength: -1,
+        defaultFsType: "",
+        extraCreateMetadata: false,
+        strictTopology: false,
+        immediateTopology: true,
+        preventVolumeModeConversion: true,
+        controllerPublishReadonly: false,
       },
       { calls },
     ),
@@ -105,12 +123,13 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     await close();
     throw reason;
   });
+  const client = clientFor("snapkeep-up");
+  await createDefaultClasses(client, driverName);
   const running = components.flatMap((component) => [component.watch?.(signal), component.run(signal)]);
   return {
     api,
-    client: clientFor("snapkeep-up"),
+    client,
     driver: driver.driver,
-    csi: createCsiClientOver(driver.calls, { world, log }),
     stopped: Promise.all([api.run(signal), ...running]).then(close),
   };
 }

@@ -27,18 +27,20 @@ async function tourOf(t: TestContext, spoil: (stack: Stack, root: string) => Par
   return { held, said };
 }
 
-test("a failing step ends the demo with its error", async (t) => {
-  const { held, said } = await tourOf(t, ({ csi }) => ({
-    csi: {
-      ...csi,
-      controller: {
-        ...csi.controller,
-        createVolume: () => Promise.reject(new Fault("ResourceExhausted", "the disk is full")),
-      },
-    },
-  }));
+const impatient = { ...realWorld, elapsed: () => realWorld.elapsed() * 20 };
+
+test("a claim without a volume ends the demo with the warning of the provisioner, not with JSON", async (t) => {
+  const refuse = (stack: Stack): Partial<Stack> => {
+    stack.driver.storage.createVolume = () => Promise.reject(new Fault("ResourceExhausted", "the disk is full"));
+    return {};
+  };
+  // An event is sent after half a second.
+  const { held, said } = await tourOf(t, refuse, { ...realWorld, elapsed: () => realWorld.elapsed() * 5 });
   assert.equal(held, false);
-  assert.match(said, /✗ a claim is bound to a volume.*: the disk is full/);
+  assert.match(
+    said,
+    /✗ a claim gets a volume.*: PersistentVolumeClaim default\/data was not bound after 10 s: [^{}]*the disk is full[^{}]*\n$/,
+  );
   assert.doesNotMatch(said, /✓/);
 });
 
@@ -62,8 +64,33 @@ test("the demo fails if the snapshot has other content", async (t) => {
   );
 });
 
+test("the demo fails if the restored volume has other content", async (t) => {
+  const { held, said } = await tourOf(t, ({ driver: { storage } }) => {
+    const { createVolume } = storage;
+    storage.createVolume = async (wish) => {
+      const volume = await createVolume(wish);
+      if (wish.origin.kind === "snapshot") writeFileSync(join(storage.dataOf(volume), "notes.txt"), "other words");
+      return volume;
+    };
+    return {};
+  });
+  assert.equal(held, false);
+  assert.match(
+    said,
+    /✓ the snapshot still holds[^✗]*✗ a new claim, restored from the snapshot, has .* reads "other words", expected "the first words\\n"\n$/,
+  );
+});
+
+test("the demo fails if a volume is left behind", async (t) => {
+  const { held, said } = await tourOf(t, ({ driver: { storage } }) => {
+    storage.deleteVolume = async () => {};
+    return {};
+  });
+  assert.equal(held, false);
+  assert.match(said, /✗ everything is deleted and nothing is left: 2 volumes, snapshots or contents are left\n$/);
+});
+
 test("a timeout shows the object's error message, not its JSON", async (t) => {
-  const impatient = { ...realWorld, elapsed: () => realWorld.elapsed() * 20 };
   const refuse = (stack: Stack): Partial<Stack> => {
     stack.driver.storage.takeSnapshot = () => Promise.reject(new Fault("Internal", "the disk is full"));
     return {};

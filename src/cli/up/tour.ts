@@ -1,49 +1,62 @@
 /**
- * Demonstrates a snapshot: writes a file to a volume, takes a snapshot, overwrites the file, checks the snapshot's content and deletes
- * everything. Each step prints its result or its error.
+ * Demonstrates a snapshot: writes a file to the volume of a claim, takes a snapshot, overwrites the file, checks the snapshot's content,
+ * restores the snapshot into a new claim, checks the file there, and deletes everything. Each step prints its result or its error.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { draftOf } from "../../api/builders.ts";
-import type { KindName } from "../../api/kinds.ts";
-import type { Ref } from "../../api/plan.ts";
-import type { ObjectOf, VolumeSnapshot } from "../../api/types.ts";
-import { Fault, isFault } from "../../base/fault.ts";
-import type { World } from "../../base/world.ts";
+import type { VolumeSnapshot } from "../../api/types.ts";
+import { Fault } from "../../base/fault.ts";
 import type { Writer } from "../../runtime/command.ts";
-import { claimRef, createDemoObjects, demoObjects, fileIn, names, namespace } from "./demo-objects.ts";
+import {
+  claimRef,
+  createClaim,
+  manifests,
+  names,
+  namespace,
+  restoredRef,
+  snapshotRef,
+  volumeOf,
+} from "./demo-objects.ts";
 import { driverName, type Stack } from "./stack.ts";
+import { until, untilGone, type Waiting } from "./waiting.ts";
 
-interface Guide {
+interface Guide extends Waiting {
   readonly stack: Stack;
-  readonly world: World;
   readonly out: Writer;
-  readonly signal: AbortSignal;
 }
 
-const snapshotName = "monday";
-const first = "the first words\n";
-const waitMsMax = 10_000;
-const lookEveryMs = 20;
+interface Step {
+  readonly says: string;
+  /** Resolves to lines of detail. */
+  run(guide: Guide): Promise<readonly string[]>;
+  /** With an empty line before and after it: this is what snapshots are for. */
+  readonly standsOut?: true;
+}
 
-/** True when every step held. */
+const first = "the first words\n";
+
+const steps: readonly Step[] = [
+  { says: "a claim gets a volume, and a file is written to it", run: prepare },
+  { says: "a snapshot of the claim is ready to use", run: takeSnapshot },
+  { says: "the file in the volume is overwritten", run: overwrite },
+  { says: "the snapshot still holds the first words", run: lookInside },
+  { says: "a new claim, restored from the snapshot, has the first words again", run: restore, standsOut: true },
+  { says: "everything is deleted and nothing is left", run: leaveNothing },
+];
+
+/** True when every step succeeded. */
 export async function tour(guide: Guide): Promise<boolean> {
-  const steps: readonly (readonly [string, () => Promise<string>])[] = [
-    ["a claim is bound to a volume with a file", () => prepare(guide)],
-    ["a snapshot of the claim is ready to use", () => takeSnapshot(guide)],
-    ["the file in the volume is overwritten", () => spoil(guide)],
-    ["the snapshot still holds the first words", () => lookInside(guide)],
-    ["everything is deleted and nothing is left", () => leaveNothing(guide)],
-  ];
-  for (const [claim, step] of steps) {
+  for (const { says, run, standsOut } of steps) {
     if (guide.signal.aborted) return interrupted(guide);
     const startedAt = guide.world.elapsed();
     try {
-      const detail = await step();
-      guide.out.write(`  ✓ ${claim} (${Math.round(guide.world.elapsed() - startedAt)} ms)\n      ${detail}\n`);
+      const details = await run(guide);
+      const line = `  ✓ ${says} (${Math.round(guide.world.elapsed() - startedAt)} ms)`;
+      const text = `${[line, ...details].join("\n      ")}\n`;
+      guide.out.write(standsOut ? `\n${text}\n` : text);
     } catch (reason) {
       if (guide.signal.aborted) return interrupted(guide);
-      guide.out.write(`  ✗ ${claim}: ${Fault.from(reason).message}\n`);
+      guide.out.write(`  ✗ ${says}: ${Fault.from(reason).message}\n`);
       return false;
     }
   }
@@ -55,42 +68,28 @@ function interrupted({ out }: Guide): false {
   return false;
 }
 
-async function prepare(guide: Guide): Promise<string> {
-  const handle = await createDemoObjects(guide.stack, first);
-  await until(
-    guide,
-    claimRef,
-    `PersistentVolumeClaim ${namespace}/${names.claim} was not bound`,
-    ({ status }) => status?.phase === "Bound",
-  );
-  return `PersistentVolumeClaim ${namespace}/${names.claim} → volume ${handle} of ${driverName}`;
+async function prepare(guide: Guide): Promise<readonly string[]> {
+  const { name, file } = await createClaim(guide, manifests.claim);
+  await writeFile(file, first);
+  return [`PersistentVolumeClaim ${namespace}/${claimRef.name} → volume ${name} of ${driverName}`];
 }
 
-const snapshotRef = { kind: "VolumeSnapshot", namespace, name: snapshotName } as const;
-
-async function takeSnapshot(guide: Guide): Promise<string> {
-  const source = { persistentVolumeClaimName: names.claim };
-  await guide.stack.client.create(
-    "VolumeSnapshot",
-    draftOf("VolumeSnapshot", snapshotRef, { spec: { source, volumeSnapshotClassName: names.class } }),
-  );
-  const { status } = await until(
-    guide,
-    snapshotRef,
-    `VolumeSnapshot ${namespace}/${snapshotName} was not ready`,
-    ready,
-  );
-  return `VolumeSnapshot ${namespace}/${snapshotName} → ${status?.boundVolumeSnapshotContentName}, taken at ${status?.creationTime}`;
+async function takeSnapshot(guide: Guide): Promise<readonly string[]> {
+  const { metadata, ...snapshot } = manifests.snapshot;
+  await guide.stack.client.create("VolumeSnapshot", { ...snapshot, metadata: { namespace, ...metadata } });
+  const named = `VolumeSnapshot ${namespace}/${snapshotRef.name}`;
+  const { status } = await until(guide, snapshotRef, `${named} was not ready`, isReady);
+  return [`${named} → ${status?.boundVolumeSnapshotContentName}, taken at ${status?.creationTime}`];
 }
-const ready = ({ status }: VolumeSnapshot): boolean => status?.readyToUse === true;
+const isReady = ({ status }: VolumeSnapshot): boolean => status?.readyToUse === true;
 
-async function spoil(guide: Guide): Promise<string> {
-  const path = fileIn(guide.stack);
-  await writeFile(path, "spoiled\n");
-  return `${path} now reads: spoiled`;
+async function overwrite({ stack }: Guide): Promise<readonly string[]> {
+  const { file } = await volumeOf(stack, claimRef.name);
+  await writeFile(file, "spoiled\n");
+  return [`${file} now reads: spoiled`];
 }
 
-async function lookInside({ stack: { client, driver } }: Guide): Promise<string> {
+async function lookInside({ stack: { client, driver } }: Guide): Promise<readonly string[]> {
   const { status } = await client.get(snapshotRef);
   const content = await client.get({
     kind: "VolumeSnapshotContent",
@@ -99,54 +98,33 @@ async function lookInside({ stack: { client, driver } }: Guide): Promise<string>
   const snapshot = driver.storage.snapshots.get(content.status?.snapshotHandle ?? "");
   if (snapshot === undefined) throw new Fault("NotFound", "the driver does not know the snapshot");
   const path = join(driver.storage.snapshotDataOf(snapshot), names.file);
+  return [`${path} still reads: ${await firstWordsIn(path)}`];
+}
+
+async function restore(guide: Guide): Promise<readonly string[]> {
+  const { name, file } = await createClaim(guide, manifests.restored);
+  const text = await firstWordsIn(file);
+  return [`PersistentVolumeClaim ${namespace}/${restoredRef.name} → volume ${name}`, `${file} reads: ${text}`];
+}
+
+async function firstWordsIn(path: string): Promise<string> {
   const text = await readFile(path, "utf8");
   if (text !== first)
     throw new Fault("DataLoss", `${path} reads ${JSON.stringify(text)}, expected ${JSON.stringify(first)}`);
-  return `${path} still reads: ${text.trim()}`;
+  return text.trim();
 }
 
-async function leaveNothing(guide: Guide): Promise<string> {
-  const { client, csi, driver } = guide.stack;
-  await client.delete(snapshotRef);
-  await gone(guide, snapshotRef);
-  for (const ref of demoObjects) {
-    await client.delete(ref);
-    await gone(guide, ref);
-  }
-  await csi.controller.deleteVolume({ volumeId: names.volume });
+async function leaveNothing(guide: Guide): Promise<readonly string[]> {
+  const { client, driver } = guide.stack;
+  const volumes = await client.list("PersistentVolume");
+  const refs = [snapshotRef, claimRef, restoredRef];
+  for (const ref of refs) await client.delete(ref);
+  // The provisioner deletes the volumes of the claims.
+  const volumeRefs = volumes.objects.map(({ metadata: { name } }) => ({ kind: "PersistentVolume", name }) as const);
+  for (const ref of [...refs, ...volumeRefs]) await untilGone(guide, ref);
   const left =
     [...driver.storage.volumes.all(), ...driver.storage.snapshots.all()].length +
     (await client.list("VolumeSnapshotContent")).objects.length;
   if (left > 0) throw new Fault("FailedPrecondition", `${left} volumes, snapshots or contents are left`);
-  return "no VolumeSnapshot, no content, no file";
-}
-
-async function until<K extends KindName>(
-  { stack, world, signal }: Guide,
-  ref: Ref<K>,
-  problem: string,
-  holds: (object: ObjectOf<K>) => boolean,
-): Promise<ObjectOf<K>> {
-  const giveUpAt = world.elapsed() + waitMsMax;
-  for (;;) {
-    const object = await stack.client.get(ref, { signal });
-    if (holds(object)) return object;
-    if (world.elapsed() > giveUpAt)
-      throw new Fault("DeadlineExceeded", `${problem} after ${waitMsMax / 1000} s: ${stateOf(object)}`);
-    await world.sleep(lookEveryMs, signal);
-  }
-}
-
-/** What it says of itself: the error is written for people, the rest of a status is not. */
-function stateOf(object: object): string {
-  const { status } = object as { readonly status?: { readonly error?: { readonly message?: string } } };
-  return status?.error?.message ?? `its status is ${JSON.stringify(status ?? {})}`;
-}
-
-async function gone(guide: Guide, ref: Ref): Promise<void> {
-  try {
-    await until(guide, ref, `${ref.kind} ${ref.name} was not deleted`, () => false);
-  } catch (reason) {
-    if (!isFault(reason, "NotFound")) throw reason;
-  }
+  return ["no VolumeSnapshot, no content, no volume, no file"];
 }

@@ -266,7 +266,9 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
     watch: (signal) => watchStores(api, table, stores, { world, log, signal }),
     run: async (signal) => {
       stopSignal = signal;
-      await intents.load(signal);
+      await intents.load(signal).catch((reason: unknown) => {
+        if (!signal.aborted) throw reason;
+      });
       for (const [name] of intents.all()) volumes.trigger(keyIn(undefined, name));
       await Promise.all([volumes, stored].map((controller) => controller.run(signal)));
     },
