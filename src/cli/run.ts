@@ -10,7 +10,7 @@ import { fatalMessage, stackLines } from "../runtime/process.ts";
 
 const program = "snapkeep";
 /** The same sentence stands in README.md and package.json. */
-export const tagline = "Takes, protects and deletes CSI volume snapshots in Kubernetes.";
+export const tagline = "Takes, protects, restores and deletes CSI volume snapshots in Kubernetes.";
 const isHelp = (word: string | undefined): boolean => word === "--help" || word === "-help" || word === "-h";
 const isVersion = (word: string | undefined): boolean => /^--?version(=true)?$/.test(word ?? "");
 
