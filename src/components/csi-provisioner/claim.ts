@@ -43,7 +43,7 @@ export function sourceOf({ metadata, spec }: PersistentVolumeClaim): SourceRef {
   const ref = spec?.dataSource ?? spec?.dataSourceRef;
   if (ref === undefined || ref === null) return { kind: "none" };
   const namespace = spec?.dataSource ? "" : ((ref as { readonly namespace?: string }).namespace ?? "");
-  if (namespace !== "") return { kind: "otherNamespace", namespace };
+  if (namespace !== "" && namespace !== own) return { kind: "otherNamespace", namespace };
   if (!ref.name) return { kind: "nameless" };
   const { kind, name } = ref;
   // kube-apiserver writes null for the core group.

@@ -48,6 +48,9 @@ const wrong = (code: ErrorCode, message: string): Prepared => ({
   message: withCode(message, code),
 });
 
+/** CSI has 63 bits for a size. */
+const bytesMax = 2n ** 63n - 1n;
+
 export function prepareCreate(wanted: Wanted): Prepared {
   const { claim, storageClass, source, driver, options } = wanted;
   const className = `StorageClass ${storageClass.metadata.name}`;
@@ -58,7 +61,7 @@ export function prepareCreate(wanted: Wanted): Prepared {
   if (claim.spec?.selector !== undefined)
     return wrong("SNAP-334", "spec.selector cannot be satisfied by a new volume: remove it in a new claim");
   const bytes = requestedBytes(claim);
-  if (bytes === undefined || bytes <= 0n)
+  if (bytes === undefined || bytes <= 0n || bytes > bytesMax)
     return wrong("SNAP-335", "spec.resources.requests.storage is missing or not a size: set it in a new claim");
   const fsType = fsTypeOf(storageClass.parameters ?? {}, options.defaultFsType);
   if (fsType.kind === "wrong") return wrong("SNAP-332", `${className}: ${fsType.message}`);

@@ -21,7 +21,7 @@ export interface TopologyInput {
 export type Requirement =
   | { readonly kind: "none" }
   | { readonly kind: "topology"; readonly requisite: readonly Segments[]; readonly preferred: readonly Segments[] }
-  /** The selected node, or what the driver said of it, is gone: the scheduler has to choose again. */
+  /** The selected node or its CSINode is gone: the scheduler has to choose again. */
   | { readonly kind: "reschedule"; readonly message: string }
   | { readonly kind: "wrong"; readonly message: string };
 
@@ -30,11 +30,7 @@ export function topologyRequirement(input: TopologyInput): Requirement {
   const allowed = allowedSegments(storageClass);
   if (selectedNode === undefined && !immediate && allowed.length === 0) return { kind: "none" };
   const selected = selectedNode === undefined ? undefined : segmentsOfNode(input, selectedNode);
-  if (selectedNode !== undefined && selected === undefined)
-    return {
-      kind: "reschedule",
-      message: `node ${selectedNode} is gone, or driver ${driver} has not registered its topology there; the scheduler chooses another node`,
-    };
+  if (selectedNode !== undefined && selected === undefined) return withoutSegments(input, selectedNode);
   if (selected !== undefined && input.strict) return { kind: "topology", requisite: [selected], preferred: [selected] };
   const requisite = allowed.length > 0 ? allowed : segmentsOfAll(input, selected);
   if (requisite.length === 0)
@@ -49,6 +45,17 @@ export function topologyRequirement(input: TopologyInput): Requirement {
       message: `node ${selectedNode} is outside of allowedTopologies of the StorageClass: allow its topology, or let the pod run elsewhere`,
     };
   return { kind: "topology", requisite, preferred: [...requisite.slice(first), ...requisite.slice(0, first)] };
+}
+
+/** A node that is gone is never chosen again. One that is there would be, at once: what it lacks has to come first. */
+function withoutSegments({ driver, nodes, csiNodes }: TopologyInput, name: string): Requirement {
+  const exists = [nodes, csiNodes].every((all) => all.some(({ metadata }) => metadata.name === name));
+  return exists
+    ? {
+        kind: "wrong",
+        message: `node ${name} lacks a label that driver ${driver} names in topologyKeys of its CSINode, or the driver is not registered there: start the driver's pod on the node`,
+      }
+    : { kind: "reschedule", message: `node ${name} or its CSINode is gone: the scheduler chooses another node` };
 }
 
 const keysOn = (driver: string, csiNode: CSINode | undefined): readonly string[] =>
