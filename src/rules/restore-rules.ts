@@ -7,6 +7,7 @@ import type { CodedMessage } from "../api/plan.ts";
 import type { PersistentVolume, PersistentVolumeClaim, VolumeSnapshot, VolumeSnapshotContent } from "../api/types.ts";
 import { keyOf } from "../api/types.ts";
 import { parseQuantity, wholeUnits } from "../base/quantity.ts";
+import { pointsAt } from "./binding-rules.ts";
 import { type ErrorCode, withCode } from "./error-codes.ts";
 
 export interface Restore {
@@ -51,7 +52,7 @@ export function restoreSource(restore: Restore): RestoreSource | SourceViolation
     return wrong("SNAP-303", `${of} is not bound to a VolumeSnapshotContent yet; the restore starts when it is`);
   if (content === undefined)
     return wrong("SNAP-304", `VolumeSnapshotContent ${bound} of ${of} does not exist: the snapshot cannot be restored`);
-  if (!isBoundTo(content, snapshot))
+  if (!pointsAt(content, snapshot))
     return wrong(
       "SNAP-305",
       `VolumeSnapshotContent ${bound} is bound to another VolumeSnapshot than ${snapshotKey}: correct spec.volumeSnapshotRef of the content`,
@@ -71,11 +72,6 @@ export function restoreSource(restore: Restore): RestoreSource | SourceViolation
 /** A claim that came before its snapshot was deleted is finished: snapshot-controller holds the snapshot for it. */
 const isYounger = ({ metadata }: PersistentVolumeClaim, snapshot: VolumeSnapshot): boolean =>
   Date.parse(metadata.creationTimestamp ?? "") > Date.parse(snapshot.metadata.deletionTimestamp ?? "");
-
-const isBoundTo = ({ spec }: VolumeSnapshotContent, { metadata }: VolumeSnapshot): boolean => {
-  const { uid, name, namespace } = spec.volumeSnapshotRef;
-  return uid === metadata.uid && name === metadata.name && namespace === metadata.namespace;
-};
 
 function tooSmall({ requestedBytes }: Restore, { status, metadata }: VolumeSnapshot): SourceViolation | undefined {
   const size = status?.restoreSize;
