@@ -37,7 +37,7 @@ test("a driver's error is shown on content and snapshot with upstream's message 
   await eventually("the refusal is told", async () => (await told()) !== undefined);
   assert.equal(
     await told(),
-    'Failed to create snapshot: failed to take snapshot of the volume v-1: "rpc error: code = FailedPrecondition desc = the pool is frozen"',
+    'Failed to create snapshot: failed to take snapshot of the volume v-1: "rpc error: code = FailedPrecondition desc = the pool is frozen" [SNAP-501]',
   );
 });
 

@@ -1,5 +1,5 @@
 /** The csi-provisioner sidecar: one controller over volumes to create, one over stored volumes. This file only wires. */
-import type { EventText } from "../../api/plan.ts";
+import type { CodedEvent } from "../../api/plan.ts";
 import type { KubeObject, PersistentVolume, PersistentVolumeClaim } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
 import type { Backoff } from "../../base/backoff.ts";
@@ -80,7 +80,7 @@ export interface CsiProvisionerDeps {
   /** Called for each attempt that failed. */
   failed?(rpc: Rpc, about: KubeObject | undefined): void;
   count?(what: "created" | "deleted", about: KubeObject): void;
-  record(about: KubeObject, event: EventText): void;
+  record(about: KubeObject, event: CodedEvent): void;
   observer?(queue: string): QueueObserver;
 }
 
