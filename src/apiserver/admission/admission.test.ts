@@ -266,3 +266,38 @@ test("with matchPolicy Equivalent a rule for an older version matches the newer 
   await mutatedWith(handler, aWebhook({ rules, matchPolicy: "Exact" })).admission.mutate(review);
   assert.equal(asked.length, 1);
 });
+
+const deny = (more: object = {}) => hook({ allowed: false, ...more });
+const withConditions = (failurePolicy: "Fail" | "Ignore", ...expressions: readonly string[]) =>
+  aWebhook({
+    failurePolicy,
+    matchConditions: expressions.map((expression, index) => ({ name: `c${index}`, expression })),
+  });
+
+test("a webhook is asked only where all of its match conditions hold", async () => {
+  const cases: readonly (readonly [asked: boolean, ...expressions: readonly string[]])[] = [
+    [true, "object.metadata.name == 'a'", "request.userInfo.username == 'alice' && 'dev' in request.userInfo.groups"],
+    [false, "object.metadata.name == 'a'", "oldObject != null"],
+    [false, "object.missing == 1", "request.operation == 'DELETE'"],
+  ];
+  for (const [isAsked, ...expressions] of cases) {
+    const { asked, handler } = deny();
+    const webhooks = configuration("Validating", "v", withConditions("Fail", ...expressions));
+    const { admission } = admissionWith({ validating: [webhooks], handler });
+    if (isAsked) assert.equal((await refusal(admission.validate(aReview()))).code, 400);
+    else await admission.validate(aReview());
+    assert.equal(asked.length, isAsked ? 1 : 0, expressions.join());
+  }
+});
+
+test("a match condition that cannot be evaluated refuses the request or leaves the webhook out, as its failure policy says", async () => {
+  const { asked, handler } = deny();
+  const admissionFor = (policy: "Fail" | "Ignore") =>
+    mutatedWith(handler, withConditions(policy, "object.missing == 1", "true")).admission;
+  assert.deepEqual(await refusal(admissionFor("Fail").mutate(aReview())), {
+    code: 403,
+    message: "configmaps \"a\" is forbidden: expression 'object.missing == 1' resulted in error: no such key: missing",
+  });
+  await admissionFor("Ignore").mutate(aReview());
+  assert.equal(asked.length, 0);
+});

@@ -15,10 +15,36 @@ const badConfigurations: readonly { given: string; webhook: object; says: readon
     ],
   },
   {
-    given: "match conditions",
-    webhook: { matchConditions: [{ name: "x", expression: "true" }] },
+    given: "conditions that hold by themselves",
+    webhook: { matchConditions: [{ name: "x", expression: "request.dryRun || has(object.spec)" }] },
+    says: [],
+  },
+  {
+    given: "conditions that are no conditions",
+    webhook: {
+      matchConditions: [
+        { name: "a b", expression: "'text'" },
+        { name: "", expression: " " },
+        { name: "x", expression: "request.uid == ''" },
+        { name: "x", expression: "true" },
+      ],
+    },
     says: [
-      "webhooks[0].matchConditions: Forbidden: this server does not evaluate match conditions: select by rules, namespaceSelector and objectSelector instead",
+      `webhooks[0].matchConditions[0].expression: Invalid value: "'text'": must evaluate to bool but got string`,
+      "webhooks[0].matchConditions[0].name: Invalid value: \"a b\": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
+      "webhooks[0].matchConditions[1].expression: Required value",
+      "webhooks[0].matchConditions[1].name: Required value",
+      "webhooks[0].matchConditions[2].expression: Invalid value: \"request.uid == ''\": compilation failed: ERROR: <input>:1:8: undefined field 'uid'\n | request.uid == ''\n | .......^",
+      'webhooks[0].matchConditions[3].name: Duplicate value: "x"',
+    ],
+  },
+  {
+    given: "a condition about what this server does not know",
+    webhook: {
+      matchConditions: [{ name: "x", expression: "authorizer.group('').resource('pods').check('get').allowed()" }],
+    },
+    says: [
+      "webhooks[0].matchConditions[0].expression: Forbidden: this server does not evaluate authorizer in match conditions: use object, oldObject and request",
     ],
   },
   {

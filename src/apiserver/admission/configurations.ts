@@ -3,8 +3,9 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { ensure, labelSelectorErrors, oneOf, setDefault, subdomainErrors } from "../builtin/check.ts";
 import type { ApiObject, FieldError, Strategy } from "../contracts.ts";
-import { child, duplicate, forbidden, indexed, invalid, required } from "../field-error.ts";
+import { child, duplicate, indexed, invalid, required } from "../field-error.ts";
 import { label1035Problems } from "../names.ts";
+import { matchConditionErrors } from "./match-conditions.ts";
 import type { Webhook, WebhookRule } from "./webhook.ts";
 import { webhooksOf } from "./webhook.ts";
 
@@ -68,14 +69,7 @@ function webhookErrors(webhook: Webhook, field: string, mutating: boolean): read
     ...labelSelectorErrors(webhook.objectSelector ?? {}, child(field, "objectSelector")),
     ...(mutating ? oneOf(child(field, "reinvocationPolicy"), webhook.reinvocationPolicy, ["IfNeeded", "Never"]) : []),
     ...clientErrors(webhook, child(field, "clientConfig")),
-    ...((webhook.matchConditions ?? []).length === 0
-      ? []
-      : [
-          forbidden(
-            child(field, "matchConditions"),
-            "this server does not evaluate match conditions: select by rules, namespaceSelector and objectSelector instead",
-          ),
-        ]),
+    ...matchConditionErrors(webhook.matchConditions ?? [], child(field, "matchConditions")),
   ];
 }
 

@@ -8,6 +8,7 @@ import { fit } from "../prepare.ts";
 import { badRequest, internal } from "../status.ts";
 import { ask, endpointOf, type ReachWebhook } from "./call.ts";
 import { denial, inVersionOf, questionFor, type Verdict, verdictOf, versionFor } from "./exchange.ts";
+import { conditionsHold } from "./match-conditions.ts";
 import { type Phase, rowFor, type Webhook, webhooksIn } from "./webhook.ts";
 
 const defaultTimeoutSeconds = 10;
@@ -57,12 +58,18 @@ export function createDispatch({ registry, world, log }: BackgroundContext, reac
     if (verdict?.allowed === false) throw denial(webhook.name, verdict.status);
   };
 
+  /** The version of the resource that it is to be asked about, if it is to be asked. */
+  const rowToAsk = (webhook: Webhook, review: Review): Resource | undefined => {
+    const row = rowFor(webhook, review, registry, registry.resources());
+    return row !== undefined && conditionsHold(webhook, review, row) ? row : undefined;
+  };
+
   return {
     mutate: async (review) => {
       let { object } = review;
       for (const webhook of webhooksIn(registry, "mutating")) {
         const current: Review = { ...review, object };
-        const row = rowFor(webhook, current, registry, registry.resources());
+        const row = rowToAsk(webhook, current);
         if (row === undefined) continue;
         const verdict = await call(webhook, current, row, "mutating");
         heed(webhook, review, verdict);
@@ -72,10 +79,12 @@ export function createDispatch({ registry, world, log }: BackgroundContext, reac
     },
     validate: async (review) => {
       const asked = webhooksIn(registry, "validating").flatMap((webhook) => {
-        const row = rowFor(webhook, review, registry, registry.resources());
-        return row === undefined ? [] : [{ webhook, verdict: call(webhook, review, row, "validating") }];
+        const row = rowToAsk(webhook, review);
+        return row === undefined ? [] : [{ webhook, row }];
       });
-      const settled = await Promise.allSettled(asked.map(({ verdict }) => verdict));
+      const settled = await Promise.allSettled(
+        asked.map(({ webhook, row }) => call(webhook, review, row, "validating")),
+      );
       for (const [index, outcome] of settled.entries()) {
         if (outcome.status === "rejected") throw outcome.reason;
         const { webhook } = asked[index] ?? {};

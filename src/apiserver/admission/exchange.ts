@@ -26,33 +26,33 @@ export function inVersionOf(object: ApiObject | undefined, from: Resource, to: R
 
 /** `row`: the resource in the version the webhook asked for. */
 export function questionFor(review: Review, row: Resource, version: ReviewVersion, uid: string): JsonObject {
+  return { kind: "AdmissionReview", apiVersion: apiVersionOf(version), request: { uid, ...requestFor(review, row) } };
+}
+
+/** What match conditions see of it, too. */
+export function requestFor(review: Review, row: Resource): JsonObject {
   const { resource, subresource, name, namespace, operation, context } = review;
   const { user } = context;
   return {
-    kind: "AdmissionReview",
-    apiVersion: apiVersionOf(version),
-    request: {
-      uid,
-      kind: kindOf(row),
-      resource: resourceOf(row),
-      ...(subresource === "" ? {} : { subResource: subresource }),
-      requestKind: kindOf(resource),
-      requestResource: resourceOf(resource),
-      ...(subresource === "" ? {} : { requestSubResource: subresource }),
-      ...(name === "" ? {} : { name }),
-      ...(namespace === "" ? {} : { namespace }),
-      operation,
-      userInfo: {
-        username: user.name,
-        ...(user.uid === undefined ? {} : { uid: user.uid }),
-        groups: [...user.groups],
-        ...(user.extra === undefined ? {} : { extra: user.extra as unknown as JsonObject }),
-      },
-      object: inVersionOf(review.object, resource, row) ?? null,
-      oldObject: inVersionOf(review.oldObject, resource, row) ?? null,
-      dryRun: context.dryRun,
-      options: review.options,
+    kind: kindOf(row),
+    resource: resourceOf(row),
+    ...(subresource === "" ? {} : { subResource: subresource }),
+    requestKind: kindOf(resource),
+    requestResource: resourceOf(resource),
+    ...(subresource === "" ? {} : { requestSubResource: subresource }),
+    ...(name === "" ? {} : { name }),
+    ...(namespace === "" ? {} : { namespace }),
+    operation,
+    userInfo: {
+      username: user.name,
+      ...(user.uid === undefined ? {} : { uid: user.uid }),
+      groups: [...user.groups],
+      ...(user.extra === undefined ? {} : { extra: user.extra as unknown as JsonObject }),
     },
+    object: inVersionOf(review.object, resource, row) ?? null,
+    oldObject: inVersionOf(review.oldObject, resource, row) ?? null,
+    dryRun: context.dryRun,
+    options: review.options,
   };
 }
 

@@ -12,10 +12,15 @@ export interface WebhookRule {
   readonly scope?: string;
 }
 
-export type Webhook = Omit<MutatingWebhook, "rules"> & {
+export type Webhook = Omit<MutatingWebhook, "rules" | "matchConditions"> & {
   readonly rules?: readonly WebhookRule[];
-  readonly matchConditions?: readonly unknown[];
+  readonly matchConditions?: readonly MatchCondition[] | null;
 };
+
+export interface MatchCondition {
+  readonly name?: string;
+  readonly expression?: string;
+}
 
 const group = "admissionregistration.k8s.io";
 const collections = {

@@ -101,9 +101,12 @@ function compileSelect(expression: Expression & { kind: "select" }, overloads: O
   };
 }
 
+/** What has no fields at all, like null or a text, has none of this name: so cel-go says. */
+const hasNoFields = (target: Value): boolean => !isTagged(target);
+
 function fieldOf(target: Value, field: string): Value {
-  if (!isMap(target)) throw new CelFault("no such overload");
-  const value = target.get(field);
+  if (!isMap(target) && !hasNoFields(target)) throw new CelFault("no such overload");
+  const value = isMap(target) ? target.get(field) : undefined;
   if (value === undefined) throw new CelFault(`no such key: ${field}`);
   return value;
 }
@@ -116,6 +119,7 @@ function optionalField(target: Value, field: string): Value {
 function hasField(target: Value, field: string): boolean {
   if (isTagged(target) && target.kind === "optional")
     return target.value !== undefined && hasField(target.value, field);
+  if (hasNoFields(target)) return false;
   if (!isMap(target)) throw new CelFault("no such overload");
   return target.get(field) !== undefined;
 }

@@ -125,6 +125,24 @@ export function celValueOf(schema: SchemaNode, value: JsonValue): Value {
   throw new CelFault(`invalid data, expected ${schema.types[0] ?? "a typed value"}`);
 }
 
+/** Where no schema says what to expect: JSON as it is. */
+export function untypedValueOf(value: JsonValue): Value {
+  if (Array.isArray(value))
+    return { kind: "list", size: value.length, at: (position) => untypedValueOf(value[position] ?? null) };
+  if (isObject(value)) return untypedMap(value);
+  return typeof value === "number" && Number.isInteger(value) ? BigInt(value) : (value as Value);
+}
+
+const untypedMap = (value: JsonObject): MapValue => ({
+  kind: "map",
+  size: Object.keys(value).length,
+  keys: () => Object.keys(value),
+  get: (key) => {
+    const item = typeof key === "string" && Object.hasOwn(value, key) ? value[key] : undefined;
+    return item === undefined ? undefined : untypedValueOf(item);
+  },
+});
+
 function intOrString(value: JsonValue): Value {
   if (typeof value === "string") return value;
   if (typeof value === "bigint" || Number.isInteger(value)) return BigInt(value as number);

@@ -61,7 +61,7 @@ export const variable = (id: number): CelType => ({ kind: "variable", id });
 export const A = variable(-1);
 export const B = variable(-2);
 
-const isSimple = (type: CelType, name: SimpleName): boolean => type.kind === "simple" && type.name === name;
+export const isSimple = (type: CelType, name: SimpleName): boolean => type.kind === "simple" && type.name === name;
 export const isDyn = (type: CelType): boolean => isSimple(type, "dyn") || isSimple(type, "error");
 export const isError = (type: CelType): boolean => isSimple(type, "error");
 

@@ -76,7 +76,102 @@ const configurationsToJudge: Readonly<Record<string, JsonObject>> = {
   "a bad selector": { objectSelector: { matchExpressions: [{ key: "a", operator: "In" }] } },
 };
 
+const condition = (expression: string, name = "c"): JsonObject => ({ name, expression });
+const conditions = (...expressions: readonly string[]): JsonObject => ({
+  matchConditions: expressions.map((expression, index) => condition(expression, `c${index}`)),
+});
+
+const conditionsToJudge: Readonly<Record<string, JsonObject>> = {
+  "a condition": conditions("object.data.k == 'v'"),
+  "spaces around a condition": conditions("  true\n"),
+  "a condition that is no expression": conditions("object.data ="),
+  "a condition that is not a truth": conditions("'text'"),
+  "a condition of unknown type": conditions("object.data.k"),
+  "a condition about an unknown variable": conditions("params.x == 1"),
+  "a condition about a field that requests do not have": conditions("request.uid == ''"),
+  "conditions about all fields of a request": conditions(
+    ...["kind", "resource", "subResource", "requestKind", "requestResource", "requestSubResource"].map(
+      (field) => `has(request.${field})`,
+    ),
+    "request.kind.group + request.resource.resource + request.name + request.namespace + request.operation != ''",
+    "request.userInfo.username == '' || 'a' in request.userInfo.groups || 'b' in request.userInfo.extra['c']",
+    "request.dryRun && request.options.anything == 1",
+  ),
+  "a condition that compares a text and a truth": conditions("request.dryRun == 'x'"),
+  "conditions without names": { matchConditions: [condition("true", ""), condition("true", "")] },
+  "conditions without expressions": { matchConditions: [condition("", "a"), condition("  ", "b")] },
+  "conditions of one name": { matchConditions: [condition("true"), condition("false"), condition("=")] },
+  "a condition with an impossible name": { matchConditions: [condition("true", "a b/c")] },
+  "too many conditions": conditions(...Array.from({ length: 65 }, () => "true")),
+  "no conditions": { matchConditions: [] },
+};
+
+/** Denied: all conditions hold, and the webhook is asked. */
+const conditionsInForce: readonly (readonly [what: string, ...expressions: readonly string[]])[] = [
+  ["one that holds", "object.data.k == 'v'"],
+  ["one that does not", "object.data.k != 'v'"],
+  ["one of two that does not", "true", "object.metadata.name.startsWith('x')"],
+  ["one that cannot be evaluated", "object.data.missing == 'v'"],
+  ["two that cannot be evaluated", "object.data.missing == 'v'", "object.nothing.at.all == 1"],
+  ["one that cannot be evaluated beside one that does not hold", "object.data.missing == 'v'", "false"],
+  ["one about an absent old object", "oldObject == null"],
+  ["one that reads an absent old object", "oldObject.metadata.name == 'm'"],
+  ["one that asks an absent old object for a field", "has(oldObject.metadata)"],
+  ["one that reads a field of a text", "object.data.k.below == 'v'"],
+  ["one that asks a text for a field", "!has(object.data.k.below)"],
+  ["one that reads a field of a list", "object.metadata.finalizers.x == 1"],
+  ["optional fields of a text", "!object.?data.?k.?below.hasValue()"],
+  ["optional fields", "object.?data.?k.orValue('') == 'v' && !object.?spec.?x.hasValue()"],
+  ["one about the request", "request.operation == 'CREATE' && request.namespace == '$NS' && request.name == 'm'"],
+  ["one about absent fields of the request", "!has(request.subResource) && !has(request.requestSubResource)"],
+  ["one about the resource", "request.resource.resource == 'configmaps' && request.kind.kind == 'ConfigMap'"],
+  ["one about dry runs", "has(request.dryRun) && !request.dryRun"],
+  ["one that compares what cannot be compared", "object.data.k > 1"],
+  ["a number in the object", "has(object.metadata.generation)"],
+];
+
 export const webhookScripts: readonly Script[] = [
+  ...Object.entries(conditionsToJudge).map(([name, more]) =>
+    script(
+      `a validating configuration with ${name}`,
+      create(`${configurations("validating")}?dryRun=All`, configuration(webhook("allow", more))),
+    ),
+  ),
+  ...conditionsInForce.map(([what, ...expressions]) =>
+    script(
+      `match conditions: ${what}`,
+      ...inForce(
+        "validating",
+        webhook("deny", { ...conditions(...expressions), objectSelector: { matchLabels: { ask: "first" } } }),
+        webhook("deny", {
+          ...conditions(...expressions),
+          name: "ignored.hooks.example.com",
+          failurePolicy: "Ignore",
+          objectSelector: { matchLabels: { ask: "second" } },
+        }),
+      ),
+      create(maps, aMap("m", { labels: { ask: "first" } })),
+      create(`${maps}?dryRun=All`, aMap("m", { labels: { ask: "second" } })),
+      over("validating"),
+    ),
+  ),
+  script(
+    "match conditions of a mutating webhook compare an object with the old one, and a dry run is told from a write",
+    create(maps, aMap("m")),
+    ...inForce(
+      "mutating",
+      webhook("deny", {
+        rules: [{ ...aRule, operations: ["CREATE", "UPDATE"] }],
+        ...conditions("oldObject == null || object.?data != oldObject.?data", "!request.dryRun"),
+      }),
+    ),
+    patch("merge", `${maps}/m`, { metadata: { labels: { a: "b" } } }),
+    patch("merge", `${maps}/m`, { data: { k: "w" } }),
+    patch("merge", `${maps}/m?dryRun=All`, { data: { k: "w" } }),
+    patch("merge", `${maps}/m`, { data: null }),
+    create(maps, aMap("n")),
+    over("mutating"),
+  ),
   ...Object.entries(configurationsToJudge).flatMap(([name, more]) => [
     script(
       `a validating configuration with ${name}`,
