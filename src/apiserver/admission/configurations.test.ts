@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aRule, aWebhook, group } from "../../../test/admission.ts";
 import { created } from "../../../test/strategy.ts";
+import { claimConfiguration } from "../../api/manifests/webhook-configurations.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { webhookConfigurationStrategies } from "./configurations.ts";
 
@@ -92,3 +93,12 @@ for (const { given, webhook, says } of badConfigurations)
     });
     assert.deepEqual(outcome.says, says);
   });
+
+test("our own configuration for claims, with its match conditions, is accepted", () => {
+  const place = { client: { url: "https://127.0.0.1:1" }, serviceAccount: { namespace: "n", name: "s" } };
+  const strategy = webhookConfigurationStrategies[`${group}/MutatingWebhookConfiguration`] ?? {};
+  assert.deepEqual(
+    created(strategy, claimConfiguration(place) as JsonObject & { metadata: { name: string } }).says,
+    [],
+  );
+});

@@ -51,7 +51,7 @@ export const command = defineCommand({
       const published = await publishKubeconfig({ api: stack.api, out: options.kubeconfigOut, folder, world });
       ends.push(published.withdraw);
       out.write(
-        `snapkeep ${version} is up after ${Math.round(world.elapsed() - startedAt)} ms: API server, snapshot-controller, csi-snapshotter, csi-provisioner, directory-driver\n\n`,
+        `snapkeep ${version} is up after ${Math.round(world.elapsed() - startedAt)} ms: API server, snapshot-controller, csi-snapshotter, csi-provisioner, webhook, directory-driver\n\n`,
       );
       const held = options.tour ? await tour({ stack, world, out, signal: stopping }) : true;
       if (!options.exit && !signal.aborted) {

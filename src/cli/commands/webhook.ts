@@ -120,7 +120,7 @@ async function startWebhook(context: ProcessContext, { options, environment, ver
   const facts = createApiFacts({
     world,
     log,
-    namespace: await namespaceIn(serviceAccountFolder),
+    probeNamespace: options.crossNamespaceGate === "auto" ? await namespaceIn(serviceAccountFolder) : undefined,
     connect: (signal) =>
       connect({
         flags: options,

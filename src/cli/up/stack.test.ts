@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { eventually, temporaryFolder } from "../../../test/csi-sockets.ts";
 import { freePort } from "../../../test/e2e/harness/ports.ts";
 import { draftOf } from "../../api/builders.ts";
 import { type KindName, kindRows } from "../../api/kinds.ts";
+import { snapshotConfigurationName } from "../../api/manifests/webhook-configurations.ts";
 import { isFault } from "../../base/fault.ts";
 import { silent } from "../../base/log.ts";
 import { realWorld } from "../../base/world.ts";
@@ -60,6 +63,42 @@ test("a claim without a class gets a volume of the driver, and the volume is del
   assert.ok(existsSync(join(root, "volumes", spec?.volumeName ?? "", "data")));
   await client.delete(ref);
   await eventually("the volume is deleted", () => readdirSync(join(root, "volumes")).length === 0);
+});
+
+test("the webhook of up refuses what the definitions accept, and nobody listens at its address afterwards", async (t) => {
+  const root = join(temporaryFolder(t), "root");
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const { client, stopped } = await startStack({
+    world: realWorld,
+    log: silent,
+    version: "1.2.3",
+    port: 0,
+    root,
+    signal,
+  });
+  const take = (claim: string, name: string) =>
+    client.create(
+      "VolumeSnapshot",
+      draftOf(
+        "VolumeSnapshot",
+        { namespace: "default", name },
+        { spec: { source: { persistentVolumeClaimName: claim } } },
+      ),
+    );
+  await assert.rejects(
+    take("", "bad"),
+    /admission webhook "snapshot\.webhook-validation\.storage\.sigs\.k8s\.io" denied the request: spec\.source: .*\[SNAP-101\]$/,
+  );
+  await take("data", "good");
+  const { webhooks = [] } = await client.get({
+    kind: "ValidatingWebhookConfiguration",
+    name: snapshotConfigurationName,
+  });
+  stopping.abort();
+  await stopped;
+  const port = Number(new URL(webhooks[0]?.clientConfig.url ?? "").port);
+  await assert.rejects(once(connect(port, "127.0.0.1"), "connect"), { code: "ECONNREFUSED" });
 });
 
 test("the API server of up serves exactly the kinds that the reference lists", async (t) => {

@@ -1,4 +1,4 @@
-/** The whole stack in one process: embedded API server, snapshot-controller, sidecars and directory-driver, wired without sockets. */
+/** The whole stack in one process: embedded API server, snapshot-controller, sidecars and directory-driver, wired without sockets; the webhook is called over TLS. */
 import { snapshotCrds } from "../../api/crds/index.ts";
 import { referenceGrantCrd } from "../../api/crds/reference-grant.ts";
 import { standardParts } from "../../apiserver/parts.ts";
@@ -21,6 +21,7 @@ import { createLocalContext } from "../../runtime/context.ts";
 import type { Component } from "../../runtime/frame.ts";
 import { createMetrics } from "../../runtime/metrics.ts";
 import { createDefaultClasses } from "./default-classes.ts";
+import { startWebhook } from "./webhook.ts";
 
 export const driverName = "directory.snapkeep.dev";
 
@@ -117,14 +118,19 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   };
   const contextFor = (name: string) =>
     createLocalContext({ api: clientFor(name), world, log, signal, workers: 10, backoff });
-  const components = await Promise.all(
-    Object.entries(rows).map(([name, start]) => start(contextFor(name), driver.calls)),
-  ).catch(async (reason: unknown) => {
+  const client = clientFor("snapkeep-up");
+  const startAll = async (): Promise<readonly Component[]> => {
+    const started = await Promise.all(
+      Object.entries(rows).map(([name, start]) => start(contextFor(name), driver.calls)),
+    );
+    await createDefaultClasses(client, driverName);
+    // Last, because it listens from its start on.
+    return [...started, await startWebhook(contextFor("webhook"))];
+  };
+  const components = await startAll().catch(async (reason: unknown) => {
     await close();
     throw reason;
   });
-  const client = clientFor("snapkeep-up");
-  await createDefaultClasses(client, driverName);
   const running = components.flatMap((component) => [component.watch?.(signal), component.run(signal)]);
   return {
     api,

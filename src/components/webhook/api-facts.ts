@@ -28,15 +28,15 @@ export interface ApiFacts {
 export interface ApiFactsOptions {
   readonly world: World;
   readonly log: Log;
-  /** Where this process may create claims, by dry run only. */
-  readonly namespace: string;
+  /** Where this process may create claims, by dry run only; undefined: whether namespaces are kept is not asked. */
+  readonly probeNamespace: string | undefined;
   /** Waits until there is an API server; throws where none is configured. */
   connect(signal: AbortSignal): Promise<{ readonly api: KubeApi }>;
 }
 
 const probeEveryMs = 600_000;
 
-export function createApiFacts({ world, log, namespace, connect }: ApiFactsOptions): ApiFacts {
+export function createApiFacts({ world, log, probeNamespace, connect }: ApiFactsOptions): ApiFacts {
   const classes = createStore("VolumeSnapshotClass", {
     log,
     indexes: { defaultOf: (object: VolumeSnapshotClass) => defaultClassDriver(object as unknown as JsonObject) },
@@ -50,7 +50,7 @@ export function createApiFacts({ world, log, namespace, connect }: ApiFactsOptio
     () => undefined,
   );
 
-  const probe = async (api: KubeApi, signal: AbortSignal): Promise<void> => {
+  const probe = async (api: KubeApi, namespace: string, signal: AbortSignal): Promise<void> => {
     const keeps = await keepsSourceNamespace(api, namespace, signal).catch((reason: unknown) => {
       const { message } = Fault.from(reason);
       log.warn("cannot detect whether claims may name sources of other namespaces; such claims are rejected", {
@@ -63,8 +63,8 @@ export function createApiFacts({ world, log, namespace, connect }: ApiFactsOptio
     keepsNamespace = keeps;
   };
   const probeRegularly = async (api: KubeApi, signal: AbortSignal): Promise<void> => {
-    while (!signal.aborted) {
-      await probe(api, signal);
+    while (probeNamespace !== undefined && !signal.aborted) {
+      await probe(api, probeNamespace, signal);
       await world.sleep(probeEveryMs, signal).catch(() => undefined);
     }
   };

@@ -5,7 +5,7 @@ import type { Millis } from "../../base/brand.ts";
 import { Fault } from "../../base/fault.ts";
 import type { Address } from "../../runtime/address.ts";
 import type { Component, ProcessContext } from "../../runtime/frame.ts";
-import { overHttps, type TlsIdentity } from "../../runtime/serve.ts";
+import { overHttps, type TlsIdentity, type TlsServer } from "../../runtime/serve.ts";
 import { followTlsFiles, readTlsFiles } from "../../runtime/tls-files.ts";
 import type { ApiFacts } from "./api-facts.ts";
 import { createWebhook } from "./index.ts";
@@ -14,55 +14,63 @@ import { webhookMetrics } from "./metrics.ts";
 /** The API server takes objects of 3 MiB, and the review of an update holds two of them. */
 const reviewBytesMax = 8 * 2 ** 20;
 
-export interface WebhookOptions {
+export interface ReviewOptions {
   readonly address: Address;
+  readonly anyVolumeDataSource: boolean;
+  readonly crossNamespaceGate: "auto" | "on" | "off";
+}
+
+export interface WebhookOptions extends ReviewOptions {
   readonly tlsCertFile: string;
   readonly tlsPrivateKeyFile: string;
   /** Empty: clients need no certificate. */
   readonly clientCaFile: string;
-  readonly anyVolumeDataSource: boolean;
-  readonly crossNamespaceGate: "auto" | "on" | "off";
   /** How long to go on serving after the process was told to stop: until then some API server may not know that it must ask another. */
   readonly shutdownDelayDuration: Millis;
 }
 
-export async function start(
+/** Listens when this returns. */
+export async function serveReviews(
   { world, log, metrics, signal }: ProcessContext,
-  options: WebhookOptions,
+  options: ReviewOptions,
   facts: ApiFacts,
-): Promise<Component> {
+  identity: TlsIdentity,
+): Promise<TlsServer> {
   const instruments = metrics.instruments(webhookMetrics);
-  const stopping = (): string | undefined => (signal.aborted ? "stopping" : undefined);
-  const { crossNamespaceGate: gate } = options;
+  const { crossNamespaceGate: gate, address, anyVolumeDataSource } = options;
   const handler = createWebhook({
     world,
     log,
     instruments,
-    ready: stopping,
+    ready: () => stopping(signal),
     otherDefaults: facts.otherDefaults,
     gates: () => ({
-      anyVolumeDataSource: options.anyVolumeDataSource,
+      anyVolumeDataSource,
       crossNamespace: gate === "on" || (gate === "auto" && facts.keepsSourceNamespace()),
     }),
   });
+  const server = await overHttps(handler, identity, { address, log, world, requestBytesMax: reviewBytesMax });
+  const showExpiry = ({ cert }: TlsIdentity): void => instruments.certificateExpiry.set({}, expiryOf(cert));
+  showExpiry(identity);
+  return {
+    ...server,
+    renew: (next) => {
+      server.renew(next);
+      showExpiry(next);
+    },
+  };
+}
+
+export async function start(context: ProcessContext, options: WebhookOptions, facts: ApiFacts): Promise<Component> {
+  const { world, log, signal } = context;
   const files = { certFile: options.tlsCertFile, keyFile: options.tlsPrivateKeyFile };
   const clientCa = await clientCaIn(options.clientCaFile);
   const current = { ...(await readTlsFiles(files)), clientCa };
-  const server = await overHttps(handler, current, {
-    address: options.address,
-    log,
-    world,
-    requestBytesMax: reviewBytesMax,
-  });
-  const use = (identity: TlsIdentity): void => instruments.certificateExpiry.set({}, expiryOf(identity));
-  use(current);
+  const server = await serveReviews(context, options, facts, current);
   log.info("serving admission reviews", { url: server.url, clientCertificates: clientCa !== undefined });
-  const apply = (identity: TlsIdentity): void => {
-    server.renew({ ...identity, clientCa });
-    use(identity);
-  };
+  const apply = (identity: TlsIdentity): void => server.renew({ ...identity, clientCa });
   return {
-    ready: stopping,
+    ready: () => stopping(signal),
     run: async (stop) => {
       await Promise.all([
         followTlsFiles({ files, current, world, log, signal: stop, apply }),
@@ -75,6 +83,8 @@ export async function start(
     },
   };
 }
+
+const stopping = ({ aborted }: AbortSignal): string | undefined => (aborted ? "stopping" : undefined);
 
 async function clientCaIn(file: string): Promise<string | undefined> {
   if (file === "") return undefined;
@@ -92,4 +102,4 @@ async function clientCaIn(file: string): Promise<string | undefined> {
   return text;
 }
 
-const expiryOf = ({ cert }: TlsIdentity): number => Date.parse(new X509Certificate(cert).validTo) / 1_000;
+const expiryOf = (cert: TlsIdentity["cert"]): number => Date.parse(new X509Certificate(cert).validTo) / 1_000;
