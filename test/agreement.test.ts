@@ -10,7 +10,7 @@ import { type AdmissionPair, admissionPairs } from "./admission-pairs.ts";
 import { claimGates as gates, webhookVerdict } from "./webhook-verdict.ts";
 
 function lintSays({ before, after }: AdmissionPair): readonly string[] {
-  const manifest = (object: JsonObject) => ({ file: "f", object, prefix: "", lineOf: () => 1 });
+  const manifest = (object: JsonObject) => ({ file: "f", object, owner: undefined, prefix: "", lineOf: () => 1 });
   const old = before === undefined ? [] : [manifest(before)];
   return findingsIn({ manifests: [manifest(after)], unreadable: [] }, old, gates)
     .map(({ severity, code }) => `${severity} ${code}`)

@@ -102,6 +102,37 @@ export const objectErrorRows = {
     why: "A volume cannot hold more than its size; the provisioner refuses the claim.",
     remedy: "Request at least the restoreSize that the VolumeSnapshot shows in its status.",
   },
+  "SNAP-137": {
+    title: "A claim has a data source in a field that does not exist",
+    why: "The API server refuses such a field, or drops it with a warning, and the user gets an empty volume.",
+    remedy: "Write the source in spec.dataSourceRef, or in spec.dataSource.",
+  },
+  "SNAP-141": {
+    title: "A rule of a webhook configuration matches nothing",
+    why: "The API server refuses a rule without operations, groups, versions or resources. It accepts a name that no resource has, and never calls the webhook.",
+    remedy: 'List operations, apiGroups, apiVersions and resources; resources by their plural. The core group is "".',
+  },
+  "SNAP-142": {
+    title: "A webhook configuration for snapshots does not list v1",
+    why: "Today's CRDs serve v1 only. A rule for v1beta1 alone matches no request there, and nothing is checked.",
+    remedy: 'Write apiVersions: ["v1", "v1beta1"].',
+  },
+  "SNAP-143": {
+    title: "The caBundle of a webhook configuration is not base64",
+    why: "The API server refuses the configuration.",
+    remedy:
+      "Encode the certificate authority, for example with base64 -w0 ca.crt, or leave caBundle out and run snapkeep certs --apply.",
+  },
+  "SNAP-151": {
+    title: "A volume of the shared-resource driver is not read-only",
+    why: "Shared Secrets and ConfigMaps are read-only; the driver and its webhook refuse the pod.",
+    remedy: "Set csi.readOnly: true on the volume. readOnly of a volumeMount does not count.",
+  },
+  "SNAP-152": {
+    title: "The name of a share begins with a reserved prefix",
+    why: "Names that begin with openshift- belong to the platform; only the shares that it lists may have them.",
+    remedy: "Choose another name.",
+  },
   "SNAP-191": {
     title: "A field has a value of the wrong type",
     why: "Only text can be a name or a handle.",

@@ -4,6 +4,7 @@ import type { JsonObject } from "../../base/json.ts";
 import { type ClaimGates, sizeViolations } from "../../rules/claim-sources.ts";
 import { after, type ErrorCode, withCode } from "../../rules/error-codes.ts";
 import { judgedKind, type KindRules, kindRules } from "../../rules/kind-rules.ts";
+import { manifestHints } from "../../rules/manifest-hints.ts";
 import { type FieldViolation, textAt, valueAt } from "../../rules/object-rules.ts";
 import { defaultClassDriver, secondDefault } from "../../rules/snapshot-rules.ts";
 import type { Manifest, ReadManifests } from "./manifests.ts";
@@ -27,9 +28,14 @@ export function findingsIn(
   gates: ClaimGates,
 ): readonly Finding[] {
   const before = new Map(old.map((manifest) => [identityOf(manifest), manifest.object]));
+  const snapshots = new Map(
+    manifests
+      .filter((manifest) => is(manifest, "VolumeSnapshot", snapshotGroup))
+      .map(({ object }) => [identity(object), object]),
+  );
   const found = manifests.flatMap((manifest) => [
     ...verdictOn(manifest, before.get(identityOf(manifest)), gates),
-    ...tooSmall(manifest, manifests),
+    ...tooSmall(manifest, snapshots),
   ]);
   const broken = unreadable.map(
     ({ file, line, message }): Finding => ({
@@ -55,9 +61,13 @@ const groupOf = ({ apiVersion }: JsonObject): string => {
 const is = ({ object }: Manifest, kind: string, group: string): boolean =>
   object.kind === kind && groupOf(object) === group;
 
-/** The same object in another version of its file: whichever version of its API it is written in. */
-const identityOf = ({ object, prefix }: Manifest): string =>
-  [groupOf(object), object.kind, textAt(object, "metadata.namespace") ?? "", nameOf(object), prefix].join(" ");
+/** The same object in another version of its file: whichever version of its API it is written in, and wherever it stands in a List. */
+const identityOf = ({ object, owner, prefix }: Manifest): string =>
+  owner === undefined
+    ? identity(object)
+    : `${identity(owner)} ${identity(object)} ${prefix.replace(/^items\[\d+\]\./, "")}`;
+const identity = (object: JsonObject): string =>
+  [groupOf(object), object.kind, textAt(object, "metadata.namespace") ?? "", nameOf(object)].join(" ");
 const nameOf = (object: JsonObject): string =>
   textAt(object, "metadata.name") ?? textAt(object, "metadata.generateName") ?? "";
 
@@ -79,32 +89,31 @@ const findingOf = (manifest: Manifest, severity: Finding["severity"], violation:
 function verdictOn(manifest: Manifest, before: JsonObject | undefined, gates: ClaimGates): readonly Finding[] {
   const { object } = manifest;
   const kind = judgedKind(groupOf(object), object.kind);
-  if (kind === undefined) return [];
+  const hinted = manifestHints(groupOf(object), object).map(({ severity, violation }) =>
+    findingOf(manifest, severity, violation),
+  );
+  if (kind === undefined) return hinted;
   const rules: KindRules = kindRules[kind];
   const { refused, ratcheted } = rules.judge(object, before, gates);
   return [
     ...refused.map((violation) => findingOf(manifest, "error", violation)),
     ...ratcheted.map((violation) => findingOf(manifest, "warning", violation)),
+    ...hinted,
     ...(rules.hints?.(object) ?? []).map(({ severity, violation }) => findingOf(manifest, severity, violation)),
   ];
 }
 
 /** Only where the snapshot stands among the manifests, with its status: exports have it. */
-function tooSmall(manifest: Manifest, all: readonly Manifest[]): readonly Finding[] {
+function tooSmall(manifest: Manifest, snapshots: ReadonlyMap<string, JsonObject>): readonly Finding[] {
   const { object } = manifest;
   if (!is(manifest, "PersistentVolumeClaim", "")) return [];
   const { kind, name } = (valueAt(object, "spec.dataSourceRef") ??
     valueAt(object, "spec.dataSource") ??
     {}) as JsonObject;
-  const snapshot = all.find(
-    (other) =>
-      kind === "VolumeSnapshot" &&
-      is(other, "VolumeSnapshot", snapshotGroup) &&
-      nameOf(other.object) === name &&
-      textAt(other.object, "metadata.namespace") === textAt(object, "metadata.namespace"),
-  );
+  const namespace = textAt(object, "metadata.namespace") ?? "";
+  const snapshot = snapshots.get([snapshotGroup, kind, namespace, name].join(" "));
   if (snapshot === undefined) return [];
-  return sizeViolations(object, snapshot.object).map((violation) => findingOf(manifest, "error", violation));
+  return sizeViolations(object, snapshot).map((violation) => findingOf(manifest, "error", violation));
 }
 
 /** Among the manifests themselves: the webhook compares with what is stored. */

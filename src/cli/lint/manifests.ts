@@ -1,6 +1,7 @@
 /** Manifests as people keep them: files of several YAML or JSON documents, Lists, and templates of claims inside of workloads. */
 import { type Document, LineCounter, parseAllDocuments } from "yaml";
 import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { listAt, memberAt, podVolumes } from "../../rules/pod-specs.ts";
 
 export interface ManifestFile {
   /** As the user named it; "-" is standard input. */
@@ -12,6 +13,8 @@ export interface ManifestFile {
 export interface Manifest {
   readonly file: string;
   readonly object: JsonObject;
+  /** The workload that is going to create this claim. */
+  readonly owner: JsonObject | undefined;
   /** Where the object stands in its document: "" or "spec.volumeClaimTemplates[0]." */
   readonly prefix: string;
   /** The line of a field like "spec.source", or of what is nearest to it. */
@@ -59,13 +62,14 @@ function* manifestsIn(file: string, document: Document.Parsed, lines: LineCounte
     }
     return lines.linePos(document.range[0]).line;
   };
-  for (const { object, steps } of objectsIn(whole, []))
-    yield { file, object, prefix: prefixOf(steps), lineOf: (field) => lineOf([...steps, ...stepsOf(field)]) };
+  for (const { object, steps, owner } of objectsIn(whole, []))
+    yield { file, object, owner, prefix: prefixOf(steps), lineOf: (field) => lineOf([...steps, ...stepsOf(field)]) };
 }
 
 interface Found {
   readonly object: JsonObject;
   readonly steps: readonly Step[];
+  readonly owner?: JsonObject;
 }
 
 /** The object itself, the items of a List, and the claims of a workload. */
@@ -80,46 +84,30 @@ function* objectsIn(value: unknown, steps: readonly Step[]): Generator<Found> {
   yield* claimsIn(value, steps);
 }
 
-const podSpecPaths: Readonly<Record<string, readonly string[]>> = {
-  Pod: ["spec"],
-  Deployment: ["spec", "template", "spec"],
-  StatefulSet: ["spec", "template", "spec"],
-  DaemonSet: ["spec", "template", "spec"],
-  ReplicaSet: ["spec", "template", "spec"],
-  ReplicationController: ["spec", "template", "spec"],
-  Job: ["spec", "template", "spec"],
-  CronJob: ["spec", "jobTemplate", "spec", "template", "spec"],
-};
-
 function* claimsIn(workload: JsonObject, steps: readonly Step[]): Generator<Found> {
   const kind = String(workload.kind ?? "");
   if (kind === "StatefulSet")
     for (const [index, template] of listAt(workload, ["spec", "volumeClaimTemplates"]).entries())
-      yield* claim(template, [...steps, "spec", "volumeClaimTemplates", index]);
-  const path = podSpecPaths[kind];
-  if (path === undefined) return;
-  for (const [index, volume] of listAt(workload, [...path, "volumes"]).entries())
-    yield* claim(at(volume, ["ephemeral", "volumeClaimTemplate"]), [
+      yield* claim(workload, template, [...steps, "spec", "volumeClaimTemplates", index]);
+  for (const { path, volume } of podVolumes(workload))
+    yield* claim(workload, memberAt(volume, ["ephemeral", "volumeClaimTemplate"]), [
       ...steps,
       ...path,
-      "volumes",
-      index,
       "ephemeral",
       "volumeClaimTemplate",
     ]);
 }
 
-function* claim(template: JsonValue | undefined, steps: readonly Step[]): Generator<Found> {
-  if (isObject(template))
-    yield { object: { apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: {}, ...template }, steps };
+/** It is created in the namespace of the workload, whatever the template says. */
+function* claim(workload: JsonObject, template: JsonValue | undefined, steps: readonly Step[]): Generator<Found> {
+  if (!isObject(template)) return;
+  const namespace = memberAt(workload, ["metadata", "namespace"]);
+  const metadata = {
+    ...(isObject(template.metadata) ? template.metadata : {}),
+    ...(namespace === undefined ? {} : { namespace }),
+  };
+  yield { object: { apiVersion: "v1", kind: "PersistentVolumeClaim", ...template, metadata }, steps, owner: workload };
 }
-
-const at = (value: JsonValue | undefined, path: readonly string[]): JsonValue | undefined =>
-  path.reduce<JsonValue | undefined>((found, key) => (isObject(found) ? found[key] : undefined), value);
-const listAt = (value: JsonValue, path: readonly string[]): readonly JsonValue[] => {
-  const found = at(value, path);
-  return Array.isArray(found) ? found : [];
-};
 
 const prefixOf = (steps: readonly Step[]): string =>
   steps.length === 0

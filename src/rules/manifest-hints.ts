@@ -1,0 +1,162 @@
+/**
+ * Mistakes of manifests that concern no rule of admission: fields that do not exist, webhook configurations that match nothing, and
+ * shared resources. For whoever reads manifests.
+ */
+import { kindRows } from "../api/kinds.ts";
+import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
+import { type ErrorCode, withCode } from "./error-codes.ts";
+import { type FieldViolation, textAt, textOf, valueAt } from "./object-rules.ts";
+import { listAt, podVolumes } from "./pod-specs.ts";
+
+export interface ManifestHint {
+  readonly severity: "error" | "warning";
+  readonly violation: FieldViolation;
+}
+
+type Hints = (object: JsonObject) => readonly ManifestHint[];
+
+const hint = (
+  code: ErrorCode,
+  field: string,
+  message: string,
+  severity: ManifestHint["severity"] = "error",
+): ManifestHint => ({ severity, violation: { code, field, message: withCode(`${field}: ${message}`, code) } });
+
+/** "dataSourceRef2" of the requirement document, and the spellings that people confuse. */
+const unknownSources: Hints = (claim) => {
+  const spec = valueAt(claim, "spec");
+  return Object.keys(isObject(spec) ? spec : {})
+    .filter((name) => /^data_?-?source/i.test(name) && name !== "dataSource" && name !== "dataSourceRef")
+    .map((name) =>
+      hint(
+        "SNAP-137",
+        `spec.${name}`,
+        "is not a field of claims, so that the volume would be empty; write dataSourceRef",
+      ),
+    );
+};
+
+const workloads = ["deployment", "statefulset", "daemonset", "replicaset", "job", "cronjob", "service"];
+/** Singular → plural, of what rules are written for most. */
+const plurals: ReadonlyMap<string, string> = new Map([
+  ...Object.values(kindRows).map(({ singular, plural }) => [singular, plural] as const),
+  ...workloads.map((name) => [name, `${name}s`] as const),
+]);
+const snapshotGroup = "snapshot.storage.k8s.io";
+
+const webhookRules: Hints = (configuration) =>
+  listAt(configuration, ["webhooks"]).flatMap((webhook, index) => {
+    if (!isObject(webhook)) return [];
+    const field = `webhooks[${index}]`;
+    return [
+      ...listAt(webhook, ["rules"]).flatMap((rule, at) =>
+        isObject(rule) ? ruleHints(rule, `${field}.rules[${at}]`) : [],
+      ),
+      ...bundleHints(valueAt(webhook, "clientConfig.caBundle"), `${field}.clientConfig.caBundle`),
+    ];
+  });
+
+function ruleHints(rule: JsonObject, field: string): readonly ManifestHint[] {
+  const texts = (name: string): readonly JsonValue[] => listAt(rule, [name]);
+  const empty = ["operations", "apiGroups", "apiVersions", "resources"]
+    .filter((name) => texts(name).length === 0)
+    .map((name) =>
+      hint(
+        "SNAP-141",
+        `${field}.${name}`,
+        `lists nothing, so that the rule matches nothing; ${name === "apiGroups" ? 'write [""] for the core group' : "list at least one"}`,
+      ),
+    );
+  const singular = texts("resources").flatMap((name, index) => {
+    const plural = typeof name === "string" ? plurals.get(name) : undefined;
+    return plural === undefined || plural === name
+      ? []
+      : [
+          hint(
+            "SNAP-141",
+            `${field}.resources[${index}]`,
+            `is ${textOf(name)}, which no resource is called; write ${textOf(plural)}`,
+          ),
+        ];
+  });
+  const versions = texts("apiVersions");
+  const misses =
+    texts("apiGroups").includes(snapshotGroup) &&
+    versions.length > 0 &&
+    !versions.includes("v1") &&
+    !versions.includes("*");
+  return [
+    ...empty,
+    ...singular,
+    ...(misses
+      ? [
+          hint(
+            "SNAP-142",
+            `${field}.apiVersions`,
+            "does not list v1, the only version that today's CRDs serve; add v1",
+            "warning",
+          ),
+        ]
+      : []),
+  ];
+}
+
+function bundleHints(bundle: JsonValue | undefined, field: string): readonly ManifestHint[] {
+  const text = typeof bundle === "string" ? bundle.replaceAll(/\s/g, "") : "";
+  return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)
+    ? []
+    : [
+        hint(
+          "SNAP-143",
+          field,
+          "is not base64; encode the certificate authority, or leave caBundle out and run snapkeep certs --apply",
+        ),
+      ];
+}
+
+const shareDriver = "csi.sharedresource.openshift.io";
+
+const sharedVolumes: Hints = (object) =>
+  podVolumes(object).flatMap(({ path, volume }) => {
+    if (!isObject(volume) || textAt(volume, "csi.driver") !== shareDriver || valueAt(volume, "csi.readOnly") === true)
+      return [];
+    const [index, ...above] = path.toReversed();
+    const field = `${above.toReversed().join(".")}[${index}].csi.readOnly`;
+    return [
+      hint("SNAP-151", field, `must be true, because volumes of ${shareDriver} are read-only; set readOnly: true`),
+    ];
+  });
+
+const reservedPrefix = "openshift-";
+/** Kind, name and reference of the shares that the platform itself has. */
+const reservedShares: ReadonlySet<string> = new Set([
+  "SharedSecret openshift-etc-pki-entitlement openshift-config-managed:etc-pki-entitlement",
+]);
+
+const shareNames: Hints = (share) => {
+  const name = textAt(share, "metadata.name") ?? "";
+  const reference = share.kind === "SharedSecret" ? "spec.secretRef" : "spec.configMapRef";
+  const referred = `${textAt(share, `${reference}.namespace`)}:${textAt(share, `${reference}.name`)}`;
+  return !name.startsWith(reservedPrefix) || reservedShares.has(`${String(share.kind)} ${name} ${referred}`)
+    ? []
+    : [
+        hint(
+          "SNAP-152",
+          "metadata.name",
+          `begins with ${reservedPrefix}, which is reserved for the platform; choose another name`,
+        ),
+      ];
+};
+
+const byKind: Readonly<Record<string, Hints>> = {
+  "/PersistentVolumeClaim": unknownSources,
+  "admissionregistration.k8s.io/ValidatingWebhookConfiguration": webhookRules,
+  "admissionregistration.k8s.io/MutatingWebhookConfiguration": webhookRules,
+  "sharedresource.openshift.io/SharedSecret": shareNames,
+  "sharedresource.openshift.io/SharedConfigMap": shareNames,
+};
+
+export function manifestHints(group: string, object: JsonObject): readonly ManifestHint[] {
+  const key = `${group}/${String(object.kind ?? "")}`;
+  return [...(Object.hasOwn(byKind, key) ? (byKind[key]?.(object) ?? []) : []), ...sharedVolumes(object)];
+}
