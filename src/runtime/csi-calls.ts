@@ -128,7 +128,7 @@ export function createCsiCallHandler<
     for (const write of intent) await options.intentHandlers[write.kind as Intent["kind"]](write as never, signal);
     const reply = await semaphore(passageOf(action), () => send(call, secrets, signal));
     // The transport refuses to send without the lease. Such a call was not made, so it has not failed.
-    if (reply.kind === "failed" && !leading()) throw (reply as { readonly fault: Fault }).fault;
+    if (isCallError(reply) && !leading()) throw reply.fault;
     keepReply(action, reply);
   };
 }
