@@ -6,7 +6,7 @@ import { phaseOf } from "../src/components/snapshot-controller/phase.ts";
 import { planSnapshot } from "../src/components/snapshot-controller/plan.ts";
 import { aClaim, aContent, aSnapshot } from "./builders.ts";
 import { type PlanCase, planTester } from "./plan-cases.ts";
-import { aSnapshotView } from "./views.ts";
+import { aSnapshotView, type SnapshotParts } from "./views.ts";
 
 export const bornMs = Date.parse("2026-01-01T00:00:00Z");
 export const both = [finalizers.snapshotAsSource, finalizers.snapshotBound];
@@ -28,7 +28,7 @@ export const readyContent = aContent({
 export const protectedClaim = aClaim({ metadata: { finalizers: [finalizers.claimAsSource] } });
 
 /** A snapshot with its finalizers, of a protected claim. */
-export const aProtectedView = (change: Partial<SnapshotView> = {}): SnapshotView =>
+export const aProtectedView = (change: SnapshotParts = {}): SnapshotView =>
   aSnapshotView({
     snapshot: aSnapshot({ metadata: { finalizers: both } }),
     claim: protectedClaim,
@@ -48,15 +48,15 @@ const brief = (action: ClusterAction): string => {
   }
 };
 
-const test = planTester({ phaseOf, plan: planSnapshot, brief });
+const test = planTester({ phaseOf: ({ facts }: SnapshotView) => phaseOf(facts), plan: planSnapshot, brief });
 
 /** Upstream's definition leaves a new snapshot without a status, ours gives it one: nothing may depend on which is installed. */
 export const testPlans = (cases: readonly PlanCase<SnapshotView>[]): void =>
   test(
     cases.flatMap((one) => {
-      const { snapshot } = one.view;
+      const { snapshot } = one.view.facts;
       if (snapshot.status !== undefined) return [one];
-      const view = { ...one.view, snapshot: { ...snapshot, status: { readyToUse: false } } };
-      return [one, { ...one, given: `${one.given}, its status the default`, view }];
+      const facts = { ...one.view.facts, snapshot: { ...snapshot, status: { readyToUse: false } } };
+      return [one, { ...one, given: `${one.given}, its status the default`, view: { ...one.view, facts } }];
     }),
   );

@@ -2,32 +2,62 @@
 import type { CreateAttempt } from "../src/components/csi-snapshotter/create-attempts.ts";
 import type { ContentMemory } from "../src/components/csi-snapshotter/memory.ts";
 import type { ContentFacts, ContentView } from "../src/components/csi-snapshotter/observe.ts";
-import { anywhere, hasFinalizer, type SnapshotView } from "../src/components/snapshot-controller/observe.ts";
+import type {
+  ContentMemory as ControllerContentMemory,
+  SnapshotMemory,
+} from "../src/components/snapshot-controller/memory.ts";
+import {
+  anywhere,
+  type ContentFacts as ControllerContentFacts,
+  type ContentView as ControllerContentView,
+  hasFinalizer,
+  type SnapshotFacts,
+  type SnapshotView,
+} from "../src/components/snapshot-controller/observe.ts";
 import { sourceOf } from "../src/rules/snapshot-source.ts";
 import { aClass, aContent, aSnapshot, aVolume, driver } from "./builders.ts";
 
+/** Facts, memories and the time in one row: their names differ, and a test changes few of them. */
+export type SnapshotParts = Partial<SnapshotFacts & SnapshotMemory & Pick<SnapshotView, "nowMs">>;
+
 /** A snapshot of a bound volume, without a content yet. */
-export const aSnapshotView = (change: Partial<SnapshotView> = {}): SnapshotView => {
+export const aSnapshotView = (change: SnapshotParts = {}): SnapshotView => {
+  const { protection, missingClaims = [], queueIdleMs = 0, activeSidecar, nowMs = 0, ...facts } = change;
   const snapshot = change.snapshot ?? aSnapshot();
+  const isProtected = change.claim !== undefined && hasFinalizer(change.claim);
   return {
-    snapshot,
-    source: sourceOf(snapshot),
-    content: undefined,
-    claim: undefined,
-    protection: change.claim !== undefined && hasFinalizer(change.claim) ? "certain" : "none",
-    volume: aVolume(),
-    snapshotClass: aClass(),
-    defaultClasses: [],
-    restoring: [],
-    place: anywhere,
-    keepsVolumeMode: true,
-    missingClaims: [],
-    queueIdleMs: 0,
-    activeSidecar: undefined,
-    nowMs: 0,
-    ...change,
+    facts: {
+      snapshot,
+      source: sourceOf(snapshot),
+      content: undefined,
+      claim: undefined,
+      volume: aVolume(),
+      snapshotClass: aClass(),
+      defaultClasses: [],
+      restoring: [],
+      place: anywhere,
+      keepsVolumeMode: true,
+      ...facts,
+    },
+    memory: { protection: protection ?? (isProtected ? "certain" : "none"), missingClaims, queueIdleMs, activeSidecar },
+    nowMs,
   };
 };
+
+export type ContentParts = Partial<
+  ControllerContentFacts & ControllerContentMemory & Pick<ControllerContentView, "nowMs">
+>;
+
+/** A content whose snapshot is gone. */
+export const aLoneContentView = ({
+  wasSnapshotDeletedUnready = false,
+  nowMs = 0,
+  ...facts
+}: ContentParts = {}): ControllerContentView => ({
+  facts: { content: aContent(), snapshot: undefined, isBeingCreatedWithoutClass: false, ...facts },
+  memory: { wasSnapshotDeletedUnready },
+  nowMs,
+});
 
 /** Facts and memory of the sidecar about a content in one row, as tables state them. */
 export type ContentSituation = ContentFacts & Omit<ContentMemory, "attempt"> & CreateAttempt;

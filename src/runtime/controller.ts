@@ -31,6 +31,8 @@ export interface ControllerOptions<Stores extends AnyStores, View, Action extend
   readonly triggers: Triggers<Stores>;
   /** One synchronous look at all stores; undefined when the object is gone. */
   observe(stores: Stores, key: Key): View | undefined;
+  /** Called with each view before it is planned: the only step of a reconcile that may write what the process remembers. */
+  readonly remember?: ((view: View) => void) | undefined;
   readonly plan: Planner<View, Action>;
   readonly handlers: ActionHandlers<Action>;
   /** Keys worked on at once. */
@@ -90,6 +92,7 @@ export function createController<Stores extends AnyStores, View, Action extends 
     let current: Action | undefined;
     try {
       const view = options.observe(stores, key);
+      if (view !== undefined) options.remember?.(view);
       const { actions, next } = view === undefined ? nothing : options.plan(view);
       for (const action of actions) {
         current = action;

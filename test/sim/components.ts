@@ -4,7 +4,7 @@ import type { PersistentVolumeClaim } from "../../src/api/types.ts";
 import { limits } from "../../src/base/limits.ts";
 import type { Fields, Log } from "../../src/base/log.ts";
 import { start as startCsiSnapshotter } from "../../src/components/csi-snapshotter/start.ts";
-import type { Protection } from "../../src/components/snapshot-controller/observe.ts";
+import type { Protection } from "../../src/components/snapshot-controller/memory.ts";
 import { start as startSnapshotController } from "../../src/components/snapshot-controller/start.ts";
 import type { KubeApi } from "../../src/kube/api.ts";
 import { createClient } from "../../src/kube/client.ts";

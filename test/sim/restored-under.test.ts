@@ -14,6 +14,7 @@ test("a snapshot is not released until the server confirms that its restoring cl
   assert.deepEqual(await brokenIn(found), []));
 
 test("a controller that trusts its cache would release the snapshot", async () => {
-  const believing = (view: Parameters<typeof planSnapshot>[0]) => planSnapshot({ ...view, missingClaims: [] });
+  const believing = (view: Parameters<typeof planSnapshot>[0]) =>
+    planSnapshot({ ...view, memory: { ...view.memory, missingClaims: [] } });
   assert.deepEqual(await brokenIn(found, { planSnapshot: believing as never }), ["I-18"]);
 });

@@ -1,9 +1,10 @@
 /**
- * Which sidecar cuts for a driver just now, as far as its writes have shown. A content that is made for it can be born with the
- * mark of the cut and the sidecar's name on it, which spares the sidecar a write before it asks the driver.
+ * Contents created with the being-created annotation (docs/decisions/0014): all of it on the controller's side. If a sidecar is
+ * known to be active for a driver, the create request of a content carries the being-created annotation with the sidecar's id,
+ * which saves the sidecar a write before CreateSnapshot. Without this file everything works, with one write more.
  *
- * Only a sidecar of ours puts its name on contents, and only one that has done so lately is named: another one, upstream's say,
- * could not take such a mark off a content that it cannot ask the driver about.
+ * Only our sidecars write their id on contents, and only one that did so lately is used: upstream's sidecar could not remove the
+ * annotation from a content for which it cannot call the driver.
  */
 import { annotations, labels } from "../../api/names.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
@@ -12,21 +13,21 @@ import { limits } from "../../base/limits.ts";
 import type { World } from "../../base/world.ts";
 
 export interface ActiveSidecars {
-  /** To be told of every change of a content. */
+  /** Called for every change of a content. */
   see(before: VolumeSnapshotContent | undefined, after: VolumeSnapshotContent | undefined): void;
-  /** The term of the sidecar that was at work for the driver, on the node if there is one for each, not long ago. */
+  /** The id of the sidecar that was active for the driver lately; with node-local sidecars, on that node. */
   of(driver: string, node: string | undefined): string | undefined;
 }
 
-/** With the number of those that something is remembered of. */
+/** `size` is the number of drivers and nodes that something is remembered of. */
 export function createActiveSidecars({ elapsed }: Pick<World, "elapsed">): ActiveSidecars & { size(): number } {
-  const byPlace = new Map<string, { readonly term: string; readonly atMs: Millis }>();
+  const byPlace = new Map<string, { readonly id: string; readonly atMs: Millis }>();
   const placeOf = (driver: string, node = ""): string => `${driver}\n${node}`;
   const isOver = ({ atMs }: { readonly atMs: Millis }): boolean => elapsed() - atMs >= limits.activeSidecarMsMax;
-  /** The latest stands last. Nodes come and go under ever new names: who has been silent for long is forgotten. */
-  const note = (place: string, term: string): void => {
+  /** The latest is last. Nodes come and go under ever new names: a sidecar that was silent for long is forgotten. */
+  const note = (place: string, id: string): void => {
     byPlace.delete(place);
-    byPlace.set(place, { term, atMs: elapsed() });
+    byPlace.set(place, { id, atMs: elapsed() });
     for (const [oldest, seen] of byPlace) {
       if (!isOver(seen)) break;
       byPlace.delete(oldest);
@@ -34,15 +35,15 @@ export function createActiveSidecars({ elapsed }: Pick<World, "elapsed">): Activ
   };
   return {
     see: (before, after) => {
-      const term = sidecarOf(after);
-      if (before === undefined || after === undefined || term === undefined) return;
-      const isAtWork = sidecarOf(before) !== term || isTaken(before) !== isTaken(after);
+      const id = sidecarOf(after);
+      if (before === undefined || after === undefined || id === undefined) return;
+      const isActive = sidecarOf(before) !== id || isTaken(before) !== isTaken(after);
       const place = placeOf(after.spec.driver, after.metadata.labels?.[labels.managedBy]);
-      if (isAtWork) note(place, term);
+      if (isActive) note(place, id);
     },
     of: (driver, node) => {
       const last = byPlace.get(placeOf(driver, node));
-      return last === undefined || isOver(last) ? undefined : last.term;
+      return last === undefined || isOver(last) ? undefined : last.id;
     },
     size: () => byPlace.size,
   };
@@ -50,5 +51,14 @@ export function createActiveSidecars({ elapsed }: Pick<World, "elapsed">): Activ
 
 const sidecarOf = (content: VolumeSnapshotContent | undefined): string | undefined =>
   content?.metadata.annotations?.[annotations.snapshotterId];
-/** Upstream's sidecar takes the mark off before it writes what was cut; ours after, so the name is still on. */
+/** Upstream's sidecar removes the annotations before it writes the handle; ours afterwards, so its id is still there. */
 const isTaken = ({ status }: VolumeSnapshotContent): boolean => Boolean(status?.snapshotHandle);
+
+/**
+ * Annotations of a new content. None where CreateSnapshot needs a secret: if the secret cannot be read, the driver cannot be called,
+ * and a successor of the sidecar could not know whether it ever was.
+ */
+export const creationAnnotations = (activeSidecar: string | undefined, needsSecret: boolean) =>
+  activeSidecar === undefined || needsSecret
+    ? {}
+    : { [annotations.beingCreated]: "yes", [annotations.snapshotterId]: activeSidecar };

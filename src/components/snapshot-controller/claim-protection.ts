@@ -11,7 +11,8 @@ import type { PersistentVolumeClaim } from "../../api/types.ts";
 import { limits } from "../../base/limits.ts";
 import { createLru } from "../../base/lru.ts";
 import type { KubeApi } from "../../kube/api.ts";
-import { hasFinalizer, isRenewable, type Protection } from "./observe.ts";
+import type { Protection } from "./memory.ts";
+import { hasFinalizer, isRenewable } from "./observe.ts";
 
 export interface ClaimProtection {
   of(claim: PersistentVolumeClaim): Protection;

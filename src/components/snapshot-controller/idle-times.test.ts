@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aClaim, aContent } from "../../../test/builders.ts";
 import { finalizers } from "../../api/names.ts";
+import type { PersistentVolumeClaim } from "../../api/types.ts";
 import { createIdleTimes } from "./idle-times.ts";
 
 const claim = aClaim();
@@ -13,7 +14,12 @@ function aPace() {
   const pass = (ms: number): void => {
     nowMs += ms;
   };
-  return { ...createIdleTimes({ elapsed: () => nowMs }), pass };
+  const times = createIdleTimes({ elapsed: () => nowMs });
+  const idleMs = (seen: PersistentVolumeClaim, isNeeded: boolean) => {
+    times.note(seen, () => isNeeded);
+    return times.idleMs(seen);
+  };
+  return { ...times, idleMs, pass, readMs: times.idleMs };
 }
 
 test("a claim is idle from when it is first seen protected without need", () => {
@@ -24,6 +30,13 @@ test("a claim is idle from when it is first seen protected without need", () => 
   pass(50);
   found.push(idleMs(guarded, false), idleMs(claim, false), idleMs(guarded, false));
   assert.deepEqual(found, [0, 700, 0, 0, 50, 0, 0]);
+});
+
+test("reading the idle time does not start it", () => {
+  const { readMs, pass } = aPace();
+  const found = [readMs(guarded)];
+  pass(700);
+  assert.deepEqual([...found, readMs(guarded)], [0, 0]);
 });
 
 test("a claim that is gone is forgotten", () => {

@@ -1,22 +1,22 @@
 /**
- * How the work goes, as far as objects do not show it: how long a claim has been protected for nothing, and how long the line of
- * contents has not moved. Both only say what may wait a little, so that a burst of snapshots costs fewer writes; after a restart
- * they begin anew, and the wait with them.
+ * Two times that no object shows: how long a claim has been protected although nothing needs it, and how long no content has had its
+ * first status from a sidecar. Both only delay writes, so that a burst of snapshots costs fewer of them.
  */
-import { finalizers } from "../../api/names.ts";
 import type { PersistentVolumeClaim, VolumeSnapshotContent } from "../../api/types.ts";
 import type { Millis } from "../../base/brand.ts";
 import type { World } from "../../base/world.ts";
-import { hasNoReport } from "./observe.ts";
+import { hasFinalizer, hasNoReport } from "./observe.ts";
 
 export interface IdleTimes {
-  /** How long the claim has been protected although nothing needs it; 0 while it is needed, or not protected. */
-  idleMs(claim: PersistentVolumeClaim, isNeeded: boolean): Millis;
-  /** To be told of every change of a claim. */
+  /** How long, as far as it was noted, the claim has been protected although nothing needs it. */
+  idleMs(claim: PersistentVolumeClaim): Millis;
+  /** Called once per reconcile of a claim. The need is asked for only if the claim is protected: that may take long. */
+  note(claim: PersistentVolumeClaim, isNeeded: () => boolean): void;
+  /** Called for every change of a claim. */
   seeClaim(before: PersistentVolumeClaim | undefined, after: PersistentVolumeClaim | undefined): void;
-  /** To be told of every change of a content. */
+  /** Called for every change of a content. */
   seeContent(before: VolumeSnapshotContent | undefined, after: VolumeSnapshotContent | undefined): void;
-  /** How long no sidecar has said anything about a content for the first time. */
+  /** How long no content has had its first status from a sidecar. */
   standstillMs(): Millis;
 }
 
@@ -24,15 +24,11 @@ export function createIdleTimes({ elapsed }: Pick<World, "elapsed">): IdleTimes 
   const idleSince = new Map<string, Millis>();
   let movedAtMs = Number.NEGATIVE_INFINITY;
   return {
-    idleMs: ({ metadata }, isNeeded) => {
-      const isProtected = metadata.finalizers?.includes(finalizers.claimAsSource) === true;
-      if (isNeeded || !isProtected) {
-        idleSince.delete(metadata.uid);
-        return 0;
-      }
-      const since = idleSince.get(metadata.uid) ?? elapsed();
-      idleSince.set(metadata.uid, since);
-      return elapsed() - since;
+    idleMs: ({ metadata }) => elapsed() - (idleSince.get(metadata.uid) ?? elapsed()),
+    note: (claim, isNeeded) => {
+      const { uid } = claim.metadata;
+      if (!hasFinalizer(claim) || isNeeded()) idleSince.delete(uid);
+      else if (!idleSince.has(uid)) idleSince.set(uid, elapsed());
     },
     seeClaim: (before, after) => {
       if (before !== undefined && after === undefined) idleSince.delete(before.metadata.uid);

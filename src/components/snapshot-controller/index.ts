@@ -1,4 +1,4 @@
-/** The snapshot-controller: three controllers over the same caches. This file only wires; the decisions are in plan*.ts. */
+/** The snapshot-controller: three controllers over the same caches. This file connects the parts; plan*.ts decide. */
 import type { ClusterAction, CodedEvent } from "../../api/plan.ts";
 import { type KubeObject, keyOf } from "../../api/types.ts";
 import type { Backoff } from "../../base/backoff.ts";
@@ -10,25 +10,10 @@ import { createStores, watchStores } from "../../kube/stores.ts";
 import { createActionHandlers } from "../../runtime/action-handlers.ts";
 import { createController, type Failure } from "../../runtime/controller.ts";
 import type { QueueObserver } from "../../runtime/queue.ts";
-import { type ActiveSidecars, createActiveSidecars } from "./active-sidecars.ts";
-import { createClaimProtection } from "./claim-protection.ts";
-import { createContentCreations } from "./content-creations.ts";
-import { createDeletedSnapshots } from "./deleted-snapshots.ts";
-import { createIdleTimes } from "./idle-times.ts";
-import { createMissingClaims } from "./missing-claims.ts";
-import { createMissingSnapshots } from "./missing-snapshots.ts";
-import {
-  type ClaimFacts,
-  claimOfContent,
-  hasFinalizer,
-  type Moment,
-  observeClaim,
-  observeContent,
-  observeSnapshot,
-  type SnapshotOptions,
-} from "./observe.ts";
+import { createMemory, type MemoryOptions } from "./memory.ts";
+import { type ClaimView, observeClaim, observeContent, observeSnapshot, type SnapshotOptions } from "./observe.ts";
 import { planSnapshot } from "./plan.ts";
-import { type ClaimView, isAwaited, isNeeded, planClaim, releaseEvidence } from "./plan-claim.ts";
+import { isNeeded, planClaim } from "./plan-claim.ts";
 import { planContent } from "./plan-content.ts";
 import { refusedWriteEvent } from "./refused-writes.ts";
 import {
@@ -55,16 +40,15 @@ export interface SnapshotControllerDeps {
   readonly backoff: Backoff;
   readonly resyncMs?: Millis | undefined;
   readonly leading?: (() => boolean) | undefined;
-  /** Who is known to be at work: the simulation names sidecars that have not shown themselves yet. */
-  readonly activeSidecars?: ActiveSidecars | undefined;
-  /** Other decisions than ours: the simulation shows that it notices wrong ones. */
+  readonly activeSidecars?: MemoryOptions["activeSidecars"];
+  readonly protectionOf?: MemoryOptions["protectionOf"];
+  /** Other decisions than ours: the simulation shows that it detects wrong ones. */
   readonly plans?: Partial<SnapshotPlans> | undefined;
-  readonly protectionOf?: Moment["protectionOf"] | undefined;
-  /** Where snapshots are taken node by node: calls back when a volume may be reached from elsewhere than before. */
+  /** With node-local sidecars: calls back when a volume may be reached from another node than before. */
   readonly onPlacesChange?: ((listener: () => void) => void) | undefined;
-  /** Where claims of other namespaces may be granted a snapshot: calls back when the grants of a namespace have changed. */
+  /** With ReferenceGrants: calls back when the grants of a namespace have changed. */
   readonly onGrantsChange?: ((listener: (namespace: string) => void) => void) | undefined;
-  /** Told of each run for this object that failed. */
+  /** Called for each failed reconcile of this object. */
   failed?(kind: "VolumeSnapshot" | "PersistentVolumeClaim" | "VolumeSnapshotContent", key: Key): void;
   record(about: KubeObject, event: CodedEvent): void;
   observer?(queue: string): QueueObserver;
@@ -81,60 +65,20 @@ export interface SnapshotController {
 export function createSnapshotController(deps: SnapshotControllerDeps): SnapshotController {
   const { api, world, log, options, leading } = deps;
   const stores = createStores(storeTable, log);
-  const deletedSnapshots = createDeletedSnapshots();
-  stores.VolumeSnapshot.onChange(deletedSnapshots.see);
-  const idleTimes = createIdleTimes(world);
-  stores.PersistentVolumeClaim.onChange(idleTimes.seeClaim);
-  stores.VolumeSnapshotContent.onChange(idleTimes.seeContent);
-  const cutters = deps.activeSidecars ?? createActiveSidecars(world);
-  stores.VolumeSnapshotContent.onChange(cutters.see);
-  const missingClaims = createMissingClaims();
-  stores.PersistentVolumeClaim.onChange(missingClaims.see);
-  const missingSnapshots = createMissingSnapshots();
-  stores.VolumeSnapshot.onChange(missingSnapshots.see);
-  const protection = createClaimProtection((claim) => {
-    const key = keyOf(claim);
-    // The watch was faster than the reply: nothing but the reply wakes those that wait for it.
-    const cached = stores.PersistentVolumeClaim.get(key);
-    if (cached === undefined || !hasFinalizer(cached)) return;
-    for (const waiting of stores.VolumeSnapshot.keysBy("unreadyOf", key)) snapshots.trigger(waiting);
-  });
-  stores.PersistentVolumeClaim.onChange(protection.see);
-  const protectionOf = deps.protectionOf ?? protection.of;
-  const moment = (): Moment => ({
-    nowMs: world.now(),
-    queueIdleMs: idleTimes.standstillMs(),
-    activeSidecarOf: cutters.of,
-    missingClaimsOf: missingClaims.from,
-    missingSnapshotsOf: missingSnapshots.of,
-    protectionOf,
-  });
-  const timed = (sight: ClaimFacts | undefined): ClaimView | undefined => {
-    if (sight === undefined) return undefined;
-    const { claim } = sight;
-    const needed = isNeeded(sight) || creations.isUnderWay(claim);
-    return {
-      claim,
-      protection: sight.protection,
-      isNeeded: needed,
-      isAwaited: isAwaited(sight),
-      evidence: needed ? [] : releaseEvidence(sight),
-      idleMs: idleTimes.idleMs(claim, needed),
-    };
-  };
-  const creations = createContentCreations({
-    protectedClaimOf: (content) => {
-      const claim = claimOfContent(stores, content);
-      return claim !== undefined && protectionOf(claim) === "certain" ? claim : undefined;
+  const memory = createMemory({
+    stores,
+    options,
+    world,
+    activeSidecars: deps.activeSidecars,
+    protectionOf: deps.protectionOf,
+    onProtected: (claim) => {
+      for (const key of stores.VolumeSnapshot.keysBy("unreadyOf", keyOf(claim))) snapshots.trigger(key);
     },
-    onEnd: (claim) => claims.trigger(keyOf(claim)),
+    onCreationEnd: (claim) => claims.trigger(keyOf(claim)),
   });
-  const cluster = createActionHandlers({ api: protection.through(api), stores, leading, record: deps.record });
-  const handlers = {
-    ...cluster,
-    create: creations.around(cluster.create),
-    confirm: missingSnapshots.around(cluster.confirm),
-  };
+  const handlers = memory.aroundHandlers(
+    createActionHandlers({ api: memory.throughApi(api), stores, leading, record: deps.record }),
+  );
   const shared = (name: string) => ({
     name,
     stores,
@@ -157,7 +101,10 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
   const snapshots = createController({
     ...shared("snapshot-controller-snapshot"),
     triggers: snapshotTriggers,
-    observe: (seen, key) => observeSnapshot(seen, options, key, moment()),
+    observe: (seen, key) => {
+      const facts = observeSnapshot(seen, options, key);
+      return facts && { facts, memory: memory.ofSnapshot(facts), nowMs: world.now() };
+    },
     onFailure: (key, failure) => {
       deps.failed?.("VolumeSnapshot", key);
       recordRefusedWrite([key], failure);
@@ -167,7 +114,11 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
   const claims = createController({
     ...shared("snapshot-controller-claim"),
     triggers: claimTriggers,
-    observe: (seen, key) => timed(observeClaim(seen, options, key, moment())),
+    observe: (seen, key): ClaimView | undefined => {
+      const facts = observeClaim(seen, options, key);
+      return facts && { facts, memory: memory.ofClaim(facts) };
+    },
+    remember: (view) => memory.noteClaim(view.facts.claim, () => isNeeded(view)),
     onFailure: (key, failure) => {
       deps.failed?.("PersistentVolumeClaim", key);
       recordRefusedWrite(stores.VolumeSnapshot.keysBy("unreadyOf", key), failure);
@@ -177,7 +128,10 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
   const contents = createController({
     ...shared("snapshot-controller-content"),
     triggers: contentTriggers,
-    observe: (seen, key) => observeContent(seen, key, deletedSnapshots.wasDeletedUnready, world.now()),
+    observe: (seen, key) => {
+      const facts = observeContent(seen, key);
+      return facts && { facts, memory: memory.ofContent(facts), nowMs: world.now() };
+    },
     onFailure: (key) => deps.failed?.("VolumeSnapshotContent", key),
     plan: deps.plans?.content ?? planContent,
   });

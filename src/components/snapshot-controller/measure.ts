@@ -11,7 +11,7 @@ import type { World } from "../../base/world.ts";
 import { contentNameOf, sourceOf } from "../../rules/snapshot-source.ts";
 import type { Instruments } from "../../runtime/metrics.ts";
 import type { snapshotMetrics } from "./metrics.ts";
-import { anywhere, hasFinalizer, observeSnapshot, type SnapshotOptions } from "./observe.ts";
+import { anywhere, observeSnapshot, type SnapshotOptions } from "./observe.ts";
 import { phaseOf, type SnapshotPhase, snapshotPhases } from "./phase.ts";
 import { isLabelledInvalid } from "./plan-label.ts";
 import type { SnapshotStores } from "./triggers.ts";
@@ -132,17 +132,9 @@ export function measureStates({ stores, instruments, world }: Measuring, options
   const settled: SnapshotOptions = { ...options, placeOf: () => anywhere };
   for (const snapshot of stores.VolumeSnapshot.all()) {
     const relevant = contentOf(stores, snapshot) === undefined ? options : settled;
-    const view = observeSnapshot(stores, relevant, keyOf(snapshot), {
-      nowMs,
-      queueIdleMs: 0,
-      activeSidecarOf: () => undefined,
-      missingClaimsOf: () => [],
-      missingSnapshotsOf: () => [],
-      // What is in doubt is soon renewed: a metric need not tell it from what is certain.
-      protectionOf: (claim) => (hasFinalizer(claim) ? "certain" : "none"),
-    });
-    if (view === undefined) continue;
-    const phase = phaseOf(view);
+    const facts = observeSnapshot(stores, relevant, keyOf(snapshot));
+    if (facts === undefined) continue;
+    const phase = phaseOf(facts);
     counts.set(phase, (counts.get(phase) ?? 0) + 1);
     if (phase === "deleting") stuck += ageMs(snapshot.metadata.deletionTimestamp, nowMs) > stuckAfterMs ? 1 : 0;
     else if (phase !== "ready") oldestMs = Math.max(oldestMs, ageMs(snapshot.metadata.creationTimestamp, nowMs));

@@ -4,11 +4,11 @@ import { test } from "node:test";
 import { aClaim, aClass, aContent, aSnapshot, aVolume } from "../../../test/builders.ts";
 import { codesIn } from "../../../test/coded-messages.ts";
 import { aProtectedView as aView, both, deletionTimestamp, readyContent } from "../../../test/snapshot-plans.ts";
+import { aLoneContentView, type SnapshotParts } from "../../../test/views.ts";
 import { parameters } from "../../api/names.ts";
 import type { ClusterAction } from "../../api/plan.ts";
 import { Fault } from "../../base/fault.ts";
 import { snapshotErrorRows } from "../../rules/error-codes-snapshots.ts";
-import type { SnapshotView } from "./observe.ts";
 import { planSnapshot } from "./plan.ts";
 import { planContent } from "./plan-content.ts";
 import { refusedWriteEvent } from "./refused-writes.ts";
@@ -17,7 +17,7 @@ const classless = {
   snapshot: aSnapshot({ metadata: { finalizers: both }, spec: { source: { persistentVolumeClaimName: "data" } } }),
   snapshotClass: undefined,
 };
-const withSecret = (name: string, namespace?: string): Partial<SnapshotView> => ({
+const withSecret = (name: string, namespace?: string): SnapshotParts => ({
   snapshotClass: aClass({
     parameters: {
       [parameters.snapshotterSecretName]: name,
@@ -44,7 +44,7 @@ const waiting = aSnapshot({
 const otherClaim = { claimRef: { namespace: "team", name: "other" } };
 const handle = { driver: "disk.example.com", volumeHandle: "vol-1" };
 
-const cases: readonly (readonly [code: string, view: Partial<SnapshotView>])[] = [
+const cases: readonly (readonly [code: string, view: SnapshotParts])[] = [
   ["SNAP-101", { source: { kind: "unclear", count: 2 } }],
   ["SNAP-111", { content: aContent({ spec: { source: { volumeHandle: "" } } }) }],
   [
@@ -89,8 +89,7 @@ test("a content's own mistake has the same code in its own status", () => {
     metadata: { labels: { "snapshot.storage.kubernetes.io/invalid-snapshot-content-resource": "" } },
     spec: { source: {} },
   });
-  const view = { content, snapshot: undefined, wasSnapshotDeletedUnready: false, isBeingCreatedWithoutClass: false };
-  assert.deepEqual(codesIn(planContent({ ...view, nowMs: 0 }).actions), ["SNAP-111", "SNAP-111"]);
+  assert.deepEqual(codesIn(planContent(aLoneContentView({ content })).actions), ["SNAP-111", "SNAP-111"]);
 });
 
 const ref = (kind: "VolumeSnapshot" | "VolumeSnapshotContent" | "PersistentVolumeClaim") => ({ kind, name: "x" });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aClaim, aContent, aSnapshot, aVolume } from "../../../test/builders.ts";
 import { aProtectedView as aView, both, deletionTimestamp, readyContent } from "../../../test/snapshot-plans.ts";
-import type { SnapshotView } from "./observe.ts";
+import type { SnapshotParts } from "../../../test/views.ts";
 import { planSnapshot } from "./plan.ts";
 
 const dynamic = (source: object) => aSnapshot({ metadata: { finalizers: both }, spec: { source } });
@@ -13,7 +13,7 @@ const preProvisioned = aContent({ spec: { source: { snapshotHandle: "s" } } });
 const creating = "Failed to create snapshot content with error ";
 const defaulting = "Failed to set default snapshot class with error ";
 
-const cases: readonly { view: Partial<SnapshotView>; begins: string }[] = [
+const cases: readonly { view: SnapshotParts; begins: string }[] = [
   {
     view: { source: { kind: "unclear", count: 0 } },
     begins: "Exactly one of PersistentVolumeClaimName and VolumeSnapshotContentName should be specified",

@@ -7,7 +7,8 @@ import type { PersistentVolumeClaim } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
 import { type Key, keyIn } from "../../base/brand.ts";
 import { limits } from "../../base/limits.ts";
-import { isWaiting, type ObjectName, restoredSnapshotKeys } from "./observe.ts";
+import type { ObjectName } from "./memory.ts";
+import { isWaiting, restoredSnapshotKeys } from "./observe.ts";
 
 export interface MissingClaims {
   /** To be told of every change of a claim. */

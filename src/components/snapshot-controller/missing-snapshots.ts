@@ -12,7 +12,8 @@ import type { Key } from "../../base/brand.ts";
 import { limits } from "../../base/limits.ts";
 import { createLru } from "../../base/lru.ts";
 import type { ActionHandler } from "../../runtime/action-handlers.ts";
-import { claimKeyOf, type ObjectName } from "./observe.ts";
+import type { ObjectName } from "./memory.ts";
+import { claimKeyOf } from "./observe.ts";
 
 type Confirmation = Extract<ClusterAction, { readonly kind: "confirm" }>;
 

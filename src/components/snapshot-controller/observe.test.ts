@@ -4,9 +4,9 @@ import { aClaim, aClass, aContent, aSnapshot, aVolume } from "../../../test/buil
 import { annotations } from "../../api/names.ts";
 import { keyOf } from "../../api/types.ts";
 import { createStores } from "../../kube/stores.ts";
+import { createMemory } from "./memory.ts";
 import {
   anywhere,
-  type Moment,
   observeClaim,
   observeContent,
   observeSnapshot,
@@ -17,13 +17,11 @@ import { contentTriggers, storeTable } from "./triggers.ts";
 
 const options = { preventVolumeModeConversion: true, placeOf: () => anywhere };
 
-const moment: Moment = {
-  nowMs: 0,
-  queueIdleMs: 0,
-  activeSidecarOf: () => undefined,
-  missingClaimsOf: () => [],
-  missingSnapshotsOf: () => [],
-  protectionOf: () => "none",
+const forMemory = {
+  options: {},
+  world: { elapsed: () => 0 },
+  onProtected: () => undefined,
+  onCreationEnd: () => undefined,
 };
 
 test("a claim checks only its unready snapshots, and stops at the first one", () => {
@@ -45,7 +43,7 @@ test("a claim checks only its unready snapshots, and stops at the first one", ()
       },
     },
   };
-  const view = observeClaim(counting, options, keyOf(claim), moment);
+  const view = observeClaim(counting, options, keyOf(claim));
   const [first] = view?.snapshots ?? [];
   assert.equal(first?.snapshot.metadata.name, "c");
   assert.equal(looks, 1);
@@ -85,7 +83,7 @@ for (const { given, claim, holds } of readers)
     const snapshot = aSnapshot({ metadata: { deletionTimestamp: "2026-01-01T01:00:00Z" } });
     stores.VolumeSnapshot.applyReply(snapshot);
     stores.PersistentVolumeClaim.applyReply(aClaim({ status: { phase: "Pending" }, ...claim }));
-    const view = observeSnapshot(stores, options, keyOf(snapshot), moment);
+    const view = observeSnapshot(stores, options, keyOf(snapshot));
     assert.equal(view?.restoring.length, holds ? 1 : 0);
   });
 
@@ -107,17 +105,18 @@ for (const { given, isGranted, holds } of foreign)
     stores.PersistentVolumeClaim.applyReply(
       aClaim({ metadata: { namespace: "abroad" }, spec: spec as never, status: { phase: "Pending" } }),
     );
-    const missingClaimsOf = () => [
-      { namespace: "abroad", name: "gone" },
-      { namespace: snapshot.metadata.namespace, name: "gone" },
-    ];
-    const view = observeSnapshot(stores, { ...options, isGranted }, keyOf(snapshot), {
-      ...moment,
-      missingClaimsOf,
-    });
-    assert.equal(view?.restoring.length, holds ? 1 : 0);
+    const granting = { ...options, isGranted };
+    const memory = createMemory({ ...forMemory, stores, options: granting });
+    const facts = observeSnapshot(stores, granting, keyOf(snapshot));
+    assert.ok(facts);
+    assert.equal(facts.restoring.length, holds ? 1 : 0);
+    for (const namespace of ["abroad", "team"]) {
+      const gone = aClaim({ metadata: { namespace, name: "gone" }, spec: spec as never, status: { phase: "Pending" } });
+      stores.PersistentVolumeClaim.applyReply(gone);
+      stores.PersistentVolumeClaim.applyDeletion(keyOf(gone), gone.metadata.uid);
+    }
     assert.deepEqual(
-      view?.missingClaims.map(({ namespace }) => namespace),
+      memory.ofSnapshot(facts).missingClaims.map(({ namespace }) => namespace),
       holds ? ["abroad", "team"] : ["team"],
     );
   });
@@ -138,7 +137,7 @@ for (const { given, content: parts, expect } of cuts)
     const content = aContent(parts);
     const snapshotClass = aClass();
     stores.VolumeSnapshotContent.applyReply(content);
-    const lacksClass = () => observeContent(stores, keyOf(content), () => false, 0)?.isBeingCreatedWithoutClass;
+    const lacksClass = () => observeContent(stores, keyOf(content))?.isBeingCreatedWithoutClass;
     assert.equal(lacksClass(), expect);
     assert.deepEqual(contentTriggers.VolumeSnapshotClass?.(snapshotClass, stores), expect ? [keyOf(content)] : []);
     stores.VolumeSnapshotClass.applyReply(snapshotClass);
@@ -164,7 +163,7 @@ for (const { given, change, counts } of candidates)
     stores.PersistentVolume.applyReply(aVolume());
     const snapshot = aSnapshot({ spec: { source: { persistentVolumeClaimName: "data" } } });
     stores.VolumeSnapshot.applyReply(snapshot);
-    const view = observeSnapshot(stores, options, keyOf(snapshot), moment);
+    const view = observeSnapshot(stores, options, keyOf(snapshot));
     assert.equal(view?.defaultClasses.length, counts ? 1 : 0);
   });
 
@@ -179,11 +178,9 @@ for (const [given, place, expect] of sidecars)
     stores.PersistentVolume.applyReply(aVolume());
     const snapshot = aSnapshot();
     stores.VolumeSnapshot.applyReply(snapshot);
-    const activeSidecarOf = (name: string, node?: string) =>
-      `term of ${name}${node === undefined ? "" : ` on ${node}`}`;
-    const view = observeSnapshot(stores, { ...options, placeOf: () => place }, keyOf(snapshot), {
-      ...moment,
-      activeSidecarOf,
-    });
-    assert.equal(view?.activeSidecar, expect);
+    const of = (name: string, node?: string) => `term of ${name}${node === undefined ? "" : ` on ${node}`}`;
+    const facts = observeSnapshot(stores, { ...options, placeOf: () => place }, keyOf(snapshot));
+    assert.ok(facts);
+    const memory = createMemory({ ...forMemory, stores, activeSidecars: { see: () => undefined, of } });
+    assert.equal(memory.ofSnapshot(facts).activeSidecar, expect);
   });

@@ -1,25 +1,34 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aClaim, aContent, aSnapshot } from "../../../test/builders.ts";
-import { aSnapshotView } from "../../../test/views.ts";
+import { aSnapshotView, type SnapshotParts } from "../../../test/views.ts";
 import { annotations, finalizers } from "../../api/names.ts";
 import type { PersistentVolumeClaim } from "../../api/types.ts";
-import type { MissingSnapshot, Protection, SnapshotView } from "./observe.ts";
-import { phaseOf } from "./phase.ts";
-import { isAwaited, isNeeded, planClaim, releaseEvidence } from "./plan-claim.ts";
+import type { ClaimMemory, MissingSnapshot, Protection } from "./memory.ts";
+import type { ClaimView, SnapshotFacts } from "./observe.ts";
+import { planSnapshot } from "./plan.ts";
+import { planClaim } from "./plan-claim.ts";
 
 const claim = aClaim({ metadata: { finalizers: ["kubernetes.io/pvc-protection"] } });
 const guarded = aClaim({ metadata: { finalizers: ["kubernetes.io/pvc-protection", finalizers.claimAsSource] } });
 const deletionTimestamp = "2026-01-01T01:00:00Z";
 
-const of = (seen: PersistentVolumeClaim, change: Partial<SnapshotView> = {}): SnapshotView =>
-  aSnapshotView({ claim: seen, ...change });
+const of = (seen: PersistentVolumeClaim, change: SnapshotParts = {}): SnapshotFacts =>
+  aSnapshotView({ claim: seen, ...change }).facts;
+const aView = (
+  seen: PersistentVolumeClaim,
+  snapshots: readonly SnapshotParts[],
+  memory: Partial<ClaimMemory> = {},
+): ClaimView => ({
+  facts: { claim: seen, snapshots: snapshots.map((change) => of(seen, change)) },
+  memory: { protection: "none", missingSnapshots: [], isCreationUnderWay: false, idleMs: 3_000, ...memory },
+});
 const failed = { readyToUse: false, error: { message: "no space" } };
 
 const cases: readonly {
   given: string;
   seen: PersistentVolumeClaim;
-  snapshots: readonly Partial<SnapshotView>[];
+  snapshots: readonly SnapshotParts[];
   expect: "add" | "remove" | "nothing";
 }[] = [
   { given: "a new snapshot", seen: claim, snapshots: [{}], expect: "add" },
@@ -101,15 +110,7 @@ const cases: readonly {
 for (const { given, seen, snapshots, expect } of cases)
   test(`given ${given}, the claim's finalizer plan is: ${expect}`, () => {
     const protection = seen === guarded ? "certain" : "none";
-    const sight = { claim: seen, protection, snapshots: snapshots.map((change) => of(seen, change)) } as const;
-    const { actions } = planClaim({
-      claim: seen,
-      protection,
-      isNeeded: isNeeded(sight),
-      isAwaited: false,
-      evidence: [],
-      idleMs: 3_000,
-    });
+    const { actions } = planClaim(aView(seen, snapshots, { protection }));
     const written = actions.map((action) =>
       action.kind === "replace" ? action.object.metadata.finalizers : action.kind,
     );
@@ -123,31 +124,18 @@ for (const { given, seen, snapshots, expect } of cases)
 
 test("the claim is written back exactly as it was read, unknown fields included", () => {
   const odd = { ...claim, spec: { ...claim.spec, futureField: { deep: [1] } } } as unknown as PersistentVolumeClaim;
-  const [write] = planClaim({
-    claim: odd,
-    protection: "none",
-    isNeeded: true,
-    isAwaited: true,
-    evidence: [],
-    idleMs: 0,
-  }).actions;
+  const [write] = planClaim(aView(odd, [{}])).actions;
   assert.ok(write?.kind === "replace");
   assert.deepEqual((write.object as PersistentVolumeClaim).spec, odd.spec);
   assert.equal(write.object.metadata.resourceVersion, "1");
 });
 
 test("an idle claim is released after three seconds, and at once when it is deleted", () => {
-  const idle = {
-    claim: guarded,
-    protection: "certain",
-    isNeeded: false,
-    isAwaited: false,
-    evidence: [],
-    idleMs: 1_000,
-  } as const;
-  assert.deepEqual(planClaim(idle), { actions: [], next: { kind: "after", ms: 2_000 } });
+  const planIdle = (seen: PersistentVolumeClaim) =>
+    planClaim(aView(seen, [], { protection: "certain", idleMs: 1_000 }));
+  assert.deepEqual(planIdle(guarded), { actions: [], next: { kind: "after", ms: 2_000 } });
   const going = { ...guarded, metadata: { ...guarded.metadata, deletionTimestamp } };
-  assert.equal(planClaim({ ...idle, claim: going }).actions.length, 1);
+  assert.equal(planIdle(going).actions.length, 1);
 });
 
 const held = (change: NonNullable<Parameters<typeof aSnapshot>[0]> = {}) =>
@@ -156,7 +144,7 @@ const tuesday = { namespace: "default", name: "tuesday", cachedVersion: undefine
 const questions: readonly {
   given: string;
   protection?: Protection;
-  snapshots?: readonly Partial<SnapshotView>[];
+  snapshots?: readonly SnapshotParts[];
   missingSnapshots?: readonly MissingSnapshot[];
   expect: readonly string[];
 }[] = [
@@ -187,25 +175,21 @@ const questions: readonly {
 ];
 for (const { given, protection = "certain", snapshots = [], missingSnapshots = [], expect } of questions)
   test(`before a claim is released, given ${given}, the server is asked for [${expect.join(", ")}]`, () => {
-    const views = snapshots.map((change) => of(guarded, change));
-    const evidence = releaseEvidence({ claim: guarded, protection, snapshots: views, missingSnapshots });
+    // None of these needs the claim: each is of a class that is gone.
+    const unneeded = snapshots.map((change) => ({ snapshotClass: undefined, ...change }));
+    const { actions } = planClaim(aView(guarded, unneeded, { protection, missingSnapshots }));
     assert.deepEqual(
-      evidence.map(
-        (action) => action.kind === "confirm" && `${action.ref.kind} ${action.ref.name} ${action.resourceVersion}`,
+      actions.flatMap((action) =>
+        action.kind === "confirm" ? [`${action.ref.kind} ${action.ref.name} ${action.resourceVersion}`] : [],
       ),
       expect,
     );
   });
 
 test("the evidence is asked for before the finalizer goes, and not while the claim is needed", () => {
-  const evidence = releaseEvidence({
-    claim: guarded,
-    protection: "certain",
-    snapshots: [],
-    missingSnapshots: [tuesday],
-  });
-  const view = { claim: guarded, protection: "certain", isAwaited: false, evidence, idleMs: 3_000 } as const;
-  const kinds = (isNeeded: boolean) => planClaim({ ...view, isNeeded }).actions.map(({ kind }) => kind);
+  const memory = { protection: "certain", missingSnapshots: [tuesday] } as const;
+  const kinds = (isCreationUnderWay: boolean) =>
+    planClaim(aView(guarded, [], { ...memory, isCreationUnderWay })).actions.map(({ kind }) => kind);
   assert.deepEqual(kinds(false), ["confirm", "replace"]);
   assert.deepEqual(kinds(true), []);
 });
@@ -218,7 +202,7 @@ const doubts: readonly {
   given: string;
   on: readonly string[];
   protection: Protection;
-  snapshots: readonly Partial<SnapshotView>[];
+  snapshots: readonly SnapshotParts[];
   expect: readonly string[] | undefined;
 }[] = [
   { given: "a new snapshot", on: [other, own], protection: "doubtful", snapshots: [waiting], expect: [own, other] },
@@ -243,24 +227,14 @@ const doubts: readonly {
 for (const { given, on, protection, snapshots, expect } of doubts)
   test(`a claim whose finalizer may be removed any moment, given ${given}, is written ${expect === undefined ? "not at all" : `with [${expect.join(", ")}]`}`, () => {
     const seen = aClaim({ metadata: { finalizers: on } });
-    const sight = {
-      claim: seen,
-      protection,
-      snapshots: snapshots.map((change) => of(seen, { protection, ...change })),
-    };
-    const { actions } = planClaim({
-      claim: seen,
-      protection,
-      isNeeded: isNeeded(sight),
-      isAwaited: isAwaited(sight),
-      evidence: [],
-      idleMs: 0,
-    });
+    const { actions } = planClaim(aView(seen, snapshots, { protection, idleMs: 0 }));
     const written = actions.map((action) => action.kind === "replace" && action.object.metadata.finalizers);
     assert.deepEqual(written, expect === undefined ? [] : [expect]);
   });
 
 test("no content is created while the protection of the claim is uncertain", () => {
-  assert.equal(phaseOf(of(guarded, { protection: "doubtful" })), "unprotected");
-  assert.equal(phaseOf(of(guarded, { protection: "certain" })), "unbound");
+  const kindsFor = (protection: Protection) =>
+    planSnapshot(aSnapshotView({ claim: guarded, protection })).actions.map(({ kind }) => kind);
+  assert.deepEqual(kindsFor("doubtful"), ["patch"]);
+  assert.deepEqual(kindsFor("certain"), ["patch", "create", "event"]);
 });

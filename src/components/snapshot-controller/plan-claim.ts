@@ -13,41 +13,28 @@ import { annotations, finalizers } from "../../api/names.ts";
 import { editByReplacing } from "../../api/patches.ts";
 import { type ClusterAction, nothing, type Plan, settled } from "../../api/plan.ts";
 import type { PersistentVolumeClaim, VolumeSnapshot, VolumeSnapshotContent } from "../../api/types.ts";
-import type { Millis } from "../../base/brand.ts";
 import { contentAsSeen } from "../../rules/evidence.ts";
-import { type ClaimFacts, isRenewable, type Protection, type SnapshotView } from "./observe.ts";
+import { type ClaimView, isRenewable, type SnapshotFacts } from "./observe.ts";
 import { phaseOf } from "./phase.ts";
 
-export interface ClaimView {
-  readonly claim: PersistentVolumeClaim;
-  readonly protection: Protection;
-  /** A snapshot is being taken of it, or about to be. */
-  readonly isNeeded: boolean;
-  /** A snapshot of it waits for the protection. */
-  readonly isAwaited: boolean;
-  /** What is to be confirmed with the server before the finalizer goes. */
-  readonly evidence: readonly ClusterAction[];
-  /** For how long it has been protected although nothing needs it. */
-  readonly idleMs: Millis;
-}
-
 const kind = "PersistentVolumeClaim";
-/** Snapshots often come one after the other, and each would put the finalizer back that the one before has taken off. */
+/** Snapshots often come one after the other, and each would add the finalizer that was removed after the one before. */
 const lingerMs = 3_000;
 
 const doing = (actions: readonly ClusterAction[]): Plan => ({ actions, next: settled });
 
 export function planClaim(view: ClaimView): Plan {
-  const { claim, protection, isNeeded, evidence, idleMs } = view;
-  if (isNeeded) return protection === "none" ? doing(protect(claim)) : planRenewal(view);
+  const { claim } = view.facts;
+  const { protection, idleMs } = view.memory;
+  if (isNeeded(view)) return protection === "none" ? doing(protect(claim)) : planRenewal(view);
   if (protection === "none") return nothing;
-  const isGoing = claim.metadata.deletionTimestamp !== undefined;
-  // Whoever deletes the claim does not wait for snapshots that may come.
-  if (!isGoing && idleMs < lingerMs) return { actions: [], next: { kind: "after", ms: lingerMs - idleMs } };
-  return doing([...evidence, ...release(claim)]);
+  const isDeleted = claim.metadata.deletionTimestamp !== undefined;
+  // A user who deletes the claim does not wait for snapshots that may come.
+  if (!isDeleted && idleMs < lingerMs) return { actions: [], next: { kind: "after", ms: lingerMs - idleMs } };
+  return doing([...releaseEvidence(view), ...release(claim)]);
 }
 
-/** A claim on its way out takes no new finalizers; the API server would refuse. */
+/** The API server accepts no new finalizers on a claim that is being deleted. */
 const protect = (claim: PersistentVolumeClaim): readonly ClusterAction[] =>
   claim.metadata.deletionTimestamp === undefined
     ? editByReplacing(kind, claim, { addFinalizers: [finalizers.claimAsSource] })
@@ -55,13 +42,14 @@ const protect = (claim: PersistentVolumeClaim): readonly ClusterAction[] =>
 const release = (claim: PersistentVolumeClaim): readonly ClusterAction[] =>
   editByReplacing(kind, claim, { removeFinalizers: [finalizers.claimAsSource] });
 
-/** Where nothing can be renewed, the removal that was sent is completed: its outcome is known then, and the finalizer put on again. */
-function planRenewal({ claim, protection, isAwaited }: ClaimView): Plan {
-  if (protection === "certain" || !isAwaited) return nothing;
+/** Where nothing can be renewed, the removal is sent again: then its outcome is known, and the finalizer is added again. */
+function planRenewal(view: ClaimView): Plan {
+  const { claim } = view.facts;
+  if (view.memory.protection === "certain" || !isAwaited(view)) return nothing;
   return doing(isRenewable(claim) ? renew(claim) : release(claim));
 }
 
-/** The same finalizers in another order: a change of the claim that nobody minds, and a new version. */
+/** The same finalizers in another order: a new version of the claim, and no other change. */
 function renew(claim: PersistentVolumeClaim): readonly ClusterAction[] {
   const own = finalizers.claimAsSource;
   const others = (claim.metadata.finalizers ?? []).filter((name) => name !== own);
@@ -70,35 +58,35 @@ function renew(claim: PersistentVolumeClaim): readonly ClusterAction[] {
   return [{ kind: "replace", ref: refOf(kind, claim), object: { ...claim, metadata } }];
 }
 
-export const isNeeded = ({ snapshots }: Pick<ClaimFacts, "snapshots">): boolean =>
-  Iterator.from(snapshots).some(needsClaim);
-/** Asked only where it matters: all snapshots of the claim may have to be looked at. */
-export const isAwaited = ({ protection, snapshots }: Omit<ClaimFacts, "missingSnapshots">): boolean =>
-  protection === "doubtful" && Iterator.from(snapshots).some((view) => view.content === undefined && needsClaim(view));
+/** A snapshot of the claim is being taken, or about to be. */
+export const isNeeded = ({ facts, memory }: ClaimView): boolean =>
+  memory.isCreationUnderWay || Iterator.from(facts.snapshots).some(needsClaim);
+/** A snapshot of the claim waits for the protection. */
+const isAwaited = ({ facts }: ClaimView): boolean =>
+  Iterator.from(facts.snapshots).some((snapshot) => snapshot.content === undefined && needsClaim(snapshot));
 
 /**
- * A list from the past can leave out a snapshot that is being taken, or its content, and the claim would be released under it. Nothing
- * is asked in the usual case: a snapshot was seen to be deleted before it went, and one without a content has no finalizer of ours.
+ * An outdated list can miss a snapshot that is being taken, or its content, and the claim would be released too early. Usually
+ * nothing is asked: a snapshot was seen to be deleted before it went, and one without a content does not have our finalizer.
  */
-export function releaseEvidence({ protection, snapshots, missingSnapshots }: ClaimFacts): readonly ClusterAction[] {
-  if (protection === "none") return [];
-  const missing = Iterator.from(missingSnapshots).map(({ namespace, name, cachedVersion: resourceVersion }) => {
+function releaseEvidence({ facts, memory }: ClaimView): readonly ClusterAction[] {
+  const missing = Iterator.from(memory.missingSnapshots).map(({ namespace, name, cachedVersion: resourceVersion }) => {
     const ref = { kind: "VolumeSnapshot", namespace, name } as const;
     return { kind: "confirm", ref, resourceVersion } as const;
   });
-  return [...missing, ...Iterator.from(snapshots).filter(mayHaveContent).flatMap(contentAsSeen)];
+  return [...missing, ...Iterator.from(facts.snapshots).filter(mayHaveContent).flatMap(contentAsSeen)];
 }
 
-/** The finalizer is put on before a content is created. */
-const mayHaveContent = ({ snapshot: { metadata }, content }: SnapshotView): boolean =>
+/** The finalizer is added before a content is created. */
+const mayHaveContent = ({ snapshot: { metadata }, content }: SnapshotFacts): boolean =>
   content === undefined &&
   metadata.deletionTimestamp === undefined &&
   metadata.finalizers?.includes(finalizers.snapshotAsSource) === true;
 
 /** The driver is about to be called, or a call may be under way. */
-function needsClaim(view: SnapshotView): boolean {
-  if (view.content !== undefined) return isBeingTaken(view.content, view.snapshot);
-  const phase = phaseOf(view);
+function needsClaim(facts: SnapshotFacts): boolean {
+  if (facts.content !== undefined) return isBeingTaken(facts.content, facts.snapshot);
+  const phase = phaseOf(facts);
   return phase === "unprotected" || phase === "unbound";
 }
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aContent, aSnapshot } from "../../../test/builders.ts";
+import { aLoneContentView as aView, type ContentParts } from "../../../test/views.ts";
 import { annotations, labels } from "../../api/names.ts";
-import type { ContentView } from "./observe.ts";
 import { planContent } from "./plan-content.ts";
 
 const deletionTimestamp = "2026-01-01T01:00:00Z";
@@ -10,15 +10,7 @@ const going = { deletionTimestamp };
 const marked = { deletionTimestamp, annotations: { [annotations.beingDeleted]: "yes" } };
 const namesake = aSnapshot({ metadata: { uid: "another" } });
 
-const lone: ContentView = {
-  content: aContent(),
-  snapshot: undefined,
-  wasSnapshotDeletedUnready: false,
-  isBeingCreatedWithoutClass: false,
-  nowMs: 0,
-};
-
-const cases: readonly { given: string; view: Partial<ContentView>; expect: readonly string[] }[] = [
+const cases: readonly { given: string; view: ContentParts; expect: readonly string[] }[] = [
   { given: "a content and its snapshot", view: { content: aContent(), snapshot: aSnapshot() }, expect: [] },
   {
     given: "a content without its finalizer",
@@ -124,7 +116,7 @@ const cases: readonly { given: string; view: Partial<ContentView>; expect: reado
 ];
 for (const { given, view, expect } of cases)
   test(`given ${given}, the plan is: ${expect.join(", ") || "nothing"}`, () => {
-    const { actions } = planContent({ ...lone, ...view });
+    const { actions } = planContent(aView(view));
     assert.deepEqual(
       actions.map((action) => (action.kind === "event" ? "event" : `${action.kind} ${action.ref.kind}`)),
       expect,
@@ -141,7 +133,7 @@ for (const { given, source, says } of mistakes)
   test(`a content whose source has ${given} gets one status error and one event, and can be deleted`, () => {
     const spec = { source };
     const metadata = { labels: { [labels.invalidContent]: "" } };
-    const [write, event, ...rest] = planContent({ ...lone, content: aContent({ spec, metadata }) }).actions;
+    const [write, event, ...rest] = planContent(aView({ content: aContent({ spec, metadata }) })).actions;
     assert.deepEqual(rest, []);
     assert.ok(write?.kind === "patch" && write.subresource === "status");
     assert.ok(event?.kind === "event" && event.event.reason === "ContentValidationError");
@@ -150,8 +142,8 @@ for (const { given, source, says } of mistakes)
       assert.match(message, words);
     assert.match(message, /spec\.source of VolumeSnapshotContent snapcontent-uid-snap/);
     const told = aContent({ spec, metadata, status: { readyToUse: false, error: { message, time: "then" } } });
-    assert.deepEqual(planContent({ ...lone, content: told }).actions, []);
-    const leaving = planContent({ ...lone, content: aContent({ spec, metadata: going }) });
+    assert.deepEqual(planContent(aView({ content: told })).actions, []);
+    const leaving = planContent(aView({ content: aContent({ spec, metadata: going }) }));
     assert.deepEqual(
       leaving.actions.map(({ kind }) => kind),
       ["confirm", "patch"],
@@ -159,8 +151,8 @@ for (const { given, source, says } of mistakes)
   });
 
 test("an unwanted content is deleted at the decided version, after the server confirms that its snapshot is gone", () => {
-  const { actions } = planContent({ ...lone, snapshot: namesake, wasSnapshotDeletedUnready: true });
-  const { uid, name, resourceVersion } = lone.content.metadata;
+  const { actions } = planContent(aView({ snapshot: namesake, wasSnapshotDeletedUnready: true }));
+  const { uid, name, resourceVersion } = aContent().metadata;
   assert.deepEqual(actions, [
     {
       kind: "confirm",

@@ -1,4 +1,4 @@
-/** One content, for what its snapshot's own plan does not see: a wrong source, a finalizer that went missing, no snapshot at all. */
+/** One content, for what its snapshot's own plan does not handle: a wrong source, a missing finalizer, no snapshot at all. */
 
 import { refOf, statusError } from "../../api/builders.ts";
 import { annotations, finalizers, snapshotContentNameFor } from "../../api/names.ts";
@@ -7,25 +7,25 @@ import { type ClusterAction, nothing, type Plan, settled } from "../../api/plan.
 import type { JsonObject } from "../../base/json.ts";
 import { contentViolation } from "../../rules/binding-rules.ts";
 import type { Violation } from "../../rules/violation.ts";
-import type { ContentView } from "./observe.ts";
+import type { ContentFacts, ContentView } from "./observe.ts";
 import { contentLabelEdit } from "./plan-label.ts";
 
 const kind = "VolumeSnapshotContent";
 
 export function planContent(view: ContentView): Plan {
-  const { content, snapshot } = view;
+  const { content, snapshot } = view.facts;
   const label = contentLabelEdit(content);
   if (label.length > 0) return { actions: label, next: settled };
   const mistake = content.metadata.deletionTimestamp === undefined ? contentViolation(content) : undefined;
   if (mistake !== undefined) return planMistake(view, mistake);
-  if (isWithoutSnapshot(view)) return planAlone(view);
+  if (isWithoutSnapshot(view.facts)) return planAlone(view);
   const isBound = snapshot !== undefined && content.spec.volumeSnapshotRef.uid === snapshot.metadata.uid;
   if (!isBound || content.metadata.deletionTimestamp !== undefined) return nothing;
   return { actions: edit(kind, content, { addFinalizers: [finalizers.contentBound] }), next: settled };
 }
 
-/** Told once. The sidecar, which leaves such a content alone, takes the error away with its first success. */
-function planMistake({ content, nowMs }: ContentView, { reason, message }: Violation): Plan {
+/** Reported once. The sidecar ignores such a content, and removes the error with its first success. */
+function planMistake({ facts: { content }, nowMs }: ContentView, { reason, message }: Violation): Plan {
   const { status } = content;
   if (status?.error?.message === message) return nothing;
   const error = statusError(message, nowMs);
@@ -35,50 +35,55 @@ function planMistake({ content, nowMs }: ContentView, { reason, message }: Viola
   return { actions: [...write, { kind: "event", about: content, event }], next: settled };
 }
 
-/** Not so if it waits for a first one. A mark says that its snapshot has let it go in order, with all there was to decide. */
-const isWithoutSnapshot = ({ content: { metadata, spec }, snapshot }: ContentView): boolean =>
+/** A content that waits for its first snapshot is not; nor one with the being-deleted annotation, which its snapshot has set. */
+const isWithoutSnapshot = ({ content: { metadata, spec }, snapshot }: ContentFacts): boolean =>
   Boolean(spec.volumeSnapshotRef?.uid) &&
   snapshot?.metadata.uid !== spec.volumeSnapshotRef.uid &&
   metadata.annotations?.[annotations.beingDeleted] !== "yes";
 
 function planAlone(view: ContentView): Plan {
-  if (view.content.metadata.deletionTimestamp !== undefined) return planParting(view);
-  if (isUnwanted(view)) return planDisposal(view);
-  return view.isBeingCreatedWithoutClass ? planParting(view) : nothing;
+  const { facts } = view;
+  if (facts.content.metadata.deletionTimestamp !== undefined) return planRelease(facts);
+  if (isUnwanted(view)) return planDisposal(facts);
+  return facts.isBeingCreatedWithoutClass ? planRelease(facts) : nothing;
 }
 
-/** All end in a deletion at the driver: that the snapshot is gone must be true, not only cached. */
-function goneForCertain({ content, snapshot }: ContentView): ClusterAction {
+/** The next steps lead to DeleteSnapshot: the server must confirm that the snapshot is gone. */
+function goneForCertain({ content, snapshot }: ContentFacts): ClusterAction {
   const { namespace, name = "" } = content.spec.volumeSnapshotRef;
   const ref = { kind: "VolumeSnapshot", namespace, name } as const;
   return { kind: "confirm", ref, resourceVersion: snapshot?.metadata.resourceVersion };
 }
 
 /**
- * The mark that its snapshot would have set, which is gone: by force, say, or before the content was there. Without it a content
- * that somebody deletes would wait for ever; and one whose cut has no known outcome, if its class is gone too, would wait for a
- * class that nobody needs any more. The sidecar asks without the class for what nobody waits for.
+ * Sets the being-deleted annotation that the snapshot would have set; the snapshot was removed by force, or before the content
+ * existed. Without the annotation a deleted content would wait for ever; and a content whose CreateSnapshot has an unknown outcome
+ * would wait for its class, if that is gone too. For a content with the annotation the sidecar needs no class.
  */
-function planParting(view: ContentView): Plan {
-  const mark = edit(kind, view.content, { annotations: { [annotations.beingDeleted]: "yes" } });
-  return { actions: [goneForCertain(view), ...mark], next: settled };
+function planRelease(facts: ContentFacts): Plan {
+  const annotate = edit(kind, facts.content, { annotations: { [annotations.beingDeleted]: "yes" } });
+  return { actions: [goneForCertain(facts), ...annotate], next: settled };
 }
 
 /**
- * Made for a snapshot that was deleted before anybody heard of a cut. One that was heard of stays, whatever became of it: a
- * missing snapshot is no proof that nobody wants the data.
+ * Created for a snapshot that was deleted before its user saw that it was taken. Otherwise the content stays: a missing snapshot
+ * does not prove that nobody wants the data.
  */
-const isUnwanted = ({ content: { metadata, spec }, wasSnapshotDeletedUnready }: ContentView): boolean =>
-  wasSnapshotDeletedUnready &&
-  spec.deletionPolicy === "Delete" &&
-  Boolean(spec.source.volumeHandle) &&
-  metadata.name === snapshotContentNameFor(spec.volumeSnapshotRef.uid ?? "");
+const isUnwanted = ({ facts: { content }, memory }: ContentView): boolean => {
+  const { metadata, spec } = content;
+  return (
+    memory.wasSnapshotDeletedUnready &&
+    spec.deletionPolicy === "Delete" &&
+    Boolean(spec.source.volumeHandle) &&
+    metadata.name === snapshotContentNameFor(spec.volumeSnapshotRef.uid ?? "")
+  );
+};
 
-/** Deleted before it is marked: a crash between the two leaves what `planParting` takes up. The version guards the policy. */
-const planDisposal = (view: ContentView): Plan => {
-  const { resourceVersion } = view.content.metadata;
+/** Deleted before it is annotated: after a crash in between, `planRelease` goes on. The version guards the deletion policy. */
+const planDisposal = (facts: ContentFacts): Plan => {
+  const { resourceVersion } = facts.content.metadata;
   return {
-    actions: [goneForCertain(view), { kind: "delete", ref: refOf(kind, view.content), resourceVersion }],
+    actions: [goneForCertain(facts), { kind: "delete", ref: refOf(kind, facts.content), resourceVersion }],
     next: settled,
   };
 };

@@ -8,7 +8,7 @@ import {
   testPlans,
 } from "../../../test/snapshot-plans.ts";
 import { annotations } from "../../api/names.ts";
-import type { ObjectName } from "./observe.ts";
+import type { ObjectName } from "./memory.ts";
 
 const leaving = aSnapshot({ metadata: { finalizers: both, deletionTimestamp }, status: readyStatus });
 const marked = { [annotations.beingDeleted]: "yes" };

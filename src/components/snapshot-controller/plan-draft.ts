@@ -1,30 +1,36 @@
-/** The content that is made for a snapshot of a claim. */
+/** The content that is created for a snapshot of a claim. */
 import { draftOf } from "../../api/builders.ts";
 import { apiVersionOf } from "../../api/kinds.ts";
 import { annotations, finalizers, labels, snapshotContentNameFor } from "../../api/names.ts";
 import type { Draft, VolumeSnapshotContent } from "../../api/types.ts";
 import { deletionSecretOf } from "../../rules/creation-rules.ts";
 import { classOf } from "../../rules/snapshot-violation.ts";
-import type { SnapshotView } from "./observe.ts";
+import { creationAnnotations } from "./active-sidecars.ts";
+import type { SnapshotMemory } from "./memory.ts";
+import type { SnapshotFacts } from "./observe.ts";
 
-/** Its name comes from the snapshot's uid, so making it twice is harmless and a namesake never inherits it. */
-export function contentFor(view: SnapshotView): Draft<VolumeSnapshotContent> | undefined {
-  const { snapshot, volume, place } = view;
-  const chosen = classOf(view);
+/** Its name comes from the snapshot's uid: creating it twice is harmless, and a later snapshot of the same name never gets it. */
+export function contentFor(
+  facts: SnapshotFacts,
+  { activeSidecar }: Pick<SnapshotMemory, "activeSidecar">,
+): Draft<VolumeSnapshotContent> | undefined {
+  const { snapshot, volume, place } = facts;
+  const chosen = classOf(facts);
   const csi = volume?.spec?.csi;
   if (chosen === undefined || csi === undefined) return undefined;
   const secret = deletionSecretOf(chosen, snapshot);
-  const notes =
-    secret.kind === "secret"
-      ? {
-          [annotations.deletionSecretName]: secret.secret.name,
-          [annotations.deletionSecretNamespace]: secret.secret.namespace,
-        }
-      : beingCreatedFor(view);
+  const needsSecret = secret.kind === "secret";
+  const notes = {
+    ...(needsSecret && {
+      [annotations.deletionSecretName]: secret.secret.name,
+      [annotations.deletionSecretNamespace]: secret.secret.namespace,
+    }),
+    ...creationAnnotations(activeSidecar, needsSecret),
+  };
   const metadata = {
     name: snapshotContentNameFor(snapshot.metadata.uid),
     finalizers: [finalizers.contentBound],
-    ...(notes === undefined ? {} : { annotations: notes }),
+    ...(Object.keys(notes).length === 0 ? {} : { annotations: notes }),
     ...(place.kind === "node" ? { labels: { [labels.managedBy]: place.name } } : {}),
   };
   return draftOf("VolumeSnapshotContent", metadata, {
@@ -41,18 +47,9 @@ export function contentFor(view: SnapshotView): Draft<VolumeSnapshotContent> | u
       volumeSnapshotClassName: chosen.metadata.name,
       deletionPolicy: chosen.deletionPolicy,
       driver: chosen.driver,
-      ...(volume?.spec?.volumeMode === undefined || !view.keepsVolumeMode
+      ...(volume?.spec?.volumeMode === undefined || !facts.keepsVolumeMode
         ? {}
         : { sourceVolumeMode: volume.spec.volumeMode }),
     },
   });
 }
-
-/**
- * Born with the mark of the cut, for a sidecar that is known to be at work: it need not write one. Not where a secret is needed. If
- * that cannot be read, the driver cannot be asked, and a successor of the sidecar could not tell whether it ever was.
- */
-const beingCreatedFor = ({ activeSidecar }: SnapshotView) =>
-  activeSidecar === undefined
-    ? undefined
-    : { [annotations.beingCreated]: "yes", [annotations.snapshotterId]: activeSidecar };

@@ -3,14 +3,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aClaim, aClass, aContent, aSnapshot, aVolume } from "../../../test/builders.ts";
 import { aProtectedView as aView, bornMs, both, deletionTimestamp } from "../../../test/snapshot-plans.ts";
+import type { SnapshotParts } from "../../../test/views.ts";
 import type { ClusterAction } from "../../api/plan.ts";
-import type { SnapshotView } from "./observe.ts";
+import type { SnapshotFacts } from "./observe.ts";
 import { phaseOf } from "./phase.ts";
 import { planSnapshot } from "./plan.ts";
 
 const wrongs: readonly {
   given: string;
-  view: Partial<SnapshotView>;
+  view: SnapshotParts;
   reason: string;
   says: RegExp;
   asks: readonly string[];
@@ -196,7 +197,7 @@ for (const { given, view: change, reason, says, asks } of wrongs)
     const view = aView(change);
     const { actions } = planSnapshot(view);
     const [write, event, ...rest] = actions.slice(asks.length);
-    assert.equal(phaseOf(view), "invalid");
+    assert.equal(phaseOf(view.facts), "invalid");
     assert.deepEqual(actions.slice(0, asks.length).map(question), asks);
     assert.deepEqual(rest, []);
     assert.ok(write?.kind === "patch" && event?.kind === "event");
@@ -213,7 +214,7 @@ test("an error that the status already has is not written again", () => {
   const first = aView({ claim: undefined });
   const write = planSnapshot(first).actions.find((action) => !isQuestion(action));
   assert.ok(write?.kind === "patch");
-  const { status } = write.patch.body as unknown as { status: NonNullable<SnapshotView["snapshot"]["status"]> };
+  const { status } = write.patch.body as unknown as { status: NonNullable<SnapshotFacts["snapshot"]["status"]> };
   assert.deepEqual(
     planSnapshot(
       aView({

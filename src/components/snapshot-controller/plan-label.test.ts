@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aContent, aSnapshot } from "../../../test/builders.ts";
 import { aProtectedView, deletionTimestamp } from "../../../test/snapshot-plans.ts";
+import { aLoneContentView } from "../../../test/views.ts";
 import { labels } from "../../api/names.ts";
 import type { ClusterAction } from "../../api/plan.ts";
 import type { KubeObject } from "../../api/types.ts";
@@ -70,11 +71,10 @@ test("the label is written first, and the plan continues when it is stored", () 
   assert.deepEqual(labelsIn(planSnapshot(view).actions), { [labels.invalidSnapshot]: "" });
   const snapshot = aSnapshot({ spec: both, metadata: labelled });
   assert.deepEqual(
-    planSnapshot({ ...view, snapshot }).actions.map(({ kind }) => kind),
+    planSnapshot({ ...view, facts: { ...view.facts, snapshot } }).actions.map(({ kind }) => kind),
     ["patch", "event"],
   );
-  const content = { content: aContent({ spec: { source: {} } }), snapshot: undefined, nowMs: 0 };
-  const planned = planContent({ ...content, snapshotWentUntold: false, isCutWithoutClass: false } as never);
+  const planned = planContent(aLoneContentView({ content: aContent({ spec: { source: {} } }) }));
   assert.deepEqual(labelsIn(planned.actions), { [labels.invalidContent]: "" });
 });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aContent, aSnapshot } from "../../../test/builders.ts";
-import { aSnapshotView } from "../../../test/views.ts";
+import { aSnapshotView, type SnapshotParts } from "../../../test/views.ts";
 import { annotations, finalizers } from "../../api/names.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
 import type { SnapshotView } from "./observe.ts";
@@ -18,7 +18,7 @@ const leaving = (parts: Partial<VolumeSnapshotContent> = {}): VolumeSnapshotCont
     ...parts,
   } as never);
 
-const aView = (parts: Partial<SnapshotView> = {}): SnapshotView =>
+const aView = (parts: SnapshotParts = {}): SnapshotView =>
   aSnapshotView({
     snapshot: aSnapshot({ metadata: held, status: ready }),
     content: leaving(),
@@ -46,7 +46,7 @@ test("an error that blocks a content's deletion is shown on its snapshot too, wi
   assert.deepEqual(planSnapshot(aView({ snapshot: told })).actions, [], "and only once");
 });
 
-const silent: readonly { given: string; view: Partial<SnapshotView>; kinds: readonly string[] }[] = [
+const silent: readonly { given: string; view: SnapshotParts; kinds: readonly string[] }[] = [
   { given: "nothing blocks the deletion", view: { content: leaving({ status: { readyToUse: true } }) }, kinds: [] },
   {
     given: "the error is that of the creation, which the snapshot already has",

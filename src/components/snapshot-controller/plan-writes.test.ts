@@ -3,13 +3,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aClass, aContent, aSnapshot } from "../../../test/builders.ts";
 import { both, deletionTimestamp, protectedClaim } from "../../../test/snapshot-plans.ts";
-import { aSnapshotView } from "../../../test/views.ts";
+import { aSnapshotView, type SnapshotParts } from "../../../test/views.ts";
 import { annotations, finalizers } from "../../api/names.ts";
 import type { ClusterAction } from "../../api/plan.ts";
-import type { SnapshotView } from "./observe.ts";
+import type { SnapshotFacts, SnapshotView } from "./observe.ts";
 import { planSnapshot } from "./plan.ts";
 
-const aView = (change: Partial<SnapshotView>): SnapshotView => aSnapshotView({ claim: protectedClaim, ...change });
+const aView = (change: SnapshotParts): SnapshotView => aSnapshotView({ claim: protectedClaim, ...change });
 
 const bodyOf = (action: ClusterAction | undefined): unknown =>
   action?.kind === "patch" ? action.patch.body : `no patch but ${action?.kind ?? "nothing"}`;
@@ -66,8 +66,8 @@ test("a pre-provisioned content keeps its own class name", () => {
 
 const said = { snapshotHandle: "s-1", creationTime: 1_767_225_999_000_000_000n, restoreSize: 2_147_483_648n };
 const statusOf = (
-  status: NonNullable<SnapshotView["snapshot"]["status"]>,
-  content: SnapshotView["content"],
+  status: NonNullable<SnapshotFacts["snapshot"]["status"]>,
+  content: SnapshotFacts["content"],
 ): unknown => {
   const snapshot = aSnapshot({ metadata: { finalizers: both }, status });
   const [write] = planSnapshot(aView({ snapshot, content })).actions;

@@ -1,9 +1,9 @@
 /**
- * One snapshot: what to write next. The phases are drawn in phase.ts.
+ * One snapshot: what to write next. phase.ts shows the phases.
  *
- * The order is the safety: finalizers on the snapshot and on its claim come before the content, because once a driver may be
- * cutting, neither may disappear. The content is born with its own finalizer. When a snapshot goes, its content is marked before
- * it is deleted, so that no sidecar ever sees a deletion it may not act on.
+ * The order makes it safe: finalizers on the snapshot and on its claim come before the content, because neither may disappear once a
+ * driver may be taking the snapshot. The content is created with its own finalizer. When a snapshot is deleted, its content gets the
+ * being-deleted annotation before it is deleted, so that no sidecar sees a deletion that it must not act on.
  */
 
 import { refOf, statusError } from "../../api/builders.ts";
@@ -26,15 +26,16 @@ import { pointsAt } from "../../rules/binding-rules.ts";
 import { withCode, withoutCode } from "../../rules/error-codes.ts";
 import { contentNameOf } from "../../rules/snapshot-source.ts";
 import { classOf, type SnapshotViolation } from "../../rules/snapshot-violation.ts";
-import { hasNoReport, type ObjectName, type SnapshotView } from "./observe.ts";
+import type { ObjectName } from "./memory.ts";
+import { hasNoReport, type SnapshotFacts, type SnapshotView } from "./observe.ts";
 import { phaseOf, type SnapshotPhase, violationOf } from "./phase.ts";
 import { contentFor } from "./plan-draft.ts";
 import { snapshotLabelEdit } from "./plan-label.ts";
 import { statusFrom } from "./plan-status.ts";
 
 /**
- * A driver usually answers soon, and one status write then does for two. In a burst most contents wait for those before them, and
- * a write each to say so would only make the line move slower: as long as it moves, they wait, though not for ever.
+ * A driver usually replies soon, and then one status write is enough instead of two. In a burst most contents wait for those before
+ * them, and a status write for each would only slow the burst down: they wait as long as it makes progress, with a bound.
  */
 export const bindingDelayMs = 2_000;
 const queueIdleMsMin = 10_000;
@@ -56,39 +57,39 @@ const event = (
 const byPhase: Record<SnapshotPhase, Planner<SnapshotView>> = {
   deleting: planDeletion,
   invalid: planError,
-  unprotected: (view) => doing(protect(view)),
-  unbound: (view) => (view.source.kind === "content" ? planBinding(view) : planCreation(view)),
+  unprotected: ({ facts }) => doing(protect(facts)),
+  unbound: (view) => (view.facts.source.kind === "content" ? planBinding(view.facts) : planCreation(view)),
   waiting: planStatus,
   ready: planStatus,
 };
 
-/** A label that is wrong is written first, alone: the next pass decides with the version that the write gave. */
+/** A wrong label is corrected first, alone: the next reconcile uses the version that this write returns. */
 export const planSnapshot: Planner<SnapshotView> = (view) => {
-  const label = snapshotLabelEdit(view.snapshot);
-  return label.length > 0 ? doing(label) : byPhase[phaseOf(view)](view);
+  const label = snapshotLabelEdit(view.facts.snapshot);
+  return label.length > 0 ? doing(label) : byPhase[phaseOf(view.facts)](view);
 };
 
-function planError(view: SnapshotView): Plan {
-  const { snapshot, nowMs } = view;
-  const found = violationOf(view);
+function planError({ facts, nowMs }: SnapshotView): Plan {
+  const { snapshot } = facts;
+  const found = violationOf(facts);
   if (found === undefined) return nothing;
   const noted = found.isLoss === true ? noteLoss(snapshot) : [];
-  if (noted.length > 0) return doing(confirmation(view), noted);
+  if (noted.length > 0) return doing(confirmation(facts), noted);
   const told = errorOf(snapshot, found, nowMs);
-  // A cache is behind right after a change, and a list can leave something out: neither is a reason to tell a user of an error.
+  // A cache is behind right after a change, and a list can miss an object: the error is confirmed with the server first.
   return doing(told.length > 0 ? found.evidence : [], told);
 }
 
 /**
- * Before readiness is taken back: it was the only sign that this snapshot had been taken, and without one it would be taken
- * again. A creation time stays, and is sign enough.
+ * Written before readyToUse becomes false: it was the only record that this snapshot had been taken, and without a record it would
+ * be taken again. A creationTime stays and is record enough.
  */
 const noteLoss = (snapshot: VolumeSnapshot): readonly ClusterAction[] =>
   snapshot.status?.creationTime === undefined
     ? edit(kind, snapshot, { annotations: { [annotations.contentLost]: snapshot.metadata.uid } })
     : [];
 
-/** Told once, in the status and by an event. */
+/** Reported once, in the status and as an event. */
 function errorOf(
   snapshot: VolumeSnapshot,
   { reason, message, readiness }: Omit<SnapshotViolation, "evidence">,
@@ -104,13 +105,13 @@ function errorOf(
 }
 
 /** Both finalizers and a defaulted class in one patch: the policy is known from the class before the content exists. */
-function protect(view: SnapshotView): readonly ClusterAction[] {
-  const { snapshot, content } = view;
-  const policy = content?.spec.deletionPolicy ?? classOf(view)?.deletionPolicy;
+function protect(facts: SnapshotFacts): readonly ClusterAction[] {
+  const { snapshot, content } = facts;
+  const policy = content?.spec.deletionPolicy ?? classOf(facts)?.deletionPolicy;
   const addFinalizers = [finalizers.snapshotAsSource, ...(policy === "Delete" ? [finalizers.snapshotBound] : [])];
   const defaulted =
-    view.source.kind === "claim" && snapshot.spec.volumeSnapshotClassName === undefined
-      ? view.defaultClasses[0]
+    facts.source.kind === "claim" && snapshot.spec.volumeSnapshotClassName === undefined
+      ? facts.defaultClasses[0]
       : undefined;
   return edit(kind, snapshot, {
     addFinalizers,
@@ -118,31 +119,33 @@ function protect(view: SnapshotView): readonly ClusterAction[] {
   });
 }
 
-function planCreation(view: SnapshotView): Plan {
-  const object = contentFor(view);
+function planCreation({ facts, memory }: SnapshotView): Plan {
+  const protection = protect(facts);
+  // A request under way may still remove the claim's finalizer. The claim's own plan renews it first.
+  if (memory.protection !== "certain") return doing(protection);
+  const object = contentFor(facts, memory);
   if (object === undefined) return nothing;
   const create: ClusterAction = {
     kind: "create",
     ref: { kind: "VolumeSnapshotContent", name: object.metadata.name ?? "" },
     object,
   };
-  const protection = protect(view);
-  return doing(protection.length > 0 ? protection : stillWaiting(view), [
+  return doing(protection.length > 0 ? protection : stillWaiting(facts), [
     create,
     event(
-      view.snapshot,
+      facts.snapshot,
       "Normal",
       "CreatingSnapshot",
-      withCode(`Waiting for a snapshot ${keyOf(view.snapshot)} to be created by the CSI driver.`, "SNAP-291"),
+      withCode(`Waiting for a snapshot ${keyOf(facts.snapshot)} to be created by the CSI driver.`, "SNAP-291"),
     ),
   ]);
 }
 
 /**
- * What was promised must not be quietly taken again. By a list from the past, a snapshot whose content was lost long after it got
- * ready would look as if it still waited for its first; a version-guarded write tells, and where none is due, the server does.
+ * A snapshot that was ready must not be taken a second time. In an outdated list, a snapshot whose content was lost later looks as if
+ * it still waited for its first content. A version-guarded write detects that; where none is due, the server is asked.
  */
-const stillWaiting = ({ snapshot }: SnapshotView): readonly ClusterAction[] => [
+const stillWaiting = ({ snapshot }: SnapshotFacts): readonly ClusterAction[] => [
   {
     kind: "confirm",
     ref: refOf(kind, snapshot),
@@ -151,42 +154,42 @@ const stillWaiting = ({ snapshot }: SnapshotView): readonly ClusterAction[] => [
   },
 ];
 
-/** A pre-provisioned content learns which snapshot it belongs to; nothing else of its spec is touched. */
-function planBinding(view: SnapshotView): Plan {
-  const { snapshot, content } = view;
+/** The uid and class of the snapshot are written into a pre-provisioned content; nothing else of its spec changes. */
+function planBinding(facts: SnapshotFacts): Plan {
+  const { snapshot, content } = facts;
   if (content === undefined) return nothing;
   const volumeSnapshotRef = { ...content.spec.volumeSnapshotRef, uid: snapshot.metadata.uid };
   const className = content.spec.volumeSnapshotClassName ?? snapshot.spec.volumeSnapshotClassName;
   const spec = { volumeSnapshotRef, ...(className === undefined ? {} : { volumeSnapshotClassName: className }) };
   const addFinalizers = content.metadata.deletionTimestamp === undefined ? [finalizers.contentBound] : [];
   return doing(
-    protect(view),
+    protect(facts),
     edit("VolumeSnapshotContent", content, { addFinalizers, spec: spec as unknown as JsonObject }),
   );
 }
 
-function planStatus(view: SnapshotView): Plan {
-  const { snapshot, content, nowMs } = view;
+function planStatus({ facts, memory, nowMs }: SnapshotView): Plan {
+  const { snapshot, content } = facts;
   if (content === undefined) return nothing;
-  const protection = protect(view);
+  const protection = protect(facts);
   const wanted = statusFrom(snapshot, content, rfc3339(nowMs));
   const waitMs =
     snapshot.status?.boundVolumeSnapshotContentName === undefined && hasNoReport(content)
       ? Math.max(
           ageLeftMs(content, bindingDelayMs, nowMs),
-          Math.min(ageLeftMs(content, bindingDelayMsMax, nowMs), queueIdleMsMin - view.queueIdleMs),
+          Math.min(ageLeftMs(content, bindingDelayMsMax, nowMs), queueIdleMsMin - memory.queueIdleMs),
         )
       : 0;
   if (waitMs > 0) return { actions: protection, next: { kind: "after", ms: waitMs } };
-  // The finalizer patch changes the version the status patch is guarded by: one write now, the other on the next pass.
+  // The finalizer patch changes the version that guards the status patch: one write now, the other in the next reconcile.
   if (protection.length > 0) return doing(protection);
   const write = patchStatus(kind, snapshot, snapshot.status as JsonObject | undefined, wanted as JsonObject);
   return write.length === 0 ? nothing : doing(write, milestones(snapshot, wanted));
 }
 
-/** A clock that is behind the server's by more than this says nothing about the content's age. */
+/** With a clock that is behind the server's by more than this, the content's age is unknown. */
 const clockSkewMsMax = 1_000;
-/** No wait at all by a clock that was set back: the age it tells would stay negative, and the status unwritten, for hours. */
+/** No wait after the clock was set back: the age would stay negative, and the status unwritten, for hours. */
 function ageLeftMs({ metadata }: VolumeSnapshotContent, delayMs: number, nowMs: number): number {
   const leftMs = Date.parse(metadata.creationTimestamp ?? "") + delayMs - nowMs;
   return leftMs > delayMs + clockSkewMsMax ? 0 : Math.min(delayMs, leftMs);
@@ -211,12 +214,12 @@ function milestones(snapshot: VolumeSnapshot, wanted: NonNullable<VolumeSnapshot
 }
 
 const ownFinalizers = [finalizers.snapshotAsSource, finalizers.snapshotBound];
-/** Our finalizers go together and last: as long as one is on, the content is either there or known to be gone. */
+/** Our finalizers are removed together and last: while one is on, the content either exists or is known to be gone. */
 const release = (snapshot: VolumeSnapshot): readonly ClusterAction[] =>
   edit(kind, snapshot, { removeFinalizers: ownFinalizers });
 
-/** Letting go is for ever: a content that our cache has not seen yet would be left without its snapshot. */
-const confirmation = ({ snapshot, content }: SnapshotView): readonly ClusterAction[] => [
+/** Removing finalizers cannot be undone: a content that the cache does not have yet would be left without its snapshot. */
+const confirmation = ({ snapshot, content }: SnapshotFacts): readonly ClusterAction[] => [
   {
     kind: "confirm",
     ref: { kind: "VolumeSnapshotContent", name: contentNameOf(snapshot), uid: content?.metadata.uid },
@@ -224,11 +227,11 @@ const confirmation = ({ snapshot, content }: SnapshotView): readonly ClusterActi
   },
 ];
 
-function planDeletion(view: SnapshotView): Plan {
-  const { snapshot, content, restoring } = view;
+function planDeletion({ facts, memory, nowMs }: SnapshotView): Plan {
+  const { snapshot, content, restoring } = facts;
   if (!ownFinalizers.some((name) => snapshot.metadata.finalizers?.includes(name))) return nothing;
-  if (content === undefined || !pointsAt(content, snapshot)) return doing(confirmation(view), release(snapshot));
-  // Only a ready snapshot can be read from; waiting for a claim that waits for readiness would be waiting in a circle.
+  if (content === undefined || !pointsAt(content, snapshot)) return doing(confirmation(facts), release(snapshot));
+  // Only a ready snapshot can be restored. Waiting for a claim that waits for readiness would be a deadlock.
   const reader = content.status?.readyToUse === true ? restoring[0] : undefined;
   if (reader !== undefined)
     return doing([
@@ -239,27 +242,27 @@ function planDeletion(view: SnapshotView): Plan {
         withCode(`Snapshot is being used to restore a PVC: ${keyOf(reader)}`, "SNAP-241"),
       ),
     ]);
-  const mark = edit("VolumeSnapshotContent", content, { annotations: { [annotations.beingDeleted]: "yes" } });
-  const unread = view.missingClaims.map(absence);
-  if (content.spec.deletionPolicy === "Retain") return doing(unread, mark, release(snapshot));
-  // One after the other, so that the deletion can name the version it was decided for: whoever wants to retain it may be quicker.
-  if (mark.length > 0) return doing(unread, mark);
+  const annotate = edit("VolumeSnapshotContent", content, { annotations: { [annotations.beingDeleted]: "yes" } });
+  const unread = memory.missingClaims.map(absence);
+  if (content.spec.deletionPolicy === "Retain") return doing(unread, annotate, release(snapshot));
+  // In two reconciles, so that the deletion names the version it was decided for: an administrator may set Retain in between.
+  if (annotate.length > 0) return doing(unread, annotate);
   return content.metadata.deletionTimestamp === undefined
     ? doing(unread, [deletionOf(content)])
-    : doing(violation(view, content));
+    : doing(deletionError(snapshot, content, nowMs));
 }
 
-/** That the claim is gone, and not left out by a list of our cache: it may be reading from the snapshot. */
+/** Confirms that the claim is gone and was not only missed by a list: it may be restoring from the snapshot. */
 const absence = ({ namespace, name }: ObjectName): ClusterAction => ({
   kind: "confirm",
   ref: { kind: "PersistentVolumeClaim", namespace, name },
   resourceVersion: undefined,
 });
 
-/** Whoever deleted a snapshot looks at it, and not at its content, to see why it is still there. */
-function violation({ snapshot, nowMs }: SnapshotView, { metadata, status }: VolumeSnapshotContent) {
+/** The user who deleted a snapshot looks at the snapshot, not at its content, to see why it still exists. */
+function deletionError(snapshot: VolumeSnapshot, { metadata, status }: VolumeSnapshotContent, nowMs: number) {
   const said = status?.error?.message;
-  // What the snapshot says already was said of its creation; the next word comes when the deletion is tried in vain.
+  // An error that the snapshot already shows is about its creation; the next one comes when the deletion has failed.
   if (said === undefined || said === snapshot.status?.error?.message) return [];
   const text = `Waiting for VolumeSnapshotContent ${metadata.name} to be deleted: ${withoutCode(said)}; it is tried again. To let it go and leave the data with the driver, set its spec.deletionPolicy to Retain`;
   const message = withCode(text, "SNAP-242");

@@ -5,9 +5,9 @@ import type { JsonObject } from "../../../src/base/json.ts";
 import type { ContentView as SidecarView } from "../../../src/components/csi-snapshotter/observe.ts";
 import { planContent as planSidecar } from "../../../src/components/csi-snapshotter/plan.ts";
 import type { SidecarAction } from "../../../src/components/csi-snapshotter/plan-steps.ts";
-import type { SnapshotView } from "../../../src/components/snapshot-controller/observe.ts";
+import type { ClaimView, SnapshotView } from "../../../src/components/snapshot-controller/observe.ts";
 import { planSnapshot } from "../../../src/components/snapshot-controller/plan.ts";
-import { type ClaimView, planClaim } from "../../../src/components/snapshot-controller/plan-claim.ts";
+import { planClaim } from "../../../src/components/snapshot-controller/plan-claim.ts";
 import type { Sabotage } from "../components.ts";
 
 export interface Bug {

@@ -41,7 +41,7 @@ export const controllerBugs: readonly Bug[] = [
     seedsMax: 5,
     sabotage: () =>
       inSnapshot({
-        plan: (plan, { snapshot }) =>
+        plan: (plan, { facts: { snapshot } }) =>
           snapshot.status?.readyToUse !== true
             ? plan
             : {
@@ -70,7 +70,7 @@ export const controllerBugs: readonly Bug[] = [
     seedsMax: 5,
     sabotage: () =>
       inClaim({
-        plan: (plan, { claim }) =>
+        plan: (plan, { facts: { claim } }) =>
           claim.metadata.finalizers?.includes(finalizers.claimAsSource) ? { ...plan, actions: [] } : plan,
       }),
   },
@@ -124,7 +124,7 @@ export const controllerBugs: readonly Bug[] = [
     seedsMax: 5,
     sabotage: () =>
       inSnapshot({
-        plan: (plan, { snapshot }) =>
+        plan: (plan, { facts: { snapshot } }) =>
           snapshot.metadata.deletionTimestamp === undefined
             ? plan
             : {
@@ -144,7 +144,7 @@ export const controllerBugs: readonly Bug[] = [
     sabotage: () => {
       const held = new Set<string>();
       return inSnapshot({
-        plan: (plan, { snapshot, restoring }) => {
+        plan: (plan, { facts: { snapshot, restoring } }) => {
           const { uid, deletionTimestamp } = snapshot.metadata;
           if (deletionTimestamp !== undefined && restoring.length > 0) held.add(uid);
           return held.has(uid) ? { actions: [], next: { kind: "settled" } } : plan;
@@ -160,7 +160,7 @@ export const controllerBugs: readonly Bug[] = [
     seedsMax: 20,
     sabotage: () =>
       inSnapshot({
-        plan: (plan, { snapshot, restoring }) =>
+        plan: (plan, { facts: { snapshot, restoring } }) =>
           snapshot.metadata.deletionTimestamp !== undefined && restoring.length > 0
             ? { actions: [], next: { kind: "settled" } }
             : plan,
@@ -172,7 +172,7 @@ export const controllerBugs: readonly Bug[] = [
     scenario: "restore-holds",
     breaks: ["I-18", "O-2"],
     seedsMax: 30,
-    sabotage: () => inSnapshot({ view: (view) => ({ ...view, restoring: [] }) }),
+    sabotage: () => inSnapshot({ view: (view) => ({ ...view, facts: { ...view.facts, restoring: [] } }) }),
   },
   {
     name: "deletes a content without the being-deleted annotation",
@@ -198,7 +198,7 @@ export const controllerBugs: readonly Bug[] = [
     seedsMax: 100,
     sabotage: () =>
       inSnapshot({
-        plan: (plan, { content }) => ({
+        plan: (plan, { facts: { content } }) => ({
           ...plan,
           actions: plan.actions.map((action) => {
             if (action.kind !== "patch" || action.ref.kind !== "VolumeSnapshotContent" || content === undefined)
@@ -222,12 +222,10 @@ export const controllerBugs: readonly Bug[] = [
     sabotage: () =>
       inSnapshot({
         view: (view) => {
-          const ref = view.content?.spec.volumeSnapshotRef;
-          return ref?.name === view.snapshot.metadata.name
-            ? withContent(view, {
-                spec: { volumeSnapshotRef: { ...ref, uid: view.snapshot.metadata.uid } as JsonObject },
-              })
-            : view;
+          const { facts } = view;
+          const ref = facts.content?.spec.volumeSnapshotRef;
+          const spec = { volumeSnapshotRef: { ...ref, uid: facts.snapshot.metadata.uid } as JsonObject };
+          return ref?.name === facts.snapshot.metadata.name ? { ...view, facts: withContent(facts, { spec }) } : view;
         },
       }),
   },
@@ -240,10 +238,9 @@ export const controllerBugs: readonly Bug[] = [
     sabotage: () =>
       inSnapshot({
         view: (view) => {
-          const { namespace, name, uid } = view.snapshot.metadata;
-          return name === "tuesday"
-            ? withContent(view, { spec: { volumeSnapshotRef: { namespace, name, uid } as JsonObject } })
-            : view;
+          const { namespace, name, uid } = view.facts.snapshot.metadata;
+          const spec = { volumeSnapshotRef: { namespace, name, uid } as JsonObject };
+          return name === "tuesday" ? { ...view, facts: withContent(view.facts, { spec }) } : view;
         },
       }),
   },
@@ -270,7 +267,7 @@ export const controllerBugs: readonly Bug[] = [
     seedsMax: 3,
     sabotage: () => ({
       planContent: ((view: Parameters<typeof planContent>[0]) => {
-        if (view.content.spec.source === undefined) throw new TypeError("cannot read properties of undefined");
+        if (view.facts.content.spec.source === undefined) throw new TypeError("cannot read properties of undefined");
         return planContent(view);
       }) as never,
     }),
