@@ -1,6 +1,6 @@
 /** What a pair of components asked of the API server, from the server's own record. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { limits } from "../../src/base/limits.ts";
+import { sidecarLimits } from "../../src/components/csi-snapshotter/limits.ts";
 import type { AuditEntry } from "../../test/e2e/harness/audit.ts";
 import type { ControlPlane } from "../../test/e2e/harness/control-plane.ts";
 
@@ -14,7 +14,7 @@ const componentRequests = (plane: ControlPlane, from: number): readonly AuditEnt
   plane.auditLog(from).filter((entry) => isComponent(entry) && !isUpkeep(entry));
 
 /** Longer than any write is put off for the sake of others. */
-const settledMs = limits.markLullMs + 2_000;
+const settledMs = sidecarLimits.annotationIdleMs + 2_000;
 
 /** Waits until the components have asked nothing more for a while, so that what trails behind is counted too. */
 export async function settledRequests(plane: ControlPlane, from: number): Promise<readonly AuditEntry[]> {

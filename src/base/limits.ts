@@ -1,4 +1,4 @@
-/** Every queue, body, loop and wait has a named bound, and the names are here. Units stand last. */
+/** Every queue, body, loop and wait has a named bound: here if layers share it, in `limits.ts` of a component otherwise. */
 export const limits = {
   queueKeysMax: 100_000,
   requestBytesMax: 3 * 2 ** 20,
@@ -57,21 +57,6 @@ export const limits = {
   eventBurstMax: 25,
   eventRefillMs: 300_000,
   eventMessageCharsMax: 1_024,
-  /** Remembered snapshots that disappeared before their status reported a taken snapshot. */
-  deletedSnapshotsMax: 10_000,
-  /** Claims, of all snapshots together, that were to be restored and have gone: their names are kept in case a list has left them out. */
-  missingClaimsMax: 10_000,
-  /** Snapshots that may have been under way when they left the cache: their names are kept in case a list has left them out. */
-  missingSnapshotsMax: 10_000,
-  /** Claims of which the controller remembers that it has put its finalizer on, or has sent the request that removes it. */
-  protectedClaimsMax: 10_000,
-  /** Idle time of the driver before leftover being-created annotations are removed, and the maximum delay. */
-  markLullMs: 3_000,
-  markLingerMsMax: 60_000,
-  /** Contents for which a sidecar remembers CreateSnapshot calls and the version at which it requested removal of the annotation. */
-  askedContentsMax: 20_000,
-  /** How long after its last sign a sidecar is still taken to be at work. */
-  activeSidecarMsMax: 60_000,
   /** Objects of which a process remembers which version the server last answered. */
   answeredVersionsMax: 10_000,
   /** Of a Kubernetes object. */
@@ -81,10 +66,6 @@ export const limits = {
   callHangsMsMin: 5_000,
   /** For each call that a component makes at once, so many may hang. */
   hangingCallsPerSlotMax: 3,
-  /** Undecodable replies in a row before a terminating content is released with an unknown outcome. */
-  malformedRepliesMax: 5,
-  /** Of a driver that ignores the filter by snapshot id. */
-  listSnapshotsPagesMax: 1_000,
   /** Time without a reply to Probe before a log message. */
   csiProbeNoticeMs: 5_000,
   csiProbeEveryMs: 1_000,
@@ -106,7 +87,4 @@ export const limits = {
   serveConnectionsMax: 4_096,
   /** To metrics and health: kubelet, Prometheus and a person or two. */
   statusConnectionsMax: 32,
-  /** Files held open at once by one copy of a volume, and how deep its folders may lie: each level costs an open file. */
-  copyHandlesMax: 200,
-  copyDepthMax: 250,
 } as const;

@@ -6,6 +6,8 @@ import type { JsonObject, JsonValue } from "../base/json.ts";
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
+  /** Sent at once: neither the rate limit nor other requests that wait for a connection delay it. For renewals of a lease. */
+  readonly isUrgent?: boolean | undefined;
 }
 
 export interface ListQuery extends CallOptions {

@@ -9,7 +9,6 @@ import { isStream, readAll, textOf } from "../base/http.ts";
 import { limits } from "../base/limits.ts";
 import type { World } from "../base/world.ts";
 import { type Bound, cancelledBy, createGuard, type Guard } from "./guard.ts";
-import { isLeaseRequest } from "./lease-requests.ts";
 import type { Limiter } from "./limiter.ts";
 import { type Asked, faultOfResponse } from "./status.ts";
 
@@ -26,6 +25,8 @@ export interface Outgoing extends HttpRequest {
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** It is for one object, by its name. */
   readonly isForObject?: boolean | undefined;
+  /** Has connections of its own, and no rate limit: behind a hundred writes a busy leader would lose its lease. */
+  readonly isUrgent?: boolean | undefined;
 }
 
 /** One attempt on the wire, for rest_client_requests_total and rest_client_request_duration_seconds. */
@@ -66,7 +67,7 @@ export function createCaller({ handler, world, limiter, measure }: CallDeps): Ca
   /** Asks until the answer is a success, a refusal, or "later" once too often. A success is to be read under its guard. */
   const ask = async (request: Outgoing): Promise<Opened> => {
     for (let attempts = 1; ; attempts++) {
-      if (limiter !== undefined && !isLeaseRequest(request.path)) await limiter(request.signal).catch(giveUp);
+      if (limiter !== undefined && request.isUrgent !== true) await limiter(request.signal).catch(giveUp);
       const guard = createGuard(world, request.signal, boundOf(request, "sent"));
       try {
         const response = await attempt(request, guard);

@@ -180,12 +180,12 @@ test("the caller's signal ends a call, a Retry-After wait and a rate limit wait"
   }
 });
 
-test("the rate limit does not delay lease requests", async () => {
+test("the rate limit does not delay urgent requests", async () => {
   const lease = { kind: "Lease", namespace: "default", name: "leader" } as const;
   const { client, world } = scripted([ok({ ...configMap("leader"), kind: "Lease" })], {
     rateLimit: { qps: 0.001, burst: 0 },
   });
-  await world.run(client.get(lease));
+  await world.run(client.get(lease, { isUrgent: true }));
   assert.equal(world.elapsed(), 0);
 });
 

@@ -58,8 +58,9 @@ export function createClient(options: ClientOptions): KubeApi & PathReader & Pat
     print({ ...object, apiVersion: adoptionOf(kind).apiVersion, kind });
 
   return {
-    async get(ref, { signal } = {}) {
-      const object = await answered(ref.kind, { method: "GET", path: pathTo(ref), isForObject: true, signal });
+    async get(ref, options = {}) {
+      const request = { method: "GET", path: pathTo(ref), isForObject: true, ...callOptionsOf(options) };
+      const object = await answered(ref.kind, request);
       if (ref.uid !== undefined && ref.uid !== object.metadata.uid)
         throw new Fault("NotFound", `${describe(ref)} of uid ${ref.uid} is gone; another of its name exists`);
       return object;
@@ -79,7 +80,7 @@ export function createClient(options: ClientOptions): KubeApi & PathReader & Pat
         method: "POST",
         path: written(path, write),
         body: bodyOf(kind, object),
-        ...signalOf(write),
+        ...callOptionsOf(write),
       });
     },
 
@@ -88,14 +89,14 @@ export function createClient(options: ClientOptions): KubeApi & PathReader & Pat
       const path = written(pathTo({ kind, name, namespace }, write.subresource), write);
       const replayable = resourceVersion !== undefined && resourceVersion !== "";
       const body = bodyOf(kind, object);
-      return answered(kind, { method: "PUT", path, body, replayable, isForObject: true, ...signalOf(write) });
+      return answered(kind, { method: "PUT", path, body, replayable, isForObject: true, ...callOptionsOf(write) });
     },
 
     async patch(ref, patch, write = {}) {
       const path = written(pathTo(ref, write.subresource), write, queryOfPatch(patch));
       const body = bodyOfPatch(ref, patch, adoptionOf(ref.kind).apiVersion);
       const sending = { method: "PATCH", path, body: print(body), replayable: isReplayable(patch) };
-      const request = { ...sending, isForObject: true, ...signalOf(write) };
+      const request = { ...sending, isForObject: true, ...callOptionsOf(write) };
       return answered(ref.kind, request, typeOfPatch(patch)).catch((reason: unknown) => {
         throw faultOfPatch(ref, patch, reason);
       });
@@ -105,7 +106,7 @@ export function createClient(options: ClientOptions): KubeApi & PathReader & Pat
       const body = deletionOf(ref, wanted);
       const replayable = body.preconditions !== undefined;
       const sending = { method: "DELETE", path: pathTo(ref), body: print(body), replayable };
-      const request = { ...sending, isForObject: true, ...signalOf(wanted) };
+      const request = { ...sending, isForObject: true, ...callOptionsOf(wanted) };
       return heldObject(adoptionOf(ref.kind), parseResponse(await send(request), `DELETE ${request.path}`, read));
     },
 
@@ -124,7 +125,7 @@ export function createClient(options: ClientOptions): KubeApi & PathReader & Pat
   };
 }
 
-const signalOf = ({ signal }: CallOptions): CallOptions => ({ signal });
+const callOptionsOf = ({ signal, isUrgent }: CallOptions): CallOptions => ({ signal, isUrgent });
 
 const written = (path: string, { dryRun }: WriteOptions, more: Readonly<Record<string, string>> = {}): string =>
   withQuery(path, { ...more, dryRun: dryRun === true ? "All" : undefined });

@@ -5,6 +5,7 @@ import { createFakeKube } from "../../test/fake-kube.ts";
 import { createVirtualWorld } from "../../test/virtual-world.ts";
 import { Fault } from "../base/fault.ts";
 import { silent } from "../base/log.ts";
+import type { KubeApi } from "./api.ts";
 import { lead } from "./lease.ts";
 
 test("the first candidate creates the lease and leads, the second waits", async () => {
@@ -26,6 +27,34 @@ test("a renewal is one update and nothing else", async () => {
   await world.advance(50_000);
   assert.deepEqual(new Set(kube.calls.map(({ verb }) => verb)), new Set(["replace"]));
   assert.equal(kube.calls.length, 10);
+});
+
+test("every request of an election is urgent", async () => {
+  const [kube, world] = [createFakeKube(), createVirtualWorld()];
+  const seen: (readonly [string, unknown])[] = [];
+  const noted = (verb: string, { isUrgent }: { readonly isUrgent?: boolean | undefined } = {}): void =>
+    void seen.push([verb, isUrgent]);
+  const api: KubeApi = {
+    ...kube,
+    get: (ref, options) => {
+      noted("get", options);
+      return kube.get(ref, options);
+    },
+    create: (kind, object, options) => {
+      noted("create", options);
+      return kube.create(kind, object, options);
+    },
+    replace: (kind, object, options) => {
+      noted("replace", options);
+      return kube.replace(kind, object, options);
+    },
+  };
+  const one = elect("one", api, world);
+  await world.advance(6_000);
+  one.stop.abort();
+  await world.advance(0);
+  const expected = ["get", "create", "replace", "replace"].map((verb) => [verb, true]);
+  assert.deepEqual(seen, expected, "found, created, renewed, released");
 });
 
 test("a renewal after a failure reads the lease first, and counts as slow path", async () => {

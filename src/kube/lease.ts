@@ -88,6 +88,9 @@ function checkTimes({ leaseDurationMs, renewDeadlineMs, retryPeriodMs }: Electio
   if (wrong !== undefined) throw new Fault("InvalidArgument", `leader election: ${wrong}`);
 }
 
+/** A lease that is renewed too late is lost. */
+const isUrgent = true;
+
 type Lock = ReturnType<typeof createLock>;
 
 /** The lease on the server, seen and written by us. Remembers what it read, so that a renewal is one request. */
@@ -97,7 +100,7 @@ function createLock(options: ElectionOptions) {
   let isFresh = false;
 
   const read = async (signal: AbortSignal): Promise<void> => {
-    const lease = await api.get({ kind: "Lease", namespace, name }, { signal }).catch((reason: unknown) => {
+    const lease = await api.get({ kind: "Lease", namespace, name }, { signal, isUrgent }).catch((reason: unknown) => {
       if (isFault(reason, "NotFound")) return undefined;
       throw reason;
     });
@@ -126,16 +129,16 @@ function createLock(options: ElectionOptions) {
       if (mustLook && next.kind === "renew") options.onSlowRenewal?.();
       const claim = { identity, labels, durationMs: leaseDurationMs, now: world.now() };
       if (next.kind === "create")
-        await write(() => api.create("Lease", createdLease(namespace, name, claim), { signal }));
+        await write(() => api.create("Lease", createdLease(namespace, name, claim), { signal, isUrgent }));
       else if (next.kind !== "wait")
-        await write(() => api.replace("Lease", claimedLease(next.lease, claim), { signal }));
+        await write(() => api.replace("Lease", claimedLease(next.lease, claim), { signal, isUrgent }));
       return next;
     },
     release: async (signal: AbortSignal): Promise<void> => {
       if (!isFresh) await read(signal);
       const next = step();
       if (next.kind === "renew")
-        await write(() => api.replace("Lease", releasedLease(next.lease, world.now()), { signal }));
+        await write(() => api.replace("Lease", releasedLease(next.lease, world.now()), { signal, isUrgent }));
     },
   };
 }

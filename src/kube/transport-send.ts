@@ -4,7 +4,6 @@ import { Fault } from "../base/fault.ts";
 import type { HttpResponse } from "../base/http.ts";
 import type { Outgoing } from "./call.ts";
 import { cancelledBy } from "./guard.ts";
-import { isLeaseRequest } from "./lease-requests.ts";
 import type { Credential, Target } from "./target.ts";
 import { streamedBody, wholeBody } from "./transport-body.ts";
 import { faultOfFailure, hungUp, type Reach } from "./transport-fault.ts";
@@ -108,8 +107,8 @@ export const attempt = (wire: Wire, request: Outgoing, identity: Credential["hea
     });
   });
 
-const useOf = ({ stream, path }: Outgoing): Use =>
-  stream === true ? "stream" : isLeaseRequest(path) ? "urgent" : "request";
+const useOf = ({ stream, isUrgent }: Outgoing): Use =>
+  stream === true ? "stream" : isUrgent === true ? "urgent" : "request";
 
 /** Headers as a list: Node writes them as they stand, and looks at each of them once. */
 function optionsOf(server: URL, request: Outgoing, identity: Credential["headers"]): RequestOptions {

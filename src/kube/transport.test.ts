@@ -94,7 +94,7 @@ test("lease renewals do not wait when all connections are busy", async () => {
   await between(listener, async (send) => {
     const waiting = Array.from({ length: 40 }, () => send());
     const path = "/apis/coordination.k8s.io/v1/namespaces/default/leases/leader";
-    assert.equal((await send({ method: "PUT", path, body: "{}" })).text, "renewed");
+    assert.equal((await send({ method: "PUT", path, body: "{}", isUrgent: true })).text, "renewed");
     const release = setInterval(() => {
       for (const answer of held.splice(0)) answer();
     }, 1);

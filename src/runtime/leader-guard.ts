@@ -5,7 +5,6 @@
 import type { Fault } from "../base/fault.ts";
 import type { HttpRequest } from "../base/http.ts";
 import type { CsiCall } from "../csi/wire.ts";
-import { isLeaseRequest } from "../kube/lease-requests.ts";
 import { notLeading } from "./action-handlers.ts";
 
 export interface LeaderGuard {
@@ -21,7 +20,7 @@ export const createLeaderGuard = (leading: () => boolean): LeaderGuard => ({
 /** What only the leader may send: neither what is read or asked, nor the election itself, nor events of what was done before. */
 const isWrite = ({ method, path }: Pick<HttpRequest, "method" | "path">): boolean =>
   method !== "GET" &&
-  !isLeaseRequest(path) &&
+  !path.startsWith("/apis/coordination.k8s.io/") &&
   !path.startsWith("/apis/authorization.k8s.io/") &&
   !/^\/api\/v1\/namespaces\/[^/]+\/events([/?]|$)/.test(path);
 

@@ -11,9 +11,9 @@ import { annotations, finalizers } from "../../api/names.ts";
 import { edit } from "../../api/patches.ts";
 import type { ClusterAction } from "../../api/plan.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
-import { limits } from "../../base/limits.ts";
 import { createLru } from "../../base/lru.ts";
 import { isNewer, isSameOrOlder } from "../../kube/version.ts";
+import { sidecarLimits } from "./limits.ts";
 import { confirmed, kind, withoutBeingCreated } from "./plan-steps.ts";
 
 /** What is known about the CreateSnapshot calls for one content. */
@@ -76,7 +76,10 @@ interface Attempt {
   readonly removedFrom: string;
 }
 
-export function createCreateAttempts(sidecarId: string, sizeMax: number = limits.askedContentsMax): CreateAttempts {
+export function createCreateAttempts(
+  sidecarId: string,
+  sizeMax: number = sidecarLimits.createAttemptsMax,
+): CreateAttempts {
   /** By the content's uid. */
   const attempts = createLru<Attempt>(sizeMax);
   /** By the snapshot's uid, which the name in CreateSnapshot is made from. */

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create } from "@bufbuild/protobuf";
 import { Fault } from "../../base/fault.ts";
-import { limits } from "../../base/limits.ts";
 import type { CsiClient } from "../../csi/client.ts";
 import { ListSnapshotsResponseSchema } from "../../csi/gen/csi_pb.js";
+import { sidecarLimits } from "./limits.ts";
 import { findSnapshot, impossibleHandle } from "./listing.ts";
 
 interface Entry {
@@ -109,7 +109,7 @@ test("the number of pages is bounded, and a repeated page token ends the search"
     entries: [{ snapshotId: "s-1" }],
     nextToken: `${Number(startingToken) + 1}`,
   }));
-  assert.equal(endless.requested.length, limits.listSnapshotsPagesMax);
+  assert.equal(endless.requested.length, sidecarLimits.listSnapshotsPagesMax);
   assert.match(endless.found instanceof Fault ? endless.found.message : "", /on the first 1000 pages of ListSnapshots/);
   const circle = await find(() => ({ entries: [{ snapshotId: "s-1" }], nextToken: "again" }));
   assert.deepEqual(circle.requested, ["s-9", "s-9 from again"]);

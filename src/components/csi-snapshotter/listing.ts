@@ -6,9 +6,9 @@
  * mean that the filter was ignored: then only the exact id counts, on whichever page it is.
  */
 import { Fault, isFinal } from "../../base/fault.ts";
-import { limits } from "../../base/limits.ts";
 import type { CsiClient } from "../../csi/client.ts";
 import type { Snapshot } from "../../csi/gen/csi_pb.js";
+import { sidecarLimits } from "./limits.ts";
 import { malformed, type SnapshotInfo, snapshotInfoAs } from "./reply.ts";
 
 export interface Listing {
@@ -46,7 +46,7 @@ async function walk({ csi, handle, secrets, signal }: Listing): Promise<Found> {
   let first: Found["only"];
   let count = 0;
   let startingToken = "";
-  for (let page = 0; page < limits.listSnapshotsPagesMax; page++) {
+  for (let page = 0; page < sidecarLimits.listSnapshotsPagesMax; page++) {
     const { entries, nextToken } = await csi.controller.listSnapshots(
       { snapshotId: handle, startingToken, secrets },
       { signal },
@@ -77,5 +77,5 @@ async function ignoresFilter({ csi, secrets, signal }: Listing): Promise<boolean
 const notFound = (handle: string, isTruncated: boolean): Fault =>
   new Fault(
     "NotFound",
-    `can not find snapshot for snapshotID ${handle}${isTruncated ? ` on the first ${limits.listSnapshotsPagesMax} pages of ListSnapshots, whose filter the driver ignores` : ""}: correct spec.source.snapshotHandle, or bring the snapshot back`,
+    `can not find snapshot for snapshotID ${handle}${isTruncated ? ` on the first ${sidecarLimits.listSnapshotsPagesMax} pages of ListSnapshots, whose filter the driver ignores` : ""}: correct spec.source.snapshotHandle, or bring the snapshot back`,
   );

@@ -10,11 +10,11 @@
  *                            lost   the being-created annotation of ready contents is removed at once
  *                            safe   any sidecar may remove it at any time; only the order of writes in a burst changes
  * attempts                   holds  for which contents and snapshots CreateSnapshot was sent, which contents were released unsent
- *                            bound  limits.askedContentsMax; what is not newer than a forgotten entry counts as unknown
+ *                            bound  sidecarLimits.createAttemptsMax; what is not newer than a forgotten entry counts as unknown
  *                            lost   the contents count as handled by a predecessor
  *                            safe   such a content is written, or read from the server, before CreateSnapshot is sent
  * attempts, removals         holds  the version at which the removal of the being-created annotation was requested
- *                            bound  limits.askedContentsMax
+ *                            bound  sidecarLimits.createAttemptsMax
  *                            lost   a request of the process before may still arrive
  *                            safe   the next process writes its own id before CreateSnapshot, so that the request fails
  * sidecar id                 holds  the id of this process

@@ -1,5 +1,6 @@
 /** Metrics of the sidecar, with the names, labels and buckets of upstream's. */
-import { failedAttempts, type MetricTable } from "../../runtime/metrics.ts";
+import { failedAttempts } from "../../api/metrics.ts";
+import type { MetricTable } from "../../runtime/metrics.ts";
 
 export const sidecarMetrics = {
   calls: {

@@ -11,11 +11,11 @@ import {
   terminating,
   testPlans,
 } from "../../../test/content-plans.ts";
-import { limits } from "../../base/limits.ts";
+import { sidecarLimits } from "./limits.ts";
 import { planContent } from "./plan.ts";
 
 const reply = failure("MalformedReply");
-const malformedReplies = limits.malformedRepliesMax;
+const malformedReplies = sidecarLimits.malformedRepliesMax;
 const terminatingBeingCreated = {
   ...terminating,
   annotations: { ...terminating.annotations, ...beingCreated.annotations },

@@ -9,8 +9,8 @@ import { edit } from "../../api/patches.ts";
 import { type CodedMessage, settled } from "../../api/plan.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
 import { isFault } from "../../base/fault.ts";
-import { limits } from "../../base/limits.ts";
 import { type ErrorCode, withCode } from "../../rules/error-codes.ts";
+import { sidecarLimits } from "./limits.ts";
 import type { ContentMemory } from "./memory.ts";
 import type { ContentView } from "./observe.ts";
 import { deleteCall, secretMismatch, snapshotName } from "./plan-calls.ts";
@@ -67,7 +67,9 @@ export function planAbandoned(view: ContentView): SidecarPlan | undefined {
 }
 
 const isUnreadable = ({ reply, malformedReplies }: ContentMemory): boolean =>
-  reply.kind === "failed" && isFault(reply.fault, "MalformedReply") && malformedReplies >= limits.malformedRepliesMax;
+  reply.kind === "failed" &&
+  isFault(reply.fault, "MalformedReply") &&
+  malformedReplies >= sidecarLimits.malformedRepliesMax;
 
 const leftover = (
   { facts: { content, driver }, memory: { reply, malformedReplies } }: ContentView,

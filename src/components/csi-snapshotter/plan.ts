@@ -12,9 +12,9 @@ import type { VolumeSnapshotContent } from "../../api/types.ts";
 import { unreachable } from "../../base/brand.ts";
 import { type Fault, isFinal } from "../../base/fault.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { limits } from "../../base/limits.ts";
 import { type Problem, withCode } from "../../rules/error-codes.ts";
 import { intentFor, isKnownUnsent } from "./create-attempts.ts";
+import { sidecarLimits } from "./limits.ts";
 import type { ContentView } from "./observe.ts";
 import { isDeletionConfirmed, isOurs, phaseOf } from "./phase.ts";
 import { createCall, listCall } from "./plan-calls.ts";
@@ -64,7 +64,10 @@ const isRemovableUnsent = ({ facts, memory }: ContentView): boolean =>
  */
 function planReady({ facts, memory: { reply, sinceReplyMs, sinceAnyReplyMs } }: ContentView): SidecarPlan {
   const actions = removeBeingCreated(facts.content);
-  const leftMs = Math.min(limits.markLullMs - sinceAnyReplyMs, limits.markLingerMsMax - sinceReplyMs);
+  const leftMs = Math.min(
+    sidecarLimits.annotationIdleMs - sinceAnyReplyMs,
+    sidecarLimits.annotationDelayMsMax - sinceReplyMs,
+  );
   return actions.length > 0 && reply.kind === "taken" && leftMs > 0
     ? doing({ kind: "after", ms: leftMs })
     : doing(settled, actions);

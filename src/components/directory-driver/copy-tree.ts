@@ -5,8 +5,8 @@
 import { type FileHandle, lstat, readlink } from "node:fs/promises";
 import { Fault } from "../../base/fault.ts";
 import { fsErrorText } from "../../base/fs-errors.ts";
-import { limits } from "../../base/limits.ts";
 import type { BatchOptions, Found } from "./copy-batch.ts";
+import { copyLimits } from "./limits.ts";
 import {
   type BytePath,
   below,
@@ -108,7 +108,7 @@ async function look(
   if (handle === undefined) return "gone";
   try {
     const stats = await handle.stat({ bigint: true });
-    if (stats.isDirectory() && path.split("/").length > limits.copyDepthMax) throw tooDeep(path);
+    if (stats.isDirectory() && path.split("/").length > copyLimits.copyDepthMax) throw tooDeep(path);
     if (!stats.isSymbolicLink()) return { path, stats, handle };
     const target = await readlink(bytesOfPath(inside(folder, name)), { encoding: "buffer" }).catch(goneOr(path));
     if (target !== undefined) return { path, stats, handle, target };
@@ -135,5 +135,5 @@ function cannotBeRead(path: string) {
 const tooDeep = (path: BytePath): Fault =>
   new Fault(
     "FailedPrecondition",
-    `folders lie more than ${limits.copyDepthMax} deep in the volume and cannot be copied, first ${readable(path).slice(0, 80)}…`,
+    `folders lie more than ${copyLimits.copyDepthMax} deep in the volume and cannot be copied, first ${readable(path).slice(0, 80)}…`,
   );

@@ -17,8 +17,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { limits } from "../../base/limits.ts";
 import { copyFaithfully } from "./copy.ts";
+import { copyLimits } from "./limits.ts";
 import { removeTree } from "./remove-tree.ts";
 
 async function aFolder(t: TestContext): Promise<string> {
@@ -101,7 +101,7 @@ test("a tree without write permission is removed", async (t) => {
 test("a copy of many files keeps modes, times, links and names that are not UTF-8", async (t) => {
   const folder = await aFolder(t);
   const [source, copy] = [join(folder, "source"), join(folder, "copy")];
-  const count = 2 * limits.copyHandlesMax + 10;
+  const count = 2 * copyLimits.copyHandlesMax + 10;
   await mkdir(join(source, "sealed/deep"), { recursive: true });
   for (let index = 0; index < count; index++) await writeFile(join(source, "sealed/deep", nameOf(index)), "");
   await writeFile(join(source, "one"), "shared");
@@ -128,7 +128,7 @@ test("a copy of many files keeps modes, times, links and names that are not UTF-
 test("folders that are nested too deep are an error, and a copy leaves no open file", async (t) => {
   const folder = await aFolder(t);
   const source = join(folder, "source");
-  await mkdir(join(source, ..."x".repeat(limits.copyDepthMax + 1)), { recursive: true });
+  await mkdir(join(source, ..."x".repeat(copyLimits.copyDepthMax + 1)), { recursive: true });
   const openFiles = async (): Promise<number> => (await readdir("/proc/self/fd")).length;
   const before = await openFiles();
   await assert.rejects(copyFaithfully(source, join(folder, "copy")), {

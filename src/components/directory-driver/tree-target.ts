@@ -8,8 +8,8 @@
 import type { BigIntStats } from "node:fs";
 import { chmod, lchown, link, lstat, lutimes, mkdir, rename, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { limits } from "../../base/limits.ts";
 import { type BatchOptions, copyFiles, copyFolders, type Found } from "./copy-batch.ts";
+import { copyLimits } from "./limits.ts";
 import { type BytePath, below, bytePath, bytesOfPath, splitLast } from "./pins.ts";
 import { runProgram } from "./program.ts";
 
@@ -122,7 +122,7 @@ export function createTreeTarget(to: string, options: BatchOptions): TreeTarget 
     async add(found) {
       if (found.stats.isDirectory()) note(found);
       waiting.push(found);
-      if (waiting.length >= limits.copyHandlesMax) await flush();
+      if (waiting.length >= copyLimits.copyHandlesMax) await flush();
     },
     flush,
     async finish() {

@@ -9,8 +9,8 @@
 import { annotations, labels } from "../../api/names.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
 import type { Millis } from "../../base/brand.ts";
-import { limits } from "../../base/limits.ts";
 import type { World } from "../../base/world.ts";
+import { memoryLimits } from "./limits.ts";
 
 export interface ActiveSidecars {
   /** Called for every change of a content. */
@@ -23,7 +23,7 @@ export interface ActiveSidecars {
 export function createActiveSidecars({ elapsed }: Pick<World, "elapsed">): ActiveSidecars & { size(): number } {
   const byPlace = new Map<string, { readonly id: string; readonly atMs: Millis }>();
   const placeOf = (driver: string, node = ""): string => `${driver}\n${node}`;
-  const isOver = ({ atMs }: { readonly atMs: Millis }): boolean => elapsed() - atMs >= limits.activeSidecarMsMax;
+  const isOver = ({ atMs }: { readonly atMs: Millis }): boolean => elapsed() - atMs >= memoryLimits.activeSidecarMsMax;
   /** The latest is last. Nodes come and go under ever new names: a sidecar that was silent for long is forgotten. */
   const note = (place: string, id: string): void => {
     byPlace.delete(place);

@@ -8,9 +8,9 @@
  * it comes.
  */
 import type { PersistentVolumeClaim } from "../../api/types.ts";
-import { limits } from "../../base/limits.ts";
 import { createLru } from "../../base/lru.ts";
 import type { KubeApi } from "../../kube/api.ts";
+import { memoryLimits } from "./limits.ts";
 import type { Protection } from "./memory.ts";
 import { hasFinalizer, isRenewable } from "./observe.ts";
 
@@ -24,7 +24,7 @@ export interface ClaimProtection {
 
 export function createClaimProtection(
   onCertain: (claim: PersistentVolumeClaim) => void,
-  sizeMax: number = limits.protectedClaimsMax,
+  sizeMax: number = memoryLimits.protectedClaimsMax,
 ): ClaimProtection {
   const known = createLru<"releasing" | "held">(sizeMax);
   const answered = (claim: PersistentVolumeClaim): void => {

@@ -7,8 +7,8 @@
  * The memory is the process's: a content whose snapshot went before this process started is left alone.
  */
 import type { VolumeSnapshot } from "../../api/types.ts";
-import { limits } from "../../base/limits.ts";
 import { createLru } from "../../base/lru.ts";
+import { memoryLimits } from "./limits.ts";
 
 export interface DeletedSnapshots {
   /** To be told of every change of a snapshot. */
@@ -17,7 +17,7 @@ export interface DeletedSnapshots {
   wasDeletedUnready(uid: string): boolean;
 }
 
-export function createDeletedSnapshots(sizeMax: number = limits.deletedSnapshotsMax): DeletedSnapshots {
+export function createDeletedSnapshots(sizeMax: number = memoryLimits.deletedSnapshotsMax): DeletedSnapshots {
   const uids = createLru<true>(sizeMax);
   return {
     see: (before, after) => {

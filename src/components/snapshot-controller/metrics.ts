@@ -1,5 +1,6 @@
 /** What the snapshot-controller measures. The first two names, their labels and buckets are those dashboards know. */
-import { failedAttempts, type MetricTable } from "../../runtime/metrics.ts";
+import { failedAttempts } from "../../api/metrics.ts";
+import type { MetricTable } from "../../runtime/metrics.ts";
 
 export const snapshotMetrics = {
   operations: {

@@ -6,7 +6,7 @@
 import type { PersistentVolumeClaim } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
 import { type Key, keyIn } from "../../base/brand.ts";
-import { limits } from "../../base/limits.ts";
+import { memoryLimits } from "./limits.ts";
 import type { ObjectName } from "./memory.ts";
 import { isWaiting, restoredSnapshotKeys } from "./observe.ts";
 
@@ -19,7 +19,7 @@ export interface MissingClaims {
   size(): number;
 }
 
-export function createMissingClaims(claimsMax: number = limits.missingClaimsMax): MissingClaims {
+export function createMissingClaims(claimsMax: number = memoryLimits.missingClaimsMax): MissingClaims {
   /** Oldest first: a golden image has ever new claims, for years. */
   const pairs = new Map<string, readonly [snapshot: Key, claim: Key]>();
   const bySnapshot = new Map<Key, Map<Key, ObjectName>>();

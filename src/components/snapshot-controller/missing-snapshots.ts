@@ -9,9 +9,9 @@ import { finalizers } from "../../api/names.ts";
 import type { ClusterAction } from "../../api/plan.ts";
 import type { VolumeSnapshot } from "../../api/types.ts";
 import type { Key } from "../../base/brand.ts";
-import { limits } from "../../base/limits.ts";
 import { createLru } from "../../base/lru.ts";
 import type { ActionHandler } from "../../runtime/action-handlers.ts";
+import { memoryLimits } from "./limits.ts";
 import type { ObjectName } from "./memory.ts";
 import { claimKeyOf } from "./observe.ts";
 
@@ -31,7 +31,7 @@ interface Missed extends ObjectName {
   readonly claim: Key;
 }
 
-export function createMissingSnapshots(sizeMax: number = limits.missingSnapshotsMax): MissingSnapshots {
+export function createMissingSnapshots(sizeMax: number = memoryLimits.missingSnapshotsMax): MissingSnapshots {
   const missed = createLru<Missed>(sizeMax);
   const forget = ({ namespace, name }: Confirmation["ref"]): void => {
     for (const item of missed.values()) if (item.name === name && item.namespace === namespace) missed.delete(item.uid);

@@ -8,7 +8,7 @@ import type {
   VolumeSnapshotClass,
   VolumeSnapshotContent,
 } from "../../../src/api/types.ts";
-import { limits } from "../../../src/base/limits.ts";
+import { sidecarLimits } from "../../../src/components/csi-snapshotter/limits.ts";
 import { withoutAlias } from "../odd.ts";
 import type { CsiEnded, CsiSent, Note, Past, Seen, WatchedKind, Write } from "../record.ts";
 
@@ -77,9 +77,9 @@ export function wasUnreadable(
     .filter((call) => call.decidedMs >= sinceMs)
     .flatMap((call) => seen.endOf(call) ?? [])
     .filter(({ atMs, outcome, final }) => atMs <= decidedMs && (final || outcome === "MalformedReply"))
-    .slice(-limits.malformedRepliesMax);
+    .slice(-sidecarLimits.malformedRepliesMax);
   return (
-    last.length === limits.malformedRepliesMax &&
+    last.length === sidecarLimits.malformedRepliesMax &&
     last.every(({ outcome }) => outcome === "MalformedReply") &&
     wasNamedAsLeft(seen, subject)
   );
