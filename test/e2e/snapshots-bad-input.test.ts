@@ -14,6 +14,9 @@ const namespace = "default";
 const longName = "n".repeat(253);
 const retries = ["--retry-interval-start=200ms", "--retry-interval-max=1s"];
 
+/** docs/reference/errors.md explains the code. */
+const coded = / \[SNAP-\d{3}\]$/;
+
 describe("bad input", () => {
   let place: TestServer;
   let world: World;
@@ -41,7 +44,7 @@ describe("bad input", () => {
     test(`${what} gives an error with its remedy, affects no other snapshot${mend === undefined ? ", and can be deleted" : ", and works once corrected"}`, async () => {
       const { stand } = world;
       await make(world);
-      await stand.untilTold("wrong", told);
+      assert.match(await stand.untilTold("wrong", told), coded);
       await untilEvent(reason, told);
       await stand.take("good", "good", stand.classes.delete);
       await stand.untilReady("good", 15_000);
@@ -76,7 +79,11 @@ describe("bad input", () => {
   const untilEvent = (reason: string, told: RegExp) =>
     until({ what: `there is an event ${reason}` }, async () =>
       (await world.client.list("Event")).objects.some(
-        (event) => event.reason === reason && told.test(event.message ?? "") && event.type === "Warning",
+        (event) =>
+          event.reason === reason &&
+          told.test(event.message ?? "") &&
+          coded.test(event.message ?? "") &&
+          event.type === "Warning",
       )
         ? true
         : undefined,
