@@ -107,6 +107,12 @@ export const objectErrorRows = {
     why: "The API server refuses such a field, or drops it with a warning, and the user gets an empty volume.",
     remedy: "Write the source in spec.dataSourceRef, or in spec.dataSource.",
   },
+  "SNAP-138": {
+    title: "The API server has dropped the data source of a stored claim",
+    why: "The claim was written with a source that Kubernetes does not support. Kubernetes stored it without the source, and its volume was created empty. With the webhook, writing the same claim again is refused.",
+    remedy:
+      "Correct the manifest that the claim comes from: name a supported source, or remove it if an empty volume is wanted. The stored claim needs no change.",
+  },
   "SNAP-141": {
     title: "A rule of a webhook configuration matches nothing",
     why: "The API server refuses a rule without operations, groups, versions or resources. It accepts a name that no resource has, and never calls the webhook.",

@@ -3,10 +3,10 @@
  * shared resources. For whoever reads manifests.
  */
 import { kindRows } from "../api/kinds.ts";
-import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
+import { isObject, type JsonObject, type JsonValue, parse } from "../base/json.ts";
 import { type ErrorCode, withCode } from "./error-codes.ts";
 import { type FieldViolation, textAt, textOf, valueAt } from "./object-rules.ts";
-import { listAt, podVolumes } from "./pod-specs.ts";
+import { listAt, memberAt, podVolumes } from "./pod-specs.ts";
 
 export interface ManifestHint {
   readonly severity: "error" | "warning";
@@ -35,6 +35,41 @@ const unknownSources: Hints = (claim) => {
       ),
     );
 };
+
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+const sourceFields = ["dataSource", "dataSourceRef"] as const;
+
+/** A stored claim shows its lost source only in what remembers how it was written: kubectl's annotation, and the managed fields. */
+const droppedSource: Hints = (claim) => {
+  if (sourceFields.some((name) => valueAt(claim, `spec.${name}`) !== undefined)) return [];
+  const written = parsed(memberAt(claim, ["metadata", "annotations", lastApplied]));
+  const managed = listAt(claim, ["metadata", "managedFields"]).map((entry) => memberAt(entry, ["fieldsV1", "f:spec"]));
+  const name = sourceFields.find(
+    (field) =>
+      isObject(memberAt(written, ["spec", field])) ||
+      managed.some((fields) => isObject(fields) && Object.hasOwn(fields, `f:${field}`)),
+  );
+  if (name === undefined) return [];
+  const kind = memberAt(written, ["spec", name, "kind"]);
+  const was = kind === undefined ? "was set" : `was a ${textOf(kind)}`;
+  const remedy = "name a supported source in the manifest, or remove it";
+  return [
+    hint(
+      "SNAP-138",
+      `spec.${name}`,
+      `${was} when this claim was written, and the API server dropped it: the volume was created empty; ${remedy}`,
+      "warning",
+    ),
+  ];
+};
+
+function parsed(text: JsonValue | undefined): JsonValue | undefined {
+  try {
+    return typeof text === "string" ? parse(text) : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 const workloads = ["deployment", "statefulset", "daemonset", "replicaset", "job", "cronjob", "service"];
 /** Singular → plural, of what rules are written for most. */
@@ -149,7 +184,7 @@ const shareNames: Hints = (share) => {
 };
 
 const byKind: Readonly<Record<string, Hints>> = {
-  "/PersistentVolumeClaim": unknownSources,
+  "/PersistentVolumeClaim": (claim) => [...unknownSources(claim), ...droppedSource(claim)],
   "admissionregistration.k8s.io/ValidatingWebhookConfiguration": webhookRules,
   "admissionregistration.k8s.io/MutatingWebhookConfiguration": webhookRules,
   "sharedresource.openshift.io/SharedSecret": shareNames,

@@ -183,6 +183,35 @@ const cases: readonly { given: string; text: string; old?: string; finds: readon
     old: inList(ofClaim.replace("monday", "tuesday"), ofNothing),
     finds: ["10 SNAP-101 warning"],
   },
+  {
+    given: "a stored claim whose source kubectl remembers",
+    text: JSON.stringify({
+      apiVersion: "v1",
+      kind: "PersistentVolumeClaim",
+      metadata: {
+        annotations: {
+          "kubectl.kubernetes.io/last-applied-configuration": '{"spec":{"dataSource":{"kind":"ConfigMap","name":"m"}}}',
+        },
+      },
+      spec: {},
+    }),
+    finds: ["1 SNAP-138 warning"],
+  },
+  {
+    given: "a stored claim whose source only the managed fields remember",
+    text: `apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata:\n  managedFields:\n  - fieldsV1: { "f:spec": { "f:dataSourceRef": { } } }\nspec: {}\n`,
+    finds: ["6 SNAP-138 warning"],
+  },
+  {
+    given: "stored claims that have the source they were written with, or never had one",
+    text: [
+      `metadata:\n  managedFields:\n  - fieldsV1: { "f:spec": { "f:dataSource": { } } }\nspec: { dataSource: { kind: PersistentVolumeClaim, name: c } }`,
+      `metadata:\n  annotations: { kubectl.kubernetes.io/last-applied-configuration: "{" }\n  managedFields: [{ fieldsV1: { "f:spec": {} } }]`,
+    ]
+      .map((text) => `apiVersion: v1\nkind: PersistentVolumeClaim\n${text}\n`)
+      .join("---\n"),
+    finds: [],
+  },
   { given: "a template that was not rendered", text: "a: {{ .Values.x }}\nb: [", finds: ["2 SNAP-192"] },
   {
     given: "objects of other kinds, and documents that are not objects",
