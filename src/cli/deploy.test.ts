@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
+import { parse } from "yaml";
 import { parseFlags } from "../runtime/flags.ts";
 import { commands } from "./commands.ts";
 import { componentRows, deployFiles } from "./deploy.ts";
@@ -32,6 +35,15 @@ for (const { name, workload } of componentRows) {
     assert.deepEqual(named, mounted);
   });
 }
+
+test("the arguments that the requirement document prints start the webhook", async () => {
+  const file = join(import.meta.dirname, "../../test/e2e/fixtures/requirement-000/deployment.yaml");
+  const [container] = parse(readFileSync(file, "utf8")).spec.template.spec.containers;
+  const [component, ...argv] = container.args as string[];
+  const { command } = (await commands.find((row) => row.name === component)?.load()) ?? assert.fail();
+  const { options, positionals } = parseFlags(command.flags, argv);
+  assert.equal(command.check?.(options as never, positionals), undefined);
+});
 
 test("lint has nothing to say about the manifests", () => {
   const files = Object.entries(deployFiles({ namespace: "snapkeep", image: "i" })).map(([path, text]) => ({
