@@ -43,7 +43,7 @@ const sources: readonly Source[] = globSync("src/**/*.ts", { cwd: root })
   });
 
 /** Lowest first: a file may import its own layer and those before it. */
-const layers = ["base", "api", "rules", "kube", "csi", "runtime", "components", "apiserver", "cli", "main.ts"];
+const layers = ["base", "api", "rules", "kube", "csi", "node", "runtime", "components", "apiserver", "cli", "main.ts"];
 const layerOf = (path: string): number => layers.indexOf(path.split("/")[1] ?? "");
 /** Tests may plug the embedded API server into anything; production code may not look up. */
 const isTest = (path: string): boolean => path.endsWith(".test.ts");
@@ -121,7 +121,7 @@ test("there are no type import cycles between folders", () => {
 
 /** Where decisions are made. World and http are where time and streams enter. */
 const isDeciding = (path: string): boolean =>
-  (/^src\/(base|api|rules)\//.test(path) || /^src\/components\/.*\/(observe|phase|plan)[^/]*\.ts$/.test(path)) &&
+  (/^src\/(base|api|rules)\//.test(path) || /^src\/(components\/.*|node)\/(observe|phase|plan)[^/]*\.ts$/.test(path)) &&
   path !== "src/base/world.ts" &&
   path !== "src/base/http.ts";
 

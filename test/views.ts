@@ -7,13 +7,13 @@ import type {
   SnapshotMemory,
 } from "../src/components/snapshot-controller/memory.ts";
 import {
-  anywhere,
   type ContentFacts as ControllerContentFacts,
   type ContentView as ControllerContentView,
   hasFinalizer,
   type SnapshotFacts,
   type SnapshotView,
 } from "../src/components/snapshot-controller/observe.ts";
+import { anywhere } from "../src/rules/node-affinity.ts";
 import { sourceOf } from "../src/rules/snapshot-source.ts";
 import { aClass, aContent, aSnapshot, aVolume, driver } from "./builders.ts";
 

@@ -22,3 +22,10 @@ export const nodeMatches = ({ metadata }: NodeLike, { nodeSelectorTerms }: NodeS
       matchFields.every((one) => holds(one, fields))
     );
   });
+
+/** Where a volume is reached from: any node, one node, or no node now. */
+export type VolumePlace =
+  | { readonly kind: "anywhere" }
+  | { readonly kind: "node"; readonly name: string }
+  | { readonly kind: "nowhere" };
+export const anywhere: VolumePlace = { kind: "anywhere" };

@@ -12,6 +12,7 @@ import type {
 } from "../api/types.ts";
 import { type ErrorCode, withCode } from "./error-codes.ts";
 import type { Evidence } from "./evidence.ts";
+import type { VolumePlace } from "./node-affinity.ts";
 import type { SnapshotSource } from "./snapshot-source.ts";
 import type { Violation } from "./violation.ts";
 
@@ -29,7 +30,7 @@ export interface SnapshotObjects {
   /** Default classes of the volume's driver, for a snapshot that names none. */
   readonly defaultClasses: readonly VolumeSnapshotClass[];
   /** Where the volume is reached from. */
-  readonly place: { readonly kind: "anywhere" | "node" | "nowhere" };
+  readonly place: VolumePlace;
 }
 
 export interface SnapshotViolation extends Violation {

@@ -8,8 +8,8 @@ import {
   type ControllerServiceCapability_RPC_Type,
 } from "../../csi/gen/csi_pb.js";
 import { serve } from "../../csi/serve.ts";
+import type { Mounting } from "../../node/mounting.ts";
 import { required } from "./ids.ts";
-import type { Mounting } from "./mounting.ts";
 import { bytesOf, modeOf, pageOf, unservable, volumeRequestOf } from "./requests.ts";
 import type { Storage } from "./storage.ts";
 import { known, type Snapshot, type Volume, type VolumeRequest } from "./types.ts";

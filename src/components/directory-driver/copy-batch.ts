@@ -5,8 +5,8 @@
 import type { BigIntStats } from "node:fs";
 import { type FileHandle, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { firstInherited, runProgram } from "../../node/program.ts";
 import { type BytePath, readable } from "./pins.ts";
-import { firstInherited, runProgram } from "./program.ts";
 
 export interface Found {
   /** Below the source; empty for the source itself. */

@@ -20,7 +20,7 @@ import {
 } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "../../base/fault.ts";
-import { syncToDisk } from "./sync.ts";
+import { syncToDisk } from "../../node/sync.ts";
 
 interface Copying {
   readonly signal: AbortSignal | undefined;

@@ -1,8 +1,8 @@
 /** Faithful copies of files and trees, also of trees that change meanwhile. */
 import { mkdir } from "node:fs/promises";
+import { runProgram } from "../../node/program.ts";
 import { copyPlainly } from "./copy-plainly.ts";
 import { copyTree } from "./copy-tree.ts";
-import { runProgram } from "./program.ts";
 import { removeTree } from "./remove-tree.ts";
 
 /** /proc and GNU cp are on every Linux. Elsewhere nothing can be mounted, so no pod can interfere. */

@@ -9,10 +9,10 @@ import { Fault } from "../../base/fault.ts";
 import { isObject, parse, print } from "../../base/json.ts";
 import type { Log } from "../../base/log.ts";
 import { uuid, type World } from "../../base/world.ts";
-import { makeFolder } from "./folders.ts";
-import { asFault } from "./program.ts";
+import { makeFolder } from "../../node/folders.ts";
+import { asFault } from "../../node/program.ts";
+import { syncToDisk } from "../../node/sync.ts";
 import { removeTree } from "./remove-tree.ts";
-import { syncToDisk } from "./sync.ts";
 
 export interface DirectoryStore<Item extends { readonly id: string }> {
   get(id: string): Item | undefined;

@@ -11,9 +11,9 @@ import {
 } from "../../csi/gen/csi_pb.js";
 import { type Served, serve } from "../../csi/serve.ts";
 import { type CsiServer, createCsiServer } from "../../csi/server.ts";
+import { createMounting, type Mounting } from "../../node/mounting.ts";
 import { controllerService } from "./controller.ts";
 import { faultInjectionLayer, type InjectedFault } from "./fault-injection.ts";
-import { createMounting, type Mounting } from "./mounting.ts";
 import { nodeService } from "./node.ts";
 import { openStorage, type Storage } from "./storage.ts";
 

@@ -10,10 +10,10 @@ import { realWorld } from "../../base/world.ts";
 import { createCsiClientOver } from "../../csi/client.ts";
 import { VolumeCapability_AccessMode_Mode as AccessMode, type VolumeCapabilitySchema } from "../../csi/gen/csi_pb.js";
 import { unaryOf } from "../../csi/serve.ts";
+import { createMounting } from "../../node/mounting.ts";
+import type { Mount } from "../../node/mounts.ts";
+import type { RunProgram } from "../../node/program.ts";
 import { createDirectoryDriver } from "./index.ts";
-import { createMounting } from "./mounting.ts";
-import type { Mount } from "./mounts.ts";
-import type { RunProgram } from "./program.ts";
 
 interface Loop {
   readonly device: string;

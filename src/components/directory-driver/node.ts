@@ -12,12 +12,12 @@ import {
   type VolumeCapability,
 } from "../../csi/gen/csi_pb.js";
 import { serve } from "../../csi/serve.ts";
-import { makeFolders } from "./folders.ts";
+import { makeFolders } from "../../node/folders.ts";
+import { asksReadOnly, flagsOf } from "../../node/mount-flags.ts";
+import type { Mounting } from "../../node/mounting.ts";
+import { unlessMissing } from "../../node/mounts.ts";
+import { planPublish } from "../../node/plan-publish.ts";
 import { idFor, required } from "./ids.ts";
-import { asksReadOnly, flagsOf } from "./mount-flags.ts";
-import type { Mounting } from "./mounting.ts";
-import { unlessMissing } from "./mounts.ts";
-import { planPublish } from "./plan-publish.ts";
 import { bytesOf, modeOf } from "./requests.ts";
 import type { Storage } from "./storage.ts";
 import { known, type Volume } from "./types.ts";

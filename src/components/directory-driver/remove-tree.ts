@@ -1,6 +1,6 @@
 /** Removal of trees of any depth that a stray process may still change. */
 import { rm } from "node:fs/promises";
-import { runProgram } from "./program.ts";
+import { runProgram } from "../../node/program.ts";
 
 const triesMax = 3;
 

@@ -7,9 +7,10 @@ import {
   type CreateVolumeRequest,
   type VolumeCapability,
 } from "../../csi/gen/csi_pb.js";
+import { unknownOption } from "../../node/mount-flags.ts";
+import type { Mode } from "../../node/mounting.ts";
 import { required } from "./ids.ts";
-import { unknownOption } from "./mount-flags.ts";
-import type { Mode, Origin, VolumeRequest } from "./types.ts";
+import type { Origin, VolumeRequest } from "./types.ts";
 
 /** Beyond 2^53 a size is no longer exact, and no directory has it. */
 export function bytesOf(value: bigint, field: string): number {

@@ -1,7 +1,7 @@
 /** One process per root: a second one would take what the first is just making for leftovers, and throw it away. */
 import { open } from "node:fs/promises";
 import { Fault } from "../../base/fault.ts";
-import { endOf, firstInherited } from "./program.ts";
+import { endOf, firstInherited } from "../../node/program.ts";
 
 /** Given to flock as the exit code that says it. */
 const lockedByAnother = 75;

@@ -5,14 +5,15 @@ import { Fault } from "../../base/fault.ts";
 import { fsErrorText } from "../../base/fs-errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
+import { makeFolders, removeEmpty } from "../../node/folders.ts";
+import type { Mode } from "../../node/mounting.ts";
+import { createMounting, type Mounting } from "../../node/mounting.ts";
+import { createOperationLocks, type OperationLocks } from "../../node/operation-locks.ts";
 import { copyFaithfully } from "./copy.ts";
 import { type DirectoryStore, openDirectoryStore, storeFolders } from "./directory-store.ts";
-import { makeFolders, removeEmpty } from "./folders.ts";
-import { createMounting, type Mounting } from "./mounting.ts";
-import { createOperationLocks, type OperationLocks } from "./operation-locks.ts";
 import { lockRoot } from "./root-lock.ts";
 import { type SnapshotWork, snapshotWork } from "./snapshots.ts";
-import { dataFile, type Mode, type Snapshot, type Volume } from "./types.ts";
+import { dataFile, type Snapshot, type Volume } from "./types.ts";
 import { type VolumeWork, volumeWork } from "./volumes.ts";
 
 /** Every change goes on when its caller has given up waiting: else what takes long would never be done. */

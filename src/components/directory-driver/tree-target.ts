@@ -8,10 +8,10 @@
 import type { BigIntStats } from "node:fs";
 import { chmod, lchown, link, lstat, lutimes, mkdir, rename, symlink } from "node:fs/promises";
 import { join } from "node:path";
+import { runProgram } from "../../node/program.ts";
 import { type BatchOptions, copyFiles, copyFolders, type Found } from "./copy-batch.ts";
 import { copyLimits } from "./limits.ts";
 import { type BytePath, below, bytePath, bytesOfPath, splitLast } from "./pins.ts";
-import { runProgram } from "./program.ts";
 
 export interface TreeTarget {
   /** Only folders of the copy are entered in the source. */

@@ -1,8 +1,7 @@
 /** What the storage keeps: volumes and snapshots, as they are written beside their data. */
 import { Fault } from "../../base/fault.ts";
+import type { Mode } from "../../node/mounting.ts";
 
-/** A tree of files, or one file that stands for a block device. */
-export type Mode = "mount" | "block";
 export type Origin = { readonly kind: "empty" } | { readonly kind: "snapshot" | "volume"; readonly id: string };
 
 export interface Volume {

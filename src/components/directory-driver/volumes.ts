@@ -2,8 +2,8 @@
 import { chmod, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "../../base/fault.ts";
+import { asFault } from "../../node/program.ts";
 import { idFor } from "./ids.ts";
-import { asFault } from "./program.ts";
 import type { Premises } from "./storage.ts";
 import { dataFile, known, type Volume, type VolumeRequest } from "./types.ts";
 

@@ -9,8 +9,8 @@ import { annotations, labels } from "../../api/names.ts";
 import { keyOf } from "../../api/types.ts";
 import { Fault } from "../../base/fault.ts";
 import { silent } from "../../base/log.ts";
+import { createNodeFinder } from "../../kube/node-finder.ts";
 import { createSnapshotController } from "./index.ts";
-import { createNodeFinder } from "./nodes.ts";
 
 const claimRef = { namespace: "team", name: "data" };
 const volume = aVolume({ spec: { csi: { driver, volumeHandle: "vol-1" }, claimRef } });

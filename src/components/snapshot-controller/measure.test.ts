@@ -4,10 +4,10 @@ import { aClaim, aClass, aContent, aSnapshot, aVolume, driver } from "../../../t
 import { createVirtualWorld } from "../../../test/virtual-world.ts";
 import { keyIn } from "../../base/brand.ts";
 import { createStores } from "../../kube/stores.ts";
+import { anywhere } from "../../rules/node-affinity.ts";
 import { createMetrics } from "../../runtime/metrics.ts";
 import { countFailure, measureOperations, measureStates } from "./measure.ts";
 import { snapshotMetrics } from "./metrics.ts";
-import { anywhere } from "./observe.ts";
 import { storeTable } from "./triggers.ts";
 
 function setUp(leading = () => true) {

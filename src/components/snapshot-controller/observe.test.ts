@@ -4,15 +4,9 @@ import { aClaim, aClass, aContent, aSnapshot, aVolume } from "../../../test/buil
 import { annotations } from "../../api/names.ts";
 import { keyOf } from "../../api/types.ts";
 import { createStores } from "../../kube/stores.ts";
+import { anywhere, type VolumePlace } from "../../rules/node-affinity.ts";
 import { createMemory } from "./memory.ts";
-import {
-  anywhere,
-  observeClaim,
-  observeContent,
-  observeSnapshot,
-  type SidecarPlace,
-  type SnapshotOptions,
-} from "./observe.ts";
+import { observeClaim, observeContent, observeSnapshot, type SnapshotOptions } from "./observe.ts";
 import { contentTriggers, storeTable } from "./triggers.ts";
 
 const options = { preventVolumeModeConversion: true, placeOf: () => anywhere };
@@ -167,7 +161,7 @@ for (const { given, change, counts } of candidates)
     assert.equal(view?.defaultClasses.length, counts ? 1 : 0);
   });
 
-const sidecars: readonly [given: string, place: SidecarPlace, expect: string][] = [
+const sidecars: readonly [given: string, place: VolumePlace, expect: string][] = [
   ["its driver", anywhere, "term of disk.example.com"],
   ["its driver on its node", { kind: "node", name: "node-1" }, "term of disk.example.com on node-1"],
 ];

@@ -12,23 +12,17 @@ import type {
 } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
 import { type Key, keyIn, type Millis } from "../../base/brand.ts";
+import { anywhere, type VolumePlace } from "../../rules/node-affinity.ts";
 import { contentNameOf, sourceOf } from "../../rules/snapshot-source.ts";
 import type { SnapshotObjects } from "../../rules/snapshot-violation.ts";
 import type { ClaimMemory, ContentMemory, SnapshotMemory } from "./memory.ts";
-
-/** Whose sidecar takes the snapshots of a volume: any one's, that of a node, or, as no node reaches the volume, nobody's yet. */
-export type SidecarPlace =
-  | { readonly kind: "anywhere" }
-  | { readonly kind: "node"; readonly name: string }
-  | { readonly kind: "nowhere" };
-export const anywhere: SidecarPlace = { kind: "anywhere" };
 
 /** What the caches show of a snapshot. Phases and rules are decided by this alone. */
 export interface SnapshotFacts extends SnapshotObjects {
   /** Claims that wait for a volume made from this snapshot: those of its namespace, and those that a grant lets refer to it. */
   readonly restoring: readonly PersistentVolumeClaim[];
-  /** Where the volume is reached from; anywhere unless snapshots are taken node by node. */
-  readonly place: SidecarPlace;
+  /** Where the volume is reached from; anywhere unless sidecars are node-local. */
+  readonly place: VolumePlace;
   /** Whether the volume's mode is written into the content, so that a restore cannot change it. */
   readonly keepsVolumeMode: boolean;
 }
@@ -84,7 +78,7 @@ export interface SnapshotCaches {
 export interface SnapshotOptions {
   readonly preventVolumeModeConversion: boolean;
   /** Where a volume is reached from. */
-  placeOf(volume: PersistentVolume): SidecarPlace;
+  placeOf(volume: PersistentVolume): VolumePlace;
   /** Whether claims of another namespace may refer to the snapshot; absent: they may not. */
   readonly isGranted?: ((claimNamespace: string, snapshot: VolumeSnapshot) => boolean) | undefined;
 }

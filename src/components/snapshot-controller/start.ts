@@ -1,14 +1,15 @@
 /** The snapshot-controller from its context and options: its caches, its controllers, and what is measured of them. */
 import type { Millis } from "../../base/brand.ts";
+import { createNodeFinder } from "../../kube/node-finder.ts";
 import { unsyncedIn } from "../../kube/stores.ts";
+import { anywhere } from "../../rules/node-affinity.ts";
 import type { ComponentContext } from "../../runtime/component.ts";
 import type { Component } from "../../runtime/frame.ts";
 import { createGrants } from "./grants.ts";
 import { createSnapshotController, type SnapshotControllerDeps } from "./index.ts";
 import { countFailure, measureOperations, measureStates } from "./measure.ts";
 import { snapshotMetrics } from "./metrics.ts";
-import { createNodeFinder } from "./nodes.ts";
-import { anywhere, type SnapshotOptions } from "./observe.ts";
+import type { SnapshotOptions } from "./observe.ts";
 
 export const name = "snapshot-controller";
 

@@ -1,11 +1,10 @@
-/** Which node takes the snapshot of a volume, where every node has a sidecar of its own. */
-import type { PersistentVolume } from "../../api/types.ts";
-import { equal } from "../../base/json.ts";
-import type { KubeApi } from "../../kube/api.ts";
-import { allSynced, createStores, type StoreTable, unsyncedIn, watchStores } from "../../kube/stores.ts";
-import type { WatchOptions } from "../../kube/watch.ts";
-import { type NodeSelector, nodeMatches } from "../../rules/node-affinity.ts";
-import { anywhere, type SidecarPlace } from "./observe.ts";
+/** Finds the node that reaches a volume, for components that run on every node and share the work by node. */
+import type { PersistentVolume } from "../api/types.ts";
+import { equal } from "../base/json.ts";
+import { anywhere, type NodeSelector, nodeMatches, type VolumePlace } from "../rules/node-affinity.ts";
+import type { KubeApi } from "./api.ts";
+import { allSynced, createStores, type StoreTable, unsyncedIn, watchStores } from "./stores.ts";
+import type { WatchOptions } from "./watch.ts";
 
 const table = { Node: {} } as const satisfies StoreTable;
 
@@ -16,7 +15,7 @@ export interface NodeFinder {
   /** What is missing until then. */
   unsynced(): string | undefined;
   /** The first node, by name, that the volume's affinity allows; anywhere for a volume that every node reaches. */
-  placeOf(volume: PersistentVolume): SidecarPlace;
+  placeOf(volume: PersistentVolume): VolumePlace;
   /** Tells whenever a node comes, goes or gets other labels; what else happens to nodes, and often, moves no volume. */
   onChange(listener: () => void): void;
 }
@@ -30,11 +29,11 @@ export function createNodeFinder(api: KubeApi, options: Omit<WatchOptions, "scop
       if (!isSame) listener();
     });
   /** Each look at a snapshot asks for its place, and each scrape looks at all of them: by thousands of nodes that took seconds. */
-  let known = new WeakMap<object, SidecarPlace>();
+  let known = new WeakMap<object, VolumePlace>();
   onChange(() => {
     known = new WeakMap();
   });
-  const find = (required: NodeSelector): SidecarPlace => {
+  const find = (required: NodeSelector): VolumePlace => {
     const names = [...stores.Node.all()]
       .filter((node) => nodeMatches(node, required))
       .map(({ metadata }) => metadata.name);

@@ -2,7 +2,9 @@
 import { createLoops, type Loops } from "./loops.ts";
 import { createMounts, type Mounts, mountTable } from "./mounts.ts";
 import { runProgram } from "./program.ts";
-import type { Mode } from "./types.ts";
+
+/** A tree of files, or one file that is used as a block device. */
+export type Mode = "mount" | "block";
 
 export interface Mounting extends Omit<Mounts, "bindsOf">, Omit<Loops, "loopBindsOf"> {
   /** Where a folder or an image is in use. The mount table is the truth: it outlives every process, and goes with a reboot. */

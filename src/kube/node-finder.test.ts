@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aVolume } from "../../../test/builders.ts";
-import { createFakeKube } from "../../../test/fake-kube.ts";
-import { createVirtualWorld } from "../../../test/virtual-world.ts";
-import { draftOf } from "../../api/builders.ts";
-import { silent } from "../../base/log.ts";
-import { createNodeFinder } from "./nodes.ts";
+import { aVolume } from "../../test/builders.ts";
+import { createFakeKube } from "../../test/fake-kube.ts";
+import { createVirtualWorld } from "../../test/virtual-world.ts";
+import { draftOf } from "../api/builders.ts";
+import { silent } from "../base/log.ts";
+import { createNodeFinder } from "./node-finder.ts";
 
 const hostname = "kubernetes.io/hostname";
 const aNode = (name: string, host: string) => draftOf("Node", { name, labels: { [hostname]: host } }, {} as never);

@@ -1,6 +1,6 @@
 /** The few programs of the system that do what Node has no call for, run to their very end. */
 import { spawn } from "node:child_process";
-import { Fault } from "../../base/fault.ts";
+import { Fault } from "../base/fault.ts";
 
 export interface ProgramOptions {
   /** Kills it. Even then its end is awaited, because cleanup must not race with it. */

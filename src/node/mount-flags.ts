@@ -1,6 +1,6 @@
 /** Mount options of a persistent volume. A folder is bound, not mounted: what the kernel keeps for each bind is applied, all else refused. */
-import { Fault } from "../../base/fault.ts";
-import type { VolumeCapability } from "../../csi/gen/csi_pb.js";
+import { Fault } from "../base/fault.ts";
+import type { VolumeCapability } from "../csi/gen/csi_pb.js";
 
 const applicable: readonly string[] = ["nosuid", "nodev", "noexec", "nosymfollow", "noatime", "nodiratime", "relatime"];
 /** What the driver knows by itself: whether the volume is read-only. */

@@ -2,7 +2,7 @@
  * Who works on what. Nothing is deleted, grown or made twice while it is being made, changed or copied from: the later call
  * is told to try again, as the protocol asks. Any number may copy from the same thing at once.
  */
-import { Fault } from "../../base/fault.ts";
+import { Fault } from "../base/fault.ts";
 
 export interface Wanted {
   readonly changes: string;

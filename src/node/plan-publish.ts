@@ -1,5 +1,5 @@
 /** What to do about a target path, given what is mounted there. May be repeated after a crash at any point of it. */
-import { Fault } from "../../base/fault.ts";
+import { Fault } from "../base/fault.ts";
 
 /** What is mounted at a target, seen from what is wanted there: nothing, something else, or that, with these options. */
 export type Standing = "nothing" | "other" | { readonly options: readonly string[] };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { test } from "node:test";
-import { Fault } from "../../base/fault.ts";
+import { Fault } from "../base/fault.ts";
 import { asFault, runProgram } from "./program.ts";
 
 const shell = (script: string, options = {}) => runProgram("sh", ["-c", script], options);
