@@ -150,6 +150,15 @@ test("the controller does not count errors that the sidecar has counted", async 
   assert.deepEqual(await lines(errors), []);
 });
 
+test("the controller does not count an error of the sidecar that it repeats in a sentence with a code of its own", async () => {
+  const { stores, lines } = setUp();
+  stores.VolumeSnapshot.applyReply(aSnapshot(version("1")));
+  stores.VolumeSnapshotContent.applyReply(aContent(failed("a", "it is in use [SNAP-503]")));
+  const waiting = "Waiting for the content to be deleted: it is in use; it is tried again [SNAP-215]";
+  stores.VolumeSnapshot.applyReply(aSnapshot({ ...version("2"), ...failed("b", waiting) }));
+  assert.deepEqual(await lines(errors), []);
+});
+
 test("each failed reconcile counts once, for its driver and operation", async () => {
   const { stores, measuring, lines } = setUp();
   const leaving = { resourceVersion: "2", deletionTimestamp: "2026-01-01T00:00:01Z" };

@@ -8,6 +8,7 @@ import { keyOf } from "../../api/types.ts";
 import type { Key, Millis } from "../../base/brand.ts";
 import { keyIn } from "../../base/brand.ts";
 import type { World } from "../../base/world.ts";
+import { withoutCode } from "../../rules/error-codes.ts";
 import { anywhere } from "../../rules/node-affinity.ts";
 import { contentNameOf, sourceOf } from "../../rules/snapshot-source.ts";
 import type { Instruments } from "../../runtime/metrics.ts";
@@ -83,10 +84,10 @@ const isNewError = (before: VolumeSnapshot, after: VolumeSnapshot): boolean => {
   const [old, now] = [before.status?.error, after.status?.error];
   return now !== undefined && (old?.message !== now.message || old?.time !== now.time);
 };
-/** What a sidecar says it could not do, it has counted itself. */
+/** What a sidecar says it could not do, it has counted itself. A sentence that repeats it ends in its own code. */
 function isReported(stores: SnapshotStores, snapshot: VolumeSnapshot): boolean {
   const said = contentOf(stores, snapshot)?.status?.error?.message;
-  return said !== undefined && snapshot.status?.error?.message?.includes(said) === true;
+  return said !== undefined && snapshot.status?.error?.message?.includes(withoutCode(said)) === true;
 }
 
 /** A run that failed is an attempt at what its object is for; what is wrong with the object itself is told in its status. */
