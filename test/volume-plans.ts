@@ -9,9 +9,17 @@ import type {
   VolumeSnapshot,
   VolumeSnapshotContent,
 } from "../src/api/types.ts";
+import { keyIn } from "../src/base/brand.ts";
+import { Fault, type FaultCode } from "../src/base/fault.ts";
 import type { CreateVolumeCall } from "../src/components/csi-provisioner/call.ts";
+import type { Intent } from "../src/components/csi-provisioner/intent.ts";
+import type { VolumeFacts, VolumeMemory, VolumeReply, VolumeView } from "../src/components/csi-provisioner/observe.ts";
+import { phaseOf } from "../src/components/csi-provisioner/phase.ts";
+import { planVolume } from "../src/components/csi-provisioner/plan.ts";
+import type { ProvisionerAction } from "../src/components/csi-provisioner/plan-steps.ts";
 import type { DriverFacts, ProvisionerOptions } from "../src/components/csi-provisioner/prepare.ts";
 import { aClaim, aContent, aSnapshot, driver } from "./builders.ts";
+import { planTester } from "./plan-cases.ts";
 
 export const provisionerOptions: ProvisionerOptions = {
   volumeNamePrefix: "pvc",
@@ -105,4 +113,90 @@ export const aCreateCall = (change: Partial<CreateVolumeCall> = {}): CreateVolum
   capabilities: [{ mode: "SINGLE_NODE_WRITER", mount: { fsType: "", flags: [] } }],
   parameters: {},
   ...change,
+});
+
+export const anIntent = (change: Partial<Intent> = {}): Intent => ({
+  claim: { namespace: "team", name: "new", uid: "u-new" },
+  call: aCreateCall(),
+  secrets: {},
+  reclaimPolicy: "Delete",
+  ...change,
+});
+
+export const created: VolumeReply = {
+  kind: "created",
+  volume: { id: "vol-9", bytes: 1_048_576n, context: {}, topology: [] },
+};
+export const refusal = (code: FaultCode): VolumeReply => ({ kind: "failed", fault: new Fault(code, `no: ${code}`) });
+export const unsent = (code: FaultCode): VolumeReply => ({ kind: "unsent", fault: new Fault(code, `secret: ${code}`) });
+
+/** A pending claim of an ordinary class; a reply counts for another second. */
+export const aVolumeView = (facts: Partial<VolumeFacts> = {}, memory: Partial<VolumeMemory> = {}): VolumeView => ({
+  facts: {
+    name: "pvc-u-new",
+    claim: aPendingClaim(),
+    storageClass: aStorageClass(),
+    volume: undefined,
+    source: { kind: "none" },
+    intent: undefined,
+    holder: undefined,
+    driver: driverWith(),
+    options: provisionerOptions,
+    nodes: [],
+    csiNodes: [],
+    ...facts,
+  },
+  memory: {
+    reply: { kind: "none" },
+    replyLeftMs: memory.reply === undefined ? 0 : 1_000,
+    isUndoing: false,
+    repliedTo: undefined,
+    isUncertain: facts.intent !== undefined,
+    sharedWith: undefined,
+    pauseMs: 0,
+    identity: "me",
+    watchesSnapshots: true,
+    protectsSnapshots: true,
+    ...memory,
+  },
+});
+
+export const snapshotFacts = (change: object = {}): VolumeFacts["source"] => ({
+  kind: "snapshot",
+  key: keyIn("team", "monday"),
+  snapshot: aReadySnapshot(),
+  content: aReadyContent(),
+  isUnread: false,
+  ...change,
+});
+
+/** An action in a few words. */
+export const briefAction = (action: ProvisionerAction): string => {
+  switch (action.kind) {
+    case "csi": {
+      const secret = action.call.secret === undefined ? "" : ` with ${action.call.secret.name}`;
+      return `${[...action.intent.map(({ kind }) => kind), action.call.method].join(", ")}${secret}`;
+    }
+    case "event":
+      return action.event.reason;
+    case "reportError":
+      return `${action.reason} ${/SNAP-\d+/.exec(action.message)?.[0]}`;
+    case "pause":
+      return action.forgetsIntent ? "pause, forgetting the intent" : "pause";
+    case "unprotectSource":
+      return `unprotect ${action.source.kind}`;
+    case "patch":
+    case "replace":
+    case "delete":
+    case "create":
+      return `${action.kind} ${action.ref.kind}`;
+    default:
+      return action.kind;
+  }
+};
+
+export const testVolumePlans = planTester<VolumeView, ProvisionerAction>({
+  phaseOf: ({ facts }) => phaseOf(facts),
+  plan: planVolume,
+  brief: briefAction,
 });

@@ -5,14 +5,15 @@ import type { CallOptions, PathAsker } from "./api.ts";
 
 const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
-/** Whether all objects of the kind, in all namespaces, may be listed and watched. Every authenticated user may ask. */
-export async function mayRead(api: PathAsker, kind: KindName, options: CallOptions = {}): Promise<boolean> {
+/** Whether the verb is allowed on all objects of the kind, in all namespaces. Every authenticated user may ask. */
+export async function mayDo(api: PathAsker, kind: KindName, verb: string, options: CallOptions = {}): Promise<boolean> {
   const { group, plural: resource } = kindRows[kind];
-  for (const verb of ["list", "watch"]) {
-    const spec = { resourceAttributes: { verb, group, resource } };
-    const review = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", metadata: {}, spec };
-    const answer = await api.postPath(path, review, options);
-    if (!(isObject(answer) && isObject(answer.status) && answer.status.allowed === true)) return false;
-  }
-  return true;
+  const spec = { resourceAttributes: { verb, group, resource } };
+  const review = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", metadata: {}, spec };
+  const answer = await api.postPath(path, review, options);
+  return isObject(answer) && isObject(answer.status) && answer.status.allowed === true;
 }
+
+/** Whether all objects of the kind may be listed and watched. */
+export const mayRead = async (api: PathAsker, kind: KindName, options: CallOptions = {}): Promise<boolean> =>
+  (await mayDo(api, kind, "list", options)) && (await mayDo(api, kind, "watch", options));

@@ -138,6 +138,17 @@ export const volumeErrorRows = {
     why: "Without a volume id, no PersistentVolume can be created and nothing can be deleted.",
     remedy: "Report this to the maker of the driver. The call is repeated by itself.",
   },
+  "SNAP-345": {
+    title: "The PersistentVolume cannot be stored",
+    why: "The API server refuses what the driver's reply makes of it, or the role of the provisioner does not suffice.",
+    remedy:
+      "Look at what the API server says. The volume is stored when it agrees, and deleted when the claim is deleted.",
+  },
+  "SNAP-346": {
+    title: "The driver answered with a volume of another claim",
+    why: "Two claims with one volume would overwrite each other's data. The volume is neither used nor deleted.",
+    remedy: "Report this to the maker of the driver: volumes of different names must have different ids.",
+  },
   "SNAP-351": {
     title: "The driver cannot delete the volume",
     why: "The message quotes the driver.",

@@ -11,10 +11,12 @@ import type {
 } from "../../api/types.ts";
 import { type Key, keyIn, type Millis } from "../../base/brand.ts";
 import type { CsiReply } from "../../runtime/reply-cache.ts";
-import type { CreatedVolume } from "./call.ts";
+import type { CreatedVolume, VolumeCall } from "./call.ts";
 import { classNameOf, type SourceRef, sourceOf } from "./claim.ts";
-import type { Intent } from "./intent-log.ts";
+import type { Intent } from "./intent.ts";
+import type { SourceView } from "./plan-source.ts";
 import type { DriverFacts, ProvisionerOptions } from "./prepare.ts";
+import type { SourceObject } from "./source.ts";
 
 /** What the driver has answered. */
 export type VolumeAnswer = { readonly kind: "created"; readonly volume: CreatedVolume } | { readonly kind: "deleted" };
@@ -48,6 +50,8 @@ export interface VolumeFacts {
   readonly source: SourceFacts;
   /** The CreateVolume call that may have been sent, as it is stored. */
   readonly intent: Intent | undefined;
+  /** Name of another PersistentVolume that has, or is about to get, the volume which the driver has answered. */
+  readonly holder: string | undefined;
   readonly driver: DriverFacts;
   readonly options: ProvisionerOptions;
   readonly nodes: readonly Node[];
@@ -60,10 +64,20 @@ export interface VolumeMemory {
   readonly replyLeftMs: Millis;
   /** The reply is to DeleteVolume. */
   readonly isUndoing: boolean;
+  /** The call that the reply is to, or a later one. */
+  readonly repliedTo: VolumeCall | undefined;
+  /** An attempt whose outcome nobody knows may have created the volume: a later refusal does not say that there is none. */
+  readonly isUncertain: boolean;
+  /** The name of another volume to which the driver has answered the same id. */
+  readonly sharedWith: string | undefined;
+  /** How long nothing is to be sent, because volumes were created and deleted in vain. */
+  readonly pauseMs: Millis;
   /** Of this process. */
   readonly identity: string;
   /** Whether changes of VolumeSnapshots are seen by themselves. */
   readonly watchesSnapshots: boolean;
+  /** Whether VolumeSnapshots may be changed, to protect them. */
+  readonly protectsSnapshots: boolean;
 }
 
 export interface VolumeView {
@@ -79,7 +93,7 @@ interface Cache<T, Index extends string = never> {
 
 export interface ProvisionerCaches {
   readonly PersistentVolumeClaim: Cache<PersistentVolumeClaim, "volume">;
-  readonly PersistentVolume: Cache<PersistentVolume>;
+  readonly PersistentVolume: Cache<PersistentVolume, "handle">;
   readonly StorageClass: Cache<StorageClass>;
   readonly Node?: Cache<Node> | undefined;
   readonly CSINode?: Cache<CSINode> | undefined;
@@ -116,6 +130,7 @@ export function observeVolume(around: Surroundings, key: Key, memory: VolumeMemo
       volume,
       source: claim === undefined ? { kind: "none" } : sourceFacts(around, claim),
       intent,
+      holder: holderOf(around, name, memory),
       driver,
       options,
       nodes: hasTopology ? [...(stores.Node?.all() ?? [])] : [],
@@ -123,6 +138,14 @@ export function observeVolume(around: Surroundings, key: Key, memory: VolumeMemo
     },
     memory,
   };
+}
+
+function holderOf({ stores, driver }: Surroundings, name: string, { reply, sharedWith }: VolumeMemory) {
+  if (reply.kind !== "created") return undefined;
+  const holder = stores.PersistentVolume.by("handle", reply.volume.id).find(
+    ({ metadata, spec }) => metadata.name !== name && spec?.csi?.driver === driver.name,
+  );
+  return holder?.metadata.name ?? sharedWith;
 }
 
 function sourceFacts({ stores, snapshotPair }: Surroundings, claim: PersistentVolumeClaim): SourceFacts {
@@ -144,12 +167,13 @@ function sourceFacts({ stores, snapshotPair }: Surroundings, claim: PersistentVo
 export interface StoredVolumeFacts {
   readonly volume: PersistentVolume;
   readonly storageClass: StorageClass | undefined;
-  readonly attachments: readonly VolumeAttachment[];
+  /** Undefined: they are not watched, because the driver could not attach volumes when the process started. */
+  readonly attachments: readonly VolumeAttachment[] | undefined;
   readonly driver: DriverFacts;
 }
 export interface StoredVolumeView {
   readonly facts: StoredVolumeFacts;
-  readonly memory: Pick<VolumeMemory, "reply" | "replyLeftMs">;
+  readonly memory: Pick<VolumeMemory, "reply" | "replyLeftMs" | "repliedTo">;
 }
 
 export function observeStoredVolume(
@@ -164,9 +188,31 @@ export function observeStoredVolume(
     facts: {
       volume,
       storageClass: stores.StorageClass.get(keyIn(undefined, className)),
-      attachments: stores.VolumeAttachment?.by("volume", volume.metadata.name) ?? [],
+      attachments: stores.VolumeAttachment?.by("volume", volume.metadata.name),
       driver,
     },
     memory: memoryOf(volume),
+  };
+}
+
+/** `snapshots` is undefined where they may not be changed. */
+export function observeSource(
+  { stores, driver, snapshotPair }: Pick<Surroundings, "stores" | "driver" | "snapshotPair">,
+  source: SourceObject,
+  isUsed: (source: SourceObject) => boolean,
+  snapshots: { get(key: Key): VolumeSnapshot | undefined } | undefined,
+): SourceView | undefined {
+  const { kind, key } = source;
+  const claim = kind === "claim" ? stores.PersistentVolumeClaim.get(key) : undefined;
+  const object = kind === "claim" ? claim : snapshots?.get(key);
+  if (object === undefined) return undefined;
+  const volumeName = claim?.spec?.volumeName;
+  return {
+    source,
+    object,
+    driver: driver.name,
+    isUsed: isUsed(source),
+    pair: kind === "snapshot" ? snapshotPair(key) : undefined,
+    volume: volumeName ? stores.PersistentVolume.get(keyIn(undefined, volumeName)) : undefined,
   };
 }

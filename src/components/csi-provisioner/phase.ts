@@ -27,9 +27,10 @@ export function phaseOf(facts: VolumeFacts): VolumePhase {
   return waits && claim !== undefined && selectedNodeOf(claim) === undefined ? "waiting" : "wanted";
 }
 
-/** The claim is ours to serve and has no volume yet. */
-const isOpen = ({ claim, driver }: VolumeFacts): boolean =>
+/** The claim is ours to serve and has no volume yet. With shortened uids, two claims may share a name: a call serves its own only. */
+const isOpen = ({ claim, driver, intent }: VolumeFacts): boolean =>
   claim !== undefined &&
+  (intent === undefined || intent.claim.uid === claim.metadata.uid) &&
   claim.metadata.deletionTimestamp === undefined &&
   !claim.spec?.volumeName &&
   provisionerOf(claim) === driver.name;

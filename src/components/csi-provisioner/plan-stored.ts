@@ -12,8 +12,10 @@ import { secretOf } from "./parameters.ts";
 import {
   doing,
   errorOf,
+  isSecretGone,
   later,
   nothing,
+  type ProvisionerAction,
   type ProvisionerPlan,
   quoting,
   send,
@@ -37,7 +39,7 @@ export function storedPhaseOf({ volume, attachments, driver }: StoredVolumeFacts
   if (spec?.persistentVolumeReclaimPolicy !== "Delete") return hasFinalizer ? "unprotected" : "kept";
   if (status?.phase === "Bound" && !isDeleted && !hasFinalizer) return "unprotected";
   if (status?.phase !== "Released" || (isDeleted && !hasFinalizer)) return "kept";
-  return driver.controller.has("PUBLISH_UNPUBLISH_VOLUME") && attachments.length > 0 ? "attached" : "deletable";
+  return driver.controller.has("PUBLISH_UNPUBLISH_VOLUME") && attachments?.length !== 0 ? "attached" : "deletable";
 }
 
 const isOurs = ({ metadata, spec }: PersistentVolume, driver: string): boolean =>
@@ -47,7 +49,7 @@ export function planStored(view: StoredVolumeView): ProvisionerPlan {
   const { volume, attachments } = view.facts;
   switch (storedPhaseOf(view.facts)) {
     case "unprotected":
-      return doing(settled, ...protect(volume));
+      return planFinalizer(volume);
     case "attached":
       return doing(
         settled,
@@ -55,7 +57,7 @@ export function planStored(view: StoredVolumeView): ProvisionerPlan {
           volume,
           failed,
           withCode(
-            `PersistentVolume ${volume.metadata.name} is still attached by VolumeAttachment ${attachments[0]?.metadata.name}: it is deleted when the attachment is gone`,
+            `PersistentVolume ${volume.metadata.name} is still attached by VolumeAttachment ${attachments?.[0]?.metadata.name ?? "(unknown)"}: it is deleted when the attachment is gone`,
             "SNAP-352",
           ),
         ),
@@ -67,22 +69,32 @@ export function planStored(view: StoredVolumeView): ProvisionerPlan {
   }
 }
 
-/** On volumes whose data is deleted with them, and on no others. */
-const protect = (volume: PersistentVolume) =>
-  edit(
-    "PersistentVolume",
-    volume,
-    volume.spec?.persistentVolumeReclaimPolicy === "Delete"
-      ? { addFinalizers: [provisioning.volumeFinalizer] }
-      : { removeFinalizers: [provisioning.volumeFinalizer] },
+/**
+ * On volumes whose data is deleted with them, and on no others. A PersistentVolume without the finalizer can go at any moment while its
+ * owner keeps the data: first the call that created it is forgotten, or a successor would take the volume for an abandoned one.
+ */
+function planFinalizer(volume: PersistentVolume): ProvisionerPlan {
+  const { volumeFinalizer } = provisioning;
+  if (volume.spec?.persistentVolumeReclaimPolicy === "Delete")
+    return doing(settled, ...edit("PersistentVolume", volume, { addFinalizers: [volumeFinalizer] }));
+  return doing(
+    settled,
+    { kind: "settleIntent", name: volume.metadata.name },
+    ...edit("PersistentVolume", volume, { removeFinalizers: [volumeFinalizer] }),
   );
+}
 
 function planDeletion({ facts, memory }: StoredVolumeView): ProvisionerPlan {
   const { volume } = facts;
   const { reply } = memory;
   if (reply.kind === "deleted") return release(volume);
-  if (reply.kind === "unsent")
-    return doing(later(memory), errorOf(volume, failed, withCode(reply.fault.message, "SNAP-338")));
+  if (reply.kind === "unsent") {
+    const error = errorOf(volume, failed, withCode(reply.fault.message, "SNAP-338"));
+    // A secret that is gone does not come back: perhaps the driver deletes the volume without it.
+    return isSecretGone(memory)
+      ? doing(settled, error, sendDeletion(facts, { method: "delete", volumeId: handleOf(volume) }))
+      : doing(later(memory), error);
+  }
   if (reply.kind === "failed")
     return doing(
       later(memory),
@@ -92,17 +104,22 @@ function planDeletion({ facts, memory }: StoredVolumeView): ProvisionerPlan {
         quoting(`driver ${facts.driver.name} cannot delete volume ${volume.metadata.name}`, reply.fault, "SNAP-351"),
       ),
     );
-  const ref = refOf("PersistentVolume", volume);
-  return doing(
-    settled,
-    send(
-      deletionOf(volume),
-      deleteCall(facts),
-      { kind: "settleIntent", name: volume.metadata.name },
-      { kind: "confirm", ref, resourceVersion: volume.metadata.resourceVersion },
-    ),
-  );
+  return doing(settled, sendDeletion(facts, deleteCall(facts)));
 }
+
+const sendDeletion = ({ volume }: StoredVolumeFacts, call: DeleteVolumeCall): ProvisionerAction =>
+  send(
+    deletionOf(volume),
+    call,
+    { kind: "settleIntent", name: volume.metadata.name },
+    {
+      kind: "confirm",
+      ref: refOf("PersistentVolume", volume),
+      resourceVersion: volume.metadata.resourceVersion,
+    },
+  );
+
+const handleOf = ({ spec }: PersistentVolume): string => spec?.csi?.volumeHandle ?? "";
 
 /** First the object is deleted, then its finalizer: nobody sees a PersistentVolume without a volume as usable. */
 function release(volume: PersistentVolume): ProvisionerPlan {
@@ -117,7 +134,7 @@ function deleteCall({ volume, storageClass }: StoredVolumeFacts): DeleteVolumeCa
   const secret = deletionSecret(volume, storageClass?.parameters);
   return {
     method: "delete",
-    volumeId: volume.spec?.csi?.volumeHandle ?? "",
+    volumeId: handleOf(volume),
     ...(secret === undefined ? {} : { secret }),
   };
 }

@@ -1,15 +1,13 @@
 /** What to do about one volume that a claim wants, or that a CreateVolume call may have made. */
-
 import { provisioning } from "../../api/names.ts";
 import { editByReplacing } from "../../api/patches.ts";
-import { type ClusterAction, type CodedMessage, settled } from "../../api/plan.ts";
+import { type ClusterAction, settled } from "../../api/plan.ts";
 import type { PersistentVolumeClaim } from "../../api/types.ts";
-import { isFault, isFinal } from "../../base/fault.ts";
-import { withCode } from "../../rules/error-codes.ts";
-import { cloneSource, restoreSource } from "../../rules/restore-rules.ts";
-import type { CreatedVolume, CreateVolumeCall } from "./call.ts";
-import { classNameOf, requestedBytes, selectedNodeOf } from "./claim.ts";
-import type { Intent } from "./intent-log.ts";
+import { type Fault, isFault, isFinal } from "../../base/fault.ts";
+import { type ErrorCode, withCode } from "../../rules/error-codes.ts";
+import type { CreatedVolume, VolumeCall } from "./call.ts";
+import { selectedNodeOf } from "./claim.ts";
+import type { Intent } from "./intent.ts";
 import type { VolumeView } from "./observe.ts";
 import { persistentVolumeOf } from "./persistent-volume.ts";
 import { phaseOf } from "./phase.ts";
@@ -18,6 +16,8 @@ import {
   creationOf,
   doing,
   errorOf,
+  isSecretGone,
+  type LogAction,
   later,
   nothing,
   type ProvisionerAction,
@@ -26,10 +26,11 @@ import {
   send,
   undoingOf,
 } from "./plan-steps.ts";
-import { type JudgedSource, type Prepared, prepareCreate } from "./prepare.ts";
+import { type Request, requestOf } from "./request.ts";
+import { unusable } from "./unusable.ts";
 
 const failed = "ProvisioningFailed";
-/** How often a source is read again that cannot be watched. */
+/** How often something is looked at again whose changes cannot be seen. */
 const pollMs = 15_000;
 
 export function planVolume(view: VolumeView): ProvisionerPlan {
@@ -47,42 +48,42 @@ export function planVolume(view: VolumeView): ProvisionerPlan {
 }
 
 const forget = (name: string): ProvisionerAction => ({ kind: "forgetIntent", name });
+const pause = (name: string, forgetsIntent: boolean): ProvisionerAction => ({ kind: "pause", name, forgetsIntent });
 
 function planWanted(view: VolumeView, claim: PersistentVolumeClaim): ProvisionerPlan {
   const { facts, memory } = view;
   const { reply } = memory;
+  if (memory.pauseMs > 0) return doing(after(memory.pauseMs));
   // A volume that could not be used is deleted: the next one is asked for after a pause.
-  if (reply.kind === "deleted")
-    return doing(later(memory), ...(facts.intent === undefined ? [] : [forget(facts.name)]));
-  if (facts.intent !== undefined) return planSent(view, claim, facts.intent);
-  if (facts.storageClass === undefined)
-    return complain(view, claim, {
-      kind: "wrong",
-      code: "SNAP-331",
-      message: withCode(`StorageClass ${classNameOf(claim)} does not exist: create it`, "SNAP-331"),
-    });
-  if (facts.source.kind === "snapshot" && facts.source.isUnread)
-    return doing(settled, { kind: "readSnapshot", key: facts.source.key });
-  const prepared = prepareCreate({
-    ...facts,
-    claim,
-    storageClass: facts.storageClass,
-    source: judgedSource(view, claim),
-  });
-  if (prepared.kind !== "call") return complain(view, claim, prepared);
-  const intent = intentFor(view, claim, prepared);
-  // The last attempt ended without a volume, or was never sent: it is repeated when the reply has expired.
-  if (reply.kind === "failed" || reply.kind === "unsent") return planFailed(view, claim, prepared.call);
-  return doing(settled, send(creationOf(facts.name), prepared.call, { kind: "logIntent", name: facts.name, intent }));
+  if (reply.kind === "deleted") return doing(settled, pause(facts.name, true));
+  if (facts.intent === undefined) return planUnsent(view, claim);
+  if (reply.kind === "created") return planCreated(view, claim, facts.intent, reply.volume);
+  if (reply.kind === "failed" || reply.kind === "unsent") return planFailed(view, claim, reply.fault);
+  // CreateVolume may have been sent with these arguments: it is repeated with the same until its outcome is known.
+  return doing(settled, sendCreation(view, facts.intent));
 }
 
-/** CreateVolume may have been sent with these arguments: it is repeated with the same until its outcome is known. */
-function planSent(view: VolumeView, claim: PersistentVolumeClaim, intent: Intent): ProvisionerPlan {
+/** Nothing was sent, or the driver has refused it. */
+function planUnsent(view: VolumeView, claim: PersistentVolumeClaim): ProvisionerPlan {
   const { facts, memory } = view;
+  const request = requestOf(facts, claim);
+  if (request.kind !== "intent") return planUnready(view, claim, request);
   const { reply } = memory;
-  if (reply.kind === "created") return planCreated(view, claim, intent, reply.volume);
-  if (reply.kind === "failed" || reply.kind === "unsent") return planFailed(view, claim, intent.call);
-  return doing(settled, send(creationOf(facts.name), intent.call, { kind: "logIntent", name: facts.name, intent }));
+  const isFailed = reply.kind === "failed" || reply.kind === "unsent";
+  // What the driver has refused is repeated after a while; what is asked for otherwise now is sent at once.
+  if (isFailed && isSameCall(memory.repliedTo, request.intent.call)) return planFailed(view, claim, reply.fault);
+  return doing(settled, sendCreation(view, request.intent));
+}
+
+const isSameCall = (a: VolumeCall | undefined, b: VolumeCall): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+function sendCreation({ facts, memory }: VolumeView, intent: Intent): ProvisionerAction {
+  const { name, source } = facts;
+  const protects = source.kind === "claim" || (source.kind === "snapshot" && memory.protectsSnapshots);
+  const protect: readonly LogAction[] = protects
+    ? [{ kind: "protectSource", source: { kind: source.kind, key: source.key } }]
+    : [];
+  return send(creationOf(name), intent.call, ...protect, { kind: "logIntent", name, intent });
 }
 
 function planCreated(
@@ -92,192 +93,122 @@ function planCreated(
   created: CreatedVolume,
 ): ProvisionerPlan {
   const { facts, memory } = view;
-  const problem = unusable(intent.call, created, facts.driver.name);
-  if (problem !== undefined)
-    return doing(
-      settled,
-      errorOf(claim, failed, problem),
-      send(undoingOf(facts.name), deleteCallFor(intent, created), ...confirmedGone(view)),
-    );
+  const { name, holder } = facts;
+  const driver = facts.driver.name;
+  if (holder !== undefined) {
+    const message = `driver ${driver} answered with volume "${created.id}", which belongs to PersistentVolume ${holder}: it is neither used nor deleted`;
+    return doing(settled, errorOf(claim, failed, withCode(message, "SNAP-346")), pause(name, true));
+  }
+  const problem = unusable(intent.call, created, driver);
+  if (problem !== undefined) return doing(settled, errorOf(claim, failed, problem), undo(view, intent, created));
   const object = persistentVolumeOf({
     claim,
     storageClass: {
       ...(intent.reclaimPolicy === undefined ? {} : { reclaimPolicy: intent.reclaimPolicy }),
       ...(intent.mountOptions === undefined ? {} : { mountOptions: [...intent.mountOptions] }),
     },
-    driver: facts.driver.name,
+    driver,
     identity: memory.identity,
     call: intent.call,
     created,
     secrets: intent.secrets,
     controllerPublishReadonly: facts.options.controllerPublishReadonly,
   });
+  const message = withCode(`Successfully provisioned volume ${name}`, "SNAP-391");
   return doing(
     settled,
-    { kind: "create", ref: { kind: "PersistentVolume", name: facts.name }, object },
-    {
-      kind: "event",
-      about: claim,
-      event: {
-        type: "Normal",
-        reason: "ProvisioningSucceeded",
-        message: withCode(`Successfully provisioned volume ${facts.name}`, "SNAP-391"),
-      },
-    },
+    { kind: "create", ref: { kind: "PersistentVolume", name }, object },
+    { kind: "event", about: claim, event: { type: "Normal", reason: "ProvisioningSucceeded", message } },
     { kind: "count", what: "created", about: claim },
   );
 }
 
-/** Why a volume must not be given to the claim. */
-function unusable(call: CreateVolumeCall, created: CreatedVolume, driver: string): CodedMessage | undefined {
-  if (created.bytes > 0n && created.bytes < BigInt(call.bytes))
-    return withCode(
-      `driver ${driver} created a volume of ${created.bytes} bytes where ${call.bytes} were requested: the volume is deleted`,
-      "SNAP-342",
-    );
-  const { source } = call;
-  if (source === undefined) return undefined;
-  const isSame = created.source?.kind === source.kind && created.source.handle === source.handle;
-  return isSame
-    ? undefined
-    : withCode(
-        `driver ${driver} did not confirm that the volume was made from ${source.kind} "${source.handle}", so the volume may be empty: it is deleted`,
-        "SNAP-343",
-      );
-}
+/** No volume was created by this call. ResourceExhausted is a refusal of CreateVolume, though not of other requests. */
+const isRefusal = (fault: Fault): boolean => isFinal(fault) || isFault(fault, "ResourceExhausted");
 
-function planFailed(view: VolumeView, claim: PersistentVolumeClaim, call: CreateVolumeCall): ProvisionerPlan {
+function planFailed(view: VolumeView, claim: PersistentVolumeClaim, fault: Fault): ProvisionerPlan {
   const { facts, memory } = view;
-  const { reply } = memory;
-  if (reply.kind !== "failed" && reply.kind !== "unsent") return nothing;
-  const { fault } = reply;
+  const { name, driver, intent } = facts;
   // The volume is still there, so its intent stays; the call that creates it tells its id again.
-  if (memory.isUndoing)
-    return doing(
-      later(memory),
-      errorOf(
-        claim,
-        failed,
-        quoting(`driver ${facts.driver.name} cannot delete volume ${facts.name}`, fault, "SNAP-351"),
-      ),
-    );
-  const message =
-    reply.kind === "unsent"
-      ? withCode(fault.message, "SNAP-338")
-      : quoting(
-          `driver ${facts.driver.name} cannot create volume ${facts.name}`,
-          fault,
-          isFault(fault, "MalformedReply") ? "SNAP-344" : "SNAP-341",
-        );
-  const isOver = reply.kind === "failed" && isFinal(fault);
-  const over = isOver && facts.intent !== undefined ? [forget(facts.name)] : [];
-  const error = errorOf(claim, failed, message);
-  const noRoom = reply.kind === "failed" && isFault(fault, "ResourceExhausted");
-  if (noRoom && call.topology !== undefined && selectedNodeOf(claim) !== undefined)
-    return doing(later(memory), error, forget(facts.name), ...withoutNode(claim));
-  return doing(later(memory), error, ...over);
+  if (memory.isUndoing) {
+    const message = quoting(`driver ${driver.name} cannot delete volume ${name}`, fault, "SNAP-351");
+    return doing(settled, errorOf(claim, failed, message), pause(name, false));
+  }
+  const isUnsent = memory.reply.kind === "unsent";
+  const code = isFault(fault, "MalformedReply") ? "SNAP-344" : "SNAP-341";
+  const sentence = `driver ${driver.name} cannot create volume ${name}`;
+  const error = errorOf(claim, failed, isUnsent ? withCode(fault.message, "SNAP-338") : quoting(sentence, fault, code));
+  if (isUnsent || intent === undefined || !isRefusal(fault)) return doing(later(memory), error);
+  if (!memory.isUncertain) return doing(later(memory), error, ...withoutRoom(view, claim, fault), forget(name));
+  // There may be a volume of this name, so the intent stays. What the claim asks for now is asked for under the same name.
+  const request = isFault(fault, "AlreadyExists") ? undefined : requestOf(facts, claim);
+  return request?.kind === "intent" && !isSameCall(intent.call, request.intent.call)
+    ? doing(settled, error, sendCreation(view, request.intent))
+    : doing(later(memory), error);
 }
 
-/** The scheduler selects a node again. */
+/** There is no room for the volume where the selected node is: the scheduler selects a node again. */
+const withoutRoom = ({ facts }: VolumeView, claim: PersistentVolumeClaim, fault: Fault): readonly ClusterAction[] =>
+  isFault(fault, "ResourceExhausted") &&
+  facts.intent?.call.topology !== undefined &&
+  selectedNodeOf(claim) !== undefined
+    ? withoutNode(claim)
+    : [];
+
 const withoutNode = (claim: PersistentVolumeClaim): readonly ClusterAction[] =>
   editByReplacing("PersistentVolumeClaim", claim, { annotations: { [provisioning.selectedNode]: undefined } });
 
-function complain(
+/** Rules whose remedy is on an object that is not watched: VolumeSnapshotContents, Nodes. */
+const polledCodes: ReadonlySet<ErrorCode> = new Set(["SNAP-304", "SNAP-305", "SNAP-308", "SNAP-309", "SNAP-337"]);
+
+function planUnready(
   { facts, memory }: VolumeView,
   claim: PersistentVolumeClaim,
-  problem: Exclude<Prepared, { kind: "call" }>,
+  request: Exclude<Request, { kind: "intent" }>,
 ): ProvisionerPlan {
-  const error = errorOf(claim, failed, problem.message);
-  if (problem.kind === "reschedule") return doing(settled, error, ...withoutNode(claim));
-  const isPolled = facts.source.kind === "snapshot" && !memory.watchesSnapshots;
-  return doing(isPolled ? after(pollMs) : settled, error);
-}
-
-function judgedSource({ facts }: VolumeView, claim: PersistentVolumeClaim): JudgedSource {
-  const { source, driver, options, intent } = facts;
-  const bytes = requestedBytes(claim) ?? 0n;
-  const isStarted = intent !== undefined;
-  switch (source.kind) {
-    case "snapshot":
-      return restoreSource({
-        claim,
-        requestedBytes: bytes,
-        driver: driver.name,
-        snapshotKey: source.key,
-        snapshot: source.snapshot,
-        content: source.content,
-        isStarted,
-        preventsModeChange: options.preventVolumeModeConversion,
-      });
-    case "claim":
-      return cloneSource({
-        claim,
-        requestedBytes: bytes,
-        driver: driver.name,
-        sourceKey: source.key,
-        source: source.claim,
-        volume: source.volume,
-        isStarted,
-      });
-    case "otherNamespace":
-      return {
-        kind: "wrong",
-        code: "SNAP-336",
-        message: withCode(
-          `spec.dataSourceRef.namespace is ${source.namespace}: restores from other namespaces are off, and the claim is not filled with an empty volume instead`,
-          "SNAP-336",
-        ),
-      };
-    case "nameless":
-      return { kind: "wrong", code: "SNAP-133", message: withCode("spec.dataSource has no name", "SNAP-133") };
-    default:
-      return { kind: "none" };
-  }
-}
-
-function intentFor(
-  { facts }: VolumeView,
-  claim: PersistentVolumeClaim,
-  { call, secrets }: Extract<Prepared, { kind: "call" }>,
-): Intent {
-  const { namespace = "", name, uid } = claim.metadata;
-  const { reclaimPolicy, mountOptions } = facts.storageClass ?? {};
-  return {
-    claim: { namespace, name, uid },
-    call,
-    secrets,
-    ...(reclaimPolicy === undefined ? {} : { reclaimPolicy }),
-    ...(mountOptions === undefined ? {} : { mountOptions }),
-    ...(facts.source.kind === "snapshot" ? { snapshotKey: facts.source.key } : {}),
-  };
+  if (request.kind === "unread")
+    return facts.source.kind === "snapshot"
+      ? doing(settled, { kind: "readSnapshot", key: facts.source.key })
+      : doing(settled);
+  const error = errorOf(claim, failed, request.message);
+  if (request.kind === "reschedule") return doing(settled, error, ...withoutNode(claim));
+  const isUnwatched = facts.source.kind === "snapshot" && !memory.watchesSnapshots;
+  return doing(isUnwatched || polledCodes.has(request.code) ? after(pollMs) : settled, error);
 }
 
 /** The claim is gone, or has another volume. The same call tells the id of what may have been created; then it is deleted. */
 function planAbandoned(view: VolumeView, intent: Intent): ProvisionerPlan {
   const { facts, memory } = view;
+  const { name } = facts;
   const { reply } = memory;
+  if (memory.pauseMs > 0) return doing(after(memory.pauseMs));
+  const ask = (asked: Intent): ProvisionerAction =>
+    send(creationOf(name), asked.call, { kind: "logIntent", name, intent });
   switch (reply.kind) {
     case "deleted":
-      return doing(settled, forget(facts.name));
+      return doing(settled, forget(name));
     case "created":
-      return doing(settled, send(undoingOf(facts.name), deleteCallFor(intent, reply.volume), ...confirmedGone(view)));
+      return doing(settled, facts.holder === undefined ? undo(view, intent, reply.volume) : forget(name));
     case "failed":
-      // A final refusal of CreateVolume: there is no volume of this name.
-      return isFinal(reply.fault) && !memory.isUndoing ? doing(settled, forget(facts.name)) : doing(later(memory));
-    case "unsent":
-      return doing(later(memory));
+      if (memory.isUndoing) return doing(settled, pause(name, false));
+      // A refusal of CreateVolume: there is no volume of this name, unless an attempt before may have created it.
+      return isRefusal(reply.fault) && !memory.isUncertain ? doing(settled, forget(name)) : doing(later(memory));
+    case "unsent": {
+      const { secret: _, ...call } = intent.call;
+      return isSecretGone(memory) ? doing(settled, ask({ ...intent, call })) : doing(later(memory));
+    }
     default:
-      return doing(settled, send(creationOf(facts.name), intent.call, { kind: "logIntent", name: facts.name, intent }));
+      return doing(settled, ask(intent));
   }
 }
 
-const deleteCallFor = ({ call: { secret } }: Intent, { id }: CreatedVolume) => ({
-  method: "delete" as const,
-  volumeId: id,
-  ...(secret === undefined ? {} : { secret }),
-});
-
 /** A cache may be behind: a volume that somebody can use is never deleted. */
-const confirmedGone = ({ facts }: VolumeView): readonly ClusterAction[] => [
-  { kind: "confirm", ref: { kind: "PersistentVolume", name: facts.name }, resourceVersion: undefined },
-];
+function undo({ facts, memory }: VolumeView, { call }: Intent, { id }: CreatedVolume): ProvisionerAction {
+  // Where the secret was gone when the id was asked for, it is gone now.
+  const { secret } = memory.repliedTo ?? call;
+  return send(
+    undoingOf(facts.name),
+    { method: "delete", volumeId: id, ...(secret === undefined ? {} : { secret }) },
+    { kind: "confirm", ref: { kind: "PersistentVolume", name: facts.name }, resourceVersion: undefined },
+  );
+}

@@ -1,6 +1,6 @@
 /**
  * VolumeSnapshots and their contents, for restores. Where VolumeSnapshots may be watched, the cache has them, and only the content is
- * read, once for each version of its snapshot; where they may not, both are read and kept for a moment, so that a burst of restores of
+ * read, at most once in a while for all restores of one snapshot; where they may not, both are read and kept for a moment, so that a burst of restores of
  * one snapshot costs one read.
  *
  * Memory: one pair for each snapshot that was restored lately, at most `pairsMax`. What is lost with it is read again.
@@ -29,12 +29,16 @@ export interface SnapshotReaderOptions {
 const pairsMax = 1_000;
 /** For how long a pair counts that was read and is not watched. */
 const unwatchedMs: Millis = 1_000;
-/** For how long the content of an unchanged snapshot counts. Its handle and its driver never change. */
-const watchedMs: Millis = 60_000;
+/** For how long a content counts that was read for a snapshot that is watched. Its handle and its driver never change. */
+const watchedMs: Millis = 10_000;
 
 interface Read extends SnapshotPair {
   readonly atMs: Millis;
 }
+
+/** What the content depends on. A finalizer that comes or goes changes nothing. */
+const versionOf = ({ metadata, status }: VolumeSnapshot): string =>
+  [metadata.uid, status?.boundVolumeSnapshotContentName, status?.readyToUse, status?.restoreSize].join(" ");
 
 export function createSnapshotReader({ api, world, cached }: SnapshotReaderOptions): SnapshotReader {
   const pairs = createLru<Read>(pairsMax);
@@ -71,7 +75,8 @@ export function createSnapshotReader({ api, world, cached }: SnapshotReaderOptio
       const snapshot = watched.get(key);
       if (!snapshot?.status?.boundVolumeSnapshotContentName) return { snapshot, content: undefined };
       const isCurrent =
-        found?.snapshot?.metadata.resourceVersion === snapshot.metadata.resourceVersion &&
+        found?.snapshot !== undefined &&
+        versionOf(found.snapshot) === versionOf(snapshot) &&
         world.elapsed() - found.atMs < watchedMs;
       return isCurrent ? { snapshot, content: found.content } : undefined;
     },

@@ -4,6 +4,7 @@ import type { Millis } from "../../base/brand.ts";
 import { openDriver } from "../../csi/driver.ts";
 import type { Unary } from "../../csi/wire.ts";
 import { createOptionalStore } from "../../kube/optional-store.ts";
+import { createPermission } from "../../kube/permission.ts";
 import { unsyncedIn } from "../../kube/stores.ts";
 import type { ComponentContext } from "../../runtime/component.ts";
 import type { Component } from "../../runtime/frame.ts";
@@ -49,6 +50,7 @@ export async function start(
   });
   const { plugin } = await driver.csi.capabilities(signal);
   const snapshots = createOptionalStore("VolumeSnapshot", { api, world, log });
+  const protecting = createPermission("VolumeSnapshot", "update", { api, world, log });
   const leaseName = leaseNameFor(driver.name);
   const provisioner = createCsiProvisioner({
     ...context,
@@ -59,6 +61,7 @@ export async function start(
     driver: () => ({ name: driver.name, plugin, controller: driver.capabilities() ?? new Set() }),
     options,
     snapshots,
+    mayProtectSnapshots: protecting.isGranted,
     intents: { namespace: options.namespace, name: `${leaseName}-create-volume-calls`.toLowerCase() },
     callsAtOnce: context.workers,
     failed: (rpc, about) => {
@@ -74,10 +77,10 @@ export async function start(
   return {
     leaseName,
     watch: async (stop) => {
-      await Promise.all([provisioner.watch(stop), snapshots.watch(stop)]);
+      await Promise.all([provisioner.watch(stop), snapshots.watch(stop), protecting.watch(stop)]);
     },
     run: async (stop) => {
-      await snapshots.known(stop);
+      await Promise.all([snapshots.known(stop), protecting.known]);
       await provisioner.run(stop);
     },
     ready: () => unsyncedIn(provisioner.stores),

@@ -1,0 +1,321 @@
+/** The whole provisioner on an API server in memory and a driver of a few lines. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { driver } from "../../../test/builders.ts";
+import { createFakeKube, type Hook } from "../../../test/fake-kube.ts";
+import { createVirtualWorld } from "../../../test/virtual-world.ts";
+import {
+  aPendingClaim,
+  aReadyContent,
+  aReadySnapshot,
+  aStorageClass,
+  driverWith,
+  provisionerOptions,
+} from "../../../test/volume-plans.ts";
+import { finalizers, provisioning } from "../../api/names.ts";
+import type { KubeObject, PersistentVolumeClaim, VolumeSnapshot } from "../../api/types.ts";
+import { Fault } from "../../base/fault.ts";
+import { silent } from "../../base/log.ts";
+import type { CsiClient } from "../../csi/client.ts";
+import { createStore } from "../../kube/store.ts";
+import { watchInto } from "../../kube/stores.ts";
+import { createCsiProvisioner } from "./index.ts";
+
+interface Request {
+  readonly name: string;
+  readonly volumeContentSource?: unknown;
+}
+interface Setting {
+  readonly objects: readonly KubeObject[];
+  readonly hook?: Hook;
+  create?(request: Request): Promise<object>;
+  remove?(volumeId: string): Promise<void>;
+}
+
+/** One driver and one server; provisioners come and go. */
+async function setUp({ objects, hook, create, remove }: Setting) {
+  const world = createVirtualWorld();
+  let isRunning = false;
+  const kube = createFakeKube((call, when) => (isRunning ? hook?.(call, when) : undefined));
+  const uidOf = new Map<string, string>();
+  for (const object of [aStorageClass(), ...objects]) {
+    const { metadata }: KubeObject = await kube.create(object.kind as never, object as never);
+    uidOf.set(object.metadata.name, metadata.uid);
+  }
+  isRunning = true;
+  kube.calls.length = 0;
+  const volumes = new Set<string>();
+  const asked: string[] = [];
+  const events: string[] = [];
+  const createVolume = async (request: Request) => {
+    asked.push("create");
+    const reply = await create?.(request);
+    volumes.add(`vol-${request.name}`);
+    return {
+      volume: {
+        volumeId: `vol-${request.name}`,
+        capacityBytes: 0n,
+        volumeContext: {},
+        accessibleTopology: [],
+        contentSource: request.volumeContentSource,
+        ...reply,
+      },
+    };
+  };
+  const deleteVolume = async ({ volumeId }: { volumeId: string }) => {
+    asked.push("delete");
+    await remove?.(volumeId);
+    volumes.delete(volumeId);
+  };
+  const start = (): (() => void) => {
+    const stop = new AbortController();
+    const snapshots = createStore("VolumeSnapshot", { log: silent });
+    const provisioner = createCsiProvisioner({
+      api: kube,
+      csi: { controller: { createVolume, deleteVolume } } as unknown as CsiClient,
+      driver: () => driverWith(),
+      options: provisionerOptions,
+      snapshots: { current: () => (snapshots.isSynced() ? snapshots : undefined), onChange: snapshots.onChange },
+      mayProtectSnapshots: () => true,
+      intents: { namespace: "kube-system", name: "calls" },
+      identity: "me",
+      world,
+      log: silent,
+      callsAtOnce: 10,
+      backoff: { startMs: 1_000, maxMs: 300_000 },
+      leading: () => !stop.signal.aborted,
+      record: (_about, { reason, message }) => void events.push(`${reason} ${/SNAP-\d+/.exec(message)?.[0]}`),
+    });
+    const { signal } = stop;
+    const watching = [provisioner.watch(signal), watchInto(kube, snapshots, { world, log: silent, signal })];
+    void Promise.all([...watching, snapshots.whenSynced.then(() => provisioner.run(signal))]).catch(() => undefined);
+    return () => stop.abort();
+  };
+  const writes = (): readonly string[] =>
+    kube.calls
+      .filter(({ verb }) => !["get", "list", "watch"].includes(verb))
+      .map(({ verb, kind }) => `${verb} ${kind}`);
+  const stored = () => kube.stored("PersistentVolume");
+  const nameOf = (claim: string): string => `pvc-${uidOf.get(claim)}`;
+  const intents = (): readonly string[] =>
+    Object.keys(
+      JSON.parse(kube.stored("Lease")[0]?.metadata.annotations?.["snapkeep.dev/create-volume-calls"] ?? "{}"),
+    );
+  return { world, kube, start, volumes, asked, events, writes, stored, nameOf, intents };
+}
+
+const claim = (name: string, spec: PersistentVolumeClaim["spec"] = {}): PersistentVolumeClaim =>
+  aPendingClaim({ metadata: { name }, spec });
+const dataSource = { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "monday" };
+/** The server in memory gives uids of its own. */
+async function restorable(count: number, more: Partial<Setting> = {}) {
+  const claims = Array.from({ length: count }, (_, index) => claim(`restored-${index}`, { dataSource }));
+  const set = await setUp({ objects: claims, ...more });
+  const snapshot = (await set.kube.create("VolumeSnapshot", aReadySnapshot())) as VolumeSnapshot;
+  await set.kube.create(
+    "VolumeSnapshotContent",
+    aReadyContent({ volumeSnapshotRef: { namespace: "team", name: "monday", uid: snapshot.metadata.uid } }),
+  );
+  set.kube.calls.length = 0;
+  return set;
+}
+
+test("a claim gets its volume with two writes, and the intent is gone after a while", async () => {
+  const { world, start, writes, stored, nameOf, events, intents, asked } = await setUp({ objects: [claim("new")] });
+  const stop = start();
+  await world.advance(1_000);
+  assert.deepEqual(writes(), ["create Lease", "create PersistentVolume"]);
+  assert.equal(stored()[0]?.metadata.name, nameOf("new"));
+  assert.deepEqual([events, asked], [["ProvisioningSucceeded SNAP-391"], ["create"]]);
+  await world.advance(31_000);
+  assert.deepEqual(intents(), []);
+  stop();
+});
+
+test("a restore alone costs four writes and one read, and the finalizer goes after the volume is stored", async () => {
+  const { world, kube, start, writes } = await restorable(1);
+  const stop = start();
+  await world.advance(10_000);
+  assert.deepEqual(writes(), [
+    "replace VolumeSnapshot",
+    "create Lease",
+    "create PersistentVolume",
+    "replace VolumeSnapshot",
+  ]);
+  assert.deepEqual(
+    kube.calls.filter(({ verb }) => verb === "get").map(({ kind }) => kind),
+    ["Lease", "VolumeSnapshotContent"],
+  );
+  assert.deepEqual(kube.stored("VolumeSnapshot")[0]?.metadata.finalizers, []);
+  stop();
+});
+
+test("fifty restores of one snapshot cost at most two writes each, and the snapshot is protected meanwhile", async () => {
+  const unprotected: string[] = [];
+  const { world, kube, start, writes, stored } = await restorable(50, {
+    create: async ({ name }) => {
+      const [snapshot] = kube.stored("VolumeSnapshot");
+      if (snapshot?.metadata.finalizers?.includes(finalizers.snapshotRestoring) !== true) unprotected.push(name);
+      await world.sleep(100);
+      return {};
+    },
+  });
+  const stop = start();
+  await world.advance(10_000);
+  assert.equal(stored().length, 50);
+  assert.ok(writes().length <= 100, `${writes().length} writes`);
+  assert.deepEqual(unprotected, []);
+  assert.deepEqual(kube.stored("VolumeSnapshot")[0]?.metadata.finalizers, []);
+  assert.equal(kube.calls.filter(({ verb, kind }) => verb === "get" && kind === "VolumeSnapshotContent").length, 1);
+  stop();
+});
+
+test("a claim deleted while CreateVolume runs leaves no volume and no finalizer", async () => {
+  const { world, kube, start, volumes, stored, asked, intents } = await restorable(1, {
+    create: async () => {
+      await world.sleep(5_000);
+      return {};
+    },
+  });
+  const stop = start();
+  await world.advance(1_000);
+  await kube.delete({ kind: "PersistentVolumeClaim", namespace: "team", name: "restored-0" });
+  await world.advance(60_000);
+  assert.deepEqual([[...volumes], stored(), intents()], [[], [], []]);
+  assert.deepEqual(asked, ["create", "delete"]);
+  assert.deepEqual(kube.stored("VolumeSnapshot")[0]?.metadata.finalizers, []);
+  stop();
+});
+
+test("a refusal after a timeout does not count as the proof that there is no volume", async () => {
+  const faults = [new Fault("DeadlineExceeded", "late"), new Fault("PermissionDenied", "no"), undefined];
+  const { world, kube, start, volumes, stored } = await setUp({
+    objects: [claim("new")],
+    create: async ({ name }) => {
+      const fault = faults.shift();
+      if (fault?.code === "DeadlineExceeded") volumes.add(`vol-${name}`);
+      if (fault !== undefined) throw fault;
+      return {};
+    },
+  });
+  const stop = start();
+  await world.advance(5_000, () => faults.length === 1);
+  await kube.delete({ kind: "PersistentVolumeClaim", namespace: "team", name: "new" });
+  await world.advance(60_000);
+  assert.deepEqual([[...volumes], stored()], [[], []]);
+  stop();
+});
+
+test("a process that is killed while CreateVolume runs is succeeded by one that finishes, or deletes the volume", async () => {
+  for (const isClaimDeleted of [false, true]) {
+    const { world, kube, start, volumes, stored, intents } = await setUp({
+      objects: [claim("new")],
+      create: async () => {
+        await world.sleep(1_000);
+        return {};
+      },
+    });
+    const kill = start();
+    await world.advance(500);
+    kill();
+    await world.advance(5_000);
+    assert.deepEqual([volumes.size, stored().length, intents().length], [1, 0, 1]);
+    if (isClaimDeleted) await kube.delete({ kind: "PersistentVolumeClaim", namespace: "team", name: "new" });
+    const stop = start();
+    await world.advance(60_000);
+    const left = isClaimDeleted ? 0 : 1;
+    assert.deepEqual([volumes.size, stored().length, intents().length], [left, left, 0]);
+    stop();
+  }
+});
+
+test("volumes that cannot be used are deleted and asked for again, each time later", async () => {
+  const { world, start, volumes, events, asked } = await setUp({
+    objects: [claim("new")],
+    create: async () => ({ capacityBytes: 5n }),
+  });
+  const stop = start();
+  await world.advance(600_000);
+  assert.deepEqual([...volumes], []);
+  assert.deepEqual(events, ["ProvisioningFailed SNAP-342"]);
+  assert.ok(asked.length >= 10 && asked.length <= 40, `${asked.length} calls in ten minutes`);
+  stop();
+});
+
+test("two claims never share a volume, even if the driver says so", async () => {
+  const { world, start, stored, events, asked } = await setUp({
+    objects: [claim("one"), claim("two")],
+    create: async () => ({ volumeId: "vol-same" }),
+  });
+  const stop = start();
+  await world.advance(60_000);
+  assert.equal(stored().length, 1);
+  assert.ok(events.includes("ProvisioningFailed SNAP-346"));
+  assert.ok(!asked.includes("delete"), "the volume of the other claim is not deleted");
+  stop();
+});
+
+test("a PersistentVolume that the server refuses is reported, and its volume goes with the claim", async () => {
+  const { world, kube, start, volumes, events } = await setUp({
+    objects: [claim("new")],
+    hook: ({ verb, kind }, when) => {
+      if (verb === "create" && kind === "PersistentVolume" && when === "before")
+        throw new Fault("Invalid", "spec.nodeAffinity: Invalid value");
+    },
+  });
+  const stop = start();
+  await world.advance(10_000);
+  assert.deepEqual(events, ["ProvisioningFailed SNAP-345"]);
+  assert.equal(volumes.size, 1);
+  await kube.delete({ kind: "PersistentVolumeClaim", namespace: "team", name: "new" });
+  await world.advance(60_000);
+  assert.equal(volumes.size, 0);
+  stop();
+});
+
+test("a volume whose owner keeps it is not deleted by a successor that finds an old intent", async () => {
+  const { world, kube, start, volumes, stored, intents } = await setUp({ objects: [claim("new")] });
+  const kill = start();
+  await world.advance(1_000);
+  const [volume] = stored();
+  assert.ok(volume !== undefined && intents().length === 1);
+  const spec = { ...volume.spec, persistentVolumeReclaimPolicy: "Retain" };
+  await kube.replace("PersistentVolume", { ...volume, spec });
+  await world.advance(1_000);
+  kill();
+  assert.deepEqual(stored()[0]?.metadata.finalizers, [], "from now on the PersistentVolume may go");
+  assert.deepEqual(intents(), []);
+  await kube.delete({ kind: "PersistentVolumeClaim", namespace: "team", name: "new" });
+  await kube.delete({ kind: "PersistentVolume", name: volume.metadata.name });
+  const stop = start();
+  await world.advance(60_000);
+  assert.equal(volumes.size, 1);
+  stop();
+});
+
+test("a clone starts when its source and the volume of its source are bound, in either order", async () => {
+  const source = aPendingClaim({
+    metadata: { name: "data", annotations: { [provisioning.storageProvisioner]: "another" } },
+    spec: { volumeName: "pv-1" },
+    status: { phase: "Bound" },
+  });
+  const { world, kube, start, stored, nameOf } = await setUp({
+    objects: [source, claim("copy", { dataSource: { kind: "PersistentVolumeClaim", name: "data" } })],
+  });
+  const stop = start();
+  await world.advance(1_000);
+  const [uid] = kube.stored("PersistentVolumeClaim").map(({ metadata }) => metadata.uid);
+  await kube.create("PersistentVolume", {
+    apiVersion: "v1",
+    kind: "PersistentVolume",
+    metadata: { name: "pv-1" },
+    spec: { csi: { driver, volumeHandle: "vol-1" }, claimRef: { namespace: "team", name: "data", uid } },
+    status: { phase: "Bound" },
+  } as never);
+  await world.advance(1_000);
+  assert.ok(stored().some(({ metadata }) => metadata.name === nameOf("copy")));
+  await world.advance(5_000);
+  const data = kube.stored("PersistentVolumeClaim").find(({ metadata }) => metadata.name === "data");
+  assert.deepEqual(data?.metadata.finalizers, []);
+  stop();
+});

@@ -1,0 +1,262 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createFakeKube, type Hook } from "../../../test/fake-kube.ts";
+import { createVirtualWorld } from "../../../test/virtual-world.ts";
+import { aCreateCall } from "../../../test/volume-plans.ts";
+import { Fault } from "../../base/fault.ts";
+import { type Log, silent } from "../../base/log.ts";
+import type { Intent } from "./intent.ts";
+import { createIntentLog } from "./intent-log.ts";
+
+const anIntent = (name: string, change: Partial<Intent> = {}): Intent => ({
+  claim: { namespace: "team", name, uid: `u-${name}` },
+  call: aCreateCall({ name }),
+  secrets: {},
+  ...change,
+});
+const annotation = "snapkeep.dev/create-volume-calls";
+
+interface Setting {
+  readonly hook?: Hook;
+  readonly bytesMax?: number;
+  leading?(): boolean;
+  readonly log?: Log;
+}
+
+function setUp({ hook, bytesMax, leading = () => true, log = silent }: Setting = {}) {
+  const kube = createFakeKube(hook);
+  const world = createVirtualWorld();
+  const { signal } = new AbortController();
+  const adopted: string[] = [];
+  const place = { namespace: "kube-system", name: "calls" };
+  const another = () =>
+    createIntentLog({ api: kube, world, log, leading, bytesMax, adopted: (name) => void adopted.push(name), ...place });
+  const intents = another();
+  const storedNames = (): readonly string[] =>
+    Object.keys(JSON.parse(kube.stored("Lease")[0]?.metadata.annotations?.[annotation] ?? "{}"));
+  const writes = (): number => kube.calls.filter(({ verb }) => verb === "create" || verb === "replace").length;
+  const add = (name: string, change?: Partial<Intent>) => intents.add(name, anIntent(name, change), signal);
+  const edit = async (text: string) => {
+    const [lease] = kube.stored("Lease");
+    if (lease === undefined) throw new Error("nothing is stored");
+    await kube.replace("Lease", { ...lease, metadata: { ...lease.metadata, annotations: { [annotation]: text } } });
+  };
+  return { kube, world, signal, intents, another, adopted, storedNames, writes, add, edit };
+}
+
+test("an intent is stored when add resolves, and a successor finds it and takes it for uncertain", async () => {
+  const { intents, another, signal, storedNames, add } = setUp();
+  await intents.load(signal);
+  await add("pvc-1");
+  assert.deepEqual(storedNames(), ["pvc-1"]);
+  assert.equal(intents.isUncertain("pvc-1"), false);
+  const successor = another();
+  await successor.load(signal);
+  assert.deepEqual(successor.get("pvc-1"), anIntent("pvc-1"));
+  assert.equal(successor.isUncertain("pvc-1"), true);
+});
+
+test("a hundred intents of one moment cost one write, those that come during a write one more", async () => {
+  const { intents, world, signal, storedNames, writes, add } = setUp({
+    hook: async ({ verb }, when) => {
+      if (verb !== "get" && when === "before") await world.sleep(10);
+    },
+  });
+  await intents.load(signal);
+  const first = Array.from({ length: 100 }, (_, index) => add(`pvc-${index}`));
+  await world.advance(5);
+  const second = Array.from({ length: 100 }, (_, index) => add(`pvc-${index + 100}`));
+  await world.run(Promise.all(first));
+  assert.equal(storedNames().length, 100);
+  await world.run(Promise.all(second));
+  assert.equal(writes(), 2);
+  assert.equal(storedNames().length, 200);
+});
+
+test("who is stored does not wait for those who come later", async () => {
+  const { intents, world, signal, add } = setUp({
+    hook: async ({ verb }, when) => {
+      if (verb !== "get" && when === "before") await world.sleep(10);
+    },
+  });
+  await intents.load(signal);
+  let isStored = false;
+  void add("pvc-0").then(() => {
+    isStored = true;
+  });
+  for (let index = 1; index < 20; index++) {
+    await world.advance(3);
+    void add(`pvc-${index}`);
+    if (index === 5) assert.ok(isStored);
+  }
+  await world.advance(1_000);
+});
+
+test("the intents of another writer are kept, and told once; those that were removed here do not come back", async () => {
+  const { intents, another, adopted, signal, storedNames, add } = setUp();
+  await intents.load(signal);
+  await add("pvc-1");
+  await add("pvc-gone");
+  const other = another();
+  await other.load(signal);
+  await other.add("pvc-2", anIntent("pvc-2"), signal);
+  intents.remove("pvc-gone");
+  await add("pvc-3");
+  assert.deepEqual(adopted, ["pvc-2"]);
+  assert.deepEqual(storedNames().toSorted(), ["pvc-1", "pvc-2", "pvc-3"]);
+  assert.equal(intents.isUncertain("pvc-2"), true);
+  assert.equal(intents.get("pvc-gone"), undefined);
+});
+
+test("a write that failed leaves no intent behind: nothing was sent", async () => {
+  let isAway = true;
+  const { intents, signal, storedNames, add } = setUp({
+    hook: ({ verb }, when) => {
+      if (isAway && verb !== "get" && when === "after") throw new Fault("Unavailable", "no reply");
+    },
+  });
+  await intents.load(signal);
+  await assert.rejects(add("pvc-1"), { code: "Unavailable" });
+  assert.equal(intents.get("pvc-1"), undefined);
+  assert.deepEqual(storedNames(), ["pvc-1"]);
+  isAway = false;
+  await add("pvc-2");
+  assert.equal(intents.get("pvc-1"), undefined, "it was stored by the lost reply, but never sent");
+});
+
+test("nothing is written by a process that does not lead", async () => {
+  let isLeading = true;
+  const { intents, signal, writes, add } = setUp({ leading: () => isLeading });
+  await intents.load(signal);
+  isLeading = false;
+  await assert.rejects(add("pvc-1"), { code: "Aborted" });
+  assert.equal(writes(), 0);
+});
+
+test("an object that somebody deleted is created again", async () => {
+  const { kube, intents, signal, storedNames, add } = setUp();
+  await intents.load(signal);
+  await add("pvc-1");
+  await kube.delete({ kind: "Lease", namespace: "kube-system", name: "calls" });
+  await add("pvc-2");
+  assert.deepEqual(storedNames(), ["pvc-1", "pvc-2"]);
+});
+
+test("what cannot be read is reported, and the rest is used", async () => {
+  const errors: unknown[] = [];
+  const log: Log = { ...silent, error: (_message, fields) => void errors.push(fields) };
+  const { intents, another, signal, add, edit } = setUp({ log });
+  await intents.load(signal);
+  await add("pvc-1");
+  const good = anIntent("pvc-1");
+  const odd = { ...good, call: { ...good.call, bytes: "much" } };
+  await edit(
+    JSON.stringify({
+      "pvc-1": good,
+      "pvc-2": good,
+      "pvc-3": null,
+      "pvc-4": { ...odd, call: { ...odd.call, name: "pvc-4" } },
+    }),
+  );
+  const successor = another();
+  await successor.load(signal);
+  assert.deepEqual(
+    [...successor.all()].map(([name]) => name),
+    ["pvc-1"],
+  );
+  assert.deepEqual((errors[0] as { volumes: string[] }).volumes, ["pvc-2", "pvc-3", "pvc-4"]);
+  for (const text of ["{", "[]", "7"]) {
+    await edit(text);
+    await successor.load(signal);
+    assert.deepEqual([...successor.all()], []);
+  }
+  assert.equal(errors.length, 4);
+});
+
+test("an intent that would not fit waits until others have ended", async () => {
+  const { intents, world, signal, add, storedNames } = setUp({ bytesMax: 700 });
+  await intents.load(signal);
+  await add("pvc-1");
+  await add("pvc-2");
+  let isStored = false;
+  const third = add("pvc-3").then(() => {
+    isStored = true;
+  });
+  await world.advance(1_000);
+  assert.equal(isStored, false);
+  intents.remove("pvc-1");
+  await world.run(third);
+  assert.deepEqual(storedNames(), ["pvc-2", "pvc-3"]);
+});
+
+test("an intent that waits too long for room says what fills the object", async () => {
+  const { intents, world, signal, add } = setUp({ bytesMax: 700 });
+  await intents.load(signal);
+  await add("pvc-1");
+  await add("pvc-2");
+  const third = assert.rejects(add("pvc-3"), /2 CreateVolume calls without an outcome fill Lease kube-system\/calls/);
+  await world.advance(120_000);
+  await third;
+});
+
+test("an intent larger than the bound is stored when it is alone", async () => {
+  const { intents, signal, add, storedNames } = setUp({ bytesMax: 10 });
+  await intents.load(signal);
+  await add("pvc-1");
+  assert.deepEqual(storedNames(), ["pvc-1"]);
+});
+
+test("settle resolves when the server has forgotten the intent, and costs nothing if it never knew it", async () => {
+  const { intents, signal, add, storedNames, writes } = setUp();
+  await intents.load(signal);
+  await add("pvc-1");
+  await add("pvc-2");
+  intents.remove("pvc-1");
+  assert.deepEqual(storedNames(), ["pvc-1", "pvc-2"]);
+  await intents.settle("pvc-1", signal);
+  assert.deepEqual(storedNames(), ["pvc-2"]);
+  const before = writes();
+  await intents.settle("pvc-9", signal);
+  assert.equal(writes(), before);
+});
+
+test("intents that are over leave the server after half a minute, with one write", async () => {
+  const { intents, world, signal, add, storedNames, writes } = setUp();
+  await intents.load(signal);
+  await Promise.all(["pvc-1", "pvc-2", "pvc-3"].map((name) => add(name)));
+  for (const name of ["pvc-1", "pvc-2", "pvc-3"]) intents.remove(name);
+  const before = writes();
+  await world.advance(29_000);
+  assert.equal(writes(), before);
+  await world.advance(2_000);
+  assert.deepEqual([storedNames(), writes()], [[], before + 1]);
+  await world.advance(120_000);
+  assert.equal(writes(), before + 1);
+});
+
+test("a call that was sent is uncertain, until the driver refuses the first of its attempts", async () => {
+  const { intents, signal, add } = setUp();
+  await intents.load(signal);
+  await add("pvc-1");
+  const refused = intents.sending("pvc-1");
+  assert.equal(intents.isUncertain("pvc-1"), true);
+  refused();
+  assert.equal(intents.isUncertain("pvc-1"), false);
+  intents.sending("pvc-1");
+  intents.sending("pvc-1")();
+  assert.equal(intents.isUncertain("pvc-1"), true, "the attempt before may have created the volume");
+});
+
+test("an intent with other arguments is stored in place of the one before, and stays uncertain", async () => {
+  const { intents, signal, add, writes } = setUp();
+  await intents.load(signal);
+  await add("pvc-1");
+  intents.sending("pvc-1");
+  const before = writes();
+  await add("pvc-1");
+  assert.equal(writes(), before, "the same intent is stored already");
+  await add("pvc-1", { reclaimPolicy: "Retain" });
+  assert.equal(writes(), before + 1);
+  assert.equal(intents.get("pvc-1")?.reclaimPolicy, "Retain");
+  assert.equal(intents.isUncertain("pvc-1"), true);
+});

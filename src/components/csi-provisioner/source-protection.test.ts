@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aClaim, aVolume } from "../../../test/builders.ts";
+import { planTester } from "../../../test/plan-cases.ts";
+import { anIntent, aReadyContent, aReadySnapshot, briefAction } from "../../../test/volume-plans.ts";
+import { finalizers, provisioning } from "../../api/names.ts";
+import type { VolumeSnapshot } from "../../api/types.ts";
+import { keyIn } from "../../base/brand.ts";
+import { Fault } from "../../base/fault.ts";
+import type { Intent } from "./intent.ts";
+import { planSource, type SourceView } from "./plan-source.ts";
+import type { ProvisionerAction } from "./plan-steps.ts";
+import type { SourceObject } from "./source.ts";
+import { createSourceProtection } from "./source-protection.ts";
+
+const monday: SourceObject = { kind: "snapshot", key: keyIn("team", "monday") };
+const held = { finalizers: [finalizers.snapshotRestoring] };
+const { signal } = new AbortController();
+
+/** A server that keeps one snapshot; its cache is current as soon as a write is answered. */
+function setUp(snapshot: VolumeSnapshot | undefined, write: () => Promise<void> = async () => undefined) {
+  let current = snapshot;
+  let writes = 0;
+  const intents = new Map<string, Intent>();
+  const protection = createSourceProtection({
+    snapshotOf: () => current,
+    claimOf: () => undefined,
+    intents: { all: () => intents },
+    replace: async ({ object }) => {
+      writes += 1;
+      await write();
+      current = object as VolumeSnapshot;
+    },
+  });
+  return { protection, intents, writes: () => writes, finalizers: () => current?.metadata.finalizers ?? [] };
+}
+
+test("fifty restores of one snapshot put the finalizer on with one write", async () => {
+  const { protection, writes, finalizers: on } = setUp(aReadySnapshot());
+  await Promise.all(Array.from({ length: 50 }, () => protection.protect(monday, signal)));
+  assert.deepEqual([writes(), on()], [1, held.finalizers]);
+  await protection.protect(monday, signal);
+  assert.equal(writes(), 1);
+});
+
+test("a snapshot that is being deleted or gone gets no finalizer", async () => {
+  for (const snapshot of [aReadySnapshot({ deletionTimestamp: "2026-01-01T01:00:00Z" }), undefined]) {
+    const { protection, writes } = setUp(snapshot);
+    await protection.protect(monday, signal);
+    assert.equal(writes(), 0);
+  }
+});
+
+test("a write that fails fails for all who wait for it, and is tried again", async () => {
+  let isAway = true;
+  const { protection, finalizers: on } = setUp(aReadySnapshot(), async () => {
+    if (isAway) throw new Fault("Conflict", "changed");
+  });
+  const both = await Promise.allSettled([protection.protect(monday, signal), protection.protect(monday, signal)]);
+  assert.ok(both.some(({ status }) => status === "rejected"));
+  isAway = false;
+  await protection.protect(monday, signal);
+  assert.deepEqual(on(), held.finalizers);
+});
+
+test("a source stays in use while a call is about to be sent and while one is stored", async () => {
+  const { protection, intents, writes } = setUp(aReadySnapshot(held));
+  const release = protection.hold(monday);
+  await protection.unprotect(monday, signal);
+  assert.equal(writes(), 0);
+  intents.set("pvc-1", anIntent({ snapshotKey: "team/monday" }));
+  release();
+  await protection.unprotect(monday, signal);
+  assert.deepEqual([protection.isUsed(monday), writes()], [true, 0]);
+  intents.delete("pvc-1");
+  await protection.unprotect(monday, signal);
+  assert.deepEqual([protection.isUsed(monday), writes()], [false, 1]);
+});
+
+test("a restore that comes while the finalizer is being removed puts it back", async () => {
+  const removal = Promise.withResolvers<void>();
+  let isFirst = true;
+  const { protection, finalizers: on } = setUp(aReadySnapshot(held), async () => {
+    if (isFirst) {
+      isFirst = false;
+      await removal.promise;
+    }
+  });
+  const removing = protection.unprotect(monday, signal);
+  const release = protection.hold(monday);
+  const putting = protection.protect(monday, signal);
+  removal.resolve();
+  await Promise.all([removing, putting]);
+  assert.deepEqual(on(), held.finalizers);
+  release();
+});
+
+const aView = (change: Partial<SourceView> = {}): SourceView => ({
+  source: monday,
+  object: aReadySnapshot(held),
+  driver: "disk.example.com",
+  isUsed: false,
+  pair: { snapshot: aReadySnapshot(held), content: aReadyContent() },
+  volume: undefined,
+  ...change,
+});
+const pairOf = (driver: string) => ({ snapshot: aReadySnapshot(held), content: aReadyContent({ driver }) });
+const aSource: Partial<SourceView> = {
+  source: { kind: "claim", key: keyIn("team", "data") },
+  object: aClaim({ metadata: { finalizers: [provisioning.claimCloningFinalizer] } }),
+  pair: undefined,
+};
+const tape = aVolume({ spec: { csi: { driver: "tape.example.com", volumeHandle: "t" } } });
+planTester<SourceView, ProvisionerAction>({
+  phaseOf: ({ isUsed }) => (isUsed ? "used" : "unused"),
+  plan: planSource,
+  brief: briefAction,
+})([
+  { given: "a snapshot in use", view: aView({ isUsed: true }), phase: "used", expect: [] },
+  { given: "a snapshot that nobody uses", view: aView(), phase: "unused", expect: ["unprotect snapshot"] },
+  { given: "a snapshot without our finalizer", view: aView({ object: aReadySnapshot() }), phase: "unused", expect: [] },
+  {
+    given: "a snapshot whose content is not read",
+    view: aView({ pair: undefined }),
+    phase: "unused",
+    expect: ["readSnapshot"],
+  },
+  {
+    given: "a snapshot of another driver",
+    view: aView({ pair: pairOf("tape.example.com") }),
+    phase: "unused",
+    expect: [],
+  },
+  {
+    given: "a snapshot without a content, which must stay deletable",
+    view: aView({ pair: { snapshot: aReadySnapshot(held), content: undefined } }),
+    phase: "unused",
+    expect: ["unprotect snapshot"],
+  },
+  {
+    given: "a claim that nobody clones",
+    view: aView({ ...aSource, volume: aVolume() }),
+    phase: "unused",
+    expect: ["unprotect claim"],
+  },
+  {
+    given: "a claim that is cloned",
+    view: aView({ ...aSource, volume: aVolume(), isUsed: true }),
+    phase: "used",
+    expect: [],
+  },
+  {
+    given: "a claim with a volume of another driver",
+    view: aView({ ...aSource, volume: tape }),
+    phase: "unused",
+    expect: [],
+  },
+]);
