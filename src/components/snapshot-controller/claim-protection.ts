@@ -1,11 +1,7 @@
 /**
- * Which claims are protected for certain. The finalizer in the cache does not tell: the request that removes it may be under way, sent
- * by this process or by a predecessor that has died since. It names the version it was decided for, so any later write of the claim
- * makes it fail. Therefore a claim counts as protected once this process has put the finalizer on, or has renewed it, and has sent
- * no removal since.
- *
- * The memory is the process's. What is lost with it costs one write for each claim that is still protected when the next snapshot of
- * it comes.
+ * Which claims are certainly protected. The finalizer in the cache is not enough: a request that removes it may be under way, sent by
+ * this process or by a predecessor. That request names the version it was decided for, so any later write of the claim makes it
+ * fail. Therefore the protection is certain once this process has added or renewed the finalizer and has sent no removal since.
  */
 import type { PersistentVolumeClaim } from "../../api/types.ts";
 import { createLru } from "../../base/lru.ts";
@@ -16,9 +12,9 @@ import { hasFinalizer, isRenewable } from "./observe.ts";
 
 export interface ClaimProtection {
   of(claim: PersistentVolumeClaim): Protection;
-  /** To be told of every change of a claim. */
+  /** Called for every change of a claim. */
   see(before: PersistentVolumeClaim | undefined, after: PersistentVolumeClaim | undefined): void;
-  /** The same API server; writes of claims that pass through are taken note of. */
+  /** The same API server; the writes of claims are noted. */
   through(api: KubeApi): KubeApi;
 }
 
@@ -38,8 +34,8 @@ export function createClaimProtection(
       if (!hasFinalizer(claim)) return "none";
       const state = known.get(claim.metadata.uid);
       if (state === "held") return "certain";
-      // Found by this process, and nothing to renew it by: kube-apiserver without its plugin StorageObjectInUseProtection, or a
-      // claim that is being deleted and that nothing else holds.
+      // The finalizer was there before this process, and there is no other finalizer to renew it by: kube-apiserver without its
+      // plugin StorageObjectInUseProtection, or a claim that is being deleted and has only our finalizer left.
       return state === undefined && !isRenewable(claim) ? "certain" : "doubtful";
     },
     see: (before, after) => {

@@ -1,10 +1,7 @@
 /**
- * Contents whose creation is under way, as far as this process has sent it. A plan may have waited for minutes between its decision and
- * this request, with its snapshot judged otherwise meanwhile and the claim released: so the protection is looked at once more just
- * before the request leaves, and from then on the claim is held until the reply is in the cache, or the request has failed.
- *
- * Memory: one number per claim with a request under way. What is lost with it is a request that outlives this process, which nobody
- * after it can know of.
+ * Create requests of contents that this process has sent. Minutes may pass between the decision and the request, and the claim may
+ * have been released meanwhile: so the protection is checked again just before the request, and from then on the claim is not
+ * released until the reply is in the cache or the request has failed.
  */
 import type { ClusterAction } from "../../api/plan.ts";
 import type { Draft, PersistentVolumeClaim } from "../../api/types.ts";
@@ -14,14 +11,14 @@ import type { ActionHandler } from "../../runtime/action-handlers.ts";
 type Creation = Extract<ClusterAction, { readonly kind: "create" }>;
 
 export interface ContentCreations {
-  /** Whether a content of this claim may be about to appear. */
+  /** Whether a create request for a content of this claim is under way. */
   isUnderWay(claim: PersistentVolumeClaim): boolean;
-  /** The handler that creates objects and puts the reply into the cache, with creations of contents taken note of. */
+  /** The handler that creates objects and puts the reply into the cache; creations of contents are noted. */
   around(create: ActionHandler<Creation>): ActionHandler<Creation>;
 }
 
 export interface ContentCreationsOptions {
-  /** The claim that the content's snapshot names, if it is protected for certain. */
+  /** The claim that the content's snapshot names, if its protection is certain. */
   protectedClaimOf(content: Draft): PersistentVolumeClaim | undefined;
   /** The claim may be released now, if nothing else needs it. */
   onEnd(claim: PersistentVolumeClaim): void;

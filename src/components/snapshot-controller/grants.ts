@@ -5,9 +5,9 @@ import { createOptionalStore, type OptionalStore, type OptionalStoreOptions } fr
 import { grantAllows } from "../../rules/reference-grant.ts";
 
 export interface Grants extends Pick<OptionalStore<"ReferenceGrant">, "watch" | "known"> {
-  /** Never where grants are not served or may not be read. */
+  /** False if grants are not served or may not be read. */
   allows(claimNamespace: string, snapshot: VolumeSnapshot): boolean;
-  /** Tells the namespace whose grants have changed. */
+  /** Called with the namespace whose grants have changed. */
   onChange(listener: (namespace: string) => void): void;
 }
 

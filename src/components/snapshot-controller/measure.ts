@@ -1,7 +1,7 @@
 /**
- * Operations measured by what changes in the caches, so that measuring cannot get in the way of the work: an operation begins when
- * a snapshot is first seen to want it and ends when the snapshot shows that it is done. What was done before this process started is
- * not measured; what was wanted before is measured from when this process first saw it.
+ * Operations measured by changes in the caches, so that measuring cannot disturb the work: an operation begins when a snapshot first
+ * requests it and ends when the snapshot shows its result. Operations that ended before this process started are not measured; those
+ * that began before are measured from the first event that this process received.
  */
 import type { VolumeSnapshot } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
@@ -25,13 +25,13 @@ interface Measuring {
   readonly stores: SnapshotStores;
   readonly instruments: Instruments<typeof snapshotMetrics>;
   readonly world: World;
-  /** Who stands by sees all that the leader does, and counts none of it: sums over replicas stay true. */
+  /** A standby sees the same events as the leader and counts none of them, so that sums over replicas are correct. */
   leading(): boolean;
 }
 
 const creations = ["CreateSnapshot", "CreateSnapshotAndReady"] as const;
 
-/** Returns what to call before somebody reads: who has just taken over has operations in flight, and no change has told of it. */
+/** Returns the function to call before a scrape: a new leader has operations in flight of which no event has told it. */
 export function measureOperations({ stores, instruments, world, leading }: Measuring): () => void {
   const startedAt = new Map<string, Millis>();
   const show = (): void => instruments.inFlight.set({}, leading() ? startedAt.size : 0);
@@ -84,16 +84,16 @@ const isNewError = (before: VolumeSnapshot, after: VolumeSnapshot): boolean => {
   const [old, now] = [before.status?.error, after.status?.error];
   return now !== undefined && (old?.message !== now.message || old?.time !== now.time);
 };
-/** What a sidecar says it could not do, it has counted itself. A sentence that repeats it ends in its own code. */
+/** An error that a sidecar reports was counted by the sidecar. A message that repeats it ends in a code of its own. */
 function isReported(stores: SnapshotStores, snapshot: VolumeSnapshot): boolean {
   const said = contentOf(stores, snapshot)?.status?.error?.message;
   return said !== undefined && snapshot.status?.error?.message?.includes(withoutCode(said)) === true;
 }
 
-/** A run that failed is an attempt at what its object is for; what is wrong with the object itself is told in its status. */
+/** A failed reconcile is a failed attempt; an error in the object itself is reported in its status. */
 export function countFailure({ stores, instruments }: Measuring, kind: keyof typeof driverFor, key: Key): void {
   const isLeaving = stores[kind].get(key)?.metadata.deletionTimestamp !== undefined;
-  // A claim is only ever touched for the sake of a snapshot that is to be taken.
+  // A claim is written only for a snapshot that is to be taken.
   const operation_name = isLeaving && kind !== "PersistentVolumeClaim" ? "DeleteSnapshot" : "CreateSnapshot";
   instruments.errors.add({ driver_name: driverFor[kind](stores, key) ?? "unknown", operation_name });
 }
@@ -124,13 +124,13 @@ function driverOf(stores: SnapshotStores, snapshot: VolumeSnapshot): string {
 
 const stuckAfterMs = 600_000;
 
-/** Counted when somebody asks: looking once a minute is cheaper than keeping count of every change. */
+/** Counted at each scrape: that is cheaper than updating a count with every change. */
 export function measureStates({ stores, instruments, world }: Measuring, options: SnapshotOptions): void {
   const nowMs = world.now();
   const counts = new Map<SnapshotPhase, number>(snapshotPhases.map((phase) => [phase, 0]));
   let oldestMs = 0;
   let stuck = 0;
-  // Where a volume is reached from matters until there is a content. It is looked for among all nodes: not for all snapshots at once.
+  // The place of a volume matters only until there is a content; finding it compares all nodes, too slow for all snapshots.
   const settled: SnapshotOptions = { ...options, placeOf: () => anywhere };
   for (const snapshot of stores.VolumeSnapshot.all()) {
     const relevant = contentOf(stores, snapshot) === undefined ? options : settled;

@@ -2,15 +2,34 @@
  * What this process remembers and no cache shows. Phases and rules never depend on it; plans use it to write less, or to ask the
  * server before they do what cannot be undone. Store events and action handlers write it, and `noteClaim` once per reconcile.
  *
- * | memory                | holds                                          | bound                 | lost with the process              | why that is safe |
- * |-----------------------|------------------------------------------------|-----------------------|------------------------------------|------------------|
- * | active-sidecars.ts    | per driver and node: the sidecar seen last     | 60 s after its writes | which sidecar is active            | the sidecar writes the being-created annotation itself, one request more |
- * | claim-protection.ts   | per claim: whether our finalizer is certain    | protectedClaimsMax    | that the finalizer is certain      | it counts as doubtful and is renewed, one request per claim |
- * | content-creations.ts  | per claim: create requests under way           | workers               | a request that outlives the process| every process has this gap; the server orders the request and the removal of the finalizer |
- * | missing-claims.ts     | names of restoring claims that left the cache  | missingClaimsMax      | names of claims missed by a list   | only a list that is outdated at start misses them, and the next event corrects it |
- * | missing-snapshots.ts  | names of unready snapshots that left the cache | missingSnapshotsMax   | names of snapshots missed by a list| as for claims |
- * | deleted-snapshots.ts  | uids of snapshots deleted before they were ready| deletedSnapshotsMax  | which contents nobody can want     | such a content is kept until an administrator deletes it |
- * | idle-times.ts         | since when a claim is idle, a burst is stuck   | claims in the cache   | how long something has waited      | the wait starts again, at most 3 s or 10 s |
+ * active-sidecars.ts    holds  per driver and node, the sidecar that wrote last
+ *                       bound  memoryLimits.activeSidecarMsMax after its last write
+ *                       lost   which sidecar is active
+ *                       safe   the sidecar writes the being-created annotation itself, with one request more
+ * claim-protection.ts   holds  per claim, whether this process added our finalizer or sent the request that removes it
+ *                       bound  memoryLimits.protectedClaimsMax
+ *                       lost   that the finalizer is certain
+ *                       safe   it counts as doubtful and is renewed before a content is created, with one request per claim
+ * content-creations.ts  holds  per claim, the number of create requests of contents under way
+ *                       bound  one entry per worker
+ *                       lost   a request that arrives after the process has ended
+ *                       safe   the event of the content triggers the claim, which gets the finalizer again if it was removed
+ * missing-claims.ts     holds  names of restoring claims that left the cache
+ *                       bound  memoryLimits.missingClaimsMax
+ *                       lost   the name of a claim that the first list of the next process misses
+ *                       safe   only an outdated list misses it; a watch event that brings the claim blocks the deletion again
+ * missing-snapshots.ts  holds  names of unready snapshots that left the cache without a deletionTimestamp
+ *                       bound  memoryLimits.missingSnapshotsMax
+ *                       lost   the name of a snapshot that the first list of the next process misses
+ *                       safe   only an outdated list misses it; a watch event that brings the snapshot protects its claim again
+ * deleted-snapshots.ts  holds  uids of snapshots that were deleted before their user saw that they were taken
+ *                       bound  memoryLimits.deletedSnapshotsMax
+ *                       lost   that nobody can want the content of such a snapshot
+ *                       safe   the content is kept until an administrator deletes it; no data is deleted
+ * idle-times.ts         holds  since when each claim is idle, and when a content last had its first status
+ *                       bound  one number per claim in the cache
+ *                       lost   how long something has waited
+ *                       safe   the wait, a few seconds, starts again
  */
 import type { ClusterAction } from "../../api/plan.ts";
 import { keyOf, type PersistentVolumeClaim } from "../../api/types.ts";

@@ -1,7 +1,7 @@
 /**
- * The names of claims that were waiting for a volume made from a snapshot, and are no longer in our cache. Most often somebody has
- * deleted them; but a list from the past may have left them out, and the snapshot they are restored from would be deleted under them.
- * So the server is asked for each before that.
+ * The names of claims that were restoring from a snapshot and are no longer in the cache. Usually a user has deleted them; but an
+ * outdated list may have missed them, and the snapshot would be deleted while they are restored. So the server is asked for each
+ * before the snapshot is deleted.
  */
 import type { PersistentVolumeClaim } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
@@ -11,16 +11,16 @@ import type { ObjectName } from "./memory.ts";
 import { isWaiting, restoredSnapshotKeys } from "./observe.ts";
 
 export interface MissingClaims {
-  /** To be told of every change of a claim. */
+  /** Called for every change of a claim. */
   see(before: PersistentVolumeClaim | undefined, after: PersistentVolumeClaim | undefined): void;
-  /** Those that were to be restored from this snapshot. */
+  /** The claims that were restoring from this snapshot. */
   from(snapshot: Key): readonly ObjectName[];
-  /** How many are remembered. */
+  /** The number of remembered claims. */
   size(): number;
 }
 
 export function createMissingClaims(claimsMax: number = memoryLimits.missingClaimsMax): MissingClaims {
-  /** Oldest first: a golden image has ever new claims, for years. */
+  /** Oldest first: one snapshot may be restored to new claims for years. */
   const pairs = new Map<string, readonly [snapshot: Key, claim: Key]>();
   const bySnapshot = new Map<Key, Map<Key, ObjectName>>();
   const pairOf = (snapshot: Key, claim: Key): string => `${snapshot}\n${claim}`;

@@ -1,9 +1,7 @@
 /**
- * Snapshots that needed their claim, or may have, and are no longer in our cache although nobody was seen deleting them. A list from the
- * past may have left them out: their claim would be released while the driver is at work on its volume. So the server is asked for
- * each before that.
- *
- * The memory is the process's. What is lost with it is that a snapshot was there which the first list of the next process leaves out.
+ * Snapshots that may have needed their claim and left the cache without a deletionTimestamp. An outdated list may have missed them,
+ * and their claim would be released while the driver takes the snapshot. So the server is asked for each before the claim is
+ * released.
  */
 import { finalizers } from "../../api/names.ts";
 import type { ClusterAction } from "../../api/plan.ts";
@@ -18,11 +16,11 @@ import { claimKeyOf } from "./observe.ts";
 type Confirmation = Extract<ClusterAction, { readonly kind: "confirm" }>;
 
 export interface MissingSnapshots {
-  /** To be told of every change of a snapshot. */
+  /** Called for every change of a snapshot. */
   see(before: VolumeSnapshot | undefined, after: VolumeSnapshot | undefined): void;
-  /** Those that named this claim as their source. */
+  /** The snapshots that named this claim as their source. */
   of(claim: Key): readonly ObjectName[];
-  /** The handler that asks the server; what it has confirmed need not be asked again. */
+  /** The handler that asks the server; a confirmed snapshot is forgotten. */
   around(confirm: ActionHandler<Confirmation>): ActionHandler<Confirmation>;
 }
 
@@ -57,7 +55,7 @@ export function createMissingSnapshots(sizeMax: number = memoryLimits.missingSna
   };
 }
 
-/** A content is created only for a snapshot with our finalizer, and nobody wants one that is being deleted. */
+/** A content is created only for a snapshot that has our finalizer and is not being deleted. */
 const mayNeedClaim = ({ metadata, status }: VolumeSnapshot): boolean =>
   status?.readyToUse !== true &&
   metadata.deletionTimestamp === undefined &&

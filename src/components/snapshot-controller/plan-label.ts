@@ -1,6 +1,6 @@
 /**
  * The label on objects that break the strict rules, so that an administrator finds them before the CRDs are tightened. It is removed
- * when the object is mended; nothing else of the object is changed.
+ * when the object is corrected; nothing else of the object is changed.
  */
 import { labels, oldInvalidLabels } from "../../api/names.ts";
 import { edit } from "../../api/patches.ts";
@@ -11,7 +11,7 @@ import { kindRules } from "../../rules/kind-rules.ts";
 
 const labelOf = { VolumeSnapshot: labels.invalidSnapshot, VolumeSnapshotContent: labels.invalidContent } as const;
 
-/** One patch, or none when the label is right. An object that is being deleted is left alone. */
+/** One patch, or none when the label is right. An object that is being deleted is not changed. */
 function labelEdit(kind: keyof typeof labelOf, object: KubeObject): readonly ClusterAction[] {
   if (object.metadata.deletionTimestamp !== undefined) return [];
   const label = labelOf[kind];

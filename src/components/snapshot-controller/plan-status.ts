@@ -1,4 +1,4 @@
-/** What a snapshot's status should say, given what its content says. */
+/** The status of a snapshot, derived from the status of its content. */
 import type { VolumeSnapshot, VolumeSnapshotContent } from "../../api/types.ts";
 import { binaryQuantity, parseQuantity, printQuantity } from "../../base/quantity.ts";
 import { rfc3339 } from "../../base/time.ts";
@@ -6,8 +6,8 @@ import { rfc3339 } from "../../base/time.ts";
 type Status = NonNullable<VolumeSnapshot["status"]>;
 
 /**
- * creationTime and restoreSize are written once: they are facts about the data. Readiness never goes back, because a restore may
- * have begun; a driver that changes its mind is not believed. Fields we do not own (the group's) stay as they are.
+ * creationTime and restoreSize are written once: they are facts about the data. readyToUse never becomes false again, because a
+ * restore may have begun, whatever the driver reports later. Fields of other controllers (the group's) stay as they are.
  */
 export function statusFrom(snapshot: VolumeSnapshot, content: VolumeSnapshotContent, now: string): Status {
   const { error: oldError, ...old } = snapshot.status ?? {};
@@ -32,7 +32,7 @@ export function statusFrom(snapshot: VolumeSnapshot, content: VolumeSnapshotCont
   };
 }
 
-/** An error of the same message is the same error: its time must not move, or every pass would write. */
+/** An error with the same message keeps its time: otherwise every reconcile would write the status. */
 const sameError = (
   old: Status["error"],
   said: NonNullable<Status["error"]>,

@@ -1,7 +1,6 @@
 /**
- * What the API server refuses and only people can mend: a right that is missing, an admission rule. No plan knows of it, and a
- * snapshot that waits without a word sends its user to our log, which few may read. So an event tells, under the reasons that
- * upstream has for it.
+ * Writes that the API server refuses until an administrator acts: a missing right, an admission rule. No plan knows of them, and few
+ * users may read our log. So an event reports them, with upstream's reasons.
  */
 import type { ClusterAction, CodedEvent } from "../../api/plan.ts";
 import type { VolumeSnapshot } from "../../api/types.ts";
@@ -10,7 +9,7 @@ import { type Fault, isFault } from "../../base/fault.ts";
 import { type ErrorCode, withCode } from "../../rules/error-codes.ts";
 import type { Failure } from "../../runtime/controller.ts";
 
-/** Undefined for what passes by itself. */
+/** Undefined for errors that pass by themselves. */
 export function refusedWriteEvent(
   snapshot: VolumeSnapshot,
   { reason, action }: Failure<ClusterAction>,

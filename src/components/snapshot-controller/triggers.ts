@@ -1,4 +1,4 @@
-/** What wakes whom: every trigger of the three controllers, in one place. */
+/** All triggers of the three controllers: which keys are reconciled when an object changes. */
 import type { PersistentVolume, VolumeSnapshot, VolumeSnapshotContent } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
 import { type Key, keyIn } from "../../base/brand.ts";
@@ -26,7 +26,7 @@ const snapshotsOfVolume = (stores: SnapshotStores, { spec }: PersistentVolume): 
   spec?.claimRef?.name === undefined
     ? []
     : stores.VolumeSnapshot.keysBy("claim", keyIn(spec.claimRef.namespace, spec.claimRef.name));
-/** A class concerns those who name it, and those who wait for a default. */
+/** A class triggers the snapshots that name it, and those that wait for a default class. */
 const snapshotsOfClass = (stores: SnapshotStores, name: string): readonly Key[] =>
   ["", name].flatMap((value) => stores.VolumeSnapshot.keysBy("class", value));
 
@@ -41,7 +41,7 @@ export const snapshotTriggers: Triggers<SnapshotStores> = {
   PersistentVolume: (volume, stores) => snapshotsOfVolume(stores, volume),
 };
 
-/** The claim a snapshot is taken of, if it names one. */
+/** The claim that a snapshot is taken of, if it names one. */
 export const claimOf = ({ metadata, spec }: VolumeSnapshot): readonly Key[] =>
   spec.source?.persistentVolumeClaimName ? [keyIn(metadata.namespace, spec.source.persistentVolumeClaimName)] : [];
 const claimsOf = (stores: SnapshotStores, snapshotKeys: readonly Key[]): readonly Key[] =>
