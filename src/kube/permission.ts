@@ -11,7 +11,7 @@ import type { PathAsker } from "./api.ts";
 export interface Permission {
   /** False until the server has said otherwise. */
   isGranted(): boolean;
-  /** Resolves when the server was asked for the first time, whatever came of it. */
+  /** Resolves when the server was asked for the first time, whatever came of it, or when the watch has ended. */
   readonly known: Promise<void>;
   /** Asks until the signal aborts. */
   watch(signal: AbortSignal): Promise<void>;
@@ -47,6 +47,8 @@ export function createPermission(
     known: known.promise,
     watch: async (signal) => {
       while (!signal.aborted) await world.sleep(await ask(signal), signal).catch(() => undefined);
+      // A process that is stopped while it starts never asks, and must not wait for the reply.
+      known.resolve();
     },
   };
 }
