@@ -28,14 +28,18 @@ else {
 }
 
 function usage(): string {
-  const told = Object.entries(benchmarks).map(([name, { about, options: known }]) =>
+  const reported = Object.entries(benchmarks).map(([name, { about, options: known }]) =>
     [`  ${name}: ${about}`, ...Object.entries(known).map(([option, does]) => `    ${option.padEnd(11)} ${does}`)].join(
       "\n",
     ),
   );
-  return ["npm run bench -- <name>… [--option…]", "", ...told, "", "Example: npm run bench -- snapshots --quick"].join(
-    "\n",
-  );
+  return [
+    "npm run bench -- <name>… [--option…]",
+    "",
+    ...reported,
+    "",
+    "Example: npm run bench -- snapshots --quick",
+  ].join("\n");
 }
 
 function mistakesIn(name: string): readonly string[] {

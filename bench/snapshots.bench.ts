@@ -6,7 +6,7 @@ import {
   aBoundClaim,
   aClassFor,
   csiClientTo,
-  type Furniture,
+  type Fixtures,
   installSnapshotCrds,
 } from "../test/e2e/harness/components.ts";
 import { type ControlPlane, startControlPlane } from "../test/e2e/harness/control-plane.ts";
@@ -77,11 +77,11 @@ async function measure(
   const [rounds, sides]: [number, readonly Side[]] = profiled ? [1, ["snapkeep"]] : [size.rounds, [other, "snapkeep"]];
   const hostpath = await startHostpath(plane.instance);
   const csi = csiClientTo(hostpath.socket);
-  const furniture: Furniture = { client, csi, driver: hostpath.driver, namespace };
+  const fixtures: Fixtures = { client, csi, driver: hostpath.driver, namespace };
   await installSnapshotCrds(client);
-  await aClassFor(furniture, snapshotClass, "Delete");
+  await aClassFor(fixtures, snapshotClass, "Delete");
   const handles: string[] = [];
-  for (const claim of claims) handles.push(await aBoundClaim(furniture, claim));
+  for (const claim of claims) handles.push(await aBoundClaim(fixtures, claim));
   const profiles = profiled ? join(import.meta.dirname, "dist/profiles") : undefined;
   if (profiles !== undefined) mkdirSync(profiles, { recursive: true });
   const pairs = await createPairs({ plane, socket: hostpath.socket, profiles, against });
@@ -91,7 +91,7 @@ async function measure(
   const driver: number[] = [];
   console.log(`${burst} snapshots of ${claims.length} claims, driver csi-driver-host-path v1.7.2, ${rounds} round(s)`);
   for (let round = 1; round <= rounds; round++) {
-    api.push(await apiServerRate({ ...furniture, volumeHandle: handles[0] ?? "" }, burst));
+    api.push(await apiServerRate({ ...fixtures, volumeHandle: handles[0] ?? "" }, burst));
     driver.push(await driverRate(csi, handles[0] ?? "", burst));
     console.log(
       `round ${round}, floors: API server ${api.at(-1)?.toFixed(0)}/s, driver ${driver.at(-1)?.toFixed(0)}/s`,
@@ -117,7 +117,7 @@ async function oneRound(plane: ControlPlane, pairs: Pairs, crowd: Crowd, side: S
       lone.push(await crowd.take(1));
       await crowd.removeAll();
     }
-    await settledRequests(plane, plane.auditMark());
+    await settledRequests(plane, plane.auditPosition());
     const before = pair.usage();
     const aroundBefore = cpuByProgram(plane.folder);
     const creation = await counted(plane, burst, () => crowd.take(burst));
@@ -141,7 +141,7 @@ async function oneRound(plane: ControlPlane, pairs: Pairs, crowd: Crowd, side: S
 }
 
 async function counted(plane: ControlPlane, burst: number, work: () => Promise<number>): Promise<Phase> {
-  const from = plane.auditMark();
+  const from = plane.auditPosition();
   const seconds = await work();
   const entries = await settledRequests(plane, from);
   return { perSecond: burst / seconds, sums: sumsOf(entries), counts: countsOf(entries) };

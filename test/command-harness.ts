@@ -31,7 +31,7 @@ export interface HarnessOptions {
   /** What the driver announces of itself; absent: that it has a controller. */
   readonly announces?: readonly Service[];
   /** Awaited before the driver replies; the signal aborts when the caller stops waiting. */
-  beforeCut?(name: string, signal: AbortSignal): Promise<unknown>;
+  beforeCreateSnapshot?(name: string, signal: AbortSignal): Promise<unknown>;
   readonly environment?: Readonly<Record<string, string>>;
   /** The clock of the programs, where it is another than the server's. */
   readonly world?: World;
@@ -42,7 +42,7 @@ export interface HarnessOptions {
 /** An API server with the CRDs, and a driver with these capabilities; whatever is started ends with the test. */
 export async function startHarness(t: TestContext, options: HarnessOptions = {}) {
   const { capabilities = [Capability.CREATE_DELETE_SNAPSHOT], announces = [Service.CONTROLLER_SERVICE] } = options;
-  const { beforeCut, beforeRequest } = options;
+  const { beforeCreateSnapshot: beforeCut, beforeRequest } = options;
   const folder = temporaryFolder(t);
   const stop = new AbortController();
   const definitions = snapshotCrds(3);

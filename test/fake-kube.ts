@@ -197,16 +197,16 @@ type Inbox = ReturnType<typeof createInbox>;
 function createInbox(kind: KindName, { namespace, signal, resourceVersion }: WatchQuery) {
   const waiting: WatchEvent<KindName>[] = [];
   let over: { readonly fault: Fault | undefined } | undefined;
-  let wake = (): void => undefined;
+  let trigger = (): void => undefined;
   const end = (fault?: Fault): void => {
     over ??= { fault };
-    wake();
+    trigger();
   };
   signal?.addEventListener("abort", () => end(Fault.from(signal.reason)), { once: true });
   if (signal?.aborted) end(Fault.from(signal.reason));
   const push = (event: WatchEvent<KindName>): void => {
     waiting.push(event);
-    wake();
+    trigger();
   };
   return {
     push,
@@ -218,7 +218,7 @@ function createInbox(kind: KindName, { namespace, signal, resourceVersion }: Wat
     next: async (): Promise<WatchEvent<KindName> | undefined> => {
       while (waiting.length === 0 && over === undefined) {
         await new Promise<void>((resolve) => {
-          wake = resolve;
+          trigger = resolve;
         });
       }
       const event = waiting.shift();

@@ -87,10 +87,10 @@ describe("the fault proxy", () => {
   test("a disconnected connection is broken for the client", async () => {
     const { reading } = await openStream();
     assert.equal(
-      proxy.cut((request) => request === "GET /other"),
+      proxy.disconnect((request) => request === "GET /other"),
       0,
     );
-    assert.equal(proxy.cut(isStream), 1);
+    assert.equal(proxy.disconnect(isStream), 1);
     assert.equal(await reading.ended, "broken");
   });
 

@@ -33,7 +33,7 @@ export interface FaultProxy {
   /** Connections whose latest request matches. */
   count(match?: Match): number;
   /** All of these act on the connections that match now, and return how many that were. */
-  cut(match?: Match): number;
+  disconnect(match?: Match): number;
   /** Half of the next reply passes. "cut": then the connection breaks; "end": the reply ends properly, half a frame short. */
   truncate(how: "cut" | "end", match?: Match): number;
   /** The connection stays, and nothing comes through any more. */
@@ -166,7 +166,7 @@ export async function createFaultProxy(options: FaultProxyOptions): Promise<Faul
   return {
     port,
     count: (match = anything) => each(match, () => undefined),
-    cut: (match = anything) => each(match, ({ client }) => void client.destroy()),
+    disconnect: (match = anything) => each(match, ({ client }) => void client.destroy()),
     truncate: (how, match = anything) =>
       each(match, (relay) => {
         relay.mode = how === "cut" ? "truncate-cut" : "truncate-end";

@@ -42,10 +42,10 @@ export async function report(events: AsyncIterable<Event>, out: Sink, counts: Co
     if (type === "test:fail") countFailure(data as TestData, counts, out);
     if (type === "test:stdout" || type === "test:stderr") out.write((data as { message: string }).message);
   }
-  const trouble = running.trouble();
-  if (trouble !== undefined) {
+  const problem = running.trouble();
+  if (problem !== undefined) {
     counts.failed += 1;
-    out.write(`FAILED: ${trouble}\n`);
+    out.write(`FAILED: ${problem}\n`);
   }
   out.write(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`);
   return counts;

@@ -10,12 +10,12 @@ async function follow(events: AsyncIterable<Event>, lines: string[] = []) {
   const running = createRunning((line) => lines.push(line), limits);
   const seen: string[] = [];
   for await (const { type } of running.follow(events)) seen.push(type);
-  return { seen, trouble: running.trouble() };
+  return { seen, problem: running.trouble() };
 }
 
 test("the runner prints the name of a slow test repeatedly", async () => {
   const lines: string[] = [];
-  const { trouble } = await follow(
+  const { problem: trouble } = await follow(
     (async function* () {
       yield event("test:enqueue");
       yield event("test:dequeue");
@@ -30,7 +30,7 @@ test("the runner prints the name of a slow test repeatedly", async () => {
 
 test("a run that does not end after its last test fails as a leak", async () => {
   const hanging = new AbortController();
-  const { seen, trouble } = await follow(
+  const { seen, problem: trouble } = await follow(
     (async function* () {
       yield event("test:enqueue");
       yield event("test:dequeue");
@@ -45,7 +45,7 @@ test("a run that does not end after its last test fails as a leak", async () => 
 
 test("a test that does not end is named and fails the run", async () => {
   const hanging = new AbortController();
-  const { trouble } = await follow(
+  const { problem: trouble } = await follow(
     (async function* () {
       yield event("test:enqueue");
       yield event("test:dequeue");

@@ -31,20 +31,20 @@ export function createRunning(say: (line: string) => void, limits: Limits = defa
   const timers = new Map<string, NodeJS.Timeout>();
   const stuck = Promise.withResolvers<undefined>();
   let open = 0;
-  let trouble: string | undefined;
+  let problem: string | undefined;
 
   const watch = (key: string, name: string, msMax: number): void => {
     const startedAt = performance.now();
-    const tell = () => {
+    const report = () => {
       const ms = performance.now() - startedAt;
       say(`… ${Math.round(ms / 1000)} s: ${name}`);
       if (ms > msMax) {
-        trouble = `${name}: did not end within ${msMax / 1000} s`;
+        problem = `${name}: did not end within ${msMax / 1000} s`;
         stuck.resolve(undefined);
       }
-      timers.set(key, setTimeout(tell, limits.againMs).unref());
+      timers.set(key, setTimeout(report, limits.againMs).unref());
     };
-    timers.set(key, setTimeout(tell, limits.firstMs).unref());
+    timers.set(key, setTimeout(report, limits.firstMs).unref());
   };
   const see = ({ type, data }: Event): void => {
     const { name, nesting, type: kind } = data as Named;
@@ -58,7 +58,7 @@ export function createRunning(say: (line: string) => void, limits: Limits = defa
 
   return {
     /** Why the run was ended early, if it was. */
-    trouble: () => trouble,
+    trouble: () => problem,
     /** The events as they come; ends early when a test hangs, or when nothing is left to run and the process does not end by itself. */
     async *follow(events: AsyncIterable<Event>): AsyncGenerator<Event> {
       const iterator = events[Symbol.asyncIterator]();
@@ -66,7 +66,7 @@ export function createRunning(say: (line: string) => void, limits: Limits = defa
         const coming = iterator.next();
         const over = open === 0 && timers.size > 0 ? idle(limits.idleMs) : stuck.promise;
         const next = await Promise.race([coming, over]);
-        if (next === undefined) trouble ??= leak();
+        if (next === undefined) problem ??= leak();
         if (next === undefined || next.done === true) return;
         see(next.value);
         yield next.value;

@@ -23,7 +23,7 @@ export interface VirtualWorld extends World {
 interface Sleeper {
   readonly at: Millis;
   readonly order: number;
-  wake(): void;
+  trigger(): void;
 }
 
 const bootedAt = 1_750_000_000_000;
@@ -37,7 +37,7 @@ export function createVirtualWorld(seed = 1): VirtualWorld {
   let order = 0;
 
   const after = (ms: Millis, wake: () => void): (() => void) => {
-    const sleeper: Sleeper = { at: elapsed + Math.max(ms, 0), order: order++, wake };
+    const sleeper: Sleeper = { at: elapsed + Math.max(ms, 0), order: order++, trigger: wake };
     sleeping.splice(placeFor(sleeping, sleeper), 0, sleeper);
     return () => {
       const place = sleeping.indexOf(sleeper);
@@ -65,7 +65,7 @@ export function createVirtualWorld(seed = 1): VirtualWorld {
     if (next === undefined || next.at > until) return false;
     sleeping.shift();
     elapsed = Math.max(elapsed, next.at);
-    next.wake();
+    next.trigger();
     return true;
   };
   const step = async (until: Millis): Promise<boolean> => {

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { errorCodeOf, fsErrorText } from "./fs-errors.ts";
 
 test("a file system error becomes a sentence with the path, without the errno code", () => {
-  const trouble = (path: string): string => {
+  const problem = (path: string): string => {
     try {
       mkdirSync(path);
     } catch (reason) {
@@ -12,9 +12,9 @@ test("a file system error becomes a sentence with the path, without the errno co
     }
     return assert.fail(`${path} was made`);
   };
-  assert.equal(trouble("/nowhere/at/all"), "there is no such file or folder");
-  assert.equal(trouble(`${import.meta.filename}/x`), "a part of the path is a file, not a folder");
-  assert.equal(trouble(import.meta.filename), "there is a file of that name");
+  assert.equal(problem("/nowhere/at/all"), "there is no such file or folder");
+  assert.equal(problem(`${import.meta.filename}/x`), "a part of the path is a file, not a folder");
+  assert.equal(problem(import.meta.filename), "there is a file of that name");
 });
 
 test("an unknown error is passed on unchanged", () => {

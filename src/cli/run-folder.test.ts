@@ -9,7 +9,7 @@ import { openRunFolder } from "./run-folder.ts";
 
 const gone: Owner = { ...thisProcess(), startedAt: "another boot/1" };
 
-function stage(t: Parameters<typeof temporaryFolder>[0]) {
+function harness(t: Parameters<typeof temporaryFolder>[0]) {
   const parent = temporaryFolder(t);
   const warnings: string[] = [];
   const put = (name: string, note: unknown): void => {
@@ -22,7 +22,7 @@ function stage(t: Parameters<typeof temporaryFolder>[0]) {
 }
 
 test("a start removes folders of ended processes, and only those", async (t) => {
-  const { parent, warnings, put, open } = stage(t);
+  const { parent, warnings, put, open } = harness(t);
   put("snapkeep-gone", { owner: gone, kubeconfigs: [] });
   put("snapkeep-alive", { owner: thisProcess(), kubeconfigs: [] });
   put("snapkeep-far", { owner: { ...gone, host: "another-machine" }, kubeconfigs: [] });
@@ -42,7 +42,7 @@ test("a start removes folders of ended processes, and only those", async (t) => 
 });
 
 test("a folder is kept while entries in a kubeconfig cannot be removed, with a warning that names both", async (t) => {
-  const { parent, warnings, put, open } = stage(t);
+  const { parent, warnings, put, open } = harness(t);
   const kubeconfig = join(parent, "config");
   writeFileSync(kubeconfig, "clusters: [");
   put("snapkeep-gone", { owner: gone, kubeconfigs: [kubeconfig] });
@@ -59,7 +59,7 @@ test("a folder is kept while entries in a kubeconfig cannot be removed, with a w
 });
 
 test("a folder with a remaining kubeconfig entry stays for the next start", async (t) => {
-  const { parent, open } = stage(t);
+  const { parent, open } = harness(t);
   const folder = await open();
   await folder.noteKubeconfig(join(parent, "config"));
   await folder.remove();

@@ -128,8 +128,8 @@ test("Probe has the normal call timeout, and the log says that the driver is awa
   const client = createCsiClientOver(unaryOf([serve(Identity, { probe })]), { log, world, timeoutMs: 10_000 });
   await world.run(client.probeUntilReady(never));
   assert.deepEqual([probes, world.elapsed()], [1, 8_000]);
-  const told = log.lines.filter(({ level }) => level === "info");
-  assert.deepEqual(told, [{ level: "info", message: "csi driver has not answered Probe yet", waitedMs: 5_000 }]);
+  const reported = log.lines.filter(({ level }) => level === "info");
+  assert.deepEqual(reported, [{ level: "info", message: "csi driver has not answered Probe yet", waitedMs: 5_000 }]);
   assert.equal(world.sleepers(), 0);
 });
 

@@ -91,22 +91,22 @@ test("a long error text is truncated, and not in the middle of a secret", async 
 
 test("a call without a reply ends at its deadline and aborts the work", async () => {
   const world = createVirtualWorld();
-  let told: unknown;
+  let reported: unknown;
   const silent: Unary = (_call, signal) =>
     new Promise((_resolve, reject) => {
       signal.addEventListener("abort", () => {
-        told = signal.reason;
+        reported = signal.reason;
         reject(signal.reason);
       });
     });
   const call = layered(silent, deadlined(world))(aCall(), never);
   await world.advance(59_999);
-  assert.equal(told, undefined);
+  assert.equal(reported, undefined);
   await assert.rejects(world.run(call), {
     code: "DeadlineExceeded",
     message: "CreateSnapshot: no answer within 60000 ms",
   });
-  assert.ok(isFault(told, "DeadlineExceeded"));
+  assert.ok(isFault(reported, "DeadlineExceeded"));
 });
 
 test("a call that ends in time leaves no timer behind", async () => {

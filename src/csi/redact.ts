@@ -16,8 +16,8 @@ const secretFields = new WeakMap<DescMessage, ReadonlySet<DescField>>();
 function secretFieldsOf(schema: DescMessage): ReadonlySet<DescField> {
   const known = secretFields.get(schema);
   if (known !== undefined) return known;
-  const marked = schema.fields.filter((field) => field.proto.options !== undefined && getOption(field, csi_secret));
-  const found = new Set(marked);
+  const annotated = schema.fields.filter((field) => field.proto.options !== undefined && getOption(field, csi_secret));
+  const found = new Set(annotated);
   secretFields.set(schema, found);
   return found;
 }

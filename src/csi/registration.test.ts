@@ -50,8 +50,8 @@ test("GetInfo returns type, name, endpoint and versions, and the registration st
   assert.deepEqual(registration.status(), { kind: "waiting" });
 
   const kubelet = kubeletAt(t, registration.path);
-  const { type, name, endpoint: told, supportedVersions } = await kubelet.getInfo();
-  assert.deepEqual([type, name, told, supportedVersions], ["CSIPlugin", "dir.example.com", endpoint, ["1.0.0"]]);
+  const { type, name, endpoint: reported, supportedVersions } = await kubelet.getInfo();
+  assert.deepEqual([type, name, reported, supportedVersions], ["CSIPlugin", "dir.example.com", endpoint, ["1.0.0"]]);
   await kubelet.report(false, "node is being drained");
   assert.deepEqual(registration.status(), { kind: "refused", error: "node is being drained" });
   await kubelet.report(true);

@@ -153,12 +153,12 @@ test("a shutdown finishes running calls, rejects new ones and removes the socket
 test("a call that exceeds the drain time is cancelled on both sides", async (t) => {
   const address = join(temporaryFolder(t), "csi.sock");
   const world = createVirtualWorld();
-  let told: unknown;
+  let reported: unknown;
   let began = false;
   const createVolume = (_request: unknown, signal: AbortSignal) => {
     began = true;
     signal.addEventListener("abort", () => {
-      told = signal.reason;
+      reported = signal.reason;
     });
     return new Promise<never>(() => undefined);
   };
@@ -167,11 +167,11 @@ test("a call that exceeds the drain time is cancelled on both sides", async (t) 
   await eventually("the call has begun", () => began);
   const stopped = driver.stop();
   await world.advance(4_999);
-  assert.equal(told, undefined);
+  assert.equal(reported, undefined);
   await world.advance(1);
   const fault = await running;
   await stopped;
   assert.equal(fault.code, "Unavailable");
   assert.equal(fault.message, "rpc error: code = Unavailable desc = the driver is shutting down");
-  assert.ok(isFault(told, "Unavailable"));
+  assert.ok(isFault(reported, "Unavailable"));
 });

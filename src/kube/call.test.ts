@@ -58,12 +58,12 @@ test("a repeated request has its own connection and response timeouts", async ()
 
 test("a progress report of a finished request starts no timer", async () => {
   const world = createVirtualWorld();
-  let tell: Outgoing["onProgress"];
+  let report: Outgoing["onProgress"];
   const handler = async (request: Outgoing): Promise<HttpResponse> => {
-    tell = request.onProgress;
+    report = request.onProgress;
     return ok;
   };
   await createCaller({ handler, world }).text({ method: "GET", path: "/api", headers: {} });
-  tell?.("sent");
+  report?.("sent");
   assert.equal(world.sleepers(), 0);
 });

@@ -101,14 +101,14 @@ export function createCaller({ handler, world, limiter, measure }: CallDeps): Ca
   };
 }
 
-async function measured(answered: Promise<HttpResponse>, tell: (code: string) => void): Promise<HttpResponse> {
+async function measured(answered: Promise<HttpResponse>, report: (code: string) => void): Promise<HttpResponse> {
   let code = "<error>";
   try {
     const response = await answered;
     code = String(response.status);
     return response;
   } finally {
-    tell(code);
+    report(code);
   }
 }
 

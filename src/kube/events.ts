@@ -157,11 +157,15 @@ async function write(
   known: Sent | undefined,
   signal: AbortSignal,
 ): Promise<Sent> {
-  const told = { message: shortened(message, limits.eventMessageCharsMax), lastTimestamp: rfc3339(lastAt) };
+  const reported = { message: shortened(message, limits.eventMessageCharsMax), lastTimestamp: rfc3339(lastAt) };
   if (known !== undefined) {
     const sum = known.count + count;
     const { namespace, name } = known;
-    await api.patch({ kind: "Event", namespace, name }, { type: "merge", body: { ...told, count: sum } }, { signal });
+    await api.patch(
+      { kind: "Event", namespace, name },
+      { type: "merge", body: { ...reported, count: sum } },
+      { signal },
+    );
     return { ...known, count: sum };
   }
   const { uid, resourceVersion, namespace } = about.metadata;
@@ -179,7 +183,7 @@ async function write(
     },
     type: event.type,
     reason: event.reason,
-    ...told,
+    ...reported,
     firstTimestamp: rfc3339(firstAt),
     count,
     source: { component, ...(host === "" ? {} : { host }) },

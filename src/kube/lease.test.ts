@@ -79,23 +79,25 @@ test("a renewal after a failure reads the lease first, and counts as slow path",
 
 test("events on the lease report the new and the former leader, with client-go's messages", async () => {
   const [kube, world] = [createFakeKube(), createVirtualWorld()];
-  const told: string[] = [];
+  const reported: string[] = [];
   const stop = new AbortController();
   const leading = lead(
     {
       ...{ api: kube, world, log: silent, namespace: "apps", name: "leader", identity: "one", ...times },
       signal: stop.signal,
       record: ({ kind, metadata }, { type, reason, message }) =>
-        void told.push(`${kind} ${metadata.namespace}/${metadata.name} ${metadata.uid}: ${type} ${reason} ${message}`),
+        void reported.push(
+          `${kind} ${metadata.namespace}/${metadata.name} ${metadata.uid}: ${type} ${reason} ${message}`,
+        ),
     },
     ({ signal }) => untilAborted(signal),
   );
   await world.advance(20_000);
   const about = `Lease apps/leader ${kube.stored("Lease")[0]?.metadata.uid}: Normal LeaderElection`;
-  assert.deepEqual(told, [`${about} one became leader`]);
+  assert.deepEqual(reported, [`${about} one became leader`]);
   stop.abort();
   await world.run(leading);
-  assert.deepEqual(told, [`${about} one became leader`, `${about} one stopped leading`]);
+  assert.deepEqual(reported, [`${about} one became leader`, `${about} one stopped leading`]);
 });
 
 test("a candidate that never leads sends no events", async () => {

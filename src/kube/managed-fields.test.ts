@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { textWithoutManagedFields } from "./managed-fields.ts";
 
-const cut = (text: string, brace = 0): string => {
+const withoutManagedFields = (text: string, brace = 0): string => {
   const bytes = Buffer.from(text);
   return textWithoutManagedFields(bytes, 0, bytes.length, brace);
 };
@@ -40,7 +40,7 @@ test("the stripped text is the text of the object without managedFields, for eve
   fc.assert(
     fc.property(fc.oneof(json.object, kubeObject), (object) => {
       const own = JSON.parse(JSON.stringify(object)) as Record<string, unknown>;
-      assert.deepEqual(JSON.parse(cut(JSON.stringify(object))), dropped(own));
+      assert.deepEqual(JSON.parse(withoutManagedFields(JSON.stringify(object))), dropped(own));
     }),
     { numRuns: 1_000 },
   );
@@ -55,10 +55,10 @@ test("managedFields are stripped from the object inside a watch frame", () => {
     ['{"name":"n","managedFields":[1]}', '{"name":"n"}'],
     ['{"labels":{"managedFields":[1]},"name":"n"}', '{"labels":{"managedFields":[1]},"name":"n"}'],
   ] as const)
-    assert.equal(cut(frame(given), brace), frame(then));
+    assert.equal(withoutManagedFields(frame(given), brace), frame(then));
 });
 
 test("a truncated text is returned unchanged, so that the parser reports it", () => {
   for (const text of ["", "{", '{"metadata":{"managedFields":[', '{"metadata":{"name":"x'])
-    assert.throws(() => JSON.parse(cut(text)));
+    assert.throws(() => JSON.parse(withoutManagedFields(text)));
 });

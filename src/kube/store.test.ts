@@ -35,7 +35,7 @@ const list = (version: number, ...objects: readonly VolumeSnapshot[]): Message =
   resourceVersion: String(version),
 });
 
-function tell(store: Store<"VolumeSnapshot">, messages: readonly Message[]): void {
+function report(store: Store<"VolumeSnapshot">, messages: readonly Message[]): void {
   for (const message of messages) {
     if (message.kind === "reply") store.applyReply(message.object);
     else if (message.kind === "deleted") store.applyDeletion(key, message.uid);
@@ -131,7 +131,7 @@ const histories: readonly { given: string; messages: readonly Message[]; holds: 
 for (const { given, messages, holds } of histories)
   test(`given ${given}, then the store holds ${holds === undefined ? "nothing" : `version ${holds}`}`, () => {
     const store = createStore("VolumeSnapshot");
-    tell(store, messages);
+    report(store, messages);
     assert.equal(store.get(key)?.metadata.resourceVersion, holds);
     assert.equal(store.size(), holds === undefined ? 0 : 1);
   });
@@ -159,7 +159,7 @@ test("the store keeps the last state for any order of replies, deletions and wat
           ...watched.slice(other),
         ];
         const store = createStore("VolumeSnapshot");
-        tell(store, messages);
+        report(store, messages);
         assert.equal(store.get(key)?.metadata.resourceVersion, "15", JSON.stringify(messages));
       }
 });
@@ -184,14 +184,14 @@ const changesOf = (store: Store<"VolumeSnapshot">): string[] => {
 test("listeners get each change once with the old and new object, and objects missing in a list as deleted", () => {
   const store = createStore("VolumeSnapshot");
   const changes = changesOf(store);
-  tell(store, [list(9, aSnapshot(5)), reply(10), put(10), list(20)]);
+  report(store, [list(9, aSnapshot(5)), reply(10), put(10), list(20)]);
   assert.deepEqual(changes, ["- → uid-1@5", "uid-1@5 → uid-1@10", "uid-1@10 → -"]);
 });
 
 test("an object with a new uid is reported as a deletion and a creation", () => {
   const store = createStore("VolumeSnapshot");
   const changes = changesOf(store);
-  tell(store, [list(9, aSnapshot(5)), list(20, aSnapshot(15, { uid: "uid-2" }))]);
+  report(store, [list(9, aSnapshot(5)), list(20, aSnapshot(15, { uid: "uid-2" }))]);
   assert.deepEqual(changes, ["- → uid-1@5", "uid-1@5 → -", "- → uid-2@15"]);
 });
 
@@ -201,9 +201,9 @@ test("a removed listener gets no more changes", () => {
   const end = store.onChange(() => {
     heard += 1;
   });
-  tell(store, [put(10)]);
+  report(store, [put(10)]);
   end();
-  tell(store, [put(11)]);
+  report(store, [put(11)]);
   assert.equal(heard, 1);
 });
 
@@ -224,7 +224,7 @@ test("an exception of a listener or indexer is logged and does not affect others
   const store = createStore("VolumeSnapshot", { indexes: { poisoned }, log });
   const changes = changesOf(store);
   store.onChange((_before, after) => void poisoned(after ?? aSnapshot(1)));
-  tell(store, [list(20, aSnapshot(5, { name: "bad" }), aSnapshot(6))]);
+  report(store, [list(20, aSnapshot(5, { name: "bad" }), aSnapshot(6))]);
   assert.equal(changes.length, 2);
   assert.equal(store.size(), 2);
   assert.deepEqual(store.keysBy("poisoned", "fine"), [key]);
@@ -234,9 +234,9 @@ test("an exception of a listener or indexer is logged and does not affect others
 
 test("a store is synced by the first complete list, even an empty one, and not by a reply", async () => {
   const store = createStore("VolumeSnapshot");
-  tell(store, [reply(5)]);
+  report(store, [reply(5)]);
   assert.equal(store.isSynced(), false);
-  tell(store, [list(9)]);
+  report(store, [list(9)]);
   assert.equal(store.isSynced(), true);
   await store.whenSynced;
 });

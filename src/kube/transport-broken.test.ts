@@ -83,10 +83,10 @@ test("a stream that breaks before it is read reports the error when it is read",
       const opened = (path: string) =>
         handler({ method: "GET", path, headers: {}, stream: true, signal: stop.signal } as Outgoing);
       const later = () => new Promise((resolve) => setTimeout(resolve, 20));
-      const cut = await opened("/cut");
+      const truncated = await opened("/cut");
       await later();
       await assert.rejects(
-        readAll(cut.body),
+        readAll(truncated.body),
         (reason) => isFault(reason, "UnknownOutcome") && /ECONNRESET/.test(reason.message),
       );
       const stopped = await opened("/stopped");

@@ -126,16 +126,16 @@ function agentsFor(
     const direct = agent.createConnection.bind(agent);
     const tunnel = target.proxy === undefined ? undefined : tunnelFor(target.proxy, target, trust, closing);
     agent.createConnection = (options, created) => {
-      const told = (made: unknown): Socket => {
+      const reported = (made: unknown): Socket => {
         onNew(made as Socket);
         return made as Socket;
       };
-      if (tunnel === undefined) return told(direct(options));
+      if (tunnel === undefined) return reported(direct(options));
       openTunnel(tunnel, (failure, socket) => {
         if (failure !== null || socket === undefined) return created?.(failure, socket as never);
         socket.setKeepAlive(true, tcpProbeMs);
         // Node's own connection begins where the proxy's ends.
-        created?.(null, told(secure === undefined ? socket : direct({ ...options, socket } as typeof options)));
+        created?.(null, reported(secure === undefined ? socket : direct({ ...options, socket } as typeof options)));
       });
       return undefined;
     };

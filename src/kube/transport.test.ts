@@ -110,14 +110,14 @@ test("a request is waiting until it has a connection, and sent with its first by
     async (send) => {
       const busy = Array.from({ length: limits.socketsPerHostMax }, () => send());
       while (held.length < limits.socketsPerHostMax) await new Promise((resolve) => setImmediate(resolve));
-      const told: string[] = [];
-      const late = send({ onProgress: (progress) => void told.push(`${progress} ${held.length}`) });
+      const reported: string[] = [];
+      const late = send({ onProgress: (progress) => void reported.push(`${progress} ${held.length}`) });
       await new Promise((resolve) => setTimeout(resolve, 20));
-      assert.equal(new Set(told).size, 1);
-      assert.equal(told[0], `waiting ${limits.socketsPerHostMax}`);
+      assert.equal(new Set(reported).size, 1);
+      assert.equal(reported[0], `waiting ${limits.socketsPerHostMax}`);
       held.shift()?.();
       while (held.length < limits.socketsPerHostMax) await new Promise((resolve) => setImmediate(resolve));
-      assert.equal(told.at(-1), `sent ${limits.socketsPerHostMax - 1}`);
+      assert.equal(reported.at(-1), `sent ${limits.socketsPerHostMax - 1}`);
       for (const answer of held) answer();
       await Promise.all([...busy, late]);
     },

@@ -11,7 +11,7 @@ export interface Wanted {
 
 export interface OperationLocks {
   /** Throws when the object is being created or changed, because its record may change at any moment. */
-  mustRest(thing: string): void;
+  mustRest(item: string): void;
   during<T>(wanted: Wanted, work: () => Promise<T>): Promise<T>;
   /** Resolves when all work under way has ended. */
   settled(): Promise<void>;
@@ -22,8 +22,8 @@ export function createOperationLocks(): OperationLocks {
   const readers = new Map<string, number>();
   const underWay = new Set<Promise<unknown>>();
 
-  const mustRest = (thing: string): void => {
-    if (changing.has(thing)) throw pending(thing);
+  const mustRest = (object: string): void => {
+    if (changing.has(object)) throw pending(object);
   };
   const read = (thing: string, by: 1 | -1): void => {
     const left = (readers.get(thing) ?? 0) + by;

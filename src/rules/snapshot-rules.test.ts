@@ -259,10 +259,10 @@ const updates: readonly Row[] = [
 
 const codes = (violations: readonly { readonly code: string }[]): readonly string[] =>
   violations.map(({ code }) => code);
-const told = (names: readonly string[] = []): string => names.join(", ") || "nothing";
+const reported = (names: readonly string[] = []): string => names.join(", ") || "nothing";
 
 for (const { given, rules, before, after, refused = [], ratcheted = [] } of [...creations, ...updates])
-  test(`given ${given}, ${told(refused)} is refused and ${told(ratcheted)} is ratcheted`, () => {
+  test(`given ${given}, ${reported(refused)} is refused and ${reported(ratcheted)} is ratcheted`, () => {
     const verdict = judge(rules, after, before);
     assert.deepEqual({ refused: codes(verdict.refused), ratcheted: codes(verdict.ratcheted) }, { refused, ratcheted });
     for (const { code, field, message } of verdict.refused) {

@@ -33,9 +33,10 @@ function setUp(answers: Partial<Record<keyof KubeApi, () => unknown>>, leading: 
   const events: string[] = [];
   const record = (about: KubeObject, { reason }: { reason: string }) =>
     void events.push(`${about.metadata.name} ${reason}`);
-  const hands = createActionHandlers({ api, stores, leading, record });
+  const handlers = createActionHandlers({ api, stores, leading, record });
   const stored = () => stores.ConfigMap.get(keyIn("team", "c"));
-  const act = (action: ClusterAction) => (hands as ActionHandlers<ClusterAction>)[action.kind](action as never, signal);
+  const act = (action: ClusterAction) =>
+    (handlers as ActionHandlers<ClusterAction>)[action.kind](action as never, signal);
   return { stores, asked, events, stored, act };
 }
 const failWith = (code: ConstructorParameters<typeof Fault>[0]) => () => {

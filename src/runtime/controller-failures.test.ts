@@ -132,7 +132,7 @@ test("an exception in observe, plan or an action handler of one object does not 
 });
 
 test("each failed reconcile is reported, a conflict is not a failure", async () => {
-  const told: Key[] = [];
+  const reported: Key[] = [];
   const faults = [
     new Fault("PermissionDenied", "no"),
     new Fault("Conflict", "changed"),
@@ -143,10 +143,10 @@ test("each failed reconcile is reported, a conflict is not a failure", async () 
       const fault = faults.shift();
       if (fault !== undefined) throw fault;
     },
-    onFailure: (key) => void told.push(key),
+    onFailure: (key) => void reported.push(key),
   });
   sync(aConfig("one"));
   void run();
   await world.advance(60_000);
-  assert.deepEqual([faults, told], [[], [inTeam("one"), inTeam("one")]]);
+  assert.deepEqual([faults, reported], [[], [inTeam("one"), inTeam("one")]]);
 });

@@ -138,9 +138,9 @@ test("a stop finishes running reconciles and starts no new ones", async () => {
 });
 
 test("work that does not end is aborted after the stop timeout", async () => {
-  let told = false;
+  let reported = false;
   const setup = setUpController({
-    act: (_key, signal) => new Promise(() => signal.addEventListener("abort", () => (told = true))),
+    act: (_key, signal) => new Promise(() => signal.addEventListener("abort", () => (reported = true))),
   });
   setup.sync(aConfig("a"));
   const running = setup.run();
@@ -148,7 +148,7 @@ test("work that does not end is aborted after the stop timeout", async () => {
   setup.stop.abort();
   await setup.world.run(running);
   assert.equal(setup.world.elapsed(), 10 + limits.shutdownMsMax);
-  assert.equal(told, true);
+  assert.equal(reported, true);
   assert.deepEqual(setup.logged, ["warn: work did not end before the stop timeout"]);
 });
 

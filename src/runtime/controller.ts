@@ -88,7 +88,7 @@ export function createController<Stores extends AnyStores, View, Action extends 
     if (!queue.add(key)) resync.start();
   };
 
-  const runOnce = async (key: Key, signal: AbortSignal, told: AbortSignal): Promise<void> => {
+  const runOnce = async (key: Key, signal: AbortSignal, reported: AbortSignal): Promise<void> => {
     let current: Action | undefined;
     try {
       const view = options.observe(stores, key);
@@ -102,7 +102,7 @@ export function createController<Stores extends AnyStores, View, Action extends 
       if (next.kind === "after") queue.add(key, next.ms);
     } catch (reason) {
       // What was given up because we are told to stop has not failed.
-      if (signal.aborted || (told.aborted && isFault(reason, "Cancelled"))) return;
+      if (signal.aborted || (reported.aborted && isFault(reason, "Cancelled"))) return;
       putBack(key, reason, current);
     }
   };
@@ -127,10 +127,10 @@ export function createController<Stores extends AnyStores, View, Action extends 
   const throttled = createLogThrottle(world, limits.unreachedRetryMsMax);
   const logFault = (fault: Fault, fields: Fields): void => {
     const { code } = fault;
-    const tell = (more: Fields): void =>
+    const report = (more: Fields): void =>
       log.warn("reconcile failed", { ...fields, fault: code, reason: loggable(fault), ...more });
-    if (code !== "Unavailable") tell({});
-    else throttled((unsaid) => tell(unsaid === 0 ? {} : { alikeBefore: unsaid }));
+    if (code !== "Unavailable") report({});
+    else throttled((unsaid) => report(unsaid === 0 ? {} : { alikeBefore: unsaid }));
   };
 
   /** Whoever gets busy brings the next one: there are never more workers than were needed at once, and one. */

@@ -124,8 +124,8 @@ async function listening(
       const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
       requests.stop();
       const timer = new AbortController();
-      const cut = (): void => server.closeAllConnections();
-      world.sleep(graceMs, timer.signal).then(cut, () => undefined);
+      const closeAll = (): void => server.closeAllConnections();
+      world.sleep(graceMs, timer.signal).then(closeAll, () => undefined);
       await closed;
       timer.abort();
     },

@@ -149,11 +149,11 @@ describe("the client on the real API server", () => {
       "Conflict",
       /the ResourceVersion in the precondition/,
     );
-    const marked = await client.delete(
+    const annotated = await client.delete(
       { ...refTo("held"), uid: held.metadata.uid },
       { resourceVersion: held.metadata.resourceVersion, propagationPolicy: "Background" },
     );
-    assert.ok(marked?.metadata.deletionTimestamp);
+    assert.ok(annotated?.metadata.deletionTimestamp);
     await client.patch(refTo("held"), { type: "merge", body: { metadata: { finalizers: null } } });
     await refused(client.get(refTo("held")), "NotFound", /held/);
   });
@@ -220,7 +220,7 @@ describe("the client on the real API server", () => {
     await Promise.all(
       names.map((name) => client.create("ConfigMap", draftOf("ConfigMap", { namespace: many, name }, {}))),
     );
-    const mark = plane.auditMark();
+    const mark = plane.auditPosition();
     const { objects } = await client.list("ConfigMap", {
       namespace: many,
       fieldSelector: "metadata.name!=kube-root-ca.crt",

@@ -160,7 +160,7 @@ describe("a component as a process", () => {
     const running = startController(`--kubeconfig=${plane.kubeconfig}`, "--http-endpoint=127.0.0.1:0");
     await running.says(/\] started version=/);
     await plane.killApiServer();
-    await new Promise((wake) => setTimeout(wake, 2_000));
+    await new Promise((trigger) => setTimeout(trigger, 2_000));
     await plane.startApiServer();
     const path = "/apis/snapshot.storage.k8s.io/v1/namespaces/default/volumesnapshots";
     const spec = { source: { persistentVolumeClaimName: "never-was" }, volumeSnapshotClassName: "none" };

@@ -79,7 +79,7 @@ test("a user has no rights until a role is bound", async () => {
 test("the audit log counts every request once", async () => {
   const plane = await useControlPlane();
   const namespace = await newNamespace(plane, "audited");
-  const from = plane.auditMark();
+  const from = plane.auditPosition();
   for (let index = 0; index < 10; index += 1)
     await plane.request("POST", configMaps(namespace), { metadata: { name: `map-${index}` } });
   const creations = () =>

@@ -1,9 +1,9 @@
 /** `npm run control-plane`: a real Kubernetes for a person to try things on, until Ctrl-C. */
 import { parseArgs } from "node:util";
 import { boxImage } from "./harness/image.ts";
-import { nodePackages, podTrouble } from "./harness/packages.ts";
+import { nodePackages, podProblem } from "./harness/packages.ts";
 import { seconds } from "./harness/progress.ts";
-import { tool, toolTrouble } from "./harness/tools.ts";
+import { tool, toolProblem } from "./harness/tools.ts";
 
 const usage = `npm run control-plane [-- --node]
 
@@ -34,8 +34,8 @@ if (help) {
   process.stdout.write(usage);
   process.exit(0);
 }
-const trouble = (await toolTrouble()) ?? (node ? await podTrouble(nodePackages) : undefined);
-if (trouble !== undefined) fail(trouble, 1);
+const problem = (await toolProblem()) ?? (node ? await podProblem(nodePackages) : undefined);
+if (problem !== undefined) fail(problem, 1);
 
 const buildingAt = performance.now();
 const { startControlPlane } = await import("./harness/control-plane.ts");

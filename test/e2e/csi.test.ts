@@ -57,11 +57,11 @@ test("the lifecycle of a volume on the real driver: create, snapshot, list, rest
   assert.ok(capabilities.controller.has("CREATE_DELETE_SNAPSHOT") && capabilities.controller.has("LIST_SNAPSHOTS"));
 
   const sourceVolumeId = await volumeIn(client, "first");
-  const cut = await controller.createSnapshot({ name: "cut", sourceVolumeId, secrets: { password: "unused" } });
-  const snapshotId = cut.snapshot?.snapshotId ?? "";
-  assert.equal(cut.snapshot?.sizeBytes, mebi);
-  assert.equal(cut.snapshot.readyToUse, true);
-  const ageMs = Date.now() - Number(cut.snapshot.creationTime?.seconds) * 1000;
+  const taken = await controller.createSnapshot({ name: "cut", sourceVolumeId, secrets: { password: "unused" } });
+  const snapshotId = taken.snapshot?.snapshotId ?? "";
+  assert.equal(taken.snapshot?.sizeBytes, mebi);
+  assert.equal(taken.snapshot.readyToUse, true);
+  const ageMs = Date.now() - Number(taken.snapshot.creationTime?.seconds) * 1000;
   assert.ok(ageMs >= 0 && ageMs < 60_000, `a creation time of ${ageMs} ms ago`);
 
   const again = await controller.createSnapshot({ name: "cut", sourceVolumeId });

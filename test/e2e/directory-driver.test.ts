@@ -23,8 +23,8 @@ async function aDriver(t: TestContext) {
   return { driver, client: connectTo(t, driver.socket) };
 }
 
-const dataOf = ({ root }: DirectoryDriverProcess, shelf: "volumes" | "snapshots", id: string): string =>
-  join(root, shelf, id, "data");
+const dataOf = ({ root }: DirectoryDriverProcess, store: "volumes" | "snapshots", id: string): string =>
+  join(root, store, id, "data");
 
 /** Enough that copying it takes a while. */
 function fill(folder: string, fileCount: number): void {
@@ -108,12 +108,12 @@ test("a stop during a copy finishes the copy first", async (t) => {
   const { driver, client } = await aDriver(t);
   await newVolume(client, "v");
   fill(dataOf(driver, "volumes", "v"), 400);
-  const cutting = client.controller.createSnapshot({ name: "s", sourceVolumeId: "v" });
+  const creating = client.controller.createSnapshot({ name: "s", sourceVolumeId: "v" });
   await until({ what: "the copy has begun", everyMs: 1 }, () =>
     readdirSync(join(driver.root, ".making-snapshots")).length > 0 ? true : undefined,
   );
   await driver.daemon().stop("SIGTERM");
-  assert.equal((await cutting).snapshot?.readyToUse, true);
+  assert.equal((await creating).snapshot?.readyToUse, true);
   await driver.start();
   assert.equal((await client.controller.listSnapshots({})).entries.length, 1);
 });

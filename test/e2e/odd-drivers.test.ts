@@ -7,17 +7,17 @@ import { type Outcome, type Row, rightOf } from "./odd-drivers/row.ts";
 import { rows } from "./odd-drivers/rows.ts";
 
 describe("odd drivers", () => {
-  let stage: OddDriverHarness;
+  let harness: OddDriverHarness;
   let outcomes: readonly Promise<Outcome>[];
   before(async () => {
-    stage = await openHarness(ours);
-    outcomes = rows.map((row, index) => play(stage, row, `odd-${index}`));
+    harness = await openHarness(ours);
+    outcomes = rows.map((row, index) => play(harness, row, `odd-${index}`));
     // Each is looked at by its own test, perhaps long after it has failed.
     for (const outcome of outcomes) outcome.catch(() => undefined);
   });
   after(async () => {
     await Promise.allSettled(outcomes ?? []);
-    await stage?.close();
+    await harness?.close();
   });
 
   for (const [index, row] of rows.entries())
@@ -28,7 +28,7 @@ describe("odd drivers", () => {
       assert.deepEqual({ ready, gone, left, claim }, rightOf(row), JSON.stringify(outcome));
       if (ready) assert.equal(outcome.error, undefined);
       if (row.says !== undefined) assert.match(outcome.error ?? "", row.says);
-      if (row.tells !== undefined) assert.match(outcome.events.join("\n"), row.tells);
+      if (row.reports !== undefined) assert.match(outcome.events.join("\n"), row.reports);
       row.shows?.(outcome);
     });
 });

@@ -40,7 +40,7 @@ for (const [driver, ground] of combinations)
       startComponent(place, "csi-provisioner", [`--csi-address=${suite.driver.socket}`, "--v=4"]);
     });
     after(() => {
-      suite?.furniture.csi.close();
+      suite?.fixtures.csi.close();
       place?.stop();
     });
 
@@ -66,8 +66,8 @@ for (const [driver, ground] of combinations)
     };
     const volumeIds = async (): Promise<readonly string[]> =>
       driver === "hostpath"
-        ? (await suite.furniture.csi.controller.listVolumes({})).entries.map(({ volume }) => volume?.volumeId ?? "")
-        : (await suite.furniture.csi.controller.listVolumes({})).entries.map(({ volume }) => volume?.volumeId ?? "");
+        ? (await suite.fixtures.csi.controller.listVolumes({})).entries.map(({ volume }) => volume?.volumeId ?? "")
+        : (await suite.fixtures.csi.controller.listVolumes({})).entries.map(({ volume }) => volume?.volumeId ?? "");
 
     test("a claim gets a volume, which goes with the claim", async () => {
       const { metadata } = await create("plain");

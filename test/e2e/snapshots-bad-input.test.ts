@@ -28,11 +28,11 @@ describe("bad input", () => {
     const stand = await snapshotSuiteFor(place, place.connection, driver, retries);
     world = { stand, client: place.connection.client, driver };
     daemons = [controller, stand.sidecar];
-    await aBoundClaim(stand.furniture, "data");
-    await aBoundClaim(stand.furniture, "good");
+    await aBoundClaim(stand.fixtures, "data");
+    await aBoundClaim(stand.fixtures, "good");
   });
   after(async () => {
-    world?.stand.furniture.csi.close();
+    world?.stand.fixtures.csi.close();
     await world?.driver.close();
     place?.stop();
   });
@@ -44,7 +44,7 @@ describe("bad input", () => {
     test(`${what} gives an error with its remedy, affects no other snapshot${mend === undefined ? ", and can be deleted" : ", and works once corrected"}`, async () => {
       const { stand } = world;
       await make(world);
-      assert.match(await stand.untilTold("wrong", told), coded);
+      assert.match(await stand.untilReported("wrong", told), coded);
       await untilEvent(reason, told);
       await stand.take("good", "good", stand.classes.delete);
       await stand.untilReady("good", 15_000);
@@ -94,13 +94,13 @@ describe("bad input", () => {
     mustBeAlive();
     const { stand, client, driver } = world;
     driver.mend();
-    if (await isThere(stand.furniture, stand.ref("wrong"))) await stand.remove("wrong");
+    if (await isThere(stand.fixtures, stand.ref("wrong"))) await stand.remove("wrong");
     for (const { metadata } of (await client.list("VolumeSnapshotContent")).objects)
       if (metadata.name === "theirs") await client.delete({ kind: "VolumeSnapshotContent", name: "theirs" });
     for (const name of Object.values(stand.classes)) await client.patch(classRef(name), defaultClass(false));
     let left: readonly string[] = [];
     await until({ what: "nothing is left" }, async () => {
-      left = await leftovers(stand.furniture);
+      left = await leftovers(stand.fixtures);
       return left.length === 0 ? true : undefined;
     }).catch((reason: Error) => assert.fail(`${reason.message}; there is: ${left.join(", ")}`));
   }
@@ -121,7 +121,7 @@ describe("bad input", () => {
         ...Array.from({ length: 500 }, () => new Fault("FailedPrecondition", "it is in use")),
       );
       await client.delete(stand.ref("wrong"));
-      await stand.untilTold("wrong", refusing);
+      await stand.untilReported("wrong", refusing);
       await untilEvent("SnapshotDeleteError", refusing);
       const body = { spec: { deletionPolicy: "Retain" } };
       const ref = { kind: "VolumeSnapshotContent", name: metadata.name } as const;
@@ -136,8 +136,8 @@ describe("bad input", () => {
 
   test("names of 253 characters for claim, class and snapshot work, also in events", async () => {
     const { stand, client } = world;
-    await aBoundClaim(stand.furniture, longName);
-    await aClassFor(stand.furniture, longName, "Delete");
+    await aBoundClaim(stand.fixtures, longName);
+    await aClassFor(stand.fixtures, longName, "Delete");
     await stand.take(longName, longName, longName);
     await stand.untilReady(longName);
     await until({ what: "an event reports it" }, async () =>

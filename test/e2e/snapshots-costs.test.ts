@@ -21,7 +21,7 @@ const isOurs = ({ userAgent, objectRef }: AuditEntry): boolean =>
   objectRef !== undefined &&
   !["leases", "events", "selfsubjectaccessreviews"].includes(objectRef.resource ?? "");
 /** What was asked for, and how often, whichever object it was about. */
-function told(entries: readonly AuditEntry[]): string {
+function reported(entries: readonly AuditEntry[]): string {
   const counts = Map.groupBy(entries, ({ verb, objectRef }) =>
     [verb, objectRef?.resource, objectRef?.subresource].filter((word) => word !== undefined).join(" "),
   );
@@ -32,7 +32,7 @@ const readsIn = (entries: readonly AuditEntry[]): number =>
   entries.filter(({ verb }) => verb === "get" || verb === "list").length;
 
 function assertAtMost(max: number, found: number, what: string, entries: readonly AuditEntry[]): void {
-  assert.ok(found <= max, `${found} ${what}, where ${max} do:\n${told(entries)}`);
+  assert.ok(found <= max, `${found} ${what}, where ${max} do:\n${reported(entries)}`);
 }
 
 /** One after the other on control planes of their own, so that what is counted is of one driver. */
@@ -50,11 +50,11 @@ function costs(driver: keyof typeof drivers): void {
     plane = place.plane;
     startComponent(place, "snapshot-controller");
     stand = await snapshotSuiteFor(place, place.connection, await drivers[driver](place.instance));
-    for (const claim of claims) await aBoundClaim(stand.furniture, claim);
+    for (const claim of claims) await aBoundClaim(stand.fixtures, claim);
     await settle("warm");
   });
   after(() => {
-    stand?.furniture.csi.close();
+    stand?.fixtures.csi.close();
     place?.stop();
   });
 
@@ -65,7 +65,7 @@ function costs(driver: keyof typeof drivers): void {
 
   /** Takes a snapshot, waits until nothing more is to be written about it, deletes it. */
   async function settle(...names: readonly string[]) {
-    const start = plane.auditMark();
+    const start = plane.auditPosition();
     await Promise.all(
       names.map((name, index) => stand.take(name, claims[index % claims.length] ?? "", stand.classes.delete)),
     );
@@ -76,8 +76,8 @@ function costs(driver: keyof typeof drivers): void {
       );
     }
     for (const claim of claims) await stand.untilUnprotected(claim);
-    const between = plane.auditMark();
-    await Promise.all(names.map((name) => stand.furniture.client.delete(stand.ref(name))));
+    const between = plane.auditPosition();
+    await Promise.all(names.map((name) => stand.fixtures.client.delete(stand.ref(name))));
     for (const name of names) await stand.untilGone(stand.ref(name));
     const all = plane.auditLog(start).filter(isOurs);
     const deletion = plane.auditLog(between).filter(isOurs);

@@ -8,7 +8,7 @@ import {
   aBoundClaim,
   aClassFor,
   csiClientTo,
-  type Furniture,
+  type Fixtures,
   snapshotKindsServed,
   startComponent,
 } from "./harness/components.ts";
@@ -26,7 +26,7 @@ describe("the first moment of a snapshot", () => {
   let plane: ControlPlane;
   let connection: Connection;
   let driver: OddDriver;
-  let furniture: Furniture;
+  let fixtures: Fixtures;
   let snapshots: Snapshots;
   let kubectl: ReturnType<typeof createKubectl>;
 
@@ -35,13 +35,13 @@ describe("the first moment of a snapshot", () => {
     connection = await connect(plane.kubeconfig);
     kubectl = createKubectl(plane.kubeconfig);
     driver = await startOddDriver(plane.instance.folder);
-    furniture = { client: connection.client, csi: csiClientTo(driver.socket), driver: driver.driver, namespace };
-    snapshots = snapshotsOf(furniture);
+    fixtures = { client: connection.client, csi: csiClientTo(driver.socket), driver: driver.driver, namespace };
+    snapshots = snapshotsOf(fixtures);
     await define(2);
-    await aClassFor(furniture, "delete", "Delete");
+    await aClassFor(fixtures, "delete", "Delete");
   });
   after(async () => {
-    furniture?.csi.close();
+    fixtures?.csi.close();
     await driver?.close();
     connection?.close();
     plane?.stop();
@@ -50,7 +50,7 @@ describe("the first moment of a snapshot", () => {
   async function define(phase: 2 | 3): Promise<void> {
     const { code, stderr } = await kubectl(["apply", "-f", "-"], { input: yaml(...snapshotCrds(phase)) });
     assert.equal(code, 0, stderr);
-    await snapshotKindsServed(furniture.client);
+    await snapshotKindsServed(fixtures.client);
   }
 
   /** The column READYTOUSE, which follows the name. */
@@ -87,8 +87,8 @@ describe("the first moment of a snapshot", () => {
       startComponent(plane, "csi-snapshotter", [`--csi-address=${driver.socket}`]),
     ];
     const answer = Promise.withResolvers<object>();
-    driver.oddities.set(await aBoundClaim(furniture, "slow"), () => answer.promise);
-    const start = plane.auditMark();
+    driver.oddities.set(await aBoundClaim(fixtures, "slow"), () => answer.promise);
+    const start = plane.auditPosition();
     await snapshots.take("slow", "slow", "delete");
     await until({ what: "the driver is asked" }, () => (driver.asked.length > 0 ? true : undefined));
     assert.equal(await shown("slow"), "false");
@@ -105,7 +105,7 @@ describe("the first moment of a snapshot", () => {
       startUpstream(plane, "snapshot-controller", unthrottled),
       startUpstream(plane, "csi-snapshotter", [...unthrottled, `--csi-address=${driver.socket}`]),
     ];
-    await aBoundClaim(furniture, "refused");
+    await aBoundClaim(fixtures, "refused");
     const refusal = new Fault("Internal", "the disk is on fire");
     driver.refusals.create.push(refusal, refusal);
     await snapshots.take("refused", "refused", "delete");
@@ -113,7 +113,7 @@ describe("the first moment of a snapshot", () => {
     const { metadata } = await snapshots.contentOf("refused");
     // It tells the first failure from the later ones by a content without any status: contents have no default.
     const reasons = await until({ what: "upstream's sidecar has told of both failures" }, async () => {
-      const { objects } = await furniture.client.list("Event");
+      const { objects } = await fixtures.client.list("Event");
       const about = objects.filter(({ involvedObject, type }) => {
         return involvedObject.name === metadata.name && type === "Warning";
       });

@@ -8,7 +8,7 @@ import {
   aBoundClaim,
   aClassFor,
   csiClientTo,
-  type Furniture,
+  type Fixtures,
   installSnapshotCrds,
   startComponent,
 } from "./harness/components.ts";
@@ -48,7 +48,7 @@ describe("ours and upstream's together", () => {
   let plane: ControlPlane;
   let connection: Connection;
   let driver: DirectoryDriverProcess;
-  let furniture: Furniture;
+  let fixtures: Fixtures;
   let snapshots: Snapshots;
 
   before(async () => {
@@ -57,14 +57,14 @@ describe("ours and upstream's together", () => {
     await installSnapshotCrds(connection.client);
     // Not ready at once: there is always something in flight.
     driver = await startDirectoryDriver(plane.instance, { flags: ["--snapshot-delay=1s"] });
-    furniture = { client: connection.client, csi: csiClientTo(driver.socket), driver: driver.driver, namespace };
-    snapshots = snapshotsOf(furniture);
-    await aClassFor(furniture, "delete", "Delete");
-    await aClassFor(furniture, "retain", "Retain");
-    for (const claim of claims) await aBoundClaim(furniture, claim);
+    fixtures = { client: connection.client, csi: csiClientTo(driver.socket), driver: driver.driver, namespace };
+    snapshots = snapshotsOf(fixtures);
+    await aClassFor(fixtures, "delete", "Delete");
+    await aClassFor(fixtures, "retain", "Retain");
+    for (const claim of claims) await aBoundClaim(fixtures, claim);
   });
   after(() => {
-    furniture?.csi.close();
+    fixtures?.csi.close();
     connection?.close();
     plane?.stop();
   });
@@ -81,7 +81,7 @@ describe("ours and upstream's together", () => {
   ];
   const kill = (daemons: readonly Daemon[]) => Promise.all(daemons.map((daemon) => daemon.stop("SIGKILL")));
   const ready = async (): Promise<number> =>
-    (await furniture.client.list("VolumeSnapshot", { namespace })).objects.filter(
+    (await fixtures.client.list("VolumeSnapshot", { namespace })).objects.filter(
       ({ status }) => status?.readyToUse === true,
     ).length;
   const untilReadyCount = (count: number) =>
@@ -100,12 +100,10 @@ describe("ours and upstream's together", () => {
   }
 
   async function removeAll(names: readonly string[]): Promise<void> {
-    await Promise.all(names.map((name) => furniture.client.delete(snapshots.ref(name))));
+    await Promise.all(names.map((name) => fixtures.client.delete(snapshots.ref(name))));
     for (const name of names) await snapshots.untilGone(snapshots.ref(name), 90_000);
     for (const claim of claims) await snapshots.untilUnprotected(claim);
-    await until({ what: "nothing is left" }, async () =>
-      (await leftovers(furniture)).length === 0 ? true : undefined,
-    );
+    await until({ what: "nothing is left" }, async () => ((await leftovers(fixtures)).length === 0 ? true : undefined));
   }
 
   for (const [controller, sidecar] of [
@@ -124,23 +122,23 @@ describe("ours and upstream's together", () => {
         kind: "VolumeSnapshotContent",
         name: (await snapshots.contentOf("first")).metadata.name,
       } as const;
-      await furniture.client.delete(first); // Out of order: it waits for its snapshot.
+      await fixtures.client.delete(first); // Out of order: it waits for its snapshot.
       const kept = await snapshots.contentOf("kept");
       await snapshots.remove("kept");
       const ref = { kind: "VolumeSnapshotContent", name: kept.metadata.name } as const;
-      const left = await furniture.client.get(ref);
+      const left = await fixtures.client.get(ref);
       assert.deepEqual(left.metadata.finalizers, [finalizers.contentBound]);
       assert.equal(left.metadata.annotations?.[annotations.beingDeleted], "yes");
-      await furniture.client.delete(ref);
+      await fixtures.client.delete(ref);
       await snapshots.untilGone(ref);
-      await furniture.csi.controller.deleteSnapshot({ snapshotId: kept.status?.snapshotHandle ?? "" });
+      await fixtures.csi.controller.deleteSnapshot({ snapshotId: kept.status?.snapshotHandle ?? "" });
 
       // During CreateSnapshot. An earlier delete may overtake the finalizers, and upstream's controller then leaves the content forever.
       await snapshots.take("hasty", "b", "delete");
       await until({ what: "hasty has a content" }, async () =>
         (await snapshots.get("hasty")).status?.boundVolumeSnapshotContentName === undefined ? undefined : true,
       );
-      await furniture.client.delete(snapshots.ref("hasty"));
+      await fixtures.client.delete(snapshots.ref("hasty"));
       await snapshots.untilGone(snapshots.ref("hasty"), 60_000);
       await removeAll(names);
       await kill(daemons);
@@ -152,7 +150,7 @@ describe("ours and upstream's together", () => {
   ] as const)
     test(`snapshots that ${killed === "ours" ? "our sidecar" : "upstream's sidecar"} took, also when it was killed during the call, are deleted by ${heir === "ours" ? "ours" : "upstream's"}`, async () => {
       const odd = await startOddDriver(plane.instance.folder, { driver: `${killed}.example.com` });
-      const theirs: Furniture = { ...furniture, csi: csiClientTo(odd.socket), driver: odd.driver };
+      const theirs: Fixtures = { ...fixtures, csi: csiClientTo(odd.socket), driver: odd.driver };
       await aClassFor(theirs, `cut-by-${killed}`, "Delete");
       const answer = Promise.withResolvers<object>();
       odd.oddities.set(await aBoundClaim(theirs, killed), () => answer.promise);
@@ -170,11 +168,11 @@ describe("ours and upstream's together", () => {
       const { metadata } = await snapshots.take("cut", killed, `cut-by-${killed}`);
       await until({ what: "the driver has taken the snapshot" }, () => (odd.snapshots.size === 2 ? true : undefined));
       await kill([sidecar]);
-      for (const name of ["cut", "whole"]) await furniture.client.delete(snapshots.ref(name));
+      for (const name of ["cut", "whole"]) await fixtures.client.delete(snapshots.ref(name));
       // Before that the successor would call CreateSnapshot, and know the handle by the reply.
       const content = { kind: "VolumeSnapshotContent", name: `snapcontent-${metadata.uid}` } as const;
       await until({ what: "the content is terminating" }, async () =>
-        (await furniture.client.get(content)).metadata.deletionTimestamp === undefined ? undefined : true,
+        (await fixtures.client.get(content)).metadata.deletionTimestamp === undefined ? undefined : true,
       );
       answer.resolve({});
       const last = startSidecar(heir);
@@ -200,7 +198,7 @@ describe("ours and upstream's together", () => {
     await kill(pair);
     assert.ok((await ready()) < 90, "too late: hardly any was in flight");
     pair = startPair("ours");
-    await Promise.all(dropped.map((name) => furniture.client.delete(snapshots.ref(name))));
+    await Promise.all(dropped.map((name) => fixtures.client.delete(snapshots.ref(name))));
     await untilReadyCount(50);
     // The driver takes a second for each, so that these are in flight on the way back for certain.
     const late = Array.from({ length: 20 }, (_, index) => `late-${index}`);
@@ -215,7 +213,7 @@ describe("ours and upstream's together", () => {
       "snapshot-controller-leader",
     ]);
     for (const name of dropped) await snapshots.untilGone(snapshots.ref(name), 90_000);
-    for (const { metadata, spec } of (await furniture.client.list("VolumeSnapshotContent")).objects)
+    for (const { metadata, spec } of (await fixtures.client.list("VolumeSnapshotContent")).objects)
       if (dropped.includes(spec.volumeSnapshotRef.name ?? ""))
         await snapshots.untilGone({ kind: "VolumeSnapshotContent", name: metadata.name }, 60_000);
     await assertOneEach(kept);
@@ -252,22 +250,22 @@ describe("ours and upstream's together", () => {
     await kill(standbys);
   });
 
-  const leases = async () => (await furniture.client.list("Lease", { namespace })).objects;
+  const leases = async () => (await fixtures.client.list("Lease", { namespace })).objects;
   const leaseNames = async () => (await leases()).map(({ metadata }) => metadata.name);
 
   /** Leases of killed pairs are removed, so that no process waits for them to expire. */
   async function dropLeases(): Promise<void> {
-    for (const name of await leaseNames()) await furniture.client.delete({ kind: "Lease", namespace, name });
+    for (const name of await leaseNames()) await fixtures.client.delete({ kind: "Lease", namespace, name });
   }
 
   /** Snapshots that were ready and then said they were not. */
   async function watchForRelapses(signal: AbortSignal): Promise<readonly string[]> {
     const kind = "VolumeSnapshot" satisfies KindName;
-    const { resourceVersion } = await furniture.client.list(kind, { namespace });
+    const { resourceVersion } = await fixtures.client.list(kind, { namespace });
     const wasReady = new Set<string>();
     const relapsed: string[] = [];
     try {
-      await furniture.client.watch(kind, { namespace, resourceVersion, signal }, (event) => {
+      await fixtures.client.watch(kind, { namespace, resourceVersion, signal }, (event) => {
         if (event.kind !== "put") return;
         const { metadata, status } = event.object;
         if (status?.readyToUse === true) wasReady.add(metadata.uid);

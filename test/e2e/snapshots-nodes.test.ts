@@ -8,7 +8,7 @@ import { after, before, describe, test } from "node:test";
 import { draftOf } from "../../src/api/builders.ts";
 import { annotations, labels, parameters } from "../../src/api/names.ts";
 import { type Connection, connect } from "./harness/client.ts";
-import { aBoundClaim, aClassFor, csiClientTo, type Furniture, onlyOn, startComponent } from "./harness/components.ts";
+import { aBoundClaim, aClassFor, csiClientTo, type Fixtures, onlyOn, startComponent } from "./harness/components.ts";
 import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts";
 import { type OddDriver, startOddDriver } from "./harness/odd-driver.ts";
 import { deniedCalls, installRelease, placeOf, releaseTokens } from "./harness/release.ts";
@@ -23,7 +23,7 @@ describe("with the optional rules of the release's RBAC", () => {
   let connection: Connection;
   /** One driver on two nodes: the same name, each with volumes of its own. */
   let driverOn: Record<NodeName, OddDriver>;
-  let on: Record<NodeName, Furniture & Snapshots>;
+  let on: Record<NodeName, Fixtures & Snapshots>;
   before(async () => {
     plane = await startControlPlane({ tokens: releaseTokens });
     connection = await connect(plane.kubeconfig);
@@ -33,8 +33,8 @@ describe("with the optional rules of the release's RBAC", () => {
     driverOn = { near: await start("near"), far: await start("far") };
     const furnish = (node: NodeName) => {
       const { driver, socket } = driverOn[node];
-      const furniture = { client, csi: csiClientTo(socket), driver, namespace };
-      return { ...furniture, ...snapshotsOf(furniture) };
+      const fixtures = { client, csi: csiClientTo(socket), driver, namespace };
+      return { ...fixtures, ...snapshotsOf(fixtures) };
     };
     on = { near: furnish("near"), far: furnish("far") };
     startComponent(placeOf(plane, "snapshot-controller"), "snapshot-controller", ["--enable-distributed-snapshotting"]);
@@ -114,7 +114,7 @@ describe("with the optional rules of the release's RBAC", () => {
     };
     const handle = content.status?.snapshotHandle ?? "";
     await aContent("back", handle, { metadata, spec: { volumeSnapshotClassName: "secretive" } });
-    await on.near.untilTold("back", /secret default\/to-list-back cannot be read: .*; create it/);
+    await on.near.untilReported("back", /secret default\/to-list-back cannot be read: .*; create it/);
     await aSecret("to-list-back", "looking-glass");
     await on.near.untilReady("back");
     assert.deepEqual(askedToList.at(-1)?.secrets, { token: "looking-glass" });

@@ -55,16 +55,16 @@ for (const ground of ["real control plane", "embedded server"] as const)
       const impatient = ["--retry-interval-start=100ms", "--retry-interval-max=200ms"];
       const watched = `--http-endpoint=127.0.0.1:${ports.odd}`;
       oddStand = await snapshotSuiteFor(place, place.connection, odd, [...naming, ...impatient, watched]);
-      await aBoundClaim(stand.furniture, "data");
+      await aBoundClaim(stand.fixtures, "data");
       const at = (key: string): string => `${parameters.prefix}snapshotter-secret-${key}`;
-      await aClassFor(stand.furniture, "guarded", "Delete", {
+      await aClassFor(stand.fixtures, "guarded", "Delete", {
         [at("name")]: `of-\${volumesnapshot.name}`,
         [at("namespace")]: `\${volumesnapshot.namespace}`,
       });
     });
     after(async () => {
-      stand?.furniture.csi.close();
-      oddStand?.furniture.csi.close();
+      stand?.fixtures.csi.close();
+      oddStand?.fixtures.csi.close();
       await odd?.close();
       place?.stop();
     });
@@ -91,13 +91,13 @@ for (const ground of ["real control plane", "embedded server"] as const)
 
     test("without the secret the call fails, and the user sees the driver's error", async () => {
       await stand.take("closed", "data", stand.classes.delete);
-      await stand.untilTold("closed", /Failed to create snapshot: failed to take snapshot of the volume .*secret/);
+      await stand.untilReported("closed", /Failed to create snapshot: failed to take snapshot of the volume .*secret/);
       await stand.remove("closed");
     });
 
     test("name prefix, uid length, extra metadata and the class's parameters reach the driver", async () => {
-      await aBoundClaim(oddStand.furniture, "odd");
-      await aClassFor(oddStand.furniture, "coloured", "Delete", { colour: "blue" });
+      await aBoundClaim(oddStand.fixtures, "odd");
+      await aClassFor(oddStand.fixtures, "coloured", "Delete", { colour: "blue" });
       await oddStand.take("named", "odd", "coloured");
       const { metadata } = await oddStand.untilReady("named");
       const [request] = odd.asked;
@@ -138,14 +138,14 @@ for (const ground of ["real control plane", "embedded server"] as const)
     test("the controller counts its own rejections", async () => {
       const labels = { driver_name: odd.driver, operation_name: "CreateSnapshot" };
       await oddStand.take("sourceless", "nowhere", "coloured");
-      await oddStand.untilTold("sourceless", /claim default\/nowhere not found/);
+      await oddStand.untilReported("sourceless", /claim default\/nowhere not found/);
       const seen = samplesOf(await scrape(ports.controller), "snapshot_controller_operation_errors_total", labels);
       assert.equal(numberOf(seen[0]), 1);
       await oddStand.remove("sourceless");
     });
 
     test("the controller's metrics have upstream's names, labels and buckets", async () => {
-      const { driver } = stand.furniture;
+      const { driver } = stand.fixtures;
       const labels = (operation_name: string, operation_status = "success") => ({
         driver_name: driver,
         operation_name,
@@ -172,7 +172,7 @@ for (const ground of ["real control plane", "embedded server"] as const)
     test("the sidecar's metrics have method, code and upstream's buckets", async () => {
       const text = await scrape(ports.sidecar);
       const name = "csi_sidecar_operations_seconds";
-      const create = { driver_name: stand.furniture.driver, method_name: "/csi.v1.Controller/CreateSnapshot" };
+      const create = { driver_name: stand.fixtures.driver, method_name: "/csi.v1.Controller/CreateSnapshot" };
       const good = { ...create, grpc_status_code: "OK" };
       assert.equal(numberOf(samplesOf(text, `${name}_count`, good)[0]), 1);
       assert.deepEqual(bucketsOf(samplesOf(text, `${name}_bucket`, good)), callBuckets);
@@ -195,14 +195,14 @@ for (const ground of ["real control plane", "embedded server"] as const)
       await aContent("");
       const spec = { source: { volumeSnapshotContentName: ref.name } };
       await client.create("VolumeSnapshot", draftOf("VolumeSnapshot", { namespace, name: "adopted" }, { spec }));
-      const told =
+      const reported =
         /spec\.source of VolumeSnapshotContent by-hand has neither .*; give one.*, or, .* delete the content/;
-      await oddStand.untilTold("adopted", told);
+      await oddStand.untilReported("adopted", reported);
       await until({ what: "content and snapshot have the error and the events" }, async () => {
         const { status } = await client.get(ref);
         const events = (await client.list("Event")).objects.filter(({ reason }) => reason === "ContentValidationError");
         const about = new Set(events.map(({ involvedObject }) => involvedObject.kind));
-        return told.test(status?.error?.message ?? "") && about.size === 2 ? true : undefined;
+        return reported.test(status?.error?.message ?? "") && about.size === 2 ? true : undefined;
       });
       const creationTime = { seconds: 1_700_000_000n, nanos: 0 };
       odd.snapshots.set("kept", {
@@ -224,7 +224,7 @@ for (const ground of ["real control plane", "embedded server"] as const)
       const spec = { source: { persistentVolumeClaimName: "nowhere" }, volumeSnapshotClassName: stand.classes.delete };
       const draft = draftOf("VolumeSnapshot", { namespace, name: "waits" }, { spec });
       await place.connection.client.create("VolumeSnapshot", draft);
-      await stand.untilTold("waits", /nowhere/);
+      await stand.untilReported("waits", /nowhere/);
       await until({ what: "it is counted, and grows old" }, async () => {
         const seen = await scrape(ports.controller);
         const [count] = samplesOf(seen, "snapshot_controller_snapshots", { phase: "invalid" });

@@ -11,7 +11,7 @@ import {
   aBoundClaim,
   aClassFor,
   csiClientTo,
-  type Furniture,
+  type Fixtures,
   grantsServed,
   startComponent,
 } from "./harness/components.ts";
@@ -34,7 +34,7 @@ describe("with the release's own manifests, CRDs and RBAC", () => {
   const namespace = "default";
   let plane: ControlPlane;
   let connection: Connection;
-  let furniture: Furniture;
+  let fixtures: Fixtures;
   let snapshots: Snapshots;
 
   before(async () => {
@@ -44,15 +44,15 @@ describe("with the release's own manifests, CRDs and RBAC", () => {
     await connection.client.create("CustomResourceDefinition", referenceGrantCrd());
     await grantsServed(connection.client);
     const driver = await startDirectoryDriver(plane.instance);
-    furniture = { client: connection.client, csi: csiClientTo(driver.socket), driver: driver.driver, namespace };
-    snapshots = snapshotsOf(furniture);
+    fixtures = { client: connection.client, csi: csiClientTo(driver.socket), driver: driver.driver, namespace };
+    snapshots = snapshotsOf(fixtures);
     await startAsReleased(plane, "snapshot-controller");
     await startAsReleased(plane, "csi-snapshotter", { ADDRESS: driver.socket });
-    await aClassFor(furniture, "delete", "Delete");
-    await aClassFor(furniture, "retain", "Retain");
+    await aClassFor(fixtures, "delete", "Delete");
+    await aClassFor(fixtures, "retain", "Retain");
   });
   after(() => {
-    furniture?.csi.close();
+    fixtures?.csi.close();
     connection?.close();
     plane?.stop();
   });
@@ -66,8 +66,8 @@ describe("with the release's own manifests, CRDs and RBAC", () => {
   });
 
   test("the whole lifecycle of a snapshot works without one denied request", async () => {
-    const from = plane.auditMark();
-    await aBoundClaim(furniture, "data");
+    const from = plane.auditPosition();
+    await aBoundClaim(fixtures, "data");
     await snapshots.take("gone", "data", "delete");
     await snapshots.take("kept", "data", "retain");
     await snapshots.untilReady("gone");
@@ -75,20 +75,20 @@ describe("with the release's own manifests, CRDs and RBAC", () => {
     const kept = await snapshots.contentOf("kept");
     await snapshots.remove("gone");
     await snapshots.remove("kept");
-    await furniture.client.delete({ kind: "VolumeSnapshotContent", name: kept.metadata.name });
+    await fixtures.client.delete({ kind: "VolumeSnapshotContent", name: kept.metadata.name });
     await snapshots.untilGone({ kind: "VolumeSnapshotContent", name: kept.metadata.name });
     await adoptAndRemove(kept.status?.snapshotHandle ?? "");
     await snapshots.take("wrong", "missing", "delete");
-    await snapshots.untilTold("wrong", /missing/);
+    await snapshots.untilReported("wrong", /missing/);
     await snapshots.remove("wrong");
     await snapshots.untilUnprotected("data");
-    assert.deepEqual(await leftovers(furniture), []);
+    assert.deepEqual(await leftovers(fixtures), []);
 
     // Events are never in the way: they may come after everything else.
     await until({ what: "an event was written with these tokens" }, () =>
       eventsWritten(plane, from) > 0 ? true : undefined,
     );
-    const ofLeases = await furniture.client.list("Event", { fieldSelector: "reason=LeaderElection" });
+    const ofLeases = await fixtures.client.list("Event", { fieldSelector: "reason=LeaderElection" });
     assert.match(ofLeases.objects.map(({ message }) => message).join("\n"), /became leader/);
     assert.deepEqual(
       deniedCalls(plane).filter((call) => !call.endsWith("/any")),
@@ -112,22 +112,22 @@ describe("with the release's own manifests, CRDs and RBAC", () => {
   async function adoptAndRemove(snapshotHandle: string): Promise<void> {
     const spec = {
       deletionPolicy: "Delete" as const,
-      driver: furniture.driver,
+      driver: fixtures.driver,
       source: { snapshotHandle },
       volumeSnapshotRef: { namespace, name: "adopted" },
     };
     const content = draftOf("VolumeSnapshotContent", { name: "adopted" }, { spec });
-    await furniture.client.create("VolumeSnapshotContent", content);
+    await fixtures.client.create("VolumeSnapshotContent", content);
     const source = { volumeSnapshotContentName: "adopted" };
     const snapshot = draftOf("VolumeSnapshot", { namespace, name: "adopted" }, { spec: { source } });
-    await furniture.client.create("VolumeSnapshot", snapshot);
+    await fixtures.client.create("VolumeSnapshot", snapshot);
     await snapshots.untilReady("adopted");
     await snapshots.remove("adopted");
   }
 
   test("the lease has the name and place that upstream's replicas look for", async () => {
     const name = "snapshot-controller-leader";
-    const lease = await furniture.client.get({ kind: "Lease", namespace: "kube-system", name });
+    const lease = await fixtures.client.get({ kind: "Lease", namespace: "kube-system", name });
     assert.ok(lease.spec?.holderIdentity);
   });
 

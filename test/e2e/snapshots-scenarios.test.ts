@@ -4,15 +4,15 @@ import { openScenario, type ScenarioContext } from "./harness/scenario.ts";
 import { combinations } from "./harness/snapshot-suites.ts";
 import { scenarios } from "./scenarios/index.ts";
 
-for (const stage of combinations)
-  describe(`scenario with ${stage.join(" on the ")}`, () => {
-    let scene: ScenarioContext;
+for (const harness of combinations)
+  describe(`scenario with ${harness.join(" on the ")}`, () => {
+    let played: ScenarioContext;
     before(async () => {
-      scene = await openScenario(stage);
+      played = await openScenario(harness);
     });
-    afterEach(() => scene?.restore());
-    after(() => scene?.close());
+    afterEach(() => played?.restore());
+    after(() => played?.close());
 
     for (const [name, plays] of Object.entries(scenarios))
-      for (const { shows, play } of plays) test(`${name}: ${shows}`, () => play(scene));
+      for (const { shows, play } of plays) test(`${name}: ${shows}`, () => play(played));
   });

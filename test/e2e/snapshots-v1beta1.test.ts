@@ -24,12 +24,12 @@ describe("a cluster that serves v1beta1 alone", () => {
     const via = { ...place, ...proxied };
     startComponent(via, "snapshot-controller");
     stand = await snapshotSuiteFor(via, place.connection, await drivers["directory-driver"](place.instance));
-    await aBoundClaim(stand.furniture, "data");
+    await aBoundClaim(stand.fixtures, "data");
     // If nothing is served, every test would time out.
     await stand.takeAndRemove("old", "data", stand.classes.delete);
   });
   after(async () => {
-    stand?.furniture.csi.close();
+    stand?.fixtures.csi.close();
     await proxied?.proxy.close();
     place?.stop();
   });
@@ -46,8 +46,8 @@ describe("a cluster that serves v1beta1 alone", () => {
     test(`a snapshot with ${which} of the two sources has an error, is taken once it has one, and does not affect others`, async () => {
       const spec = { source, volumeSnapshotClassName: stand.classes.delete };
       await client.create("VolumeSnapshot", draftOf("VolumeSnapshot", { namespace, name: which }, { spec }));
-      const told = /Exactly one of PersistentVolumeClaimName and VolumeSnapshotContentName should be specified/;
-      await stand.untilTold(which, told);
+      const reported = /Exactly one of PersistentVolumeClaimName and VolumeSnapshotContentName should be specified/;
+      await stand.untilReported(which, reported);
       await until({ what: "there is an event" }, async () =>
         (await client.list("Event", { namespace })).objects.some(
           ({ reason, involvedObject }) => reason === "SnapshotValidationError" && involvedObject.name === which,
@@ -67,7 +67,7 @@ describe("a cluster that serves v1beta1 alone", () => {
   test("a snapshot with no source can be deleted as it is", async () => {
     const spec = { source: {} };
     await client.create("VolumeSnapshot", draftOf("VolumeSnapshot", { namespace, name: "hopeless" }, { spec }));
-    await stand.untilTold("hopeless", /Exactly one/);
+    await stand.untilReported("hopeless", /Exactly one/);
     await stand.remove("hopeless");
   });
 
@@ -78,14 +78,14 @@ describe("a cluster that serves v1beta1 alone", () => {
     const ref = { kind: "VolumeSnapshotContent", name: "by-hand" } as const;
     const volumeSnapshotRef = { namespace, name: "adopted" };
     const source = { snapshotHandle: "" };
-    const spec = { driver: stand.furniture.driver, deletionPolicy: "Delete" as const, source, volumeSnapshotRef };
+    const spec = { driver: stand.fixtures.driver, deletionPolicy: "Delete" as const, source, volumeSnapshotRef };
     await client.create("VolumeSnapshotContent", draftOf("VolumeSnapshotContent", ref, { spec }));
     const adopting = { source: { volumeSnapshotContentName: ref.name } };
     await client.create(
       "VolumeSnapshot",
       draftOf("VolumeSnapshot", { namespace, name: "adopted" }, { spec: adopting }),
     );
-    await stand.untilTold(
+    await stand.untilReported(
       "adopted",
       /of VolumeSnapshotContent by-hand has neither \(an empty handle is none\); give one/,
     );
@@ -100,25 +100,25 @@ describe("a cluster that serves v1beta1 alone", () => {
     assert.deepEqual(await stand.handles(), []);
   });
 
-  const told =
+  const recorded =
     /^Exactly one of VolumeHandle and SnapshotHandle should be specified: .* has (both; leave|neither .*; give) one/;
   const twoOrNone = { both: { volumeHandle: "v", snapshotHandle: "s" }, neither: {} };
   for (const [which, source] of Object.entries(twoOrNone))
     test(`a content with ${which} of the two handles has an error, is never passed to the driver, and can be deleted`, async () => {
       const volumeSnapshotRef = { namespace, name: "nobody", uid: "0d1f4c52-5b6e-4f0c-9f0e-1f2d3c4b5a69" };
-      const spec = { driver: stand.furniture.driver, deletionPolicy: "Delete" as const, source, volumeSnapshotRef };
+      const spec = { driver: stand.fixtures.driver, deletionPolicy: "Delete" as const, source, volumeSnapshotRef };
       const ref = { kind: "VolumeSnapshotContent", name: `content-with-${which}` } as const;
       await client.create("VolumeSnapshotContent", draftOf("VolumeSnapshotContent", ref, { spec }));
       await until({ what: "there is an event" }, async () =>
         (await client.list("Event")).objects.some(
           ({ reason, message, involvedObject }) =>
-            reason === "ContentValidationError" && involvedObject.name === ref.name && told.test(message ?? ""),
+            reason === "ContentValidationError" && involvedObject.name === ref.name && recorded.test(message ?? ""),
         )
           ? true
           : undefined,
       );
       const { status } = await client.get(ref);
-      assert.match(status?.error?.message ?? "", told);
+      assert.match(status?.error?.message ?? "", recorded);
       assert.deepEqual([status?.readyToUse, status?.snapshotHandle], [false, undefined]);
       await client.delete(ref);
       await stand.untilGone(ref);

@@ -30,12 +30,12 @@ for (const [driver, ground] of combinations)
       stand = await snapshotSuiteFor(place, place.connection, await drivers[driver](place.instance));
     });
     after(() => {
-      stand?.furniture.csi.close();
+      stand?.fixtures.csi.close();
       place?.stop();
     });
 
     test("a snapshot of a claim becomes ready, and is deleted with its content and its data", async () => {
-      await aBoundClaim(stand.furniture, "one");
+      await aBoundClaim(stand.fixtures, "one");
       await stand.take("first", "one", stand.classes.delete);
       const { status, metadata } = await stand.untilReady("first");
       const content = await stand.contentOf("first");
@@ -59,8 +59,8 @@ for (const [driver, ground] of combinations)
     });
 
     test("a snapshot that exists on the storage system is bound by its content", async () => {
-      const sourceVolumeId = await aBoundClaim(stand.furniture, "old");
-      const { snapshot } = await stand.furniture.csi.controller.createSnapshot({ name: "by-hand", sourceVolumeId });
+      const sourceVolumeId = await aBoundClaim(stand.fixtures, "old");
+      const { snapshot } = await stand.fixtures.csi.controller.createSnapshot({ name: "by-hand", sourceVolumeId });
       await adopt(stand, snapshot?.snapshotId ?? "");
       await stand.untilReady("adopted");
       await stand.remove("adopted");
@@ -69,11 +69,11 @@ for (const [driver, ground] of combinations)
     });
 
     test("a content that is deleted first waits for its snapshot, and both are deleted together", async () => {
-      await aBoundClaim(stand.furniture, "order");
+      await aBoundClaim(stand.fixtures, "order");
       await stand.take("order", "order", stand.classes.delete);
       await stand.untilReady("order");
       const ref = { kind: "VolumeSnapshotContent", name: (await stand.contentOf("order")).metadata.name } as const;
-      await stand.furniture.client.delete(ref);
+      await stand.fixtures.client.delete(ref);
       assert.equal((await stand.get("order")).status?.readyToUse, true);
       await stand.remove("order");
       await stand.untilGone(ref);
@@ -89,10 +89,10 @@ for (const [driver, ground] of combinations)
         volumeSnapshotRef: { namespace, name: "trusted" },
       };
       const content = draftOf("VolumeSnapshotContent", { name: "trusted" }, { spec });
-      await stand.furniture.client.create("VolumeSnapshotContent", content);
+      await stand.fixtures.client.create("VolumeSnapshotContent", content);
       const source = { volumeSnapshotContentName: "trusted" };
       const snapshot = draftOf("VolumeSnapshot", { namespace, name: "trusted" }, { spec: { source } });
-      await stand.furniture.client.create("VolumeSnapshot", snapshot);
+      await stand.fixtures.client.create("VolumeSnapshot", snapshot);
       const { status } = await there.untilReady("trusted");
       assert.ok(status?.creationTime !== undefined);
       await there.remove("trusted");
@@ -100,21 +100,21 @@ for (const [driver, ground] of combinations)
         [listless.askedToList.length, listless.askedToDelete.map(({ snapshotId }) => snapshotId)],
         [0, ["from-elsewhere"]],
       );
-      there.furniture.csi.close();
+      there.fixtures.csi.close();
       await listless.close();
     });
 
     test("a snapshot that cannot be taken has an error, and is taken once the cause is fixed", async () => {
       await stand.take("patient", "later", stand.classes.delete);
-      await stand.untilTold("patient", /claim default\/later not found: create it/);
-      await aBoundClaim(stand.furniture, "later");
+      await stand.untilReported("patient", /claim default\/later not found: create it/);
+      await aBoundClaim(stand.fixtures, "later");
       assert.equal((await stand.untilReady("patient")).status?.error, undefined);
       await stand.remove("patient");
     });
 
     test("a volume that upstream's csi-provisioner restores from a snapshot has the source's data at that time", async () => {
       const storageClassName = await provisionBy(place, place.connection, stand.driver);
-      const source = await aBoundClaim(stand.furniture, "source");
+      const source = await aBoundClaim(stand.fixtures, "source");
       const file = join(stand.driver.dataOf(source), "file");
       writeFileSync(file, "as it was");
       await stand.take("then", "source", stand.classes.delete);
@@ -127,23 +127,23 @@ for (const [driver, ground] of combinations)
         resources: { requests: { storage: "1Mi" } },
         dataSource: { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "then" },
       };
-      await stand.furniture.client.create("PersistentVolumeClaim", draftOf("PersistentVolumeClaim", ref, { spec }));
+      await stand.fixtures.client.create("PersistentVolumeClaim", draftOf("PersistentVolumeClaim", ref, { spec }));
       const claim = await until({ what: "the restored claim is bound" }, async () => {
-        const seen = await stand.furniture.client.get(ref);
+        const seen = await stand.fixtures.client.get(ref);
         return seen.status?.phase === "Bound" ? seen : undefined;
       });
       const name = claim.spec?.volumeName ?? "";
-      const volume = await stand.furniture.client.get({ kind: "PersistentVolume", name });
+      const volume = await stand.fixtures.client.get({ kind: "PersistentVolume", name });
       const folder = stand.driver.dataOf(volume.spec?.csi?.volumeHandle ?? "");
       assert.equal(readFileSync(join(folder, "file"), "utf8"), "as it was");
-      await stand.furniture.client.delete(ref);
+      await stand.fixtures.client.delete(ref);
       await stand.untilGone({ kind: "PersistentVolume", name });
       assert.ok(!existsSync(folder), "the restored volume's data is still there");
       await stand.remove("then");
     });
 
     test("after all tests nothing is left in the API or at the driver", async () => {
-      assert.deepEqual(await leftovers(stand.furniture), []);
+      assert.deepEqual(await leftovers(stand.fixtures), []);
     });
   });
 
@@ -152,16 +152,16 @@ const untilUnmarked = ({ contentOf }: SnapshotSuite, name: string): Promise<true
     (await contentOf(name)).metadata.annotations?.[annotations.beingCreated] === undefined ? true : undefined,
   );
 
-async function adopt({ furniture }: SnapshotSuite, snapshotHandle: string): Promise<void> {
+async function adopt({ fixtures }: SnapshotSuite, snapshotHandle: string): Promise<void> {
   const spec = {
     deletionPolicy: "Delete" as const,
-    driver: furniture.driver,
+    driver: fixtures.driver,
     source: { snapshotHandle },
     volumeSnapshotRef: { namespace, name: "adopted" },
   };
   const metadata = { namespace, name: "adopted" };
   const source = { volumeSnapshotContentName: "by-hand" };
   const content = draftOf("VolumeSnapshotContent", { name: "by-hand" }, { spec });
-  await furniture.client.create("VolumeSnapshotContent", content);
-  await furniture.client.create("VolumeSnapshot", draftOf("VolumeSnapshot", metadata, { spec: { source } }));
+  await fixtures.client.create("VolumeSnapshotContent", content);
+  await fixtures.client.create("VolumeSnapshot", draftOf("VolumeSnapshot", metadata, { spec: { source } }));
 }

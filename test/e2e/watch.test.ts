@@ -133,7 +133,7 @@ describe("watches on the real API server", () => {
     };
 
     for (let round = 1; round <= 200; round++) {
-      await disturb("the cut", () => proxy.cut(isWatch));
+      await disturb("the cut", () => proxy.disconnect(isWatch));
       if (round % 10 === 3) await disturb("the broken frame", () => proxy.truncate("cut", isWatch));
       if (round % 10 === 6) await disturb("the half frame", () => proxy.truncate("end", isWatch));
       if (round % 50 === 25) await disturb("410 in the stream", () => proxy.inject(expiredFrame, isWatch));
@@ -142,7 +142,7 @@ describe("watches on the real API server", () => {
 
     await t.test("after a restart without watchers the server answers 410", async () => {
       await proxy.refuse(true);
-      proxy.cut();
+      proxy.disconnect();
       await plane.restartApiServer();
       const before = changes;
       await realWorld.sleep(300);

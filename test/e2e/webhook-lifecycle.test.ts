@@ -45,10 +45,10 @@ describe("the life of the webhook", () => {
     await webhook.start();
     startComponent(place, "snapshot-controller");
     stand = await snapshotSuiteFor(place, place.connection, await drivers["directory-driver"](place.instance));
-    await aBoundClaim(stand.furniture, "data");
+    await aBoundClaim(stand.fixtures, "data");
   });
   after(() => {
-    stand?.furniture.csi.close();
+    stand?.fixtures.csi.close();
     place?.stop();
   });
 

@@ -28,15 +28,15 @@ test("controller capabilities decide: an unannounced controller service works, a
 
 test("a driver's error is shown on content and snapshot with upstream's message prefix", async (t) => {
   const refuse = () => Promise.reject(new Fault("FailedPrecondition", "the pool is frozen"));
-  const { client, socket, start } = await startHarness(t, { beforeCut: refuse });
+  const { client, socket, start } = await startHarness(t, { beforeCreateSnapshot: refuse });
   await createClaim(client);
   const snapshot = await createSnapshot(client, "monday");
   start("snapshot-controller");
   start("csi-snapshotter", `--csi-address=${socket}`);
-  const told = async () => (await client.get(snapshot)).status?.error?.message;
-  await eventually("the refusal is told", async () => (await told()) !== undefined);
+  const reported = async () => (await client.get(snapshot)).status?.error?.message;
+  await eventually("the refusal is told", async () => (await reported()) !== undefined);
   assert.equal(
-    await told(),
+    await reported(),
     'Failed to create snapshot: failed to take snapshot of the volume v-1: "rpc error: code = FailedPrecondition desc = the pool is frozen" [SNAP-501]',
   );
 });

@@ -19,7 +19,7 @@ const readFaults = (given: string): readonly (InjectedFault | string)[] =>
   given.split(",").map((word) => parseInjectedFault(word.trim()));
 
 /** One or several, separated by commas or by repeating the flag. */
-export const mishaps: Flag<readonly InjectedFault[]> = {
+export const injectedFaults: Flag<readonly InjectedFault[]> = {
   ...trying,
   type: "method=code*times[:after]",
   default: [],
@@ -28,7 +28,7 @@ export const mishaps: Flag<readonly InjectedFault[]> = {
   expects: "a CSI method and a code, how often, and perhaps :after",
   read: (given, before = []) => {
     const read = readFaults(given);
-    return read.every((mishap) => typeof mishap !== "string") ? [...before, ...read] : undefined;
+    return read.every((injected) => typeof injected !== "string") ? [...before, ...read] : undefined;
   },
   explain: (given) => readFaults(given).find((mishap) => typeof mishap === "string") ?? "",
   print: (value) => value.map(({ method, code, times }) => `${method}=${code}*${times}`).join(","),
@@ -93,7 +93,7 @@ export const command = defineCommand({
       example: "./token",
       help: 'File with a token; a final line break is ignored. If set, CreateSnapshot and DeleteSnapshot require a secret that has this token under the key "token".',
     }),
-    fault: mishaps,
+    fault: injectedFaults,
     ...loggingFlags,
   },
   examples: [

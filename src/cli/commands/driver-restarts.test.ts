@@ -18,7 +18,7 @@ const emptyDriver = (...capabilities: readonly Capability[]): readonly Served[] 
     ...(capabilities.includes(Capability.LIST_SNAPSHOTS) ? { listSnapshots: () => ({ entries: [] }) } : {}),
   }),
 ];
-const [cuts, lists] = [Capability.CREATE_DELETE_SNAPSHOT, Capability.LIST_SNAPSHOTS];
+const [creations, lists] = [Capability.CREATE_DELETE_SNAPSHOT, Capability.LIST_SNAPSHOTS];
 
 /** A sidecar beside a driver that can be replaced, and a content with a handle that does not exist. */
 async function setUp(t: TestContext, first: readonly Served[]) {
@@ -42,17 +42,17 @@ async function setUp(t: TestContext, first: readonly Served[]) {
 }
 
 test("after a driver restart with LIST_SNAPSHOTS a missing handle is not reported as ready", async (t) => {
-  const { create, status, restart } = await setUp(t, emptyDriver(cuts));
-  await restart(emptyDriver(cuts, lists), create);
+  const { create, status, restart } = await setUp(t, emptyDriver(creations));
+  await restart(emptyDriver(creations, lists), create);
   await eventually("the user is told", async () => (await status())?.error !== undefined);
   assert.match((await status())?.error?.message ?? "", /nobody-has-this/);
   assert.notEqual((await status())?.readyToUse, true);
 });
 
 test("after a driver restart without LIST_SNAPSHOTS a handle is accepted as ready", async (t) => {
-  const { create, status, restart } = await setUp(t, emptyDriver(cuts, lists));
+  const { create, status, restart } = await setUp(t, emptyDriver(creations, lists));
   await create();
   await eventually("the user is told", async () => (await status())?.error !== undefined);
-  await restart(emptyDriver(cuts));
+  await restart(emptyDriver(creations));
   await eventually("the content is ready", async () => (await status())?.readyToUse === true);
 });

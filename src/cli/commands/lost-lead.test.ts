@@ -25,12 +25,12 @@ async function startRelay(t: TestContext, driver: string) {
     });
   });
   await new Promise<void>((resolve) => void relay.listen(path, resolve));
-  const cut = (): void => {
+  const disconnectAll = (): void => {
     for (const end of ends) end.destroy();
     ends.clear();
   };
   t.after(() => {
-    cut();
+    disconnectAll();
     relay.close();
   });
   return {
@@ -40,7 +40,7 @@ async function startRelay(t: TestContext, driver: string) {
     close: () => {
       const opening = Promise.withResolvers<void>();
       gate = opening.promise;
-      cut();
+      disconnectAll();
       return opening.resolve;
     },
   };
@@ -74,7 +74,7 @@ for (const isPaused of [false, true])
     const asked: string[] = [];
     const { client, socket, start } = await startHarness(t, {
       world,
-      beforeCut: async (name) => void asked.push(name),
+      beforeCreateSnapshot: async (name) => void asked.push(name),
     });
     const relay = await startRelay(t, socket);
     await createClaim(client);

@@ -26,7 +26,7 @@ users:
 - {name: ada, user: {token: "1"}}
 `;
 
-function stage(t: TestContext) {
+function harness(t: TestContext) {
   const home = temporaryFolder(t);
   const [temporary, config] = [join(home, "tmp"), join(home, "config")];
   mkdirSync(temporary);
@@ -57,7 +57,7 @@ const namesIn = (text: string): readonly string[] =>
 
 for (const signal of ["SIGINT", "SIGHUP", "SIGTERM"] as const)
   test(`${signal} stops up gracefully: the kubeconfig is unchanged byte for byte, and the folder is removed`, async (t) => {
-    const { temporary, config, start, text } = stage(t);
+    const { temporary, config, start, text } = harness(t);
     const { end } = await start("--kubeconfig-out", config);
     assert.deepEqual([...namesIn(text())].sort(), ["dev", "prod", "snapkeep", "third"]);
     assert.equal(await end(signal), 0);
@@ -66,7 +66,7 @@ for (const signal of ["SIGINT", "SIGHUP", "SIGTERM"] as const)
 
 for (const next of [["--exit"], ["--exit", "--kubeconfig-out", "config"]])
   test(`after kill -9, "up ${next.join(" ")}" removes leftovers of the killed process, and nothing of a running one`, async (t) => {
-    const { temporary, config, start, text } = stage(t);
+    const { temporary, config, start, text } = harness(t);
     const living = await start("--kubeconfig-out", config);
     const killed = await start("--kubeconfig-out", config);
     const before = readdirSync(temporary);
@@ -82,7 +82,7 @@ for (const next of [["--exit"], ["--exit", "--kubeconfig-out", "config"]])
   });
 
 test("Ctrl-C through npm, which forwards the signal again, stops the program with exit code 0 and a message", async (t) => {
-  const { temporary } = stage(t);
+  const { temporary } = harness(t);
   const child = spawn("npm", ["start", "--", "--tour=false"], {
     cwd: resolve(import.meta.dirname, "../../.."),
     env: { ...process.env, TMPDIR: temporary, NODE_COMPILE_CACHE: join(tmpdir(), "node-compile-cache") },

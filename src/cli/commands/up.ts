@@ -8,7 +8,7 @@ import { openRunFolder } from "../run-folder.ts";
 import { nextSteps } from "../up/next-steps.ts";
 import { startStack } from "../up/stack.ts";
 import { tour } from "../up/tour.ts";
-import { mishaps as faults } from "./directory-driver.ts";
+import { injectedFaults as faults } from "./directory-driver.ts";
 
 export const command = defineCommand({
   flags: {

@@ -30,7 +30,7 @@ const names = ["a", "b", "c", "d"] as const;
 
 test("--worker-threads of the sidecar is the number of concurrent calls to the driver", async (t) => {
   const meeting = createMeeting(2);
-  const { client, socket, start } = await startHarness(t, { beforeCut: meeting.attend });
+  const { client, socket, start } = await startHarness(t, { beforeCreateSnapshot: meeting.attend });
   await client.create("VolumeSnapshotClass", draftOf("VolumeSnapshotClass", { name: "fast" }, policy));
   for (const name of names) {
     const volumeSnapshotRef = { namespace: "default", name, uid: `uid-of-${name}` };
@@ -65,7 +65,7 @@ test("--worker-threads of the controller is the number of concurrent reconciles"
 test("--timeout is the time after which the sidecar repeats a call", async (t) => {
   const asked: string[] = [];
   const { client, socket, start } = await startHarness(t, {
-    beforeCut: async (name, signal) => {
+    beforeCreateSnapshot: async (name, signal) => {
       asked.push(name);
       if (asked.length === 1) await new Promise((resolve) => signal.addEventListener("abort", resolve));
     },
@@ -84,7 +84,7 @@ test("--timeout is the time after which the sidecar repeats a call", async (t) =
 test("--retry-interval-start and --retry-interval-max limit the delay after failures", async (t) => {
   let refusals = 20; // By the default pauses they would take a good hour.
   const { client, socket, start } = await startHarness(t, {
-    beforeCut: async () => {
+    beforeCreateSnapshot: async () => {
       refusals -= 1;
       if (refusals >= 0) throw new Fault("ResourceExhausted", "not now");
     },
@@ -146,9 +146,9 @@ test("with distributed snapshotting nothing is reconciled before nodes are liste
     const { objects } = await client.list("VolumeSnapshotContent", {});
     return objects[0]?.metadata.labels?.[labels.managedBy] === "far-away";
   });
-  const { objects: told } = await client.list("Event", {});
+  const { objects: reported } = await client.list("Event", {});
   assert.deepEqual(
-    told.filter(({ type }) => type === "Warning"),
+    reported.filter(({ type }) => type === "Warning"),
     [],
   );
 });

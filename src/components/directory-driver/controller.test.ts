@@ -128,15 +128,15 @@ test("with a delay a snapshot is ready later, keeps its creation time, and canno
   const { client, pass } = await aDriver(t, { snapshotDelayMs: 5_000 });
   const { controller } = client;
   await aVolume(client, "v");
-  const cut = () => controller.createSnapshot({ name: "s", sourceVolumeId: "v" });
-  const first = (await cut()).snapshot;
+  const take = () => controller.createSnapshot({ name: "s", sourceVolumeId: "v" });
+  const first = (await take()).snapshot;
   assert.equal(first?.readyToUse, false);
   await assert.rejects(controller.createVolume({ ...asked("r"), ...fromSnapshot("s") }), {
     code: "Unavailable",
     message: /not ready to use yet/,
   });
   pass(5_000);
-  const then = (await cut()).snapshot;
+  const then = (await take()).snapshot;
   assert.deepEqual([then?.readyToUse, then?.creationTime], [true, first.creationTime]);
   assert.equal((await controller.listSnapshots({})).entries[0]?.snapshot?.readyToUse, true);
   await controller.createVolume({ ...asked("r"), ...fromSnapshot("s") });
@@ -254,9 +254,9 @@ test("ValidateVolumeCapabilities confirms only the volume's own mode", async (t)
 test("GetCapacity reports space, but none for multi-node volumes", async (t) => {
   const { client, root } = await aDriver(t);
   const { bavail, bsize } = statfsSync(root);
-  const told = Number((await client.controller.getCapacity({})).availableCapacity);
+  const reported = Number((await client.controller.getCapacity({})).availableCapacity);
   // Others write to the same disk meanwhile.
-  assert.ok(told > (bavail * bsize) / 2 && told < bavail * bsize * 2, `${told} bytes of ${bavail * bsize}`);
+  assert.ok(reported > (bavail * bsize) / 2 && reported < bavail * bsize * 2, `${reported} bytes of ${bavail * bsize}`);
   const volumeCapabilities = [
     {
       accessType: { case: "mount" as const, value: {} },

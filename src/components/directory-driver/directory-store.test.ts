@@ -12,29 +12,29 @@ interface Book {
   readonly pages: number;
 }
 
-async function aShelf(t: TestContext) {
+async function aStore(t: TestContext) {
   const root = await mkdtemp(join(tmpdir(), "shelf-"));
   t.after(() => rm(root, { recursive: true, force: true }));
   const log = createMemoryLog();
   const reopen = (): Promise<DirectoryStore<Book>> =>
     openDirectoryStore({ root, name: "books", world: realWorld, log });
-  return { root, log, reopen, shelf: await reopen(), place: join(root, "books"), making: join(root, ".making-books") };
+  return { root, log, reopen, store: await reopen(), place: join(root, "books"), making: join(root, ".making-books") };
 }
 const nothing = async (): Promise<void> => undefined;
 
 test("a record exists only once it is complete", async (t) => {
-  const { shelf, place } = await aShelf(t);
-  await shelf.add({ id: "a", pages: 1 }, async (folder) => {
+  const { store: directoryStore, place } = await aStore(t);
+  await directoryStore.add({ id: "a", pages: 1 }, async (folder) => {
     await writeFile(join(folder, "text"), "once");
-    assert.equal(shelf.get("a"), undefined);
+    assert.equal(directoryStore.get("a"), undefined);
     assert.deepEqual(await readdir(place), []);
   });
-  assert.deepEqual(shelf.get("a"), { id: "a", pages: 1 });
-  assert.equal(await readFile(join(shelf.folder("a"), "text"), "utf8"), "once");
+  assert.deepEqual(directoryStore.get("a"), { id: "a", pages: 1 });
+  assert.equal(await readFile(join(directoryStore.folder("a"), "text"), "utf8"), "once");
 });
 
 test("a failed creation leaves nothing and returns its own error", async (t) => {
-  const { shelf, place, making } = await aShelf(t);
+  const { store: shelf, place, making } = await aStore(t);
   const fill = async (folder: string): Promise<void> => {
     await writeFile(join(folder, "text"), "half");
     throw new Error("out of ink");
@@ -44,7 +44,7 @@ test("a failed creation leaves nothing and returns its own error", async (t) => 
 });
 
 test("a full disk is ResourceExhausted", async (t) => {
-  const { shelf } = await aShelf(t);
+  const { store: shelf } = await aStore(t);
   const full = Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
   await assert.rejects(
     shelf.add({ id: "a", pages: 1 }, () => Promise.reject(full)),
@@ -53,7 +53,7 @@ test("a full disk is ResourceExhausted", async (t) => {
 });
 
 test("records are ordered by id, and exist after a restart", async (t) => {
-  const { shelf, reopen } = await aShelf(t);
+  const { store: shelf, reopen } = await aStore(t);
   for (const id of ["b", "a", "c"]) await shelf.add({ id, pages: 1 }, nothing);
   await shelf.update({ id: "b", pages: 2 });
   await shelf.remove("c");
@@ -66,7 +66,7 @@ test("records are ordered by id, and exist after a restart", async (t) => {
 });
 
 test("incomplete records of a killed driver are removed at start", async (t) => {
-  const { root, making, reopen } = await aShelf(t);
+  const { root, making, reopen } = await aStore(t);
   await mkdir(join(making, "a-1/data"), { recursive: true });
   await mkdir(join(root, ".leftover-books-1/data"), { recursive: true });
   await reopen();
@@ -75,7 +75,7 @@ test("incomplete records of a killed driver are removed at start", async (t) => 
 });
 
 test("each draft has its own folder, so that a leftover process cannot write into a later one", async (t) => {
-  const { shelf, reopen } = await aShelf(t);
+  const { store: shelf, reopen } = await aStore(t);
   const drafts = new Set<string>();
   const fill = async (folder: string): Promise<void> => void drafts.add(folder);
   for (const opened of [shelf, await reopen()]) {
@@ -93,7 +93,7 @@ const strangers: readonly { given: string; record: string | undefined }[] = [
 ];
 for (const { given, record } of strangers)
   test(`a folder with ${given} is kept and logged, and a request for its id fails with an error`, async (t) => {
-    const { place, log, reopen } = await aShelf(t);
+    const { place, log, reopen } = await aStore(t);
     await mkdir(join(place, "a"));
     await writeFile(join(place, "a/precious"), "kept");
     if (record !== undefined) await writeFile(join(place, "a/record.json"), record);
@@ -108,7 +108,7 @@ for (const { given, record } of strangers)
   });
 
 test("a failed removal fails again until the data is gone", async (t) => {
-  const { root, log } = await aShelf(t);
+  const { root, log } = await aStore(t);
   let broken = true;
   const removed: string[] = [];
   const removeTree = async (path: string): Promise<void> => {
@@ -130,7 +130,7 @@ test("a failed removal fails again until the data is gone", async (t) => {
 });
 
 test("records that were removed by hand can be deleted", async (t) => {
-  const { shelf, root, place } = await aShelf(t);
+  const { store: shelf, root, place } = await aStore(t);
   await shelf.add({ id: "a", pages: 1 }, nothing);
   await rm(shelf.folder("a"), { recursive: true });
   await shelf.remove("a");

@@ -87,13 +87,13 @@ test("a fault after the effect loses only the reply", async () => {
 
 test("other methods are not affected, and two faults of one method apply one after the other", async () => {
   const { work } = working();
-  const mishap = (code: InjectedFault["code"]): InjectedFault => ({
+  const injected = (code: InjectedFault["code"]): InjectedFault => ({
     method: "CreateSnapshot",
     code,
     times: 1,
     afterwards: false,
   });
-  const layer = faultInjectionLayer([mishap("Internal"), mishap("Aborted")])(work);
+  const layer = faultInjectionLayer([injected("Internal"), injected("Aborted")])(work);
   await layer(call(deleteSnapshot), never);
   await assert.rejects(layer(call(createSnapshot), never), { code: "Internal" });
   await assert.rejects(layer(call(createSnapshot), never), { code: "Aborted" });

@@ -42,8 +42,8 @@ function unknown(word: string, what: string, words: readonly string[]): string {
   return `${JSON.stringify(word)} is not a ${what}${hint} (one of ${words.join(", ")})`;
 }
 
-export function faultInjectionLayer(mishaps: readonly InjectedFault[]): Layer {
-  const left = mishaps.map((mishap) => ({ ...mishap }));
+export function faultInjectionLayer(injectedFaults: readonly InjectedFault[]): Layer {
+  const left = injectedFaults.map((injected) => ({ ...injected }));
   return (next) => async (call, signal) => {
     const due = left.find(({ method, times }) => times > 0 && method === call.method.name);
     if (due === undefined) return next(call, signal);

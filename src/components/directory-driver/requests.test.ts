@@ -13,14 +13,14 @@ import { modeOf, pageOf, unservable, volumeRequestOf } from "./requests.ts";
 const capability = (kind: "mount" | "block", mode = AccessMode.SINGLE_NODE_WRITER): VolumeCapability =>
   create(VolumeCapabilitySchema, { accessType: { case: kind, value: {} }, accessMode: { mode } });
 
-const wish = (change: MessageInitShape<typeof CreateVolumeRequestSchema>) =>
+const request = (change: MessageInitShape<typeof CreateVolumeRequestSchema>) =>
   volumeRequestOf(
     create(CreateVolumeRequestSchema, { name: "v", volumeCapabilities: [capability("mount")], ...change }),
   );
 
 test("a CSI request becomes a storage request", () => {
   const volumeContentSource = { type: { case: "snapshot" as const, value: { snapshotId: "s" } } };
-  assert.deepEqual(wish({ capacityRange: { requiredBytes: 5n, limitBytes: 9n }, volumeContentSource }), {
+  assert.deepEqual(request({ capacityRange: { requiredBytes: 5n, limitBytes: 9n }, volumeContentSource }), {
     name: "v",
     mode: "mount",
     bytesMin: 5,
@@ -30,63 +30,63 @@ test("a CSI request becomes a storage request", () => {
 });
 
 test("missing fields mean no size and no limit", () =>
-  assert.deepEqual(wish({}), { name: "v", mode: "mount", bytesMin: 0, bytesMax: 0, origin: { kind: "empty" } }));
+  assert.deepEqual(request({}), { name: "v", mode: "mount", bytesMin: 0, bytesMax: 0, origin: { kind: "empty" } }));
 
 const refusals: readonly { given: string; code: string; field: RegExp; ask(): unknown }[] = [
-  { given: "no name", code: "InvalidArgument", field: /^name /, ask: () => wish({ name: "" }) },
+  { given: "no name", code: "InvalidArgument", field: /^name /, ask: () => request({ name: "" }) },
   {
     given: "no capability",
     code: "InvalidArgument",
     field: /volume_capabilities/,
-    ask: () => wish({ volumeCapabilities: [] }),
+    ask: () => request({ volumeCapabilities: [] }),
   },
   {
     given: "mount and block at once",
     code: "InvalidArgument",
     field: /mount and block/,
-    ask: () => wish({ volumeCapabilities: [capability("mount"), capability("block")] }),
+    ask: () => request({ volumeCapabilities: [capability("mount"), capability("block")] }),
   },
   {
     given: "no access type",
     code: "InvalidArgument",
     field: /access_type/,
-    ask: () => wish({ volumeCapabilities: [{ accessMode: { mode: AccessMode.SINGLE_NODE_WRITER } }] }),
+    ask: () => request({ volumeCapabilities: [{ accessMode: { mode: AccessMode.SINGLE_NODE_WRITER } }] }),
   },
   {
     given: "no access mode",
     code: "InvalidArgument",
     field: /access_mode/,
-    ask: () => wish({ volumeCapabilities: [{ accessType: { case: "mount", value: {} } }] }),
+    ask: () => request({ volumeCapabilities: [{ accessType: { case: "mount", value: {} } }] }),
   },
   {
     given: "a negative size",
     code: "OutOfRange",
     field: /required_bytes/,
-    ask: () => wish({ capacityRange: { requiredBytes: -1n } }),
+    ask: () => request({ capacityRange: { requiredBytes: -1n } }),
   },
   {
     given: "a size beyond all disks",
     code: "OutOfRange",
     field: /limit_bytes/,
-    ask: () => wish({ capacityRange: { limitBytes: 2n ** 62n } }),
+    ask: () => request({ capacityRange: { limitBytes: 2n ** 62n } }),
   },
   {
     given: "a source that is nothing",
     code: "InvalidArgument",
     field: /volume_content_source/,
-    ask: () => wish({ volumeContentSource: {} }),
+    ask: () => request({ volumeContentSource: {} }),
   },
   {
     given: "a source snapshot without an id",
     code: "InvalidArgument",
     field: /snapshot_id/,
-    ask: () => wish({ volumeContentSource: { type: { case: "snapshot", value: {} } } }),
+    ask: () => request({ volumeContentSource: { type: { case: "snapshot", value: {} } } }),
   },
   {
     given: "a source volume without an id",
     code: "InvalidArgument",
     field: /volume_id/,
-    ask: () => wish({ volumeContentSource: { type: { case: "volume", value: {} } } }),
+    ask: () => request({ volumeContentSource: { type: { case: "volume", value: {} } } }),
   },
 ];
 for (const { given, code, field, ask } of refusals)

@@ -39,7 +39,7 @@ async function aStorage(t: TestContext): Promise<{ storage: Storage; root: strin
   };
   return { storage, root, reopen };
 }
-const wish = (name: string, change: Partial<VolumeRequest> = {}): VolumeRequest => ({
+const request = (name: string, change: Partial<VolumeRequest> = {}): VolumeRequest => ({
   name,
   mode: "mount",
   origin: { kind: "empty" },
@@ -60,12 +60,12 @@ test("a root that cannot be opened is unlocked, and can be opened after the caus
 
 test("a snapshot keeps its bytes when the volume changes", async (t) => {
   const { storage } = await aStorage(t);
-  const volume = await storage.createVolume(wish("v"));
+  const volume = await storage.createVolume(request("v"));
   await writeFile(join(storage.dataOf(volume), "note"), "first");
   const snapshot = await storage.takeSnapshot("s", "v");
   await writeFile(join(storage.dataOf(volume), "note"), "spoiled");
   assert.equal(await readFile(join(storage.snapshotDataOf(snapshot), "note"), "utf8"), "first");
-  const restored = await storage.createVolume(wish("r", { origin: { kind: "snapshot", id: "s" } }));
+  const restored = await storage.createVolume(request("r", { origin: { kind: "snapshot", id: "s" } }));
   assert.equal(await readFile(join(storage.dataOf(restored), "note"), "utf8"), "first");
 });
 
@@ -73,13 +73,13 @@ test("a new volume is writable for pods of any user, for any umask of the driver
   const { storage } = await aStorage(t);
   const mask = process.umask(0o077);
   t.after(() => void process.umask(mask));
-  const volume = await storage.createVolume(wish("v"));
+  const volume = await storage.createVolume(request("v"));
   assert.equal((await stat(storage.dataOf(volume))).mode & 0o777, 0o777);
 });
 
 test("links, modes, times and holes survive a snapshot", async (t) => {
   const { storage } = await aStorage(t);
-  const data = storage.dataOf(await storage.createVolume(wish("v")));
+  const data = storage.dataOf(await storage.createVolume(request("v")));
   await mkdir(join(data, "deep"));
   await writeFile(join(data, "deep/file"), "x");
   await chmod(join(data, "deep/file"), 0o640);
@@ -102,8 +102,8 @@ test("links, modes, times and holes survive a snapshot", async (t) => {
 
 test("repeating CreateVolume or CreateSnapshot returns the same object", async (t) => {
   const { storage } = await aStorage(t);
-  const volume = await storage.createVolume(wish("v", { bytesMin: 5 }));
-  assert.deepEqual(await storage.createVolume(wish("v", { bytesMin: 5 })), volume);
+  const volume = await storage.createVolume(request("v", { bytesMin: 5 }));
+  assert.deepEqual(await storage.createVolume(request("v", { bytesMin: 5 })), volume);
   const snapshot = await storage.takeSnapshot("s", "v");
   assert.deepEqual(await storage.takeSnapshot("s", "v"), snapshot);
 });
@@ -112,34 +112,34 @@ const refusals: readonly { given: string; code: string; ask(storage: Storage): P
   {
     given: "the same name with another size",
     code: "AlreadyExists",
-    ask: (s) => s.createVolume(wish("v", { bytesMin: 2 ** 40 })),
+    ask: (s) => s.createVolume(request("v", { bytesMin: 2 ** 40 })),
   },
   {
     given: "the same name with another mode",
     code: "AlreadyExists",
-    ask: (s) => s.createVolume(wish("v", { mode: "block" })),
+    ask: (s) => s.createVolume(request("v", { mode: "block" })),
   },
   {
     given: "a source that does not exist",
     code: "NotFound",
-    ask: (s) => s.createVolume(wish("w", { origin: { kind: "snapshot", id: "none" } })),
+    ask: (s) => s.createVolume(request("w", { origin: { kind: "snapshot", id: "none" } })),
   },
   {
     given: "a source of another mode",
     code: "InvalidArgument",
-    ask: (s) => s.createVolume(wish("w", { mode: "block", origin: { kind: "volume", id: "v" } })),
+    ask: (s) => s.createVolume(request("w", { mode: "block", origin: { kind: "volume", id: "v" } })),
   },
   {
     given: "a limit below the source's size",
     code: "OutOfRange",
-    ask: (s) => s.createVolume(wish("w", { bytesMax: 1, origin: { kind: "volume", id: "v" } })),
+    ask: (s) => s.createVolume(request("w", { bytesMax: 1, origin: { kind: "volume", id: "v" } })),
   },
   { given: "a snapshot of no volume", code: "NotFound", ask: (s) => s.takeSnapshot("s", "none") },
   {
     given: "the same snapshot name of another volume",
     code: "AlreadyExists",
     ask: async (s) => {
-      await s.createVolume(wish("other"));
+      await s.createVolume(request("other"));
       await s.takeSnapshot("s", "v");
       await s.takeSnapshot("s", "other");
     },
@@ -148,13 +148,13 @@ const refusals: readonly { given: string; code: string; ask(storage: Storage): P
 for (const { given, code, ask } of refusals)
   test(`given ${given}, the answer is ${code}`, async (t) => {
     const { storage } = await aStorage(t);
-    await storage.createVolume(wish("v"));
+    await storage.createVolume(request("v"));
     await assert.rejects(ask(storage), { code });
   });
 
 test("after a restart complete volumes and snapshots exist, and incomplete ones do not", async (t) => {
   const { storage, root, reopen } = await aStorage(t);
-  const volume = await storage.createVolume(wish("v"));
+  const volume = await storage.createVolume(request("v"));
   const snapshot = await storage.takeSnapshot("s", "v");
   await mkdir(join(root, ".making-snapshots", "half-1"), { recursive: true });
   const again = await reopen();
@@ -165,7 +165,7 @@ test("after a restart complete volumes and snapshots exist, and incomplete ones 
 
 test("a copy that fails leaves nothing behind", async (t) => {
   const { storage, root } = await aStorage(t);
-  const volume = await storage.createVolume(wish("v"));
+  const volume = await storage.createVolume(request("v"));
   await rm(storage.dataOf(volume), { recursive: true });
   await assert.rejects(storage.takeSnapshot("s", "v"), { code: "Internal" });
   assert.deepEqual(await readdir(join(root, ".making-snapshots")), []);
@@ -176,7 +176,7 @@ test("no name leads outside of the root, and an unknown id deletes nothing", asy
   const { storage, root } = await aStorage(t);
   await writeFile(join(root, "precious"), "kept");
   for (const name of ["../precious", "..", "/etc/passwd", "a/b", "", "ünïcödé", "x".repeat(300)]) {
-    const volume = await storage.createVolume(wish(name));
+    const volume = await storage.createVolume(request(name));
     assert.match(volume.id, /^x-[0-9a-f]{40}$/);
     await storage.deleteVolume(name);
     await storage.deleteSnapshot(name);
@@ -186,7 +186,7 @@ test("no name leads outside of the root, and an unknown id deletes nothing", asy
 
 test("a block volume is an image as long as the volume, and grows", async (t) => {
   const { storage } = await aStorage(t);
-  const volume = await storage.createVolume(wish("b", { mode: "block", bytesMin: 2 ** 20 }));
+  const volume = await storage.createVolume(request("b", { mode: "block", bytesMin: 2 ** 20 }));
   assert.equal((await stat(storage.dataOf(volume))).size, 2 ** 20);
   const grown = await storage.expandVolume("b", 2 ** 21);
   assert.equal(grown.bytes, 2 ** 21);
@@ -195,7 +195,7 @@ test("a block volume is an image as long as the volume, and grows", async (t) =>
 
 test("a deletion removes the data, and a repeated deletion succeeds", async (t) => {
   const { storage, root } = await aStorage(t);
-  await storage.createVolume(wish("v"));
+  await storage.createVolume(request("v"));
   await storage.takeSnapshot("s", "v");
   for (const _ of [1, 2]) {
     await storage.deleteSnapshot("s");
@@ -220,7 +220,7 @@ async function makeDeepTree(top: string): Promise<void> {
 
 test("a tree deeper than any path is long is copied, and deleted at the first call", async (t) => {
   const { storage, root } = await aStorage(t);
-  const volume = await storage.createVolume(wish("v"));
+  const volume = await storage.createVolume(request("v"));
   await makeDeepTree(storage.dataOf(volume));
   await storage.takeSnapshot("s", "v");
   await storage.deleteVolume("v");
@@ -231,8 +231,8 @@ test("a tree deeper than any path is long is copied, and deleted at the first ca
 
 test("inline and persistent volumes are never confused", async (t) => {
   const { storage } = await aStorage(t);
-  await storage.createVolume(wish("v"));
-  await assert.rejects(storage.createVolume(wish("v", { ephemeral: true })), {
+  await storage.createVolume(request("v"));
+  await assert.rejects(storage.createVolume(request("v", { ephemeral: true })), {
     code: "AlreadyExists",
     message: /lifetime/,
   });
@@ -240,13 +240,13 @@ test("inline and persistent volumes are never confused", async (t) => {
 
 test("a volume is not deleted or expanded while a snapshot is taken, and two snapshots may be taken at once", async (t) => {
   const { storage } = await aStorage(t);
-  await storage.createVolume(wish("v"));
-  const cuts = ["s", "t"].map((name) => storage.takeSnapshot(name, "v"));
+  await storage.createVolume(request("v"));
+  const creations = ["s", "t"].map((name) => storage.takeSnapshot(name, "v"));
   await assert.rejects(storage.deleteVolume("v"), { code: "Aborted" });
   await assert.rejects(storage.expandVolume("v", 2 ** 40), { code: "Aborted" });
   await assert.rejects(storage.takeSnapshot("s", "v"), { code: "Aborted" });
   await assert.rejects(storage.deleteSnapshot("s"), { code: "Aborted" });
-  await Promise.all(cuts);
+  await Promise.all(creations);
   await storage.deleteVolume("v");
   assert.deepEqual(
     storage.snapshots.all().map(({ id }) => id),
@@ -256,7 +256,7 @@ test("a volume is not deleted or expanded while a snapshot is taken, and two sna
 
 test("no snapshot is taken of a volume that is being deleted", async (t) => {
   const { storage, root } = await aStorage(t);
-  await storage.createVolume(wish("v"));
+  await storage.createVolume(request("v"));
   const deletion = storage.deleteVolume("v");
   await assert.rejects(storage.takeSnapshot("s", "v"), { code: "Aborted" });
   await deletion;
@@ -266,9 +266,9 @@ test("no snapshot is taken of a volume that is being deleted", async (t) => {
 
 test("a snapshot is not deleted while a volume is created from it", async (t) => {
   const { storage } = await aStorage(t);
-  await storage.createVolume(wish("v"));
+  await storage.createVolume(request("v"));
   await storage.takeSnapshot("s", "v");
-  const restore = storage.createVolume(wish("r", { origin: { kind: "snapshot", id: "s" } }));
+  const restore = storage.createVolume(request("r", { origin: { kind: "snapshot", id: "s" } }));
   await assert.rejects(storage.deleteSnapshot("s"), { code: "Aborted" });
   await restore;
   await storage.deleteSnapshot("s");
@@ -276,19 +276,19 @@ test("a snapshot is not deleted while a volume is created from it", async (t) =>
 
 test("close aborts a running copy, which leaves nothing behind", async (t) => {
   const { storage, root, reopen } = await aStorage(t);
-  const volume = await storage.createVolume(wish("v"));
+  const volume = await storage.createVolume(request("v"));
   await writeFile(join(storage.dataOf(volume), "large"), Buffer.alloc(16 * 2 ** 20));
   const making = join(root, ".making-snapshots");
   let [opened, ended] = [storage, "done"];
   for (let round = 1; ended === "done" && round <= 20; round++) {
-    const cutting = opened.takeSnapshot(`s-${round}`, "v").then(
+    const creating = opened.takeSnapshot(`s-${round}`, "v").then(
       () => "done",
       ({ code }: Fault) => code,
     );
     while ((await readdir(making)).length === 0) await new Promise(setImmediate);
     await opened.close();
     assert.deepEqual(await readdir(making), []);
-    ended = await cutting;
+    ended = await creating;
     assert.equal(opened.snapshots.get(`s-${round}`) === undefined, ended !== "done");
     opened = await reopen();
   }
@@ -327,7 +327,7 @@ test("a failed start removes a root that it created, and nothing that existed be
   await opened.discard();
   await assert.rejects(stat(join(root, "parent")), { code: "ENOENT" });
   const used = await openStorage(fresh, realWorld, silent);
-  await used.createVolume(wish("v"));
+  await used.createVolume(request("v"));
   await used.close();
   await used.discard();
   assert.deepEqual(await readdir(join(fresh, "volumes")), ["v"]);
@@ -341,11 +341,11 @@ test("a failed start removes a root that it created, and nothing that existed be
 test("an unusable root is an error that names the folder and the flag", async (t) => {
   const { root } = await aStorage(t);
   await writeFile(join(root, "file"), "");
-  for (const [path, trouble] of [
+  for (const [path, problem] of [
     ["file", "there is a file of that name"],
     ["file/deeper", "a part of the path is a file, not a folder"],
   ] as const)
     await assert.rejects(openStorage(join(root, path), realWorld, silent), {
-      message: `volumes cannot be kept at ${join(root, path)}: ${trouble}; choose another --root`,
+      message: `volumes cannot be kept at ${join(root, path)}: ${problem}; choose another --root`,
     });
 });

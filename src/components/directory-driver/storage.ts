@@ -69,8 +69,8 @@ export async function openStorage(
   const { unlock, discard, volumes, snapshots } = await openRoot(root, world, log).catch((reason: unknown) => {
     if (reason instanceof Fault) throw reason;
     const path = (reason as { readonly path?: string }).path ?? root;
-    const trouble = `volumes cannot be kept at ${path}: ${fsErrorText(reason)}; choose another --root`;
-    throw new Fault("FailedPrecondition", trouble, { cause: reason });
+    const problem = `volumes cannot be kept at ${path}: ${fsErrorText(reason)}; choose another --root`;
+    throw new Fault("FailedPrecondition", problem, { cause: reason });
   });
   const holds = createOperationLocks();
   const closing = new AbortController();

@@ -8,7 +8,7 @@ import type { Premises } from "./storage.ts";
 import { dataFile, known, type Volume, type VolumeRequest } from "./types.ts";
 
 export interface VolumeWork {
-  createVolume(wish: VolumeRequest): Promise<Volume>;
+  createVolume(request: VolumeRequest): Promise<Volume>;
   deleteVolume(id: string): Promise<void>;
   expandVolume(id: string, bytesMin: number): Promise<Volume>;
 }
@@ -16,14 +16,14 @@ export interface VolumeWork {
 export const volumeWork = (premises: Premises): VolumeWork => {
   const { volumes, holds, dataOf, copy } = premises;
   return {
-    async createVolume(wish) {
-      const id = idFor(wish.name);
+    async createVolume(wanted) {
+      const id = idFor(wanted.name);
       holds.mustRest(`volume ${id}`);
       const existing = volumes.get(id);
-      if (existing !== undefined) return sameVolume(existing, wish);
-      const source = sourceOf(wish, premises);
-      const bytes = sizeFor(wish, source?.bytes);
-      const { name, mode, origin, ephemeral = false } = wish;
+      if (existing !== undefined) return sameVolume(existing, wanted);
+      const source = sourceOf(wanted, premises);
+      const bytes = sizeFor(wanted, source?.bytes);
+      const { name, mode, origin, ephemeral = false } = wanted;
       const volume: Volume = { id, name, mode, bytes, origin, ephemeral };
       const fill = async (folder: string): Promise<void> => {
         const data = join(folder, dataFile(mode));
@@ -31,7 +31,7 @@ export const volumeWork = (premises: Premises): VolumeWork => {
         else if (mode === "mount") await makeOpenFolder(data);
         if (mode === "block") await growTo(data, bytes);
       };
-      await holds.during({ changes: `volume ${id}`, reads: source?.thing }, () => volumes.add(volume, fill));
+      await holds.during({ changes: `volume ${id}`, reads: source?.item }, () => volumes.add(volume, fill));
       return volume;
     },
     async deleteVolume(id) {
@@ -53,7 +53,7 @@ export const volumeWork = (premises: Premises): VolumeWork => {
 
 interface Source {
   /** By which others are kept from changing it while it is copied. */
-  readonly thing: string;
+  readonly item: string;
   readonly path: string;
   readonly bytes: number;
 }
@@ -69,7 +69,7 @@ function sourceOf({ origin, mode }: VolumeRequest, premises: Premises): Source |
       `source ${origin.kind} ${origin.id} is a ${source.mode} volume, asked for is a ${mode} volume`,
     );
   const path = "takenAtMs" in source ? snapshotDataOf(source) : dataOf(source);
-  return { thing: `${origin.kind} ${origin.id}`, path, bytes: source.bytes };
+  return { item: `${origin.kind} ${origin.id}`, path, bytes: source.bytes };
 }
 
 function sameVolume(existing: Volume, wish: VolumeRequest): Volume {

@@ -35,58 +35,64 @@ export interface Result {
   readonly violations: readonly Violation[];
 }
 
-export type Tell = (line: string) => void;
+export type Report = (line: string) => void;
 
 const baselineProbes = 3;
 const restMs = { min: 100, spread: 900 };
 
-export async function runChaos(options: ChaosOptions, tell: Tell): Promise<Result> {
+export async function runChaos(options: ChaosOptions, report: Report): Promise<Result> {
   const startedAt = performance.now();
   const secondsSince = (at: number): number => Math.round((performance.now() - at) / 100) / 10;
-  const stage = await startHarness();
+  const harness = await startHarness();
   try {
-    const wishes = createIntentions();
-    const probes = await createProbes(stage, wishes);
+    const intentions = createIntentions();
+    const probes = await createProbes(harness, intentions);
     const done = new AbortController();
     const users = Array.from({ length: options.users }, (_, number) =>
-      work({ stage, wishes, number, dice: diceFrom(options.seed * 1_000 + number), signal: done.signal }),
+      work({
+        context: harness,
+        requests: intentions,
+        number,
+        dice: diceFrom(options.seed * 1_000 + number),
+        signal: done.signal,
+      }),
     );
     for (let probe = 0; probe < baselineProbes; probe++) await probes.probe("no fault");
-    tell(`two replicas of each component are at work, ${options.users} users with them`);
+    report(`two replicas of each component are at work, ${options.users} users with them`);
     const faultsAt = performance.now();
-    const scene: Scene = { stage, options, probes, wishes, tell };
-    const inflicted = await inflict(scene);
+    const scenario: ScenarioRow = { stage: harness, options, probes, wishes: intentions, tell: report };
+    const inflicted = await inflict(scenario);
     const faults = secondsSince(faultsAt);
     done.abort();
     await Promise.all(users);
     await probes.settled();
-    tell(`all faults are inflicted after ${faults} s; waiting until all is quiet`);
-    const { state, untilQuiet } = await quiet(scene);
-    if (options.logs !== "") copyLogs(stage.plane.folder, options.logs);
+    report(`all faults are inflicted after ${faults} s; waiting until all is quiet`);
+    const { state, untilQuiet } = await quiet(scenario);
+    if (options.logs !== "") copyLogs(harness.plane.folder, options.logs);
     return {
       options,
       seconds: { faults, untilQuiet, total: secondsSince(startedAt) },
       inflicted,
       recoveries: probes.recoveries,
-      load: wishes.counters,
+      load: intentions.counters,
       ends: tally(state.ends),
       left: leftIn(state),
       violations: judge(state),
     };
   } finally {
-    await stage.stop();
+    await harness.stop();
   }
 }
 
-interface Scene {
+interface ScenarioRow {
   readonly stage: ChaosHarness;
   readonly options: ChaosOptions;
   readonly probes: Probes;
   readonly wishes: Intentions;
-  readonly tell: Tell;
+  readonly tell: Report;
 }
 
-async function inflict({ stage, options, probes, tell }: Scene): Promise<Result["inflicted"]> {
+async function inflict({ stage, options, probes, tell }: ScenarioRow): Promise<Result["inflicted"]> {
   const inflicted = countersFor(options);
   const dice = diceFrom(options.seed);
   const endAt = performance.now() + options.minutes * 60_000;
@@ -138,7 +144,7 @@ function countersFor(options: ChaosOptions): Record<FaultName, Inflicted> {
     "api-restart": counter(options.apiRestarts),
     "etcd-restart": counter(options.etcdRestarts),
     "driver-restart": counter(options.driverRestarts),
-    "watch cut": counter(options.cuts),
+    "watch cut": counter(options.disconnects),
     delay: counter(options.delays),
     "lost reply": counter(options.lostReplies),
   };
@@ -151,7 +157,7 @@ function orderOf(inflicted: Result["inflicted"], dice: () => number): readonly S
   return drawn.sort((a, b) => a.lot - b.lot).map(({ name }) => name);
 }
 
-interface SmallScene {
+interface SmallScenario {
   readonly network: Network;
   readonly inflicted: Record<FaultName, Inflicted>;
   readonly probes: Probes;
@@ -164,7 +170,7 @@ const largeNames: readonly FaultName[] = ["kill", "handover", "api-restart", "et
 const smallPauseMs = { min: 50, spread: 700 };
 
 /** Spread over the large ones: never further ahead of them than their share. */
-async function inflictSmall({ network, inflicted, probes, state, dice, endAt }: SmallScene): Promise<void> {
+async function inflictSmall({ network, inflicted, probes, state, dice, endAt }: SmallScenario): Promise<void> {
   const share = (): number => {
     const large = largeNames.map((name) => inflicted[name]);
     const asked = large.reduce((sum, one) => sum + one.asked, 0);
@@ -190,9 +196,9 @@ async function inflictSmall({ network, inflicted, probes, state, dice, endAt }: 
   let delaying: Promise<void> | undefined;
   while (isLeft() && performance.now() < endAt) {
     if (isDue("watch cut")) {
-      const cut = network.cutWatches();
-      inflicted["watch cut"].done += cut;
-      if (cut > 0) probeOnce("watch cut");
+      const broken = network.breakWatches();
+      inflicted["watch cut"].done += broken;
+      if (broken > 0) probeOnce("watch cut");
     }
     if (isDue("lost reply") && dice() < 0.3)
       network.loseReply(() => {
@@ -212,17 +218,17 @@ async function inflictSmall({ network, inflicted, probes, state, dice, endAt }: 
 
 const lookMs = 1_000;
 
-async function quiet({ stage, wishes, options, tell }: Scene): Promise<{ state: State; untilQuiet: number }> {
+async function quiet({ stage, wishes, options, tell }: ScenarioRow): Promise<{ state: State; untilQuiet: number }> {
   const startedAt = performance.now();
-  let told = "";
+  let reported = "";
   for (;;) {
     const violations = judge(await look(stage, wishes));
     const tookMs = performance.now() - startedAt;
     if (violations.length === 0 || tookMs > options.quietMinutes * 60_000)
       return { state: await lookClosely(stage, wishes), untilQuiet: Math.round(tookMs / 100) / 10 };
     const line = `not quiet yet: ${violations.length}, as ${violations[0]?.text}`;
-    if (line !== told) tell(line);
-    told = line;
+    if (line !== reported) tell(line);
+    reported = line;
     await sleep(lookMs);
   }
 }

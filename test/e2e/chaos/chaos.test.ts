@@ -11,7 +11,7 @@ const short: ChaosOptions = {
   quietMinutes: 2,
   users: 3,
   kills: 12,
-  cuts: 40,
+  disconnects: 40,
   delays: 3,
   lostReplies: 6,
   apiRestarts: 1,
@@ -44,6 +44,6 @@ test("invalid flag values are errors, and the help names every flag", () => {
   const parsed = parseOptions(["--kills", "3", "--minutes", "0.5", "-o", "json"]);
   assert.ok(parsed.kind === "run" && parsed.options.kills === 3 && parsed.options.minutes === 0.5);
   assert.equal(parsed.output, "json");
-  for (const flag of ["kills", "cuts", "api-restarts", "etcd-restarts", "handovers", "seed", "minutes"])
+  for (const flag of ["kills", "disconnects", "api-restarts", "etcd-restarts", "handovers", "seed", "minutes"])
     assert.match(usage, new RegExp(`--${flag} `));
 });

@@ -12,23 +12,26 @@ import type { ComponentName } from "./replica.ts";
 import type { State } from "./verdict.ts";
 
 /** What the objects say. It is asked for again and again until all is quiet. */
-export async function look({ furniture, driver, replicas }: ChaosHarness, wishes: Intentions): Promise<State> {
-  const { client, namespace } = furniture;
+export async function look(
+  { furniture: fixtures, driver, replicas }: ChaosHarness,
+  intentions: Intentions,
+): Promise<State> {
+  const { client, namespace } = fixtures;
   const [snapshots, contents, claims] = await Promise.all([
     client.list("VolumeSnapshot", { namespace }),
     client.list("VolumeSnapshotContent"),
     client.list("PersistentVolumeClaim", { namespace }),
   ]);
   return {
-    wanted: [...wishes.snapshots.values()],
-    retained: wishes.retained,
-    letGo: wishes.letGo,
-    wantedClaims: wishes.claims,
-    complaints: wishes.complaints,
+    wanted: [...intentions.snapshots.values()],
+    retained: intentions.retained,
+    letGo: intentions.letGo,
+    wantedClaims: intentions.claims,
+    complaints: intentions.complaints,
     snapshots: snapshots.objects,
     contents: contents.objects,
     claims: claims.objects,
-    stored: await storedBy(furniture, driver.root),
+    stored: await storedBy(fixtures, driver.root),
     ends: replicas.flatMap(({ user, ends }) => ends.map((end) => ({ user, end }))),
     secretsSeen: [],
     overlaps: [],
@@ -37,8 +40,8 @@ export async function look({ furniture, driver, replicas }: ChaosHarness, wishes
 }
 
 /** What the driver lists, and under which name it was asked for by its own records. */
-async function storedBy(furniture: ChaosHarness["furniture"], root: string): Promise<ReadonlyMap<string, string>> {
-  const handles = await snapshotsOf(furniture).handles();
+async function storedBy(fixtures: ChaosHarness["furniture"], root: string): Promise<ReadonlyMap<string, string>> {
+  const handles = await snapshotsOf(fixtures).handles();
   // One that goes between the two looks has gone.
   return new Map(
     handles.flatMap((handle) => {
@@ -52,14 +55,14 @@ async function storedBy(furniture: ChaosHarness["furniture"], root: string): Pro
 const restMs = 5_000;
 
 /** The same, with what takes longer to find out: once, at the very end. */
-export async function lookClosely(stage: ChaosHarness, wishes: Intentions): Promise<State> {
-  const mark = stage.plane.auditMark();
+export async function lookClosely(harness: ChaosHarness, requests: Intentions): Promise<State> {
+  const mark = harness.plane.auditPosition();
   await sleep(restMs);
-  const restless = stage.plane.auditLog(mark).filter((entry) => isWork(entry) && componentOf(entry) !== undefined);
+  const restless = harness.plane.auditLog(mark).filter((entry) => isWork(entry) && componentOf(entry) !== undefined);
   return {
-    ...(await look(stage, wishes)),
-    secretsSeen: await secretsSeen(stage),
-    overlaps: overlapsIn(stage.plane.auditLog(), leaseNames(stage.driver)),
+    ...(await look(harness, requests)),
+    secretsSeen: await secretsSeen(harness),
+    overlaps: overlapsIn(harness.plane.auditLog(), leaseNames(harness.driver)),
     restless: restless.map(({ user, verb, requestURI }) => `${user.username}: ${verb} ${requestURI}`),
   };
 }

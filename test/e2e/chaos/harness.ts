@@ -9,7 +9,7 @@ import { draftOf } from "../../../src/api/builders.ts";
 import { parameters } from "../../../src/api/names.ts";
 import { leaseNameFor } from "../../../src/components/csi-snapshotter/lease-name.ts";
 import { type Connection, connect } from "../harness/client.ts";
-import { aClassFor, csiClientTo, type Furniture, installSnapshotCrds } from "../harness/components.ts";
+import { aClassFor, csiClientTo, type Fixtures, installSnapshotCrds } from "../harness/components.ts";
 import { type ControlPlane, startControlPlane } from "../harness/control-plane.ts";
 import { type DirectoryDriverProcess, startDirectoryDriver } from "../harness/directory-driver.ts";
 import { until } from "../harness/until.ts";
@@ -18,7 +18,7 @@ import { type ComponentName, type Replica, startReplica } from "./replica.ts";
 export interface ChaosHarness {
   readonly plane: ControlPlane;
   /** The user's way to the API server and to the driver: no proxy on it. */
-  readonly furniture: Furniture;
+  readonly furniture: Fixtures;
   readonly driver: DirectoryDriverProcess;
   readonly replicas: readonly Replica[];
   /** What must never be seen outside of its Secret. */
@@ -65,7 +65,7 @@ export async function startHarness(): Promise<ChaosHarness> {
   writeFileSync(secretFile, secret, { mode: 0o600 });
   const flags = [`--snapshot-secret-file=${secretFile}`, "--snapshot-delay=100ms"];
   const driver = await startDirectoryDriver(plane.instance, { flags });
-  const furniture: Furniture = {
+  const furniture: Fixtures = {
     client: connection.client,
     csi: csiClientTo(driver.socket),
     driver: driver.driver,
@@ -108,7 +108,7 @@ const flagsOf = (component: ComponentName, { socket }: DirectoryDriverProcess): 
 ];
 
 /** A driver that wants a password, and two classes that name the Secret it is in. */
-async function furnish(furniture: Furniture, secret: string): Promise<ChaosHarness["classes"]> {
+async function furnish(furniture: Fixtures, secret: string): Promise<ChaosHarness["classes"]> {
   const stringData = { token: secret };
   await furniture.client.create("Secret", draftOf("Secret", { namespace, name: secretName }, { stringData }));
   const named = {

@@ -5,7 +5,7 @@ import type { Replica } from "./replica.ts";
 
 export interface Network {
   /** Returns how many watches were disconnected; 0 if the replica has none open. */
-  cutWatches(): number;
+  breakWatches(): number;
   /** Every reply to one replica comes late, for a while. */
   delayReplies(): Promise<void>;
   /** The next write of the replica that leads gets through, its reply does not; tells when that has happened. */
@@ -30,15 +30,15 @@ export function createNetwork({ replicas }: Pick<ChaosHarness, "replicas">, dice
     return watches;
   };
   return {
-    cutWatches: () => {
+    breakWatches: () => {
       const replica = drawn(replicas);
       const lot = dice();
       const watch = replica === undefined ? undefined : drawn(watchesOf(replica));
       if (replica === undefined || watch === undefined) return 0;
       const isThis = (request: string): boolean => request === watch;
       // One in five takes all watches of the replica; one in five breaks off in the middle of the next event.
-      if (lot < 0.2) return replica.proxy.cut(isWatch);
-      return lot < 0.4 ? replica.proxy.truncate("cut", isThis) : replica.proxy.cut(isThis);
+      if (lot < 0.2) return replica.proxy.disconnect(isWatch);
+      return lot < 0.4 ? replica.proxy.truncate("cut", isThis) : replica.proxy.disconnect(isThis);
     },
     delayReplies: async () => {
       const proxy = drawn(replicas)?.proxy;

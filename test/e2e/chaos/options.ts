@@ -10,7 +10,7 @@ export interface ChaosOptions {
   readonly quietMinutes: number;
   readonly users: number;
   readonly kills: number;
-  readonly cuts: number;
+  readonly disconnects: number;
   readonly delays: number;
   readonly lostReplies: number;
   readonly apiRestarts: number;
@@ -27,7 +27,7 @@ const numbers = {
   "quiet-minutes": { value: 5, help: "time limit for the system to come to rest afterwards", partly: true },
   users: { value: 5, help: "number of simulated users who take and delete snapshots" },
   kills: { value: 100, help: "kill -9 of a snapshot-controller or csi-snapshotter" },
-  cuts: { value: 500, help: "watch disconnects between a replica and the API server" },
+  disconnects: { value: 500, help: "watch disconnects between a replica and the API server" },
   delays: { value: 40, help: "periods in which a replica's replies are delayed by up to a second" },
   "lost-replies": { value: 100, help: "writes that take effect and whose reply is lost" },
   "api-restarts": { value: 5, help: "restarts of the API server, gracefully or by kill -9" },
@@ -50,7 +50,7 @@ ${flagHelp(numbers)}
 
 Examples:
   npm run chaos                                        # the full run, about a quarter of an hour
-  npm run chaos -- --kills 5 --cuts 20 --api-restarts 1 --etcd-restarts 0 --handovers 1 --driver-restarts 1
+  npm run chaos -- --kills 5 --disconnects 20 --api-restarts 1 --etcd-restarts 0 --handovers 1 --driver-restarts 1
   npm run chaos -- --seed 7 --minutes 5                # another order, as much as fits
   npm run -s chaos -- -o json > result.json
 

@@ -21,9 +21,9 @@ const claim = "probed";
 /** A user looks at what was taken before throwing it away. */
 const lookMs = 1_200;
 
-export async function createProbes(stage: ChaosHarness, wishes: Intentions): Promise<Probes> {
-  const hand = createUserClient(stage, wishes);
-  await hand.claim(claim);
+export async function createProbes(harness: ChaosHarness, intentions: Intentions): Promise<Probes> {
+  const handler = createUserClient(harness, intentions);
+  await handler.claim(claim);
   const recoveries: Recovery[] = [];
   const leaving = new Set<Promise<void>>();
   let counter = 0;
@@ -32,15 +32,15 @@ export async function createProbes(stage: ChaosHarness, wishes: Intentions): Pro
     probe: async (after, since = performance.now()) => {
       counter += 1;
       try {
-        const wish = await hand.take(`probe-${counter}`, claim, "Delete");
-        await hand.untilReady(wish);
+        const request = await handler.take(`probe-${counter}`, claim, "Delete");
+        await handler.untilReady(request);
         const ms = performance.now() - since;
         recoveries.push({ after: typeof after === "string" ? after : after(), ms });
-        const left = sleep(lookMs).then(() => hand.remove(wish));
+        const left = sleep(lookMs).then(() => handler.remove(request));
         leaving.add(left);
         void left.finally(() => leaving.delete(left));
       } catch (reason) {
-        wishes.complaints.push((reason as Error).message);
+        intentions.complaints.push((reason as Error).message);
       }
     },
     settled: async () => void (await Promise.all(leaving)),

@@ -13,7 +13,7 @@ export type ComponentName = "snapshot-controller" | "csi-snapshotter";
 export type End =
   | { readonly how: "killed" }
   | { readonly how: "lost the lease" }
-  | { readonly how: "by itself"; readonly lastWords: string };
+  | { readonly how: "by itself"; readonly lastOutput: string };
 
 export interface Replica {
   readonly component: ComponentName;
@@ -96,7 +96,7 @@ export async function startReplica({ plane, component, user, token, flags }: Rep
 }
 
 const endOf = (lastWords: string): End =>
-  /lost the lease/.test(lastWords) ? { how: "lost the lease" } : { how: "by itself", lastWords };
+  /lost the lease/.test(lastWords) ? { how: "lost the lease" } : { how: "by itself", lastOutput: lastWords };
 
 const headBytes = 2 ** 16;
 

@@ -1,13 +1,13 @@
 /** `npm run chaos`: real processes on the real control plane, under load and faults. See options.ts, or --help. */
 import { mustRun } from "../../flags.ts";
 import { say } from "../harness/progress.ts";
-import { toolTrouble } from "../harness/tools.ts";
+import { toolProblem } from "../harness/tools.ts";
 import { parseOptions, usage } from "./options.ts";
 
 const { options, output } = mustRun(parseOptions(process.argv.slice(2)), "npm run chaos", usage);
-const trouble = await toolTrouble();
-if (trouble !== undefined) {
-  say(trouble);
+const problem = await toolProblem();
+if (problem !== undefined) {
+  say(problem);
   process.exit(1);
 }
 const startedAt = performance.now();

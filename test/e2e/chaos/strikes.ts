@@ -7,9 +7,9 @@ import type { ComponentName, Replica } from "./replica.ts";
 export type StrikeName = "kill" | "api-restart" | "etcd-restart" | "handover" | "driver-restart";
 
 /** What one row does; it resolves when the fault is over (the server is back), not when the system has recovered. */
-type Strike = (scene: Scene) => Promise<void>;
+type Strike = (scenario: ScenarioRow) => Promise<void>;
 
-export interface Scene {
+export interface ScenarioRow {
   readonly stage: ChaosHarness;
   readonly dice: () => number;
   /** How many of the kind are still to be inflicted: a strike may inflict several. */

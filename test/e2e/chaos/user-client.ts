@@ -20,8 +20,8 @@ export interface UserClient {
   take(name: string, claim: string, policy: DeletionPolicy, notUid?: string): Promise<Intention>;
   want(name: string, policy: DeletionPolicy, source: VolumeSnapshot["spec"]["source"]): Promise<Intention>;
   /** Until there is a content: from then on the claim may go. */
-  untilBegun(wish: Intention): Promise<void>;
-  untilReady(wish: Intention): Promise<void>;
+  untilBegun(request: Intention): Promise<void>;
+  untilReady(wanted: Intention): Promise<void>;
   remove(wish: Intention): Promise<void>;
   removeContentOf(wish: Intention): Promise<void>;
   removeClaim(name: string): Promise<void>;
@@ -38,8 +38,11 @@ const patienceMs = 240_000;
 /** Refusals: asking again would not help. */
 const final: readonly FaultCode[] = ["InvalidArgument", "PermissionDenied", "Unauthenticated", "Invalid", "NotFound"];
 
-export function createUserClient({ furniture, classes, secret }: ChaosHarness, wishes: Intentions): UserClient {
-  const { client, csi, namespace } = furniture;
+export function createUserClient(
+  { furniture: fixtures, classes, secret }: ChaosHarness,
+  intentions: Intentions,
+): UserClient {
+  const { client, csi, namespace } = fixtures;
   const refTo = (name: string, uid?: string) => ({ kind: "VolumeSnapshot", namespace, name, uid }) as const;
 
   const insist: UserClient["insist"] = async (work, fine = []) => {
@@ -51,7 +54,7 @@ export function createUserClient({ furniture, classes, secret }: ChaosHarness, w
         if (!isFault(reason)) throw reason;
         if (fine.includes(reason.code)) return undefined;
         if (final.includes(reason.code) || performance.now() > deadline) throw reason;
-        wishes.count("tried again");
+        intentions.count("tried again");
         await sleep(againMs);
       }
     }
@@ -76,8 +79,8 @@ export function createUserClient({ furniture, classes, secret }: ChaosHarness, w
     const { metadata } = await created(name, draftOf("VolumeSnapshot", { namespace, name }, { spec }), notUid);
     const isAdopted = source.volumeSnapshotContentName !== undefined;
     const wish: Intention = { name, uid: metadata.uid, policy, looksFirst: isAdopted || policy === "Retain" };
-    wishes.snapshots.set(name, wish);
-    wishes.count("snapshots created");
+    intentions.snapshots.set(name, wish);
+    intentions.count("snapshots created");
     return wish;
   };
 
@@ -105,37 +108,37 @@ export function createUserClient({ furniture, classes, secret }: ChaosHarness, w
     },
     untilReady,
     claim: async (name) => {
-      const made = await insist(() => csi.controller.createVolume(volumeRequest(furniture, name)));
-      const { volume, claim } = claimDrafts(furniture, name, made?.volume?.volumeId ?? "");
+      const made = await insist(() => csi.controller.createVolume(volumeRequest(fixtures, name)));
+      const { volume, claim } = claimDrafts(fixtures, name, made?.volume?.volumeId ?? "");
       await insist(() => client.create("PersistentVolume", volume), ["AlreadyExists"]);
       await insist(() => client.create("PersistentVolumeClaim", claim), ["AlreadyExists"]);
       await until({ what: `claim ${name} is bound`, msMax: patienceMs }, async () => {
         const found = await insist(() => client.get({ kind: "PersistentVolumeClaim", namespace, name }));
         return found?.status?.phase === "Bound" ? true : undefined;
       });
-      wishes.claims.add(name);
+      intentions.claims.add(name);
     },
     create: async (kind, object) => void (await insist(() => client.create(kind, object), ["AlreadyExists"])),
     take: (name, claim, policy, notUid) => want(name, policy, { persistentVolumeClaimName: claim }, notUid),
     remove: async (wish) => {
       if (wish.looksFirst && wish.bound === undefined) await untilReady(wish);
-      wishes.snapshots.delete(wish.name);
+      intentions.snapshots.delete(wish.name);
       if (wish.policy === "Retain" && wish.bound !== undefined)
-        wishes.retained.set(wish.bound.content, wish.bound.handle);
+        intentions.retained.set(wish.bound.content, wish.bound.handle);
       await insist(() => client.delete(refTo(wish.name), { uid: wish.uid }), ["NotFound", "Conflict"]);
-      wishes.count("snapshots deleted");
+      intentions.count("snapshots deleted");
     },
     removeContentOf: async ({ bound }) => {
       const ref = { kind: "VolumeSnapshotContent", name: bound?.content ?? "" } as const;
       await insist(() => client.delete(ref), ["NotFound"]);
     },
     removeClaim: async (name) => {
-      wishes.claims.delete(name);
+      intentions.claims.delete(name);
       await insist(() => client.delete({ kind: "PersistentVolumeClaim", namespace, name }), ["NotFound"]);
     },
     letGo: async (name) => {
-      const handle = wishes.retained.get(name);
-      wishes.retained.delete(name);
+      const handle = intentions.retained.get(name);
+      intentions.retained.delete(name);
       await insist(() => client.delete({ kind: "VolumeSnapshotContent", name }), ["NotFound"]);
       const gone = { what: `content ${name} is gone`, msMax: patienceMs, everyMs: 200 };
       await until(gone, async () =>
@@ -143,11 +146,11 @@ export function createUserClient({ furniture, classes, secret }: ChaosHarness, w
           ? true
           : undefined,
       );
-      if (handle !== undefined) wishes.letGo.add(handle);
+      if (handle !== undefined) intentions.letGo.add(handle);
     },
     cut: async (name, claim) => {
       const { spec } =
-        (await insist(() => client.get({ kind: "PersistentVolume", name: volumeNameFor(furniture, claim) }))) ?? {};
+        (await insist(() => client.get({ kind: "PersistentVolume", name: volumeNameFor(fixtures, claim) }))) ?? {};
       const sourceVolumeId = spec?.csi?.volumeHandle ?? "";
       const answer = await insist(() =>
         csi.controller.createSnapshot({ name, sourceVolumeId, secrets: { token: secret } }),

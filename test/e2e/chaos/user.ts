@@ -11,8 +11,8 @@ import type { Intention, Intentions } from "./intentions.ts";
 import { createUserClient, type UserClient } from "./user-client.ts";
 
 export interface UserOptions {
-  readonly stage: ChaosHarness;
-  readonly wishes: Intentions;
+  readonly context: ChaosHarness;
+  readonly requests: Intentions;
   readonly number: number;
   readonly dice: () => number;
   readonly signal: AbortSignal;
@@ -25,7 +25,7 @@ const hasteMs = { min: 0, spread: 2_500 };
 const pauseMs = { min: 150, spread: 900 };
 
 interface Desk extends UserOptions {
-  readonly hand: UserClient;
+  readonly handler: UserClient;
   readonly kept: Intention[];
   claim: string;
   counter: number;
@@ -34,14 +34,14 @@ interface Desk extends UserOptions {
 type Deed = (desk: Desk) => Promise<void>;
 
 export async function work(options: UserOptions): Promise<void> {
-  const { stage, signal, dice, wishes } = options;
-  const hand = createUserClient(stage, wishes);
-  const desk: Desk = { ...options, hand, kept: [], claim: "", counter: 0 };
+  const { context: harness, signal, dice, requests: intentions } = options;
+  const client = createUserClient(harness, intentions);
+  const desk: Desk = { ...options, handler: client, kept: [], claim: "", counter: 0 };
   await newClaim(desk);
   while (!signal.aborted) {
     const deed = desk.kept.length >= keptMax ? "delete" : drawn(dice());
-    await deeds[deed](desk).catch((reason: Error) => void wishes.complaints.push(`${deed}: ${reason.message}`));
-    wishes.count(deed);
+    await deeds[deed](desk).catch((reason: Error) => void intentions.complaints.push(`${deed}: ${reason.message}`));
+    intentions.count(deed);
     await pause(desk, pauseMs, signal);
   }
 }
@@ -60,20 +60,20 @@ function taken({ kept, dice }: Desk): Intention | undefined {
 }
 
 async function keep(desk: Desk, policy: DeletionPolicy = "Delete"): Promise<Intention> {
-  const wish = await desk.hand.take(named(desk, "kept"), desk.claim, policy);
-  desk.kept.push(wish);
-  return wish;
+  const request = await desk.handler.take(named(desk, "kept"), desk.claim, policy);
+  desk.kept.push(request);
+  return request;
 }
 
 async function newClaim(desk: Desk): Promise<void> {
   const claim = named(desk, "claim");
-  await desk.hand.claim(claim);
+  await desk.handler.claim(claim);
   desk.claim = claim;
 }
 
 /** A snapshot that was taken directly at the driver, or released before, brought into the cluster. */
 async function adopt(desk: Desk): Promise<void> {
-  const { hand, wishes, stage, dice } = desk;
+  const { handler: hand, requests: wishes, context: stage, dice } = desk;
   const handle = (dice() < 0.5 ? wishes.takeBack() : undefined) ?? (await hand.cut(named(desk, "by-hand"), desk.claim));
   const name = named(desk, "adopted");
   const policy: DeletionPolicy = dice() < 0.7 ? "Delete" : "Retain";
@@ -94,48 +94,48 @@ async function adopt(desk: Desk): Promise<void> {
     },
   );
   await hand.create("VolumeSnapshotContent", content);
-  const wish = await hand.want(name, policy, { volumeSnapshotContentName: name });
+  const wanted = await hand.want(name, policy, { volumeSnapshotContentName: name });
   // Deleted before the driver has confirmed the handle, it would leave its data behind.
-  await hand.untilReady(wish);
-  desk.kept.push(wish);
+  await hand.untilReady(wanted);
+  desk.kept.push(wanted);
 }
 
 const deeds = {
   keep: async (desk) => void (await keep(desk)),
   delete: async (desk) => {
     const wish = taken(desk);
-    if (wish !== undefined) await desk.hand.remove(wish);
+    if (wish !== undefined) await desk.handler.remove(wish);
   },
   hasty: async (desk) => {
-    const wish = await desk.hand.take(named(desk, "hasty"), desk.claim, "Delete");
+    const wish = await desk.handler.take(named(desk, "hasty"), desk.claim, "Delete");
     await pause(desk, hasteMs);
-    await desk.hand.remove(wish);
+    await desk.handler.remove(wish);
   },
   "re-create": async (desk) => {
-    const before = await desk.hand.take(named(desk, "again"), desk.claim, "Delete");
+    const before = await desk.handler.take(named(desk, "again"), desk.claim, "Delete");
     await pause(desk, hasteMs);
-    await desk.hand.remove(before);
-    desk.kept.push(await desk.hand.take(before.name, desk.claim, "Delete", before.uid));
+    await desk.handler.remove(before);
+    desk.kept.push(await desk.handler.take(before.name, desk.claim, "Delete", before.uid));
   },
   retain: async (desk) => {
-    const wish = await desk.hand.take(named(desk, "retained"), desk.claim, "Retain");
-    await desk.hand.untilReady(wish);
-    await desk.hand.remove(wish);
+    const wish = await desk.handler.take(named(desk, "retained"), desk.claim, "Retain");
+    await desk.handler.untilReady(wish);
+    await desk.handler.remove(wish);
   },
-  "let go": async ({ wishes, hand }) => {
+  "let go": async ({ requests: wishes, handler: hand }) => {
     const content = wishes.someRetained();
     if (content !== undefined) await hand.letGo(content);
   },
   "pre-provisioned": adopt,
   "content first": async (desk) => {
-    const wish = await desk.hand.take(named(desk, "order"), desk.claim, "Delete");
-    await desk.hand.untilReady(wish);
-    await desk.hand.removeContentOf(wish);
-    await desk.hand.remove(wish);
+    const wish = await desk.handler.take(named(desk, "order"), desk.claim, "Delete");
+    await desk.handler.untilReady(wish);
+    await desk.handler.removeContentOf(wish);
+    await desk.handler.remove(wish);
   },
   "delete claim": async (desk) => {
-    await desk.hand.untilBegun(await keep(desk));
-    await desk.hand.removeClaim(desk.claim);
+    await desk.handler.untilBegun(await keep(desk));
+    await desk.handler.removeClaim(desk.claim);
     await newClaim(desk);
   },
 } as const satisfies Record<string, Deed>;

@@ -8,7 +8,7 @@ import type { Intention } from "./intentions.ts";
 import { checks, judge, type State } from "./verdict.ts";
 
 const uid = "11111111-2222-4333-8444-555555555555";
-const wish: Intention = { name: "wanted", uid, policy: "Delete", looksFirst: false };
+const request: Intention = { name: "wanted", uid, policy: "Delete", looksFirst: false };
 const snapshot = {
   apiVersion: "snapshot.storage.k8s.io/v1",
   kind: "VolumeSnapshot",
@@ -37,7 +37,7 @@ const retained = {
 const claim = { apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: { name: "data", uid: "claim-uid" } };
 
 const good = {
-  wanted: [wish],
+  wanted: [request],
   retained: new Map([["retained", "kept"]]),
   letGo: new Set(["free"]),
   wantedClaims: new Set(["data"]),
@@ -85,7 +85,7 @@ const bad: Readonly<Record<string, object>> = {
   "claim not let go": { claims: [withMeta(claim, { finalizers: [finalizers.claimAsSource] })] },
   "claim not gone, or lost": { wantedClaims: new Set() },
   "user in vain": { complaints: ["gave up"] },
-  "ended by itself": { ends: [{ user: "snapshot-controller-1", end: { how: "by itself", lastWords: "a mistake" } }] },
+  "ended by itself": { ends: [{ user: "snapshot-controller-1", end: { how: "by itself", lastOutput: "a mistake" } }] },
   "secret seen": { secretsSeen: ["csi-snapshotter-1.log"] },
   "two leaders": { overlaps: ["both wrote"] },
   "not at rest": { restless: ["patch"] },

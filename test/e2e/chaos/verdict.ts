@@ -69,7 +69,7 @@ export const checks: readonly Check[] = [
         .filter((snapshot) => isWanted(state, snapshot) && snapshot.status?.readyToUse !== true)
         .map((snapshot) => `${nameOf(snapshot)} is not ready: ${snapshot.status?.error?.message ?? "no reason given"}`),
   },
-  { kind: "not bound one to one", find: (state) => state.wanted.flatMap((wish) => unbound(state, wish)) },
+  { kind: "not bound one to one", find: (state) => state.wanted.flatMap((request) => unbound(state, request)) },
   {
     kind: "snapshot nobody wants",
     find: (state) =>
@@ -165,7 +165,7 @@ export const checks: readonly Check[] = [
   {
     kind: "ended by itself",
     find: ({ ends }) =>
-      ends.flatMap(({ user, end }) => (end.how === "by itself" ? [`${user}: ${end.lastWords.trim()}`] : [])),
+      ends.flatMap(({ user, end }) => (end.how === "by itself" ? [`${user}: ${end.lastOutput.trim()}`] : [])),
   },
   { kind: "secret seen", find: ({ secretsSeen }) => secretsSeen },
   { kind: "two leaders", find: ({ overlaps }) => overlaps },

@@ -65,7 +65,7 @@ async function aContent(client: Client, driver: string, name: string, snapshotHa
 
 /** Events of one kind come in order: who has used a class that was made last knows of all changes of classes before. */
 async function untilClassesAreSeen(stand: SnapshotSuite): Promise<void> {
-  await aClassFor(stand.furniture, "made-last", "Delete");
+  await aClassFor(stand.fixtures, "made-last", "Delete");
   await stand.take("probe", "good", "made-last");
   await stand.untilReady("probe");
   await stand.remove("probe");
@@ -120,7 +120,7 @@ export const badInputs: readonly Wrong[] = [
     make: ({ stand }) => stand.take("wrong", "data", "unknown"),
     reason: "GetSnapshotClassFailed",
     told: /volumesnapshotclass "unknown" not found: create it, or name another/,
-    mend: ({ stand }) => aClassFor(stand.furniture, "unknown", "Delete"),
+    mend: ({ stand }) => aClassFor(stand.fixtures, "unknown", "Delete"),
   },
   {
     what: "a class of another driver",
@@ -153,7 +153,7 @@ export const badInputs: readonly Wrong[] = [
   {
     what: "a secret that is not there",
     make: async ({ stand }) => {
-      await aClassFor(stand.furniture, "secretive", "Delete", {
+      await aClassFor(stand.fixtures, "secretive", "Delete", {
         [`${parameters.prefix}snapshotter-secret-name`]: `of-\${volumesnapshot.name}`,
         [`${parameters.prefix}snapshotter-secret-namespace`]: `\${volumesnapshot.namespace}`,
       });

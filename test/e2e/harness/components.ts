@@ -69,7 +69,7 @@ export async function snapshotKindsServed(client: Client): Promise<void> {
 export const csiClientTo = (socket: string): CsiClient =>
   createCsiClient({ address: socket, world: realWorld, log: silent });
 
-export interface Furniture {
+export interface Fixtures {
   readonly client: Client;
   readonly csi: CsiClient;
   readonly driver: string;
@@ -93,11 +93,11 @@ export const onlyOn = (node: string) => ({
 });
 
 /** A claim bound to a volume that the driver really made; returns the volume's handle. */
-export async function aBoundClaim(furniture: Furniture, name: string, moreOfVolume: object = {}): Promise<string> {
-  const { client, csi, namespace } = furniture;
-  const made = await csi.controller.createVolume(volumeRequest(furniture, name));
+export async function aBoundClaim(fixtures: Fixtures, name: string, moreOfVolume: object = {}): Promise<string> {
+  const { client, csi, namespace } = fixtures;
+  const made = await csi.controller.createVolume(volumeRequest(fixtures, name));
   const volumeHandle = made.volume?.volumeId ?? "";
-  const { volume, claim } = claimDrafts(furniture, name, volumeHandle, moreOfVolume);
+  const { volume, claim } = claimDrafts(fixtures, name, volumeHandle, moreOfVolume);
   await client.create("PersistentVolume", volume);
   await client.create("PersistentVolumeClaim", claim);
   const ref = { kind: "PersistentVolumeClaim", namespace, name } as const;
@@ -107,12 +107,12 @@ export async function aBoundClaim(furniture: Furniture, name: string, moreOfVolu
   return volumeHandle;
 }
 
-type Named = Pick<Furniture, "namespace" | "driver">;
+type Named = Pick<Fixtures, "namespace" | "driver">;
 export const volumeNameFor = ({ namespace }: Pick<Named, "namespace">, claim: string): string =>
   `${namespace}-${claim}`.slice(0, 253);
 
-export const volumeRequest = (furniture: Named, claim: string) => ({
-  name: volumeNameFor(furniture, claim),
+export const volumeRequest = (fixtures: Named, claim: string) => ({
+  name: volumeNameFor(fixtures, claim),
   volumeCapabilities: [capability],
   capacityRange: { requiredBytes: 2n ** 20n },
 });
@@ -138,7 +138,7 @@ export function claimDrafts(furniture: Named, name: string, volumeHandle: string
 }
 
 export const aClassFor = (
-  { client, driver }: Pick<Furniture, "client" | "driver">,
+  { client, driver }: Pick<Fixtures, "client" | "driver">,
   name: string,
   deletionPolicy: DeletionPolicy,
   parameters: Record<string, string> = {},

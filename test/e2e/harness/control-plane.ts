@@ -49,7 +49,7 @@ export interface ControlPlane {
   /** A kubeconfig for another token; returns its path. */
   kubeconfigFor(user: string, token: string): string;
   /** Where the audit log ends now: hand it to `auditLog` to see only what came later. */
-  auditMark(): number;
+  auditPosition(): number;
   auditLog(from?: number): readonly AuditEntry[];
   /** Pulls the plug. `startApiServer` brings it back on the same port with the same data. */
   killApiServer(): Promise<void>;
@@ -145,7 +145,7 @@ async function startIn(instance: Instance, options: ControlPlaneOptions): Promis
     instance,
     request: ask,
     kubeconfigFor,
-    auditMark: () => statSync(audit).size,
+    auditPosition: () => statSync(audit).size,
     auditLog: (from = 0) => readAudit(audit, from),
     killApiServer: () => api.stop("SIGKILL"),
     startApiServer,

@@ -3,7 +3,7 @@
 interface Fallen {
   readonly folder: string;
   readonly name: string;
-  lastWords(): string;
+  lastOutput(): string;
 }
 
 let all: readonly Fallen[] = [];
@@ -19,4 +19,6 @@ export const forgetExited = (folder: string): void => {
 
 /** Continues a sentence; empty when all are alive. */
 export const describeExited = (): string =>
-  all.map(({ name, lastWords }) => `; ${name} has ended by itself, its last words: ${lastWords().trim()}`).join("");
+  all
+    .map(({ name, lastOutput: lastWords }) => `; ${name} has ended by itself, its last words: ${lastWords().trim()}`)
+    .join("");

@@ -65,7 +65,7 @@ export function createInstance(): Instance {
     save();
     let isMeant = false;
     daemon.ended.then(() => {
-      if (!stopped && !isMeant) noteExited({ folder, name, lastWords: daemon.lastWords });
+      if (!stopped && !isMeant) noteExited({ folder, name, lastOutput: daemon.lastWords });
     });
     return {
       ...daemon,
@@ -108,7 +108,7 @@ function newFolder(owner: Identity): string {
 }
 
 const graceMsDefault = 5_000;
-const lastWordsChars = 2_000;
+const lastOutputChars = 2_000;
 
 function startDaemon(folder: string, name: string, program: string, args: readonly string[]): Daemon {
   const log = join(folder, `${name}.log`);
@@ -139,7 +139,7 @@ function startDaemon(folder: string, name: string, program: string, args: readon
       await ended;
       clearTimeout(timer);
     },
-    lastWords: () => readOrEmpty(log).slice(logStart).slice(-lastWordsChars),
+    lastWords: () => readOrEmpty(log).slice(logStart).slice(-lastOutputChars),
   };
 }
 

@@ -83,7 +83,7 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
   const askedToDelete: OddDriver["askedToDelete"] = [];
   const askedToList: OddDriver["askedToList"] = [];
   const bars: OddDriver["bars"] = new Map();
-  const cut = async ({ $typeName: _, ...request }: CreateSnapshotRequest): Promise<OddSnapshot> => {
+  const take = async ({ $typeName: _, ...request }: CreateSnapshotRequest): Promise<OddSnapshot> => {
     const { name, sourceVolumeId } = request;
     const known = asksOnce ? snapshots.get(name) : undefined;
     const made = async () => (await real?.controller.createSnapshot(request))?.snapshot as OddSnapshot | undefined;
@@ -117,7 +117,7 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
         const { name, sourceVolumeId } = request;
         refuse(refusals.create.shift() ?? bars.get(sourceVolumeId));
         if (sourceVolumeId === "") throw new Fault("InvalidArgument", "source_volume_id is empty");
-        const right = await cut(request);
+        const right = await take(request);
         return { snapshot: { ...right, ...(await oddities.get(sourceVolumeId)?.(right, timesAsked(name), name)) } };
       },
       deleteSnapshot(request) {

@@ -70,7 +70,7 @@ function isDynamic(file: string): boolean {
 }
 
 /** Why no pod can run here, in one line; undefined once everything is there. */
-export async function podTrouble(packages: Packages): Promise<string | undefined> {
+export async function podProblem(packages: Packages): Promise<string | undefined> {
   const support = podSupport(thisMachine(packages));
   if (support.kind === "none") return support.why;
   if (support.kind === "ready") return undefined;

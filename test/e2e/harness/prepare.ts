@@ -1,8 +1,8 @@
 /** What happens before the first end-to-end test: leftovers are swept, and what this machine cannot run is said at once. */
 
 import { sweep } from "./leftovers.ts";
-import { isPipeline, podTrouble, suitePackages } from "./packages.ts";
-import { toolTrouble } from "./tools.ts";
+import { isPipeline, podProblem, suitePackages } from "./packages.ts";
+import { toolProblem } from "./tools.ts";
 
 export interface Prepared {
   readonly files: readonly string[];
@@ -15,10 +15,10 @@ export interface Prepared {
 const isPodSuite = (file: string): boolean => file.startsWith("test/e2e/pods/");
 
 export async function prepare(files: readonly string[]): Promise<Prepared> {
-  const trouble = await toolTrouble();
-  if (trouble !== undefined) return { files: [], skipped: 0, failed: files.length, notice: trouble };
+  const problem = await toolProblem();
+  if (problem !== undefined) return { files: [], skipped: 0, failed: files.length, notice: problem };
   sweep();
-  return leftOut(files, files.some(isPodSuite) ? await podTrouble(suitePackages) : undefined, isPipeline());
+  return leftOut(files, files.some(isPodSuite) ? await podProblem(suitePackages) : undefined, isPipeline());
 }
 
 /** Which suites run when pods cannot, for the reason given. */

@@ -31,7 +31,7 @@ const bystanderName = "bystander";
 export const contentRef = (name: string): Ref<"VolumeSnapshotContent"> => ({ kind: "VolumeSnapshotContent", name });
 
 export interface ScenarioContext {
-  readonly stage: Combination;
+  readonly harness: Combination;
   readonly place: TestServer;
   readonly driver: OddDriver;
   readonly stand: SnapshotSuite;
@@ -65,17 +65,17 @@ export interface ScenarioContext {
 export interface Scenario {
   /** What is to be seen, as a sentence. */
   readonly shows: string;
-  play(scene: ScenarioContext): Promise<void>;
+  play(scenario: ScenarioContext): Promise<void>;
 }
 
 const controllerRetries = ["--retry-interval-start=200ms", "--retry-interval-max=1s"];
 const sidecarRetries = ["--retry-interval-start=500ms", "--retry-interval-max=2s"];
 
-export async function openScenario(stage: Combination): Promise<ScenarioContext> {
-  const [, ground] = stage;
+export async function openScenario(context: Combination): Promise<ScenarioContext> {
+  const [, ground] = context;
   const place = await testServers[ground]();
   try {
-    return await scenarioOn(place, stage);
+    return await scenarioOn(place, context);
   } catch (reason) {
     place.stop();
     throw reason;
@@ -96,13 +96,13 @@ async function scenarioOn(place: TestServer, stage: Combination): Promise<Scenar
     ]);
   const stand = await snapshotSuiteFor({ ...place, ...viaSidecar }, place.connection, driver, sidecarRetries);
   let [controller, sidecar] = [startController(), stand.sidecar];
-  const volume = await aBoundClaim(stand.furniture, claimName);
+  const volume = await aBoundClaim(stand.fixtures, claimName);
   // One of its own: hostpath remembers only the last snapshot of a volume.
-  await aBoundClaim(stand.furniture, bystanderName);
+  await aBoundClaim(stand.fixtures, bystanderName);
   const acts = actsOn(stand, driver, volume);
   return {
     ...acts,
-    stage,
+    harness: stage,
     place,
     driver,
     stand,
@@ -119,12 +119,12 @@ async function scenarioOn(place: TestServer, stage: Combination): Promise<Scenar
       if (controller.running()) process.kill(controller.pid, "SIGCONT");
       else controller = startController();
       if (!sidecar.running()) sidecar = stand.startSidecar();
-      if ((await leftovers(stand.furniture)).length > 0) await clearAway(stand);
+      if ((await leftovers(stand.fixtures)).length > 0) await clearAway(stand);
       await acts.deleteHandles();
       driver.forget();
     },
     close: async () => {
-      stand.furniture.csi.close();
+      stand.fixtures.csi.close();
       await driver.close();
       for (const proxy of proxies) await proxy.close();
       place.stop();
@@ -169,13 +169,13 @@ function actsOn(stand: SnapshotSuite, driver: OddDriver, volume: string): Acts {
     untilAsked: (times) =>
       until({ what: `the driver was asked ${times} times` }, () => (driver.asked.length >= times ? true : undefined)),
     deleteHandles: async () => {
-      const { csi } = stand.furniture;
+      const { csi } = stand.fixtures;
       for (const snapshotId of await stand.handles()) await csi.controller.deleteSnapshot({ snapshotId });
     },
     assertNothingLeft: async () => {
       let left: readonly string[] = [];
       await until({ what: "nothing is left" }, async () => {
-        left = await leftovers(stand.furniture);
+        left = await leftovers(stand.fixtures);
         return left.length === 0 ? true : undefined;
       }).catch((reason: Error) => assert.fail(`${reason.message}: ${left.join(", ")}`));
     },
@@ -183,7 +183,7 @@ function actsOn(stand: SnapshotSuite, driver: OddDriver, volume: string): Acts {
 }
 
 /** What a scenario that broke off has left in the API. */
-async function clearAway({ furniture: { client }, untilGone }: SnapshotSuite): Promise<void> {
+async function clearAway({ fixtures: { client }, untilGone }: SnapshotSuite): Promise<void> {
   const claims = (await client.list("PersistentVolumeClaim")).objects.filter(({ spec }) => spec?.dataSourceRef);
   const snapshots = (await client.list("VolumeSnapshot")).objects;
   const contents = (await client.list("VolumeSnapshotContent")).objects;

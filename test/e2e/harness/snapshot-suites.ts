@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { draftOf } from "../../../src/api/builders.ts";
 import type { ClientOptions } from "../../../src/kube/client.ts";
 import { type Client, type Connection, connect } from "./client.ts";
-import { aClassFor, csiClientTo, type Furniture, installSnapshotCrds, startComponent } from "./components.ts";
+import { aClassFor, csiClientTo, type Fixtures, installSnapshotCrds, startComponent } from "./components.ts";
 import { type ControlPlane, startControlPlane } from "./control-plane.ts";
 import { type DirectoryDriverOptions, startDirectoryDriver } from "./directory-driver.ts";
 import { startEmbeddedServer } from "./embedded.ts";
@@ -84,7 +84,7 @@ function end(connection: Connection, server: { stop(): void }): void {
 }
 
 export type SnapshotSuite = ReturnType<typeof snapshotsOf> & {
-  readonly furniture: Furniture;
+  readonly fixtures: Fixtures;
   readonly driver: Driver;
   readonly sidecar: Daemon;
   /** Another one of the same flags. */
@@ -100,7 +100,7 @@ export async function snapshotSuiteFor(
   driver: Driver,
   sidecarFlags: readonly string[] = [],
 ): Promise<SnapshotSuite> {
-  const furniture: Furniture = {
+  const fixtures: Fixtures = {
     client,
     csi: csiClientTo(driver.socket),
     driver: driver.driver,
@@ -111,9 +111,9 @@ export async function snapshotSuiteFor(
   const sidecar = startSidecar();
   const name = shortName(driver);
   const classes = { delete: `delete-${name}`, retain: `retain-${name}` };
-  await aClassFor(furniture, classes.delete, "Delete");
-  await aClassFor(furniture, classes.retain, "Retain");
-  return { ...snapshotsOf(furniture), furniture, driver, sidecar, startSidecar, classes };
+  await aClassFor(fixtures, classes.delete, "Delete");
+  await aClassFor(fixtures, classes.retain, "Retain");
+  return { ...snapshotsOf(fixtures), fixtures: fixtures, driver, sidecar, startSidecar, classes };
 }
 
 /** A storage class of the driver's name, and upstream's csi-provisioner to serve it. */

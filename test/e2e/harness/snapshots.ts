@@ -6,7 +6,7 @@ import type { Ref } from "../../../src/api/plan.ts";
 import type { VolumeSnapshot, VolumeSnapshotContent } from "../../../src/api/types.ts";
 import { isFault } from "../../../src/base/fault.ts";
 import { print } from "../../../src/base/json.ts";
-import type { Furniture } from "./components.ts";
+import type { Fixtures } from "./components.ts";
 import { until } from "./until.ts";
 
 export interface Snapshots {
@@ -16,7 +16,7 @@ export interface Snapshots {
   get(name: string): Promise<VolumeSnapshot>;
   untilReady(name: string, msMax?: number): Promise<VolumeSnapshot>;
   /** Waits for the error in the status, and returns it. */
-  untilTold(name: string, what: RegExp): Promise<string>;
+  untilReported(name: string, what: RegExp): Promise<string>;
   contentOf(name: string): Promise<VolumeSnapshotContent>;
   untilGone(ref: Ref, msMax?: number): Promise<true>;
   remove(name: string): Promise<void>;
@@ -27,13 +27,13 @@ export interface Snapshots {
   handles(): Promise<readonly string[]>;
 }
 
-export function snapshotsOf(furniture: Furniture): Snapshots {
-  const { client, csi, namespace } = furniture;
+export function snapshotsOf(fixtures: Fixtures): Snapshots {
+  const { client, csi, namespace } = fixtures;
   const ref: Snapshots["ref"] = (name) => ({ kind: "VolumeSnapshot", namespace, name });
   const untilGone: Snapshots["untilGone"] = async (gone, msMax = 30_000) => {
     try {
       return await until({ what: `${gone.kind} ${gone.name} is gone`, msMax }, async () =>
-        (await isThere(furniture, gone)) ? undefined : true,
+        (await isThere(fixtures, gone)) ? undefined : true,
       );
     } catch (reason) {
       throw new Error(`${(reason as Error).message}; it is: ${print(await client.get(gone))}`);
@@ -78,7 +78,7 @@ export function snapshotsOf(furniture: Furniture): Snapshots {
       await remove(name);
       return content;
     },
-    untilTold: async (name, what) => {
+    untilReported: async (name, what) => {
       let last = "nothing";
       try {
         return await until({ what: `snapshot ${name} has the error ${what}` }, async () => {
@@ -107,7 +107,7 @@ export function snapshotsOf(furniture: Furniture): Snapshots {
   };
 }
 
-export const isThere = <K extends KindName>({ client }: Pick<Furniture, "client">, ref: Ref<K>): Promise<boolean> =>
+export const isThere = <K extends KindName>({ client }: Pick<Fixtures, "client">, ref: Ref<K>): Promise<boolean> =>
   client.get(ref).then(
     () => true,
     (reason: unknown) => {
@@ -117,14 +117,16 @@ export const isThere = <K extends KindName>({ client }: Pick<Furniture, "client"
   );
 
 /** What is wrong after a run that should have left nothing: snapshots and contents in the API, and at the driver. */
-export async function leftovers(furniture: Furniture): Promise<readonly string[]> {
-  const { objects: snapshots } = await furniture.client.list("VolumeSnapshot", { namespace: furniture.namespace });
-  const { objects: contents } = await furniture.client.list("VolumeSnapshotContent");
+export async function leftovers(fixtures: Fixtures): Promise<readonly string[]> {
+  const { objects: snapshots } = await fixtures.client.list("VolumeSnapshot", {
+    namespace: fixtures.namespace,
+  });
+  const { objects: contents } = await fixtures.client.list("VolumeSnapshotContent");
   return [
     ...snapshots.map(({ metadata }) => `VolumeSnapshot ${metadata.name}`),
     ...contents
-      .filter(({ spec }) => spec.driver === furniture.driver)
+      .filter(({ spec }) => spec.driver === fixtures.driver)
       .map(({ metadata }) => `VolumeSnapshotContent ${metadata.name}`),
-    ...(await snapshotsOf(furniture).handles()).map((handle) => `snapshot ${handle} at the driver`),
+    ...(await snapshotsOf(fixtures).handles()).map((handle) => `snapshot ${handle} at the driver`),
   ];
 }

@@ -90,7 +90,7 @@ export async function tools<P extends Program>(...programs: readonly P[]): Promi
 }
 
 /** What keeps any program from being had on this machine, as one line with its remedy; undefined when nothing does. */
-export async function toolTrouble(): Promise<string | undefined> {
+export async function toolProblem(): Promise<string | undefined> {
   const programs = Object.values(modules).flatMap((module) => Object.keys(module.programs));
   if (programs.every((program) => inAssets(program) !== undefined)) return undefined;
   return goVersion().then(

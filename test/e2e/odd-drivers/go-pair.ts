@@ -39,6 +39,6 @@ export const goPair: Maker = {
     void keep(() => startUpstream(place, "snapshot-controller", [...unthrottled, resync, ...flags])),
   startSidecar: (place, _id, flags) => {
     const { crashes, stop } = keep(() => startUpstream(place, "csi-snapshotter", [...unthrottled, resync, ...flags]));
-    return { trouble: () => undefined, note: () => (crashes() === 0 ? "" : `${crashes()} crashes`), stop };
+    return { problem: () => undefined, note: () => (crashes() === 0 ? "" : `${crashes()} crashes`), stop };
   },
 };

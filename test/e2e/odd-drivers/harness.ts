@@ -9,7 +9,7 @@ import { until } from "../harness/until.ts";
 
 export interface Sidecar {
   /** Why nothing can come of it any more, if so. */
-  trouble(): string | undefined;
+  problem(): string | undefined;
   /** What is to be told of the program itself; mostly nothing. */
   note(): string;
   stop(): Promise<void>;
@@ -63,7 +63,7 @@ export const ours: Maker = {
       ended = value;
     });
     return {
-      trouble: () => (ended === undefined ? undefined : `the sidecar ended with ${ended}: ${said.text.slice(-1_000)}`),
+      problem: () => (ended === undefined ? undefined : `the sidecar ended with ${ended}: ${said.text.slice(-1_000)}`),
       note: () => "",
       stop: async () => {
         stop();

@@ -10,12 +10,12 @@ export async function playAll(
   rows: readonly Row[],
   atOnce: number,
 ): Promise<readonly Outcome[]> {
-  const stage = await openHarness(maker);
+  const harness = await openHarness(maker);
   const outcomes: Outcome[] = [];
   const work = async (left: [number, Row][]): Promise<void> => {
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
       const [index, row] = next;
-      outcomes[index] = await play(stage, row, `odd-${index}`);
+      outcomes[index] = await play(harness, row, `odd-${index}`);
       say(`${name}: a driver that ${row.driver}`);
     }
   };
@@ -25,6 +25,6 @@ export async function playAll(
     await work([...rows.entries()].filter(([, { isLoad }]) => isLoad));
     return outcomes;
   } finally {
-    await stage.close();
+    await harness.close();
   }
 }

@@ -7,21 +7,21 @@ import { isThere } from "../harness/snapshots.ts";
 import { until } from "../harness/until.ts";
 import { handleFor, startScriptedDriver } from "./driver.ts";
 import type { OddDriverHarness, Sidecar } from "./harness.ts";
-import type { Outcome, Row, Scene } from "./row.ts";
+import type { Outcome, Row, ScenarioRow } from "./row.ts";
 
 const readyMsMax = 20_000;
 const goneMsMax = 20_000;
 const everyMs = 100;
 
-export async function play(stage: OddDriverHarness, row: Row, id: string): Promise<Outcome> {
-  const driver = await startScriptedDriver(stage.folder, id, row.script);
-  const sidecar = stage.startSidecar(id, [`--csi-address=${driver.socket}`, ...(row.flags ?? [])]);
-  const scene = sceneOf(stage, row, id, driver);
+export async function play(harness: OddDriverHarness, row: Row, id: string): Promise<Outcome> {
+  const driver = await startScriptedDriver(harness.folder, id, row.script);
+  const sidecar = harness.startSidecar(id, [`--csi-address=${driver.socket}`, ...(row.flags ?? [])]);
+  const scenario = scenarioOf(harness, row, id, driver);
   try {
-    await furnish(scene, row);
+    await furnish(scenario, row);
     await until({ what: "the sidecar knows the driver's capabilities" }, () => driver.asked.capabilities[0]);
-    await row.before?.(scene);
-    return await observed(scene, row, sidecar);
+    await row.before?.(scenario);
+    return await observed(scenario, row, sidecar);
   } finally {
     await sidecar.stop();
     await driver.close();
@@ -31,7 +31,7 @@ export async function play(stage: OddDriverHarness, row: Row, id: string): Promi
 const claimsOf = ({ claims, handle }: Row): readonly string[] => claims ?? (handle === undefined ? ["data"] : []);
 const contentFor = (id: string, name: string): string => `${id}-${name}`;
 
-interface PlayedScene extends Scene {
+interface PlayedScenario extends ScenarioRow {
   readonly id: string;
   /** All snapshots of the row. */
   readonly made: string[];
@@ -39,12 +39,12 @@ interface PlayedScene extends Scene {
   claimHeld(): boolean;
 }
 
-function sceneOf(
+function scenarioOf(
   { client, proxy, settledMs }: OddDriverHarness,
   row: Row,
   id: string,
-  driver: Scene["driver"],
-): PlayedScene {
+  driver: ScenarioRow["driver"],
+): PlayedScenario {
   const namespace = id;
   const made: string[] = [];
   let claimHeld = true;
@@ -80,7 +80,7 @@ function sceneOf(
 }
 
 /** What is there before the user comes. */
-async function furnish({ client, driver, namespace, id }: PlayedScene, row: Row): Promise<void> {
+async function furnish({ client, driver, namespace, id }: PlayedScenario, row: Row): Promise<void> {
   await client.create("Namespace", draftOf("Namespace", { name: namespace }, {}));
   const { parameters = {}, secret } = row;
   await client.create(
@@ -103,19 +103,19 @@ async function furnish({ client, driver, namespace, id }: PlayedScene, row: Row)
   }
 }
 
-async function observed(scene: PlayedScene, row: Row, sidecar: Sidecar): Promise<Outcome> {
-  const { driver } = scene;
-  const awaited = await (row.user?.(scene) ?? oneSnapshot(scene, row));
-  const snapshots = await Promise.all(awaited.map((name) => untilSettled(scene, name, row.readyMs ?? readyMsMax)));
+async function observed(played: PlayedScenario, row: Row, sidecar: Sidecar): Promise<Outcome> {
+  const { driver } = played;
+  const awaited = await (row.user?.(played) ?? oneSnapshot(played, row));
+  const snapshots = await Promise.all(awaited.map((name) => untilSettled(played, name, row.readyMs ?? readyMsMax)));
   const [first] = snapshots;
-  const content = await contentOf(scene, first);
+  const content = await contentOf(played, first);
   const lookedAtMs = Date.now();
-  await remove(scene, row);
-  const wentFirst = row.claimFirst !== true || (await within(goneMsMax, () => claimsGone(scene)));
+  await remove(played, row);
+  const wentFirst = row.claimFirst !== true || (await within(goneMsMax, () => claimsGone(played)));
   if (row.mended !== undefined) driver.act(row.mended);
-  const gone = await within(goneMsMax, () => snapshotsGone(scene));
-  const claim = (await within(gone ? goneMsMax : 0, () => claimsGone(scene))) && wentFirst && scene.claimHeld();
-  const trouble = sidecar.trouble();
+  const gone = await within(goneMsMax, () => snapshotsGone(played));
+  const claim = (await within(gone ? goneMsMax : 0, () => claimsGone(played))) && wentFirst && played.claimHeld();
+  const trouble = sidecar.problem();
   if (trouble !== undefined) throw new Error(trouble);
   const { creationTime, restoreSize } = content?.status ?? {};
   return {
@@ -128,7 +128,7 @@ async function observed(scene: PlayedScene, row: Row, sidecar: Sidecar): Promise
     ageMs: creationTime === undefined ? undefined : lookedAtMs - Number(BigInt(creationTime) / 1_000_000n),
     size: restoreSize?.toString(),
     deletes: driver.asked.delete,
-    events: await eventsAbout(scene, snapshots, row.tells),
+    events: await eventsAbout(played, snapshots, row.reports),
     note: sidecar.note(),
   };
 }
@@ -136,16 +136,16 @@ async function observed(scene: PlayedScene, row: Row, sidecar: Sidecar): Promise
 /** What was taken has another uid in its handle each time. */
 const namedForAll = (handle: string): string => (handle.startsWith(handleFor("")) ? "taken" : handle);
 
-async function oneSnapshot(scene: PlayedScene, { handle }: Row): Promise<readonly string[]> {
+async function oneSnapshot(scene: PlayedScenario, { handle }: Row): Promise<readonly string[]> {
   if (handle === undefined) await scene.take("snap");
   else await scene.adopt("snap", handle);
   return ["snap"];
 }
 
-const refTo = ({ namespace }: Scene, name: string) => ({ kind: "VolumeSnapshot", namespace, name }) as const;
+const refTo = ({ namespace }: ScenarioRow, name: string) => ({ kind: "VolumeSnapshot", namespace, name }) as const;
 
 /** Ready, or left with an error, or out of patience. */
-async function untilSettled(scene: PlayedScene, name: string, msMax: number): Promise<VolumeSnapshot> {
+async function untilSettled(scene: PlayedScenario, name: string, msMax: number): Promise<VolumeSnapshot> {
   const deadline = performance.now() + msMax;
   let errorSince: number | undefined;
   for (;;) {
@@ -158,12 +158,12 @@ async function untilSettled(scene: PlayedScene, name: string, msMax: number): Pr
   }
 }
 
-async function contentOf({ client }: Scene, snapshot: VolumeSnapshot | undefined) {
+async function contentOf({ client }: ScenarioRow, snapshot: VolumeSnapshot | undefined) {
   const name = snapshot?.status?.boundVolumeSnapshotContentName;
   return name === undefined ? undefined : client.get({ kind: "VolumeSnapshotContent", name });
 }
 
-async function remove(scene: PlayedScene, row: Row): Promise<void> {
+async function remove(scene: PlayedScenario, row: Row): Promise<void> {
   const { client, namespace, made } = scene;
   for (const name of made) await client.delete(refTo(scene, name));
   for (const name of claimsOf(row))
@@ -172,13 +172,13 @@ async function remove(scene: PlayedScene, row: Row): Promise<void> {
 }
 
 /** Those of the row's namespace, and the contents that are for them. */
-async function snapshotsGone({ client, namespace, driver }: PlayedScene): Promise<boolean> {
+async function snapshotsGone({ client, namespace, driver }: PlayedScenario): Promise<boolean> {
   if ((await client.list("VolumeSnapshot", { namespace })).objects.length > 0) return false;
   const contents = (await client.list("VolumeSnapshotContent")).objects;
   return !contents.some(({ spec }) => spec.driver === driver.name);
 }
 
-const claimsGone = async ({ client, namespace }: PlayedScene): Promise<boolean> =>
+const claimsGone = async ({ client, namespace }: PlayedScenario): Promise<boolean> =>
   (await client.list("PersistentVolumeClaim", { namespace })).objects.length === 0;
 
 async function within(msMax: number, look: () => Promise<boolean>): Promise<boolean> {
@@ -190,12 +190,12 @@ async function within(msMax: number, look: () => Promise<boolean>): Promise<bool
   }
 }
 
-const toldMsMax = 5_000;
+const reportMsMax = 5_000;
 
 /** Events come a moment after what they tell of. */
-async function eventsAbout(scene: PlayedScene, snapshots: readonly VolumeSnapshot[], wanted: RegExp | undefined) {
+async function eventsAbout(scene: PlayedScenario, snapshots: readonly VolumeSnapshot[], wanted: RegExp | undefined) {
   let events: readonly string[] = [];
-  await within(toldMsMax, async () => {
+  await within(reportMsMax, async () => {
     events = await eventsNow(scene, snapshots);
     return wanted === undefined || wanted.test(events.join("\n"));
   });
@@ -203,7 +203,7 @@ async function eventsAbout(scene: PlayedScene, snapshots: readonly VolumeSnapsho
 }
 
 /** Events about contents, which have no namespace, lie elsewhere. */
-async function eventsNow({ client, namespace, id }: PlayedScene, snapshots: readonly VolumeSnapshot[]) {
+async function eventsNow({ client, namespace, id }: PlayedScenario, snapshots: readonly VolumeSnapshot[]) {
   const contents = snapshots.flatMap(({ metadata }) => [`snapcontent-${metadata.uid}`, contentFor(id, metadata.name)]);
   return (await client.list("Event")).objects
     .filter(({ involvedObject: about }) => about.namespace === namespace || contents.includes(about.name ?? ""))

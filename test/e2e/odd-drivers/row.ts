@@ -5,7 +5,7 @@ import type { Client } from "../harness/client.ts";
 import type { Script, ScriptedDriver } from "./driver.ts";
 
 /** What one row may use: nothing in it is shared with another row but the API server, the controller and the proxy before it. */
-export interface Scene {
+export interface ScenarioRow {
   readonly client: Client;
   readonly driver: ScriptedDriver;
   readonly namespace: string;
@@ -62,9 +62,9 @@ export interface Row {
   /** Of the sidecar. */
   readonly flags?: readonly string[];
   /** Before the user comes, with the sidecar at work. */
-  before?(scene: Scene): Promise<void>;
+  before?(scenario: ScenarioRow): Promise<void>;
   /** What the user does, where it is something else; the snapshots that are to become ready. */
-  user?(scene: Scene): Promise<readonly string[]>;
+  user?(played: ScenarioRow): Promise<readonly string[]>;
   /** It keeps the controller busy: beside it, others would be slower than they are. */
   readonly isLoad?: boolean;
   /** Longest wait for ready. */
@@ -78,7 +78,7 @@ export interface Row {
   /** What status.error must say where the snapshot is not to become ready. */
   readonly says?: RegExp;
   /** What some event must say. */
-  readonly tells?: RegExp;
+  readonly reports?: RegExp;
   /** What else must be so with ours. */
   shows?(outcome: Outcome): void;
 }

@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { mustRun, type Parsed } from "../../flags.ts";
 import { say } from "../harness/progress.ts";
-import { toolTrouble } from "../harness/tools.ts";
+import { toolProblem } from "../harness/tools.ts";
 
 const usage = `npm run odd-drivers [-- flags]
 
@@ -41,9 +41,9 @@ function parseOptions(args: readonly string[]): Parsed<Options> {
 }
 
 const { options } = mustRun(parseOptions(process.argv.slice(2)), "npm run odd-drivers", usage);
-const trouble = await toolTrouble();
-if (trouble !== undefined) {
-  say(trouble);
+const problem = await toolProblem();
+if (problem !== undefined) {
+  say(problem);
   process.exit(1);
 }
 const { rows } = await import("./rows.ts");

@@ -20,13 +20,13 @@ export function judged(row: Row, ours: Outcome, theirs: Outcome): Verdict {
     parts.filter((part) => !isDeepStrictEqual(outcome[part], right[part]));
   return {
     row,
-    ours: told(row, ours, wrong(ours)),
-    theirs: told(row, theirs, wrong(theirs)),
+    ours: reported(row, ours, wrong(ours)),
+    theirs: reported(row, theirs, wrong(theirs)),
     worse: wrong(ours).filter((part) => !wrong(theirs).includes(part)),
   };
 }
 
-const told = (row: Row, outcome: Outcome, wrong: readonly Part[]): readonly string[] => [
+const reported = (row: Row, outcome: Outcome, wrong: readonly Part[]): readonly string[] => [
   ...wrong.map((part) => words[part](outcome)),
   ...complaint(row, outcome),
   ...(outcome.note === "" ? [] : [outcome.note]),

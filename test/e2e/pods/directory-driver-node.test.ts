@@ -50,9 +50,9 @@ async function aDriver(t: TestContext, instance = anInstance(t), options: Direct
   const driver = await startDirectoryDriver(instance, options);
   const client = connectTo(t, driver.socket);
   const dataOf = (id: string): string => join(driver.root, "volumes", id, "data");
-  const cut = (name: string, sourceVolumeId: string) => client.controller.createSnapshot({ name, sourceVolumeId });
+  const take = (name: string, sourceVolumeId: string) => client.controller.createSnapshot({ name, sourceVolumeId });
   const snapshotOf = (id: string): string => join(driver.root, "snapshots", id, "data");
-  return { instance, driver, ...client, dataOf, snapshotOf, cut };
+  return { instance, driver, ...client, dataOf, snapshotOf, cut: take };
 }
 
 interface SpecReport {
@@ -64,7 +64,7 @@ interface SpecReport {
 }
 /** Pending is what csi-sanity itself never runs. */
 const harmless = new Set(["passed", "skipped", "pending"]);
-const toldOf = ({ ContainerHierarchyTexts, LeafNodeText, Failure }: SpecReport): string =>
+const eventsOf = ({ ContainerHierarchyTexts, LeafNodeText, Failure }: SpecReport): string =>
   `${[...ContainerHierarchyTexts, LeafNodeText].join(" ")}: ${Failure?.Message}`;
 
 test("csi-sanity passes completely: what it skips needs a capability that a directory on one node does not have", async (t) => {
@@ -83,7 +83,7 @@ test("csi-sanity passes completely: what it skips needs a capability that a dire
   }[];
   const specs = (suite?.SpecReports ?? []).filter(({ LeafNodeType }) => LeafNodeType === "It");
   const failed = specs.filter(({ State }) => !harmless.has(State));
-  assert.deepEqual(failed.map(toldOf), [], "these specs fail");
+  assert.deepEqual(failed.map(eventsOf), [], "these specs fail");
   const reasons = specs.filter(({ State }) => State === "skipped").map(({ Failure }) => Failure?.Message);
   assert.deepEqual([...new Set(reasons)].sort(), [
     "Controller Publish, UnpublishVolume not supported",
@@ -243,13 +243,13 @@ test("acknowledged snapshots survive a power failure completely", async (t) => {
   const bytes = Buffer.alloc(mebi, "first bytes ");
   writeFileSync(join(dataOf("v"), "file"), bytes);
   await cut("s", "v");
-  const cutThen = await afterwards("cut.example.com");
-  const { entries } = await cutThen.controller.listSnapshots({});
+  const takeThen = await afterwards("cut.example.com");
+  const { entries } = await takeThen.controller.listSnapshots({});
   assert.deepEqual(
     entries.map(({ snapshot }) => snapshot?.snapshotId),
     ["s"],
   );
-  assert.ok(readFileSync(join(cutThen.snapshotOf("s"), "file")).equals(bytes));
+  assert.ok(readFileSync(join(takeThen.snapshotOf("s"), "file")).equals(bytes));
 
   await controller.controllerExpandVolume({ volumeId: "v", capacityRange: { requiredBytes: BigInt(2 ** 31) } });
   const grown = await afterwards("grown.example.com");

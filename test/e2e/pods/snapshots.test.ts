@@ -78,7 +78,7 @@ for (const driverName of ["hostpath", "directory-driver"] as const)
         await node?.plane.request("DELETE", `/apis/storage.k8s.io/v1/${path}/${driverOrClass(path)}`);
       for (const name of Object.values(stand?.classes ?? {}))
         await connection.client.delete({ kind: "VolumeSnapshotClass", name });
-      stand?.furniture.csi.close();
+      stand?.fixtures.csi.close();
       connection?.close();
       instance?.stop();
     });
@@ -118,8 +118,8 @@ for (const driverName of ["hostpath", "directory-driver"] as const)
 
     /** Nothing of the driver may be left: objects, mounts, loop devices, files. */
     async function assertNothingLeft(): Promise<void> {
-      assert.deepEqual(await leftovers(stand.furniture), []);
-      assert.deepEqual((await stand.furniture.csi.controller.listVolumes({})).entries, []);
+      assert.deepEqual(await leftovers(stand.fixtures), []);
+      assert.deepEqual((await stand.fixtures.csi.controller.listVolumes({})).entries, []);
       assert.deepEqual(mountsUnder(instance.folder), []);
       assert.deepEqual(
         mountsUnder(node.rootDir).filter((path) => path.includes("kubernetes.io~csi")),

@@ -9,7 +9,7 @@ export const alreadyExistsOtherUid: Scenario = {
   async play({ client, stand, driver, controller, toController, take, assertNothingLeft }) {
     // The controller hears nothing of contents any more: only the answer to its own create tells it.
     const deaf = toController.answer(503, isContents);
-    toController.cut(isContents);
+    toController.disconnect(isContents);
     process.kill(controller().pid, "SIGSTOP");
     const { metadata } = await take("late");
     const name = `snapcontent-${metadata.uid}`;
@@ -21,7 +21,10 @@ export const alreadyExistsOtherUid: Scenario = {
     };
     await client.create("VolumeSnapshotContent", draftOf("VolumeSnapshotContent", { name }, { spec }));
     process.kill(controller().pid, "SIGCONT");
-    await stand.untilTold("late", /is bound to a different snapshot: .*uid 0d1f4c52-.*; name a content of your own/);
+    await stand.untilReported(
+      "late",
+      /is bound to a different snapshot: .*uid 0d1f4c52-.*; name a content of your own/,
+    );
     deaf.end();
     assert.equal(driver.asked.length, 0);
     await client.delete(contentRef(name));

@@ -5,8 +5,8 @@ import { namespace, type Scenario } from "../harness/scenario.ts";
 export const classDeletedFirst: Scenario = {
   shows: "class, claim and volume can be deleted before the snapshot",
   async play({ client, stand, assertNothingLeft }) {
-    await aBoundClaim(stand.furniture, "early");
-    await aClassFor(stand.furniture, "passing", "Delete");
+    await aBoundClaim(stand.fixtures, "early");
+    await aClassFor(stand.fixtures, "passing", "Delete");
     await stand.take("early", "early", "passing");
     await stand.untilReady("early");
     await stand.untilUnprotected("early");

@@ -8,8 +8,8 @@ export const contentTakenByForce: Scenario = {
     const { creationTime } = (await stand.get("robbed")).status ?? {};
     await client.delete(contentRef(metadata.name));
     await client.patch(contentRef(metadata.name), { type: "merge", body: { metadata: { finalizers: null } } });
-    const told = /VolumeSnapshotContent is missing: .*delete this VolumeSnapshot and take a new one/;
-    await stand.untilTold("robbed", told);
+    const reported = /VolumeSnapshotContent is missing: .*delete this VolumeSnapshot and take a new one/;
+    await stand.untilReported("robbed", reported);
     const asked = driver.asked.length;
     await lifeGoesOn();
     assert.equal(driver.asked.length, asked + 1);

@@ -25,16 +25,16 @@ async function lend({ client }: ScenarioContext, name: string): Promise<Ref<"Ref
 const granted: Scenario = {
   shows:
     "a claim of another namespace with a ReferenceGrant blocks the snapshot's deletion, until the claim or the grant is gone",
-  async play(scene) {
-    const { client, stand, take, assertNothingLeft } = scene;
-    await abroad(scene);
+  async play(scenario) {
+    const { client, stand, take, assertNothingLeft } = scenario;
+    await abroad(scenario);
     for (const end of ["claim", "grant"] as const) {
-      const grant = await lend(scene, `lent-${end}`);
+      const grant = await lend(scenario, `lent-${end}`);
       await take(`lent-${end}`);
       await stand.untilReady(`lent-${end}`);
-      const claim = await aWaitingClaim(scene, `copy-${end}`, "abroad", `lent-${end}`);
+      const claim = await aWaitingClaim(scenario, `copy-${end}`, "abroad", `lent-${end}`);
       await client.delete(stand.ref(`lent-${end}`));
-      await untilHeldBy(scene, `abroad/copy-${end}`);
+      await untilHeldBy(scenario, `abroad/copy-${end}`);
       assert.equal((await stand.handles()).length, 1);
       await client.delete(end === "claim" ? claim : grant);
       await stand.untilGone(stand.ref(`lent-${end}`));
@@ -47,12 +47,12 @@ const granted: Scenario = {
 const ungranted: Scenario = {
   shows:
     "a claim of another namespace without a grant does not block the snapshot's deletion, and its name is not shown",
-  async play(scene) {
-    const { client, stand, take, assertNothingLeft } = scene;
-    await abroad(scene);
+  async play(played) {
+    const { client, stand, take, assertNothingLeft } = played;
+    await abroad(played);
     await take("coveted");
     await stand.untilReady("coveted");
-    const claim = await aWaitingClaim(scene, "stranger", "abroad", "coveted");
+    const claim = await aWaitingClaim(played, "stranger", "abroad", "coveted");
     await client.delete(stand.ref("coveted"));
     await stand.untilGone(stand.ref("coveted"));
     const events = (await client.list("Event", { namespace })).objects;

@@ -20,7 +20,7 @@ export const deleteAnnotationDelayed: readonly [Scenario, Scenario] = [
       await untilRefused(refusing);
       assert.equal(driver.askedToDelete.length, 0);
       assert.equal((await stand.handles()).length, 1);
-      assert.ok(await isThere(stand.furniture, stand.ref("marked-late")), "the snapshot went before its data");
+      assert.ok(await isThere(stand.fixtures, stand.ref("marked-late")), "the snapshot went before its data");
       refusing.end();
       await stand.untilGone(stand.ref("marked-late"));
       assert.equal(driver.askedToDelete.length, 1);
@@ -37,7 +37,7 @@ export const deleteAnnotationDelayed: readonly [Scenario, Scenario] = [
       const refusing = toController.answer(500, isMark);
       await client.delete(stand.ref("kept"));
       await untilRefused(refusing);
-      assert.ok(await isThere(stand.furniture, stand.ref("kept")), "the snapshot went without marking its content");
+      assert.ok(await isThere(stand.fixtures, stand.ref("kept")), "the snapshot went without marking its content");
       refusing.end();
       await stand.untilGone(stand.ref("kept"));
       const content = await client.get(contentRef(metadata.name));

@@ -6,7 +6,7 @@ export const eightFailedVsDeletedAtOnce: Scenario = {
     refuseCreateSnapshot();
     const names = Array.from({ length: 8 }, (_, index) => `refused-${index}`);
     for (const name of names) await take(name);
-    for (const name of names) await stand.untilTold(name, /this volume cannot be cut/);
+    for (const name of names) await stand.untilReported(name, /this volume cannot be cut/);
     await Promise.all(names.map((name) => client.delete(stand.ref(name))));
     for (const name of names) await stand.untilGone(stand.ref(name));
     await assertNothingLeft();

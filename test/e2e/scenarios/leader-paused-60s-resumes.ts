@@ -70,13 +70,13 @@ async function untilAllAreUnderWay({ client, stand, untilAsked }: ScenarioContex
 
 /** `start` starts a replica; what it has started ends with the scenario, as does the holding of what is `held`. */
 async function play(
-  scene: ScenarioContext,
+  scenario: ScenarioContext,
   start: () => Promise<Replica>,
   held: PromiseWithResolvers<object>,
 ): Promise<void> {
-  const { client, stand, driver } = scene;
+  const { client, stand, driver } = scenario;
   // A claim for each, because hostpath remembers only the last snapshot of a volume.
-  const volumes = await Promise.all(names.map((name) => aBoundClaim(stand.furniture, name)));
+  const volumes = await Promise.all(names.map((name) => aBoundClaim(stand.fixtures, name)));
   const first = await start();
   await until({ what: "both leases are held" }, async () =>
     (await client.list("Lease", { namespace })).objects.length === 2 ? true : undefined,
@@ -86,7 +86,7 @@ async function play(
   let answer: () => object | Promise<object> = () => held.promise;
   for (const volume of volumes) driver.oddities.set(volume, () => answer());
   for (const name of names) await stand.take(name, name, stand.classes.delete);
-  await untilAllAreUnderWay(scene);
+  await untilAllAreUnderWay(scenario);
   for (const leader of first.pair) assert.ok(leader.running(), leader.lastWords());
   first.signal("SIGSTOP");
   // What the first leader asked for is answered while it sleeps: ten replies to write down, and the turn of ten more calls.
@@ -108,23 +108,23 @@ async function play(
   );
   await Promise.all(names.map((name) => client.delete(stand.ref(name))));
   for (const name of names) await stand.untilGone(stand.ref(name));
-  await scene.assertNothingLeft();
+  await scenario.assertNothingLeft();
   for (const name of names) await stand.untilUnprotected(name);
 }
 
 export const leaderPaused60sResumes: Scenario = {
   shows: "leaders that were paused past their lease send nothing when they continue",
-  async play(scene) {
-    for (const alone of [scene.controller(), scene.sidecar()]) await alone.stop();
+  async play(played) {
+    for (const alone of [played.controller(), played.sidecar()]) await alone.stop();
     const replicas: Replica[] = [];
     const start = async () => {
-      const replica = await startReplica(scene);
+      const replica = await startReplica(played);
       replicas.push(replica);
       return replica;
     };
     const held = Promise.withResolvers<object>();
     try {
-      await play(scene, start, held);
+      await play(played, start, held);
     } finally {
       held.resolve({});
       for (const { stop } of replicas) await stop();

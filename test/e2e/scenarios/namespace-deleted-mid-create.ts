@@ -8,7 +8,7 @@ export const namespaceDeletedMidCreate: Scenario = {
   shows: "a namespace with a snapshot being taken can be deleted, with its data",
   async play({ client, stand, driver, untilAsked, assertNothingLeft }) {
     await client.create("Namespace", draftOf("Namespace", { name: "doomed" }, {} as never));
-    const there = { ...stand.furniture, namespace: "doomed" };
+    const there = { ...stand.fixtures, namespace: "doomed" };
     driver.oddities.set(await aBoundClaim(there, claimName), () => {
       throw new Fault("Unavailable", "not now");
     });

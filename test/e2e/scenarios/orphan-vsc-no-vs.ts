@@ -12,12 +12,12 @@ async function removeByForce({ client, stand, controller }: ScenarioContext, nam
 
 const orphanOf = (deletionPolicy: "Delete" | "Retain"): Scenario => ({
   shows: `a content whose snapshot is gone stays until a user deletes it, and is then deleted ${deletionPolicy === "Delete" ? "with" : "without"} its data`,
-  async play(scene) {
-    const { client, stand, taken, lifeGoesOn, deleteHandles, assertNothingLeft } = scene;
+  async play(scenario) {
+    const { client, stand, taken, lifeGoesOn, deleteHandles, assertNothingLeft } = scenario;
     const { metadata, status } = await taken("parent");
     const ref = contentRef(metadata.name);
     await client.patch(ref, { type: "merge", body: { spec: { deletionPolicy } } });
-    await removeByForce(scene, "parent");
+    await removeByForce(scenario, "parent");
     await lifeGoesOn();
     const left = await client.get(ref);
     assert.equal(

@@ -5,17 +5,17 @@ import { aWaitingClaim, untilHeldBy } from "../harness/waiting-claims.ts";
 
 export const pvcFromTerminatingVs: Scenario = {
   shows: "a claim that is created after the snapshot's deletion does not block the deletion",
-  async play(scene) {
-    const { client, stand, take, assertNothingLeft } = scene;
+  async play(scenario) {
+    const { client, stand, take, assertNothingLeft } = scenario;
     await take("leaving");
     await stand.untilReady("leaving");
-    const early = await aWaitingClaim(scene, "early", namespace, "leaving");
+    const early = await aWaitingClaim(scenario, "early", namespace, "leaving");
     await client.delete(stand.ref("leaving"));
-    await untilHeldBy(scene, `${namespace}/early`);
+    await untilHeldBy(scenario, `${namespace}/early`);
     const { deletionTimestamp = "" } = (await stand.get("leaving")).metadata;
     // The server's times are whole seconds: only what is at least one later is later for certain.
     const late = await until({ what: "a claim is later than the deletion" }, async () => {
-      const ref = await aWaitingClaim(scene, "late", namespace, "leaving");
+      const ref = await aWaitingClaim(scenario, "late", namespace, "leaving");
       const { creationTimestamp = "" } = (await client.get(ref)).metadata;
       if (creationTimestamp > deletionTimestamp) return ref;
       await client.delete(ref);

@@ -56,10 +56,10 @@ async function play([kind]: Combination, place: TestServer): Promise<void> {
   const stand = await snapshotSuiteFor(place, place.connection, await drivers[kind](place.instance));
   const modern = await connect(place.kubeconfig);
   try {
-    for (const claim of ["old", "new"]) await aBoundClaim(stand.furniture, claim);
+    for (const claim of ["old", "new"]) await aBoundClaim(stand.fixtures, claim);
     await stand.take("from-before", "old", stand.classes.delete);
     await stand.untilReady("from-before");
-    const later = snapshotsOf({ ...stand.furniture, client: modern.client });
+    const later = snapshotsOf({ ...stand.fixtures, client: modern.client });
     const standby = await aStandby(place);
     for (const daemon of [controller, stand.sidecar]) await daemon.stop();
     for (const phase of [2, 3] as const) {
@@ -83,10 +83,10 @@ async function play([kind]: Combination, place: TestServer): Promise<void> {
       name: `volumesnapshots.${snapshotGroup}`,
     });
     assert.deepEqual((crd as { status?: { storedVersions?: unknown } }).status?.storedVersions, ["v1beta1", "v1"]);
-    assert.deepEqual(await leftovers({ ...stand.furniture, client: modern.client }), []);
+    assert.deepEqual(await leftovers({ ...stand.fixtures, client: modern.client }), []);
   } finally {
     modern.close();
-    stand.furniture.csi.close();
+    stand.fixtures.csi.close();
   }
 }
 
@@ -94,10 +94,10 @@ async function play([kind]: Combination, place: TestServer): Promise<void> {
 export const storedversionsDroppedVersion: Scenario = {
   shows:
     "a v1beta1 cluster moves to v1 phase by phase of its CRDs and keeps its snapshots, because the stored version is never dropped",
-  async play({ stage }) {
-    const place = await groundOfV1beta1(stage[1]);
+  async play({ harness: context }) {
+    const place = await groundOfV1beta1(context[1]);
     try {
-      await play(stage, place);
+      await play(context, place);
     } finally {
       place.stop();
     }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isThere } from "../../harness/snapshots.ts";
 import { until } from "../../harness/until.ts";
 import type { Script, ScriptedDriver } from "../driver.ts";
-import type { Row, Scene } from "../row.ts";
+import type { Row, ScenarioRow } from "../row.ts";
 import { message } from "../wire.ts";
 
 /** Answers about the first snapshot at once, about others when it gets another script. */
@@ -24,8 +24,8 @@ const seenMs = 2_000;
  * The controller lets the claim go after the first snapshot; while that write is under way, a second one is asked for, and the user
  * deletes the claim in the middle of its CreateSnapshot.
  */
-async function secondSnapshotMeanwhile(scene: Scene): Promise<readonly string[]> {
-  const { client, driver, namespace, proxy, take } = scene;
+async function secondSnapshotMeanwhile(scenario: ScenarioRow): Promise<readonly string[]> {
+  const { client, driver, namespace, proxy, take } = scenario;
   const claim = { kind: "PersistentVolumeClaim", namespace, name: "data" } as const;
   await take("first");
   const first = await untilAsked(driver, 1);
@@ -39,7 +39,7 @@ async function secondSnapshotMeanwhile(scene: Scene): Promise<readonly string[]>
   await untilAsked(driver, 2);
   await client.delete(claim);
   await sleep(seenMs);
-  if (!(await isThere(scene, claim))) scene.claimWentEarly();
+  if (!(await isThere(scenario, claim))) scenario.claimWentEarly();
   driver.act({});
   return ["first", "second"];
 }

@@ -39,14 +39,14 @@ export const handleRows: readonly Row[] = [
     driver: "lists a handle in another case",
     handle: "Kept",
     script: canonicalising((handle) => handle.toLowerCase(), "kept"),
-    tells: /Warning OddDriverReply .*"kept"/,
+    reports: /Warning OddDriverReply .*"kept"/,
     shows: keepsHandle("Kept"),
   },
   {
     driver: "lists the full path of a snapshot for its bare name",
     handle: "kept",
     script: canonicalising((handle) => (handle.startsWith("/") ? handle : path(handle)), path("kept")),
-    tells: /Warning OddDriverReply .*"\/pools\/1\/snapshots\/kept"/,
+    reports: /Warning OddDriverReply .*"\/pools\/1\/snapshots\/kept"/,
     shows: keepsHandle("kept"),
   },
   {
@@ -85,7 +85,7 @@ export const handleRows: readonly Row[] = [
     script: { holds: ["other"] },
     right: { ready: false, left: ["other"] },
     says: notFound,
-    tells: naming("missing"),
+    reports: naming("missing"),
     shows: deletesNothing,
   },
   {
@@ -94,7 +94,7 @@ export const handleRows: readonly Row[] = [
     script: { holds: ["kept"], listSnapshots: () => refusal(internal, "the index is being rebuilt") },
     right: { ready: false, left: ["kept"] },
     says: /the index is being rebuilt/,
-    tells: naming("kept"),
+    reports: naming("kept"),
     shows: deletesNothing,
   },
   {
@@ -107,7 +107,7 @@ export const handleRows: readonly Row[] = [
     script: { holds: ["kept"] },
     right: { ready: false, left: ["kept"] },
     says: /secret/,
-    tells: naming("kept"),
+    reports: naming("kept"),
     shows: deletesNothing,
   },
   {

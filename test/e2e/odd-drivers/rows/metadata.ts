@@ -35,18 +35,23 @@ const oddities: readonly {
   bend(): Partial<Kept>;
   shows(outcome: Outcome): void;
   /** The warning that the user gets of it. */
-  readonly tells: RegExp;
+  readonly reports: RegExp;
 }[] = [
-  { what: "a creation time of zero", bend: () => at(0n), shows: createdNow, tells: oddTime },
-  { what: "a creation time in milliseconds", bend: () => at(nowSeconds() * 1000n), shows: createdNow, tells: oddTime },
+  { what: "a creation time of zero", bend: () => at(0n), shows: createdNow, reports: oddTime },
+  {
+    what: "a creation time in milliseconds",
+    bend: () => at(nowSeconds() * 1000n),
+    shows: createdNow,
+    reports: oddTime,
+  },
   {
     what: "a creation time in nanoseconds",
     bend: () => at(nowSeconds() * 1_000_000_000n),
     shows: createdNow,
-    tells: oddTime,
+    reports: oddTime,
   },
-  { what: "a creation time before 1970", bend: () => at(-62_135_596_800n), shows: createdNow, tells: oddTime },
-  { what: "a negative size", bend: () => ({ sizeBytes: -1n }), shows: sizeUnknown, tells: oddSize },
+  { what: "a creation time before 1970", bend: () => at(-62_135_596_800n), shows: createdNow, reports: oddTime },
+  { what: "a negative size", bend: () => ({ sizeBytes: -1n }), shows: sizeUnknown, reports: oddSize },
 ];
 
 export const metadataRows: readonly Row[] = [

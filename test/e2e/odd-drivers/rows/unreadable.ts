@@ -28,7 +28,7 @@ export const unreadableRows: readonly Row[] = [
       script: always(answer),
       right: { ready: false },
       says: /Failed to create snapshot/,
-      tells: /let go.* snapshot "snapshot-[0-9a-f-]{36}" of volume "data" may be left/,
+      reports: /let go.* snapshot "snapshot-[0-9a-f-]{36}" of volume "data" may be left/,
       shows: deletesNothing,
     }),
   ),
@@ -41,7 +41,7 @@ export const unreadableRows: readonly Row[] = [
           return answer;
         },
       },
-      tells: /let go.* snapshot "taken-snapshot-.*" may be left/,
+      reports: /let go.* snapshot "taken-snapshot-.*" may be left/,
     }),
   ),
   ...unreadable.map(
@@ -51,7 +51,7 @@ export const unreadableRows: readonly Row[] = [
       script: { holds: ["kept"], listSnapshots: () => answer },
       right: { ready: false, left: ["kept"] },
       says: /Failed to check and update snapshot content/,
-      tells: /let go without DeleteSnapshot.*"kept"/,
+      reports: /let go without DeleteSnapshot.*"kept"/,
       shows: deletesNothing,
     }),
   ),
@@ -83,7 +83,7 @@ export const unreadableRows: readonly Row[] = [
     },
     // Nobody knows its handle: all that can be done is to say what may be there.
     right: { ready: false, left: ["taken"] },
-    tells: /let go.* snapshot "snapshot-[0-9a-f-]{36}" of volume "data" may be left/,
+    reports: /let go.* snapshot "snapshot-[0-9a-f-]{36}" of volume "data" may be left/,
   },
   {
     driver: "lists an entry without a snapshot",
