@@ -27,7 +27,7 @@ export interface Backend {
   readonly snapshots: Map<string, StoredSnapshot>;
   readonly ledger: readonly LedgerLine[];
   /** Names of all snapshots ever taken: a name that is here twice was taken twice. */
-  readonly cuts: readonly string[];
+  readonly creations: readonly string[];
   /** How long after CreateSnapshot a snapshot becomes ready. */
   readyAfterMs: number;
   /** Until when it says of every snapshot that it is not ready, whatever it said before. */
@@ -54,11 +54,11 @@ const capabilities = [Capability.CREATE_DELETE_SNAPSHOT, Capability.LIST_SNAPSHO
 export function createBackend(world: World): Backend {
   const snapshots = new Map<string, StoredSnapshot>();
   const ledger: LedgerLine[] = [];
-  const cuts: string[] = [];
+  const creations: string[] = [];
   let refusals = 0;
   const note = (method: LedgerLine["method"], subject: string, effect: LedgerLine["effect"]): void => {
     ledger.push({ atMs: world.elapsed(), method, subject, effect });
-    if (effect === "cut") cuts.push(subject);
+    if (effect === "cut") creations.push(subject);
   };
   const message = (snapshot: StoredSnapshot) => ({
     snapshotId: backend.idOf(snapshot),
@@ -75,7 +75,7 @@ export function createBackend(world: World): Backend {
   const backend: Backend = {
     snapshots,
     ledger,
-    cuts,
+    creations,
     readyAfterMs: 0,
     unreadyUntilMs: 0,
     busy: new Set(),
@@ -95,7 +95,7 @@ export function createBackend(world: World): Backend {
           if (existing !== undefined && existing.volumeId !== sourceVolumeId)
             throw new Fault("AlreadyExists", `${name} is of another volume`);
           const snapshot = existing ?? {
-            id: `handle-${name}-${cuts.length}`,
+            id: `handle-${name}-${creations.length}`,
             name,
             volumeId: sourceVolumeId,
             takenAtMs: world.now(),

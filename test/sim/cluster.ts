@@ -86,11 +86,11 @@ export function createCluster(world: VirtualWorld, { objects, background, grants
   });
   furnish(server.store, world, objects);
   const backend = createBackend(world);
-  const { snapshots: storage, cuts } = backend;
+  const { snapshots: storage, creations } = backend;
   const recorder = createRecorder({
     driver,
     storage,
-    cuts,
+    creations,
     secrets: objects.some(({ kind }) => kind === "Secret") ? [canary] : [],
   });
   const { read, learn } = createSharedReader();

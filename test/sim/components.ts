@@ -46,7 +46,7 @@ export interface Sabotage {
 }
 
 export interface Surroundings {
-  readonly stage: Stage;
+  readonly harness: Stage;
   readonly backend: Backend;
   readonly recorder: Recorder;
   /** Post events to the API server; otherwise they are only noted. */
@@ -56,7 +56,7 @@ export interface Surroundings {
   /** Claims of other namespaces may be granted a snapshot. */
   readonly grants: boolean;
   /** The sidecar that contents are made for before it has shown itself; undefined: none until it has. */
-  readonly cutter?: (() => string | undefined) | undefined;
+  readonly sidecar?: (() => string | undefined) | undefined;
   readonly sabotage: Sabotage;
 }
 
@@ -64,7 +64,7 @@ type Start = (context: ComponentContext, around: Surroundings, incarnation: Inca
 export type ComponentName = "snapshot-controller" | "csi-snapshotter";
 
 const starts: Readonly<Record<ComponentName, Start>> = {
-  "snapshot-controller": (context, { sabotage, cutter, grants }) =>
+  "snapshot-controller": (context, { sabotage, sidecar, grants }) =>
     startSnapshotController(
       context,
       { enableDistributedSnapshotting: false, preventVolumeModeConversion: true },
@@ -73,14 +73,14 @@ const starts: Readonly<Record<ComponentName, Start>> = {
         grantsRecheckMs: recheckMs,
         isGranted: sabotage.isGranted,
         activeSidecars:
-          cutter === undefined
+          sidecar === undefined
             ? undefined
-            : { see: () => undefined, of: (of) => (of === driver ? cutter() : undefined) },
+            : { see: () => undefined, of: (of) => (of === driver ? sidecar() : undefined) },
         protectionOf: sabotage.protectionOf,
         plans: { snapshot: sabotage.planSnapshot, claim: sabotage.planClaim, content: sabotage.planContent } as never,
       },
     ),
-  "csi-snapshotter": (context, { stage, backend, recorder, sabotage }, incarnation) =>
+  "csi-snapshotter": (context, { harness: stage, backend, recorder, sabotage }, incarnation) =>
     startCsiSnapshotter(
       context,
       {
@@ -118,7 +118,7 @@ export async function runSimulated(name: ComponentName, incarnation: Incarnation
 
 function contextOf(
   incarnation: Incarnation,
-  { stage, recorder, postsEvents, sabotage }: Surroundings,
+  { harness: stage, recorder, postsEvents, sabotage }: Surroundings,
   leading: () => boolean,
 ) {
   const { world, component, signal } = incarnation;

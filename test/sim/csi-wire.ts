@@ -12,14 +12,14 @@ import type { Answer } from "./verdict.ts";
 import { carry, leaveLate, obey, type Stage } from "./wire.ts";
 
 export function createCsiWire(
-  stage: Stage,
+  harness: Stage,
   incarnation: Incarnation,
   backend: Backend,
   recorder: Recorder,
   refusal: LeaderGuard["ofCall"],
 ): Unary {
   const driver = unaryOf(backend.services);
-  const { world } = stage;
+  const { world } = harness;
   return async (call, signal) => {
     const asleep = incarnation.awake();
     if (asleep !== undefined) await asleep;
@@ -30,8 +30,9 @@ export function createCsiWire(
     const lock = backend.snapshots.get(withoutAlias(snapshotId))?.name ?? (name || snapshotId);
     const text = `${call.method.name} ${name || snapshotId}`;
     const decidedMs = world.elapsed();
-    const { boundary, verdict } = stage.strike(incarnation, "csi", text);
-    if (verdict.heldBack === true) await leaveLate(stage, incarnation, { text, signal, refusal: () => refusal(call) });
+    const { boundary, verdict } = harness.strike(incarnation, "csi", text);
+    if (verdict.heldBack === true)
+      await leaveLate(harness, incarnation, { text, signal, refusal: () => refusal(call) });
     if (verdict.crash !== "before")
       recorder.take({
         type: "csi",
@@ -43,7 +44,7 @@ export function createCsiWire(
         subject: name || snapshotId,
         volume: sourceVolumeId,
       });
-    const told = (outcome: "ok" | Fault): void => {
+    const reported = (outcome: "ok" | Fault): void => {
       if (!incarnation.alive()) return;
       const code = outcome === "ok" ? "ok" : outcome.code;
       const final = outcome === "ok" || isFinal(outcome);
@@ -57,11 +58,11 @@ export function createCsiWire(
     const mine = verdict.effect && verdict.crash !== "before" && !backend.busy.has(lock);
     if (mine) backend.busy.add(lock);
     try {
-      const reply = await untilAborted(signal, carry(stage, incarnation, verdict, { perform, answer: refuse }));
-      told(isMalformed(call, reply) ? new Fault("MalformedReply", "no id") : "ok");
+      const reply = await untilAborted(signal, carry(harness, incarnation, verdict, { perform, answer: refuse }));
+      reported(isMalformed(call, reply) ? new Fault("MalformedReply", "no id") : "ok");
       return reply;
     } catch (reason) {
-      told(Fault.from(reason));
+      reported(Fault.from(reason));
       throw reason;
     }
   };

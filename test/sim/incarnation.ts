@@ -64,7 +64,7 @@ export function createIncarnation(component: Actor, name: string, world: Virtual
     alive: () => !stop.signal.aborted,
     kill: () => {
       stop.abort(killed);
-      for (const tap of taps) tap.cut();
+      for (const tap of taps) tap.disconnect();
     },
     // After what is being done without waiting is done: a stopped process runs nothing at all.
     freeze: (ms) =>

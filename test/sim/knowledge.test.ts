@@ -12,14 +12,14 @@ const list = (...versions: readonly number[]): string =>
 
 const rows: readonly [string, (knowledge: Knowledge) => void, number | undefined][] = [
   ["who was told nothing knows nothing", () => undefined, undefined],
-  ["an event counts when there was time to look at it", (k) => k.told(process, 100, event(3)), 3],
-  ["an event that came just now does not count yet", (k) => k.told(process, 9_900, event(3)), undefined],
-  ["an answer counts at once", (k) => k.told(process, 9_999, answer(4)), 4],
+  ["an event counts when there was time to look at it", (k) => k.reported(process, 100, event(3)), 3],
+  ["an event that came just now does not count yet", (k) => k.reported(process, 9_900, event(3)), undefined],
+  ["an answer counts at once", (k) => k.reported(process, 9_999, answer(4)), 4],
   [
     "an event that came while a call was under way may not have been looked at",
     (k) => {
-      k.told(process, 100, event(2));
-      k.told(process, 5_000, event(3));
+      k.reported(process, 100, event(2));
+      k.reported(process, 5_000, event(3));
       k.answered(process, 4_000, 9_990);
     },
     2,
@@ -27,51 +27,55 @@ const rows: readonly [string, (knowledge: Knowledge) => void, number | undefined
   [
     "an older event leads nobody back",
     (k) => {
-      k.told(process, 100, event(3));
-      k.told(process, 200, event(2));
+      k.reported(process, 100, event(3));
+      k.reported(process, 200, event(2));
     },
     3,
   ],
   [
     "a list from the past does lead back",
     (k) => {
-      k.told(process, 100, event(3));
-      k.told(process, 200, list(2));
+      k.reported(process, 100, event(3));
+      k.reported(process, 200, list(2));
     },
     2,
   ],
   [
     "a list from the past that came just now may have led back already",
     (k) => {
-      k.told(process, 100, event(3));
-      k.told(process, 9_999, list(2));
+      k.reported(process, 100, event(3));
+      k.reported(process, 9_999, list(2));
     },
     2,
   ],
   [
     "a list of today that came just now need not have been looked at",
     (k) => {
-      k.told(process, 100, event(3));
-      k.told(process, 9_999, list(4));
+      k.reported(process, 100, event(3));
+      k.reported(process, 9_999, list(4));
     },
     3,
   ],
   [
     "what a list leaves out is not known any more",
     (k) => {
-      k.told(process, 100, event(3));
-      k.told(process, 200, list());
+      k.reported(process, 100, event(3));
+      k.reported(process, 200, list());
     },
     undefined,
   ],
-  ["a bookmark tells of no object", (k) => k.told(process, 100, event(3).replace("MODIFIED", "BOOKMARK")), undefined],
-  ["another process's knowledge is its own", (k) => k.told("csi-snapshotter.2", 100, event(3)), undefined],
+  [
+    "a bookmark tells of no object",
+    (k) => k.reported(process, 100, event(3).replace("MODIFIED", "BOOKMARK")),
+    undefined,
+  ],
+  ["another process's knowledge is its own", (k) => k.reported("csi-snapshotter.2", 100, event(3)), undefined],
 ];
 
-for (const [claim, tell, floor] of rows)
+for (const [claim, report, floor] of rows)
   test(claim, () => {
     const knowledge = createKnowledge();
     for (const version of [2, 3, 4]) knowledge.exists(version, "VolumeSnapshotContent", uid);
-    tell(knowledge);
+    report(knowledge);
     assert.equal(knowledge.floorOf(process, uid, 10_000), floor);
   });

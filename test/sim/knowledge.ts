@@ -9,7 +9,7 @@ export interface Knowledge {
   /** A version that exists from now on. */
   exists(version: number, kind: WatchedKind, uid: string): void;
   /** The text that a process has just taken in: one object, a list, or events. */
-  told(process: string, atMs: number, text: string): void;
+  reported(process: string, atMs: number, text: string): void;
   /** A call of the process has been answered. It may have waited since, as it was asked to, before it goes on. */
   answered(process: string, decidedMs: number, endedMs: number): void;
   /** The oldest version of the object on which what the process sent at this time can rest; undefined: it has not heard of it. */
@@ -62,7 +62,7 @@ export function createKnowledge(): Knowledge {
     else known.push(item);
   };
 
-  function toldList(mind: Mind, atMs: number, text: string, kind: string): void {
+  function reportedList(mind: Mind, atMs: number, text: string, kind: string): void {
     const there = new Set<string>();
     for (let at = versionFrom(text); at !== -1; at = versionFrom(text, at)) {
       const version = numberAt(text, at);
@@ -77,7 +77,7 @@ export function createKnowledge(): Knowledge {
   }
 
   /** The object, or the event about it, that begins there. */
-  function toldOne(mind: Mind, atMs: number, text: string, start: number, how: Heard["how"]): void {
+  function reportedOne(mind: Mind, atMs: number, text: string, start: number, how: Heard["how"]): void {
     const at = versionFrom(text, start);
     const version = at === -1 ? Number.NaN : numberAt(text, at);
     const owner = owners.get(version);
@@ -100,13 +100,13 @@ export function createKnowledge(): Knowledge {
       kinds.set(uid, kind);
     },
     answered: (process, decidedMs, endedMs) => void mindOf(process).spans.push({ decidedMs, endedMs }),
-    told(process, atMs, text) {
+    reported(process, atMs, text) {
       const mind = mindOf(process);
       const list = text.startsWith('{"kind":"') ? listHead.exec(text)?.[1] : undefined;
-      if (list !== undefined) return toldList(mind, atMs, text, list);
-      if (!text.startsWith('{"type":')) return toldOne(mind, atMs, text, 0, "answer");
+      if (list !== undefined) return reportedList(mind, atMs, text, list);
+      if (!text.startsWith('{"type":')) return reportedOne(mind, atMs, text, 0, "answer");
       for (let start = 0; start < text.length; start = afterLine(text, start))
-        if (!text.startsWith(bookmark, start)) toldOne(mind, atMs, text, start, "event");
+        if (!text.startsWith(bookmark, start)) reportedOne(mind, atMs, text, start, "event");
     },
     floorOf(process, uid, decidedMs) {
       const mind = minds.get(process);

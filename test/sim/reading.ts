@@ -59,13 +59,13 @@ export function createSharedReader(): SharedReader {
 }
 
 /** Lists of what stood there from the start: the same items in every world, whatever the version of the list is. */
-const furnitureLists = ["VolumeSnapshotClassList", "PersistentVolumeList", "PersistentVolumeClaimList"];
+const fixtureLists = ["VolumeSnapshotClassList", "PersistentVolumeList", "PersistentVolumeClaimList"];
 const itemsMember = ',"items":';
 const itemsKnown = new Map<string, JsonValue>();
 const itemsKnownMax = 5_000;
 
 function readList(text: string): JsonValue | undefined {
-  const isOne = furnitureLists.some((name) => text.startsWith(`{"kind":"${name}"`));
+  const isOne = fixtureLists.some((name) => text.startsWith(`{"kind":"${name}"`));
   const at = isOne ? text.indexOf(itemsMember) : -1;
   if (at === -1) return undefined;
   const head = parse(`${text.slice(0, at)}}`) as JsonObject;

@@ -95,13 +95,13 @@ export interface Seen {
   endOf(call: CsiSent): CsiEnded | undefined;
   /** What is in the storage system now, and what ever was there before the run. */
   readonly storage: ReadonlyMap<string, StoredSnapshot>;
-  readonly cuts: readonly string[];
+  readonly creations: readonly string[];
 }
 
 export interface RecordOptions {
   readonly driver: string;
   readonly storage: ReadonlyMap<string, StoredSnapshot>;
-  readonly cuts: readonly string[];
+  readonly creations: readonly string[];
   readonly secrets?: readonly string[];
 }
 
@@ -111,7 +111,7 @@ export interface Recorder extends Seen {
   listen(listener: (entry: Entry) => void): void;
 }
 
-export function createRecorder({ driver, storage, cuts, secrets = [] }: RecordOptions): Recorder {
+export function createRecorder({ driver, storage, creations, secrets = [] }: RecordOptions): Recorder {
   const entries: Entry[] = [];
   const byKind = new Map<WatchedKind, Map<string, KubeObject>>(watchedKinds.map((kind) => [kind, new Map()]));
   const pasts = new Map<string, Past[]>();
@@ -140,7 +140,7 @@ export function createRecorder({ driver, storage, cuts, secrets = [] }: RecordOp
     secrets,
     calls,
     storage,
-    cuts,
+    creations,
     objects: (kind) => byKind.get(kind) ?? new Map(),
     pastOf: (uid) => pasts.get(uid) ?? [],
     everyPast: (kind) => kinds.get(kind) ?? [],
@@ -152,8 +152,8 @@ export function createRecorder({ driver, storage, cuts, secrets = [] }: RecordOp
       else if (entry.type === "csi-end") ends.set(entry.id, entry);
       listener(entry);
     },
-    listen: (told) => {
-      listener = told;
+    listen: (reported) => {
+      listener = reported;
     },
   };
 }

@@ -9,7 +9,7 @@ import { runOne } from "./run-one.ts";
 import { type Scenario, scenarioNamed } from "./scenarios.ts";
 
 const contentsOf = (seen: Seen) => [...seen.objects("VolumeSnapshotContent").values()];
-const markedIn = (seen: Seen): string | undefined =>
+const annotatedIn = (seen: Seen): string | undefined =>
   contentsOf(seen).find(({ metadata }) => metadata.annotations?.[annotations.beingDeleted] === "yes")?.metadata.name;
 
 const taking = scenarioNamed("dynamic-create");
@@ -19,9 +19,9 @@ const scenario: Scenario = {
   script: async (user, dice) => {
     await taking.script(user, dice);
     await user.remove("VolumeSnapshot", "default/monday");
-    await user.until((seen) => markedIn(seen) !== undefined);
+    await user.until((seen) => annotatedIn(seen) !== undefined);
     const spec = { deletionPolicy: "Retain" };
-    await user.patch("VolumeSnapshotContent", markedIn(user.seen) ?? "", { spec });
+    await user.patch("VolumeSnapshotContent", annotatedIn(user.seen) ?? "", { spec });
   },
 };
 const seeds = 20;

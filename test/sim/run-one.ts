@@ -89,14 +89,14 @@ export async function runOne({ scenario, seed, faults, sabotage = () => ({}) }: 
   const onlySidecar = (): string | undefined =>
     running().find(({ component }) => component === "csi-snapshotter")?.name;
   const surroundings: Surroundings = {
-    stage,
+    harness: stage,
     backend,
     recorder,
     postsEvents: seed % 16 === 0,
     elects: scenario.elects,
     grants: scenario.grants,
     // Of two, only the one that leads ever shows itself.
-    cutter: seed % 2 === 0 && !scenario.elects ? onlySidecar : undefined,
+    sidecar: seed % 2 === 0 && !scenario.elects ? onlySidecar : undefined,
     sabotage: sabotage(),
   };
 

@@ -32,26 +32,26 @@ async function* sabotaged(of: AsyncGenerator<Schedule>, { sabotage }: Pick<Sched
 }
 
 /** Nobody should wonder whether it still lives, or for how long yet. */
-function tellProgress(tally: Tally): NodeJS.Timeout {
+function reportProgress(tally: Tally): NodeJS.Timeout {
   const of = options.exhaustive ? "" : ` of ${options.seeds}`;
-  const tell = (): void => {
+  const report = (): void => {
     const { schedules: done, failed, seconds } = tally.soFar();
     say(
       `… ${seconds.toFixed(0)} s: ${done}${of} schedules, ${failed} with violations, ${(done / seconds).toFixed(0)}/s`,
     );
   };
   return setTimeout(() => {
-    tell();
-    setInterval(tell, progressMs).unref();
+    report();
+    setInterval(report, progressMs).unref();
   }, firstProgressMs).unref();
 }
 const firstProgressMs = 2_000;
 const progressMs = 15_000;
 
 const tally = createTally();
-tellProgress(tally);
-const crew = createWorkerPool(options.workers);
-await crew.judge({
+reportProgress(tally);
+const pool = createWorkerPool(options.workers);
+await pool.judge({
   schedules: sabotaged(schedules(options), options.bug ?? {}),
   spend: tally.spend,
   take: async (schedule, finding) => {
@@ -62,7 +62,7 @@ await crew.judge({
     return seconds <= 60 * options.minutes && failed < options.failures;
   },
 });
-crew.dismiss();
+pool.dismiss();
 const result = tally.result();
 console.log(output === "json" ? JSON.stringify(result, undefined, 2) : printed(result));
 process.exit(result.failed === 0 ? 0 : 1);

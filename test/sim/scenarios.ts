@@ -45,10 +45,10 @@ export interface History {
 
 type Row = Partial<Scenario> & Pick<Scenario, "name" | "script">;
 
-const furniture = [aClass("delete"), aClass("retain", { policy: "Retain" }), ...aBoundClaim("data")];
+const fixtures = [aClass("delete"), aClass("retain", { policy: "Retain" }), ...aBoundClaim("data")];
 const scenario = (row: Row): Scenario => ({
   core: false,
-  objects: furniture,
+  objects: fixtures,
   background: false,
   elects: false,
   grants: false,
@@ -243,7 +243,7 @@ const scripts: readonly Scenario[] = [
   scenario({
     name: "restore-abroad",
     grants: true,
-    objects: [...furniture, aNamespace("abroad")],
+    objects: [...fixtures, aNamespace("abroad")],
     script: async (user, dice) => {
       const isGranted = dice() < 0.7;
       const endsWithGrant = dice() < 0.5;
@@ -351,7 +351,7 @@ const scripts: readonly Scenario[] = [
   scenario({
     name: "poison",
     objects: [
-      ...furniture,
+      ...fixtures,
       { apiVersion: "snapshot.storage.k8s.io/v1", kind: "VolumeSnapshotContent", metadata: { name: "odd" }, spec: {} },
       {
         apiVersion: "snapshot.storage.k8s.io/v1",
@@ -368,7 +368,7 @@ const scripts: readonly Scenario[] = [
   scenario({
     name: "namespace-deleted",
     background: true,
-    objects: [...furniture, aNamespace("team"), ...aBoundClaim("shop", { namespace: "team" })],
+    objects: [...fixtures, aNamespace("team"), ...aBoundClaim("shop", { namespace: "team" })],
     script: async (user, dice) => {
       await user.create("VolumeSnapshot", aSnapshot("monday", { namespace: "team", claim: "shop" }));
       await user.sleep(Math.floor(dice() * 200));

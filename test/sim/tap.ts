@@ -5,7 +5,7 @@ import type { World } from "../../src/base/world.ts";
 
 export interface Tap extends AsyncIterable<Body> {
   /** The connection breaks. */
-  cut(): void;
+  disconnect(): void;
   /** The server says that it no longer knows the version. */
   expire(): void;
   /** Every event comes twice from now on. */
@@ -49,7 +49,7 @@ export function createTap(inner: AsyncIterable<Body>, options: TapOptions): Tap 
 
   const push = (item: Item): void => {
     items.push(item);
-    hand();
+    handler();
   };
   const finish = (item: Item): void => {
     if (mode === "over") return;
@@ -79,7 +79,7 @@ export function createTap(inner: AsyncIterable<Body>, options: TapOptions): Tap 
     finish({ end: true });
   };
   /** The next event goes to the waiting reader. */
-  const hand = (): void => {
+  const handler = (): void => {
     if (taker === undefined || items.length === 0) return;
     const { resolve, reject } = taker;
     taker = undefined;
@@ -95,7 +95,7 @@ export function createTap(inner: AsyncIterable<Body>, options: TapOptions): Tap 
   const next = (): Promise<IteratorResult<Body, undefined>> => {
     taker = Promise.withResolvers();
     const { promise } = taker;
-    hand();
+    handler();
     return promise;
   };
   const reader: AsyncIterator<Body, undefined> = {
@@ -107,7 +107,7 @@ export function createTap(inner: AsyncIterable<Body>, options: TapOptions): Tap 
   };
 
   const tap: Tap = {
-    cut: () => finish({ fault: new Fault("UnknownOutcome", "the watch was cut") }),
+    disconnect: () => finish({ fault: new Fault("UnknownOutcome", "the watch was cut") }),
     expire: () => {
       if (mode === "over") return;
       push({ body: expired });

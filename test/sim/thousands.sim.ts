@@ -26,17 +26,17 @@ async function* crowds(): AsyncGenerator<Schedule> {
 }
 
 describe("thousands of schedules, on all cores", () => {
-  let crew: WorkerPool;
+  let pool: WorkerPool;
   before(() => {
-    crew = createWorkerPool(availableParallelism());
+    pool = createWorkerPool(availableParallelism());
   });
-  after(() => crew.dismiss());
+  after(() => pool.dismiss());
 
   /** How many were judged; every violation is a failure that names the command to repeat it. */
   async function allHold(schedules: AsyncGenerator<Schedule>): Promise<number> {
     const broken: string[] = [];
     let count = 0;
-    await crew.judge({
+    await pool.judge({
       schedules,
       take: (schedule, { violations }) => {
         count += 1;

@@ -8,42 +8,42 @@ import { createWire, type Stage } from "./wire.ts";
 const answer = '{"metadata":{"resourceVersion":"3"}}';
 
 /** What a process learns from the response to one call, which takes five seconds. */
-async function toldBy(giveUpAfterMs: number | undefined): Promise<readonly string[]> {
+async function reportedBy(giveUpAfterMs: number | undefined): Promise<readonly string[]> {
   const world = createVirtualWorld(1);
-  const told: string[] = [];
-  const stage = {
+  const reported: string[] = [];
+  const harness = {
     world,
     latencyMs: () => 0,
     strike: () => ({ boundary: {}, verdict: { effect: true, replyMs: 5_000 } }),
     serve: async () => ({ status: 200, headers: {}, body: answer }),
     knowledge: {
-      told: (_: string, __: number, text: string) => void told.push(text),
-      answered: () => void told.push("answered"),
+      recorded: (_: string, __: number, text: string) => void reported.push(text),
+      answered: () => void reported.push("answered"),
     },
   } as unknown as Stage;
   const incarnation = createIncarnation("snapshot-controller", "snapshot-controller.1", world);
   const patience = new AbortController();
   if (giveUpAfterMs !== undefined) void world.sleep(giveUpAfterMs).then(() => patience.abort("too late"));
   void createWire(
-    stage,
+    harness,
     incarnation,
     () => undefined,
   )({ method: "GET", path: "/x", headers: {}, signal: patience.signal });
   await world.advance(10_000);
-  return told;
+  return reported;
 }
 
 test("the response to a call counts as known to its sender", async () =>
-  assert.deepEqual(await toldBy(undefined), [answer, "answered"]));
+  assert.deepEqual(await reportedBy(undefined), [answer, "answered"]));
 
 test("the response to an abandoned call counts as known to no process", async () =>
-  assert.deepEqual(await toldBy(1_000), []));
+  assert.deepEqual(await reportedBy(1_000), []));
 
 test("a request that leaves late is judged by the time it was handed over", async () => {
   const world = createVirtualWorld(1);
   const served: (readonly [number, number])[] = [];
   const incarnation = createIncarnation("snapshot-controller", "snapshot-controller.1", world);
-  const stage = {
+  const context = {
     world,
     latencyMs: () => 0,
     strike: () => {
@@ -57,7 +57,7 @@ test("a request that leaves late is judged by the time it was handed over", asyn
     },
     knowledge: { told: () => undefined, answered: () => undefined },
   } as unknown as Stage;
-  void createWire(stage, incarnation, () => undefined)({ method: "PUT", path: "/x", headers: {} });
+  void createWire(context, incarnation, () => undefined)({ method: "PUT", path: "/x", headers: {} });
   await world.advance(10_000);
   assert.deepEqual(served, [[0, 2_000]]);
 });

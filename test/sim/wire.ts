@@ -30,7 +30,7 @@ export interface Stage {
 const never = <T>(): Promise<T> => new Promise(() => undefined);
 
 export const createWire =
-  (stage: Stage, incarnation: Incarnation, refusal: LeaderGuard["ofRequest"]): Handler =>
+  (harness: Stage, incarnation: Incarnation, refusal: LeaderGuard["ofRequest"]): Handler =>
   async (request) => {
     const asleep = incarnation.awake();
     if (asleep !== undefined) await asleep;
@@ -38,20 +38,21 @@ export const createWire =
     const place = placeIn(request);
     const kind = kindOf(request, place);
     const text = `${request.method} ${place}`;
-    const { world, knowledge } = stage;
+    const { world, knowledge } = harness;
     const decidedMs = world.elapsed();
-    const { verdict } = stage.strike(incarnation, kind, text);
+    const { verdict } = harness.strike(incarnation, kind, text);
     if (verdict.heldBack === true)
-      await leaveLate(stage, incarnation, { text, signal: request.signal, refusal: () => refusal(request) });
+      await leaveLate(harness, incarnation, { text, signal: request.signal, refusal: () => refusal(request) });
     /** The response has no receiver: its sender has decided again in the meantime. */
     const isGivenUp = (): boolean => request.signal?.aborted === true;
     try {
-      const response = await carry(stage, incarnation, verdict, {
-        perform: () => perform(stage, incarnation, { request, kind, decidedMs }, verdict),
+      const response = await carry(harness, incarnation, verdict, {
+        perform: () => perform(harness, incarnation, { request, kind, decidedMs }, verdict),
         answer: responseOf,
       });
       const isTrue = verdict.answer === undefined && !isGivenUp();
-      if (isTrue && typeof response.body === "string") knowledge.told(incarnation.name, world.elapsed(), response.body);
+      if (isTrue && typeof response.body === "string")
+        knowledge.reported(incarnation.name, world.elapsed(), response.body);
       return response;
     } finally {
       const waitsS = verdict.answer?.kind === "http" ? (verdict.answer.retryAfterS ?? 0) : 0;
@@ -72,15 +73,15 @@ interface Leaving {
 
 /** The transport has its connection long after the call was handed to it, and asks a last time whether it may send. */
 export async function leaveLate(
-  stage: Stage,
+  context: Stage,
   incarnation: Incarnation,
   { text, signal, refusal }: Leaving,
 ): Promise<void> {
-  await stage.world.sleep(1); // By then it is frozen.
+  await context.world.sleep(1); // By then it is frozen.
   await incarnation.awake();
   if (signal?.aborted) throw new Fault("Cancelled", "given up before it was sent");
   obey(refusal());
-  stage.left(incarnation, text);
+  context.left(incarnation, text);
 }
 
 export interface Carried<T> {
@@ -186,10 +187,10 @@ function tapped(
     awake,
     close,
     onEnd: (ended) => void taps.delete(ended),
-    onTaken: (text) => knowledge.told(name, world.elapsed(), text),
+    onTaken: (text) => knowledge.reported(name, world.elapsed(), text),
   });
   taps.add(tap);
-  signal?.addEventListener("abort", tap.cut, { once: true });
+  signal?.addEventListener("abort", tap.disconnect, { once: true });
   return { ...response, body: tap };
 }
 

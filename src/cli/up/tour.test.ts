@@ -67,9 +67,9 @@ test("the demo fails if the snapshot has other content", async (t) => {
 test("the demo fails if the restored volume has other content", async (t) => {
   const { held, said } = await tourOf(t, ({ driver: { storage } }) => {
     const { createVolume } = storage;
-    storage.createVolume = async (wish) => {
-      const volume = await createVolume(wish);
-      if (wish.origin.kind === "snapshot") writeFileSync(join(storage.dataOf(volume), "notes.txt"), "other words");
+    storage.createVolume = async (request) => {
+      const volume = await createVolume(request);
+      if (request.origin.kind === "snapshot") writeFileSync(join(storage.dataOf(volume), "notes.txt"), "other words");
       return volume;
     };
     return {};

@@ -6,7 +6,7 @@ import { createActiveSidecars } from "./active-sidecars.ts";
 
 const plain = aContent();
 const named = aContent({ metadata: { annotations: { [annotations.snapshotterId]: "third" } } });
-const cut = aContent({
+const taken = aContent({
   metadata: { annotations: { [annotations.snapshotterId]: "third" } },
   status: { snapshotHandle: "s-1", readyToUse: true },
 });
@@ -26,11 +26,11 @@ const sights: readonly [
   isSeen: boolean,
 ][] = [
   ["writes its name on a content", plain, named, true],
-  ["says what was cut of a content with its name", named, cut, true],
+  ["says what was cut of a content with its name", named, taken, true],
   ["has its name on a content that has just come, by whomever it was made", undefined, named, false],
   ["has its name on a content that somebody else changed", named, named, false],
-  ["takes its name off", cut, aContent({ status: { snapshotHandle: "s-1", readyToUse: true } }), false],
-  ["had its name on a content that is gone", cut, undefined, false],
+  ["takes its name off", taken, aContent({ status: { snapshotHandle: "s-1", readyToUse: true } }), false],
+  ["had its name on a content that is gone", taken, undefined, false],
 ];
 for (const [given, before, after, isSeen] of sights)
   test(`a sidecar that ${given} is ${isSeen ? "" : "not "}known to be active`, () => {

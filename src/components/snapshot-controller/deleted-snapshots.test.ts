@@ -14,9 +14,9 @@ const rows: readonly [given: string, before: VolumeSnapshot, after: VolumeSnapsh
 ];
 for (const [given, before, after, untold] of rows)
   test(`${given} ${untold ? "disappeared" : "did not disappear"} before it was reported as taken`, () => {
-    const departed = createDeletedSnapshots();
-    departed.see(before, after);
-    assert.equal(departed.wasDeletedUnready(uid), untold);
+    const deletedSnapshots = createDeletedSnapshots();
+    deletedSnapshots.see(before, after);
+    assert.equal(deletedSnapshots.wasDeletedUnready(uid), untold);
   });
 
 test("a snapshot that reappears is not remembered as deleted", () => {

@@ -9,7 +9,7 @@ const claim = aClaim();
 const guarded = aClaim({ metadata: { finalizers: [finalizers.claimAsSource] } });
 const said = aContent({ status: { creationTime: 1n } });
 
-function aPace() {
+function idleTimes() {
   let nowMs = 1_000;
   const pass = (ms: number): void => {
     nowMs += ms;
@@ -23,7 +23,7 @@ function aPace() {
 }
 
 test("a claim is idle from when it is first seen protected without need", () => {
-  const { idleMs, pass } = aPace();
+  const { idleMs, pass } = idleTimes();
   const found = [idleMs(guarded, false)];
   pass(700);
   found.push(idleMs(guarded, false), idleMs(guarded, true), idleMs(guarded, false));
@@ -33,14 +33,14 @@ test("a claim is idle from when it is first seen protected without need", () => 
 });
 
 test("reading the idle time does not start it", () => {
-  const { readMs, pass } = aPace();
+  const { readMs, pass } = idleTimes();
   const found = [readMs(guarded)];
   pass(700);
   assert.deepEqual([...found, readMs(guarded)], [0, 0]);
 });
 
 test("a claim that is gone is forgotten", () => {
-  const { idleMs, pass, seeClaim } = aPace();
+  const { idleMs, pass, seeClaim } = idleTimes();
   idleMs(guarded, false);
   pass(700);
   seeClaim(guarded, undefined);
@@ -48,7 +48,7 @@ test("a claim that is gone is forgotten", () => {
 });
 
 test("a burst makes progress when a sidecar first writes a content's status, or a content is deleted", () => {
-  const { standstillMs, seeContent, pass } = aPace();
+  const { standstillMs, seeContent, pass } = idleTimes();
   assert.equal(standstillMs(), Number.POSITIVE_INFINITY);
   seeContent(undefined, aContent());
   seeContent(aContent(), aContent());

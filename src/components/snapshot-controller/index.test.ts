@@ -41,7 +41,7 @@ async function setUp({ hook, pv = volume, policy = "Delete", isGranted, onGrants
   for (const object of objects.filter((object) => !isLate(object)))
     await kube.create(object.kind as never, object as never);
   isRunning = true;
-  const told: string[] = [];
+  const recorded: string[] = [];
   const nodes = createNodeFinder(kube, { world, log: silent });
   const controller = createSnapshotController({
     api: kube,
@@ -52,7 +52,7 @@ async function setUp({ hook, pv = volume, policy = "Delete", isGranted, onGrants
     onGrantsChange,
     workers: 4,
     backoff: { startMs: 100, maxMs: 1_000 },
-    record: (about, { type, reason }) => void told.push(`${type} ${reason} of ${about.kind} ${keyOf(about)}`),
+    record: (about, { type, reason }) => void recorded.push(`${type} ${reason} of ${about.kind} ${keyOf(about)}`),
   });
   const stop = new AbortController();
   const watching = [nodes.watch(stop.signal), controller.watch(stop.signal)];
@@ -64,7 +64,7 @@ async function setUp({ hook, pv = volume, policy = "Delete", isGranted, onGrants
   return {
     kube,
     world,
-    told,
+    told: recorded,
     errorOf: () => kube.stored("VolumeSnapshot")[0]?.status?.error?.message,
     end: async () => {
       stop.abort();

@@ -51,7 +51,9 @@ const cases: readonly { view: SnapshotParts; begins: string }[] = [
 ];
 for (const { view, begins } of cases)
   test(`the message starts with "${begins}…"`, () => {
-    const told = planSnapshot(aView(view)).actions.flatMap((action) => (action.kind === "event" ? [action.event] : []));
-    assert.equal(told[0]?.message.slice(0, begins.length), begins);
-    assert.equal(told[0]?.type, "Warning");
+    const reported = planSnapshot(aView(view)).actions.flatMap((action) =>
+      action.kind === "event" ? [action.event] : [],
+    );
+    assert.equal(reported[0]?.message.slice(0, begins.length), begins);
+    assert.equal(reported[0]?.type, "Warning");
   });

@@ -36,9 +36,9 @@ const rows: readonly [
 ];
 for (const [given, before, after, missed] of rows)
   test(`${given} is ${missed ? "" : "not "}remembered as missing`, () => {
-    const vanished = createMissingClaims();
-    vanished.see(before, after);
-    assert.deepEqual(vanished.from(monday), missed ? [nameOf(before)] : []);
+    const missingClaims = createMissingClaims();
+    missingClaims.see(before, after);
+    assert.deepEqual(missingClaims.from(monday), missed ? [nameOf(before)] : []);
   });
 
 test("a claim that reappears is no longer missing, other claims of the same snapshot are", () => {

@@ -115,17 +115,17 @@ for (const { given, isGranted, holds } of foreign)
     );
   });
 
-const cutting = { annotations: { [annotations.beingCreated]: "yes" } };
-const cuts: readonly { given: string; content: Parameters<typeof aContent>[0]; expect: boolean }[] = [
-  { given: "has the being-created annotation", content: { metadata: cutting }, expect: true },
+const creating = { annotations: { [annotations.beingCreated]: "yes" } };
+const creations: readonly { given: string; content: Parameters<typeof aContent>[0]; expect: boolean }[] = [
+  { given: "has the being-created annotation", content: { metadata: creating }, expect: true },
   { given: "does not have the being-created annotation", content: {}, expect: false },
   {
     given: "is ready, with a leftover being-created annotation",
-    content: { metadata: cutting, status: { readyToUse: true } },
+    content: { metadata: creating, status: { readyToUse: true } },
     expect: false,
   },
 ];
-for (const { given, content: parts, expect } of cuts)
+for (const { given, content: parts, expect } of creations)
   test(`a content that ${given} ${expect ? "needs" : "does not need"} its class, and ${expect ? "is" : "is not"} triggered when the class is deleted`, () => {
     const stores = createStores(storeTable);
     const content = aContent(parts);

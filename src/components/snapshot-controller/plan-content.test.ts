@@ -7,7 +7,7 @@ import { planContent } from "./plan-content.ts";
 
 const deletionTimestamp = "2026-01-01T01:00:00Z";
 const going = { deletionTimestamp };
-const marked = { deletionTimestamp, annotations: { [annotations.beingDeleted]: "yes" } };
+const annotated = { deletionTimestamp, annotations: { [annotations.beingDeleted]: "yes" } };
 const namesake = aSnapshot({ metadata: { uid: "another" } });
 
 const cases: readonly { given: string; view: ContentParts; expect: readonly string[] }[] = [
@@ -45,7 +45,7 @@ const cases: readonly { given: string; view: ContentParts; expect: readonly stri
   },
   {
     given: "a deleted content with the being-deleted annotation whose snapshot is gone",
-    view: { content: aContent({ metadata: marked }), snapshot: undefined },
+    view: { content: aContent({ metadata: annotated }), snapshot: undefined },
     expect: [],
   },
   {
@@ -80,7 +80,7 @@ const cases: readonly { given: string; view: ContentParts; expect: readonly stri
   },
   {
     given: "a content that was released with Retain and later set to Delete",
-    view: { content: aContent({ metadata: { annotations: marked.annotations } }), wasSnapshotDeletedUnready: true },
+    view: { content: aContent({ metadata: { annotations: annotated.annotations } }), wasSnapshotDeletedUnready: true },
     expect: [],
   },
   {
@@ -100,7 +100,7 @@ const cases: readonly { given: string; view: ContentParts; expect: readonly stri
   },
   {
     given: "a released content with an unknown outcome whose class is gone",
-    view: { content: aContent({ metadata: { annotations: marked.annotations } }), isBeingCreatedWithoutClass: true },
+    view: { content: aContent({ metadata: { annotations: annotated.annotations } }), isBeingCreatedWithoutClass: true },
     expect: [],
   },
   {
@@ -141,8 +141,8 @@ for (const { given, source, says } of mistakes)
     for (const words of [/^Exactly one of VolumeHandle and SnapshotHandle should be specified: /, says])
       assert.match(message, words);
     assert.match(message, /spec\.source of VolumeSnapshotContent snapcontent-uid-snap/);
-    const told = aContent({ spec, metadata, status: { readyToUse: false, error: { message, time: "then" } } });
-    assert.deepEqual(planContent(aView({ content: told })).actions, []);
+    const reported = aContent({ spec, metadata, status: { readyToUse: false, error: { message, time: "then" } } });
+    assert.deepEqual(planContent(aView({ content: reported })).actions, []);
     const leaving = planContent(aView({ content: aContent({ spec, metadata: going }) }));
     assert.deepEqual(
       leaving.actions.map(({ kind }) => kind),

@@ -11,7 +11,7 @@ import { annotations } from "../../api/names.ts";
 import type { ObjectName } from "./memory.ts";
 
 const leaving = aSnapshot({ metadata: { finalizers: both, deletionTimestamp }, status: readyStatus });
-const marked = { [annotations.beingDeleted]: "yes" };
+const annotated = { [annotations.beingDeleted]: "yes" };
 const copy = aClaim({ metadata: { namespace: "other", name: "copy" } });
 
 testPlans([
@@ -28,7 +28,7 @@ testPlans([
     given: "a snapshot being deleted whose content has the being-deleted annotation",
     view: aView({
       snapshot: leaving,
-      content: aContent({ metadata: { annotations: marked } }),
+      content: aContent({ metadata: { annotations: annotated } }),
     }),
     phase: "deleting",
     expect: ["delete VolumeSnapshotContent"],
@@ -37,7 +37,7 @@ testPlans([
     given: "a snapshot being deleted whose content is terminating",
     view: aView({
       snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp } }),
-      content: aContent({ metadata: { deletionTimestamp, annotations: marked } }),
+      content: aContent({ metadata: { deletionTimestamp, annotations: annotated } }),
     }),
     phase: "deleting",
     expect: [],
@@ -81,7 +81,7 @@ testPlans([
     given: "such a snapshot whose content has the being-deleted annotation",
     view: aView({
       snapshot: leaving,
-      content: aContent({ metadata: { annotations: marked } }),
+      content: aContent({ metadata: { annotations: annotated } }),
       missingClaims: [copy.metadata as ObjectName],
     }),
     phase: "deleting",

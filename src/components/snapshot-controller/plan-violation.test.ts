@@ -42,8 +42,8 @@ test("an error that blocks a content's deletion is shown on its snapshot too, wi
     metadata: { resourceVersion: "1" },
     status: { error: { message, time: "1970-01-01T00:00:00Z" } },
   });
-  const told = aSnapshot({ metadata: held, status: { ...ready, error: { message, time: "then" } } });
-  assert.deepEqual(planSnapshot(aView({ snapshot: told })).actions, [], "and only once");
+  const reported = aSnapshot({ metadata: held, status: { ...ready, error: { message, time: "then" } } });
+  assert.deepEqual(planSnapshot(aView({ snapshot: reported })).actions, [], "and only once");
 });
 
 const silent: readonly { given: string; view: SnapshotParts; kinds: readonly string[] }[] = [

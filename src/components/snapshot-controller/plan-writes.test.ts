@@ -73,12 +73,12 @@ const statusOf = (
   const [write] = planSnapshot(aView({ snapshot, content })).actions;
   return write === undefined ? "nothing" : (bodyOf(write) as { status: unknown }).status;
 };
-const told = { boundVolumeSnapshotContentName: "snapcontent-uid-snap", readyToUse: false };
+const reported = { boundVolumeSnapshotContentName: "snapcontent-uid-snap", readyToUse: false };
 
 test("creation time and size of a snapshot stay once they are written", () =>
   assert.deepEqual(
     statusOf(
-      { ...told, creationTime: "2026-01-01T00:00:01Z", restoreSize: "1Gi" },
+      { ...reported, creationTime: "2026-01-01T00:00:01Z", restoreSize: "1Gi" },
       aContent({ status: { ...said, readyToUse: true } }),
     ),
     { readyToUse: true },
@@ -87,14 +87,14 @@ test("creation time and size of a snapshot stay once they are written", () =>
 test("a size of zero is unknown, and the size is written once it is known", () =>
   assert.deepEqual(
     statusOf(
-      { ...told, creationTime: "2026-01-01T00:00:01Z", restoreSize: "0" },
+      { ...reported, creationTime: "2026-01-01T00:00:01Z", restoreSize: "0" },
       aContent({ status: { ...said, readyToUse: false } }),
     ),
     { restoreSize: "2Gi" },
   ));
 
 test("a ready content without a handle does not make its snapshot ready", () =>
-  assert.equal(statusOf(told, aContent({ status: { readyToUse: true } })), "nothing"));
+  assert.equal(statusOf(reported, aContent({ status: { readyToUse: true } })), "nothing"));
 
 const lost = { [annotations.contentLost]: "uid-snap" };
 const withoutContent = (metadata: object, status: object) =>

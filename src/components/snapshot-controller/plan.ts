@@ -75,9 +75,9 @@ function planError({ facts, nowMs }: SnapshotView): Plan {
   if (found === undefined) return nothing;
   const noted = found.isLoss === true ? noteLoss(snapshot) : [];
   if (noted.length > 0) return doing(confirmation(facts), noted);
-  const told = errorOf(snapshot, found, nowMs);
+  const reported = errorOf(snapshot, found, nowMs);
   // A cache is behind right after a change, and a list can miss an object: the error is confirmed with the server first.
-  return doing(told.length > 0 ? found.evidence : [], told);
+  return doing(reported.length > 0 ? found.evidence : [], reported);
 }
 
 /**

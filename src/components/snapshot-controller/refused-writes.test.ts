@@ -39,9 +39,9 @@ const cases: readonly { action: ClusterAction; of?: typeof leaving; says: string
 ];
 for (const { action, of = aSnapshot(), says } of cases)
   test(`a rejected ${action.kind} of a ${"ref" in action ? action.ref.kind : ""} is reported as ${says.split(":")[0]}`, () => {
-    const told = refusedWriteEvent(of, { reason: new Fault("PermissionDenied", "why"), action });
-    assert.equal(`${told?.reason}: ${told?.message}`, says);
-    assert.equal(told?.type, "Warning");
+    const recorded = refusedWriteEvent(of, { reason: new Fault("PermissionDenied", "why"), action });
+    assert.equal(`${recorded?.reason}: ${recorded?.message}`, says);
+    assert.equal(recorded?.type, "Warning");
   });
 
 const passing: readonly FaultCode[] = [

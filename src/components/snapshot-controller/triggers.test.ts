@@ -101,10 +101,10 @@ for (const { what, object, ...expected } of cases)
     const stores = createStores(storeTable);
     for (const snapshot of [aSnapshot(), adopting, defaulting]) stores.VolumeSnapshot.applyReply(snapshot);
     const woken = (wakes: Triggers<SnapshotStores>): readonly string[] => {
-      const wake = wakes[object.kind as keyof SnapshotStores] as
+      const trigger = wakes[object.kind as keyof SnapshotStores] as
         | ((object: KubeObject, stores: SnapshotStores) => readonly string[])
         | undefined;
-      return [...new Set(wake?.(object, stores) ?? [])].sort();
+      return [...new Set(trigger?.(object, stores) ?? [])].sort();
     };
     const found = {
       snapshots: woken(snapshotTriggers),

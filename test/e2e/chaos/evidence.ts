@@ -67,8 +67,8 @@ export async function lookClosely(harness: ChaosHarness, requests: Intentions): 
   };
 }
 
-async function secretsSeen({ secret, plane, furniture }: ChaosHarness): Promise<readonly string[]> {
-  const { client } = furniture;
+async function secretsSeen({ secret, plane, furniture: testFixtures }: ChaosHarness): Promise<readonly string[]> {
+  const { client } = testFixtures;
   const spellings = [secret, Buffer.from(secret).toString("base64")];
   const isIn = (text: string): boolean => spellings.some((spelling) => text.includes(spelling));
   const logs = globSync(join(plane.folder, "*.log")).filter((path) => isIn(readFileSync(path, "utf8")));

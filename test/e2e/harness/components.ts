@@ -118,9 +118,9 @@ export const volumeRequest = (fixtures: Named, claim: string) => ({
 });
 
 /** The two objects that name each other. */
-export function claimDrafts(furniture: Named, name: string, volumeHandle: string, moreOfVolume: object = {}) {
-  const { driver, namespace } = furniture;
-  const volumeName = volumeNameFor(furniture, name);
+export function claimDrafts(testFixtures: Named, name: string, volumeHandle: string, moreOfVolume: object = {}) {
+  const { driver, namespace } = testFixtures;
+  const volumeName = volumeNameFor(testFixtures, name);
   const spec = {
     capacity,
     accessModes,

@@ -52,7 +52,7 @@ async function aDriver(t: TestContext, instance = anInstance(t), options: Direct
   const dataOf = (id: string): string => join(driver.root, "volumes", id, "data");
   const take = (name: string, sourceVolumeId: string) => client.controller.createSnapshot({ name, sourceVolumeId });
   const snapshotOf = (id: string): string => join(driver.root, "snapshots", id, "data");
-  return { instance, driver, ...client, dataOf, snapshotOf, cut: take };
+  return { instance, driver, ...client, dataOf, snapshotOf, take };
 }
 
 interface SpecReport {
@@ -110,14 +110,14 @@ for (const kind of ["xfs", "btrfs"])
     await must("truncate", "--size=320M", image);
     await must(`mkfs.${kind}`, "-q", image);
     await must("mount", "-o", "loop", image, place);
-    const { controller, dataOf, snapshotOf, cut } = await aDriver(t, instance, { root: join(place, "root") });
+    const { controller, dataOf, snapshotOf, take } = await aDriver(t, instance, { root: join(place, "root") });
     await newVolume({ controller }, "v");
     const bytes = Buffer.alloc(64 * mebi, "first bytes ");
     writeFileSync(join(dataOf("v"), "file"), bytes);
     await must("sync", "-f", place);
     const freeBytes = (): number => statfsSync(place).bavail * statfsSync(place).bsize;
     const before = freeBytes();
-    await cut("s", "v");
+    await take("s", "v");
     await newVolume({ controller }, "restored", "mount", fromSnapshot("s"));
     await must("sync", "-f", place);
     const took = before - freeBytes();
@@ -129,7 +129,7 @@ for (const kind of ["xfs", "btrfs"])
   });
 
 test("a snapshot keeps owners, modes, times, extended attributes and pipes", async (t) => {
-  const { controller, dataOf, snapshotOf, cut } = await aDriver(t);
+  const { controller, dataOf, snapshotOf, take } = await aDriver(t);
   await newVolume({ controller }, "v");
   const file = join(dataOf("v"), "file");
   writeFileSync(file, "x");
@@ -142,7 +142,7 @@ test("a snapshot keeps owners, modes, times, extended attributes and pipes", asy
   await must("chmod", "1770", dataOf("v"));
   await must("chown", "42:43", dataOf("v"));
   await must("setfattr", "--name=user.color", "--value=green", dataOf("v"));
-  await cut("s", "v");
+  await take("s", "v");
   await newVolume({ controller }, "r", "mount", fromSnapshot("s"));
   for (const copy of [snapshotOf("s"), dataOf("r")]) {
     const shown = await must("stat", "--format=%a %u %g %y", copy, join(copy, "file"));
@@ -155,7 +155,7 @@ test("a snapshot keeps owners, modes, times, extended attributes and pipes", asy
 });
 
 test("a pod that replaces folders by links during a copy as root gets no host files", async (t) => {
-  const { instance, controller, node, snapshotOf, dataOf, cut } = await aDriver(t);
+  const { instance, controller, node, snapshotOf, dataOf, take } = await aDriver(t);
   await newVolume({ controller }, "v");
   const targetPath = join(instance.folder, "pod");
   await node.nodePublishVolume({ volumeId: "v", targetPath, volumeCapability: capabilityOf("mount") });
@@ -177,7 +177,7 @@ test("a pod that replaces folders by links during a copy as root gets no host fi
     dwell();`;
   const rounds = await racing(swap, { pod: targetPath, host }, () =>
     repeatedFor(2_000, async (round) => {
-      await cut(`s-${round}`, "v");
+      await take(`s-${round}`, "v");
       await newVolume({ controller }, `c-${round}`, "mount", {
         volumeContentSource: { type: { case: "volume", value: { volumeId: "v" } } },
       });
@@ -210,16 +210,16 @@ test("a full disk is ResourceExhausted and leaves nothing behind", async (t) => 
   const place = join(instance.folder, "small");
   mkdirSync(place);
   await must("mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", place);
-  const { driver, controller, dataOf, cut } = await aDriver(t, instance, { root: join(place, "root") });
+  const { driver, controller, dataOf, take } = await aDriver(t, instance, { root: join(place, "root") });
   await newVolume({ controller }, "v");
   writeFileSync(join(dataOf("v"), "file"), Buffer.alloc(5 * mebi));
   const freeBytes = (): number => statfsSync(place).bavail * statfsSync(place).bsize;
   const before = freeBytes();
-  await assert.rejects(cut("s", "v"), { code: "ResourceExhausted", message: /No space left on device/ });
+  await assert.rejects(take("s", "v"), { code: "ResourceExhausted", message: /No space left on device/ });
   assert.equal(freeBytes(), before);
   assert.deepEqual(readdirSync(join(driver.root, "snapshots")), []);
   writeFileSync(join(dataOf("v"), "file"), "small");
-  assert.equal((await cut("s", "v")).snapshot?.readyToUse, true, "with room again it is taken");
+  assert.equal((await take("s", "v")).snapshot?.readyToUse, true, "with room again it is taken");
 });
 
 test("acknowledged snapshots survive a power failure completely", async (t) => {
@@ -230,7 +230,7 @@ test("acknowledged snapshots survive a power failure completely", async (t) => {
   await must("mkfs.ext4", "-q", image);
   // The file system writes nothing by itself meanwhile: on the disk is only what the driver has seen to.
   await must("mount", "-o", "loop,commit=300", image, place);
-  const { controller, dataOf, cut } = await aDriver(t, instance, { root: join(place, "root") });
+  const { controller, dataOf, take } = await aDriver(t, instance, { root: join(place, "root") });
   /** A driver on the disk as it is now, as if the machine had been switched off. */
   const afterwards = async (name: string) => {
     const later = join(instance.folder, name);
@@ -242,7 +242,7 @@ test("acknowledged snapshots survive a power failure completely", async (t) => {
   await newVolume({ controller }, "v");
   const bytes = Buffer.alloc(mebi, "first bytes ");
   writeFileSync(join(dataOf("v"), "file"), bytes);
-  await cut("s", "v");
+  await take("s", "v");
   const takeThen = await afterwards("cut.example.com");
   const { entries } = await takeThen.controller.listSnapshots({});
   assert.deepEqual(
@@ -331,7 +331,7 @@ test("a volume for a single writer is published at one place at a time", async (
 });
 
 test("a block volume is a device that can be written, snapshotted while open, expanded in use, and leaves no device", async (t) => {
-  const { instance, driver, controller, node, cut } = await aDriver(t);
+  const { instance, driver, controller, node, take } = await aDriver(t);
   const range = (bytes: number) => ({ capacityRange: { requiredBytes: BigInt(bytes) } });
   await newVolume({ controller }, "b", "block", range(mebi));
   const targetPath = join(instance.folder, "device");
@@ -344,7 +344,7 @@ test("a block volume is a device that can be written, snapshotted while open, ex
   const device = await open(targetPath, "r+");
   try {
     await device.write(Buffer.from("first bytes")); // Not flushed: the driver has to see to that.
-    await cut("s", "b");
+    await take("s", "b");
   } finally {
     await device.close();
   }

@@ -27,14 +27,14 @@ const saying = (code: FaultCode, effect: boolean): FaultRow => ({
   family: "csi",
   on: ["csi"],
   strike: ({ backend, boundary }) =>
-    faults[code].final && isCut(backend, boundary) ? pass : { effect, answer: { kind: "code", code } },
+    faults[code].final && isCreateSnapshot(backend, boundary) ? pass : { effect, answer: { kind: "code", code } },
 });
 
 /**
  * A final answer says that there is nothing, and that nothing is under way. Of a snapshot that exists, or that the driver is at work
  * on, it would be a false reply, which no client can detect.
  */
-const isCut = ({ snapshots, busy }: Backend, { text }: Boundary): boolean =>
+const isCreateSnapshot = ({ snapshots, busy }: Backend, { text }: Boundary): boolean =>
   [...busy, ...[...snapshots.values()].map(({ name }) => name)].some((name) => text === `CreateSnapshot ${name}`);
 
 export const driverCodes: readonly FaultRow[] = codes.flatMap((code) =>

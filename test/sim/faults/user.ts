@@ -21,7 +21,7 @@ function anyKey({ recorder, draw }: Strike, kind: WatchedKind): string | undefin
   return first === undefined ? undefined : oneOf(draw, [first, ...others]);
 }
 
-const ownMarks = Object.values(finalizers);
+const ownAnnotations = Object.values(finalizers);
 
 async function strip(strike: Strike, kind: WatchedKind): Promise<void> {
   const key = anyKey(strike, kind);
@@ -30,7 +30,7 @@ async function strip(strike: Strike, kind: WatchedKind): Promise<void> {
   const { uid, finalizers: before = [] } = object.metadata;
   strike.recorder.excused.add(uid);
   await strike.user.patch(kind, key, {
-    metadata: { finalizers: before.filter((name) => !ownMarks.includes(name as never)) },
+    metadata: { finalizers: before.filter((name) => !ownAnnotations.includes(name as never)) },
   });
 }
 

@@ -23,7 +23,7 @@ const onTaps = (name: string, change: (tap: Tap, strike: Strike) => void): Fault
 });
 
 export const watchFaults: readonly FaultRow[] = [
-  onTaps("watch-cut", (tap) => tap.cut()),
+  onTaps("watch-cut", (tap) => tap.disconnect()),
   onTaps("watch-expired", (tap) => tap.expire()),
   onTaps("watch-doubled", (tap) => tap.repeat()),
   onTaps("watch-late", (tap, { draw, slow }) => {

@@ -13,8 +13,8 @@ import {
   contentIn,
   contentsIn,
   has,
+  isBeingCreated,
   isGoing,
-  isMarked,
   type Monitor,
   snapshotsIn,
   versionsKnown,
@@ -82,7 +82,7 @@ function unprotectedAgain(write: Write, seen: Seen, content: VolumeSnapshotConte
   if (snapshot === undefined || claimKeyOf(snapshot) !== write.key || content.status?.readyToUse === true)
     return undefined;
   const known = versionsKnown<VolumeSnapshotContent>(seen, content.metadata.uid, write);
-  return known.length > 0 && known.every((item) => isMarked(item) && item.status?.readyToUse !== true)
+  return known.length > 0 && known.every((item) => isBeingCreated(item) && item.status?.readyToUse !== true)
     ? `claim ${write.key} was released while ${content.metadata.name} is being taken again`
     : undefined;
 }
@@ -118,7 +118,7 @@ export const claimProtection: Monitor = {
         return `claim ${claim.metadata.name} is protected, and no snapshot is being taken of it`;
       const taken = unready.find(
         (content) =>
-          isMarked(content) &&
+          isBeingCreated(content) &&
           content.spec.driver === seen.driver &&
           !seen.excused.has(content.spec.volumeSnapshotRef.uid ?? ""),
       );

@@ -9,8 +9,8 @@ import {
   contentsKnown,
   handleOf,
   has,
+  isBeingCreated,
   isGoing,
-  isMarked,
   isMeantBy,
   isOurs,
   isStored,
@@ -37,14 +37,14 @@ const oneName: Monitor = {
       ? `${call.subject} is asked for again, although its content is ready`
       : undefined;
   },
-  onEnd: (_, seen) => cutTwice(seen),
-  atRest: (seen) => cutTwice(seen),
+  onEnd: (_, seen) => takenTwice(seen),
+  atRest: (seen) => takenTwice(seen),
 };
 
 const uidAnywhere = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/;
 
 /** Of one uid, whatever name was asked for. The storage is asked, not those who asked it. */
-function cutTwice(seen: Seen): string | undefined {
+function takenTwice(seen: Seen): string | undefined {
   const uids = new Map<string, number>();
   for (const { name } of seen.storage.values()) {
     const [uid = name] = uidAnywhere.exec(name) ?? [];
@@ -99,7 +99,7 @@ const lacksOf = (content: VolumeSnapshotContent, call: CsiSent): readonly string
   [
     has(content, finalizers.contentBound) ? [] : ["the finalizer"],
     content.spec.source.volumeHandle === call.volume ? [] : ["the volume"],
-    isMarked(content) || content.status?.snapshotHandle ? [] : ["the mark"],
+    isBeingCreated(content) || content.status?.snapshotHandle ? [] : ["the mark"],
   ].flat();
 
 /** The last call for the name, of any process, got a final reply, or there was none. */
@@ -120,7 +120,7 @@ const unknownStays: Monitor = {
     const newHandle = before.status?.snapshotHandle === undefined ? after?.status?.snapshotHandle : undefined;
     if (newHandle !== undefined && before.spec.source.volumeHandle && !newHandle.startsWith(`handle-snapshot-${uid}`))
       return `${write.key} got handle ${newHandle}, which the driver never gave it`;
-    const isUnmarked = isMarked(before) && (after === undefined || !isMarked(after));
+    const isUnmarked = isBeingCreated(before) && (after === undefined || !isBeingCreated(after));
     if (!isUnmarked || (after ?? before).status?.snapshotHandle !== undefined) return undefined;
     const isGivenUp =
       isGoing(before) && wasUnreadable(seen, write, { method: "CreateSnapshot", subject: `snapshot-${uid}` });
@@ -141,7 +141,9 @@ const rightToDelete: Monitor = {
   onCall(call, seen) {
     if (call.method !== "DeleteSnapshot") return undefined;
     const known = holders(call, seen);
-    const going = known.filter((content) => isGoing(content) && (!isMarked(content) || content.status?.readyToUse));
+    const going = known.filter(
+      (content) => isGoing(content) && (!isBeingCreated(content) || content.status?.readyToUse),
+    );
     if (going.length === 0) return `${call.subject} is deleted at the driver, but no content of it is going`;
     if (going.every(({ status }) => !status?.snapshotHandle))
       return `${call.subject} is deleted at the driver, which never confirmed that it has it`;
@@ -197,7 +199,7 @@ function isAccountedFor(seen: Seen, name: string): boolean {
   }
   return [...lastOf.values()].some((content) => {
     const isThere = contentsIn(seen).some(({ metadata }) => metadata.uid === content.metadata.uid);
-    if (isThere) return isMarked(content);
+    if (isThere) return isBeingCreated(content);
     return content.spec.deletionPolicy === "Retain" || seen.excused.has(content.metadata.uid);
   });
 }

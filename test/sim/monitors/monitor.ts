@@ -46,7 +46,7 @@ export const contentIn = (object: KubeObject | undefined): VolumeSnapshotContent
 export const snapshotIn = (object: KubeObject | undefined): VolumeSnapshot | undefined =>
   object as VolumeSnapshot | undefined;
 
-export const isMarked = (content: VolumeSnapshotContent): boolean =>
+export const isBeingCreated = (content: VolumeSnapshotContent): boolean =>
   content.metadata.annotations?.[annotations.beingCreated] === "yes";
 export const handleOf = (content: VolumeSnapshotContent): string | undefined =>
   content.status?.snapshotHandle ?? content.spec.source?.snapshotHandle;

@@ -14,7 +14,7 @@ const name = `snapshot-${uid}`;
 const handle = `handle-${name}-0`;
 const going = { deletionTimestamp: "2026-01-01T00:00:00Z" };
 const own = [finalizers.snapshotAsSource, finalizers.snapshotBound];
-const marked = { annotations: { [annotations.beingCreated]: "yes" } };
+const annotated = { annotations: { [annotations.beingCreated]: "yes" } };
 
 interface Parts {
   readonly metadata?: JsonObject;
@@ -78,7 +78,7 @@ interface Bench {
 
 function bench(): Bench {
   const storage = new Map<string, StoredSnapshot>();
-  const recorder = createRecorder({ driver, storage, cuts: [], secrets: ["hunter2"] });
+  const recorder = createRecorder({ driver, storage, creations: [], secrets: ["hunter2"] });
   let atMs = 0;
   let calls = 0;
   let version = 1;
@@ -118,7 +118,7 @@ function bench(): Bench {
     end: (outcome, final) => recorder.take({ type: "csi-end", id: calls, atMs: next(), outcome, final }),
     show: (actor) => {
       const text = `{"type":"MODIFIED","object":{"metadata":{"resourceVersion":"${version}"}}}\n`;
-      recorder.knowledge.told(`${actor}.1`, next(), text);
+      recorder.knowledge.reported(`${actor}.1`, next(), text);
     },
     note: (what, text) => recorder.take({ type: "note", atMs: next(), what, process: "snapshot-controller.1", text }),
   };
@@ -137,10 +137,10 @@ const badHistories: Readonly<Record<string, (bench: Bench) => void>> = {
     call("CreateSnapshot", name);
   },
   "I-3": ({ write, call, end }) => {
-    write("csi-snapshotter", undefined, aContent({ metadata: marked }));
+    write("csi-snapshotter", undefined, aContent({ metadata: annotated }));
     call("CreateSnapshot", name);
     end("DeadlineExceeded", false);
-    write("csi-snapshotter", aContent({ metadata: marked }), aContent());
+    write("csi-snapshotter", aContent({ metadata: annotated }), aContent());
   },
   "I-4": ({ write, call, storage }) => {
     storage.set(...stored(handle));
@@ -322,17 +322,17 @@ const changesOfMind: readonly [string, readonly string[], (bench: Bench) => void
     ["I-1"],
     ({ write, call, show, storage }) => {
       storage.set(...stored(handle));
-      write("csi-snapshotter", undefined, aContent({ metadata: marked }));
-      write("csi-snapshotter", aContent({ metadata: marked }), aContent({ metadata: marked, status: ready }));
+      write("csi-snapshotter", undefined, aContent({ metadata: annotated }));
+      write("csi-snapshotter", aContent({ metadata: annotated }), aContent({ metadata: annotated, status: ready }));
       show("csi-snapshotter");
       call("CreateSnapshot", name);
     },
   ],
   [
-    "two snapshots of one uid are two cuts, whatever they are called",
+    "two snapshots of one uid are two creations, whatever they are called",
     ["I-1"],
     ({ write, call, end, storage }) => {
-      write("csi-snapshotter", undefined, aContent({ metadata: marked }));
+      write("csi-snapshotter", undefined, aContent({ metadata: annotated }));
       call("CreateSnapshot", name);
       storage.set(...stored(handle));
       storage.set(...stored("other", `again-${uid}`));
@@ -361,7 +361,7 @@ test("a content that was created again by a request after the deletion must not 
   assert.deepEqual(idsFoundIn(twoIncarnations(undefined)), ["I-1"]));
 
 /** Undecodable replies, this many times; then the content is released. */
-const goingMarked = aContent({ metadata: { ...going, ...marked } });
+const deletedAnnotated = aContent({ metadata: { ...going, ...annotated } });
 const unreadable =
   (method: "CreateSnapshot" | "DeleteSnapshot", times: number) =>
   ({ call, end }: Bench): void => {
@@ -375,8 +375,8 @@ const isNamed =
   (what: string) =>
   ({ note }: Bench): void =>
     note("said", `event SnapshotLeftAtDriver: so snapshot "${what}" may be left there`);
-const isAsked = ({ write }: Bench): void => write("csi-snapshotter", undefined, goingMarked);
-const isAbandoned = ({ write }: Bench): void => write("csi-snapshotter", goingMarked, undefined);
+const isAsked = ({ write }: Bench): void => write("csi-snapshotter", undefined, deletedAnnotated);
+const isAbandoned = ({ write }: Bench): void => write("csi-snapshotter", deletedAnnotated, undefined);
 const isDoomed = ({ write }: Bench): void => write("csi-snapshotter", undefined, doomed);
 const doomedGoes = ({ write }: Bench): void => write("csi-snapshotter", doomed, undefined);
 const unconfirmed = aContent({ metadata: going, spec: { source: { snapshotHandle: "by-hand" } } });
@@ -510,12 +510,12 @@ test("a correct history has no violation", () => {
   const good = ({ write, call, end, storage }: Bench): void => {
     write("user", undefined, aVolume());
     write("snapshot-controller", undefined, aContent());
-    write("csi-snapshotter", aContent(), aContent({ metadata: marked }));
+    write("csi-snapshotter", aContent(), aContent({ metadata: annotated }));
     call("CreateSnapshot", name);
     end("ok", true);
     storage.set(...stored(handle));
-    write("csi-snapshotter", aContent({ metadata: marked }), aContent({ metadata: marked, status: ready }));
-    write("csi-snapshotter", aContent({ metadata: marked, status: ready }), aContent({ status: ready }));
+    write("csi-snapshotter", aContent({ metadata: annotated }), aContent({ metadata: annotated, status: ready }));
+    write("csi-snapshotter", aContent({ metadata: annotated, status: ready }), aContent({ status: ready }));
     write(
       "snapshot-controller",
       aSnapshot(),
