@@ -17,7 +17,7 @@ async function reportedBy(giveUpAfterMs: number | undefined): Promise<readonly s
     strike: () => ({ boundary: {}, verdict: { effect: true, replyMs: 5_000 } }),
     serve: async () => ({ status: 200, headers: {}, body: answer }),
     knowledge: {
-      recorded: (_: string, __: number, text: string) => void reported.push(text),
+      reported: (_: string, __: number, text: string) => void reported.push(text),
       answered: () => void reported.push("answered"),
     },
   } as unknown as Stage;
@@ -55,7 +55,7 @@ test("a request that leaves late is judged by the time it was handed over", asyn
       served.push([decidedMs, world.elapsed()]);
       return { status: 200, headers: {}, body: answer };
     },
-    knowledge: { told: () => undefined, answered: () => undefined },
+    knowledge: { reported: () => undefined, answered: () => undefined },
   } as unknown as Stage;
   void createWire(context, incarnation, () => undefined)({ method: "PUT", path: "/x", headers: {} });
   await world.advance(10_000);

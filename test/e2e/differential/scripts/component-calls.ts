@@ -2,6 +2,7 @@
  * Every kind of call that the components make, to each kind of object that they make it to. What they are refused matters as much
  * as what they are granted: a simulated server that were kinder here would hide what goes wrong on a real one.
  */
+import { referenceGrantCrd } from "../../../../src/api/crds/reference-grant.ts";
 import { finalizers } from "../../../../src/api/names.ts";
 import { create, get, inPhase, patch, remove, replace, type Script, type Step, script, watch } from "../script.ts";
 import { aClass, aContent, aSnapshot, classes, contents, snapshots } from "./snapshots.ts";
@@ -9,18 +10,16 @@ import { aClass, aContent, aSnapshot, classes, contents, snapshots } from "./sna
 const claims = "/api/v1/namespaces/$NS/persistentvolumeclaims";
 const volumes = "/api/v1/persistentvolumes";
 const secrets = "/api/v1/namespaces/$NS/secrets";
+const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const grants = "/apis/gateway.networking.k8s.io/v1beta1/namespaces/$NS/referencegrants";
 const leases = "/apis/coordination.k8s.io/v1/namespaces/$NS/leases";
 
 const old = { resourceVersion: "1" };
 const another = { uid: "00000000-0000-0000-0000-000000000000" };
 
 const only = "fieldSelector=metadata.name%3D$ID";
-const listed = (path: string): readonly Step[] => [
-  get(`${path}?limit=500&${only}`),
-  watch(path, `allowWatchBookmarks=true&${only}`),
-];
-/** Without bookmarks: a real server's show the empty members of the Go type, of which nobody reads more than the version. */
-const listedBuiltIn = (path: string): readonly Step[] => [get(`${path}?limit=500&${only}`), watch(path, only)];
+/** Without bookmarks: when a real server sends one depends on its load, and one of a built-in kind shows empty members of its Go type. */
+const listed = (path: string): readonly Step[] => [get(`${path}?limit=500&${only}`), watch(path, only)];
 
 /** Guarded writes, refused and granted, and a deletion that a finalizer holds for a while. */
 const guarded = (path: string, finalizer: string): readonly Step[] => [
@@ -60,6 +59,15 @@ const volume = {
     storageClassName: "$ID",
   },
 };
+const grant = {
+  apiVersion: "gateway.networking.k8s.io/v1beta1",
+  kind: "ReferenceGrant",
+  metadata: { name: "$ID" },
+  spec: {
+    from: [{ group: "", kind: "PersistentVolumeClaim", namespace: "other" }],
+    to: [{ group: "snapshot.storage.k8s.io", kind: "VolumeSnapshot" }],
+  },
+};
 const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "$ID" }, stringData: { user: "me" } };
 const lease = {
   apiVersion: "coordination.k8s.io/v1",
@@ -92,13 +100,22 @@ export const componentCallScripts: readonly Script[] = [
     create(claims, claim),
     get(`${claims}/$ID`),
     replace(`${claims}/$ID`, { ...claim, metadata: { name: "$ID", ...old, finalizers: [finalizers.claimAsSource] } }),
-    ...listedBuiltIn(claims),
+    ...listed(claims),
   ),
   script(
     "a volume as the components see it",
     create(volumes, volume),
     inPhase(`${volumes}/$ID`, "Available"),
-    ...listedBuiltIn(volumes),
+    ...listed(volumes),
+  ),
+  script(
+    "a grant as the components see it",
+    get(`${grants}?limit=500`),
+    create(definitions, referenceGrantCrd()),
+    get(`${grants}?limit=500`, { until: (_, status) => status === 200 }),
+    create(grants, grant),
+    ...listed(grants),
+    remove(`${definitions}/referencegrants.gateway.networking.k8s.io`),
   ),
   script("a secret as the sidecar reads it", get(`${secrets}/$ID`), create(secrets, secret), get(`${secrets}/$ID`)),
   script(

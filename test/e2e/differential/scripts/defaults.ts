@@ -86,7 +86,7 @@ export const defaultScripts: readonly Script[] = [
       },
     }),
     get(`${gauges}/g`, { until: ({ spec }) => (spec as JsonObject).unit !== undefined }),
-    get(gauges),
+    get(gauges, { until: (_, status) => status === 200 }),
     patch("merge", `${gauges}/g`, { metadata: { labels: { a: "b" } } }, { managedFields: true }),
     remove(`${gauges}/g`),
   ),
