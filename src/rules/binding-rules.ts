@@ -4,6 +4,7 @@ import type { VolumeSnapshot, VolumeSnapshotContent } from "../api/types.ts";
 import { keyOf } from "../api/types.ts";
 import { withCode } from "./error-codes.ts";
 import { contentAsSeen } from "./evidence.ts";
+import { isSet } from "./object-rules.ts";
 import { contentSourceOf } from "./snapshot-source.ts";
 import { type SnapshotRule, violation } from "./snapshot-violation.ts";
 import type { Violation } from "./violation.ts";
@@ -11,6 +12,16 @@ import type { Violation } from "./violation.ts";
 /** Both name the same incarnation of the same snapshot. */
 export const pointsAt = (content: VolumeSnapshotContent, snapshot: VolumeSnapshot): boolean =>
   namesIt(content, snapshot) && content.spec.volumeSnapshotRef.uid === snapshot.metadata.uid;
+
+/**
+ * Whether the content is deleted with the snapshot. The uid names the incarnation, so that a content is not left behind because
+ * somebody has removed the name or the namespace from its reference.
+ */
+export const belongsTo = ({ spec }: VolumeSnapshotContent, { metadata }: VolumeSnapshot): boolean => {
+  const { uid, name, namespace } = spec.volumeSnapshotRef ?? {};
+  const isItOrNone = (given: string | undefined, own: string | undefined): boolean => !isSet(given) || given === own;
+  return uid === metadata.uid && isItOrNone(name, metadata.name) && isItOrNone(namespace, metadata.namespace);
+};
 
 const namesIt = ({ spec }: VolumeSnapshotContent, { metadata }: VolumeSnapshot): boolean =>
   spec.volumeSnapshotRef.name === metadata.name && spec.volumeSnapshotRef.namespace === metadata.namespace;
@@ -52,8 +63,12 @@ const contentExists: SnapshotRule = (objects) =>
       )
     : undefined;
 
-/** What is wrong with a content by itself. */
+/** What is wrong with a content by itself. One without a driver has no sidecar: with our finalizer it could never be deleted. */
 export function contentViolation({ metadata, spec }: VolumeSnapshotContent): Violation | undefined {
+  if (!isSet(spec.driver)) {
+    const text = `spec.driver of VolumeSnapshotContent ${metadata.name} is not set, so no sidecar serves it; set it to the name of the CSI driver`;
+    return { reason: "ContentValidationError", message: withCode(text, "SNAP-117") };
+  }
   const source = contentSourceOf({ spec });
   if (source.kind !== "unclear") return undefined;
   const [found, remedy] =

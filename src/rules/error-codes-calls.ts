@@ -82,4 +82,9 @@ export const callErrorRows = {
     why: "The annotations of the VolumeSnapshotContent say which secret the driver gets. They were changed, or the class was.",
     remedy: "Find out who changed the annotations. If the class was changed, nothing is wrong.",
   },
+  "SNAP-535": {
+    title: "A VolumeSnapshotContent without a clear source was deleted, and a snapshot may be left at the driver",
+    why: "Its spec.source was changed after the snapshot had been requested, so the driver could not be asked whether it was taken.",
+    remedy: "Look for the snapshot of the name in the message at the storage system and delete it there.",
+  },
 } as const satisfies Record<string, ErrorRow>;

@@ -39,6 +39,15 @@ test("a snapshot of a claim has a content of its uid, any other the content that
   assert.equal(contentNameOf(aSnapshot({ spec: { source: { volumeSnapshotContentName: "by-hand" } } })), "by-hand");
 });
 
+test("a bound snapshot whose source was changed is deleted with the content that it was bound to", () => {
+  const status = { boundVolumeSnapshotContentName: "by-hand" };
+  const both = { source: { persistentVolumeClaimName: "a", volumeSnapshotContentName: "by-hand" } };
+  const going = { metadata: { deletionTimestamp: "2026-01-01T01:00:00Z" } };
+  assert.equal(contentNameOf(aSnapshot({ status, spec: both })), "by-hand");
+  assert.equal(contentNameOf(aSnapshot({ status })), "snapcontent-uid-snap");
+  assert.equal(contentNameOf(aSnapshot({ status, ...going })), "by-hand");
+});
+
 test("a content with a snapshot handle and an empty volume handle is pre-provisioned", () => {
   const snapshot = aSnapshot({ spec: { source: { volumeSnapshotContentName: "by-hand" } } });
   const { namespace = "", name } = snapshot.metadata;

@@ -35,8 +35,13 @@ export function contentSourceOf({ spec }: Pick<VolumeSnapshotContent, "spec">): 
 
 const unclear = (one: unknown): Unclear => ({ kind: "unclear", count: isSet(one) ? 2 : 0 });
 
-/** The content that the snapshot names, or the one that is made for it. */
+/**
+ * The content that the snapshot names, or the one that is made for it. On loose CRDs a user can change the source of a bound
+ * snapshot; then the status still says which content is to be deleted with it.
+ */
 export const contentNameOf = (snapshot: VolumeSnapshot): string => {
   const source = sourceOf(snapshot);
+  const bound = snapshot.status?.boundVolumeSnapshotContentName;
+  if (bound && (source.kind === "unclear" || snapshot.metadata.deletionTimestamp !== undefined)) return bound;
   return source.kind === "content" ? source.name : snapshotContentNameFor(snapshot.metadata.uid);
 };

@@ -67,6 +67,15 @@ const cases: readonly (readonly [code: string, view: Partial<ContentSituation>])
       }),
     },
   ],
+  [
+    "SNAP-535",
+    {
+      content: aContent({
+        metadata: { ...terminating, annotations: { ...terminating.annotations, ...beingCreated.annotations } },
+        spec: { source: {} },
+      }),
+    },
+  ],
 ];
 
 for (const [code, view] of cases)

@@ -6,7 +6,7 @@
  * untaken:    no handle yet. CreateSnapshot is repeated, always with the same name, until the driver replies or refuses for good.
  * pending:    the snapshot is taken but not ready. CreateSnapshot is repeated on the timer of polls.
  * unverified: pre-provisioned, and nobody has checked that the handle exists.
- * removable:  the deletion is confirmed and no CreateSnapshot can be in flight. DeleteSnapshot if the policy says so, then release.
+ * removable:  the deletion is confirmed and no CreateSnapshot can be in flight, or none can be repeated for want of a source. DeleteSnapshot if the policy says so, then release.
  */
 import { annotations } from "../../api/names.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
@@ -31,12 +31,9 @@ export function phaseOf(facts: ContentFacts): ContentPhase {
 
 /** Contents of another driver are not ours, nor contents whose class belongs to another driver (CVE-2019-11255). */
 export function isOurs({ content, snapshotClass, driver }: ContentFacts): boolean {
-  const source = contentSourceOf(content);
-  // A terminating content without any source must be released, or it could never be deleted.
-  const isEmptyAndTerminating =
-    source.kind === "unclear" && source.count === 0 && content.metadata.deletionTimestamp !== undefined;
+  // A content that names no source, or two, must be released once it may go, or it could never be deleted.
   return (
-    (source.kind !== "unclear" || isEmptyAndTerminating) &&
+    (hasClearSource(content) || isDeletionConfirmed(content)) &&
     content.spec.driver === driver &&
     (snapshotClass === undefined || snapshotClass.driver === driver)
   );
@@ -51,7 +48,14 @@ export function isDeletionConfirmed(content: VolumeSnapshotContent): boolean {
 /** While CreateSnapshot may be in flight a content stays: only the driver's reply tells what there is to delete. */
 export const isRemovable = (content: VolumeSnapshotContent): boolean =>
   isDeletionConfirmed(content) &&
-  (isWithoutSnapshot(content) || !isBeingCreated(content) || content.status?.readyToUse === true);
+  (isWithoutSnapshot(content) ||
+    !isBeingCreated(content) ||
+    content.status?.readyToUse === true ||
+    !hasClearSource(content));
 
-const isWithoutSnapshot = ({ spec }: VolumeSnapshotContent): boolean =>
-  Boolean(spec.source?.snapshotHandle) && !spec.volumeSnapshotRef.uid;
+/** Whether it is known of which volume CreateSnapshot was, or which handle exists. */
+export const hasClearSource = (content: VolumeSnapshotContent): boolean => contentSourceOf(content).kind !== "unclear";
+
+/** Nor does one without a clear source: without a uid nothing was ever requested for it. */
+const isWithoutSnapshot = (content: VolumeSnapshotContent): boolean =>
+  !content.spec.volumeSnapshotRef?.uid && contentSourceOf(content).kind !== "volume";

@@ -22,6 +22,7 @@ const halfAnnotated = {
   ...terminating,
   annotations: { ...terminating.annotations, [annotations.deletionSecretName]: "key" },
 };
+const twoSources = { volumeHandle: "v-1", snapshotHandle: "s-9" };
 const preProvisioned = { source: { snapshotHandle: "s-9" } };
 testPlans([
   {
@@ -131,6 +132,47 @@ testPlans([
     }),
     phase: "untaken",
     expect: ["confirm, create"],
+  },
+  {
+    given: "a deletion of a ready content with two sources",
+    view: aView({ content: aContent({ metadata: terminating, status: ready, spec: { source: twoSources } }) }),
+    phase: "removable",
+    expect: ["confirm, delete"],
+  },
+  {
+    given: "a deletion of a content with two sources and an unknown outcome of CreateSnapshot",
+    view: aView({ content: aContent({ metadata: terminatingBeingCreated, spec: { source: twoSources } }) }),
+    phase: "removable",
+    expect: ["event SnapshotLeftAtDriver", "patch annotation"],
+  },
+  {
+    given: "a deletion of a content without a source that was taken and is not ready",
+    view: aView({
+      content: aContent({
+        metadata: terminatingBeingCreated,
+        status: { ...ready, readyToUse: false },
+        spec: { source: {} },
+      }),
+    }),
+    phase: "removable",
+    expect: ["patch annotation"],
+  },
+  {
+    given: "a deletion of a content without a source and without a uid",
+    view: aView({
+      content: aContent({
+        metadata: { deletionTimestamp },
+        spec: { source: {}, volumeSnapshotRef: { namespace: "team", name: "monday" } },
+      }),
+    }),
+    phase: "removable",
+    expect: ["patch rest"],
+  },
+  {
+    given: "a deletion that is not confirmed of a content without a source",
+    view: aView({ content: aContent({ metadata: { deletionTimestamp }, spec: { source: {} } }) }),
+    phase: "foreign",
+    expect: [],
   },
   {
     given: "a content with Retain and an unknown outcome whose snapshot and class are gone",

@@ -10,9 +10,11 @@ import { type CodedMessage, settled } from "../../api/plan.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
 import { isFault } from "../../base/fault.ts";
 import { type ErrorCode, withCode } from "../../rules/error-codes.ts";
+import { isKnownUnsent } from "./create-attempts.ts";
 import { sidecarLimits } from "./limits.ts";
 import type { ContentMemory } from "./memory.ts";
 import type { ContentView } from "./observe.ts";
+import { hasClearSource, isBeingCreated } from "./phase.ts";
 import { deleteCall, secretMismatch, snapshotName } from "./plan-calls.ts";
 import {
   call,
@@ -30,6 +32,7 @@ import {
 
 export function planRemoval(view: ContentView): SidecarPlan {
   const { content } = view.facts;
+  if (isUnrepeatable(view)) return planUnrepeatable(view);
   const { reply } = view.memory;
   const prepared = deleteCall(content);
   const fail = (code: ErrorCode, text: string): SidecarPlan =>
@@ -43,6 +46,21 @@ export function planRemoval(view: ContentView): SidecarPlan {
   if (reply.kind === "failed") return fail("SNAP-531", `Failed to delete snapshot: ${quoted(reply.fault)}`);
   if (reply.kind === "unsent") return fail("SNAP-516", `Failed to get snapshot credentials: ${reply.fault.message}`);
   return doing(settled, call(content, prepared, confirmed(content)), mismatch(view));
+}
+
+/** CreateSnapshot may have taken something, and the content no longer says of which volume: the driver cannot be asked again. */
+const isUnrepeatable = ({ facts: { content }, memory: { attempt } }: ContentView): boolean =>
+  !hasClearSource(content) &&
+  isBeingCreated(content) &&
+  content.status?.readyToUse !== true &&
+  !isKnownUnsent(attempt) &&
+  Boolean(content.spec.volumeSnapshotRef?.uid);
+
+function planUnrepeatable({ facts: { content, options } }: ContentView): SidecarPlan {
+  if (content.status?.snapshotHandle) return doing(settled, removeBeingCreated(content));
+  const name = snapshotName(options, content.spec.volumeSnapshotRef.uid ?? "");
+  const left = `Content ${content.metadata.name} is let go: spec.source no longer names the one volume that snapshot "${name}" was requested of, so the driver cannot be asked whether it was taken; look for it, and delete it by the means of the storage`;
+  return release(content, withCode(left, "SNAP-535"));
 }
 
 /** Reported and counted with the first attempt. It blocks nothing. */

@@ -47,6 +47,7 @@ const handle = { driver: "disk.example.com", volumeHandle: "vol-1" };
 const cases: readonly (readonly [code: string, view: SnapshotParts])[] = [
   ["SNAP-101", { source: { kind: "unclear", count: 2 } }],
   ["SNAP-111", { content: aContent({ spec: { source: { volumeHandle: "" } } }) }],
+  ["SNAP-117", { content: aContent({ spec: { driver: "" } }) }],
   [
     "SNAP-201",
     { snapshot: aSnapshot({ metadata: { finalizers: both }, status: { creationTime: deletionTimestamp } }) },

@@ -216,11 +216,18 @@ function* oneByOne(stores: SnapshotCaches, options: SnapshotOptions, keys: reado
   }
 }
 
+/** The snapshot that the reference names; if it names none, the one of its uid that names the content. */
+function snapshotOf(stores: SnapshotCaches, { metadata, spec }: VolumeSnapshotContent): VolumeSnapshot | undefined {
+  const { namespace, name, uid } = spec.volumeSnapshotRef ?? {};
+  return namespace && name
+    ? stores.VolumeSnapshot.get(keyIn(namespace, name))
+    : stores.VolumeSnapshot.by("content", metadata.name).find((snapshot) => snapshot.metadata.uid === uid);
+}
+
 export function observeContent(stores: SnapshotCaches, key: Key): ContentFacts | undefined {
   const content = stores.VolumeSnapshotContent.get(key);
   if (content === undefined) return undefined;
-  const { namespace, name } = content.spec.volumeSnapshotRef ?? {};
-  const snapshot = name === undefined ? undefined : stores.VolumeSnapshot.get(keyIn(namespace, name));
+  const snapshot = snapshotOf(stores, content);
   const className = content.spec.volumeSnapshotClassName;
   const isClassGone = Boolean(className) && !stores.VolumeSnapshotClass.get(keyIn(undefined, className ?? ""));
   return { content, snapshot, isBeingCreatedWithoutClass: isClassGone && mayBeBeingCreated(content) };

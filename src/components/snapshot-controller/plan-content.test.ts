@@ -39,6 +39,28 @@ const cases: readonly { given: string; view: ContentParts; expect: readonly stri
     expect: ["confirm VolumeSnapshot", "patch VolumeSnapshotContent"],
   },
   {
+    given: "a content deleted whose reference has lost its namespace, and whose snapshot is gone",
+    view: {
+      content: aContent({
+        metadata: { ...going, labels: { [labels.invalidContent]: "" } },
+        spec: { volumeSnapshotRef: { name: "monday", uid: "uid-snap" } },
+      }),
+      snapshot: undefined,
+    },
+    expect: ["relist VolumeSnapshot", "patch VolumeSnapshotContent"],
+  },
+  {
+    given: "a content without a driver, named by a snapshot",
+    view: {
+      content: aContent({
+        metadata: { finalizers: [], labels: { [labels.invalidContent]: "" } },
+        spec: { driver: "" },
+      }),
+      snapshot: aSnapshot(),
+    },
+    expect: ["patch VolumeSnapshotContent", "event"],
+  },
+  {
     given: "a content deleted whose snapshot has a successor of the same name",
     view: { content: aContent({ metadata: going }), snapshot: namesake },
     expect: ["confirm VolumeSnapshot", "patch VolumeSnapshotContent"],

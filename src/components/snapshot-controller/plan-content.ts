@@ -50,7 +50,9 @@ function planAlone(view: ContentView): Plan {
 
 /** The next steps lead to DeleteSnapshot: the server must confirm that the snapshot is gone. */
 function goneForCertain({ content, snapshot }: ContentFacts): ClusterAction {
-  const { namespace, name = "" } = content.spec.volumeSnapshotRef;
+  const { namespace, name } = content.spec.volumeSnapshotRef;
+  // Without an address there is no single object to ask for.
+  if (!namespace || !name) return { kind: "relist", ref: { kind: "VolumeSnapshot" } };
   const ref = { kind: "VolumeSnapshot", namespace, name } as const;
   return { kind: "confirm", ref, resourceVersion: snapshot?.metadata.resourceVersion };
 }

@@ -42,6 +42,24 @@ testPlans([
     phase: "deleting",
     expect: [],
   },
+  ...[{ namespace: "team" }, { name: "monday" }, {}].map((named) => ({
+    given: `a snapshot being deleted whose content has its uid and ${JSON.stringify(named)} in its reference`,
+    view: aView({
+      snapshot: leaving,
+      content: aContent({ spec: { volumeSnapshotRef: { ...named, uid: leaving.metadata.uid } } }),
+    }),
+    phase: "deleting" as const,
+    expect: ["patch VolumeSnapshotContent"],
+  })),
+  {
+    given: "a snapshot being deleted whose content names another snapshot with its uid",
+    view: aView({
+      snapshot: leaving,
+      content: aContent({ spec: { volumeSnapshotRef: { namespace: "team", name: "x", uid: leaving.metadata.uid } } }),
+    }),
+    phase: "deleting",
+    expect: ["confirm VolumeSnapshotContent", "patch VolumeSnapshot"],
+  },
   {
     given: "a snapshot being deleted whose content is gone",
     view: aView({ snapshot: leaving }),

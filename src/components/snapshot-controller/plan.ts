@@ -22,7 +22,7 @@ import type { VolumeSnapshot, VolumeSnapshotContent } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { rfc3339 } from "../../base/time.ts";
-import { pointsAt } from "../../rules/binding-rules.ts";
+import { belongsTo } from "../../rules/binding-rules.ts";
 import { withCode, withoutCode } from "../../rules/error-codes.ts";
 import { contentNameOf } from "../../rules/snapshot-source.ts";
 import { classOf, type SnapshotViolation } from "../../rules/snapshot-violation.ts";
@@ -230,7 +230,7 @@ const confirmation = ({ snapshot, content }: SnapshotFacts): readonly ClusterAct
 function planDeletion({ facts, memory, nowMs }: SnapshotView): Plan {
   const { snapshot, content, restoring } = facts;
   if (!ownFinalizers.some((name) => snapshot.metadata.finalizers?.includes(name))) return nothing;
-  if (content === undefined || !pointsAt(content, snapshot)) return doing(confirmation(facts), release(snapshot));
+  if (content === undefined || !belongsTo(content, snapshot)) return doing(confirmation(facts), release(snapshot));
   // Only a ready snapshot can be restored. Waiting for a claim that waits for readiness would be a deadlock.
   const reader = content.status?.readyToUse === true ? restoring[0] : undefined;
   if (reader !== undefined)
