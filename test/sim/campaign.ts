@@ -3,7 +3,8 @@ import { diceFrom } from "../virtual-world.ts";
 import { drawFaults, type FaultRow, type PlannedFault } from "./faults/index.ts";
 import type { Violation } from "./monitors/index.ts";
 import { type Outcome, runOne, type Schedule } from "./run-one.ts";
-import { type Scenario, scenarios } from "./scenarios.ts";
+import type { Scenario } from "./scenario.ts";
+import { scenarios } from "./scenarios.ts";
 import type { BoundaryKind } from "./verdict.ts";
 
 export interface SeedOptions {
@@ -38,7 +39,8 @@ export async function scheduleOf(
   const drawn = drawScenario(dice());
   const chosen = scenario ?? drawn;
   const { calls } = await referenceOf(chosen);
-  return { scenario: chosen, seed, faults: drawFaults(dice, calls, allowed) };
+  const isPossible = ({ needs }: FaultRow): boolean => needs === undefined || Boolean(chosen[needs]);
+  return { scenario: chosen, seed, faults: drawFaults(dice, calls, (row) => isPossible(row) && allowed(row)) };
 }
 
 const weights = scenarios.reduce((sum, { weight }) => sum + weight, 0);

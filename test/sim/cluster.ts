@@ -16,12 +16,17 @@ import { diceFrom, type VirtualWorld } from "../virtual-world.ts";
 import { type Backend, createBackend, driver } from "./backend.ts";
 import { createSharedReader } from "./reading.ts";
 import { type Actor, createRecorder, type Recorder, type WatchedKind, type Write, watchedKinds } from "./record.ts";
+import { createWebhook, type Decide, type FailurePolicy, type Webhook } from "./webhook.ts";
 import { isGuarded } from "./wire.ts";
 
 export const canary = "hunter2-canary";
 const isTrue = (): boolean => true;
 const definitions = snapshotCrds(3);
 const withGrants = [...definitions, referenceGrantCrd()];
+/** The same without the rules of the schema, as CRDs were before they were tightened. */
+const looseDefinitions: typeof definitions = JSON.parse(JSON.stringify(definitions), (key, value) =>
+  key === "x-kubernetes-validations" ? undefined : value,
+);
 
 const collectionOf = (kind: KindName): string => {
   const { group, plural } = kindRows[kind];
@@ -36,6 +41,12 @@ export interface ClusterOptions {
   readonly background: boolean;
   /** Whether ReferenceGrants are served. */
   readonly grants: boolean;
+  /** Whether the CRDs have no rules of their own. */
+  readonly loose: boolean;
+  /** How the webhook is registered; undefined: it is not. */
+  readonly webhook: FailurePolicy | undefined;
+  /** A seeded bug of the webhook. */
+  readonly decide?: Decide | undefined;
 }
 
 export interface Cluster {
@@ -44,6 +55,7 @@ export interface Cluster {
   /** How every client here reads what the server sends. */
   readonly read: ReadText;
   readonly user: ReturnType<typeof createClient>;
+  readonly webhook: Webhook;
   serve(
     as: { readonly component: Actor; readonly name: string },
     request: HttpRequest,
@@ -57,7 +69,11 @@ export interface Cluster {
 const standard = standardParts();
 const namespaces = standard.bootstrap().filter(({ kind }) => kind === "Namespace");
 /** Only the namespaces of the usual furniture: roles are for requests that come from strangers. */
-const parts: Parts = { ...standard, bootstrap: () => namespaces };
+const partsWith = (webhook: Webhook): Parts => ({
+  ...standard,
+  bootstrap: () => namespaces,
+  createAdmission: (context) => webhook.around(standard.createAdmission(context)),
+});
 
 /** Directly into the store, before any component runs. The same for every seed, so that it is parsed once. */
 function furnish(store: Store, world: VirtualWorld, objects: readonly ApiObject[]): void {
@@ -76,13 +92,20 @@ function furnish(store: Store, world: VirtualWorld, objects: readonly ApiObject[
   );
 }
 
-export function createCluster(world: VirtualWorld, { objects, background, grants }: ClusterOptions): Cluster {
+export function createCluster(world: VirtualWorld, options: ClusterOptions): Cluster {
+  const { objects, background, grants, loose } = options;
+  const webhook = createWebhook({
+    policy: options.webhook,
+    decide: options.decide,
+    note: (entry) => recorder.take({ type: "admission", atMs: world.elapsed(), ...entry }),
+  });
+  const strict = grants ? withGrants : definitions;
   const server = createApiServer({
     world,
-    definitions: grants ? withGrants : definitions,
+    definitions: loose ? looseDefinitions : strict,
     featureGates: { CrossNamespaceVolumeDataSource: grants },
     managedFields: false,
-    parts,
+    parts: partsWith(webhook),
   });
   furnish(server.store, world, objects);
   const backend = createBackend(world);
@@ -204,6 +227,7 @@ export function createCluster(world: VirtualWorld, { objects, background, grants
     backend,
     recorder,
     read,
+    webhook,
     user: createClient({ handler: (request) => serve(asUser, request), world, userAgent: "user", read }),
     serve,
     olderList,

@@ -20,6 +20,7 @@ import { driver } from "./backend.ts";
 import { createCsiWire } from "./csi-wire.ts";
 import type { Incarnation } from "./incarnation.ts";
 import type { Recorder } from "./record.ts";
+import type { Decide } from "./webhook.ts";
 import { createWire, type Stage } from "./wire.ts";
 
 /** Small enough that a run comes to rest in seconds; the doubling itself is the production code's. */
@@ -39,6 +40,8 @@ export interface Sabotage {
   api?(api: KubeApi): KubeApi;
   readonly leading?: () => boolean;
   readonly protectionOf?: (claim: PersistentVolumeClaim) => Protection;
+  /** Instead of the webhook's own verdicts. */
+  readonly decide?: Decide;
   /** Instead of asking the grants. */
   readonly isGranted?: () => boolean;
   /** The transport that sends without asking again. */

@@ -31,6 +31,7 @@ function gistOf(object: KubeObject): string {
   return JSON.stringify({
     finalizers: [...(metadata.finalizers ?? [])].sort(),
     annotations: Object.entries(metadata.annotations ?? {}).sort(),
+    labels: Object.keys(metadata.labels ?? {}).sort(),
     isGoing: metadata.deletionTimestamp !== undefined,
     policy: spec.deletionPolicy,
     className: spec.volumeSnapshotClassName,

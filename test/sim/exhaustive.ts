@@ -1,7 +1,8 @@
 /** Every single fault at every call of the core scenarios, and all pairs of crashes in two of them. */
 import { type FaultRow, faultRows } from "./faults/index.ts";
 import { type Outcome, runOne, type Schedule } from "./run-one.ts";
-import { type Scenario, scenarios } from "./scenarios.ts";
+import type { Scenario } from "./scenario.ts";
+import { scenarios } from "./scenarios.ts";
 
 /** Faults that strike alone: what users do has scenarios of its own. */
 const isAlone = ({ family }: FaultRow): boolean => family !== "user";
@@ -23,8 +24,9 @@ export async function* everySingleFault(
   for (const scenario of core(only))
     for (const seed of seeds)
       for (const { n, kind } of await boundariesOf(scenario, seed))
-        for (const { name, on } of rows)
-          if (on.includes(kind)) yield { scenario, seed, faults: [{ at: n, name, pick }] };
+        for (const { name, on, needs } of rows)
+          if (on.includes(kind) && (needs === undefined || scenario[needs]))
+            yield { scenario, seed, faults: [{ at: n, name, pick }] };
 }
 
 /** The second crash is placed at every call from the first on, also at those that only the first one causes. */

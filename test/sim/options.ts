@@ -5,7 +5,8 @@ import { flagHelp, numbersIn, outputOf, type Parsed, stringsFor } from "../flags
 import type { Bug } from "./bugs/bug.ts";
 import { bugNamed } from "./bugs/index.ts";
 import { type FaultRow, families, faultNamed, type PlannedFault, parseFaults } from "./faults/index.ts";
-import { type Scenario, scenarioNamed, scenarios } from "./scenarios.ts";
+import type { Scenario } from "./scenario.ts";
+import { scenarioNamed, scenarios } from "./scenarios.ts";
 
 export interface SimOptions {
   /** Seeds from the first to the one before `from + seeds`. */

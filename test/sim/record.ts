@@ -71,7 +71,20 @@ export interface Note {
 }
 export type TakeNote = (what: Note["what"], process: string, text: string) => void;
 
-export type Entry = Write | CsiSent | CsiEnded | Note;
+/** What the webhook has answered about a create or an update that was otherwise accepted. */
+export interface AdmissionEntry {
+  readonly type: "admission";
+  readonly atMs: number;
+  readonly kind: WatchedKind;
+  readonly key: string;
+  /** Undefined: a creation. */
+  readonly before: KubeObject | undefined;
+  readonly after: KubeObject;
+  /** Why it was denied; undefined: it was not. */
+  readonly refused: string | undefined;
+}
+
+export type Entry = Write | CsiSent | CsiEnded | Note | AdmissionEntry;
 
 export interface Past {
   readonly object: KubeObject;
@@ -164,6 +177,8 @@ export function describe(entry: Entry): string {
   switch (entry.type) {
     case "write":
       return `${at}  ${entry.process} ${entry.verb} ${entry.kind} ${entry.key} ${gist(entry.after)}`;
+    case "admission":
+      return `${at}  webhook ${entry.refused === undefined ? "allows" : "refuses"} ${entry.kind} ${entry.key} ${entry.refused ?? ""}`;
     case "csi":
       return `${at}  ${entry.process} → ${entry.method} ${entry.subject}`;
     case "csi-end":
@@ -175,7 +190,7 @@ export function describe(entry: Entry): string {
 
 function gist(object: KubeObject | undefined): string {
   if (object === undefined) return "(removed)";
-  const { finalizers = [], annotations = {}, deletionTimestamp, resourceVersion } = object.metadata;
+  const { finalizers = [], annotations = {}, labels = {}, deletionTimestamp, resourceVersion } = object.metadata;
   const { status } = object as { status?: object };
   const short = (text: string): string => text.slice(text.indexOf("/") + 1);
   return [
@@ -185,6 +200,7 @@ function gist(object: KubeObject | undefined): string {
     `notes=${Object.entries(annotations)
       .map(([key, value]) => `${short(key)}:${value}`)
       .join("+")}`,
+    Object.keys(labels).length === 0 ? "" : `labels=${Object.keys(labels).map(short).join("+")}`,
     status === undefined
       ? ""
       : `status=${JSON.stringify(status, (_, value) => (typeof value === "bigint" ? String(value) : value))}`,

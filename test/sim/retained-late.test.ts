@@ -6,7 +6,8 @@ import { deletesAnyVersion } from "./bugs/act.ts";
 import type { Sabotage } from "./components.ts";
 import type { Seen } from "./record.ts";
 import { runOne } from "./run-one.ts";
-import { type Scenario, scenarioNamed } from "./scenarios.ts";
+import type { Scenario } from "./scenario.ts";
+import { scenarioNamed } from "./scenarios.ts";
 
 const contentsOf = (seen: Seen) => [...seen.objects("VolumeSnapshotContent").values()];
 const annotatedIn = (seen: Seen): string | undefined =>

@@ -1,7 +1,4 @@
 /** What users do, as scripts. Each runs under every fault; those marked core also under every single fault at every call. */
-import type { KubeObject, VolumeSnapshot } from "../../src/api/types.ts";
-import type { ApiObject } from "../../src/apiserver/contracts.ts";
-import type { Backend } from "./backend.ts";
 import { type Family, faultNamed } from "./faults/index.ts";
 import {
   aBoundClaim,
@@ -16,87 +13,24 @@ import {
   foreignDriver,
 } from "./fixtures.ts";
 import { type Oddity, oddities } from "./odd.ts";
-import type { Entry, Seen } from "./record.ts";
-import type { User } from "./user.ts";
-
-export interface Scenario {
-  readonly name: string;
-  readonly core: boolean;
-  readonly objects: readonly ApiObject[];
-  readonly background: boolean;
-  readonly elects: boolean;
-  /** Whether ReferenceGrants are served. */
-  readonly grants: boolean;
-  /** How often seeds draw it, relative to others; 0 is run by name only. */
-  readonly weight: number;
-  /** A run that writes so much runs in a circle. */
-  readonly entriesMax: number;
-  /** Whether this run of it must end as one without faults does. */
-  repeatable(history: History): boolean;
-  prepare?(backend: Backend): void;
-  script(user: User, dice: () => number): Promise<void>;
-}
-
-/** What happened in a run, as far as its end may depend on it. */
-export interface History {
-  readonly struck: readonly string[];
-  readonly entries: readonly Entry[];
-}
-
-type Row = Partial<Scenario> & Pick<Scenario, "name" | "script">;
-
-const fixtures = [aClass("delete"), aClass("retain", { policy: "Retain" }), ...aBoundClaim("data")];
-const scenario = (row: Row): Scenario => ({
-  core: false,
-  objects: fixtures,
-  background: false,
-  elects: false,
-  grants: false,
-  weight: 1,
-  entriesMax: 4_000,
-  repeatable: () => true,
-  ...row,
-});
+import {
+  contentOf,
+  drop,
+  fixtures,
+  gone,
+  isReady,
+  monday,
+  oldHandle,
+  ready,
+  type Scenario,
+  scenario,
+  take,
+  withOldSnapshot,
+} from "./scenario.ts";
+import { invalidObjects } from "./scenarios-invalid.ts";
 
 /** Those that neither end a process nor keep it from knowing. */
 const harmless: readonly Family[] = ["reply", "http", "csi", "storage", "clock"];
-
-const monday = "default/monday";
-const isReady = (object: KubeObject | undefined): boolean =>
-  (object as VolumeSnapshot | undefined)?.status?.readyToUse === true;
-const ready =
-  (key = monday) =>
-  (seen: Seen): boolean =>
-    isReady(seen.objects("VolumeSnapshot").get(key));
-const gone =
-  (key = monday) =>
-  (seen: Seen): boolean =>
-    !seen.objects("VolumeSnapshot").has(key);
-const contentOf = (seen: Seen, key = monday): string | undefined =>
-  [...seen.objects("VolumeSnapshotContent").values()].find((object) => {
-    const { namespace, name } = (
-      object as unknown as { spec: { volumeSnapshotRef: { namespace: string; name: string } } }
-    ).spec.volumeSnapshotRef;
-    return `${namespace}/${name}` === key;
-  })?.metadata.name;
-
-async function take(user: User, className = "delete"): Promise<void> {
-  await user.create("VolumeSnapshot", aSnapshot("monday", { className }));
-  await user.until(ready());
-}
-async function drop(user: User, key = monday): Promise<void> {
-  await user.remove("VolumeSnapshot", key);
-  await user.until(gone(key));
-}
-const oldHandle = "handle-old";
-const withOldSnapshot = ({ snapshots }: Backend): void =>
-  void snapshots.set(oldHandle, {
-    id: oldHandle,
-    name: "made-by-hand",
-    volumeId: "vol-x",
-    takenAtMs: 1_750_000_000_000,
-    readyAtMs: 0,
-  });
 
 const scripts: readonly Scenario[] = [
   scenario({ name: "dynamic-create", core: true, script: (user) => take(user) }),
@@ -423,7 +357,7 @@ const oddDrivers = oddities.map((oddity) =>
     },
   }),
 );
-export const scenarios: readonly Scenario[] = [...scripts, ...oddDrivers];
+export const scenarios: readonly Scenario[] = [...scripts, ...oddDrivers, ...invalidObjects];
 
 export function scenarioNamed(name: string): Scenario {
   const found = scenarios.find((row) => row.name === name);

@@ -5,7 +5,8 @@ import type { VolumeSnapshot, VolumeSnapshotContent } from "../../src/api/types.
 import { aBoundClaim, aClass, aContent, aSnapshot, aSnapshotOfContent } from "./fixtures.ts";
 import type { Entry, Seen } from "./record.ts";
 import { runOne } from "./run-one.ts";
-import { type Scenario, scenarioNamed } from "./scenarios.ts";
+import type { Scenario } from "./scenario.ts";
+import { scenarioNamed } from "./scenarios.ts";
 
 const idleMs = 600_000;
 /** The last status is written when a claim has been released and every retry has its maximum delay. */

@@ -28,10 +28,11 @@ export interface SimulatedUser extends User {
   look(): void;
 }
 
+const retryMs = 1_000;
 const patienceMs = 600_000;
-const tolerated = ["NotFound", "Conflict", "AlreadyExists", "PermissionDenied", "Invalid"] as const;
+const tolerated = ["NotFound", "Conflict", "AlreadyExists", "PermissionDenied", "Invalid", "InvalidArgument"] as const;
 
-export function createUser({ user, recorder, snatch }: Cluster, world: World): SimulatedUser {
+export function createUser({ user, recorder, snatch, webhook }: Cluster, world: World): SimulatedUser {
   const waiting = new Set<() => void>();
   const note = (text: string): void =>
     recorder.take({ type: "note", atMs: world.elapsed(), what: "user", process: "user", text });
@@ -39,20 +40,27 @@ export function createUser({ user, recorder, snatch }: Cluster, world: World): S
     const [name = "", namespace] = key.split("/").reverse();
     return { kind, namespace, name };
   };
-  const leniently = async (work: Promise<unknown>): Promise<void> => {
-    await work.catch((reason: unknown) => {
+  /** What the webhook's absence refuses is tried again; the server has no other bad day with its user. */
+  const leniently = async (work: () => Promise<unknown>): Promise<void> => {
+    try {
+      await work();
+    } catch (reason) {
+      if (isFault(reason, "UnknownOutcome") && !webhook.isUp) {
+        await world.sleep(retryMs);
+        return leniently(work);
+      }
       if (!isFault(reason, ...tolerated)) throw reason;
-    });
+    }
   };
   return {
     seen: recorder,
     create: (kind, object) => {
       note(`creates ${kind} ${object.metadata.name}`);
-      return leniently(user.create(kind, object));
+      return leniently(() => user.create(kind, object));
     },
     remove: (kind, key) => {
       note(`deletes ${kind} ${key}`);
-      return leniently(user.delete(refOf(kind, key)));
+      return leniently(() => user.delete(refOf(kind, key)));
     },
     snatch: (kind, key) => {
       note(`has deleted ${kind} ${key} before its finalizers came`);
@@ -60,7 +68,7 @@ export function createUser({ user, recorder, snatch }: Cluster, world: World): S
     },
     patch: (kind, key, body, subresource) => {
       note(`changes ${kind} ${key}: ${JSON.stringify(body)}`);
-      return leniently(user.patch(refOf(kind, key), { type: "merge", body }, { subresource }));
+      return leniently(() => user.patch(refOf(kind, key), { type: "merge", body }, { subresource }));
     },
     find: (kind, key) => recorder.objects(kind).get(key),
     sleep: (ms) => world.sleep(ms),

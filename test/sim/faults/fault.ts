@@ -5,10 +5,12 @@ import type { Incarnation } from "../incarnation.ts";
 import type { Recorder } from "../record.ts";
 import type { User } from "../user.ts";
 import type { Boundary, BoundaryKind, Verdict } from "../verdict.ts";
+import type { Webhook } from "../webhook.ts";
 
 export interface FaultContext {
   readonly world: VirtualWorld;
   readonly backend: Backend;
+  readonly webhook: Webhook;
   readonly user: User;
   readonly recorder: Recorder;
   running(): readonly Incarnation[];
@@ -28,6 +30,8 @@ export interface FaultRow {
   readonly name: string;
   readonly family: Family;
   readonly on: readonly BoundaryKind[];
+  /** Drawn only in scenarios in which users store invalid objects, or the webhook is registered. */
+  readonly needs?: "loose" | "webhook";
   strike(strike: Strike): Verdict;
 }
 
@@ -42,6 +46,7 @@ export const families = [
   "odd",
   "clock",
   "user",
+  "webhook",
   "leader",
 ] as const;
 export type Family = (typeof families)[number];

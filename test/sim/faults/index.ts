@@ -5,6 +5,7 @@ import { crashes } from "./crash.ts";
 import { driverCodes } from "./csi.ts";
 import type { Family, FaultRow } from "./fault.ts";
 import { answers } from "./http.ts";
+import { invalidFaults } from "./invalid.ts";
 import { leaderFaults } from "./leader.ts";
 import { oddAnswers } from "./odd.ts";
 import { replies } from "./reply.ts";
@@ -27,6 +28,7 @@ export const faultRows: readonly FaultRow[] = [
   ...clockFaults,
   ...userEdits,
   ...leaderFaults,
+  ...invalidFaults,
 ];
 
 /** One fault of a schedule: it strikes at the first call from the `at`-th on where it can. */

@@ -32,7 +32,10 @@ const bijection: Monitor = {
     const content = boundTo(write, seen);
     if (content === undefined) return undefined;
     const { namespace, name } = content.spec.volumeSnapshotRef;
-    if (`${namespace}/${name}` !== write.key)
+    const isUnnamed = !namespace || !name;
+    if (
+      isUnnamed ? content.spec.volumeSnapshotRef.uid !== write.after.metadata.uid : `${namespace}/${name}` !== write.key
+    )
       return `${write.key} is bound to ${content.metadata.name} of ${namespace}/${name}`;
     const others = snapshotsIn(seen).filter(
       ({ status }) => status?.boundVolumeSnapshotContentName === content.metadata.name,

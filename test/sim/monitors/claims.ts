@@ -15,6 +15,7 @@ import {
   has,
   isBeingCreated,
   isGoing,
+  isInvalid,
   type Monitor,
   snapshotsIn,
   versionsKnown,
@@ -42,6 +43,8 @@ function unprotected(seen: Seen, content: VolumeSnapshotContent): string | undef
   const snapshot = wantedSnapshotOf(seen, content);
   if (snapshot === undefined || !isInFirstTake(seen, content) || seen.excused.has(content.metadata.uid))
     return undefined;
+  // Its user has taken away which claim it is.
+  if (isInvalid("VolumeSnapshot", snapshot)) return undefined;
   const key = claimKeyOf(snapshot);
   const claim = seen.objects("PersistentVolumeClaim").get(key);
   return claim !== undefined && has(claim, finalizers.claimAsSource)

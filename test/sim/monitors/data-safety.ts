@@ -1,6 +1,6 @@
 /** I-1 to I-9: no snapshot is lost, leaked, taken twice or guessed. */
 import { finalizers } from "../../../src/api/names.ts";
-import type { VolumeSnapshotContent } from "../../../src/api/types.ts";
+import type { KubeObject, VolumeSnapshotContent } from "../../../src/api/types.ts";
 import { aliasOf, withoutAlias } from "../odd.ts";
 import type { CsiSent, Seen, Write } from "../record.ts";
 import {
@@ -11,6 +11,7 @@ import {
   has,
   isBeingCreated,
   isGoing,
+  isInvalid,
   isMeantBy,
   isOurs,
   isStored,
@@ -18,6 +19,7 @@ import {
   snapshotIn,
   snapshotsIn,
   uidInName,
+  versionsKnown,
   wasNamedAsLeft,
   wasUnreadable,
 } from "./monitor.ts";
@@ -122,8 +124,11 @@ const unknownStays: Monitor = {
       return `${write.key} got handle ${newHandle}, which the driver never gave it`;
     const isUnmarked = isBeingCreated(before) && (after === undefined || !isBeingCreated(after));
     if (!isUnmarked || (after ?? before).status?.snapshotHandle !== undefined) return undefined;
+    const subject = `snapshot-${uid}`;
+    // Whoever took its source away has made the question impossible; what may be left is named.
+    const isUnaskable = isInvalid("VolumeSnapshotContent", before) && wasNamedAsLeft(seen, subject);
     const isGivenUp =
-      isGoing(before) && wasUnreadable(seen, write, { method: "CreateSnapshot", subject: `snapshot-${uid}` });
+      isGoing(before) && (isUnaskable || wasUnreadable(seen, write, { method: "CreateSnapshot", subject }));
     return isCertain(seen, uid) || isGivenUp
       ? undefined
       : `the mark of ${write.key} went while the outcome was unknown`;
@@ -238,16 +243,26 @@ const writeOnce: Monitor = {
 
 const readyStays: Monitor = {
   id: "I-8",
-  promise: "a ready snapshot stays ready unless its content is lost, and then its status says so",
+  promise:
+    "a ready snapshot stays ready unless its content is lost or one of them is made invalid, and then its status says so",
   onWrite(write, seen) {
     if (write.kind !== "VolumeSnapshot" || !isOurs(write)) return undefined;
     const [before, after] = [snapshotIn(write.before), snapshotIn(write.after)];
     if (before?.status?.readyToUse !== true || after === undefined || after.status?.readyToUse === true)
       return undefined;
     const content = seen.objects("VolumeSnapshotContent").get(before.status.boundVolumeSnapshotContentName ?? "");
-    return content === undefined && after.status?.error !== undefined ? undefined : `${write.key} is no longer ready`;
+    const isSaid = after.status?.error !== undefined;
+    return isSaid && (content === undefined || wasKnownInvalid(seen, write, before, contentIn(content)))
+      ? undefined
+      : `${write.key} is no longer ready`;
   },
 };
+
+/** Whether what its sender knew of the snapshot or of its content may break a strict rule: on loose CRDs users can do that. */
+const wasKnownInvalid = (seen: Seen, write: Write, snapshot: KubeObject, content: KubeObject | undefined): boolean =>
+  versionsKnown(seen, snapshot.metadata.uid, write).some((known) => isInvalid("VolumeSnapshot", known)) ||
+  (content !== undefined &&
+    versionsKnown(seen, content.metadata.uid, write).some((known) => isInvalid("VolumeSnapshotContent", known)));
 
 const readyIsBacked: Monitor = {
   id: "I-9",

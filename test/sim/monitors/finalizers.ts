@@ -105,10 +105,20 @@ function snapshotLetGo(write: Write, seen: Seen): string | undefined {
   if (before === undefined || !removed(write).includes(finalizers.snapshotAsSource)) return undefined;
   const content = contentsIn(seen).find((item) => isOf(item, before));
   if (content === undefined || seen.excused.has(content.metadata.uid)) return undefined;
-  if (cameAfterTheQuestion(seen, before, content, write)) return undefined;
+  if (cameAfterTheQuestion(seen, before, content, write) || isDisowned(seen, before, content)) return undefined;
   const mayBeRetained = versionsKnown<VolumeSnapshotContent>(seen, content.metadata.uid, write).some(isRetained);
   return mayBeRetained ? undefined : `${write.key} was let go before its content ${content.metadata.name}`;
 }
+
+/** On loose CRDs its user has named another source before the status said to which content it is bound: nothing leads to it any more. */
+const isDisowned = (
+  seen: Seen,
+  { metadata, spec, status }: VolumeSnapshot,
+  { metadata: { name } }: VolumeSnapshotContent,
+): boolean =>
+  status?.boundVolumeSnapshotContentName !== name &&
+  spec.source?.volumeSnapshotContentName !== name &&
+  seen.pastOf(metadata.uid).some(({ object }) => snapshotIn(object)?.spec.source?.volumeSnapshotContentName === name);
 
 /**
  * No write covers two objects, so a late request can always make a content, or bind one, between the answer that the snapshot has

@@ -5,6 +5,7 @@ import { dataSafety } from "./data-safety.ts";
 import { finalizerMonitors } from "./finalizers.ts";
 import type { Counter, Monitor } from "./monitor.ts";
 import { operation } from "./operation.ts";
+import { validation } from "./validation.ts";
 
 /** I-20 is about the run as a whole: the runner, which waits for rest, reports it. */
 const comesToRest: Monitor = {
@@ -17,6 +18,7 @@ export const monitors: readonly Monitor[] = [
   ...binding,
   ...finalizerMonitors,
   comesToRest,
+  ...validation,
   ...operation,
 ];
 
@@ -44,12 +46,29 @@ export function createJudge(seen: Seen, asked: readonly Monitor[] = monitors): J
   const onWrite = asked.filter((monitor) => monitor.onWrite !== undefined);
   const onCall = asked.filter((monitor) => monitor.onCall !== undefined);
   const onEnd = asked.filter((monitor) => monitor.onEnd !== undefined);
+  const onAdmission = asked.filter((monitor) => monitor.onAdmission !== undefined);
   const onNote = asked.filter((monitor) => monitor.onNote !== undefined);
+  const ask = (able: readonly Monitor[], question: (monitor: Monitor) => string | undefined): void => {
+    for (const monitor of able) report(monitor, question(monitor));
+  };
   const judge = (entry: Entry): void => {
-    if (entry.type === "write") for (const monitor of onWrite) report(monitor, monitor.onWrite?.(entry, seen));
-    else if (entry.type === "csi") for (const monitor of onCall) report(monitor, monitor.onCall?.(entry, seen));
-    else if (entry.type === "csi-end") for (const monitor of onEnd) report(monitor, monitor.onEnd?.(entry, seen));
-    else for (const monitor of onNote) report(monitor, monitor.onNote?.(entry, seen));
+    switch (entry.type) {
+      case "write":
+        ask(onWrite, (monitor) => monitor.onWrite?.(entry, seen));
+        break;
+      case "csi":
+        ask(onCall, (monitor) => monitor.onCall?.(entry, seen));
+        break;
+      case "csi-end":
+        ask(onEnd, (monitor) => monitor.onEnd?.(entry, seen));
+        break;
+      case "admission":
+        ask(onAdmission, (monitor) => monitor.onAdmission?.(entry));
+        break;
+      case "note":
+        ask(onNote, (monitor) => monitor.onNote?.(entry, seen));
+        break;
+    }
   };
   return {
     look() {

@@ -8,9 +8,11 @@ import type {
   VolumeSnapshotClass,
   VolumeSnapshotContent,
 } from "../../../src/api/types.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
 import { sidecarLimits } from "../../../src/components/csi-snapshotter/limits.ts";
+import { kindRules } from "../../../src/rules/kind-rules.ts";
 import { withoutAlias } from "../odd.ts";
-import type { CsiEnded, CsiSent, Note, Past, Seen, WatchedKind, Write } from "../record.ts";
+import type { AdmissionEntry, CsiEnded, CsiSent, Note, Past, Seen, WatchedKind, Write } from "../record.ts";
 
 export type Counter =
   | "leaked snapshots"
@@ -27,9 +29,16 @@ export interface Monitor {
   onCall?(call: CsiSent, seen: Seen): string | undefined;
   /** The caller has got the result of its call. */
   onEnd?(ended: CsiEnded, seen: Seen): string | undefined;
+  onAdmission?(entry: AdmissionEntry): string | undefined;
   onNote?(note: Note, seen: Seen): string | undefined;
   atRest?(seen: Seen): string | undefined;
 }
+
+/** The rules that it breaks by itself, each by its code and its field. */
+export const brokenRules = (kind: LabelledKind, object: KubeObject): readonly string[] =>
+  kindRules[kind].strict(object as unknown as JsonObject).map(({ code, field }) => `${code} at ${field}`);
+export type LabelledKind = "VolumeSnapshot" | "VolumeSnapshotContent";
+export const isInvalid = (kind: LabelledKind, object: KubeObject): boolean => brokenRules(kind, object).length > 0;
 
 export const isOurs = ({ actor }: Write): boolean => actor === "snapshot-controller" || actor === "csi-snapshotter";
 

@@ -1,7 +1,7 @@
 /** One bad history per monitor that only this monitor notices: switched off, its test fails. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { annotations, finalizers } from "../../../src/api/names.ts";
+import { annotations, finalizers, labels, oldInvalidLabels } from "../../../src/api/names.ts";
 import type { KubeObject } from "../../../src/api/types.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
 import type { StoredSnapshot } from "../backend.ts";
@@ -200,6 +200,13 @@ const badHistories: Readonly<Record<string, (bench: Bench) => void>> = {
     write("user", undefined, aSnapshot({ metadata: going }));
     write("user", undefined, aContent({ metadata: going }));
   },
+  "I-25": ({ recorder }) =>
+    recorder.take({
+      ...{ type: "admission", atMs: 1, kind: "VolumeSnapshot", key: "default/monday", refused: "no" },
+      ...{ before: aSnapshot({ spec: { source: {} } }), after: aSnapshot({ spec: { source: {} }, metadata: going }) },
+    }),
+  "I-26": ({ write }) => write("user", undefined, aContent({ metadata: going, spec: { driver: "" } })),
+  "I-28": ({ write }) => write("user", undefined, aSnapshot({ spec: { source: {} } })),
   "I-35": ({ note }) => note("said", "login with hunter2 failed"),
   "I-36": ({ note }) => note("ended", "TypeError"),
   "I-37": ({ write }) => write("snapshot-controller", aSnapshot(), aSnapshot(), false),
@@ -245,6 +252,65 @@ test("only I-20 reports a run that does not come to rest", () => {
     ["I-20"],
   );
 });
+
+const both = { source: { persistentVolumeClaimName: "data", volumeSnapshotContentName: "c" } };
+const labelled = { labels: { [labels.invalidSnapshot]: "" } };
+const labelHistories: readonly [string, readonly string[], (bench: Bench) => void][] = [
+  [
+    "a valid snapshot has no label",
+    ["I-28"],
+    ({ write }) => write("user", undefined, aSnapshot({ metadata: labelled })),
+  ],
+  [
+    "an invalid snapshot has the label",
+    [],
+    ({ write }) => write("user", undefined, aSnapshot({ spec: both, metadata: labelled })),
+  ],
+  [
+    "no label of the old prefix is left",
+    ["I-28"],
+    ({ write }) => write("user", undefined, aSnapshot({ metadata: { labels: { [oldInvalidLabels[0] ?? ""]: "" } } })),
+  ],
+  [
+    "the label is written alone",
+    ["I-28"],
+    ({ write }) =>
+      write(
+        "snapshot-controller",
+        aSnapshot({ spec: both }),
+        aSnapshot({ spec: both, metadata: { ...labelled, finalizers: [] } }),
+      ),
+  ],
+];
+for (const [given, expect, history] of labelHistories)
+  test(`of labels: ${given}`, () => assert.deepEqual(idsFoundIn(history), expect));
+
+const other = { source: { persistentVolumeClaimName: "other" } };
+const answers: readonly [string, readonly string[], KubeObject | undefined, KubeObject, string | undefined][] = [
+  ["an invalid creation is let in", ["I-25"], undefined, aSnapshot({ spec: both }), undefined],
+  ["a valid creation is refused", ["I-25"], undefined, aSnapshot(), "no"],
+  ["a valid object is spoiled", ["I-25"], aSnapshot(), aSnapshot({ spec: both }), undefined],
+  ["a valid object gets another source", ["I-25"], aSnapshot(), aSnapshot({ spec: other }), undefined],
+  ["an invalid object stays as it is", [], aSnapshot({ spec: both }), aSnapshot({ spec: both }), undefined],
+  ["an invalid object is mended", [], aSnapshot({ spec: both }), aSnapshot(), undefined],
+  ["an invalid creation is refused", [], undefined, aSnapshot({ spec: both }), "no"],
+];
+for (const [given, expect, before, after, refused] of answers)
+  test(`of the webhook: ${given}`, () =>
+    assert.deepEqual(
+      idsFoundIn(({ recorder }) =>
+        recorder.take({
+          type: "admission",
+          atMs: 1,
+          kind: "VolumeSnapshot",
+          key: "default/monday",
+          before,
+          after,
+          refused,
+        }),
+      ),
+      expect,
+    ));
 
 const guardedClaim = aClaim({ metadata: { finalizers: [finalizers.claimAsSource] } });
 const releases: readonly [string, readonly string[], (bench: Bench) => void][] = [

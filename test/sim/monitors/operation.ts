@@ -1,5 +1,5 @@
 /** I-35 to I-38: no secret leaks, one bad object affects no other, one writer at a time, no lost updates. */
-import { annotations } from "../../../src/api/names.ts";
+import { annotations, labels, oldInvalidLabels } from "../../../src/api/names.ts";
 import type { KubeObject } from "../../../src/api/types.ts";
 import { equal } from "../../../src/base/json.ts";
 import type { Seen } from "../record.ts";
@@ -57,7 +57,7 @@ const singleWriter: Monitor = {
 
 const ownNotes: Readonly<Record<string, readonly string[]>> = {
   "csi-snapshotter": [annotations.beingCreated, annotations.snapshotterId, annotations.formerSnapshotterId],
-  "snapshot-controller": [annotations.beingDeleted],
+  "snapshot-controller": [annotations.beingDeleted, labels.invalidSnapshot, labels.invalidContent, ...oldInvalidLabels],
 };
 const othersStatus = ["volumeGroupSnapshotHandle", "volumeGroupSnapshotName"];
 

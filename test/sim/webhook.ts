@@ -1,0 +1,76 @@
+/** The webhook for snapshots in the simulation: the production verdicts, without the network between it and the API server. */
+import type { KubeObject } from "../../src/api/types.ts";
+import type { Admission, Review } from "../../src/apiserver/contracts.ts";
+import { internal, Refusal } from "../../src/apiserver/status.ts";
+import type { JsonObject } from "../../src/base/json.ts";
+import { decide } from "../../src/components/webhook/judges.ts";
+import type { AdmissionEntry, WatchedKind } from "./record.ts";
+
+export type FailurePolicy = "Ignore" | "Fail";
+export type Decide = (...args: Parameters<typeof decide>) => Pick<ReturnType<typeof decide>, "denied">;
+
+export interface Webhook {
+  readonly policy: FailurePolicy | undefined;
+  isUp: boolean;
+  /** The same admission, with the webhook asked last. */
+  around(admission: Admission): Admission;
+}
+
+interface WebhookOptions {
+  readonly policy: FailurePolicy | undefined;
+  readonly decide: Decide | undefined;
+  note(entry: Omit<AdmissionEntry, "type" | "atMs">): void;
+}
+
+/** As deploy/webhook registers it. */
+const operations = ["CREATE", "UPDATE"];
+const kinds: readonly string[] = ["VolumeSnapshot", "VolumeSnapshotContent", "VolumeSnapshotClass"];
+const name = "validation-webhook.snapshot.storage.k8s.io";
+const surroundings: Parameters<typeof decide>[1] = {
+  gates: () => ({ anyVolumeDataSource: true, crossNamespace: false }),
+  otherDefaults: () => undefined,
+};
+
+export function createWebhook({ policy, decide: answer = decide, note }: WebhookOptions): Webhook {
+  const isAsked = ({ operation, resource, subresource }: Review): boolean =>
+    operations.includes(operation) && subresource === "" && kinds.includes(resource.kind);
+  const judge = (review: Review): void => {
+    const { operation, resource, object, oldObject } = review;
+    if (object === undefined) return;
+    const before = oldObject as unknown as JsonObject | undefined;
+    const { group, plural } = resource;
+    const request = { uid: "review", operation, group, resource: plural, oldObject: before };
+    const { denied } = answer({ ...request, object: object as unknown as JsonObject }, surroundings);
+    note({
+      kind: resource.kind as WatchedKind,
+      key: review.namespace === "" ? review.name : `${review.namespace}/${review.name}`,
+      before: oldObject as unknown as KubeObject | undefined,
+      after: object as unknown as KubeObject,
+      refused: denied?.message,
+    });
+    if (denied !== undefined)
+      throw new Refusal(
+        denied.code,
+        "BadRequest",
+        `admission webhook ${JSON.stringify(name)} denied the request: ${denied.message}`,
+      );
+  };
+  const webhook: Webhook = {
+    policy,
+    isUp: true,
+    around: (admission) =>
+      policy === undefined
+        ? admission
+        : {
+            mutate: admission.mutate,
+            validate: async (review) => {
+              await admission.validate(review);
+              if (!isAsked(review)) return;
+              if (webhook.isUp) judge(review);
+              else if (policy === "Fail")
+                throw internal(`failed calling webhook ${JSON.stringify(name)}: connect: connection refused`);
+            },
+          },
+  };
+  return webhook;
+}
