@@ -29,7 +29,8 @@ export async function aWaitingClaim(
 export const untilHeldBy = ({ client }: Pick<ScenarioContext, "client">, claim: string): Promise<true> =>
   until({ what: `an event names ${claim}` }, async () =>
     (await client.list("Event", { namespace })).objects.some(
-      ({ reason, message }) => reason === "SnapshotDeletePending" && message?.endsWith(`restore a PVC: ${claim}`),
+      ({ reason, message }) =>
+        reason === "SnapshotDeletePending" && message?.includes(`restore a PVC: ${claim} [SNAP-`),
     )
       ? true
       : undefined,
