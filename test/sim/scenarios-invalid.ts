@@ -65,7 +65,7 @@ async function deleteInvalid(user: User): Promise<void> {
 
 const loose = (row: Parameters<typeof scenario>[0]): Scenario => scenario({ loose: true, weight: 0.4, ...row });
 const upTo = (dice: () => number, ms: number): number => Math.floor(dice() * ms);
-const spoilSnapshot = (user: User, spec: JsonObject, key = monday): Promise<void> =>
+const changeSnapshot = (user: User, spec: JsonObject, key = monday): Promise<void> =>
   user.patch("VolumeSnapshot", key, { spec });
 const mended = { source: { persistentVolumeClaimName: "data", volumeSnapshotContentName: null } };
 
@@ -100,7 +100,7 @@ export const invalidObjects: readonly Scenario[] = [
     script: async (user) => {
       await user.create("VolumeSnapshot", withNeither("monday"));
       await user.until((seen) => seen.objects("VolumeSnapshot").get(monday)?.metadata.labels !== undefined);
-      await spoilSnapshot(user, mended);
+      await changeSnapshot(user, mended);
       await user.until(ready());
       await drop(user);
     },
@@ -121,9 +121,9 @@ export const invalidObjects: readonly Scenario[] = [
     script: async (user, dice) => {
       await user.create("VolumeSnapshot", aSnapshot("monday"));
       await user.sleep(upTo(dice, 150));
-      await spoilSnapshot(user, { source: claimAndContent });
+      await changeSnapshot(user, { source: claimAndContent });
       await user.sleep(upTo(dice, 150));
-      await spoilSnapshot(user, mended);
+      await changeSnapshot(user, mended);
       await user.until(ready());
       await drop(user);
     },
@@ -133,12 +133,32 @@ export const invalidObjects: readonly Scenario[] = [
       name: `spoiled-after-ready-${className}`,
       script: async (user, dice) => {
         await take(user, className);
-        await spoilSnapshot(user, { source: claimAndContent });
+        await changeSnapshot(user, { source: claimAndContent });
         await user.sleep(upTo(dice, 1_000));
         await drop(user);
       },
     }),
   ),
+  loose({
+    name: "invalid-corrected-and-kept",
+    objects: [...fixtures, ...asStored(withBoth("monday", { [labels.invalidSnapshot]: "" }))],
+    script: async (user) => {
+      await changeSnapshot(user, mended);
+      await user.until(ready());
+    },
+  }),
+  loose({
+    name: "spoiled-and-kept",
+    // A source that is edited before the driver has answered leaves another status.
+    repeatable: () => false,
+    script: async (user) => {
+      await take(user);
+      await user.patch("VolumeSnapshotContent", contentOf(user.seen) ?? "", {
+        spec: { source: { snapshotHandle: "h" } },
+      });
+      await changeSnapshot(user, { source: claimAndContent });
+    },
+  }),
   loose({
     name: "spoiled-pre-provisioned",
     prepare: withOldSnapshot,
@@ -146,7 +166,7 @@ export const invalidObjects: readonly Scenario[] = [
       await user.create("VolumeSnapshotContent", aContent("old", oldHandle));
       await user.create("VolumeSnapshot", aSnapshotOfContent("monday", "old"));
       await user.until(ready());
-      await spoilSnapshot(user, { source: { persistentVolumeClaimName: "data" } });
+      await changeSnapshot(user, { source: { persistentVolumeClaimName: "data" } });
       await user.sleep(upTo(dice, 1_000));
       await drop(user);
     },
@@ -206,9 +226,9 @@ export const invalidObjects: readonly Scenario[] = [
       script: async (user, dice) => {
         await user.create("VolumeSnapshot", withNeither("refused"));
         await take(user);
-        await spoilSnapshot(user, { source: claimAndContent });
+        await changeSnapshot(user, { source: claimAndContent });
         await user.sleep(upTo(dice, 500));
-        await spoilSnapshot(user, mended, "default/both");
+        await changeSnapshot(user, mended, "default/both");
         await user.sleep(upTo(dice, 500));
         await drop(user, "default/classless");
         await drop(user);

@@ -3,9 +3,10 @@
 import { actBugs } from "./act.ts";
 import type { Bug } from "./bug.ts";
 import { controllerBugs } from "./controller.ts";
+import { invalidBugs } from "./invalid.ts";
 import { sidecarBugs } from "./sidecar.ts";
 
-export const bugs: readonly Bug[] = [...sidecarBugs, ...controllerBugs, ...actBugs];
+export const bugs: readonly Bug[] = [...sidecarBugs, ...controllerBugs, ...actBugs, ...invalidBugs];
 
 /** By any part of its name that no other has. */
 export function bugNamed(words: string): Bug {
