@@ -65,6 +65,7 @@ export function createCurrentCapabilities(options: CurrentCapabilitiesOptions): 
   return {
     current: () => known,
     connectionLost: () => {
+      log.info("connection to the driver lost, its capabilities are read again when it is back");
       known = undefined;
       losses += 1;
       void readAgain(losses);

@@ -35,6 +35,7 @@ async function setUp(t: TestContext, first: readonly Served[]) {
   const status = async () => (await client.get({ kind: "VolumeSnapshotContent", name: "c" })).status;
   const restart = async (services: readonly Served[], meanwhile?: () => Promise<void>): Promise<void> => {
     await old.kill();
+    await eventually("the sidecar notices", () => said().includes("connection to the driver lost"));
     await meanwhile?.();
     await startDriver(t, services, { address });
   };
