@@ -85,7 +85,13 @@ test("capabilities are requested until the driver replies, and a reply from befo
   answers[2]?.resolve(new Set());
   await world.advance(0);
   assert.deepEqual([capabilities.current(), reads], [new Set(), 1]);
+  const disconnected = {
+    level: "info",
+    message: "connection to the driver lost, its capabilities are read again when it is back",
+  };
   assert.deepEqual(log.lines, [
+    disconnected,
+    disconnected,
     { level: "info", message: "driver reconnected with other capabilities", gained: [], lost: ["LIST_SNAPSHOTS"] },
   ]);
 });
