@@ -7,7 +7,12 @@ import { commands } from "../../src/cli/commands.ts";
 import { parseFlags } from "../../src/runtime/flags.ts";
 import { tools } from "./harness/tools.ts";
 
-const programs = await tools("snapshot-controller", "csi-snapshotter", "snapshot-validation-webhook");
+const programs = await tools(
+  "snapshot-controller",
+  "csi-snapshotter",
+  "csi-provisioner",
+  "snapshot-validation-webhook",
+);
 
 /** Where our command has another name than the program. */
 const commandNames: Readonly<Record<string, string>> = { "snapshot-validation-webhook": "webhook" };
@@ -16,6 +21,7 @@ const commandNames: Readonly<Record<string, string>> = { "snapshot-validation-we
 const otherDefaults: Readonly<Record<keyof typeof programs, readonly string[]>> = {
   "snapshot-controller": ["kube-api-qps", "kube-api-burst", "worker-threads"],
   "csi-snapshotter": ["kube-api-qps", "kube-api-burst"],
+  "csi-provisioner": ["kube-api-qps", "kube-api-burst"],
   // No line, in their words.
   "snapshot-validation-webhook": ["log_backtrace_at"],
 };
@@ -24,6 +30,7 @@ const otherDefaults: Readonly<Record<keyof typeof programs, readonly string[]>> 
 const flagsMin: Readonly<Record<keyof typeof programs, number>> = {
   "snapshot-controller": 25,
   "csi-snapshotter": 25,
+  "csi-provisioner": 40,
   "snapshot-validation-webhook": 15,
 };
 
@@ -39,14 +46,15 @@ async function flagsOf(program: string): Promise<readonly TheirFlag[]> {
   const { stdout, stderr } = await promisify(execFile)(program, ["--help"]).catch(
     (reason: { stdout: string; stderr: string }) => reason,
   );
-  const found = stderr
+  const text = stderr.includes("\n  -") ? stderr : stdout;
+  if (/^ +--/m.test(text)) return flagsOfPflag(text);
+  return text
     .split(/^ {2}-/m)
     .slice(1)
-    .map((text) => flagFrom(/^(\S+) ?(\S*)/.exec(text), text));
-  return found.length > 0 ? found : flagsOfPflag(stdout);
+    .map((flag) => flagFrom(/^(\S+) ?(\S*)/.exec(flag), flag));
 }
 
-/** The webhook prints its flags by another library, on one line each: "  -v, --v Level   help (default 1)". */
+/** Some print their flags by another library, on one line each: "  -v, --v Level   help (default 1)". */
 const flagsOfPflag = (text: string): readonly TheirFlag[] =>
   text
     .split("\n")
@@ -66,6 +74,7 @@ const samples: Readonly<Record<string, string>> = {
   int: "7",
   uint: "7",
   float: "7.5",
+  float32: "7.5",
   string: "x",
   ":8080": ":8081",
   "/metrics": "/else",
@@ -77,6 +86,9 @@ const oddSamples: Readonly<Record<string, string>> = {
   "log-text-info-buffer-size": "1Ki",
   "logging-format": "json",
   "prevent-volume-mode-conversion": "false",
+  "immediate-topology": "false",
+  "node-deployment-immediate-binding": "false",
+  "enable-pprof": "true",
   logtostderr: "false",
   stderrthreshold: "1",
   log_backtrace_at: "a.go:1",
@@ -93,7 +105,8 @@ for (const [name, program] of Object.entries(programs))
     assert.ok(theirs.length > least, `only ${theirs.length} flags were found in their help`);
     const untouched = parseFlags(flags, [], {}).options;
     for (const { name: flag, type, default: wanted } of theirs) {
-      const sample = oddSamples[flag] ?? samples[type];
+      const gates = flag === "feature-gates" && name === "csi-provisioner" ? "VolumeAttributesClass=true" : undefined;
+      const sample = gates ?? oddSamples[flag] ?? samples[type];
       assert.ok(sample !== undefined, `--${flag} is of a new type, ${type}`);
       for (const dashes of ["-", "--"])
         assert.notDeepEqual(parseFlags(flags, [`${dashes}${flag}=${sample}`], {}).options, untouched, flag);

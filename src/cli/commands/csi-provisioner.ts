@@ -76,6 +76,21 @@ const flags = {
   capacityForImmediateBinding: bool({ ...ignored, default: false }),
   kubeApiCapacityQps: decimal({ ...ignored, default: 1 }),
   kubeApiCapacityBurst: integer({ ...ignored, default: 5 }),
+  master: text({
+    group: "Cluster",
+    hidden: true,
+    default: "",
+    help: "Accepted for compatibility, but not supported: the address of the API server is read from the kubeconfig.",
+  }),
+  nodeDeployment: bool({
+    group: "Node deployment",
+    hidden: true,
+    default: false,
+    help: "Accepted for compatibility, but not supported: the command refuses to start with it.",
+  }),
+  nodeDeploymentImmediateBinding: bool({ ...ignored, default: true }),
+  nodeDeploymentBaseDelay: duration({ ...ignored, default: 20_000, min: 0 }),
+  nodeDeploymentMaxDelay: duration({ ...ignored, default: 60_000, min: 0 }),
   enablePprof: bool({ ...ignored, default: false }),
 } as const;
 
@@ -89,7 +104,10 @@ export const command = defineCommand({
     },
   ],
   check: (options) =>
-    checkComponent(options) ?? checkName(options) ?? complaintOf(() => socketPathOf(options.csiAddress)),
+    checkComponent(options) ??
+    checkName(options) ??
+    checkUnsupported(options) ??
+    complaintOf(() => socketPathOf(options.csiAddress)),
   run: (input) =>
     runComponent(input, {
       name,
@@ -102,11 +120,20 @@ export const command = defineCommand({
         return start(context, {
           ...options,
           defaultFsType: options.defaultFstype,
+          topology: options.featureGates.Topology,
           namespace: options.leaderElectionNamespace || (await namespaceIn(serviceAccountFolder)),
         });
       },
     }),
 });
+
+/** What would be ignored silently otherwise. */
+const checkUnsupported = ({ nodeDeployment, master }: Options<typeof flags>): string | undefined => {
+  if (master !== "") return "--master is not supported: write the address of the API server into a kubeconfig";
+  return nodeDeployment
+    ? "--node-deployment is not supported: run one csi-provisioner for the cluster, with --leader-election"
+    : undefined;
+};
 
 const checkName = ({ volumeNameUuidLength }: Options<typeof flags>): string | undefined =>
   volumeNameUuidLength === 0

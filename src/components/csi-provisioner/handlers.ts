@@ -49,7 +49,7 @@ export interface HandlerOptions {
   triggerSource(source: SourceObject, afterMs?: Millis): void;
   /** Told of each attempt that failed. */
   failed(rpc: Rpc, target: VolumeTarget): void;
-  count(what: "created" | "deleted", about: KubeObject): void;
+  count(what: "created" | "deleted", about: KubeObject, tookMs: Millis): void;
   record(about: KubeObject, event: CodedEvent): void;
 }
 
@@ -92,8 +92,11 @@ export function createProvisionerHandlers(options: HandlerOptions): ActionHandle
         await cluster.create(action, signal);
       } catch (reason) {
         const claim = action.ref.kind === "PersistentVolume" ? options.claimOf(action.ref.name) : undefined;
-        if (claim !== undefined && isFault(reason) && isFinal(reason) && !isFault(reason, "Conflict"))
+        if (claim !== undefined && isFault(reason) && isFinal(reason) && !isFault(reason, "Conflict")) {
           report(claim, "ProvisioningFailed", unstorable(action.ref.name, reason));
+          // The next reply may make a better one of it.
+          remembered.forgetReply(action.ref.name);
+        }
         throw reason;
       }
     },
@@ -123,7 +126,7 @@ export function createProvisionerHandlers(options: HandlerOptions): ActionHandle
     },
     unprotectSource: ({ source }, signal) => protection.unprotect(source, signal),
     reportError: async ({ about, reason, message }) => report(about, reason, message),
-    count: async ({ what, about }) => options.count(what, about),
+    count: async ({ what, about, uid }) => options.count(what, about, remembered.tookMs(uid)),
   };
 }
 

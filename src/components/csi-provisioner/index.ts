@@ -57,7 +57,7 @@ export interface CsiProvisionerDeps {
     | undefined;
   /** Called for each attempt that failed. */
   failed?(rpc: Rpc, about: KubeObject | undefined): void;
-  count?(what: "created" | "deleted", about: KubeObject): void;
+  count?(what: "created" | "deleted", about: KubeObject, tookMs: Millis): void;
   record(about: KubeObject, event: CodedEvent): void;
   observer?(queue: string): QueueObserver;
 }
@@ -132,7 +132,7 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
     },
     failed: (rpc, { metadata: { name } }) =>
       deps.failed?.(rpc, rpc === "CreateVolume" ? claimOf(name) : volumeOf(name)),
-    count: (what, about) => deps.count?.(what, about),
+    count: (what, about, tookMs) => deps.count?.(what, about, tookMs),
   });
 
   const volumeTriggers: Triggers<ProvisionerStores> = {

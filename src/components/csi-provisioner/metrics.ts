@@ -3,6 +3,9 @@ import type { MetricTable } from "../../runtime/metrics.ts";
 
 const byClassAndSource = ["class", "source"] as const;
 
+/** Those that Prometheus' client uses unless told otherwise. */
+const attemptBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
 export const provisionerMetrics = {
   calls: {
     type: "histogram",
@@ -17,6 +20,13 @@ export const provisionerMetrics = {
     help: "Volumes that were provisioned, by StorageClass and kind of the data source.",
     labels: byClassAndSource,
   },
+  provisionDuration: {
+    type: "histogram",
+    name: "controller_persistentvolumeclaim_provision_duration_seconds",
+    help: "How long successful attempts to provision a volume took, by StorageClass and kind of the data source.",
+    labels: byClassAndSource,
+    buckets: attemptBuckets,
+  },
   provisionFailed: {
     type: "counter",
     name: "controller_persistentvolumeclaim_provision_failed_total",
@@ -28,6 +38,13 @@ export const provisionerMetrics = {
     name: "controller_persistentvolume_delete_total",
     help: "Volumes that were deleted, by StorageClass.",
     labels: ["class"],
+  },
+  deleteDuration: {
+    type: "histogram",
+    name: "controller_persistentvolume_delete_duration_seconds",
+    help: "How long successful attempts to delete a volume took, by StorageClass.",
+    labels: ["class"],
+    buckets: attemptBuckets,
   },
   deleteFailed: {
     type: "counter",

@@ -49,7 +49,13 @@ export type ProvisionerAction =
       readonly reason: string;
       readonly message: CodedMessage;
     }
-  | { readonly kind: "count"; readonly what: "created" | "deleted"; readonly about: KubeObject };
+  | {
+      readonly kind: "count";
+      readonly what: "created" | "deleted";
+      readonly about: KubeObject;
+      /** Of the target of the call. */
+      readonly uid: string;
+    };
 
 export type ProvisionerPlan = Plan<ProvisionerAction>;
 

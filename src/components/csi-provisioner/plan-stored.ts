@@ -126,7 +126,11 @@ function release(volume: PersistentVolume): ProvisionerPlan {
   const ref = refOf("PersistentVolume", volume);
   const { deletionTimestamp, resourceVersion } = volume.metadata;
   if (deletionTimestamp === undefined)
-    return doing(settled, { kind: "delete", ref, resourceVersion }, { kind: "count", what: "deleted", about: volume });
+    return doing(
+      settled,
+      { kind: "delete", ref, resourceVersion },
+      { kind: "count", what: "deleted", about: volume, uid: volume.metadata.uid },
+    );
   return doing(settled, ...edit("PersistentVolume", volume, { removeFinalizers: [provisioning.volumeFinalizer] }));
 }
 

@@ -31,7 +31,7 @@ import { unusable } from "./unusable.ts";
 
 const failed = "ProvisioningFailed";
 /** How often something is looked at again whose changes cannot be seen. */
-const pollMs = 15_000;
+const pollMs = 5_000;
 
 export function planVolume(view: VolumeView): ProvisionerPlan {
   const { facts } = view;
@@ -119,7 +119,7 @@ function planCreated(
     settled,
     { kind: "create", ref: { kind: "PersistentVolume", name }, object },
     { kind: "event", about: claim, event: { type: "Normal", reason: "ProvisioningSucceeded", message } },
-    { kind: "count", what: "created", about: claim },
+    { kind: "count", what: "created", about: claim, uid: name },
   );
 }
 

@@ -19,6 +19,10 @@ export interface Remembered {
   sending(target: VolumeTarget, call: VolumeCall): void;
   /** For how long, each time longer. The reply is forgotten. */
   pause(volumeName: string): Millis;
+  /** Since the last call about the target was prepared; its outcome is stored now. */
+  tookMs(uid: string): Millis;
+  /** The call is repeated. */
+  forgetReply(volumeName: string): void;
   /** The volume is stored, or nobody wants it any more. */
   forget(volumeName: string): void;
   memoryOf(
@@ -37,6 +41,7 @@ export function createRemembered(world: Pick<World, "elapsed" | "random">, backo
     validityOf: () => "for good",
   });
   const calls = createLru<VolumeCall>(volumesMax);
+  const startedAtMs = createLru<Millis>(volumesMax);
   const pauses = createLru<{ readonly times: number; readonly untilMs: Millis }>(volumesMax);
   /** Ids that the driver has answered, by the first volume name that each was answered to. */
   const ids = new Map<string, string>();
@@ -44,25 +49,36 @@ export function createRemembered(world: Pick<World, "elapsed" | "random">, backo
     const reply = replies.get(volumeName)?.reply;
     if (reply?.kind === "created" && ids.get(reply.volume.id) === volumeName) ids.delete(reply.volume.id);
   };
+  const forgetReply = (volumeName: string): void => {
+    forgetIdOf(volumeName);
+    replies.forget(volumeName);
+  };
   return {
     replies,
+    forgetReply,
     keep: (target, reply) => {
       forgetIdOf(target.metadata.uid);
       replies.put(target, reply);
       if (reply.kind === "created" && !ids.has(reply.volume.id)) ids.set(reply.volume.id, target.metadata.uid);
     },
-    sending: ({ metadata }, call) => calls.set(metadata.uid, call),
+    sending: ({ metadata }, call) => {
+      calls.set(metadata.uid, call);
+      startedAtMs.set(metadata.uid, world.elapsed());
+    },
+    tookMs: (uid) => {
+      const tookMs = world.elapsed() - (startedAtMs.get(uid) ?? world.elapsed());
+      startedAtMs.delete(uid);
+      return tookMs;
+    },
     pause: (volumeName) => {
       const times = pauses.get(volumeName)?.times ?? 0;
       const pauseMs = backoffMs(backoff, times, world.random());
       pauses.set(volumeName, { times: times + 1, untilMs: world.elapsed() + pauseMs });
-      forgetIdOf(volumeName);
-      replies.forget(volumeName);
+      forgetReply(volumeName);
       return pauseMs;
     },
     forget: (volumeName) => {
-      forgetIdOf(volumeName);
-      replies.forget(volumeName);
+      forgetReply(volumeName);
       calls.delete(volumeName);
       pauses.delete(volumeName);
     },

@@ -18,6 +18,8 @@ export const name = "csi-provisioner";
 export interface StartOptions extends ProvisionerOptions {
   readonly csiAddress: string;
   readonly timeout: Millis;
+  /** False: the driver's topology is not used. */
+  readonly topology?: boolean | undefined;
   /** Of the Lease objects. */
   readonly namespace: string;
 }
@@ -48,7 +50,9 @@ export async function start(
     needs: "CREATE_DELETE_VOLUME",
     otherwise: "does not create volumes (no CREATE_DELETE_VOLUME): do not run a csi-provisioner beside it",
   });
-  const { plugin } = await driver.csi.capabilities(signal);
+  const announced = (await driver.csi.capabilities(signal)).plugin;
+  const plugin = new Set(announced);
+  if (options.topology === false) plugin.delete("VOLUME_ACCESSIBILITY_CONSTRAINTS");
   const snapshots = createOptionalStore("VolumeSnapshot", { api, world, log });
   const protecting = createPermission("VolumeSnapshot", "update", { api, world, log });
   const leaseName = leaseNameFor(driver.name);
@@ -68,9 +72,13 @@ export async function start(
       if (rpc === "CreateVolume") instruments.provisionFailed.add(claimLabels(about));
       else instruments.deleteFailed.add(volumeLabels(about));
     },
-    count: (what, about) => {
-      if (what === "created") instruments.provisioned.add(claimLabels(about));
-      else instruments.deleted.add(volumeLabels(about));
+    count: (what, about, tookMs) => {
+      const [counter, duration, labels] =
+        what === "created"
+          ? ([instruments.provisioned, instruments.provisionDuration, claimLabels(about)] as const)
+          : ([instruments.deleted, instruments.deleteDuration, volumeLabels(about)] as const);
+      counter.add(labels as never);
+      duration.observe(labels as never, tookMs / 1000);
     },
   });
   driver.onRead(provisioner.factsChanged);

@@ -8,6 +8,7 @@ import {
   ControllerServiceCapability_RPC_Type as Can,
   Controller,
   type CreateSnapshotRequest,
+  type CreateVolumeRequest,
   type DeleteSnapshotRequest,
   Identity,
   type ListSnapshotsRequest,
@@ -33,7 +34,18 @@ export type Oddity = (
   name: string,
 ) => Partial<OddSnapshot> | Promise<Partial<OddSnapshot>>;
 
+export interface OddVolume {
+  readonly volumeId: string;
+  readonly capacityBytes: bigint;
+  readonly contentSource?: CreateVolumeRequest["volumeContentSource"];
+  readonly accessibleTopology?: readonly { readonly segments: Record<string, string> }[];
+}
+
 export interface OddDriver extends Driver {
+  /** By the class parameter "odd": what is wrong with the answer to CreateVolume. */
+  readonly volumeOddities: Map<string, (right: OddVolume) => Partial<OddVolume>>;
+  /** Ids of the volumes that it has. */
+  readonly volumes: Set<string>;
   /** By volume handle; a volume without one is served well. Removing it corrects the driver. */
   readonly oddities: Map<string, Oddity>;
   readonly snapshots: Map<string, OddSnapshot>;
@@ -82,6 +94,17 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
   const asked: OddDriver["asked"] = [];
   const askedToDelete: OddDriver["askedToDelete"] = [];
   const askedToList: OddDriver["askedToList"] = [];
+  const volumeOddities: OddDriver["volumeOddities"] = new Map();
+  const volumes: OddDriver["volumes"] = new Set();
+  const makeVolume = ({ name, capacityRange, parameters, volumeContentSource }: CreateVolumeRequest): OddVolume => {
+    const right: OddVolume = {
+      volumeId: name,
+      capacityBytes: capacityRange?.requiredBytes ?? 2n ** 20n,
+      ...(volumeContentSource === undefined ? {} : { contentSource: volumeContentSource }),
+    };
+    volumes.add(right.volumeId);
+    return { ...right, ...volumeOddities.get(parameters.odd ?? "")?.(right) };
+  };
   const bars: OddDriver["bars"] = new Map();
   const take = async ({ $typeName: _, ...request }: CreateSnapshotRequest): Promise<OddSnapshot> => {
     const { name, sourceVolumeId } = request;
@@ -110,8 +133,11 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
           type: { case: "rpc" as const, value: { type } },
         })),
       }),
-      createVolume: (request) =>
-        real?.controller.createVolume(request) ?? { volume: { volumeId: request.name, capacityBytes: 2n ** 20n } },
+      createVolume: (request) => real?.controller.createVolume(request) ?? { volume: makeVolume(request) as never },
+      deleteVolume: (request) => {
+        volumes.delete(request.volumeId);
+        return real?.controller.deleteVolume(request) ?? {};
+      },
       async createSnapshot(request) {
         asked.push(request);
         const { name, sourceVolumeId } = request;
@@ -150,6 +176,8 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
     driver,
     socket,
     oddities,
+    volumeOddities,
+    volumes,
     snapshots,
     bars,
     refusals,
@@ -158,6 +186,7 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
     askedToList,
     mend: () => {
       oddities.clear();
+      volumeOddities.clear();
       bars.clear();
       for (const list of Object.values(refusals)) list.length = 0;
     },

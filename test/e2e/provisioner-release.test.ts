@@ -1,0 +1,175 @@
+/** Our provisioner with exactly the rights that external-provisioner's own RBAC file gives, and with the rules that help it. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { promisify } from "node:util";
+import { parseAllDocuments } from "yaml";
+import { draftOf } from "../../src/api/builders.ts";
+import { finalizers, provisioning } from "../../src/api/names.ts";
+import type { PersistentVolume } from "../../src/api/types.ts";
+import { type Connection, connect } from "./harness/client.ts";
+import { startComponent } from "./harness/components.ts";
+import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts";
+import { startDirectoryDriver } from "./harness/directory-driver.ts";
+import type { Daemon } from "./harness/instance.ts";
+import { installRelease, releaseTokens } from "./harness/release.ts";
+import { type SnapshotSuite, snapshotSuiteFor } from "./harness/snapshot-suites.ts";
+import { moduleFolder } from "./harness/tools.ts";
+import { until } from "./harness/until.ts";
+import { applyManifest, type Manifest } from "./harness/upstream.ts";
+
+const namespace = "default";
+const token = "provisioner-token";
+const user = "system:serviceaccount:default:csi-provisioner";
+const module = "github.com/kubernetes-csi/external-provisioner/v5";
+
+async function rbacOfRelease(): Promise<readonly Manifest[]> {
+  const listing = ["list", "-m", "-f", "{{.Dir}}", module];
+  const { stdout } = await promisify(execFile)("go", listing, { cwd: moduleFolder("provisioner") });
+  const text = await readFile(join(stdout.trim(), "deploy/kubernetes/rbac.yaml"), "utf8");
+  return parseAllDocuments(text).flatMap((document) => (document.toJS() as Manifest | null) ?? []);
+}
+
+/** What the release does not give: snapshots are watched instead of polled, and protected while they are restored. */
+const helpfulRole = {
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind: "ClusterRole",
+  metadata: { name: "csi-provisioner-snapshots" },
+  rules: [{ apiGroups: ["snapshot.storage.k8s.io"], resources: ["volumesnapshots"], verbs: ["watch", "update"] }],
+};
+const helpfulBinding = {
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind: "ClusterRoleBinding",
+  metadata: { name: "csi-provisioner-snapshots" },
+  subjects: [{ kind: "ServiceAccount", name: "csi-provisioner", namespace }],
+  roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "csi-provisioner-snapshots" },
+};
+
+describe("with the RBAC file of external-provisioner 5.3.0", () => {
+  let plane: ControlPlane;
+  let connection: Connection;
+  let suite: SnapshotSuite;
+  let provisioner: Daemon;
+  let start: () => Daemon;
+
+  before(async () => {
+    const groups = ["system:serviceaccounts", `system:serviceaccounts:${namespace}`];
+    plane = await startControlPlane({ tokens: [...releaseTokens, { token, user, groups }] });
+    connection = await connect(plane.kubeconfig);
+    await installRelease(plane, connection.client, "as shipped");
+    for (const object of await rbacOfRelease()) await applyManifest(plane, object);
+    startComponent(plane, "snapshot-controller");
+    const driver = await startDirectoryDriver(plane.instance);
+    suite = await snapshotSuiteFor(plane, connection, { ...driver, dataOf: () => "" });
+    const more = { provisioner: driver.driver, reclaimPolicy: "Delete", volumeBindingMode: "Immediate" };
+    await connection.client.create("StorageClass", draftOf("StorageClass", { name: "plain" }, more as never));
+    const place = { instance: plane.instance, kubeconfig: plane.kubeconfigFor(user, token) };
+    const flags = [`--csi-address=${driver.socket}`, "--leader-election", `--leader-election-namespace=${namespace}`];
+    start = () => startComponent(place, "csi-provisioner", [...flags, "--v=4"]);
+    provisioner = start();
+  });
+  after(() => {
+    suite?.fixtures.csi.close();
+    connection?.close();
+    plane?.stop();
+  });
+
+  const claimRef = (name: string) => ({ kind: "PersistentVolumeClaim", namespace, name }) as const;
+  const create = (name: string, dataSource?: object) =>
+    connection.client.create(
+      "PersistentVolumeClaim",
+      draftOf("PersistentVolumeClaim", claimRef(name), {
+        spec: {
+          accessModes: ["ReadWriteOnce"],
+          storageClassName: "plain",
+          resources: { requests: { storage: "1Mi" } },
+          ...(dataSource === undefined ? {} : { dataSource: dataSource as never }),
+        },
+      }),
+    );
+  const untilBound = (name: string): Promise<PersistentVolume> =>
+    until({ what: `claim ${name} is bound` }, async () => {
+      const { spec, status } = await connection.client.get(claimRef(name));
+      return status?.phase === "Bound"
+        ? connection.client.get({ kind: "PersistentVolume", name: spec?.volumeName ?? "" })
+        : undefined;
+    });
+  const remove = async (name: string): Promise<void> => {
+    const { spec } = await connection.client.get(claimRef(name));
+    await connection.client.delete(claimRef(name));
+    await suite.untilGone({ kind: "PersistentVolume", name: spec?.volumeName ?? "" });
+  };
+  const restoring = (name: string) => ({ apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name });
+  const ofProvisioner = (from = 0) => plane.auditLog(from).filter((entry) => entry.user.username === user);
+  const denied = (): readonly string[] =>
+    ofProvisioner()
+      .filter(({ responseStatus }) => responseStatus?.code === 403)
+      .map(({ verb, requestURI }) => `${verb} ${requestURI}`);
+  const writesTo = (resource: string, from: number): readonly string[] =>
+    ofProvisioner(from)
+      .filter(({ objectRef, verb }) => objectRef?.resource === resource && !["get", "list", "watch"].includes(verb))
+      .map(({ verb }) => verb);
+
+  test("claims are provisioned, restored, cloned and deleted without one denied request", async () => {
+    const from = plane.auditPosition();
+    await create("data");
+    await untilBound("data");
+    await create("early", restoring("monday"));
+    await suite.take("monday", "data", suite.classes.delete);
+    await suite.untilReady("monday");
+    await untilBound("early");
+    await create("copy", { kind: "PersistentVolumeClaim", name: "data" });
+    await untilBound("copy");
+    await until({ what: "the source of the clone is free again" }, async () =>
+      (await connection.client.get(claimRef("data"))).metadata.finalizers?.includes(provisioning.claimCloningFinalizer)
+        ? undefined
+        : true,
+    );
+    for (const name of ["early", "copy"]) await remove(name);
+    await suite.remove("monday");
+    await remove("data");
+    assert.deepEqual(denied(), []);
+    assert.deepEqual(writesTo("volumesnapshots", from), []);
+    const watched = new Set(
+      ofProvisioner().flatMap(({ verb, objectRef }) => (verb === "watch" ? [objectRef?.resource] : [])),
+    );
+    assert.deepEqual([...watched].toSorted(), ["persistentvolumeclaims", "persistentvolumes", "storageclasses"]);
+  });
+
+  test("a role that may watch and update VolumeSnapshots protects them, with at most four writes for one restore", async () => {
+    await provisioner.stop("SIGTERM");
+    for (const object of [helpfulRole, helpfulBinding]) await applyManifest(plane, object);
+    provisioner = start();
+    await create("data");
+    await untilBound("data");
+    await suite.take("tuesday", "data", suite.classes.delete);
+    await suite.untilReady("tuesday");
+    const from = plane.auditPosition();
+    await create("restored", restoring("tuesday"));
+    await untilBound("restored");
+    await until({ what: "the snapshot is free again" }, async () =>
+      (
+        await connection.client.get({ kind: "VolumeSnapshot", namespace, name: "tuesday" })
+      ).metadata.finalizers?.includes(finalizers.snapshotRestoring)
+        ? undefined
+        : writesTo("volumesnapshots", from).length === 2 || undefined,
+    );
+    const election = (uri: string): boolean => uri.includes("/leases/") && !uri.includes("create-volume-calls");
+    const writes = ofProvisioner(from).filter(
+      ({ verb, objectRef, requestURI }) =>
+        ["create", "update", "patch", "delete"].includes(verb) &&
+        objectRef?.resource !== "events" &&
+        objectRef?.resource !== "selfsubjectaccessreviews" &&
+        !election(requestURI),
+    );
+    assert.deepEqual(
+      writes.map(({ verb, objectRef }) => `${verb} ${objectRef?.resource}`),
+      ["update volumesnapshots", "update leases", "create persistentvolumes", "update volumesnapshots"],
+    );
+    for (const name of ["restored", "data"]) await remove(name);
+    await suite.remove("tuesday");
+    assert.deepEqual(denied(), []);
+  });
+});
