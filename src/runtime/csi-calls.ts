@@ -21,7 +21,7 @@ import type { KubeApi } from "../kube/api.ts";
 import type { SecretRef } from "../rules/secret-template.ts";
 import { type ActionHandler, type ActionHandlers, notLeading } from "./action-handlers.ts";
 import { type CallTarget, type CsiReply, isCallError, type ReplyCache } from "./reply-cache.ts";
-import { createSemaphore, type Passage, type Semaphore } from "./semaphore.ts";
+import { createSemaphore, type Semaphore, type SlotRequest } from "./semaphore.ts";
 
 /** A component's call: its own fields, and what the machinery needs. */
 export interface PlannedCall {
@@ -90,10 +90,10 @@ export function createCsiCallHandler<
     options.trigger(keyOf(action.about));
   };
 
-  const passageOf = (action: Action): Passage<CsiReply<Answer>> => {
+  const passageOf = (action: Action): SlotRequest<CsiReply<Answer>> => {
     const before = replies.get(action.about.metadata.uid)?.reply;
     return {
-      sort: action.call.method,
+      method: action.call.method,
       hungBefore: before !== undefined && hasFailedWith(before, "DeadlineExceeded"),
       isAnswer: (reply) => !hasFailedWith(reply, ...unanswered),
       onHanging: () =>

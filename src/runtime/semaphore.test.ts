@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { createVirtualWorld } from "../../test/virtual-world.ts";
 import { createSemaphore } from "./semaphore.ts";
 
-const sort = "CreateSnapshot";
+const method = "CreateSnapshot";
 const isAnswer = (result: string): boolean => result === "answered";
 
 /** Calls of known length; those without an answer end by a deadline of a minute. */
@@ -15,7 +15,7 @@ function setUp({ atOnceMax = 10, hangingMax = 30 } = {}) {
   const endedAt = new Map<string, number>();
   let [running, most] = [0, 0];
   const call = (name: string, ms: number, more: { hungBefore?: boolean; onHanging?: () => void } = {}) =>
-    gate({ sort, isAnswer, ...more }, async () => {
+    gate({ method, isAnswer, ...more }, async () => {
       startedAt.set(name, world.elapsed());
       running += 1;
       most = Math.max(most, running);
@@ -40,11 +40,11 @@ test("the semaphore limits concurrency, keeps the order, and runs every call", a
 test("a failed call frees its slot", async () => {
   const gate = createSemaphore({ atOnceMax: 1, hangingMax: 0, world: createVirtualWorld() });
   await assert.rejects(
-    gate({ sort }, async () => Promise.reject(new Error("broken"))),
+    gate({ method }, async () => Promise.reject(new Error("broken"))),
     /broken/,
   );
-  assert.equal(await gate({ sort }, async () => "next"), "next");
-  assert.deepEqual(gate.stats(), { inPlace: 0, hanging: 0, waiting: 0 });
+  assert.equal(await gate({ method }, async () => "next"), "next");
+  assert.deepEqual(gate.stats(), { running: 0, hanging: 0, waiting: 0 });
 });
 
 test("twelve hanging calls delay twenty others for seconds, not until their deadlines", async () => {
@@ -73,7 +73,7 @@ test("the number of hanging calls is bounded: further hanging calls keep their s
   const all = range(9).map((index) => call(`${index}`, 1e9));
   const again = range(3).map((index) => call(`again ${index}`, 1e9, { hungBefore: true }));
   await world.advance(30_000);
-  assert.deepEqual(gate.stats(), { inPlace: 2, hanging: 3, waiting: 7 });
+  assert.deepEqual(gate.stats(), { running: 2, hanging: 3, waiting: 7 });
   await world.run(Promise.all([...all, ...again]));
   assert.equal(most(), 5);
 });
@@ -84,7 +84,7 @@ test("a driver that is slow with all calls does not get more concurrent calls", 
   const all = range(12).map((index) => call(`${index}`, 20_000 + index));
   await world.run(Promise.all(all));
   assert.equal(most(), 4);
-  assert.deepEqual(gate.stats(), { inPlace: 0, hanging: 0, waiting: 0 });
+  assert.deepEqual(gate.stats(), { running: 0, hanging: 0, waiting: 0 });
 });
 
 test("calls that missed their deadline do not change the usual duration", async () => {
@@ -110,7 +110,7 @@ test("for any hanging calls both limits hold, and all calls end", () =>
         await world.run(Promise.all(all), 1e9);
         assert.equal(endedAt.size, calls.length);
         assert.ok(most() <= atOnceMax + hangingMax);
-        assert.deepEqual(gate.stats(), { inPlace: 0, hanging: 0, waiting: 0 });
+        assert.deepEqual(gate.stats(), { running: 0, hanging: 0, waiting: 0 });
         assert.equal(world.sleepers(), 0);
       },
     ),

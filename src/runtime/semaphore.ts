@@ -1,12 +1,12 @@
 /**
- * Lets a bounded number of calls run at once; the others wait their turn, first come first served. A call that hangs gives
- * its place to the next one, or a few of them would hold up all others until their deadlines. Two bounds hold:
+ * Lets a bounded number of calls run at once; the others wait, first come first served. A call that hangs gives up its slot, or a few
+ * of them would hold up all others until their deadlines. Two bounds hold:
  *
- *   in place  at most `atOnceMax`, calls that are expected to end soon
- *   hanging   at most `hangingMax`, calls that have lost their place and are still unanswered
+ *   running  at most `atOnceMax`, calls that are expected to end soon
+ *   hanging  at most `hangingMax`, calls that gave up their slot and have no reply yet
  *
- * A call hangs when it takes several times as long as calls of its sort usually do. A driver that is merely slow is thereby
- * not sent more at once than it was given before.
+ * A call hangs when it takes several times as long as calls of its method usually do. A driver that is merely slow is therefore not
+ * sent more calls at once than before.
  */
 import type { Millis } from "../base/brand.ts";
 import { limits } from "../base/limits.ts";
@@ -18,20 +18,20 @@ export interface SemaphoreOptions {
   readonly world: Pick<World, "after" | "elapsed">;
 }
 
-export interface Passage<T> {
-  /** What is done, as a method's name: how long it usually takes is learned for each sort. */
-  readonly sort: string;
-  /** The same call hung before: it takes none of the places in which others end soon, as long as there are others. */
+export interface SlotRequest<T> {
+  /** Name of the method: how long a call usually takes is learned for each method. */
+  readonly method: string;
+  /** The same call hung before: it counts as hanging from its start, while there is room for hanging calls. */
   readonly hungBefore?: boolean | undefined;
   /** Whether the other side has answered: a deadline that passed says nothing about how long answers take. */
   isAnswer?(result: T): boolean;
-  /** Called when the place is given away. */
+  /** Called when the call gives up its slot. */
   onHanging?(): void;
 }
 
 export interface Semaphore {
-  <T>(passage: Passage<T>, work: () => Promise<T>): Promise<T>;
-  stats(): { readonly inPlace: number; readonly hanging: number; readonly waiting: number };
+  <T>(slot: SlotRequest<T>, work: () => Promise<T>): Promise<T>;
+  stats(): { readonly running: number; readonly hanging: number; readonly waiting: number };
 }
 
 /** The weight of the newest answer in the average. */
@@ -42,14 +42,14 @@ const usualTimes = 4;
 export function createSemaphore({ atOnceMax, hangingMax, world }: SemaphoreOptions): Semaphore {
   const waiting: (() => void)[] = [];
   const usualMs = new Map<string, Millis>();
-  /** Calls that hang and keep their place, because too many have given theirs away. */
+  /** Calls that hang and keep their slot, because too many others hang. */
   const overdue = new Set<() => void>();
-  let inPlace = 0;
+  let running = 0;
   let hanging = 0;
 
   const admit = (): void => {
-    while (inPlace < atOnceMax && waiting.length > 0) {
-      inPlace += 1;
+    while (running < atOnceMax && waiting.length > 0) {
+      running += 1;
       waiting.shift()?.();
     }
   };
@@ -58,7 +58,7 @@ export function createSemaphore({ atOnceMax, hangingMax, world }: SemaphoreOptio
     admit();
     await turn;
   };
-  const giveOverduePlaceAway = (): void => {
+  const releaseOverdueSlot = (): void => {
     const [next] = overdue;
     if (next === undefined || hanging >= hangingMax) return;
     overdue.delete(next);
@@ -71,48 +71,48 @@ export function createSemaphore({ atOnceMax, hangingMax, world }: SemaphoreOptio
     usualMs.set(sort, known + (tookMs - known) * newestWeight);
   };
 
-  /** Takes a place, which the call loses as soon as it hangs. The answer gives back whatever it has then. */
-  const takePlace = async ({ sort, hungBefore = false, onHanging }: Passage<never>): Promise<() => void> => {
-    let hasPlace = !(hungBefore && hanging < hangingMax);
-    if (hasPlace) await enter();
+  /** Acquires a slot, which the call gives up as soon as it hangs. Returns what releases the slot, or ends the hanging. */
+  const acquireSlot = async ({ method, hungBefore = false, onHanging }: SlotRequest<never>): Promise<() => void> => {
+    let hasSlot = !(hungBefore && hanging < hangingMax);
+    if (hasSlot) await enter();
     else hanging += 1;
     const startedAt = world.elapsed();
-    const giveAway = (): void => {
-      hasPlace = false;
-      inPlace -= 1;
+    const releaseSlot = (): void => {
+      hasSlot = false;
+      running -= 1;
       hanging += 1;
       onHanging?.();
       admit();
     };
     const look = (): void => {
-      const leftMs = startedAt + hangsAfterMs(sort) - world.elapsed();
+      const leftMs = startedAt + hangsAfterMs(method) - world.elapsed();
       if (leftMs > 0) stopTimer = world.after(leftMs, look);
       else {
-        overdue.add(giveAway);
-        giveOverduePlaceAway();
+        overdue.add(releaseSlot);
+        releaseOverdueSlot();
       }
     };
-    let stopTimer = hasPlace ? world.after(hangsAfterMs(sort), look) : (): void => undefined;
+    let stopTimer = hasSlot ? world.after(hangsAfterMs(method), look) : (): void => undefined;
     return () => {
       stopTimer();
-      overdue.delete(giveAway);
-      if (hasPlace) inPlace -= 1;
+      overdue.delete(releaseSlot);
+      if (hasSlot) running -= 1;
       else hanging -= 1;
-      giveOverduePlaceAway();
+      releaseOverdueSlot();
       admit();
     };
   };
 
-  const gate = async <T>(passage: Passage<T>, work: () => Promise<T>): Promise<T> => {
-    const leave = await takePlace(passage);
+  const withSlot = async <T>(passage: SlotRequest<T>, work: () => Promise<T>): Promise<T> => {
+    const release = await acquireSlot(passage);
     const startedAt = world.elapsed();
     try {
       const result = await work();
-      if (passage.isAnswer?.(result) ?? true) learn(passage.sort, world.elapsed() - startedAt);
+      if (passage.isAnswer?.(result) ?? true) learn(passage.method, world.elapsed() - startedAt);
       return result;
     } finally {
-      leave();
+      release();
     }
   };
-  return Object.assign(gate, { stats: () => ({ inPlace, hanging, waiting: waiting.length }) });
+  return Object.assign(withSlot, { stats: () => ({ running, hanging, waiting: waiting.length }) });
 }
