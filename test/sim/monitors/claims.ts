@@ -98,6 +98,10 @@ const isOverdue = ({ entries }: Seen, { process, atMs, decidedMs }: Write): bool
   atMs - decidedMs >= limits.requestMsMax ||
   entries.some((entry) => entry.type === "note" && entry.what === "crash" && entry.process === process);
 
+/** Of the volume in any of its versions: on loose CRDs a user can take its source away while the snapshot is being taken. */
+const wasOfVolume = (seen: Seen, { metadata }: VolumeSnapshotContent, volume: string | undefined): boolean =>
+  seen.pastOf(metadata.uid).some(({ object }) => contentIn(object)?.spec.source?.volumeHandle === volume);
+
 export const claimProtection: Monitor = {
   id: "I-17",
   promise: "a claim is protected while a snapshot is being taken of it, and is released soon after",
@@ -114,7 +118,7 @@ export const claimProtection: Monitor = {
     for (const claim of claimsIn(seen)) {
       const volume = volumeOf(seen, claim);
       const unready = contentsIn(seen).filter(
-        ({ spec, status }) => spec.source?.volumeHandle === volume && status?.readyToUse !== true,
+        (content) => content.status?.readyToUse !== true && wasOfVolume(seen, content, volume),
       );
       const isHeld = has(claim, finalizers.claimAsSource);
       if (isHeld && unready.length === 0)

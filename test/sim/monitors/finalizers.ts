@@ -110,14 +110,14 @@ function snapshotLetGo(write: Write, seen: Seen): string | undefined {
   return mayBeRetained ? undefined : `${write.key} was let go before its content ${content.metadata.name}`;
 }
 
-/** On loose CRDs its user has named another source before the status said to which content it is bound: nothing leads to it any more. */
+/** On loose CRDs its user has named another source, or a second one, before the status said to which content it is bound: nothing leads to it any more. */
 const isDisowned = (
   seen: Seen,
   { metadata, spec, status }: VolumeSnapshot,
   { metadata: { name } }: VolumeSnapshotContent,
 ): boolean =>
   status?.boundVolumeSnapshotContentName !== name &&
-  spec.source?.volumeSnapshotContentName !== name &&
+  (spec.source?.volumeSnapshotContentName !== name || Boolean(spec.source.persistentVolumeClaimName)) &&
   seen.pastOf(metadata.uid).some(({ object }) => snapshotIn(object)?.spec.source?.volumeSnapshotContentName === name);
 
 /**
