@@ -21,3 +21,13 @@ const outlived = {
 
 test("a delayed plan creates no content for a claim that was released in the meantime", async () =>
   assert.deepEqual(await brokenIn(outlived), []));
+
+/** While the controller reads the evidence for a release, the snapshot is corrected and its content is created. */
+const corrected = {
+  scenario: "spoiled-while-taken",
+  seed: 3001338,
+  plan: "18:paused-while-sending:388231844,6:crash-after-reply:327142029,0:http-504-after-effect:1538493064",
+};
+
+test("a delayed release is not sent when a content was created for the claim in the meantime", async () =>
+  assert.deepEqual(await brokenIn(corrected), []));

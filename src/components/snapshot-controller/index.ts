@@ -1,17 +1,25 @@
 /** The snapshot-controller: three controllers over the same caches. This file connects the parts; plan*.ts decide. */
 import type { ClusterAction, CodedEvent } from "../../api/plan.ts";
-import { type KubeObject, keyOf } from "../../api/types.ts";
+import { type KubeObject, keyOf, type PersistentVolumeClaim } from "../../api/types.ts";
 import type { Backoff } from "../../base/backoff.ts";
 import { type Key, keyIn, type Millis } from "../../base/brand.ts";
+import { Fault } from "../../base/fault.ts";
 import type { Log } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
 import type { KubeApi } from "../../kube/api.ts";
 import { createStores, watchStores } from "../../kube/stores.ts";
-import { createActionHandlers } from "../../runtime/action-handlers.ts";
+import { type ActionHandlers, createActionHandlers } from "../../runtime/action-handlers.ts";
 import { createController, type Failure } from "../../runtime/controller.ts";
 import type { QueueObserver } from "../../runtime/queue.ts";
 import { createMemory, type MemoryOptions } from "./memory.ts";
-import { type ClaimView, observeClaim, observeContent, observeSnapshot, type SnapshotOptions } from "./observe.ts";
+import {
+  type ClaimView,
+  hasFinalizer,
+  observeClaim,
+  observeContent,
+  observeSnapshot,
+  type SnapshotOptions,
+} from "./observe.ts";
 import { planSnapshot } from "./plan.ts";
 import { isNeeded, planClaim } from "./plan-claim.ts";
 import { planContent } from "./plan-content.ts";
@@ -62,6 +70,27 @@ export interface SnapshotController {
   run(signal: AbortSignal): Promise<void>;
 }
 
+/**
+ * Between the decision to release a claim and the request, the evidence is read; meanwhile a content may have been created for the
+ * claim, whose protection was certain then. So whether it is needed is asked again just before the request.
+ */
+function guardRelease(
+  handlers: ActionHandlers<ClusterAction>,
+  viewOfClaim: (key: Key) => ClaimView | undefined,
+): ActionHandlers<ClusterAction> {
+  return {
+    ...handlers,
+    replace: async (action, signal) => {
+      const { ref, object } = action;
+      const isRelease = ref.kind === "PersistentVolumeClaim" && !hasFinalizer(object as PersistentVolumeClaim);
+      const view = isRelease ? viewOfClaim(keyIn(ref.namespace, ref.name)) : undefined;
+      if (view !== undefined && view.memory.protection === "certain" && isNeeded(view))
+        throw new Fault("Conflict", `claim ${keyIn(ref.namespace, ref.name)} is needed again`);
+      return handlers.replace(action, signal);
+    },
+  };
+}
+
 export function createSnapshotController(deps: SnapshotControllerDeps): SnapshotController {
   const { api, world, log, options, leading } = deps;
   const stores = createStores(storeTable, log);
@@ -76,8 +105,13 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
     },
     onCreationEnd: (claim) => claims.trigger(keyOf(claim)),
   });
-  const handlers = memory.aroundHandlers(
-    createActionHandlers({ api: memory.throughApi(api), stores, leading, record: deps.record }),
+  const viewOfClaim = (key: Key): ClaimView | undefined => {
+    const facts = observeClaim(stores, options, key);
+    return facts && { facts, memory: memory.ofClaim(facts) };
+  };
+  const handlers = guardRelease(
+    memory.aroundHandlers(createActionHandlers({ api: memory.throughApi(api), stores, leading, record: deps.record })),
+    viewOfClaim,
   );
   const shared = (name: string) => ({
     name,
@@ -114,10 +148,7 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
   const claims = createController({
     ...shared("snapshot-controller-claim"),
     triggers: claimTriggers,
-    observe: (seen, key): ClaimView | undefined => {
-      const facts = observeClaim(seen, options, key);
-      return facts && { facts, memory: memory.ofClaim(facts) };
-    },
+    observe: (_, key) => viewOfClaim(key),
     remember: (view) => memory.noteClaim(view.facts.claim, () => isNeeded(view)),
     onFailure: (key, failure) => {
       deps.failed?.("PersistentVolumeClaim", key);
