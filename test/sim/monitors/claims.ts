@@ -98,6 +98,14 @@ const isOverdue = ({ entries }: Seen, { process, atMs, decidedMs }: Write): bool
   atMs - decidedMs >= limits.requestMsMax ||
   entries.some((entry) => entry.type === "note" && entry.what === "crash" && entry.process === process);
 
+/** Nobody can tell any more of which claim it is. */
+const isSpoiled = (seen: Seen, content: VolumeSnapshotContent): boolean => {
+  const snapshot = wantedSnapshotOf(seen, content);
+  return (
+    isInvalid("VolumeSnapshotContent", content) || (snapshot !== undefined && isInvalid("VolumeSnapshot", snapshot))
+  );
+};
+
 /** Of the volume in any of its versions: on loose CRDs a user can take its source away while the snapshot is being taken. */
 const wasOfVolume = (seen: Seen, { metadata }: VolumeSnapshotContent, volume: string | undefined): boolean =>
   seen.pastOf(metadata.uid).some(({ object }) => contentIn(object)?.spec.source?.volumeHandle === volume);
@@ -126,6 +134,7 @@ export const claimProtection: Monitor = {
       const taken = unready.find(
         (content) =>
           isBeingCreated(content) &&
+          !isSpoiled(seen, content) &&
           content.spec.driver === seen.driver &&
           !seen.excused.has(content.spec.volumeSnapshotRef.uid ?? ""),
       );
