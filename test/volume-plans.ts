@@ -138,6 +138,7 @@ export const aVolumeView = (facts: Partial<VolumeFacts> = {}, memory: Partial<Vo
     storageClass: aStorageClass(),
     volume: undefined,
     source: { kind: "none" },
+    attributes: undefined,
     intent: undefined,
     holder: undefined,
     driver: driverWith(),

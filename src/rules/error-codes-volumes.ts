@@ -118,6 +118,11 @@ export const volumeErrorRows = {
     why: "The driver needs it for this call.",
     remedy: "Create the Secret, or let the provisioner's role read it.",
   },
+  "SNAP-339": {
+    title: "The VolumeAttributesClass of a claim cannot be used",
+    why: "It does not exist, or belongs to another driver; its parameters mean something to its own driver only.",
+    remedy: "Create it, or create a claim that names a VolumeAttributesClass of the driver of its StorageClass.",
+  },
   "SNAP-341": {
     title: "The driver cannot create the volume",
     why: "The message quotes the driver.",

@@ -121,6 +121,7 @@ export const command = defineCommand({
           ...options,
           defaultFsType: options.defaultFstype,
           topology: options.featureGates.Topology,
+          usesAttributesClasses: options.featureGates.VolumeAttributesClass,
           namespace: options.leaderElectionNamespace || (await namespaceIn(serviceAccountFolder)),
         });
       },

@@ -14,6 +14,8 @@ const basicTable = (options: ProvisionerOptions) =>
       indexes: {
         volume: ({ metadata }: PersistentVolumeClaim) => volumeNameFor(options, metadata.uid),
         class: (claim: PersistentVolumeClaim) => (claim.spec?.volumeName ? undefined : classNameOf(claim)),
+        attributes: ({ spec }: PersistentVolumeClaim) =>
+          spec?.volumeName ? undefined : spec?.volumeAttributesClassName || undefined,
         source: (claim: PersistentVolumeClaim) => sourceOfPending(claim),
       },
     },

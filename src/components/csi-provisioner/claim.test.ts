@@ -4,7 +4,15 @@ import { aClaim } from "../../../test/builders.ts";
 import { aPendingClaim } from "../../../test/volume-plans.ts";
 import { provisioning } from "../../api/names.ts";
 import type { PersistentVolumeClaim } from "../../api/types.ts";
-import { classNameOf, provisionerOf, requestedBytes, selectedNodeOf, sourceOf, volumeNameFor } from "./claim.ts";
+import {
+  attributesClassOf,
+  classNameOf,
+  provisionerOf,
+  requestedBytes,
+  selectedNodeOf,
+  sourceOf,
+  volumeNameFor,
+} from "./claim.ts";
 
 test("the provisioner is read from the annotation of today, then from that of before", () => {
   const both = { [provisioning.storageProvisioner]: "new", [provisioning.betaStorageProvisioner]: "old" };
@@ -19,6 +27,12 @@ test("the annotation of the class wins over the field", () => {
   const annotated = aPendingClaim({ metadata: { annotations: { [provisioning.betaStorageClass]: "slow" } } });
   assert.equal(classNameOf(annotated), "slow");
   assert.equal(classNameOf(aClaim({ spec: {} })), "");
+});
+
+test("a VolumeAttributesClass counts where the gate is on, and an empty name is none", () => {
+  const named = (name: string, usesAttributesClasses: boolean) =>
+    attributesClassOf({ usesAttributesClasses }, aClaim({ spec: { volumeAttributesClassName: name } }));
+  assert.deepEqual([named("gold", true), named("", true), named("gold", false)], ["gold", undefined, undefined]);
 });
 
 test("an empty annotation selects no node", () => {

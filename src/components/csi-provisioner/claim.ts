@@ -12,6 +12,12 @@ export const provisionerOf = ({ metadata }: PersistentVolumeClaim): string | und
 export const classNameOf = ({ metadata, spec }: PersistentVolumeClaim): string =>
   metadata.annotations?.[provisioning.betaStorageClass] ?? spec?.storageClassName ?? "";
 
+/** The VolumeAttributesClass of the claim, where they are obeyed; an empty name is none. */
+export const attributesClassOf = (
+  { usesAttributesClasses }: { readonly usesAttributesClasses?: boolean | undefined },
+  { spec }: PersistentVolumeClaim,
+): string | undefined => (usesAttributesClasses === true ? spec?.volumeAttributesClassName || undefined : undefined);
+
 export const selectedNodeOf = ({ metadata }: PersistentVolumeClaim): string | undefined =>
   metadata.annotations?.[provisioning.selectedNode] || undefined;
 

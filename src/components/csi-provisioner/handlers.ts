@@ -14,6 +14,7 @@ import type { ActionHandlers } from "../../runtime/action-handlers.ts";
 import { createCallSemaphore, createCsiCallHandler } from "../../runtime/csi-calls.ts";
 import { isCallError } from "../../runtime/reply-cache.ts";
 import { type Rpc, rpcs, sendCall } from "./act.ts";
+import type { AttributesReader } from "./attributes-reader.ts";
 import type { VolumeCall } from "./call.ts";
 import type { IntentLog } from "./intent-log.ts";
 import type { VolumeAnswer } from "./observe.ts";
@@ -36,6 +37,7 @@ export interface HandlerOptions {
   readonly remembered: Remembered;
   readonly protection: SourceProtection;
   readonly reader: Pick<SnapshotReader, "read">;
+  readonly attributes: Pick<AttributesReader, "read">;
   readonly callsAtOnce: number;
   leading(): boolean;
   stopping(): boolean;
@@ -47,6 +49,8 @@ export interface HandlerOptions {
   triggerStored(key: Key): void;
   /** A source may be free now, or has been read. */
   triggerSource(source: SourceObject, afterMs?: Millis): void;
+  /** A VolumeAttributesClass was read. */
+  triggerAttributes(name: string): void;
   /** Told of each attempt that failed. */
   failed(rpc: Rpc, target: VolumeTarget): void;
   count(what: "created" | "deleted", about: KubeObject, tookMs: Millis): void;
@@ -115,6 +119,10 @@ export function createProvisionerHandlers(options: HandlerOptions): ActionHandle
     readSnapshot: async ({ key }, signal) => {
       await options.reader.read(key, signal);
       options.triggerSource({ kind: "snapshot", key });
+    },
+    readAttributes: async ({ name }, signal) => {
+      await options.attributes.read(name, signal);
+      options.triggerAttributes(name);
     },
     forgetIntent: async ({ name }) => {
       removeIntent(name);

@@ -15,6 +15,7 @@ import {
 import { finalizers, provisioning } from "../../api/names.ts";
 import type { KubeObject, PersistentVolumeClaim, VolumeSnapshot } from "../../api/types.ts";
 import { Fault } from "../../base/fault.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { silent } from "../../base/log.ts";
 import type { CsiClient } from "../../csi/client.ts";
 import { createStore } from "../../kube/store.ts";
@@ -23,17 +24,20 @@ import { createCsiProvisioner } from "./index.ts";
 
 interface Request {
   readonly name: string;
+  readonly mutableParameters?: Readonly<Record<string, string>>;
   readonly volumeContentSource?: unknown;
 }
 interface Setting {
   readonly objects: readonly KubeObject[];
   readonly hook?: Hook;
+  /** What the server answers to the path of a VolumeAttributesClass. */
+  attributesClass?(path: string): object;
   create?(request: Request): Promise<object>;
   remove?(volumeId: string): Promise<void>;
 }
 
 /** One driver and one server; provisioners come and go. */
-async function setUp({ objects, hook, create, remove }: Setting) {
+async function setUp({ objects, hook, attributesClass, create, remove }: Setting) {
   const world = createVirtualWorld();
   let isRunning = false;
   const kube = createFakeKube((call, when) => (isRunning ? hook?.(call, when) : undefined));
@@ -71,10 +75,12 @@ async function setUp({ objects, hook, create, remove }: Setting) {
     const stop = new AbortController();
     const snapshots = createStore("VolumeSnapshot", { log: silent });
     const provisioner = createCsiProvisioner({
-      api: kube,
+      api: Object.assign(kube, {
+        getPath: async (path: string) => (attributesClass?.(path) ?? {}) as JsonObject,
+      }),
       csi: { controller: { createVolume, deleteVolume } } as unknown as CsiClient,
-      driver: () => driverWith(),
-      options: provisionerOptions,
+      driver: () => driverWith(["MODIFY_VOLUME"]),
+      options: { ...provisionerOptions, usesAttributesClasses: attributesClass !== undefined },
       snapshots: { current: () => (snapshots.isSynced() ? snapshots : undefined), onChange: snapshots.onChange },
       mayProtectSnapshots: () => true,
       intents: { namespace: "kube-system", name: "calls" },
@@ -318,5 +324,37 @@ test("a clone starts when its source and the volume of its source are bound, in 
   await world.advance(5_000);
   const data = kube.stored("PersistentVolumeClaim").find(({ metadata }) => metadata.name === "data");
   assert.deepEqual(data?.metadata.finalizers, []);
+  stop();
+});
+
+test("claims of one VolumeAttributesClass read it once, wait until it exists, and get its parameters", async () => {
+  let isThere = false;
+  const paths: string[] = [];
+  const given: unknown[] = [];
+  const named = { volumeAttributesClassName: "gold" };
+  const { world, start, stored, events } = await setUp({
+    objects: [claim("one", named), claim("two", named)],
+    attributesClass: (path) => {
+      paths.push(path);
+      if (!isThere) throw new Fault("NotFound", "no such class");
+      return { driverName: driver, parameters: { iops: "100" } };
+    },
+    create: async ({ mutableParameters }) => {
+      given.push(mutableParameters);
+      return {};
+    },
+  });
+  const stop = start();
+  await world.advance(1_000);
+  assert.deepEqual(new Set(events), new Set(["ProvisioningFailed SNAP-339"]));
+  isThere = true;
+  await world.advance(30_000);
+  assert.deepEqual(given, [{ iops: "100" }, { iops: "100" }]);
+  assert.deepEqual(
+    stored().map(({ spec }) => (spec as { volumeAttributesClassName?: string }).volumeAttributesClassName),
+    ["gold", "gold"],
+  );
+  assert.equal(paths[0], "/apis/storage.k8s.io/v1/volumeattributesclasses/gold");
+  assert.ok(paths.length <= 4, `read ${paths.length} times`);
   stop();
 });

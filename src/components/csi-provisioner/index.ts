@@ -7,12 +7,13 @@ import { type Key, keyIn, type Millis } from "../../base/brand.ts";
 import type { Log } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
 import type { CsiClient } from "../../csi/client.ts";
-import type { KubeApi } from "../../kube/api.ts";
+import type { KubeApi, PathReader } from "../../kube/api.ts";
 import type { OptionalStore } from "../../kube/optional-store.ts";
 import { createActionHandlers } from "../../runtime/action-handlers.ts";
 import { createController, type Triggers } from "../../runtime/controller.ts";
 import type { QueueObserver } from "../../runtime/queue.ts";
 import type { Rpc } from "./act.ts";
+import { createAttributesReader } from "./attributes-reader.ts";
 import { createCaches, type ProvisionerStores } from "./caches.ts";
 import { volumeNameFor } from "./claim.ts";
 import { createProvisionerHandlers } from "./handlers.ts";
@@ -28,7 +29,7 @@ import { type SourceObject, sourceFinalizers, sourceId, sourceIn } from "./sourc
 import { createSourceProtection } from "./source-protection.ts";
 
 export interface CsiProvisionerDeps {
-  readonly api: KubeApi;
+  readonly api: KubeApi & PathReader;
   readonly csi: CsiClient;
   /** Asked at each look: a driver may restart as another version. */
   driver(): DriverFacts;
@@ -88,6 +89,7 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
   const adopted = (name: string): void => volumes.trigger(keyIn(undefined, name));
   const intents = createIntentLog({ api, world, log, leading, adopted, ...deps.intents });
   const reader = createSnapshotReader({ api, world, cached: snapshots.current });
+  const attributes = createAttributesReader(api, world);
   const remembered = createRemembered(world, deps.backoff);
   const protection = createSourceProtection({
     snapshotOf: (key) => snapshots.current()?.get(key),
@@ -104,7 +106,14 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
     watchesSnapshots: snapshots.current() !== undefined,
     protectsSnapshots: snapshots.current() !== undefined && deps.mayProtectSnapshots(),
   });
-  const around = () => ({ stores, driver: driver(), options, intentOf: intents.get, snapshotPair: reader.pair });
+  const around = () => ({
+    stores,
+    driver: driver(),
+    options,
+    intentOf: intents.get,
+    snapshotPair: reader.pair,
+    attributesClass: attributes.get,
+  });
   const volumeKeyOf = ({ metadata }: PersistentVolumeClaim): Key =>
     keyIn(undefined, volumeNameFor(options, metadata.uid));
   const claimOf = (name: string): PersistentVolumeClaim | undefined =>
@@ -120,6 +129,10 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
     remembered,
     protection,
     reader,
+    attributes,
+    triggerAttributes: (name) => {
+      for (const claim of stores.PersistentVolumeClaim.by("attributes", name)) volumes.trigger(volumeKeyOf(claim));
+    },
     stopping: () => stopSignal?.aborted === true,
     exists: ({ metadata }) => metadata.uid === metadata.name || volumeOf(metadata.name)?.metadata.uid === metadata.uid,
     claimOf,

@@ -9,6 +9,8 @@ export interface Intent {
   readonly secrets: SecretsByRole;
   readonly reclaimPolicy?: string;
   readonly mountOptions?: readonly string[];
+  /** The VolumeAttributesClass that the call was made with. */
+  readonly attributesClass?: string;
   /** "namespace/name" of the VolumeSnapshot, or of the claim, that must stay until the volume is stored. */
   readonly snapshotKey?: string;
   readonly claimKey?: string;

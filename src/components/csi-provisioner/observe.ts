@@ -12,7 +12,7 @@ import type {
 import { type Key, keyIn, type Millis } from "../../base/brand.ts";
 import type { CsiReply } from "../../runtime/reply-cache.ts";
 import type { CreatedVolume, VolumeCall } from "./call.ts";
-import { classNameOf, type SourceRef, sourceOf } from "./claim.ts";
+import { attributesClassOf, classNameOf, type SourceRef, sourceOf } from "./claim.ts";
 import type { Intent } from "./intent.ts";
 import type { SourceView } from "./plan-source.ts";
 import type { DriverFacts, ProvisionerOptions } from "./prepare.ts";
@@ -40,6 +40,11 @@ export type SourceFacts =
       readonly volume: PersistentVolume | undefined;
     };
 
+/** What a claim's VolumeAttributesClass says. */
+export type AttributesClass =
+  | { readonly kind: "missing" }
+  | { readonly kind: "class"; readonly driverName: string; readonly parameters: Readonly<Record<string, string>> };
+
 export interface VolumeFacts {
   readonly name: string;
   /** The claim that the volume is made for. */
@@ -48,6 +53,8 @@ export interface VolumeFacts {
   /** As it is stored under the volume's name. */
   readonly volume: PersistentVolume | undefined;
   readonly source: SourceFacts;
+  /** Of the VolumeAttributesClass that the claim names; undefined: it names none, or is yet to be read. */
+  readonly attributes: AttributesClass | undefined;
   /** The CreateVolume call that may have been sent, as it is stored. */
   readonly intent: Intent | undefined;
   /** Name of another PersistentVolume that has, or is about to get, the volume which the driver has answered. */
@@ -111,6 +118,8 @@ export interface Surroundings {
   readonly options: ProvisionerOptions;
   intentOf(name: string): Intent | undefined;
   /** Undefined: to be read first. */
+  attributesClass(name: string): AttributesClass | undefined;
+  /** Undefined: to be read first. */
   snapshotPair(key: Key): SnapshotPair | undefined;
 }
 
@@ -129,6 +138,7 @@ export function observeVolume(around: Surroundings, key: Key, memory: VolumeMemo
       storageClass: claim && stores.StorageClass.get(keyIn(undefined, classNameOf(claim))),
       volume,
       source: claim === undefined ? { kind: "none" } : sourceFacts(around, claim),
+      attributes: attributesOf(around, claim),
       intent,
       holder: holderOf(around, name, memory),
       driver,
@@ -138,6 +148,11 @@ export function observeVolume(around: Surroundings, key: Key, memory: VolumeMemo
     },
     memory,
   };
+}
+
+function attributesOf({ options, attributesClass }: Surroundings, claim: PersistentVolumeClaim | undefined) {
+  const name = claim === undefined ? undefined : attributesClassOf(options, claim);
+  return name === undefined ? undefined : attributesClass(name);
 }
 
 function holderOf({ stores, driver }: Surroundings, name: string, { reply, sharedWith }: VolumeMemory) {

@@ -18,6 +18,7 @@ export interface VolumeToStore {
   readonly created: CreatedVolume;
   readonly secrets: SecretsByRole;
   readonly controllerPublishReadonly: boolean;
+  readonly attributesClass?: string | undefined;
 }
 
 export function persistentVolumeOf(stored: VolumeToStore): Draft<PersistentVolume> {
@@ -51,6 +52,7 @@ export function persistentVolumeOf(stored: VolumeToStore): Draft<PersistentVolum
         persistentVolumeReclaimPolicy: storageClass.reclaimPolicy ?? "Delete",
         storageClassName: classNameOf(claim),
         claimRef: { apiVersion: "v1", kind: "PersistentVolumeClaim", namespace, name, uid, resourceVersion },
+        ...(stored.attributesClass === undefined ? {} : { volumeAttributesClassName: stored.attributesClass }),
         ...nodeAffinityOf(created),
         csi: csiSource(stored),
       },

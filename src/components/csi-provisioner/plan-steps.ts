@@ -36,6 +36,7 @@ export type ProvisionerAction =
   | Extract<LogAction, { readonly kind: "settleIntent" }>
   | CsiCallAction<VolumeTarget, VolumeCall & { readonly secret: VolumeCall["secret"] }, IntentAction>
   | { readonly kind: "readSnapshot"; readonly key: Key }
+  | { readonly kind: "readAttributes"; readonly name: string }
   /** The CreateVolume call has its outcome. */
   | { readonly kind: "forgetIntent"; readonly name: string }
   /** The reply is forgotten, and with it the intent if there is no volume; nothing is sent for a while, each time for longer. */

@@ -112,6 +112,7 @@ function planCreated(
     call: intent.call,
     created,
     secrets: intent.secrets,
+    attributesClass: intent.attributesClass,
     controllerPublishReadonly: facts.options.controllerPublishReadonly,
   });
   const message = withCode(`Successfully provisioned volume ${name}`, "SNAP-391");
@@ -159,17 +160,21 @@ const withoutNode = (claim: PersistentVolumeClaim): readonly ClusterAction[] =>
   editByReplacing("PersistentVolumeClaim", claim, { annotations: { [provisioning.selectedNode]: undefined } });
 
 /** Rules whose remedy is on an object that is not watched: VolumeSnapshotContents, Nodes. */
-const polledCodes: ReadonlySet<ErrorCode> = new Set(["SNAP-304", "SNAP-305", "SNAP-308", "SNAP-309", "SNAP-337"]);
+const polledCodes: ReadonlySet<ErrorCode> = new Set([
+  "SNAP-304",
+  "SNAP-305",
+  "SNAP-308",
+  "SNAP-309",
+  "SNAP-337",
+  "SNAP-339",
+]);
 
 function planUnready(
   { facts, memory }: VolumeView,
   claim: PersistentVolumeClaim,
   request: Exclude<Request, { kind: "intent" }>,
 ): ProvisionerPlan {
-  if (request.kind === "unread")
-    return facts.source.kind === "snapshot"
-      ? doing(settled, { kind: "readSnapshot", key: facts.source.key })
-      : doing(settled);
+  if (request.kind === "unread") return doing(settled, request.read);
   const error = errorOf(claim, failed, request.message);
   if (request.kind === "reschedule") return doing(settled, error, ...withoutNode(claim));
   const isUnwatched = facts.source.kind === "snapshot" && !memory.watchesSnapshots;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { driver } from "../../../test/builders.ts";
 import {
   aCreateCall,
   aCsiNode,
@@ -93,6 +94,11 @@ test("topology is asked for only where the driver has it", () => {
   });
 });
 
+const gold = { kind: "class", driverName: driver, parameters: { iops: "100" } } as const;
+const modifying = driverWith(["MODIFY_VOLUME"]);
+test("the parameters of a VolumeAttributesClass are those that can be changed later", () =>
+  assert.deepEqual(callFor({ attributes: gold, driver: modifying }).mutableParameters, { iops: "100" }));
+
 const without = (capability: string) => ({
   ...driverWith(),
   controller: new Set([...driverWith().controller].filter((name) => name !== capability)),
@@ -109,6 +115,13 @@ const wrongRows: readonly (readonly [given: string, change: Partial<Wanted>, mes
     "a clone and a driver without clones",
     { source: { kind: "volume", handle: "v" }, driver: without("CLONE_VOLUME") },
     /SNAP-333/,
+  ],
+  ["a VolumeAttributesClass and a driver that cannot modify volumes", { attributes: gold }, /MODIFY_VOLUME.*SNAP-333/],
+  ["a missing VolumeAttributesClass", { attributes: { kind: "missing" }, driver: modifying }, /create it.*SNAP-339/],
+  [
+    "a VolumeAttributesClass of another driver",
+    { attributes: { ...gold, driverName: "tape.example.com" }, driver: modifying },
+    /belongs to driver tape\.example\.com.*SNAP-339/,
   ],
   ["a selector", { claim: aPendingClaim({ spec: { selector: {} } }) }, /SNAP-334/],
   ["an unreadable size", { claim: storage("lots") }, /SNAP-335/],

@@ -6,6 +6,7 @@ import { type ErrorCode, withCode } from "../../rules/error-codes.ts";
 import type { CloneSource, RestoreSource, SourceViolation } from "../../rules/restore-rules.ts";
 import type { AccessMode, CreateVolumeCall, VolumeCapability } from "./call.ts";
 import { type NameOptions, requestedBytes, selectedNodeOf, volumeNameFor } from "./claim.ts";
+import type { AttributesClass } from "./observe.ts";
 import { driverParameters, fsTypeOf, metadataKeys, type SecretsByRole, secretsOf } from "./parameters.ts";
 import { topologyRequirement } from "./topology.ts";
 
@@ -16,6 +17,8 @@ export interface ProvisionerOptions extends NameOptions {
   readonly immediateTopology: boolean;
   readonly preventVolumeModeConversion: boolean;
   readonly controllerPublishReadonly: boolean;
+  /** Whether volumeAttributesClassName of claims is obeyed. */
+  readonly usesAttributesClasses?: boolean | undefined;
 }
 
 export interface DriverFacts {
@@ -31,6 +34,8 @@ export interface Wanted {
   readonly claim: PersistentVolumeClaim;
   readonly storageClass: StorageClass;
   readonly source: JudgedSource;
+  /** Undefined: the claim names no VolumeAttributesClass. */
+  readonly attributes?: AttributesClass | undefined;
   readonly driver: DriverFacts;
   readonly options: ProvisionerOptions;
   readonly nodes: readonly Node[];
@@ -58,6 +63,8 @@ export function prepareCreate(wanted: Wanted): Prepared {
   const missing = missingCapability(wanted);
   if (missing !== undefined)
     return wrong("SNAP-333", `driver ${driver.name} does not support ${missing}: use a StorageClass of another driver`);
+  const attributesProblem = problemOfAttributes(wanted);
+  if (attributesProblem !== undefined) return wrong("SNAP-339", attributesProblem);
   if (claim.spec?.selector !== undefined)
     return wrong("SNAP-334", "spec.selector cannot be satisfied by a new volume: remove it in a new claim");
   const bytes = requestedBytes(claim);
@@ -101,16 +108,28 @@ export function prepareCreate(wanted: Wanted): Prepared {
       ...(topology.kind === "none"
         ? {}
         : { topology: { requisite: topology.requisite, preferred: topology.preferred } }),
+      ...(wanted.attributes?.kind === "class" ? { mutableParameters: wanted.attributes.parameters } : {}),
       ...(secret === undefined ? {} : { secret }),
     },
   };
 }
 
-function missingCapability({ source, driver }: Wanted): string | undefined {
+function problemOfAttributes({ claim, attributes, driver }: Wanted): string | undefined {
+  if (attributes === undefined) return undefined;
+  const named = `VolumeAttributesClass ${claim.spec?.volumeAttributesClassName}`;
+  if (attributes.kind === "missing") return `${named} does not exist: create it`;
+  return attributes.driverName === driver.name
+    ? undefined
+    : `${named} belongs to driver ${attributes.driverName}, the StorageClass of the claim to ${driver.name}: use one of ${driver.name}`;
+}
+
+function missingCapability({ source, driver, attributes }: Wanted): string | undefined {
   if (!driver.controller.has("CREATE_DELETE_VOLUME")) return "creating volumes (CREATE_DELETE_VOLUME)";
   if (source.kind === "snapshot" && !driver.controller.has("CREATE_DELETE_SNAPSHOT"))
     return "restoring snapshots (CREATE_DELETE_SNAPSHOT)";
   if (source.kind === "volume" && !driver.controller.has("CLONE_VOLUME")) return "cloning volumes (CLONE_VOLUME)";
+  if (attributes !== undefined && !driver.controller.has("MODIFY_VOLUME"))
+    return "VolumeAttributesClasses (MODIFY_VOLUME)";
   return undefined;
 }
 

@@ -2,14 +2,18 @@
 import type { PersistentVolumeClaim } from "../../api/types.ts";
 import { withCode } from "../../rules/error-codes.ts";
 import { cloneSource, restoreSource } from "../../rules/restore-rules.ts";
-import { classNameOf, requestedBytes } from "./claim.ts";
+import { attributesClassOf, classNameOf, requestedBytes } from "./claim.ts";
 import type { Intent } from "./intent.ts";
 import type { VolumeFacts, VolumeView } from "./observe.ts";
+import type { ProvisionerAction } from "./plan-steps.ts";
 import { type JudgedSource, type Prepared, prepareCreate } from "./prepare.ts";
+
+/** What has to be read first. */
+type ReadAction = Extract<ProvisionerAction, { readonly kind: "readSnapshot" | "readAttributes" }>;
 
 export type Request =
   | { readonly kind: "intent"; readonly intent: Intent }
-  | { readonly kind: "unread" }
+  | { readonly kind: "unread"; readonly read: ReadAction }
   | Exclude<Prepared, { kind: "call" }>;
 
 export function requestOf(facts: VolumeFacts, claim: PersistentVolumeClaim): Request {
@@ -20,7 +24,11 @@ export function requestOf(facts: VolumeFacts, claim: PersistentVolumeClaim): Req
       code: "SNAP-331",
       message: withCode(`StorageClass ${classNameOf(claim)} does not exist: create it`, "SNAP-331"),
     };
-  if (source.kind === "snapshot" && source.isUnread) return { kind: "unread" };
+  if (source.kind === "snapshot" && source.isUnread)
+    return { kind: "unread", read: { kind: "readSnapshot", key: source.key } };
+  const attributesClass = attributesClassOf(facts.options, claim);
+  if (attributesClass !== undefined && facts.attributes === undefined)
+    return { kind: "unread", read: { kind: "readAttributes", name: attributesClass } };
   const prepared = prepareCreate({ ...facts, claim, storageClass, source: judgedSource({ facts }, claim) });
   return prepared.kind === "call" ? { kind: "intent", intent: intentFor(facts, claim, prepared) } : prepared;
 }
@@ -73,6 +81,7 @@ function intentFor(
   { call, secrets }: Extract<Prepared, { kind: "call" }>,
 ): Intent {
   const { namespace = "", name, uid } = claim.metadata;
+  const attributesClass = attributesClassOf(facts.options, claim);
   const { reclaimPolicy, mountOptions } = facts.storageClass ?? {};
   return {
     claim: { namespace, name, uid },
@@ -80,6 +89,7 @@ function intentFor(
     secrets,
     ...(reclaimPolicy === undefined ? {} : { reclaimPolicy }),
     ...(mountOptions === undefined ? {} : { mountOptions }),
+    ...(attributesClass === undefined ? {} : { attributesClass }),
     ...(facts.source.kind === "snapshot" ? { snapshotKey: facts.source.key } : {}),
     ...(facts.source.kind === "claim" ? { claimKey: facts.source.key } : {}),
   };
