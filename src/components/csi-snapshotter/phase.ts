@@ -6,7 +6,7 @@
  * untaken:    no handle yet. CreateSnapshot is repeated, always with the same name, until the driver replies or refuses for good.
  * pending:    the snapshot is taken but not ready. CreateSnapshot is repeated on the timer of polls.
  * unverified: pre-provisioned, and nobody has checked that the handle exists.
- * removable:  the deletion is confirmed and no CreateSnapshot can be in flight, or none can be repeated for want of a source. DeleteSnapshot if the policy says so, then release.
+ * removable:  the deletion is confirmed and no CreateSnapshot can be in flight, or none can be repeated for want of a volume. DeleteSnapshot if the policy says so, then release.
  */
 import { annotations } from "../../api/names.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
@@ -51,10 +51,11 @@ export const isRemovable = (content: VolumeSnapshotContent): boolean =>
   (isWithoutSnapshot(content) ||
     !isBeingCreated(content) ||
     content.status?.readyToUse === true ||
-    !hasClearSource(content));
+    !namesVolume(content));
 
-/** Whether it is known of which volume CreateSnapshot was, or which handle exists. */
-export const hasClearSource = (content: VolumeSnapshotContent): boolean => contentSourceOf(content).kind !== "unclear";
+const hasClearSource = (content: VolumeSnapshotContent): boolean => contentSourceOf(content).kind !== "unclear";
+/** Whether CreateSnapshot can be repeated. On loose CRDs a user can change the source after the first call. */
+export const namesVolume = (content: VolumeSnapshotContent): boolean => contentSourceOf(content).kind === "volume";
 
 /** Nor does one without a clear source: without a uid nothing was ever requested for it. */
 const isWithoutSnapshot = (content: VolumeSnapshotContent): boolean =>

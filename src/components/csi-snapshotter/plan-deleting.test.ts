@@ -146,6 +146,12 @@ testPlans([
     expect: ["event SnapshotLeftAtDriver", "patch annotation"],
   },
   {
+    given: "a deletion of a content that got a handle instead of its volume, with an unknown outcome of CreateSnapshot",
+    view: aView({ content: aContent({ metadata: terminatingBeingCreated, spec: preProvisioned }) }),
+    phase: "removable",
+    expect: ["event SnapshotLeftAtDriver", "patch annotation"],
+  },
+  {
     given: "a deletion of a content without a source that was taken and is not ready",
     view: aView({
       content: aContent({

@@ -14,7 +14,7 @@ import { isKnownUnsent } from "./create-attempts.ts";
 import { sidecarLimits } from "./limits.ts";
 import type { ContentMemory } from "./memory.ts";
 import type { ContentView } from "./observe.ts";
-import { hasClearSource, isBeingCreated } from "./phase.ts";
+import { isBeingCreated, namesVolume } from "./phase.ts";
 import { deleteCall, secretMismatch, snapshotName } from "./plan-calls.ts";
 import {
   call,
@@ -50,7 +50,7 @@ export function planRemoval(view: ContentView): SidecarPlan {
 
 /** CreateSnapshot may have taken something, and the content no longer says of which volume: the driver cannot be asked again. */
 const isUnrepeatable = ({ facts: { content }, memory: { attempt } }: ContentView): boolean =>
-  !hasClearSource(content) &&
+  !namesVolume(content) &&
   isBeingCreated(content) &&
   content.status?.readyToUse !== true &&
   !isKnownUnsent(attempt) &&

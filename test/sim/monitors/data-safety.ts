@@ -126,7 +126,9 @@ const unknownStays: Monitor = {
     if (!isUnmarked || (after ?? before).status?.snapshotHandle !== undefined) return undefined;
     const subject = `snapshot-${uid}`;
     // Whoever took its source away has made the question impossible; what may be left is named.
-    const isUnaskable = isInvalid("VolumeSnapshotContent", before) && wasNamedAsLeft(seen, subject);
+    const isUnaskable =
+      (!before.spec.source?.volumeHandle || isInvalid("VolumeSnapshotContent", before)) &&
+      wasNamedAsLeft(seen, subject);
     const isGivenUp =
       isGoing(before) && (isUnaskable || wasUnreadable(seen, write, { method: "CreateSnapshot", subject }));
     return isCertain(seen, uid) || isGivenUp
