@@ -67,6 +67,8 @@ const abilities = [Can.CREATE_DELETE_VOLUME, Can.CREATE_DELETE_SNAPSHOT];
 
 export interface OddDriverOptions {
   readonly driver?: string;
+  /** Whether its volumes are accessible where they are asked for only. */
+  readonly hasTopology?: boolean;
   /** Whether it can be asked what snapshots it has. */
   readonly canList?: boolean;
   /** A real driver that does the work, and whose answers are bent on their way. Without one nothing is kept but names. */
@@ -83,6 +85,7 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
     behind,
     driver = behind?.driver ?? "odd.example.com",
     canList = true,
+    hasTopology = false,
     asksOnce = behind === undefined,
   } = options;
   const real = behind === undefined ? undefined : csiClientTo(behind.socket);
@@ -96,11 +99,14 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
   const askedToList: OddDriver["askedToList"] = [];
   const volumeOddities: OddDriver["volumeOddities"] = new Map();
   const volumes: OddDriver["volumes"] = new Set();
-  const makeVolume = ({ name, capacityRange, parameters, volumeContentSource }: CreateVolumeRequest): OddVolume => {
+  const makeVolume = ({ name, capacityRange, parameters, ...request }: CreateVolumeRequest): OddVolume => {
+    const { volumeContentSource, accessibilityRequirements } = request;
+    const [place] = accessibilityRequirements?.preferred ?? [];
     const right: OddVolume = {
       volumeId: name,
       capacityBytes: capacityRange?.requiredBytes ?? 2n ** 20n,
       ...(volumeContentSource === undefined ? {} : { contentSource: volumeContentSource }),
+      ...(place === undefined ? {} : { accessibleTopology: [{ segments: place.segments }] }),
     };
     volumes.add(right.volumeId);
     return { ...right, ...volumeOddities.get(parameters.odd ?? "")?.(right) };
@@ -123,7 +129,10 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
     serve(Identity, {
       getPluginInfo: () => ({ name: driver }),
       getPluginCapabilities: () => ({
-        capabilities: [{ type: { case: "service" as const, value: { type: Serves.CONTROLLER_SERVICE } } }],
+        capabilities: [
+          Serves.CONTROLLER_SERVICE,
+          ...(hasTopology ? [Serves.VOLUME_ACCESSIBILITY_CONSTRAINTS] : []),
+        ].map((type) => ({ type: { case: "service" as const, value: { type } } })),
       }),
       probe: () => ({}),
     }),
