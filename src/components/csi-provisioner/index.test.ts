@@ -358,3 +358,21 @@ test("claims of one VolumeAttributesClass read it once, wait until it exists, an
   assert.ok(paths.length <= 4, `read ${paths.length} times`);
   stop();
 });
+
+test("a claim that has waited for its secret for long gets its volume soon after the secret has come", async () => {
+  const parameters = {
+    "csi.storage.k8s.io/provisioner-secret-name": "key",
+    "csi.storage.k8s.io/provisioner-secret-namespace": "vault",
+  };
+  const late = aPendingClaim({ metadata: { name: "late" }, spec: { storageClassName: "secret" } });
+  const storageClass = aStorageClass({ metadata: { ...aStorageClass().metadata, name: "secret" }, parameters });
+  const { world, kube, start, stored, events } = await setUp({ objects: [storageClass, late] });
+  const stop = start();
+  await world.advance(1_800_000);
+  assert.deepEqual([stored().length, events], [0, ["ProvisioningFailed SNAP-338"]]);
+  const metadata = { namespace: "vault", name: "key" };
+  await kube.create("Secret", { apiVersion: "v1", kind: "Secret", metadata, data: {} } as never);
+  await world.advance(16_000);
+  assert.equal(stored().length, 1);
+  stop();
+});

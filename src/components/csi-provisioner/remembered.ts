@@ -7,7 +7,7 @@ import { type Backoff, backoffMs } from "../../base/backoff.ts";
 import type { Millis } from "../../base/brand.ts";
 import { createLru } from "../../base/lru.ts";
 import type { World } from "../../base/world.ts";
-import { type CsiReply, createReplyCache, type ReplyCache } from "../../runtime/reply-cache.ts";
+import { type CachedReply, type CsiReply, createReplyCache, type ReplyCache } from "../../runtime/reply-cache.ts";
 import type { VolumeCall } from "./call.ts";
 import type { VolumeAnswer, VolumeMemory } from "./observe.ts";
 import type { VolumeTarget } from "./plan-steps.ts";
@@ -31,6 +31,11 @@ export interface Remembered {
 }
 
 const volumesMax = 10_000;
+/** Secrets cannot be watched: one that was missing is looked for again after this long at the latest. */
+const secretRetryMsMax: Millis = 15_000;
+
+const expiryOf = ({ reply, receivedAtMs, expiresAtMs }: CachedReply<VolumeAnswer, VolumeTarget["goal"]>): Millis =>
+  reply.kind === "unsent" ? Math.min(expiresAtMs, receivedAtMs + secretRetryMsMax) : expiresAtMs;
 
 export function createRemembered(world: Pick<World, "elapsed" | "random">, backoff: Backoff): Remembered {
   const replies = createReplyCache<VolumeTarget, VolumeAnswer, VolumeTarget["goal"]>({
@@ -84,7 +89,7 @@ export function createRemembered(world: Pick<World, "elapsed" | "random">, backo
     },
     memoryOf: (uid) => {
       const cached = replies.get(uid);
-      const replyLeftMs = (cached?.expiresAtMs ?? 0) - world.elapsed();
+      const replyLeftMs = (cached === undefined ? 0 : expiryOf(cached)) - world.elapsed();
       const counts = cached !== undefined && replyLeftMs > 0;
       const sharer = cached?.reply.kind === "created" ? ids.get(cached.reply.volume.id) : undefined;
       return {
