@@ -149,6 +149,21 @@ describe("with the RBAC file of external-provisioner 5.3.0", () => {
     assert.deepEqual([...watched].toSorted(), ["persistentvolumeclaims", "persistentvolumes", "storageclasses"]);
   });
 
+  test("a provisioner that is stopped leaves no call of a stored volume behind, for whoever takes over", async () => {
+    await create("brief");
+    await untilBound("brief");
+    const leases = async () => (await connection.client.list("Lease", { namespace })).objects;
+    const calls = async (): Promise<string | undefined> =>
+      (await leases()).find(({ metadata }) => metadata.name.endsWith("-create-volume-calls"))?.metadata.annotations?.[
+        "snapkeep.dev/create-volume-calls"
+      ];
+    assert.match((await calls()) ?? "", /brief/);
+    await provisioner.stop("SIGTERM");
+    assert.equal(await calls(), "{}");
+    provisioner = start();
+    await remove("brief");
+  });
+
   test("a role that may watch and update VolumeSnapshots protects them, with at most four writes for one restore", async () => {
     await provisioner.stop("SIGTERM");
     for (const object of [helpfulRole, helpfulBinding]) await applyManifest(plane, object);

@@ -236,6 +236,7 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
       for (const snapshot of snapshots.current()?.all() ?? [])
         if (isProtected(snapshot, "snapshot")) sources.trigger(sourceId({ kind: "snapshot", key: keyOf(snapshot) }));
       await Promise.all([volumes, stored, sources].map((controller) => controller.run(signal)));
+      await intents.close();
     },
     factsChanged: () => {
       volumes.resync();

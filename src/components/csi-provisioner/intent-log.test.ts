@@ -260,3 +260,20 @@ test("an intent with other arguments is stored in place of the one before, and s
   assert.equal(intents.get("pvc-1")?.reclaimPolicy, "Retain");
   assert.equal(intents.isUncertain("pvc-1"), true);
 });
+
+test("a process that stops removes what is over, and does not wait long for a server that is away", async () => {
+  let isAway = false;
+  const { intents, world, signal, add, storedNames } = setUp({
+    hook: ({ verb }, when) =>
+      isAway && verb !== "get" && when === "before" ? new Promise(() => undefined) : undefined,
+  });
+  await intents.load(signal);
+  await Promise.all(["pvc-1", "pvc-2", "pvc-3"].map((name) => add(name)));
+  intents.remove("pvc-1");
+  await world.run(intents.close());
+  assert.deepEqual(storedNames(), ["pvc-2", "pvc-3"]);
+  intents.remove("pvc-2");
+  isAway = true;
+  await world.run(intents.close(), 3_000);
+  assert.deepEqual(storedNames(), ["pvc-2", "pvc-3"]);
+});

@@ -33,6 +33,8 @@ export interface IntentLog {
   remove(volumeName: string): void;
   /** Resolves when nothing is stored under this name any more. */
   settle(volumeName: string, signal: AbortSignal): Promise<void>;
+  /** Removes from the server what is over, as far as that is possible soon: to be called when the process stops. */
+  close(): Promise<void>;
 }
 
 export interface IntentLogOptions {
@@ -55,6 +57,8 @@ const flushMs: Millis = 30_000;
 /** How long a call waits for others to end when all together would be too large. */
 const roomMsMax: Millis = 60_000;
 const triesMax = 4;
+/** How long the end of the process waits for its last write. */
+const closeMsMax: Millis = 2_000;
 
 interface Entry {
   readonly intent: Intent;
@@ -228,6 +232,13 @@ export function createIntentLog(options: IntentLogOptions): IntentLog {
     remove: (volumeName) => {
       drop(volumeName);
       planFlush();
+    },
+    close: async () => {
+      if (!hasRemains()) return;
+      const giveUp = new AbortController();
+      const late = world.sleep(closeMsMax, giveUp.signal).catch(() => undefined);
+      await Promise.race([commit(giveUp.signal).catch(() => undefined), late]);
+      giveUp.abort(new Fault("Cancelled", "the process ends"));
     },
     settle: async (volumeName, signal) => {
       drop(volumeName);
