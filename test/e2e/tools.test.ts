@@ -46,7 +46,7 @@ test("KUBEBUILDER_ASSETS comes first, and its programs are not built", async () 
     writeFileSync(join(assets, program), "#!/bin/sh\n", { mode: 0o755 });
   const env = { PATH: folder, KUBEBUILDER_ASSETS: assets };
   assert.equal((await ask('m.tool("etcd")', env)).stdout, `${join(assets, "etcd")}\n`);
-  assert.equal((await ask("m.toolTrouble()", env)).stdout, "undefined\n");
+  assert.equal((await ask("m.toolProblem()", env)).stdout, "undefined\n");
   rmSync(join(assets, "etcd"));
   assert.match((await ask('m.tool("etcd")', env)).stderr, /there is no "go" in PATH/);
 });
