@@ -1,5 +1,14 @@
 /** Metrics that several components report under one name, which upstream dashboards know. */
 
+/** Of each sidecar's calls to its driver. */
+export const csiCallSeconds = {
+  type: "histogram",
+  name: "csi_sidecar_operations_seconds",
+  help: "Duration of CSI calls, by method and gRPC status code.",
+  labels: ["driver_name", "method_name", "grpc_status_code"],
+  buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600],
+} as const;
+
 /**
  * Each process counts the attempts it makes itself: the controller its own, a sidecar its calls to the driver. So their sum is the
  * number of attempts that failed, and none is counted twice.

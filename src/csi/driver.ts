@@ -6,7 +6,6 @@ import type { Capabilities } from "./capabilities.ts";
 import { type CsiClient, type CsiClientOptions, createCsiClient, createCsiClientOver } from "./client.ts";
 import { createCurrentCapabilities } from "./current-capabilities.ts";
 import type { Refusal } from "./grpc.ts";
-import type { Sample } from "./layers.ts";
 import type { Unary } from "./wire.ts";
 
 type Capability = Capabilities["controller"] extends ReadonlySet<infer Name> ? Name : never;
@@ -20,6 +19,10 @@ export interface Driver {
   onRead(listener: () => void): void;
 }
 
+interface CallSeconds {
+  observe(labels: Readonly<Record<"driver_name" | "method_name" | "grpc_status_code", string>>, seconds: number): void;
+}
+
 export interface DriverOptions {
   /** "unix:///path" or the bare path of the driver's socket. */
   readonly address: string;
@@ -30,8 +33,8 @@ export interface DriverOptions {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   readonly refusal: Refusal;
-  /** The driver's name is "unknown-driver" until GetPluginInfo has returned it. */
-  measure(driver: string, sample: Sample): void;
+  /** How long each call took. The driver's name is "unknown-driver" until the driver has replied. */
+  readonly seconds: CallSeconds;
   /** A driver without this capability is refused. */
   readonly needs: Capability;
   /** Why it is refused, and the remedy. */
@@ -48,7 +51,8 @@ export async function openDriver(options: DriverOptions): Promise<Driver> {
     world,
     log,
     timeoutMs: options.timeoutMs,
-    measure: (sample) => options.measure(name, sample),
+    measure: ({ method, status, tookMs }) =>
+      options.seconds.observe({ driver_name: name, method_name: method, grpc_status_code: status }, tookMs / 1000),
   };
   const onConnectionLoss = (): void => connectionLost();
   const csi =

@@ -1,4 +1,5 @@
 /** What the provisioner measures, under the names, labels and buckets that dashboards know. */
+import { csiCallSeconds } from "../../api/metrics.ts";
 import type { MetricTable } from "../../runtime/metrics.ts";
 
 const byClassAndSource = ["class", "source"] as const;
@@ -7,13 +8,7 @@ const byClassAndSource = ["class", "source"] as const;
 const attemptBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 export const provisionerMetrics = {
-  calls: {
-    type: "histogram",
-    name: "csi_sidecar_operations_seconds",
-    help: "How long CSI calls took, by method and outcome.",
-    labels: ["driver_name", "method_name", "grpc_status_code"],
-    buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600],
-  },
+  calls: csiCallSeconds,
   provisioned: {
     type: "counter",
     name: "controller_persistentvolumeclaim_provision_total",

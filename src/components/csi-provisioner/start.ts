@@ -1,4 +1,5 @@
 /** The provisioner from its context and options: the driver, the controllers over claims and volumes, and what is measured of them. */
+import { leaseNameFrom } from "../../api/names.ts";
 import type { KubeObject, PersistentVolume, PersistentVolumeClaim } from "../../api/types.ts";
 import type { Millis } from "../../base/brand.ts";
 import { openDriver } from "../../csi/driver.ts";
@@ -45,8 +46,7 @@ export async function start(
     signal,
     refusal,
     timeoutMs: options.timeout,
-    measure: (driver_name, { method, status, tookMs }) =>
-      instruments.calls.observe({ driver_name, method_name: method, grpc_status_code: status }, tookMs / 1000),
+    seconds: instruments.calls,
     needs: "CREATE_DELETE_VOLUME",
     otherwise: "does not create volumes (no CREATE_DELETE_VOLUME): do not run a csi-provisioner beside it",
   });
@@ -55,7 +55,7 @@ export async function start(
   if (options.topology === false) plugin.delete("VOLUME_ACCESSIBILITY_CONSTRAINTS");
   const snapshots = createOptionalStore("VolumeSnapshot", { api, world, log });
   const protecting = createPermission("VolumeSnapshot", "update", { api, world, log });
-  const leaseName = leaseNameFor(driver.name);
+  const leaseName = leaseNameFrom(driver.name);
   const provisioner = createCsiProvisioner({
     ...context,
     ...replaced,
@@ -94,12 +94,6 @@ export async function start(
     ready: () => unsyncedIn(provisioner.stores),
   };
 }
-
-/** Letter for letter that of the program replaced: otherwise a swap would have two leaders. */
-const leaseNameFor = (driver: string): string => {
-  const sanitised = driver.replace(/[^A-Za-z0-9-]/g, "-");
-  return sanitised.endsWith("-") ? `${sanitised}X` : sanitised;
-};
 
 const claimLabels = (about: KubeObject | undefined) => {
   const claim = about as PersistentVolumeClaim | undefined;

@@ -1,5 +1,3 @@
-/** Exactly the lease name of upstream's sidecar: with another name both could lead during a swap. */
-export const leaseNameFor = (driver: string): string => {
-  const name = `external-snapshotter-leader-${driver}`.replace(/[^A-Za-z0-9-]/g, "-");
-  return name.endsWith("-") ? `${name}X` : name;
-};
+import { leaseNameFrom } from "../../api/names.ts";
+
+export const leaseNameFor = (driver: string): string => leaseNameFrom(`external-snapshotter-leader-${driver}`);

@@ -45,8 +45,7 @@ export async function start(
     signal,
     refusal,
     timeoutMs: options.timeout,
-    measure: (driver_name, { method, status, tookMs }) =>
-      calls.observe({ driver_name, method_name: method, grpc_status_code: status }, tookMs / 1000),
+    seconds: calls,
     needs: "CREATE_DELETE_SNAPSHOT",
     otherwise: "does not take snapshots (no CREATE_DELETE_SNAPSHOT): do not run a csi-snapshotter beside it",
   });
