@@ -22,11 +22,45 @@ export const benchmarks: Readonly<Record<string, Benchmark>> = {
     },
     load: () => import("./apiserver.bench.ts"),
   },
+  "cross-namespace": {
+    about: "one restore at a time: within a namespace, from another one, and through a VolumeSnapshotLink",
+    needsPeers: false,
+    options: { "--quick": "5 restores of each kind, for a first look" },
+    load: () => import("./cross-namespace.bench.ts"),
+  },
   client: {
     about: "requests, watch decoding and memory of the client, beside @kubernetes/client-node 2.0.1",
     needsPeers: true,
     options: {},
     load: () => import("./client.bench.ts"),
+  },
+  restores: {
+    about:
+      "bursts of restores of one snapshot, their deletion and one alone, beside external-provisioner v5.3.0 tuned to QPS 5000",
+    needsPeers: false,
+    options: {
+      "--against=":
+        "compare with the bundle in this folder (another `npm run build -- FOLDER`) instead of the Go provisioner",
+      "--quick": "only the burst of 200",
+      "--profile": "only ours, one round, with a processor profile in bench/dist/profiles",
+    },
+    load: () => import("./restores.bench.ts"),
+  },
+  migration: {
+    about: "audit and migrate of 10,000 objects on a real kube-apiserver: requests, time and memory of each command",
+    needsPeers: false,
+    options: {
+      "--objects=": "so many objects",
+      "--audit": "only audit",
+      "--quick": "1,000 objects, for a first look",
+    },
+    load: () => import("./migration.bench.ts"),
+  },
+  "shared-resource": {
+    about: "1,000 volumes of 5 shares on one node: publish, memory, API requests when idle, an update, unpublish",
+    needsPeers: false,
+    options: { "--quick": "100 volumes, for a first look" },
+    load: () => import("./shared-resource.bench.ts"),
   },
   snapshots: {
     about: "a burst of snapshots, their deletion and one alone, beside external-snapshotter v8.6.0 tuned to QPS 5000",

@@ -1,6 +1,7 @@
 /** Snapshots on a real control plane: our controller and sidecar, and upstream's, turn by turn. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { draftOf } from "../src/api/builders.ts";
 import { type Connection, connect } from "../test/e2e/harness/client.ts";
 import {
   aBoundClaim,
@@ -14,8 +15,8 @@ import { startHostpath } from "../test/e2e/harness/hostpath.ts";
 import { median, spread } from "./support/compare.ts";
 import { type Crowd, createCrowd } from "./support/crowd.ts";
 import { apiServerRate, driverRate } from "./support/floors.ts";
-import { createPairs, type Pairs, type Side } from "./support/pairs.ts";
 import { type Counts, countsOf, countTable, type Sums, settledRequests, sumsOf } from "./support/requests.ts";
+import { createSides, type Side, type Sides } from "./support/sides.ts";
 import { cpuByProgram } from "./support/usage.ts";
 
 const claims = ["one", "two", "three", "four", "five"];
@@ -27,6 +28,7 @@ const sizes: Readonly<Record<string, Size>> = {
   "--quick": { burst: 100, rounds: 3 },
 };
 const loneTries = 5;
+type Part = "controller" | "sidecar";
 const surroundings = ["kube-apiserver", "etcd", "hostpathplugin"];
 
 interface Size {
@@ -42,10 +44,10 @@ interface Round {
   readonly loneSeconds: number;
   readonly creation: Phase;
   readonly deletion: Phase;
-  readonly cpuSeconds: Readonly<Record<"controller" | "sidecar", number>>;
+  readonly cpuSeconds: Readonly<Record<Part, number>>;
   /** Of the API server, etcd and the driver, in the burst. */
   readonly around: ReadonlyMap<string, number>;
-  readonly rssMib: Readonly<Record<"controller" | "sidecar", number>>;
+  readonly rssMib: Readonly<Record<Part, number>>;
 }
 
 export async function run(chosen: ReadonlyMap<string, string>): Promise<void> {
@@ -84,8 +86,16 @@ async function measure(
   for (const claim of claims) handles.push(await aBoundClaim(fixtures, claim));
   const profiles = profiled ? join(import.meta.dirname, "dist/profiles") : undefined;
   if (profiles !== undefined) mkdirSync(profiles, { recursive: true });
-  const pairs = await createPairs({ plane, socket: hostpath.socket, profiles, against });
-  const crowd = await createCrowd({ client, namespace, claims, snapshotClass });
+  const sidecar = { program: "csi-snapshotter", flags: [`--csi-address=${hostpath.socket}`] } as const;
+  const programs = { controller: { program: "snapshot-controller", flags: [] }, sidecar } as const;
+  const pairs = await createSides<Part>({ plane, programs, profiles, against });
+  const crowd = await createCrowd({
+    client,
+    kind: "VolumeSnapshot",
+    namespace,
+    draftOf: (name, index) => draftOf("VolumeSnapshot", { namespace, name }, { spec: specOf(index) }),
+    isDone: ({ status }) => status?.readyToUse === true,
+  });
   const found: Record<Side, Round[]> = { reference: [], against: [], snapkeep: [] };
   const api: number[] = [];
   const driver: number[] = [];
@@ -107,20 +117,31 @@ async function measure(
   if (!profiled) report(found, other, { api, driver }, burst);
 }
 
-async function oneRound(plane: ControlPlane, pairs: Pairs, crowd: Crowd, side: Side, burst: number): Promise<Round> {
+const specOf = (index: number) => ({
+  source: { persistentVolumeClaimName: claims[index % claims.length] ?? "" },
+  volumeSnapshotClassName: snapshotClass,
+});
+
+async function oneRound(
+  plane: ControlPlane,
+  pairs: Sides<Part>,
+  crowd: Crowd,
+  side: Side,
+  burst: number,
+): Promise<Round> {
   const pair = pairs.start(side);
   try {
-    await crowd.take(1); // Whatever a first snapshot costs is not measured.
+    await crowd.make(1); // Whatever a first snapshot costs is not measured.
     await crowd.removeAll();
     const lone: number[] = [];
     for (let attempt = 0; attempt < loneTries; attempt++) {
-      lone.push(await crowd.take(1));
+      lone.push(...(await crowd.make(1)));
       await crowd.removeAll();
     }
     await settledRequests(plane, plane.auditPosition());
     const before = pair.usage();
     const aroundBefore = cpuByProgram(plane.folder);
-    const creation = await counted(plane, burst, () => crowd.take(burst));
+    const creation = await counted(plane, burst, async () => (await crowd.make(burst)).at(-1) ?? 0);
     const full = pair.usage();
     const around = cpuByProgram(plane.folder);
     const deletion = await counted(plane, burst, () => crowd.removeAll());

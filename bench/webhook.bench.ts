@@ -1,6 +1,6 @@
 /** Admission reviews over TLS: our webhook, and the last validation webhook of external-snapshotter, turn by turn. */
 import { execFile } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { createAuthority } from "../test/e2e/harness/certificates.ts";
@@ -13,7 +13,7 @@ import { tool } from "../test/e2e/harness/tools.ts";
 import { until } from "../test/e2e/harness/until.ts";
 import { median, spread } from "./support/compare.ts";
 import { buildBundle } from "./support/contestants.ts";
-import { usageOf } from "./support/usage.ts";
+import { pssMibOf, usageOf } from "./support/usage.ts";
 
 const connections = 16;
 const usual = { seconds: 10, rounds: 5 };
@@ -87,7 +87,7 @@ async function measure(start: (port: number) => Daemon, seconds: number): Promis
     return {
       ...result,
       perCpuSecond: result.reviews / (after.cpuSeconds - before.cpuSeconds),
-      pssMib: pssOf(daemon.pid),
+      pssMib: pssMibOf(daemon.pid),
     };
   } finally {
     await daemon.stop();
@@ -103,9 +103,6 @@ async function drive(port: number, seconds: number): Promise<Omit<Round, "perCpu
   ]);
   return JSON.parse(stdout) as Omit<Round, "perCpuSecond" | "pssMib">;
 }
-
-const pssOf = (pid: number): number =>
-  Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))?.[1] ?? 0) / 1024;
 
 function report(rounds: readonly { readonly ours: Round; readonly theirs: Round }[]): void {
   const ratios = (figure: keyof Round) =>

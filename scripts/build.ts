@@ -5,12 +5,14 @@
 import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { build, type Plugin } from "esbuild";
-import { thirdPartyNotices } from "./notices.ts";
+import { bundledPackages, thirdPartyNotices } from "./notices.ts";
+import { spdx } from "./sbom.ts";
+import { sourceOf } from "./source.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const outdir = resolve(root, process.argv[2] ?? "dist");
 const program = resolve(outdir, "snapkeep.js");
-const parts = "parts";
+const partsFolder = "parts";
 const { version, devDependencies } = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8")) as {
   version: string;
   devDependencies: { node: string };
@@ -31,11 +33,11 @@ const httpUnlookedAt: Plugin = {
 };
 
 // Their names say what is in them: those of an earlier build would stay.
-rmSync(resolve(outdir, parts), { recursive: true, force: true });
+rmSync(resolve(outdir, partsFolder), { recursive: true, force: true });
 const { metafile } = await build({
-  entryPoints: [{ in: resolve(root, "src/main.ts"), out: `${parts}/main` }],
+  entryPoints: [{ in: resolve(root, "src/main.ts"), out: `${partsFolder}/main` }],
   outdir,
-  chunkNames: `${parts}/[name]-[hash]`,
+  chunkNames: `${partsFolder}/[name]-[hash]`,
   bundle: true,
   splitting: true,
   platform: "node",
@@ -59,6 +61,14 @@ const bundled = Object.values(metafile.outputs).flatMap(({ inputs }) =>
   Object.keys(inputs).filter((path) => (inputs[path]?.bytesInOutput ?? 0) > 0),
 );
 writeFileSync(resolve(outdir, "THIRD-PARTY-NOTICES.txt"), thirdPartyNotices(root, bundled));
+const parts = bundledPackages(root, bundled).map(({ name, version: exact, license = "" }) => ({
+  name,
+  version: exact,
+  license,
+  purl: `pkg:npm/${name.replace("@", "%40")}`,
+}));
+const { created } = sourceOf(root);
+writeFileSync(resolve(outdir, "sbom.spdx.json"), spdx({ name: "snapkeep", version, created, parts }));
 const launcher = readFileSync(resolve(root, "src/launch.js"), "utf8");
 const [major = ""] = devDependencies.node.split(".");
 writeFileSync(program, `#!/usr/bin/env node\n${launcher.replace("NODE_MAJOR", major)}`);

@@ -5,10 +5,14 @@ import packageFile from "../package.json" with { type: "json" };
 import { commands } from "../src/cli/commands.ts";
 import { deployFiles, installationOf } from "../src/cli/deploy.ts";
 import { referencePages } from "../src/cli/reference.ts";
+import { requirementsPage } from "./requirements-page.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const folders = {
-  "docs/reference": await referencePages(commands),
+  "docs/reference": {
+    ...(await referencePages(commands)),
+    "shared-resource-requirements.md": requirementsPage(root),
+  },
   deploy: deployFiles(installationOf(packageFile.version)),
 };
 

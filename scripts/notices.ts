@@ -12,22 +12,26 @@ interface PackageFile {
   readonly license?: string;
 }
 
-/** `inputs` are the paths of the bundled files, relative to `root`. */
-export function thirdPartyNotices(root: string, inputs: readonly string[]): string {
+/** Package folder → the bundled files in it. `inputs` are the paths of the bundled files, relative to the root. */
+function packageFolders(inputs: readonly string[]): readonly (readonly [string, readonly string[]])[] {
   const folders = Map.groupBy(inputs, (path) => packageFolder.exec(path)?.[1] ?? "");
   folders.delete("");
-  const notices = [...folders]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([folder, files]) => notice(root, folder, files));
+  return [...folders].sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+const packageIn = (root: string, folder: string): PackageFile =>
+  JSON.parse(readFileSync(resolve(root, folder, "package.json"), "utf8")) as PackageFile;
+
+export const bundledPackages = (root: string, inputs: readonly string[]): readonly PackageFile[] =>
+  packageFolders(inputs).map(([folder]) => packageIn(root, folder));
+
+export function thirdPartyNotices(root: string, inputs: readonly string[]): string {
+  const notices = packageFolders(inputs).map(([folder, files]) => notice(root, folder, files));
   return `The program in this folder contains code of these packages.\n${notices.join("")}`;
 }
 
 function notice(root: string, folder: string, files: readonly string[]): string {
-  const {
-    name,
-    version,
-    license = "no licence named",
-  } = JSON.parse(readFileSync(resolve(root, folder, "package.json"), "utf8")) as PackageFile;
+  const { name, version, license = "no licence named" } = packageIn(root, folder);
   const texts = licenceTexts(root, folder, license, files);
   if (texts.length === 0)
     throw new Error(

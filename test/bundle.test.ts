@@ -121,3 +121,39 @@ test("the build names every package it has bundled, with version and licence tex
 
 test("npm pack always builds the program first", () =>
   assert.equal(packageFile.scripts.prepack, packageFile.scripts.build));
+
+test("the bill of materials names exactly the packages whose code is in the bundle", async () => {
+  const { build } = await import("esbuild");
+  const { metafile } = await build({
+    entryPoints: [join(root, "src/main.ts")],
+    outdir: "unwritten",
+    bundle: true,
+    splitting: true,
+    write: false,
+    metafile: true,
+    minifySyntax: true,
+    platform: "node",
+    target: "node24",
+    format: "esm",
+    external: ["@grpc/proto-loader"],
+    absWorkingDir: root,
+    logLevel: "silent",
+  });
+  const inputs = Object.values(metafile.outputs).flatMap((output) =>
+    Object.entries(output.inputs).flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [path] : [])),
+  );
+  const folders = new Set(inputs.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []));
+  const expected = [...folders].map((folder) => {
+    const { name, version } = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
+    return `${name} ${version}`;
+  });
+  const sbom = JSON.parse(readFileSync(join(await built(), "sbom.spdx.json"), "utf8")) as {
+    readonly spdxVersion: string;
+    readonly packages: readonly { readonly name: string; readonly versionInfo: string; readonly SPDXID: string }[];
+  };
+  assert.equal(sbom.spdxVersion, "SPDX-2.3");
+  const [own, ...parts] = sbom.packages;
+  assert.deepEqual([own?.name, own?.versionInfo], ["snapkeep", packageFile.version]);
+  assert.deepEqual(parts.map(({ name, versionInfo }) => `${name} ${versionInfo}`).sort(), expected.sort());
+  assert.equal(new Set(sbom.packages.map(({ SPDXID }) => SPDXID)).size, sbom.packages.length);
+});

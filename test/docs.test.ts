@@ -4,13 +4,17 @@ import { globSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { test } from "node:test";
 import packageFile from "../package.json" with { type: "json" };
+import { requirementsPage } from "../scripts/requirements-page.ts";
 import { commands } from "../src/cli/commands.ts";
 import { deployFiles, installationOf } from "../src/cli/deploy.ts";
 import { referencePages } from "../src/cli/reference.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const folders = {
-  "docs/reference": await referencePages(commands),
+  "docs/reference": {
+    ...(await referencePages(commands)),
+    "shared-resource-requirements.md": requirementsPage(root),
+  },
   deploy: deployFiles(installationOf(packageFile.version)),
 };
 

@@ -121,7 +121,9 @@ test("there are no type import cycles between folders", () => {
 
 /** Where decisions are made. World and http are where time and streams enter. */
 const isDeciding = (path: string): boolean =>
-  (/^src\/(base|api|rules)\//.test(path) || /^src\/(components\/.*|node)\/(observe|phase|plan)[^/]*\.ts$/.test(path)) &&
+  (/^src\/(base|api|rules)\//.test(path) ||
+    /^src\/(components\/.*|node)\/(observe|phase|plan)[^/]*\.ts$/.test(path) ||
+    /^src\/cli\/migrate\/(definition|plan|preflight)\.ts$/.test(path)) &&
   path !== "src/base/world.ts" &&
   path !== "src/base/http.ts";
 

@@ -5,6 +5,7 @@ import type {
   Node,
   ObjectMeta,
   PersistentVolumeClaim,
+  ReferenceGrant,
   StorageClass,
   VolumeSnapshot,
   VolumeSnapshotContent,
@@ -18,6 +19,8 @@ import { phaseOf } from "../src/components/csi-provisioner/phase.ts";
 import { planVolume } from "../src/components/csi-provisioner/plan.ts";
 import type { ProvisionerAction } from "../src/components/csi-provisioner/plan-steps.ts";
 import type { DriverFacts, ProvisionerOptions } from "../src/components/csi-provisioner/prepare.ts";
+import type { NamedSource } from "../src/rules/data-source.ts";
+import { accessTo, type Permitted } from "../src/rules/source-access.ts";
 import { aClaim, aContent, aSnapshot, driver } from "./builders.ts";
 import { planTester } from "./plan-cases.ts";
 
@@ -151,8 +154,10 @@ export const aVolumeView = (facts: Partial<VolumeFacts> = {}, memory: Partial<Vo
     reply: { kind: "none" },
     replyLeftMs: memory.reply === undefined ? 0 : 1_000,
     isUndoing: false,
+    isLearning: false,
     repliedTo: undefined,
     isUncertain: facts.intent !== undefined,
+    isUnconfirmed: false,
     sharedWith: undefined,
     pauseMs: 0,
     identity: "me",
@@ -162,7 +167,18 @@ export const aVolumeView = (facts: Partial<VolumeFacts> = {}, memory: Partial<Vo
   },
 });
 
+const local = { namespace: "team", name: "monday", referrer: undefined } as const;
+/** The source of a claim, and that the claim may use it; with a referrer, by a grant. */
+export const permitted = (
+  kind: NamedSource["kind"],
+  change: Partial<NamedSource> = {},
+): { readonly named: NamedSource; readonly access: Permitted } => {
+  const named = { ...local, kind, ...change };
+  return { named, access: accessTo(named, { isOn: () => true, find: () => ({}) as ReferenceGrant }) as Permitted };
+};
+
 export const snapshotFacts = (change: object = {}): VolumeFacts["source"] => ({
+  ...permitted("snapshot"),
   kind: "snapshot",
   key: keyIn("team", "monday"),
   snapshot: aReadySnapshot(),

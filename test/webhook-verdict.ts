@@ -1,5 +1,6 @@
 /** The webhook's verdict without HTTP, for tests that compare it with others. */
 import { decide } from "../src/components/webhook/judges.ts";
+import { platformAllowLists } from "../src/rules/share-allow-lists.ts";
 import type { AdmissionPair } from "./admission-pairs.ts";
 
 export const claimGates = { anyVolumeDataSource: true, crossNamespace: false };
@@ -16,7 +17,7 @@ export function webhookVerdict({ kind, before, after }: AdmissionPair): readonly
       object: after,
       oldObject: before,
     },
-    { gates: () => claimGates, otherDefaults: () => [] },
+    { gates: () => claimGates, otherDefaults: () => [], allowLists: () => platformAllowLists },
   );
   return [
     ...verdict.refused.map(({ code }) => `error ${code}`),

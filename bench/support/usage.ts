@@ -20,6 +20,10 @@ export function usageOf(pid: number): Usage {
   return { cpuSeconds: ticks / ticksPerSecond, rssMib: Number(rss?.[1] ?? 0) / 1024 };
 }
 
+/** Resident memory, of which pages that n processes share count as an nth each. */
+export const pssMibOf = (pid: number): number =>
+  Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))?.[1] ?? 0) / 1024;
+
 /** Processor time by program of every process whose command line names the folder. */
 export const cpuByProgram = (folder: string): ReadonlyMap<string, number> =>
   sumByProgram(folder, ({ cpuSeconds }) => cpuSeconds);

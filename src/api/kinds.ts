@@ -22,6 +22,13 @@ const groupSnapshotGroup = {
   versions: ["v1", "v1beta2"],
   custom: true,
 } as const;
+const sharedResourceGroup = {
+  group: "sharedresource.openshift.io",
+  versions: ["v1alpha1"],
+  scope: "cluster",
+  status: true,
+  custom: true,
+} as const;
 const core = { group: "", versions: ["v1"] } as const;
 const admission = { group: "admissionregistration.k8s.io", versions: ["v1"] } as const;
 const storage = { group: "storage.k8s.io", versions: ["v1"] } as const;
@@ -49,6 +56,15 @@ const kinds = {
     singular: "volumesnapshotclass",
     scope: "cluster",
     shortNames: ["vsclass", "vsclasses"],
+  },
+  VolumeSnapshotLink: {
+    group: snapshotGroup.group,
+    versions: ["v1alpha1"],
+    plural: "volumesnapshotlinks",
+    singular: "volumesnapshotlink",
+    scope: "namespace",
+    shortNames: ["vslink"],
+    custom: true,
   },
   VolumeGroupSnapshot: {
     ...groupSnapshotGroup,
@@ -90,6 +106,8 @@ const kinds = {
     scope: "cluster",
     custom: true,
   },
+  SharedSecret: { ...sharedResourceGroup, plural: "sharedsecrets", singular: "sharedsecret" },
+  SharedConfigMap: { ...sharedResourceGroup, plural: "sharedconfigmaps", singular: "sharedconfigmap" },
   PersistentVolumeClaim: {
     ...core,
     plural: "persistentvolumeclaims",

@@ -19,3 +19,30 @@ export const failedAttempts = {
   help: "Failed attempts of this process, each counted once: rejected snapshots and failed writes of the controller, failed CSI calls of the sidecar.",
   labels: ["driver_name", "operation_name"],
 } as const;
+
+/**
+ * What the two rules of shared resources found, without labels and at 0 from the start. The webhook counts what it refuses; while it
+ * is down, controller and driver count the same under a name of their own. Alerts add both.
+ */
+export const sharingMetrics = <Where extends "webhook" | "controller">(where: Where) =>
+  ({
+    secretNameFailures: counter(
+      `openshift_csi_share_sharedsecret_reserved_name_failures_${where}_total`,
+      "SharedSecrets that were found with a reserved name that their reference does not allow.",
+    ),
+    configMapNameFailures: counter(
+      `openshift_csi_share_sharedconfigmap_reserved_name_failures_${where}_total`,
+      "SharedConfigMaps that were found with a reserved name that their reference does not allow.",
+    ),
+    readOnlyFailures: counter(
+      `openshift_csi_share_pod_readonly_failures_${where}_total`,
+      "Pods and pod templates that were refused because a volume of the shared-resource driver is not read-only.",
+    ),
+    readOnlySuccesses: counter(
+      `openshift_csi_share_pod_readonly_successes_${where}_total`,
+      "Pods and pod templates with volumes of the shared-resource driver that are all read-only.",
+    ),
+  }) as const;
+
+const counter = <Name extends string>(name: Name, help: string) =>
+  ({ type: "counter", name, help, labels: [] }) as const;

@@ -55,11 +55,25 @@ export const parameters = {
   metadataContentName: `${parameterDomain}/volumesnapshotcontent/name`,
 } as const;
 
+/**
+ * The conditions of SharedSecrets and SharedConfigMaps, and who writes them. Neither webhook nor controller nor driver acts on them:
+ * they are for people, watches and alerts.
+ */
+export const shareConditions = {
+  /** The referenced Secret or ConfigMap exists. Written by the shared-resource controller; whoever brings a share may write it too. */
+  available: "Available",
+  /** The referenced object is fit for its purpose. Written only by the operator that brings the share. */
+  ready: "Ready",
+} as const;
+
 /** The rule of the replaced sidecars, letter for letter: with another lease a swap would have two leaders. */
 export function leaseNameFrom(text: string): string {
   const name = text.replace(/[^A-Za-z0-9-]/g, "-");
   return name.endsWith("-") ? `${name}X` : name;
 }
+
+/** Of the Lease beside the election's, in which the csi-provisioner stores its CreateVolume calls. */
+export const createVolumeCallsSuffix = "-create-volume-calls";
 
 export const snapshotContentNameFor = (snapshotUid: string): string => `snapcontent-${snapshotUid}`;
 

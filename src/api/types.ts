@@ -136,6 +136,12 @@ export interface VolumeSnapshotClass extends KubeObject {
   readonly parameters?: Readonly<Record<string, string>>;
 }
 
+/** Names a VolumeSnapshot, perhaps of another namespace, for claims of its own namespace. */
+export interface VolumeSnapshotLink extends KubeObject {
+  readonly kind: "VolumeSnapshotLink";
+  readonly spec?: { readonly source?: { readonly name?: string; readonly namespace?: string } };
+}
+
 /** The owner of a namespace allows objects of others to refer to what is in it. */
 export interface ReferenceGrant extends KubeObject {
   readonly kind: "ReferenceGrant";
@@ -143,6 +149,38 @@ export interface ReferenceGrant extends KubeObject {
     readonly from?: readonly { readonly group?: string; readonly kind?: string; readonly namespace?: string }[];
     readonly to?: readonly { readonly group?: string; readonly kind?: string; readonly name?: string }[];
   };
+}
+
+/** As metav1.Condition. */
+export interface Condition {
+  readonly type: string;
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason: string;
+  readonly message: string;
+  readonly lastTransitionTime: string;
+  readonly observedGeneration?: number;
+}
+
+/** Where the Secret or ConfigMap of a share is. */
+export interface ShareReference {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+interface Share extends KubeObject {
+  readonly status?: { readonly conditions?: readonly Condition[] };
+}
+
+/** Lets pods of other namespaces mount one Secret, if their service account may `use` the share. */
+export interface SharedSecret extends Share {
+  readonly kind: "SharedSecret";
+  readonly spec: { readonly secretRef: ShareReference; readonly description?: string };
+}
+
+/** Lets pods of other namespaces mount one ConfigMap, if their service account may `use` the share. */
+export interface SharedConfigMap extends Share {
+  readonly kind: "SharedConfigMap";
+  readonly spec: { readonly configMapRef: ShareReference; readonly description?: string };
 }
 
 export type PersistentVolumeClaim = Stored<K8sPersistentVolumeClaim, "PersistentVolumeClaim">;
@@ -159,7 +197,10 @@ interface TypedObjects {
   VolumeSnapshot: VolumeSnapshot;
   VolumeSnapshotContent: VolumeSnapshotContent;
   VolumeSnapshotClass: VolumeSnapshotClass;
+  VolumeSnapshotLink: VolumeSnapshotLink;
   ReferenceGrant: ReferenceGrant;
+  SharedSecret: SharedSecret;
+  SharedConfigMap: SharedConfigMap;
   PersistentVolumeClaim: PersistentVolumeClaim;
   PersistentVolume: PersistentVolume;
   Namespace: Stored<K8sNamespace, "Namespace">;

@@ -5,7 +5,7 @@ import { snapshotCrds } from "../api/crds/index.ts";
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import { compareVersions } from "./discovery.ts";
 
-const start = () => startApiServer({ definitions: snapshotCrds(2) });
+const start = () => startApiServer({ definitions: snapshotCrds(2, { serveV1beta1: true }) });
 const aggregated = (version: string) => ({
   headers: { accept: `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList,application/json` },
 });

@@ -2,7 +2,8 @@
 import { createAdmissionWith } from "./admission/admission.ts";
 import { standardBackground } from "./binder/background.ts";
 import { bootstrapObjects } from "./builtin/bootstrap.ts";
-import { documentDataSources } from "./builtin/document-data-sources.ts";
+import { createDocumentDataSources, type DocumentField } from "./builtin/document-data-sources.ts";
+import { claimShapeWith } from "./builtin/shape.ts";
 import { createStrategies } from "./builtin/strategies.ts";
 import type { Parts } from "./contracts.ts";
 import { definitionEnd } from "./definitions.ts";
@@ -13,17 +14,33 @@ import { createPatcher } from "./schema/patcher.ts";
 import { schemas } from "./schema/schemas.ts";
 
 /** What becomes of data sources that are not supported: Kubernetes drops some of them, the requirement documents refuse all. */
-export const claimRules = ["kubernetes", "documents"] as const;
+export const claimRules = ["kubernetes", "documents", "documents-exclusive"] as const;
 export type ClaimRules = (typeof claimRules)[number];
 
 const standard: Partial<Record<ClaimRules, Parts>> = {};
 
 export function standardParts(rules: ClaimRules = "kubernetes"): Parts {
-  standard[rules] ??=
-    rules === "kubernetes"
-      ? createParts()
-      : { ...standardParts(), strategies: createStrategies({ dataSources: documentDataSources }) };
+  standard[rules] ??= rules === "kubernetes" ? createParts() : documentParts(documentFields[rules]);
   return standard[rules];
+}
+
+/** The document about other namespaces has two proposals for one more field of claims. */
+const documentFields: Readonly<Record<Exclude<ClaimRules, "kubernetes">, DocumentField>> = {
+  documents: "dataSourceRef2",
+  "documents-exclusive": "crossNamespaceDataSourceRef",
+};
+
+function documentParts(field: DocumentField): Parts {
+  const claims = claimShapeWith(field);
+  return {
+    ...standardParts(),
+    schemas: {
+      ...schemas,
+      builtIn: (group, version, kind) =>
+        group === "" && kind === "PersistentVolumeClaim" ? claims : schemas.builtIn(group, version, kind),
+    },
+    strategies: createStrategies({ dataSources: createDocumentDataSources(field) }),
+  };
 }
 
 function createParts(): Parts {

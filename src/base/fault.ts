@@ -162,6 +162,8 @@ export interface FaultOptions extends ErrorOptions {
   readonly retryAfterMs?: number | undefined;
   /** Kubernetes' Status.details of the answer, as received. */
   readonly details?: unknown;
+  /** Where a list whose token has expired may go on, at the newest version: Kubernetes' Status.metadata.continue. */
+  readonly continueToken?: string | undefined;
   /** What was thrown in place of a fault: logs show its stack. */
   readonly unexpected?: Error | undefined;
 }
@@ -170,6 +172,7 @@ export class Fault extends Error {
   readonly code: FaultCode;
   readonly retryAfterMs: number | undefined;
   readonly details: unknown;
+  readonly continueToken: string | undefined;
   readonly unexpected: Error | undefined;
 
   constructor(code: FaultCode, message: string, options: FaultOptions = {}) {
@@ -178,6 +181,7 @@ export class Fault extends Error {
     this.code = code;
     this.retryAfterMs = options.retryAfterMs;
     this.details = options.details;
+    this.continueToken = options.continueToken;
     this.unexpected = options.unexpected;
   }
 

@@ -9,6 +9,8 @@ export const limits = {
   connectionMsMax: 70_000,
   listPageObjects: 500,
   listRestartsMax: 2,
+  /** Of one page, after which a list that is read page by page fails: about half a minute of an unreachable server. */
+  listPageRetriesMax: 10,
   socketsPerHostMax: 32,
   socketIdleMsMax: 60_000,
   credentialFileMsMax: 10_000,

@@ -37,15 +37,51 @@ export const commands: readonly CommandRow[] = [
   },
   {
     name: "webhook",
-    summary: "Validate VolumeSnapshots, contents, classes and claims when they are created or updated.",
+    summary: "Validate snapshot objects, claims, shares and the volumes of pods when they are created or updated.",
     kind: "component",
     load: () => import("./commands/webhook.ts"),
+  },
+  {
+    name: "shared-resource",
+    summary: "Serve SharedSecret and SharedConfigMap volumes on a node, or maintain the conditions of the shares.",
+    kind: "component",
+    load: () => import("./commands/shared-resource.ts"),
   },
   {
     name: "lint",
     summary: "Check manifests against the webhook's rules, without a cluster.",
     kind: "tool",
     load: () => import("./commands/lint.ts"),
+  },
+  {
+    name: "audit",
+    summary: "Check all stored objects against the webhook's rules.",
+    kind: "tool",
+    load: () => import("./commands/audit.ts"),
+  },
+  {
+    name: "migrate",
+    summary: "Move the snapshot CRDs and the stored objects from v1beta1 to v1, phase by phase, and back.",
+    kind: "tool",
+    load: () => import("./commands/migrate.ts"),
+  },
+  {
+    name: "gather",
+    summary: "Collect objects, logs and metrics of all components for support, without secret data.",
+    kind: "tool",
+    load: () => import("./commands/gather.ts"),
+  },
+  {
+    name: "access",
+    summary: "Show who can restore a snapshot, through which grant, and who needs none.",
+    kind: "tool",
+    load: () => import("./commands/access.ts"),
+  },
+  {
+    name: "install",
+    summary: "Install, upgrade, check or remove the components in a cluster, or print their manifests.",
+    kind: "tool",
+    load: () => import("./commands/install.ts"),
   },
   {
     name: "certs",

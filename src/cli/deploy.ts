@@ -1,46 +1,96 @@
 /** The files of deploy/, printed from the rows of src/api/manifests. */
 import { stringify } from "yaml";
-import {
-  type Addition,
-  type ComponentRow,
-  type Installation,
-  type ManifestObject,
-  manifestFiles,
-} from "../api/manifests/component.ts";
-import { webhookRow } from "../api/manifests/webhook.ts";
+import type { Addition, ComponentRow, Installation, ManifestFile, ManifestObject } from "../api/manifests/component.ts";
+import { namespaceOf } from "../api/manifests/component.ts";
+import { alertingRule } from "../api/manifests/monitoring.ts";
+import { crdObjects, manifestFiles, monitoringObjects, namespaceObjects } from "../api/manifests/objects.ts";
+import { componentRows } from "../api/manifests/rows.ts";
+import { chartFiles } from "./install/chart.ts";
+import { dashboard } from "./install/dashboard.ts";
 
-export const componentRows: readonly ComponentRow[] = [webhookRow];
-
-export const installationOf = (version: string): Installation => ({
-  namespace: "snapkeep",
-  image: `snapkeep:${version}`,
+export const installationOf = (
+  version: string,
+  { namespace = "snapkeep", repository = "snapkeep", kubeletFolder = "/var/lib/kubelet" } = {},
+): Installation => ({
+  version,
+  namespace,
+  driverNamespace: `${namespace}-drivers`,
+  image: `${repository}:${version}`,
+  driverImage: `${repository}:${version}-driver`,
+  kubeletFolder,
 });
+
+type Entry = readonly [path: string, text: string];
 
 /** Path below deploy/ → text. */
 export function deployFiles(installation: Installation): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    componentRows.flatMap((row) => [
-      ...folder(row.name, manifestFiles(row, installation), {}),
-      ...row.additions(installation).flatMap((addition) => additionFolder(row, addition)),
-    ]),
-  );
+  return Object.fromEntries([
+    ...baseFolders(installation).map(([path, text]): Entry => [`kustomize/base/${path}`, text]),
+    ...overlayFolders(installation).map(([path, text]): Entry => [`kustomize/overlays/${path}`, text]),
+    ...Object.entries(chartFiles(componentRows, installation.version)).map(
+      ([path, text]): Entry => [`helm/snapkeep/${path}`, text],
+    ),
+    ["monitoring/alerts.yaml", alertsFile()],
+    ["monitoring/dashboard.json", `${JSON.stringify(dashboard(componentRows), undefined, 2)}\n`],
+  ]);
 }
 
-type Files = NonNullable<Addition["files"]>;
-type Entry = readonly [path: string, text: string];
+const namespaceFolder = (name: string): string => `namespace-${name}`;
 
-function folder(path: string, files: Files, more: Kustomization, comment?: string): readonly Entry[] {
+function baseFolders(installation: Installation): readonly Entry[] {
+  const crds = crdObjects(componentRows, installation).map((crd) => ({
+    path: `${crd.metadata.name}.yaml`,
+    objects: [crd],
+  }));
   return [
-    ...files.map((file): Entry => [`${path}/${file.path}`, documents(file.objects)]),
-    [`${path}/kustomization.yaml`, kustomization({ resources: files.map((file) => file.path), ...more }, comment)],
+    ...folder("crds", crds, {}, "Apply these first, and wait until they are established."),
+    ...namespaceObjects(componentRows, installation).flatMap((namespace) =>
+      folder(namespaceFolder(namespace.metadata.name), [{ path: "namespace.yaml", objects: [namespace] }]),
+    ),
+    ...componentRows.flatMap((row) => [
+      ...folder(row.name, manifestFiles(row, installation), {}, row.summary),
+      ...folder(
+        `${row.name}-monitoring`,
+        [{ path: "monitoring.yaml", objects: monitoringObjects(row, installation) }],
+        {},
+        "For clusters with the Prometheus operator.",
+      ),
+    ]),
   ];
 }
 
-function additionFolder({ name }: ComponentRow, { folder: below, why, patch, files = [] }: Addition): readonly Entry[] {
-  const path = `${name}-${below}`;
-  return patch === undefined
-    ? folder(path, files, {}, why)
-    : folder(path, files, { resources: [`../${name}`], patches: [{ patch: yaml(patch) }] }, why);
+function overlayFolders(installation: Installation): readonly Entry[] {
+  const defaults = componentRows.filter(({ isDefault }) => isDefault);
+  return [
+    ...folder("default", [], { resources: basesOf(defaults, installation) }, "What most clusters need."),
+    ...folder("all", [], { resources: basesOf(componentRows, installation) }, "Every component."),
+    ...folder(
+      "monitoring",
+      [],
+      { resources: defaults.map(({ name }) => `../../base/${name}-monitoring`) },
+      "For clusters with the Prometheus operator: what most clusters need is watched.",
+    ),
+    ...componentRows.flatMap((row) => [
+      ...folder(row.name, [], { resources: basesOf([row], installation) }, `Only ${row.name}, with its namespace.`),
+      ...row.additions(installation).flatMap((addition) => additionFolder(row, installation, addition)),
+    ]),
+  ];
+}
+
+const basesOf = (rows: readonly ComponentRow[], installation: Installation): readonly string[] => [
+  ...new Set(rows.map((row) => `../../base/${namespaceFolder(namespaceOf(row, installation))}`)),
+  ...rows.map(({ name }) => `../../base/${name}`),
+];
+
+function additionFolder(
+  row: ComponentRow,
+  installation: Installation,
+  { folder: below, why, patch, files = [] }: Addition,
+): readonly Entry[] {
+  const path = `${row.name}-${below}`;
+  if (patch === undefined) return folder(path, files, {}, why);
+  const more = { resources: basesOf([row], installation), patches: [{ patch: yaml(patch) }] };
+  return folder(path, files, more, why);
 }
 
 interface Kustomization {
@@ -48,9 +98,30 @@ interface Kustomization {
   readonly patches?: readonly { readonly patch: string }[];
 }
 
+function folder(
+  path: string,
+  files: readonly ManifestFile[],
+  more: Kustomization = {},
+  comment?: string,
+): readonly Entry[] {
+  return [
+    ...files.map((file): Entry => [`${path}/${file.path}`, documents(file.objects)]),
+    [`${path}/kustomization.yaml`, kustomization({ resources: files.map((file) => file.path), ...more }, comment)],
+  ];
+}
+
+/** A rule file of Prometheus itself, for clusters without its operator. */
+const alertsFile = (): string =>
+  `${generated}${yaml({
+    groups: componentRows
+      .filter(({ alerts }) => alerts.length > 0)
+      .map(({ name, alerts }) => ({ name: `snapkeep-${name}`, rules: alerts.map(alertingRule) })),
+  })}`;
+
 const generated = "# Written by `npm run docs` from src/api/manifests; change those.\n";
 const yaml = (value: unknown): string => stringify(value, { aliasDuplicateObjects: false, lineWidth: 0 });
-const documents = (objects: readonly ManifestObject[]): string =>
-  `${generated}${objects.map((object) => `---\n${yaml(object)}`).join("")}`;
+export const yamlDocuments = (objects: readonly ManifestObject[]): string =>
+  objects.map((object) => `---\n${yaml(object)}`).join("");
+const documents = (objects: readonly ManifestObject[]): string => `${generated}${yamlDocuments(objects)}`;
 const kustomization = (body: Kustomization, comment?: string): string =>
   `${generated}${comment === undefined ? "" : `# ${comment}\n`}${yaml({ apiVersion: "kustomize.config.k8s.io/v1beta1", kind: "Kustomization", ...body })}`;

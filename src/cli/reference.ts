@@ -1,7 +1,10 @@
 /** The pages of docs/reference, printed from the tables that the program itself runs on. */
+import { crossNamespaceCrds } from "../api/crds/cross-namespace.ts";
 import { snapshotCrds } from "../api/crds/index.ts";
 import { referenceGrantCrd } from "../api/crds/reference-grant.ts";
 import { type KindName, kindRows } from "../api/kinds.ts";
+import type { Access, Right } from "../api/manifests/component.ts";
+import { componentRows, sidecarRows } from "../api/manifests/rows.ts";
 import { faults } from "../base/fault.ts";
 import { errorRows } from "../rules/error-codes.ts";
 import type { CommandModule, CommandRow } from "../runtime/command.ts";
@@ -28,6 +31,8 @@ export async function referencePages(commands: readonly CommandRow[]): Promise<R
     "errors.md": errorsPage(),
     "kinds.md": kindsPage(),
     "metrics.md": metricsPage(loaded),
+    "permissions.md": permissionsPage(),
+    "alerts.md": alertsPage(),
   };
 }
 
@@ -112,7 +117,9 @@ const errorsPage = (): string =>
       .map(([name, { title, why, remedy }]) => `## ${name}\n\n**${title}.** ${why}\n\nWhat to do: ${remedy}`),
   );
 
-const defined = new Set([...snapshotCrds(3), referenceGrantCrd()].map(({ spec }) => spec.names.kind));
+const defined = new Set(
+  [...snapshotCrds(3), referenceGrantCrd(), ...crossNamespaceCrds()].map(({ spec }) => spec.names.kind),
+);
 
 /** Those of the table that are there today: Kubernetes' own, and custom ones that a definition of ours exists for. */
 export const servedKinds = (Object.keys(kindRows) as readonly KindName[]).filter(
@@ -122,7 +129,7 @@ export const servedKinds = (Object.keys(kindRows) as readonly KindName[]).filter
 const kindsPage = (): string =>
   page(
     "Kinds",
-    "The kinds of objects that `snapkeep up` serves, and those among them that the components read and write. `snapkeep crds` prints the definitions of the snapshot kinds; that of ReferenceGrant comes with the Gateway API.",
+    "The kinds of objects that `snapkeep up` serves, and those among them that the components read and write. `snapkeep crds` prints the definitions of the snapshot kinds; with `--for cross-namespace` it prints those of VolumeSnapshotLink and VolumePopulator; that of ReferenceGrant comes with the Gateway API.",
     table(
       ["kind", "group", "versions", "resource", "scope", "short names", "status", "definition"],
       servedKinds
@@ -170,3 +177,51 @@ const metricsPage = (loaded: readonly Loaded[]): string =>
 
 const prefixed = (prefix: string, metrics: MetricTable): MetricTable =>
   Object.fromEntries(Object.entries(metrics).map(([key, row]) => [`${prefix}.${key}`, row]));
+
+const everything = { topology: true, attachments: true };
+
+const permissionsPage = (): string =>
+  page(
+    "Permissions",
+    "What each component may do, and why. `snapkeep install` grants these rights and no others. No right is a wildcard, and no component may read all secrets of a cluster.",
+    ...componentRows.map((row) => accessSection(row.name, row.workload.unrestricted, row)),
+    "Sidecars run in the pod of a driver, with rights of the driver's service account. `DRIVER` is the name of the driver in lease names.",
+    ...sidecarRows.map((row) => accessSection(row.name, undefined, row.rights("DRIVER", everything))),
+  );
+
+function accessSection(name: string, unrestricted: string | undefined, access: Access): string {
+  const rows = (rights: readonly Right[], place: string) =>
+    rights.map((right) => [
+      (right.resources ?? []).map((resource) => code(qualified(resource, right))).join(" "),
+      right.verbs.join(", "),
+      (right.resourceNames ?? []).map(code).join(" "),
+      right.namespace ?? place,
+      right.why,
+    ]);
+  const all = [...rows(access.clusterRules, "all"), ...rows(access.namespaceRules, "its own")];
+  const distinct = [...new Map(all.map((row) => [row.join("\n"), row])).values()];
+  const pods =
+    unrestricted === undefined
+      ? 'Its pods are admitted under the Pod Security Standard "restricted".'
+      : `Its pods are not admitted under the Pod Security Standard "restricted". ${unrestricted}`;
+  return [`## ${name}`, pods, table(["resource", "verbs", "names", "namespaces", "why"], distinct)].join("\n\n");
+}
+
+const qualified = (resource: string, { apiGroups = [] }: Right): string =>
+  apiGroups[0] === "" ? resource : `${resource}.${apiGroups[0]}`;
+
+const alertsPage = (): string =>
+  page(
+    "Alerts",
+    "Rules of `deploy/monitoring/alerts.yaml`, and of the PrometheusRules that are installed. [Monitoring](../guides/monitoring.md) says how to turn them on.",
+    ...componentRows.flatMap(({ alerts }) =>
+      alerts.map((alert) =>
+        [
+          `## ${alert.name}`,
+          `**${alert.summary}** Severity ${alert.severity}, after ${alert.for}.`,
+          `What to do: ${alert.remedy}`,
+          `\`\`\`promql\n${alert.expression}\n\`\`\``,
+        ].join("\n\n"),
+      ),
+    ),
+  );

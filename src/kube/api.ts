@@ -40,6 +40,8 @@ export type WatchEvent<K extends KindName> =
   | { readonly kind: "bookmark"; readonly resourceVersion: string };
 
 export interface WriteOptions extends CallOptions {
+  /** Of the kind's group, where it is not the one that was chosen when the client was made. Only of patches. */
+  readonly version?: string | undefined;
   readonly subresource?: "status" | undefined;
   readonly dryRun?: boolean | undefined;
 }
@@ -71,14 +73,56 @@ export interface KubeApi {
   watch<K extends KindName>(kind: K, query: WatchQuery, take: TakeEvent<K>): Promise<void>;
 }
 
+/** A list for whoever looks at each object once and holds no more than a page. */
+export interface PageReader {
+  /**
+   * The pages of a list, each read when it is asked for. An interrupted list goes on where it was: after a broken connection with the
+   * same page, and after its token has expired with the rest as it is by then.
+   */
+  pages<K extends KindName>(kind: K, query?: ListQuery): AsyncGenerator<Listed<K>, void, void>;
+}
+
+export interface PathOptions extends CallOptions {
+  /** The form of the answer; absent: the whole object as JSON. */
+  readonly accept?: string | undefined;
+}
+
+/** Forms without spec, status and data: the server sends only the metadata. */
+export const metadataOnly = {
+  object: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+  list: "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+} as const;
+
 /** What has no kind of its own in the table: discovery, health, version. */
 export interface PathReader {
   /** The decoded JSON answer to a GET of "/apis/…". */
-  getPath(path: string, options?: CallOptions): Promise<JsonValue>;
+  getPath(path: string, options?: PathOptions): Promise<JsonValue>;
+}
+
+/** What is not JSON: logs, and pages of pods. */
+export interface TextReader {
+  getText(path: string, options?: CallOptions): Promise<string>;
 }
 
 /** Questions that are posted: the server answers, and stores nothing. */
 export interface PathAsker {
   /** The decoded JSON answer to a POST to "/apis/…". */
   postPath(path: string, body: JsonObject, options?: CallOptions): Promise<JsonValue>;
+}
+
+/** Writes to objects of kinds that are not in the table: those that only an installation has. */
+export interface PathWriter {
+  /** Server-side apply to "/apis/…/name": creates the object or changes the fields that the body has. */
+  applyPath(path: string, body: JsonObject, options: ApplyOptions): Promise<JsonValue>;
+  /** PUT; the body carries the resourceVersion it was read at. */
+  replacePath(path: string, body: JsonObject, options?: CallOptions): Promise<JsonValue>;
+  /** NotFound is a Fault. What the object owns is deleted in the background. */
+  deletePath(path: string, options?: CallOptions): Promise<void>;
+}
+
+export interface ApplyOptions extends CallOptions {
+  readonly fieldManager: string;
+  /** Takes fields over from other managers. */
+  readonly force?: boolean | undefined;
+  readonly dryRun?: boolean | undefined;
 }

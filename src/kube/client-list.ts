@@ -1,14 +1,16 @@
-/** A whole list, page by page. */
+/** A whole list, page by page; at once, or one page at a time. */
 import type { KindName } from "../api/kinds.ts";
 import type { ObjectOf } from "../api/types.ts";
-import { Fault, isFault } from "../base/fault.ts";
+import { backoffMs } from "../base/backoff.ts";
+import { Fault, isFault, isFinal } from "../base/fault.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { limits } from "../base/limits.ts";
+import type { World } from "../base/world.ts";
 import type { Listed, ListQuery } from "./api.ts";
 import { type Adoption, adopt, parseResponse } from "./objects.ts";
 
-type Parameters = Readonly<Record<string, string | number | undefined>>;
-type AskPage = (parameters: Parameters) => Promise<string>;
+export type PageParameters = Readonly<Record<string, string | number | undefined>>;
+type AskPage = (parameters: PageParameters) => Promise<string>;
 
 /**
  * A continue token is good for the minutes that etcd keeps its version. When a slow list outlives it, the pages read so
@@ -34,7 +36,7 @@ async function listPaged<K extends KindName>(
 ): Promise<Listed<K> | undefined> {
   const { labelSelector, fieldSelector } = query;
   const objects: ObjectOf<K>[] = [];
-  let next: Parameters = { resourceVersion: query.resourceVersion };
+  let next: PageParameters = { resourceVersion: query.resourceVersion };
   let resourceVersion: string | undefined;
   while (true) {
     const page = await unlessExpired(askPage({ labelSelector, fieldSelector, limit, ...next }), limit);
@@ -46,6 +48,51 @@ async function listPaged<K extends KindName>(
     next = { continue: metadata.continue };
   }
 }
+
+/** One page at a time. Objects that appear after the first page may be among the others or not. */
+export async function* listPages<K extends KindName>(
+  adoption: Adoption<K>,
+  query: ListQuery,
+  askPage: AskPage,
+  world: Pick<World, "random" | "sleep">,
+): AsyncGenerator<Listed<K>, void, void> {
+  const { labelSelector, fieldSelector, signal } = query;
+  const ask = persistently(askPage, world, signal);
+  let next: PageParameters = { resourceVersion: query.resourceVersion };
+  while (true) {
+    const page = await ask({ labelSelector, fieldSelector, limit: limits.listPageObjects, ...next }).catch(restOfList);
+    if (typeof page !== "string") next = page;
+    else {
+      const { items, metadata } = pageIn(adoption, page);
+      const objects = items.map((item) => adopt(adoption, item));
+      yield { objects, resourceVersion: String(metadata.resourceVersion ?? "") };
+      if (typeof metadata.continue !== "string" || metadata.continue === "") return;
+      next = { continue: metadata.continue };
+    }
+  }
+}
+
+/** The server offers a token for the rest of a list whose version it has forgotten. */
+export function restOfList(reason: unknown): PageParameters {
+  if (isFault(reason, "Expired") && reason.continueToken !== undefined) return { continue: reason.continueToken };
+  throw reason;
+}
+
+const pagePause = { startMs: 200, maxMs: 5_000 } as const;
+
+/** Reading a page again costs nothing but time. */
+const persistently =
+  (askPage: AskPage, world: Pick<World, "random" | "sleep">, signal: AbortSignal | undefined): AskPage =>
+  async (parameters) => {
+    for (let failures = 0; ; failures++) {
+      try {
+        return await askPage(parameters);
+      } catch (reason) {
+        if (isFinal(Fault.from(reason)) || failures >= limits.listPageRetriesMax || signal?.aborted) throw reason;
+        await world.sleep(backoffMs(pagePause, failures, world.random()), signal);
+      }
+    }
+  };
 
 /** Without pages there is no token to expire: then it is an answer like any other. */
 const unlessExpired = (page: Promise<string>, limit: number | undefined): Promise<string | undefined> =>

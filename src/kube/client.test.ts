@@ -197,3 +197,45 @@ test("a delete sends its preconditions and reports whether the object is gone or
   });
   assert.deepEqual(bodyOf(asked[1]), { apiVersion: "v1", kind: "DeleteOptions" });
 });
+
+test("a list by pages goes on with the same page after a broken connection, and with the rest after its token has expired", async () => {
+  const page = (name: string, token: string): HttpResponse =>
+    ok({
+      kind: "ConfigMapList",
+      metadata: { resourceVersion: "10", continue: token },
+      items: [{ metadata: { name, namespace: "team" } }],
+    });
+  const expired = refusal(410, "Expired", { metadata: { continue: "rest" } });
+  const { client, asked, world } = scripted([
+    page("a", "1"),
+    refusal(500, "InternalError"),
+    page("b", "2"),
+    expired,
+    page("c", ""),
+  ]);
+  const names: string[] = [];
+  const reading = (async () => {
+    for await (const { objects } of client.pages("ConfigMap"))
+      names.push(...objects.map(({ metadata }) => metadata.name));
+  })();
+  await world.run(reading);
+  assert.deepEqual(names, ["a", "b", "c"]);
+  assert.deepEqual(
+    asked.map(({ path }) => new URL(path, "http://x").searchParams.get("continue")),
+    [null, "1", "1", "2", "rest"],
+  );
+});
+
+test("a list by pages whose token has expired without an offer to go on fails", async () => {
+  const { client } = scripted([refusal(410, "Expired")]);
+  await assert.rejects(client.pages("ConfigMap").next(), (reason) => isFault(reason, "Expired"));
+});
+
+test("a patch speaks the version that it names", async () => {
+  const snapshot = { kind: "VolumeSnapshot", metadata: { name: "a", namespace: "team" } };
+  const { client, asked } = scripted([ok(snapshot)]);
+  const at = { kind: "VolumeSnapshot", namespace: "team", name: "a" } as const;
+  const patched = await client.patch(at, { type: "merge", body: {} }, { version: "v1beta1" });
+  assert.match(asked[0]?.path ?? "", /^\/apis\/snapshot\.storage\.k8s\.io\/v1beta1\//);
+  assert.equal(patched.apiVersion, "snapshot.storage.k8s.io/v1beta1");
+});

@@ -10,9 +10,20 @@ import { Fault } from "../base/fault.ts";
 import type { Handler } from "../base/http.ts";
 import { isObject, type JsonObject, type JsonValue, parse, print } from "../base/json.ts";
 import type { World } from "../base/world.ts";
-import type { CallOptions, DeleteOptions, KubeApi, PathAsker, PathReader, WriteOptions } from "./api.ts";
+import type {
+  CallOptions,
+  DeleteOptions,
+  KubeApi,
+  ListQuery,
+  PageReader,
+  PathAsker,
+  PathReader,
+  PathWriter,
+  TextReader,
+  WriteOptions,
+} from "./api.ts";
 import { createCaller, type Measure, type Outgoing } from "./call.ts";
-import { listAll } from "./client-list.ts";
+import { listAll, listPages } from "./client-list.ts";
 import { watchOnce } from "./client-watch.ts";
 import { createLimiter, type RateLimit } from "./limiter.ts";
 import { type Adoption, adopt, parseResponse, type ReadText } from "./objects.ts";
@@ -34,12 +45,19 @@ export interface ClientOptions {
   readonly read?: ReadText | undefined;
 }
 
-export function createClient(options: ClientOptions): KubeApi & PathReader & PathAsker {
+export function createClient(
+  options: ClientOptions,
+): KubeApi & PageReader & PathReader & PathAsker & PathWriter & TextReader {
   const { handler, world, versions = {}, userAgent = "snapkeep", managedFields = "strip", read = parse } = options;
   const limiter = options.rateLimit === undefined ? undefined : createLimiter(options.rateLimit, world);
   const caller = createCaller({ handler, world, limiter, measure: options.measure });
 
-  const versionOf = (kind: KindName): string => versions[kindRows[kind].group] ?? kindRows[kind].versions[0];
+  const versionOf = (kind: KindName): string => {
+    const { group, versions: own } = kindRows[kind];
+    const chosen = versions[group];
+    // One group may have kinds of different versions.
+    return chosen !== undefined && own.includes(chosen) ? chosen : own[0];
+  };
   const adoptionOf = <K extends KindName>(kind: K, version = versionOf(kind)): Adoption<K> => ({
     kind,
     apiVersion: apiVersionOf(kind, version),
@@ -47,15 +65,27 @@ export function createClient(options: ClientOptions): KubeApi & PathReader & Pat
     read,
   });
   const headers = { accept: "application/json", "user-agent": userAgent };
-  const pathTo = (ref: Ref, subresource?: string): string =>
-    pathOf(ref.kind, { ...placeOf(ref), subresource, version: versionOf(ref.kind) });
+  const pathTo = (ref: Ref, subresource?: string, version = versionOf(ref.kind)): string =>
+    pathOf(ref.kind, { ...placeOf(ref), subresource, version });
   const send = (request: Omit<Outgoing, "headers">, type = "application/json"): Promise<string> =>
     caller.text({ ...request, headers: request.body === undefined ? headers : { ...headers, "content-type": type } });
-  const answered = async <K extends KindName>(kind: K, request: Omit<Outgoing, "headers">, type?: string) =>
-    adopt(adoptionOf(kind), parseResponse(await send(request, type), `${request.method} ${request.path}`, read));
+  const answered = async <K extends KindName>(
+    kind: K,
+    request: Omit<Outgoing, "headers">,
+    type?: string,
+    adoption = adoptionOf(kind),
+  ) => adopt(adoption, parseResponse(await send(request, type), `${request.method} ${request.path}`, read));
   /** The version in use, not the one the object was drafted for. */
   const bodyOf = (kind: KindName, object: object): string =>
     print({ ...object, apiVersion: adoptionOf(kind).apiVersion, kind });
+
+  const pageAsker =
+    (kind: KindName, query: ListQuery) =>
+    (parameters: Readonly<Record<string, string | number | undefined>>): Promise<string> => {
+      const path = pathOf(kind, { namespace: query.namespace, version: query.version ?? versionOf(kind) });
+      const request = { method: "GET", path: withQuery(path, parameters), signal: query.signal };
+      return caller.text({ ...request, headers: { ...headers, "accept-encoding": "gzip" } });
+    };
 
   return {
     async get(ref, options = {}) {
@@ -66,12 +96,10 @@ export function createClient(options: ClientOptions): KubeApi & PathReader & Pat
       return object;
     },
 
-    list: (kind, query = {}) =>
-      listAll(adoptionOf(kind, query.version), query, async (parameters) => {
-        const path = pathOf(kind, { namespace: query.namespace, version: query.version ?? versionOf(kind) });
-        const request = { method: "GET", path: withQuery(path, parameters), signal: query.signal };
-        return caller.text({ ...request, headers: { ...headers, "accept-encoding": "gzip" } });
-      }),
+    list: (kind, query = {}) => listAll(adoptionOf(kind, query.version), query, pageAsker(kind, query)),
+
+    pages: (kind, query = {}) =>
+      listPages(adoptionOf(kind, query.version), query, pageAsker(kind, query), options.world),
 
     async create(kind, object, write = {}) {
       const namespace = namespaceOf(kind, object);
@@ -93,11 +121,12 @@ export function createClient(options: ClientOptions): KubeApi & PathReader & Pat
     },
 
     async patch(ref, patch, write = {}) {
-      const path = written(pathTo(ref, write.subresource), write, queryOfPatch(patch));
-      const body = bodyOfPatch(ref, patch, adoptionOf(ref.kind).apiVersion);
+      const path = written(pathTo(ref, write.subresource, write.version), write, queryOfPatch(patch));
+      const adoption = adoptionOf(ref.kind, write.version);
+      const body = bodyOfPatch(ref, patch, adoption.apiVersion);
       const sending = { method: "PATCH", path, body: print(body), replayable: isReplayable(patch) };
       const request = { ...sending, isForObject: true, ...callOptionsOf(write) };
-      return answered(ref.kind, request, typeOfPatch(patch)).catch((reason: unknown) => {
+      return answered(ref.kind, request, typeOfPatch(patch), adoption).catch((reason: unknown) => {
         throw faultOfPatch(ref, patch, reason);
       });
     },
@@ -117,11 +146,36 @@ export function createClient(options: ClientOptions): KubeApi & PathReader & Pat
         return caller.stream(request, takePiece);
       }),
 
-    getPath: async (path, { signal } = {}) =>
-      parseResponse(await send({ method: "GET", path, signal }), `GET ${path}`, read),
+    getPath: async (path, { signal, accept = headers.accept } = {}) => {
+      const answer = await caller.text({ method: "GET", path, signal, headers: { ...headers, accept } });
+      return parseResponse(answer, `GET ${path}`, read);
+    },
+
+    getText: (path, { signal } = {}) =>
+      caller.text({ method: "GET", path, signal, headers: { ...headers, accept: "*/*" } }),
 
     postPath: async (path, body, { signal } = {}) =>
       parseResponse(await send({ method: "POST", path, body: print(body), signal }), `POST ${path}`, read),
+
+    applyPath: async (path, body, { fieldManager, force, dryRun, signal }) => {
+      const patch = { type: "apply", body, fieldManager, force: force === true } as const;
+      const request = { method: "PATCH", path: written(path, { dryRun }, queryOfPatch(patch)), body: print(body) };
+      return parseResponse(
+        await send({ ...request, replayable: true, isForObject: true, signal }, typeOfPatch(patch)),
+        `PATCH ${path}`,
+        read,
+      );
+    },
+
+    replacePath: async (path, body, { signal } = {}) => {
+      const request = { method: "PUT", path, body: print(body), replayable: true, isForObject: true, signal };
+      return parseResponse(await send(request), `PUT ${path}`, read);
+    },
+
+    deletePath: async (path, { signal } = {}) => {
+      const body = { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Background" };
+      await send({ method: "DELETE", path, body: print(body), isForObject: true, signal });
+    },
   };
 }
 

@@ -2,7 +2,8 @@
  * The cache of a kind that a cluster need not have: it exists only while the kind is served and may be read. Both are asked for first
  * and again and again, so it turns on when the CRD is installed or the right is granted, and no call of it is ever denied.
  */
-import { type KindName, kindRows } from "../api/kinds.ts";
+import { apiVersionOf, type KindName, kindRows, pathOf } from "../api/kinds.ts";
+import type { ObjectOf } from "../api/types.ts";
 import type { Millis } from "../base/brand.ts";
 import { Fault } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
@@ -25,6 +26,11 @@ export interface OptionalStoreOptions<K extends KindName, Index extends string> 
 export interface OptionalStore<K extends KindName, Index extends string = string> {
   /** The store while it holds a whole list, else undefined. */
   current(): Store<K, Index> | undefined;
+  /** Reads one object from the server, in the version that is served there. It fails while there is no store. */
+  read(
+    at: { readonly namespace?: string | undefined; readonly name: string },
+    signal: AbortSignal,
+  ): Promise<ObjectOf<K>>;
   /** Looks for the kind, and keeps the store current, until the signal aborts. */
   watch(signal: AbortSignal): Promise<void>;
   /** Resolves when it is known whether there is a store, and it holds a whole list if so; in any case after a while. */
@@ -42,7 +48,7 @@ export function createOptionalStore<K extends KindName, Index extends string = n
   const log = options.log.with({ kind });
   const known = Promise.withResolvers<void>();
   const listeners = new Set<Listener<K>>();
-  let current: Store<K, Index> | undefined;
+  let current: { readonly store: Store<K, Index>; readonly version: string } | undefined;
   let said: Found["kind"] = "unserved";
 
   const look = async (signal: AbortSignal): Promise<Found> => {
@@ -77,7 +83,7 @@ export function createOptionalStore<K extends KindName, Index extends string = n
     const { own: stop, release } = controllerUnder(signal);
     const store = createStore<K, Index>(kind, { indexes, log });
     for (const listener of listeners) store.onChange(listener);
-    current = store;
+    current = { store, version };
     void store.whenSynced.then(known.resolve);
     const watching = watchInto(api, store, { world, log, signal: stop.signal, scope: { version } });
     let isServed = true;
@@ -94,7 +100,14 @@ export function createOptionalStore<K extends KindName, Index extends string = n
   };
 
   return {
-    current: () => (current?.isSynced() === true ? current : undefined),
+    current: () => (current?.store.isSynced() === true ? current.store : undefined),
+    read: async (at, signal) => {
+      if (current === undefined)
+        throw new Fault("NotFound", `${kindRows[kind].plural} are not served, or may not be read`);
+      const { version } = current;
+      const object = await api.getPath(pathOf(kind, { ...at, version }), { signal });
+      return { ...(object as object), apiVersion: apiVersionOf(kind, version), kind } as ObjectOf<K>;
+    },
     watch: async (signal) => {
       while (!signal.aborted) {
         const found = await find(signal);

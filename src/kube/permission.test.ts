@@ -18,14 +18,20 @@ test("what may be done is asked at the start and again and again, and is not all
       return { status: { allowed: answer() } };
     },
   } as never;
-  const permission = createPermission("VolumeSnapshot", "update", { api, world, log: silent });
+  let granted = 0;
+  const count = (): void => {
+    granted += 1;
+  };
+  const permission = createPermission("VolumeSnapshot", "update", { api, world, log: silent, granted: count });
   const stop = new AbortController();
   const watching = permission.watch(stop.signal);
   await world.run(permission.known);
   assert.equal(permission.isGranted(), false);
   answer = () => true;
   await world.advance(2_000);
-  assert.equal(permission.isGranted(), true);
+  assert.deepEqual([permission.isGranted(), granted], [true, 1]);
+  await world.advance(61_000);
+  assert.equal(granted, 1, "it was granted before");
   answer = () => false;
   await world.advance(61_000);
   assert.equal(permission.isGranted(), false);

@@ -22,18 +22,22 @@ export interface PermissionOptions {
   readonly world: Pick<World, "sleep">;
   readonly log: Log;
   readonly recheckMs?: Millis | undefined;
+  /** Called when it is granted, each time that it was not before. */
+  granted?(): void;
 }
 
 export function createPermission(
   kind: KindName,
   verb: string,
-  { api, world, log, recheckMs = limits.optionalKindRecheckMs }: PermissionOptions,
+  { api, world, log, recheckMs = limits.optionalKindRecheckMs, granted }: PermissionOptions,
 ): Permission {
   const known = Promise.withResolvers<void>();
   let isGranted = false;
   const ask = async (signal: AbortSignal): Promise<Millis> => {
     try {
+      const before = isGranted;
       isGranted = await mayDo(api, kind, verb, { signal });
+      if (isGranted && !before) granted?.();
       return recheckMs;
     } catch (reason) {
       log.debug("cannot find out what is allowed", { kind, verb, reason: Fault.from(reason).message });

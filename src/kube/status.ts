@@ -26,9 +26,11 @@ const codeOf = (reason: JsonValue | undefined, httpCode: number): FaultCode =>
 export function faultOfStatus(status: JsonObject, httpCode: number, retryAfterMs?: number): Fault {
   const details = isObject(status.details) ? status.details : undefined;
   const seconds = details?.retryAfterSeconds;
+  const token = isObject(status.metadata) ? status.metadata.continue : undefined;
   return new Fault(codeOf(status.reason, httpCode), String(status.message ?? `HTTP ${httpCode}`), {
     retryAfterMs: retryAfterMs ?? (typeof seconds === "number" && seconds > 0 ? seconds * 1_000 : undefined),
     details,
+    continueToken: typeof token === "string" && token !== "" ? token : undefined,
   });
 }
 

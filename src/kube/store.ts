@@ -45,6 +45,8 @@ export interface Store<K extends KindName, Index extends string = string> {
   all(): IterableIterator<ObjectOf<K>>;
   keysBy(index: Index, value: string): readonly Key[];
   by(index: Index, value: string): readonly ObjectOf<K>[];
+  /** Any of those that `by` returns. */
+  oneBy(index: Index, value: string): ObjectOf<K> | undefined;
   /** Takes in the reply to a write; false when it is old news. */
   applyReply(object: ObjectOf<K>): boolean;
   /** Takes in that this incarnation is gone: the reply to a delete that removed it, or "not found". */
@@ -156,6 +158,10 @@ export function createStore<K extends KindName, Index extends string = never>(
     all: () => objects.values(),
     keysBy: (index, value) => [...indexes.keys(index, value)],
     by: (index, value) => [...indexes.keys(index, value)].map((key) => objects.get(key)).filter(isDefined),
+    oneBy: (index, value) => {
+      for (const key of indexes.keys(index, value)) return objects.get(key);
+      return undefined;
+    },
     applyReply,
     applyDeletion: (key, uid) => {
       const known = objects.get(key);

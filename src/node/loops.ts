@@ -6,6 +6,8 @@ import { syncToDisk } from "./sync.ts";
 interface Loop {
   readonly device: string;
   readonly readOnly: boolean;
+  /** It was detached while somebody had it open: the kernel takes it away, and gives it to another image, at any moment. */
+  readonly isGoing: boolean;
 }
 
 export interface Loops {
@@ -23,15 +25,17 @@ export interface Loops {
 export function createLoops(run: RunProgram, { bindsOf }: Pick<Mounts, "bindsOf">): Loops {
   /** The kernel knows the image by its inode: also a driver that sees it under another path finds its devices. */
   const loopsOf = async (image: string): Promise<readonly Loop[]> => {
-    const { output } = await run("losetup", ["--associated", image, "--output", "NAME,RO", "--noheadings"]);
+    const { output } = await run("losetup", ["--associated", image, "--output", "NAME,RO,AUTOCLEAR", "--noheadings"]);
     return output
       .split("\n")
       .map((line) => line.trim().split(/\s+/))
-      .flatMap(([device = "", readOnly]) => (device === "" ? [] : [{ device, readOnly: readOnly === "1" }]));
+      .flatMap(([device = "", readOnly, autoclear]) =>
+        device === "" ? [] : [{ device, readOnly: readOnly === "1", isGoing: autoclear === "1" }],
+      );
   };
   return {
     async loopFor(image, readOnly) {
-      const found = (await loopsOf(image)).find((loop) => loop.readOnly === readOnly);
+      const found = (await loopsOf(image)).find((loop) => loop.readOnly === readOnly && !loop.isGoing);
       if (found !== undefined) return found.device;
       const flags = readOnly ? ["--read-only"] : [];
       return (await run("losetup", [...flags, "--show", "--find", "--", image])).output;

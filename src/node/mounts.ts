@@ -11,6 +11,10 @@ export interface Mount {
   readonly at: string;
   /** Of this mount, not of its file system. */
   readonly options: readonly string[];
+  /** Of the file system: "ext4", "tmpfs". */
+  readonly type: string;
+  /** The device, or the name that whoever mounted it has chosen. */
+  readonly source: string;
 }
 
 /** In the order they were mounted: of two at one place the last is on top. */
@@ -19,12 +23,18 @@ export function parseMounts(table: string): readonly Mount[] {
     .split("\n")
     .map((line) => line.split(" "))
     .filter((fields) => fields.length > 5)
-    .map(([, , device = "", root = "", at = "", options = ""]) => ({
-      device,
-      root: unescaped(root),
-      at: unescaped(at),
-      options: options.split(","),
-    }));
+    .map(([, , device = "", root = "", at = "", options = "", ...rest]) => {
+      // Any number of optional fields stands before the separator.
+      const [type = "", source = ""] = rest.slice(rest.indexOf("-") + 1);
+      return {
+        device,
+        root: unescaped(root),
+        at: unescaped(at),
+        options: options.split(","),
+        type,
+        source: unescaped(source),
+      };
+    });
 }
 
 /** The kernel writes blanks, tabs, newlines and backslashes in octal. */

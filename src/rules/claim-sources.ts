@@ -63,8 +63,10 @@ export function claimSourceViolations(
   claim: JsonObject,
   before: JsonObject | undefined,
   gates: ClaimGates,
+  fields: readonly string[] = ["dataSource", "dataSourceRef"],
 ): readonly FieldViolation[] {
-  return ["spec.dataSource", "spec.dataSourceRef"].flatMap((field) => {
+  return fields.flatMap((name) => {
+    const field = `spec.${name}`;
     const source = valueAt(claim, field);
     if (!isObject(source) || (before !== undefined && isSame(source, valueAt(before, field)))) return [];
     return sourceViolations(source, field, gates);
@@ -85,7 +87,7 @@ function sourceViolations(source: JsonObject, field: string, gates: ClaimGates):
         `must be set; name ${supported}, or remove the source for an empty volume`,
       ),
     ];
-  if (field === "spec.dataSourceRef" && isElsewhere(source) && !gates.crossNamespace)
+  if (field !== "spec.dataSource" && isElsewhere(source) && !gates.crossNamespace)
     return [
       violation(
         "SNAP-134",

@@ -137,7 +137,14 @@ export const objectErrorRows = {
   "SNAP-152": {
     title: "The name of a share begins with a reserved prefix",
     why: "Names that begin with openshift- belong to the platform; only the shares that it lists may have them.",
-    remedy: "Choose another name.",
+    remedy:
+      "Choose another name. A component of the platform that brings a share adds its name and reference to the ConfigMap ocp-sharedsecret-list or ocp-sharedconfigmap-list, and restarts webhook, controller and driver.",
+  },
+  "SNAP-153": {
+    title: "An entry of an allow-list of shares cannot be read",
+    why: "The entry allows nothing, so the share that it was written for is refused.",
+    remedy:
+      'Write the name of the share as key and "namespace:name" of its Secret or ConfigMap as value. A key that ends in .severity has the value info, warning or critical, and stands beside the entry of its share.',
   },
   "SNAP-191": {
     title: "A field has a value of the wrong type",

@@ -104,9 +104,10 @@ export const volumeErrorRows = {
     remedy: "Set spec.resources.requests.storage, for example 10Gi.",
   },
   "SNAP-336": {
-    title: "The data source is in another namespace",
-    why: "Restores across namespaces are off.",
-    remedy: "Use a source of the claim's own namespace.",
+    title: "The data source is named with its namespace, and such sources are off",
+    why: "The claim is not filled with an empty volume instead.",
+    remedy:
+      "Turn on the feature gate CrossNamespaceVolumeDataSource of csi-provisioner, or use a source of the claim's own namespace, without the namespace.",
   },
   "SNAP-337": {
     title: "No node fits the claim's topology",
@@ -122,6 +123,12 @@ export const volumeErrorRows = {
     title: "The VolumeAttributesClass of a claim cannot be used",
     why: "It does not exist, or belongs to another driver; its parameters mean something to its own driver only.",
     remedy: "Create it, or create a claim that names a VolumeAttributesClass of the driver of its StorageClass.",
+  },
+  "SNAP-340": {
+    title: "The StorageClass of a claim belongs to another provisioner",
+    why: "The class was deleted and created again for another driver after kube-controller-manager had given the claim to this one.",
+    remedy:
+      "Create a claim with a StorageClass of the driver, or wait until kube-controller-manager gives the claim to the other.",
   },
   "SNAP-341": {
     title: "The driver cannot create the volume",
@@ -154,6 +161,11 @@ export const volumeErrorRows = {
     why: "Two claims with one volume would overwrite each other's data. The volume is neither used nor deleted.",
     remedy: "Report this to the maker of the driver: volumes of different names must have different ids.",
   },
+  "SNAP-347": {
+    title: "The driver answered two ids for one volume",
+    why: "CreateVolume must answer the same id whenever it is repeated with the same name. The earlier volume is deleted, because nobody else knows of it.",
+    remedy: "Report this to the maker of the driver. The claim gets the later volume.",
+  },
   "SNAP-351": {
     title: "The driver cannot delete the volume",
     why: "The message quotes the driver.",
@@ -163,6 +175,29 @@ export const volumeErrorRows = {
     title: "A volume is still attached",
     why: "Deleting a volume that a node uses loses data.",
     remedy: "Wait until the pod has stopped and the VolumeAttachment is gone.",
+  },
+  "SNAP-361": {
+    title: "No ReferenceGrant allows the source",
+    why: "A source that is named with its namespace needs the consent of the owner of that namespace, also where it is the claim's own. The message is the same whether or not the source exists.",
+    remedy:
+      "Ask the owner of the namespace for a ReferenceGrant from PersistentVolumeClaims of the claim's namespace, or from VolumeSnapshotLinks if a link names the source, to the source. The restore starts as soon as it exists.",
+  },
+  "SNAP-362": {
+    title: "ReferenceGrants cannot be read",
+    why: "Without them nobody can consent to the use of a source. Other claims are served.",
+    remedy:
+      "Install the CRD of ReferenceGrants (Gateway API), and let the role of csi-provisioner get, list and watch them.",
+  },
+  "SNAP-363": {
+    title: "The VolumeSnapshotLink of a claim cannot be followed",
+    why: "It does not exist, or names no VolumeSnapshot. A claim is never filled with anything else than its source.",
+    remedy: "Create the VolumeSnapshotLink in the namespace of the claim, or create a claim that names the right one.",
+  },
+  "SNAP-364": {
+    title: "VolumeSnapshotLinks cannot be read",
+    why: "Without the link nobody knows which VolumeSnapshot is meant. Other claims are served.",
+    remedy:
+      "Install the CRD (snapkeep crds --for cross-namespace), and let the role of csi-provisioner get, list and watch volumesnapshotlinks.",
   },
   "SNAP-391": {
     title: "A volume was provisioned",

@@ -4,7 +4,10 @@ import { resolve } from "node:path";
 import { test } from "node:test";
 import { errorRows, shortened, withCode, withoutCode } from "./error-codes.ts";
 import { callErrorRows } from "./error-codes-calls.ts";
+import { migrationErrorRows } from "./error-codes-migration.ts";
 import { objectErrorRows } from "./error-codes-objects.ts";
+import { shareControllerErrorRows } from "./error-codes-share-controller.ts";
+import { shareErrorRows } from "./error-codes-shares.ts";
 import { snapshotErrorRows } from "./error-codes-snapshots.ts";
 import { volumeErrorRows } from "./error-codes-volumes.ts";
 
@@ -24,12 +27,17 @@ test("no released code is gone", () => {
 
 test("each table of rows has its own first digits", () => {
   const digits = (rows: object): string => [...new Set(Object.keys(rows).map((code) => code[5]))].sort().join("");
-  assert.deepEqual([objectErrorRows, snapshotErrorRows, volumeErrorRows, callErrorRows].map(digits), [
-    "14",
-    "2",
-    "3",
-    "5",
-  ]);
+  assert.deepEqual(
+    [
+      objectErrorRows,
+      snapshotErrorRows,
+      volumeErrorRows,
+      callErrorRows,
+      migrationErrorRows,
+      { ...shareErrorRows, ...shareControllerErrorRows },
+    ].map(digits),
+    ["14", "2", "3", "5", "6", "7"],
+  );
 });
 
 test("each row is whole sentences, and its title is a heading without a full stop", () => {

@@ -7,14 +7,30 @@
  *   3  claims and their volumes: csi-provisioner
  *   4  references to another namespace
  *   5  calls to the driver about snapshots: csi-snapshotter
+ *   6  the phases of the CRDs: migrate
+ *   7  volumes of shared Secrets and ConfigMaps: shared-resource; 75x its controller
+ *   8  what is installed in a cluster: install
  */
 import type { CodedMessage } from "../api/plan.ts";
 import { callErrorRows } from "./error-codes-calls.ts";
+import { installErrorRows } from "./error-codes-install.ts";
+import { migrationErrorRows } from "./error-codes-migration.ts";
 import { objectErrorRows } from "./error-codes-objects.ts";
+import { shareControllerErrorRows } from "./error-codes-share-controller.ts";
+import { shareErrorRows } from "./error-codes-shares.ts";
 import { snapshotErrorRows } from "./error-codes-snapshots.ts";
 import { volumeErrorRows } from "./error-codes-volumes.ts";
 
-export const errorRows = { ...objectErrorRows, ...snapshotErrorRows, ...volumeErrorRows, ...callErrorRows };
+export const errorRows = {
+  ...objectErrorRows,
+  ...snapshotErrorRows,
+  ...volumeErrorRows,
+  ...callErrorRows,
+  ...migrationErrorRows,
+  ...shareErrorRows,
+  ...shareControllerErrorRows,
+  ...installErrorRows,
+};
 export type ErrorCode = keyof typeof errorRows;
 
 /** A reason without its code yet, for sentences that go on after it. */

@@ -1,12 +1,13 @@
 /**
  * Mistakes of manifests that concern no rule of admission: fields that do not exist, webhook configurations that match nothing, and
- * shared resources. For whoever reads manifests.
+ * entries of allow-lists. For whoever reads manifests.
  */
 import { kindRows } from "../api/kinds.ts";
 import { isObject, type JsonObject, type JsonValue, parse } from "../base/json.ts";
 import { type ErrorCode, withCode } from "./error-codes.ts";
 import { type FieldViolation, textAt, textOf, valueAt } from "./object-rules.ts";
-import { listAt, memberAt, podVolumes } from "./pod-specs.ts";
+import { listAt, memberAt } from "./pod-specs.ts";
+import { allowListIn, allowListSources, dataOf } from "./share-allow-lists.ts";
 
 export interface ManifestHint {
   readonly severity: "error" | "warning";
@@ -149,49 +150,23 @@ function bundleHints(bundle: JsonValue | undefined, field: string): readonly Man
       ];
 }
 
-const shareDriver = "csi.sharedresource.openshift.io";
-
-const sharedVolumes: Hints = (object) =>
-  podVolumes(object).flatMap(({ path, volume }) => {
-    if (!isObject(volume) || textAt(volume, "csi.driver") !== shareDriver || valueAt(volume, "csi.readOnly") === true)
-      return [];
-    const [index, ...above] = path.toReversed();
-    const field = `${above.toReversed().join(".")}[${index}].csi.readOnly`;
-    return [
-      hint("SNAP-151", field, `must be true, because volumes of ${shareDriver} are read-only; set readOnly: true`),
-    ];
-  });
-
-const reservedPrefix = "openshift-";
-/** Kind, name and reference of the shares that the platform itself has. */
-const reservedShares: ReadonlySet<string> = new Set([
-  "SharedSecret openshift-etc-pki-entitlement openshift-config-managed:etc-pki-entitlement",
-]);
-
-const shareNames: Hints = (share) => {
-  const name = textAt(share, "metadata.name") ?? "";
-  const reference = share.kind === "SharedSecret" ? "spec.secretRef" : "spec.configMapRef";
-  const referred = `${textAt(share, `${reference}.namespace`)}:${textAt(share, `${reference}.name`)}`;
-  return !name.startsWith(reservedPrefix) || reservedShares.has(`${String(share.kind)} ${name} ${referred}`)
-    ? []
-    : [
-        hint(
-          "SNAP-152",
-          "metadata.name",
-          `begins with ${reservedPrefix}, which is reserved for the platform; choose another name`,
-        ),
-      ];
+/** An entry that cannot be read allows nothing, and the webhook says so only in its log. */
+const allowListEntries: Hints = (configMap) => {
+  const name = textAt(configMap, "metadata.name");
+  if (!Object.values(allowListSources).some((source) => source.configMap === name)) return [];
+  return allowListIn(dataOf(configMap)).skipped.map((reason) =>
+    hint("SNAP-153", "data", `${reason}; the entry allows nothing`),
+  );
 };
 
 const byKind: Readonly<Record<string, Hints>> = {
   "/PersistentVolumeClaim": (claim) => [...unknownSources(claim), ...droppedSource(claim)],
+  "/ConfigMap": allowListEntries,
   "admissionregistration.k8s.io/ValidatingWebhookConfiguration": webhookRules,
   "admissionregistration.k8s.io/MutatingWebhookConfiguration": webhookRules,
-  "sharedresource.openshift.io/SharedSecret": shareNames,
-  "sharedresource.openshift.io/SharedConfigMap": shareNames,
 };
 
 export function manifestHints(group: string, object: JsonObject): readonly ManifestHint[] {
   const key = `${group}/${String(object.kind ?? "")}`;
-  return [...(Object.hasOwn(byKind, key) ? (byKind[key]?.(object) ?? []) : []), ...sharedVolumes(object)];
+  return Object.hasOwn(byKind, key) ? (byKind[key]?.(object) ?? []) : [];
 }

@@ -22,7 +22,7 @@ export function grantViolations(grant: JsonObject): readonly FieldViolation[] {
 const kindsOfGroup: Readonly<Record<string, string>> = {
   PersistentVolumeClaim: "",
   VolumeSnapshot: "snapshot.storage.k8s.io",
-  VolumeSnapshotLink: "snapkeep.dev",
+  VolumeSnapshotLink: "snapshot.storage.k8s.io",
 };
 
 function entryViolations(entry: JsonObject, field: string): readonly FieldViolation[] {

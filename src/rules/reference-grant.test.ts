@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import fc from "fast-check";
 import type { ReferenceGrant } from "../api/types.ts";
-import { grantAllows } from "./reference-grant.ts";
+import { type GrantFrom, type GrantTo, grantAllows, keysOfGrant, keysOfReference } from "./reference-grant.ts";
 
 const claim = { group: "", kind: "PersistentVolumeClaim", namespace: "abroad" };
 const snapshot = { group: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", namespace: "team", name: "monday" };
@@ -64,3 +65,24 @@ const cases: readonly { given: string; grant: ReferenceGrant; allows: boolean }[
 for (const { given, grant, allows } of cases)
   test(`a grant that names ${given} ${allows ? "allows" : "does not allow"} a claim abroad to refer to the snapshot`, () =>
     assert.equal(grantAllows(grant, claim, snapshot), allows));
+
+/** Few words, so that two of them are often the same; and what only a loose CRD lets pass. */
+const word = fc.constantFrom("a", "b", "", "*", undefined, null, '","');
+const side = fc.record({ group: word, kind: word, namespace: word, name: word }, { requiredKeys: [] });
+const sides = fc.oneof(fc.array(side, { maxLength: 3 }), fc.constantFrom(undefined, null, "all", [null]));
+
+test("the keys of a grant and of a reference meet exactly where the grant allows the reference", () => {
+  const plain = fc.constantFrom("a", "b", "*", '","');
+  const reference = fc.record({ group: plain, kind: plain, namespace: plain, name: plain });
+  fc.assert(
+    fc.property(sides, sides, plain, reference, reference, (from, to, namespace, referrer, source) => {
+      const grant = aGrant({ from, to }, namespace);
+      const found = keysOfGrant(grant);
+      assert.equal(
+        keysOfReference(referrer as GrantFrom, source as GrantTo).some((key) => found.includes(key)),
+        grantAllows(grant, referrer, source),
+      );
+    }),
+    { numRuns: 2_000 },
+  );
+});

@@ -31,6 +31,29 @@ export const grantAllows = ({ metadata, spec }: ReferenceGrant, from: GrantFrom,
       (item.name === undefined || item.name === "" || item.name === to.name),
   );
 
+/** Who may be waiting for the grant. */
+export const referrersIn = ({ spec }: ReferenceGrant): readonly GrantFrom[] =>
+  listIn(spec?.from).flatMap(({ group = "", kind = "", namespace }) =>
+    typeof namespace === "string" ? [{ group, kind, namespace }] : [],
+  );
+
+/**
+ * Under which keys a grant is found, and which keys a reference asks for: the same answer as `grantAllows`, without looking at
+ * all grants of a namespace. A name left out has a key of its own.
+ */
+export const keysOfGrant = ({ metadata, spec }: ReferenceGrant): readonly string[] =>
+  listIn(spec?.from).flatMap((from) =>
+    listIn(spec?.to).map((to) => keyOf(from, { ...to, namespace: metadata.namespace, name: to.name || undefined })),
+  );
+export const keysOfReference = (from: GrantFrom, to: GrantTo): readonly [string, string] => [
+  keyOf(from, to),
+  keyOf(from, { ...to, name: undefined }),
+];
+
+/** As JSON: whatever a CRD lets pass, two different references never share a key. */
+const keyOf = (from: Partial<GrantFrom>, to: Partial<Record<keyof GrantTo, string | undefined>>): string =>
+  JSON.stringify([from.group, from.kind, from.namespace, to.group, to.kind, to.namespace, to.name]);
+
 /** A CRD of another hand may let anything pass. */
 const listIn = <T>(value: readonly T[] | undefined): readonly T[] =>
   Array.isArray(value) ? value.filter((item) => typeof item === "object" && item !== null) : [];

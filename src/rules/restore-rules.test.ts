@@ -2,12 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aClaim, aVolume, driver } from "../../test/builders.ts";
-import { aPendingClaim, aReadyContent, aReadySnapshot } from "../../test/volume-plans.ts";
+import { aPendingClaim, aReadyContent, aReadySnapshot, permitted } from "../../test/volume-plans.ts";
 import { annotations } from "../api/names.ts";
 import { type Clone, cloneSource, type Restore, restoreSource } from "./restore-rules.ts";
 
 const restore = (change: Partial<Restore> = {}): Restore => ({
   claim: aPendingClaim(),
+  access: permitted("snapshot").access,
   requestedBytes: 1_048_576n,
   driver,
   snapshotKey: "team/monday",
@@ -111,6 +112,7 @@ const source = aClaim({
 const volume = { ...aVolume(), status: { phase: "Bound" } };
 const clone = (change: Partial<Clone> = {}): Clone => ({
   claim: aPendingClaim(),
+  access: permitted("snapshot").access,
   requestedBytes: 1_048_576n,
   driver,
   sourceKey: "team/data",

@@ -9,9 +9,12 @@ import { keyOf } from "../api/types.ts";
 import { parseQuantity, wholeUnits } from "../base/quantity.ts";
 import { pointsAt } from "./binding-rules.ts";
 import { type ErrorCode, withCode } from "./error-codes.ts";
+import type { Permitted } from "./source-access.ts";
 
 export interface Restore {
   readonly claim: PersistentVolumeClaim;
+  /** That the claim may use the source. */
+  readonly access: Permitted;
   readonly requestedBytes: bigint;
   readonly driver: string;
   /** "namespace/name", as the claim names it. */
@@ -111,6 +114,8 @@ function otherMode(
 
 export interface Clone {
   readonly claim: PersistentVolumeClaim;
+  /** That the claim may use the source. */
+  readonly access: Permitted;
   readonly requestedBytes: bigint;
   readonly driver: string;
   readonly sourceKey: string;

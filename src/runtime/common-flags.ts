@@ -175,6 +175,19 @@ export const checkEndpoint = ({ httpEndpoint }: { readonly httpEndpoint: string 
     ? undefined
     : `--http-endpoint: ${JSON.stringify(httpEndpoint)} is not valid: expected an address with a port; for example --http-endpoint=:8080`;
 
+/** For sidecars that can run on every node. `serves` completes "every node serves its own …". */
+export const checkNodeDeployment = (
+  options: { readonly nodeDeployment: boolean; readonly nodeName: string; readonly leaderElection: boolean },
+  serves: string,
+): string | undefined => {
+  if (!options.nodeDeployment) return undefined;
+  if (options.nodeName === "")
+    return "--node-deployment needs the node's name in the environment variable NODE_NAME; set it from spec.nodeName";
+  return options.leaderElection
+    ? `--node-deployment and --leader-election exclude each other: every node serves its own ${serves}; drop one`
+    : undefined;
+};
+
 export const checkComponent = (options: ComponentFlags): string | undefined =>
   checkEndpoint(options) ?? checkRetryTimes(options) ?? checkLeaderTimes(options);
 

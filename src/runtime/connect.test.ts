@@ -4,7 +4,7 @@ import { createVirtualWorld } from "../../test/virtual-world.ts";
 import { Fault } from "../base/fault.ts";
 import type { Log } from "../base/log.ts";
 import type { KubeApi, PathReader } from "../kube/api.ts";
-import { findKinds, rateLimitOf, retryUntil, upToDate } from "./connect.ts";
+import { findKinds, rateLimitOf, retryUntil, serverAt, upToDate } from "./connect.ts";
 
 function setUp(waitMsMax: number) {
   const world = createVirtualWorld();
@@ -26,6 +26,12 @@ test("a rate of zero or less is no limit, and the default burst is one second of
       { qps: 5, burst: 10 },
     ],
   );
+});
+
+test("--master is the address of a server, or an error that shows one", () => {
+  assert.equal(serverAt("https://10.0.0.1:6443").host, "10.0.0.1:6443");
+  for (const wrong of ["10.0.0.1", "ftp://10.0.0.1", "master"])
+    assert.throws(() => serverAt(wrong), /is not valid.*--master=https:/);
 });
 
 const refused = () => new Fault("Unavailable", "nothing answers at https://10.0.0.1");

@@ -12,7 +12,7 @@ import { limits } from "../base/limits.ts";
 import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import { withDeadline } from "../base/world.ts";
-import type { KubeApi, PathAsker, PathReader } from "../kube/api.ts";
+import type { KubeApi, PageReader, PathAsker, PathReader, PathWriter, TextReader } from "../kube/api.ts";
 import type { Measure } from "../kube/call.ts";
 import { createClient } from "../kube/client.ts";
 import { loadConfig } from "../kube/config.ts";
@@ -28,6 +28,8 @@ export interface ConnectOptions {
     readonly context: string;
     readonly kubeApiQps: number;
     readonly kubeApiBurst: number;
+    /** Address of the API server, instead of the one in the kubeconfig. */
+    readonly master?: string;
   };
   /** What will be read: each is asked for once before anything starts. */
   readonly kinds: readonly KindName[];
@@ -40,10 +42,12 @@ export interface ConnectOptions {
   readonly signal: AbortSignal;
   readonly measure?: ((host: string) => Measure) | undefined;
   readonly refusal?: Refusal | undefined;
+  /** Whoever asks who wrote what keeps them. */
+  readonly managedFields?: "keep" | "strip" | undefined;
 }
 
 export interface Connection {
-  readonly api: KubeApi & PathReader & PathAsker;
+  readonly api: KubeApi & PageReader & PathReader & PathAsker & PathWriter & TextReader;
   /** Rejects when the server has stopped serving a version that is spoken here, and serves another. */
   readonly outdated: Promise<never>;
   readonly target: Target;
@@ -52,12 +56,13 @@ export interface Connection {
 
 export async function connect(options: ConnectOptions): Promise<Connection> {
   const { flags, world, environment, signal } = options;
-  const target = await loadConfig({
+  const configured = await loadConfig({
     kubeconfig: flags.kubeconfig,
     context: flags.context || undefined,
     environment,
     world,
   });
+  const target = flags.master ? { ...configured, server: serverAt(flags.master) } : configured;
   const transport = createTransport(target, { refusal: options.refusal });
   const clientOptions = {
     handler: transport.handler,
@@ -65,6 +70,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
     userAgent: options.userAgent,
     rateLimit: rateLimitOf(flags),
     measure: options.measure?.(target.server.host),
+    managedFields: options.managedFields,
   };
   const first = createClient(clientOptions);
   try {
@@ -74,6 +80,16 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
     transport.close();
     throw signal.aborted ? new Fault("Cancelled", "stopped before the API server answered") : reason;
   }
+}
+
+export function serverAt(master: string): URL {
+  const server = URL.parse(master);
+  if (server === null || !/^https?:$/.test(server.protocol))
+    throw new Fault(
+      "InvalidArgument",
+      `--master: ${JSON.stringify(master)} is not valid: expected the address of the API server; for example --master=https://10.0.0.1:6443`,
+    );
+  return server;
 }
 
 /** As for client-go: a rate below zero is none. */
@@ -130,9 +146,10 @@ export function upToDate<Api extends KubeApi & PathReader>(
   return { api: { ...api, list }, outdated: outdated.promise };
 }
 
-function unknownKind(kind: KindName): Fault {
+export function unknownKind(kind: KindName): Fault {
   const { group, custom, plural } = kindRows[kind];
-  const remedy = custom === true ? "install the CRDs: snapkeep crds | kubectl apply -f -" : "use a newer Kubernetes";
+  const printed = group === kindRows.SharedSecret.group ? "snapkeep crds --for shared-resources" : "snapkeep crds";
+  const remedy = custom === true ? `install the CRDs: ${printed} | kubectl apply -f -` : "use a newer Kubernetes";
   return new Fault("FailedPrecondition", `the API server does not know ${plural}.${group}; ${remedy}`);
 }
 

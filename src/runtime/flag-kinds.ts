@@ -126,13 +126,17 @@ export const quantity = (row: Row<Quantity>): Flag<Quantity> => ({
   print: printQuantity,
 });
 
-export const oneOf = <T extends string>(words: readonly T[], row: Row<T>): Flag<T> => ({
-  ...row,
-  type: words.join("|"),
-  expects: words.length === 2 ? words.join(" or ") : `one of ${words.join(", ")}`,
-  read: (given) => words.find((word) => word === given),
-  print: (value) => value,
-});
+/** An empty word is the default of a flag that need not be given: it is accepted, and not shown. */
+export const oneOf = <T extends string>(words: readonly T[], row: Row<T>): Flag<T> => {
+  const shown = words.filter((word) => word !== "");
+  return {
+    ...row,
+    type: shown.join("|"),
+    expects: shown.length === 2 ? shown.join(" or ") : `one of ${shown.join(", ")}`,
+    read: (given) => words.find((word) => word === given),
+    print: (value) => value,
+  };
+};
 
 /** Commas separate; a second mention adds. */
 export const list = (row: Row<readonly string[]>): Flag<readonly string[]> => ({
@@ -166,19 +170,28 @@ export type Gates = Readonly<Record<string, boolean>>;
  */
 export const featureGates = <T extends Gates>(
   known: T,
-  { ignored = [], ...row }: Partial<Row<T>> & { readonly ignored?: readonly string[] } = {},
+  {
+    ignored = [],
+    aliases = {},
+    ...row
+  }: Partial<Row<T>> & {
+    readonly ignored?: readonly string[];
+    /** Other names of known gates. */
+    readonly aliases?: Readonly<Record<string, keyof T & string>>;
+  } = {},
 ): Flag<{ readonly [K in keyof T]: boolean }> => ({
   help: "Feature gates to enable or disable.",
   name: "feature-gates",
   ...row,
   default: known,
   type: "name=bool,…",
-  expects: `gates written like Name=true,Other=false, each one of ${Object.keys(known).join(", ")}${ignored.length > 0 ? ` (or one of ${ignored.length} that are accepted and ignored)` : ""}`,
+  expects: `gates written like Name=true,Other=false, each one of ${[...Object.keys(known), ...Object.keys(aliases)].join(", ")}${ignored.length > 0 ? ` (or one of ${ignored.length} that are accepted and ignored)` : ""}`,
   read: (given, before = known) => {
     const pairs = pairsOf(given, "=");
     if (pairs === undefined) return undefined;
     const merged: Record<string, boolean> = { ...before };
-    for (const [name, word] of pairs) {
+    for (const [written, word] of pairs) {
+      const name = (Object.hasOwn(aliases, written) && aliases[written]) || written;
       const value = bools[word.toLowerCase()];
       if (value === undefined || !(Object.hasOwn(known, name) || ignored.includes(name))) return undefined;
       merged[name] = value;

@@ -2,6 +2,7 @@
  * Whether this process may still act, asked by the transports when the connection is there, just before the first byte. Between the
  * decision and that moment a process can be stopped for any time; when it continues, another replica may lead.
  */
+import { createVolumeCallsSuffix } from "../api/names.ts";
 import type { Fault } from "../base/fault.ts";
 import type { HttpRequest } from "../base/http.ts";
 import type { CsiCall } from "../csi/wire.ts";
@@ -20,9 +21,13 @@ export const createLeaderGuard = (leading: () => boolean): LeaderGuard => ({
 /** What only the leader may send: neither what is read or asked, nor the election itself, nor events of what was done before. */
 const isWrite = ({ method, path }: Pick<HttpRequest, "method" | "path">): boolean =>
   method !== "GET" &&
-  !path.startsWith("/apis/coordination.k8s.io/") &&
+  !isElection(path) &&
   !path.startsWith("/apis/authorization.k8s.io/") &&
   !/^\/api\/v1\/namespaces\/[^/]+\/events([/?]|$)/.test(path);
+
+/** Every Lease but that of the stored calls; one that is yet to be created has no name in the path. */
+const isElection = (path: string): boolean =>
+  path.startsWith("/apis/coordination.k8s.io/") && !path.endsWith(createVolumeCallsSuffix);
 
 /** Who the driver is and what it can do may be asked by anybody, and is, before there is a leader. */
 const isWork = ({ method }: Pick<CsiCall, "method">): boolean =>

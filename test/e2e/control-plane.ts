@@ -12,7 +12,7 @@ Ctrl-C, which stops and removes everything. The programs are built once from pin
 or taken from KUBEBUILDER_ASSETS.
 
   --node   also a kubelet with containerd and a scheduler, so that pods run (root on Linux, and the Debian packages
-           containerd runc containernetworking-plugins busybox-static); pods use the image ${boxImage}
+           containerd runc containernetworking-plugins busybox-static nftables); pods use the image ${boxImage}
   --help   this text
 `;
 

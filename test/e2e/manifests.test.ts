@@ -5,8 +5,9 @@ import { join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { parse } from "yaml";
 import { snapshotCrds } from "../../src/api/crds/index.ts";
-import { manifestFiles } from "../../src/api/manifests/component.ts";
+import { manifestFiles } from "../../src/api/manifests/objects.ts";
 import { webhookRow } from "../../src/api/manifests/webhook.ts";
+import { installationOf } from "../../src/cli/deploy.ts";
 import { startCommand } from "../command-line.ts";
 import type { ControlPlane } from "./harness/control-plane.ts";
 import { createKubectl } from "./harness/kubectl.ts";
@@ -15,8 +16,8 @@ import { until } from "./harness/until.ts";
 import { createTestWebhook } from "./harness/webhook.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-const folders = ["webhook", "webhook-claims", "webhook-on-control-plane"] as const;
-const folder = (name: (typeof folders)[number]): string => join(root, "deploy", name);
+const folders = ["all", "default", "webhook", "webhook-claims", "webhook-on-control-plane"] as const;
+const folder = (name: (typeof folders)[number]): string => join(root, "deploy/kustomize/overlays", name);
 const fixture = (name: string): string =>
   readFileSync(join(import.meta.dirname, "fixtures/requirement-000", `${name}.yaml`), "utf8");
 const namespace = "snapkeep";
@@ -34,7 +35,7 @@ describe("the manifests in deploy/", () => {
     must(["apply", "--server-side", "--validate=strict", "--warnings-as-errors", "-k", folder(name)]);
   /** The other suites share this server, and nobody answers at the Service. */
   const remove = async () => {
-    for (const name of ["webhook-claims", "webhook"] as const)
+    for (const name of ["webhook-claims", "all"] as const)
       await must(["delete", "--ignore-not-found", "--wait=false", "-k", folder(name)]);
   };
   const podOf = (deployment: { readonly spec: { readonly template: object } }, name: string) => ({
@@ -150,7 +151,7 @@ describe("the manifests in deploy/", () => {
     before(async () => {
       await remove();
       // Outside of a pod the webhook asks in the namespace default.
-      const installation = { namespace: "default", image: "snapkeep" };
+      const installation = installationOf("1.2.3", { namespace: "default" });
       const rbac = manifestFiles(webhookRow, installation).find(({ path }) => path === "rbac.yaml");
       await must(["apply", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items: rbac?.objects }));
       const token = (await must(["create", "token", webhookRow.serviceAccount, "-n", "default"])).trim();

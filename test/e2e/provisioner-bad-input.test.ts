@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { draftOf } from "../../src/api/builders.ts";
+import { provisioning } from "../../src/api/names.ts";
 import type { PersistentVolumeClaim } from "../../src/api/types.ts";
 import { startComponent } from "./harness/components.ts";
 import { type OddDriver, type OddVolume, startOddDriver } from "./harness/odd-driver.ts";
@@ -25,6 +26,7 @@ interface Row {
   readonly spec?: PersistentVolumeClaim["spec"];
   readonly parameters?: Readonly<Record<string, string>>;
   readonly storage?: string;
+  annotations?(): Record<string, string>;
   prepare?(): Promise<unknown>;
   /** After this the claim gets its volume; absent: nothing can be done for this claim. */
   mend?(): Promise<unknown>;
@@ -70,12 +72,22 @@ describe("claims that cannot be served as they are", () => {
       } as never),
     );
   const claimRef = (name: string) => ({ kind: "PersistentVolumeClaim", namespace, name }) as const;
-  const create = (name: string, storageClassName: string, spec: PersistentVolumeClaim["spec"], storage = "1Mi") =>
+  const create = (
+    name: string,
+    storageClassName: string,
+    spec: PersistentVolumeClaim["spec"],
+    storage = "1Mi",
+    annotations: Record<string, string> = {},
+  ) =>
     place.connection.client.create(
       "PersistentVolumeClaim",
-      draftOf("PersistentVolumeClaim", claimRef(name), {
-        spec: { accessModes: ["ReadWriteOnce"], storageClassName, resources: { requests: { storage } }, ...spec },
-      }),
+      draftOf(
+        "PersistentVolumeClaim",
+        { namespace, name, annotations },
+        {
+          spec: { accessModes: ["ReadWriteOnce"], storageClassName, resources: { requests: { storage } }, ...spec },
+        },
+      ),
     );
   const untilBound = (name: string): Promise<string> =>
     until({ what: `claim ${name} is bound` }, async () => {
@@ -172,6 +184,13 @@ describe("claims that cannot be served as they are", () => {
       },
     },
     {
+      given: "a class that does not exist",
+      says: /StorageClass nobody does not exist: create it.*SNAP-331/,
+      spec: { storageClassName: "nobody" },
+      annotations: () => ({ [provisioning.storageProvisioner]: driver.driver }),
+      mend: () => storageClass("nobody"),
+    },
+    {
       given: "an unknown secret",
       says: /secret default\/key cannot be read.*create it.*SNAP-338/,
       parameters: secretKeys,
@@ -190,6 +209,19 @@ describe("claims that cannot be served as they are", () => {
       says: /empty volume_id.*SNAP-344/,
       parameters: { odd: "empty" },
       prepare: odd("empty", () => ({ volumeId: "" })),
+      mend: mended,
+    },
+    {
+      given: "a driver that answers another id on retry",
+      says: /answered volume "first" first and another one later.*the first is deleted.*SNAP-347/,
+      parameters: { odd: "fickle" },
+      // The first volume cannot be stored, so the call is repeated.
+      prepare: odd("fickle", ({ volumeId }) => {
+        if (driver.volumes.has("first")) return {};
+        driver.volumes.delete(volumeId);
+        driver.volumes.add("first");
+        return { volumeId: "first", accessibleTopology: [{ segments: { "no key!": "x" } }] };
+      }),
       mend: mended,
     },
     {
@@ -240,7 +272,7 @@ describe("claims that cannot be served as they are", () => {
       const name = `claim-${index}`;
       await storageClass(`class-${index}`, row.parameters);
       await row.prepare?.();
-      await create(name, `class-${index}`, row.spec ?? {}, row.storage);
+      await create(name, `class-${index}`, row.spec ?? {}, row.storage, row.annotations?.());
       await until({ what: `the claim says ${row.says}` }, async () =>
         (await messagesOf(name)).some((message) => row.says.test(message)) ? true : undefined,
       );
@@ -249,6 +281,28 @@ describe("claims that cannot be served as they are", () => {
       await untilBound(name);
       assert.ok((await messagesOf(name)).length <= 2, "one event for each kind of error");
     });
+
+  test("given a snapshot that was deleted after the claim came, the restore is finished, and then the snapshot goes", async () => {
+    const parameters = { ...secretKeys, "csi.storage.k8s.io/provisioner-secret-name": "late" };
+    await storageClass("patient", parameters);
+    await suite.take("leaving", "data", suite.classes.delete);
+    await suite.untilReady("leaving");
+    await create("first", "patient", from("leaving"));
+    await until(
+      { what: "the claim waits for its secret" },
+      async () =>
+        (await messagesOf("first")).some((message) => /secret default\/late cannot be read/.test(message)) || undefined,
+    );
+    await place.connection.client.delete(suite.ref("leaving"));
+    const { metadata } = await suite.get("leaving");
+    assert.ok(metadata.deletionTimestamp !== undefined, "the snapshot is being deleted");
+    await place.connection.client.create(
+      "Secret",
+      draftOf("Secret", { namespace, name: "late" }, { data: {} } as never),
+    );
+    await untilBound("first");
+    await suite.untilGone(suite.ref("leaving"), 60_000);
+  });
 
   test("the driver has the volumes of the PersistentVolumes and no others, and none when the claims are gone", async () => {
     const handles = async (): Promise<readonly string[]> =>

@@ -51,8 +51,8 @@ for (const [driver, ground] of combinations)
           spec: { accessModes: ["ReadWriteOnce"], storageClassName, resources: { requests: { storage } }, ...more },
         }),
       );
-    const untilBound = (name: string): Promise<PersistentVolume> =>
-      until({ what: `claim ${name} is bound` }, async () => {
+    const untilBound = (name: string, msMax = 30_000): Promise<PersistentVolume> =>
+      until({ what: `claim ${name} is bound`, msMax }, async () => {
         const { spec, status } = await place.connection.client.get(claimRef(name));
         return status?.phase === "Bound"
           ? place.connection.client.get({ kind: "PersistentVolume", name: spec?.volumeName ?? "" })
@@ -62,12 +62,10 @@ for (const [driver, ground] of combinations)
       join(suite.driver.dataOf(volume.spec?.csi?.volumeHandle ?? ""), "notes.txt");
     const remove = async (name: string, volume: PersistentVolume): Promise<void> => {
       await place.connection.client.delete(claimRef(name));
-      await suite.untilGone({ kind: "PersistentVolume", name: volume.metadata.name });
+      await suite.untilGone({ kind: "PersistentVolume", name: volume.metadata.name }, 120_000);
     };
     const volumeIds = async (): Promise<readonly string[]> =>
-      driver === "hostpath"
-        ? (await suite.fixtures.csi.controller.listVolumes({})).entries.map(({ volume }) => volume?.volumeId ?? "")
-        : (await suite.fixtures.csi.controller.listVolumes({})).entries.map(({ volume }) => volume?.volumeId ?? "");
+      (await suite.fixtures.csi.controller.listVolumes({})).entries.map(({ volume }) => volume?.volumeId ?? "");
 
     test("a claim gets a volume, which goes with the claim", async () => {
       const { metadata } = await create("plain");
@@ -96,6 +94,27 @@ for (const [driver, ground] of combinations)
       await remove("restored", restored);
       await suite.remove("monday");
       await remove("source", source);
+    });
+
+    test("fifty restores of one snapshot at once have its bytes, and volumes of their own", async () => {
+      await create("many");
+      const many = await untilBound("many");
+      writeFileSync(fileIn(many), "of many\n");
+      await suite.take("shared", "many", suite.classes.delete);
+      await suite.untilReady("shared");
+      writeFileSync(fileIn(many), "spoiled\n");
+      const dataSource = { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "shared" };
+      const names = Array.from({ length: 50 }, (_, index) => `one-of-many-${index}`);
+      await Promise.all(names.map((name) => create(name, { dataSource })));
+      const volumes = new Map<string, PersistentVolume>();
+      for (const name of names) volumes.set(name, await untilBound(name, 120_000));
+      for (const volume of volumes.values()) assert.equal(readFileSync(fileIn(volume), "utf8"), "of many\n");
+      const handles = [...volumes.values(), many].map(({ spec }) => spec?.csi?.volumeHandle ?? "");
+      assert.deepEqual((await volumeIds()).toSorted(), handles.toSorted());
+      await Promise.all([...volumes].map(([name, volume]) => remove(name, volume)));
+      await suite.remove("shared");
+      await remove("many", many);
+      assert.deepEqual(await volumeIds(), []);
     });
 
     test("a claim that came before its snapshot gets its volume as soon as the snapshot is ready", async () => {

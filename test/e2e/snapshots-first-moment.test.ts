@@ -48,7 +48,9 @@ describe("the first moment of a snapshot", () => {
   });
 
   async function define(phase: 2 | 3): Promise<void> {
-    const { code, stderr } = await kubectl(["apply", "-f", "-"], { input: yaml(...snapshotCrds(phase)) });
+    const { code, stderr } = await kubectl(["apply", "-f", "-"], {
+      input: yaml(...snapshotCrds(phase, { serveV1beta1: true })),
+    });
     assert.equal(code, 0, stderr);
     await snapshotKindsServed(fixtures.client);
   }

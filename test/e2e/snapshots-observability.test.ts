@@ -7,6 +7,7 @@ import { draftOf } from "../../src/api/builders.ts";
 import { annotations, parameters } from "../../src/api/names.ts";
 import { Fault } from "../../src/base/fault.ts";
 import { aBoundClaim, aClassFor, startComponent } from "./harness/components.ts";
+import { bucketsOf, numberOf, samplesOf, scrape } from "./harness/metrics.ts";
 import { type OddDriver, startOddDriver } from "./harness/odd-driver.ts";
 import { freePort } from "./harness/ports.ts";
 import {
@@ -21,18 +22,6 @@ import { until } from "./harness/until.ts";
 const namespace = "default";
 const operationBuckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 120, 300, 600];
 const callBuckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600];
-
-const scrape = async (port: number): Promise<string> => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-
-/** The samples of one name with all of these labels. */
-const samplesOf = (text: string, name: string, labels: Readonly<Record<string, string>> = {}): readonly string[] =>
-  text
-    .split("\n")
-    .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
-    .filter((line) => Object.entries(labels).every(([key, value]) => line.includes(`${key}="${value}"`)));
-const numberOf = (sample: string | undefined): number => Number(sample?.split(" ").at(-1));
-const bucketsOf = (samples: readonly string[]): readonly number[] =>
-  samples.flatMap((line) => /le="([0-9.]+)"/.exec(line)?.[1] ?? []).map(Number);
 
 for (const ground of ["real control plane", "embedded server"] as const)
   describe(`with directory-driver on the ${ground}, guarded by a secret`, () => {

@@ -1,31 +1,20 @@
 /** Every command of docs/guides/upgrading.md, run as printed against a real server that holds what it is to find. */
 import assert from "node:assert/strict";
-import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { delimiter, join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { snapshotCrds } from "../../src/api/crds/index.ts";
 import type { ControlPlane } from "./harness/control-plane.ts";
+import { type GuideShell, guideCommands, guideShell } from "./harness/guides.ts";
 import { createKubectl } from "./harness/kubectl.ts";
-import { type Ran, run } from "./harness/run.ts";
 import { newNamespace, useControlPlane } from "./harness/shared.ts";
-import { tool } from "./harness/tools.ts";
 import { until } from "./harness/until.ts";
 
-const root = resolve(import.meta.dirname, "../..");
-const kubectlProgram = await tool("kubectl");
-const guide = readFileSync(join(root, "docs/guides/upgrading.md"), "utf8");
-const commands = [...guide.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text = ""]) => text.trim());
+const commands = guideCommands("upgrading.md");
 const commandWith = (word: string): string => commands.find((text) => text.includes(word)) ?? assert.fail(word);
 
 describe("the commands of the upgrade guide", () => {
   let plane: ControlPlane;
   let namespace: string;
-  const folder = mkdtempSync(join(tmpdir(), "snapkeep-guide-"));
-  const shell = (line: string): Promise<Ran> =>
-    run("sh", ["-c", line], {
-      env: { KUBECONFIG: plane.kubeconfig, PATH: `${folder}${delimiter}${process.env.PATH}` },
-    });
+  let shell: GuideShell;
   const apply = async (object: object) => {
     const { code, stderr } = await createKubectl(plane.kubeconfig)(["apply", "-n", namespace, "-f", "-"], {
       input: JSON.stringify(object),
@@ -47,10 +36,8 @@ describe("the commands of the upgrade guide", () => {
   });
 
   before(async () => {
-    symlinkSync(kubectlProgram, join(folder, "kubectl"));
-    writeFileSync(join(folder, "snapkeep"), `#!/bin/sh\nexec ${process.execPath} ${join(root, "src/main.ts")} "$@"\n`);
-    chmodSync(join(folder, "snapkeep"), 0o755);
     plane = await useControlPlane();
+    shell = guideShell(plane.kubeconfig);
     namespace = await newNamespace(plane, "guide");
     for (const crd of snapshotCrds(3))
       await plane.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd);
@@ -61,7 +48,7 @@ describe("the commands of the upgrade guide", () => {
     );
   });
   after(async () => {
-    rmSync(folder, { recursive: true, force: true });
+    shell?.remove();
     // Other suites share this server, and count what is invalid.
     await plane?.request("DELETE", `/api/v1/namespaces/${namespace}`);
   });

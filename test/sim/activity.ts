@@ -25,12 +25,19 @@ export interface Activity {
   recoveryMs(): number;
 }
 
-export function createActivity(world: Pick<World, "elapsed">, heldFromStartMs: number): Activity {
+export interface Pauses {
+  /** Held from the start, as by a fault. */
+  readonly heldMs: number;
+  /** Passes in any case before something that is still to be done is done, also after what a fault has held. */
+  readonly lateMs: number;
+}
+
+export function createActivity(world: Pick<World, "elapsed">, pauses: Pauses): Activity {
   let lastActMs = 0;
   let lastFaultMs = 0;
-  let heldMs = heldFromStartMs;
+  let { heldMs } = pauses;
   let open = 0;
-  const pauseMs = (): number => quietMs + heldMs;
+  const pauseMs = (): number => quietMs + pauses.lateMs + heldMs;
   const leftMs = (): number => Math.max(lastActMs, lastFaultMs) + pauseMs() - world.elapsed();
   return {
     act: () => {

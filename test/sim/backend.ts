@@ -7,6 +7,7 @@ import type { World } from "../../src/base/world.ts";
 import { ControllerServiceCapability_RPC_Type as Capability, Controller, Identity } from "../../src/csi/gen/csi_pb.js";
 import { type Served, serve } from "../../src/csi/serve.ts";
 import { type Odd, withoutAlias } from "./odd.ts";
+import { createVolumes, type Volumes, volumeCapabilities } from "./volumes.ts";
 
 export interface StoredSnapshot {
   readonly id: string;
@@ -42,14 +43,19 @@ export interface Backend {
   idOf(snapshot: StoredSnapshot): string;
   /** Puts the secrets it was given into its errors, as rude drivers do. */
   isRude: boolean;
+  readonly volumes: Volumes;
   readonly services: readonly Served[];
 }
 
 export const driver = "disk.example.com";
-const identity = serve(Identity, { getPluginInfo: () => ({ name: driver }), probe: () => ({ ready: true }) });
-const capabilities = [Capability.CREATE_DELETE_SNAPSHOT, Capability.LIST_SNAPSHOTS].map((type) => ({
-  type: { case: "rpc" as const, value: { type } },
-}));
+const identity = serve(Identity, {
+  getPluginInfo: () => ({ name: driver }),
+  getPluginCapabilities: () => ({ capabilities: [] }),
+  probe: () => ({ ready: true }),
+});
+const capabilities = [Capability.CREATE_DELETE_SNAPSHOT, Capability.LIST_SNAPSHOTS, ...volumeCapabilities].map(
+  (type) => ({ type: { case: "rpc" as const, value: { type } } }),
+);
 
 export function createBackend(world: World): Backend {
   const snapshots = new Map<string, StoredSnapshot>();
@@ -72,6 +78,7 @@ export function createBackend(world: World): Backend {
     if (!backend.isRude || refusals++ % 3 !== 0) return;
     throw new Fault("Unavailable", `login with ${Object.values(secrets).join(":")} did not work yet`);
   };
+  const volumes = createVolumes({ hasSnapshot: (handle) => snapshots.has(withoutAlias(handle)), rudely });
   const backend: Backend = {
     snapshots,
     ledger,
@@ -83,9 +90,11 @@ export function createBackend(world: World): Backend {
     odd: undefined,
     idOf: ({ id }) => id,
     isRude: false,
+    volumes,
     services: [
       identity,
       serve(Controller, {
+        ...volumes.methods,
         controllerGetCapabilities: () => ({ capabilities }),
         createSnapshot({ name, sourceVolumeId, secrets }) {
           rudely(secrets);

@@ -1,5 +1,6 @@
 /** Many schedules from seeds: which scenario and which faults a seed means, and what a campaign of them found. */
 import { diceFrom } from "../virtual-world.ts";
+import type { ComponentName } from "./components.ts";
 import { drawFaults, type FaultRow, type PlannedFault } from "./faults/index.ts";
 import type { Violation } from "./monitors/index.ts";
 import { type Outcome, runOne, type Schedule } from "./run-one.ts";
@@ -9,6 +10,8 @@ import type { BoundaryKind } from "./verdict.ts";
 
 export interface SeedOptions {
   readonly scenario?: Scenario | undefined;
+  /** Draws only from scenarios in which this component runs. */
+  readonly component?: ComponentName | undefined;
   /** Which faults may be drawn. */
   readonly allowed?: ((row: FaultRow) => boolean) | undefined;
 }
@@ -33,21 +36,20 @@ export function referenceOf(scenario: Scenario): Promise<Reference> {
 
 export async function scheduleOf(
   seed: number,
-  { scenario, allowed = () => true }: SeedOptions = {},
+  { scenario, component, allowed = () => true }: SeedOptions = {},
 ): Promise<Schedule> {
   const dice = diceFrom(seed * 7 + 1);
-  const drawn = drawScenario(dice());
+  const drawn = drawScenario(dice(), component);
   const chosen = scenario ?? drawn;
   const { calls } = await referenceOf(chosen);
   const isPossible = ({ needs }: FaultRow): boolean => needs === undefined || Boolean(chosen[needs]);
   return { scenario: chosen, seed, faults: drawFaults(dice, calls, (row) => isPossible(row) && allowed(row)) };
 }
 
-const weights = scenarios.reduce((sum, { weight }) => sum + weight, 0);
-
-function drawScenario(lot: number): Scenario {
-  let left = lot * weights;
-  const drawn = scenarios.find(({ weight }) => {
+function drawScenario(lot: number, component: ComponentName | undefined): Scenario {
+  const among = component === undefined ? scenarios : scenarios.filter((row) => row.components.includes(component));
+  let left = lot * among.reduce((sum, { weight }) => sum + weight, 0);
+  const drawn = among.find(({ weight }) => {
     left -= weight;
     return left < 0;
   });

@@ -1,4 +1,5 @@
 /** The whole system in one thread: embedded API server, production components, a storage system outside of them, one clock. */
+import { crossNamespaceCrds } from "../../src/api/crds/cross-namespace.ts";
 import { snapshotCrds } from "../../src/api/crds/index.ts";
 import { referenceGrantCrd } from "../../src/api/crds/reference-grant.ts";
 import { type KindName, kindRows } from "../../src/api/kinds.ts";
@@ -22,7 +23,7 @@ import { isGuarded } from "./wire.ts";
 export const canary = "hunter2-canary";
 const isTrue = (): boolean => true;
 const definitions = snapshotCrds(3);
-const withGrants = [...definitions, referenceGrantCrd()];
+const withGrants = [...definitions, referenceGrantCrd(), ...crossNamespaceCrds()];
 /** The same without the rules of the schema, as CRDs were before they were tightened. */
 const looseDefinitions: typeof definitions = JSON.parse(JSON.stringify(definitions), (key, value) =>
   key === "x-kubernetes-validations" ? undefined : value,
@@ -39,7 +40,7 @@ export interface ClusterOptions {
   readonly objects: readonly ApiObject[];
   /** Whether the API server's own controllers run: binding, protection, namespaces. */
   readonly background: boolean;
-  /** Whether ReferenceGrants are served. */
+  /** Whether ReferenceGrants and VolumeSnapshotLinks are served. */
   readonly grants: boolean;
   /** Whether the CRDs have no rules of their own. */
   readonly loose: boolean;
@@ -85,7 +86,7 @@ function furnish(store: Store, world: VirtualWorld, objects: readonly ApiObject[
       key: keyIn(object.metadata.namespace, object.metadata.name ?? ""),
       object: {
         ...object,
-        metadata: { ...object.metadata, uid: uuid({ random: diceFrom(index) }), creationTimestamp },
+        metadata: { uid: uuid({ random: diceFrom(index) }), ...object.metadata, creationTimestamp },
       },
       expect: "absent",
     })),
@@ -114,22 +115,31 @@ export function createCluster(world: VirtualWorld, options: ClusterOptions): Clu
     driver,
     storage,
     creations,
+    volumes: backend.volumes.stored,
+    busy: backend.busy,
     secrets: objects.some(({ kind }) => kind === "Secret") ? [canary] : [],
   });
   const { read, learn } = createSharedReader();
   const events: StoreEvent[] = [];
   let current: { component: Actor; name: string; request: HttpRequest; decidedMs: number } | undefined;
+  /** What the request now being served has written already. A second write of the same object is that of a controller. */
+  let written = "";
 
   /** The request now being served wrote it, if it concerns what the request names; else a controller of the server did. */
   const writerOf = ({
     collection,
+    key,
     now,
   }: StoreEvent): Pick<Write, "actor" | "process" | "guarded" | "verb" | "decidedMs"> => {
     const { name = "" } = now.object.metadata;
     const request = current?.request;
     const path = request?.path ?? "";
     const plural = collection.slice(collection.lastIndexOf("/") + 1);
-    const isIts = path.includes(`/${plural}`) && (request?.method === "POST" || path.includes(`/${name}`));
+    const isIts =
+      written !== `${collection} ${key}` &&
+      path.includes(`/${plural}`) &&
+      (request?.method === "POST" || path.includes(`/${name}`));
+    if (isIts) written = `${collection} ${key}`;
     return current !== undefined && request !== undefined && isIts
       ? {
           actor: current.component,
@@ -169,6 +179,7 @@ export function createCluster(world: VirtualWorld, options: ClusterOptions): Clu
   // Whatever goes wrong in the server, its handler answers.
   const serve: Cluster["serve"] = ({ component, name }, request, decidedMs = world.elapsed()) => {
     current = { component, name, request, decidedMs };
+    written = "";
     return server.handler(request).then(served);
   };
 

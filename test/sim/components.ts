@@ -1,8 +1,10 @@
 /** The production components, started on the simulated lines. A new component joins the simulation by a row here. */
+import { createVolumeCallsSuffix } from "../../src/api/names.ts";
 import type { Planner } from "../../src/api/plan.ts";
 import type { PersistentVolumeClaim } from "../../src/api/types.ts";
 import { limits } from "../../src/base/limits.ts";
 import type { Fields, Log } from "../../src/base/log.ts";
+import { start as startCsiProvisioner } from "../../src/components/csi-provisioner/start.ts";
 import { start as startCsiSnapshotter } from "../../src/components/csi-snapshotter/start.ts";
 import type { Protection } from "../../src/components/snapshot-controller/memory.ts";
 import { start as startSnapshotController } from "../../src/components/snapshot-controller/start.ts";
@@ -36,7 +38,10 @@ export interface Sabotage {
   readonly planClaim?: Sabotage["planSnapshot"];
   readonly planContent?: Sabotage["planSnapshot"];
   readonly planSidecar?: Sabotage["planSnapshot"];
-  /** Wraps the client of both components. */
+  readonly planVolume?: Sabotage["planSnapshot"];
+  readonly planStored?: Sabotage["planSnapshot"];
+  readonly planSource?: Sabotage["planSnapshot"];
+  /** Wraps the client of all components. */
   api?(api: KubeApi): KubeApi;
   readonly leading?: () => boolean;
   readonly protectionOf?: (claim: PersistentVolumeClaim) => Protection;
@@ -64,7 +69,11 @@ export interface Surroundings {
 }
 
 type Start = (context: ComponentContext, around: Surroundings, incarnation: Incarnation) => Promise<Component>;
-export type ComponentName = "snapshot-controller" | "csi-snapshotter";
+export const componentNames = ["snapshot-controller", "csi-snapshotter", "csi-provisioner"] as const;
+export type ComponentName = (typeof componentNames)[number];
+
+/** Where the provisioner stores its calls: not where the elections are, whose leases no fault strikes. */
+export const intents = { namespace: "default", name: `disk-example-com${createVolumeCallsSuffix}` } as const;
 
 const starts: Readonly<Record<ComponentName, Start>> = {
   "snapshot-controller": (context, { sabotage, sidecar, grants }) =>
@@ -100,6 +109,31 @@ const starts: Readonly<Record<ComponentName, Start>> = {
         sidecarId: incarnation.name,
         poll,
         plan: sabotage.planSidecar as never,
+      },
+    ),
+  "csi-provisioner": (context, { harness: stage, backend, recorder, sabotage, grants }, incarnation) =>
+    startCsiProvisioner(
+      context,
+      {
+        csiAddress: "the simulated driver",
+        timeout: limits.csiCallMsMax,
+        namespace: intents.namespace,
+        volumeNamePrefix: "pvc",
+        volumeNameUuidLength: -1,
+        defaultFsType: "",
+        extraCreateMetadata: false,
+        strictTopology: false,
+        immediateTopology: true,
+        preventVolumeModeConversion: true,
+        controllerPublishReadonly: false,
+        crossNamespace: grants,
+        crossNamespaceSnapshot: grants,
+      },
+      {
+        calls: createCsiWire(stage, incarnation, backend, recorder, context.refusal),
+        identity: incarnation.name,
+        recheckMs,
+        plans: { volume: sabotage.planVolume, stored: sabotage.planStored, source: sabotage.planSource } as never,
       },
     ),
 };

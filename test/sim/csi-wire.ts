@@ -9,6 +9,7 @@ import type { Incarnation } from "./incarnation.ts";
 import { bent, isMalformed, withoutAlias } from "./odd.ts";
 import type { CsiSent, Recorder } from "./record.ts";
 import type { Answer } from "./verdict.ts";
+import { sourceIn } from "./volumes.ts";
 import { carry, leaveLate, obey, type Stage } from "./wire.ts";
 
 export function createCsiWire(
@@ -26,9 +27,8 @@ export function createCsiWire(
     // Asked once, at the start, before anything is at stake.
     if (isIntroduction(call)) return driver(call, signal);
     obey(refusal(call));
-    const { name = "", snapshotId = "", sourceVolumeId = "" } = call.request as Partial<Record<string, string>>;
-    const lock = backend.snapshots.get(withoutAlias(snapshotId))?.name ?? (name || snapshotId);
-    const text = `${call.method.name} ${name || snapshotId}`;
+    const { subject, lock, volume, source } = partsOf(call, backend);
+    const text = `${call.method.name} ${subject}`;
     const decidedMs = world.elapsed();
     const { boundary, verdict } = harness.strike(incarnation, "csi", text);
     if (verdict.heldBack === true)
@@ -41,8 +41,9 @@ export function createCsiWire(
         decidedMs,
         process: incarnation.name,
         method: call.method.name as CsiSent["method"],
-        subject: name || snapshotId,
-        volume: sourceVolumeId,
+        subject,
+        volume,
+        source,
       });
     const reported = (outcome: "ok" | Fault): void => {
       if (!incarnation.alive()) return;
@@ -66,6 +67,14 @@ export function createCsiWire(
       throw reason;
     }
   };
+}
+
+/** What the call is about, and the name under which the driver works on it: one call at a time. */
+function partsOf({ request }: CsiCall, { snapshots, volumes }: Backend) {
+  const { name = "", snapshotId = "", volumeId = "", sourceVolumeId = "" } = request as Partial<Record<string, string>>;
+  const known = snapshots.get(withoutAlias(snapshotId)) ?? volumes.stored.get(withoutAlias(volumeId));
+  const subject = name || snapshotId || volumeId;
+  return { subject, lock: known?.name ?? subject, volume: sourceVolumeId, source: sourceIn(request as never) };
 }
 
 const isIntroduction = ({ method }: CsiCall): boolean =>

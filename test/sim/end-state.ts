@@ -4,12 +4,12 @@ import type { Seen } from "./record.ts";
 
 export function endStateOf(seen: Seen): string {
   const names = new Map<string, string>();
-  for (const { object } of seen.everyPast("VolumeSnapshot")) {
+  for (const { object } of [...seen.everyPast("VolumeSnapshot"), ...seen.everyPast("PersistentVolumeClaim")]) {
     const { uid, namespace, name } = object.metadata;
     if (!names.has(uid))
       names.set(
         uid,
-        `${namespace}/${name}#${[...names.values()].filter((known) => known.startsWith(`${namespace}/${name}#`)).length}`,
+        `${object.kind} ${namespace}/${name}#${[...names.values()].filter((known) => known.startsWith(`${object.kind} ${namespace}/${name}#`)).length}`,
       );
   }
   const plain = (text: string): string => {
@@ -18,10 +18,12 @@ export function endStateOf(seen: Seen): string {
     return result;
   };
   const lines: string[] = [];
-  for (const kind of ["VolumeSnapshot", "VolumeSnapshotContent", "PersistentVolumeClaim"] as const)
+  for (const kind of ["VolumeSnapshot", "VolumeSnapshotContent", "PersistentVolumeClaim", "PersistentVolume"] as const)
     for (const [key, object] of seen.objects(kind)) lines.push(plain(`${kind} ${key} ${gistOf(object)}`));
   for (const { id, volumeId } of seen.storage.values())
     lines.push(plain(`stored ${id.replace(/-\d+$/, "")} of ${volumeId}`));
+  for (const { name, bytes, source } of seen.volumes.values())
+    lines.push(plain(`volume ${name} of ${bytes} bytes from ${source.replace(/-\d+$/, "")}`));
   return lines.sort().join("\n");
 }
 
@@ -41,5 +43,8 @@ function gistOf(object: KubeObject): string {
     isDated: status.creationTime !== undefined,
     size: String(status.restoreSize),
     isWrong: status.error !== undefined,
+    phase: status.phase,
+    volume: spec.volumeName,
+    reclaims: spec.persistentVolumeReclaimPolicy,
   });
 }

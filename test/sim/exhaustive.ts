@@ -1,4 +1,5 @@
 /** Every single fault at every call of the core scenarios, and all pairs of crashes in two of them. */
+import type { ComponentName } from "./components.ts";
 import { type FaultRow, faultRows } from "./faults/index.ts";
 import { type Outcome, runOne, type Schedule } from "./run-one.ts";
 import type { Scenario } from "./scenario.ts";
@@ -11,18 +12,21 @@ const pick = 1;
 /** In one variant the sidecar writes the being-created annotation, in the other contents are created with it: see run-one.ts. */
 const seeds = [1, 2];
 
-const core = (only: Scenario | undefined): readonly Scenario[] =>
-  only === undefined ? scenarios.filter((row) => row.core) : [only];
+const core = (only: Scenario | undefined, component: ComponentName | undefined): readonly Scenario[] =>
+  only !== undefined
+    ? [only]
+    : scenarios.filter((row) => row.core && (component === undefined || row.components.includes(component)));
 const boundariesOf = async (scenario: Scenario, seed: number): Promise<Outcome["boundaries"]> =>
   (await runOne({ scenario, seed, faults: [] })).boundaries;
 
 export async function* everySingleFault(
   only?: Scenario,
   allowed: (row: FaultRow) => boolean = () => true,
+  component?: ComponentName,
 ): AsyncGenerator<Schedule> {
   const rows = faultRows.filter((row) => isAlone(row) && allowed(row));
-  for (const scenario of core(only))
-    for (const seed of seeds)
+  for (const scenario of core(only, component))
+    for (const seed of scenario.provisions ? [1] : seeds)
       for (const { n, kind } of await boundariesOf(scenario, seed))
         for (const { name, on, needs } of rows)
           if (on.includes(kind) && (needs === undefined || scenario[needs]))

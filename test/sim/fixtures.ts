@@ -50,8 +50,12 @@ export const aNamespace = (name: string): ApiObject => ({
   status: { phase: "Active" },
 });
 
-/** A claim bound to a volume of the driver. */
-export function aBoundClaim(name: string, { namespace = "default", of = driver } = {}): readonly ApiObject[] {
+/** A claim bound to a volume of the driver. Where the server's own controllers run, both have to name the uid. */
+export function aBoundClaim(
+  name: string,
+  { namespace = "default", of = driver, uid }: { namespace?: string; of?: string; uid?: string } = {},
+): readonly ApiObject[] {
+  const identity = uid === undefined ? {} : { uid };
   const capacity = { storage: "1Gi" };
   const volume = `pv-${name}`;
   return [
@@ -65,7 +69,7 @@ export function aBoundClaim(name: string, { namespace = "default", of = driver }
         persistentVolumeReclaimPolicy: "Retain",
         volumeMode: "Filesystem",
         csi: { driver: of, volumeHandle: `vol-${name}` },
-        claimRef: { kind: "PersistentVolumeClaim", apiVersion: "v1", namespace, name },
+        claimRef: { kind: "PersistentVolumeClaim", apiVersion: "v1", namespace, name, ...identity },
       },
       status: { phase: "Bound" },
     },
@@ -75,6 +79,7 @@ export function aBoundClaim(name: string, { namespace = "default", of = driver }
       metadata: {
         namespace,
         name,
+        ...identity,
         finalizers: ["kubernetes.io/pvc-protection"],
         annotations: { "pv.kubernetes.io/bind-completed": "yes" },
       },

@@ -3,9 +3,11 @@ import type { Message } from "@bufbuild/protobuf";
 import { Fault } from "../../src/base/fault.ts";
 import type {
   CreateSnapshotResponse,
+  CreateVolumeResponse,
   ListSnapshotsRequest,
   ListSnapshotsResponse,
   Snapshot,
+  Volume,
 } from "../../src/csi/gen/csi_pb.js";
 import type { CsiCall } from "../../src/csi/wire.ts";
 import type { CsiSent } from "./record.ts";
@@ -121,6 +123,31 @@ export const oddities: readonly Oddity[] = [
   },
 ];
 
+const volumeIn = (reply: Message): Volume => (reply as CreateVolumeResponse).volume as Volume;
+const bendingVolume = (name: string, change: (volume: Volume) => Partial<Volume>): Oddity => ({
+  name: `volume-${name}`,
+  on: ["CreateVolume"],
+  bend: (reply) => ({ ...reply, volume: { ...volumeIn(reply), ...change(volumeIn(reply)) } }) as Message,
+});
+const unreadableVolume = (method: Method, name: string): Oddity => ({
+  name,
+  on: [method],
+  bend: () => {
+    throw new Fault("MalformedReply", "the reply cannot be read");
+  },
+});
+
+/** Of volumes: the provisioner alone sees them. */
+export const volumeOddities: readonly Oddity[] = [
+  { name: "volume-none", on: ["CreateVolume"], bend: (reply) => ({ ...reply, volume: undefined }) as Message },
+  bendingVolume("empty-id", () => ({ volumeId: "" })),
+  bendingVolume("smaller", ({ capacityBytes }) => ({ capacityBytes: capacityBytes / 2n })),
+  bendingVolume("negative-size", () => ({ capacityBytes: -1n })),
+  bendingVolume("sourceless", () => ({ contentSource: undefined }) as Partial<Volume>),
+  unreadableVolume("CreateVolume", "volume-unreadable"),
+  unreadableVolume("DeleteVolume", "volume-unreadable-deletions"),
+];
+
 /** The reply as an odd driver sends it. */
 export function bent(odd: Odd | undefined, call: CsiCall, reply: Message): Message {
   if (odd === undefined || odd.left === 0 || !odd.oddity.on.includes(call.method.name as Method)) return reply;
@@ -129,5 +156,6 @@ export function bent(odd: Odd | undefined, call: CsiCall, reply: Message): Messa
 }
 
 /** Whether the sidecar learns from the reply what the driver has done. */
-export const isMalformed = (call: CsiCall, reply: Message): boolean =>
-  call.method.name === "CreateSnapshot" && !(reply as CreateSnapshotResponse).snapshot?.snapshotId;
+export const isMalformed = ({ method }: CsiCall, reply: Message): boolean =>
+  (method.name === "CreateSnapshot" && !(reply as CreateSnapshotResponse).snapshot?.snapshotId) ||
+  (method.name === "CreateVolume" && !(reply as CreateVolumeResponse).volume?.volumeId);

@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import { flagHelp, numbersIn, outputOf, type Parsed, stringsFor } from "../flags.ts";
 import type { Bug } from "./bugs/bug.ts";
 import { bugNamed } from "./bugs/index.ts";
+import { type ComponentName, componentNames } from "./components.ts";
 import { type FaultRow, families, faultNamed, type PlannedFault, parseFaults } from "./faults/index.ts";
 import type { Scenario } from "./scenario.ts";
 import { scenarioNamed, scenarios } from "./scenarios.ts";
@@ -13,6 +14,8 @@ export interface SimOptions {
   readonly from: number;
   readonly seeds: number;
   readonly scenario: Scenario | undefined;
+  /** Only scenarios in which it runs. */
+  readonly component: ComponentName | undefined;
   /** Instead of what the seed draws. */
   readonly plan: readonly PlannedFault[] | undefined;
   /** Seeded into the components. */
@@ -43,6 +46,7 @@ gives the same history, byte for byte. A schedule that violates a promise is shr
 ${flagHelp(numbers)}
   --seed N            run only this seed, in this process
   --scenario NAME     run this scenario instead of a random one
+  --component NAME    draw only scenarios in which this component runs: ${componentNames.join(", ")}
   --faults NAME,…     inject only these faults, by family or by name
   --plan AT:NAME:PICK,…
                       inject exactly these faults, as printed with a violation
@@ -61,6 +65,7 @@ Examples:
   npm run sim -- --seed 144 --trace
   npm run sim -- --seeds 500 --scenario retain --faults crash,watch
   npm run sim -- --exhaustive --minutes 5
+  npm run sim -- --seeds 10000 --component csi-provisioner
   npm run sim -- --bug "takes readiness back" --failures 1
   npm run -s sim -- --seeds 300000 -o json > result.json
 
@@ -74,6 +79,7 @@ function listed(names: readonly string[]): string {
 const texts = {
   seed: { type: "string" },
   scenario: { type: "string" },
+  component: { type: "string" },
   faults: { type: "string" },
   plan: { type: "string" },
   bug: { type: "string" },
@@ -97,6 +103,7 @@ export function parseOptions(args: readonly string[]): Parsed<SimOptions> {
       ...one,
       ...(bug === undefined ? {} : { workers: 0 }),
       scenario: scenario === undefined ? undefined : scenarioNamed(scenario),
+      component: componentNamed(values.component),
       plan: plan === undefined ? undefined : parseFaults(plan),
       bug,
       exhaustive,
@@ -107,6 +114,13 @@ export function parseOptions(args: readonly string[]): Parsed<SimOptions> {
   } catch (reason) {
     return { kind: "wrong", why: (reason as Error).message };
   }
+}
+
+function componentNamed(name: string | undefined): ComponentName | undefined {
+  const found = componentNames.find((known) => known === name);
+  if (name !== undefined && found === undefined)
+    throw new Error(`there is no component "${name}"; there are ${componentNames.join(", ")}`);
+  return found;
 }
 
 const seedOf = (seed: string): number => numbersIn({ seed: { value: 1, help: "" } }, { seed }).seed;

@@ -3,6 +3,7 @@ import type { KubeObject } from "../../src/api/types.ts";
 import type { FaultCode } from "../../src/base/fault.ts";
 import type { StoredSnapshot } from "./backend.ts";
 import { createKnowledge, type Knowledge } from "./knowledge.ts";
+import type { StoredVolume } from "./volumes.ts";
 
 /** The kinds whose every version is kept. */
 export const watchedKinds = [
@@ -11,13 +12,15 @@ export const watchedKinds = [
   "VolumeSnapshotClass",
   "PersistentVolumeClaim",
   "PersistentVolume",
+  "StorageClass",
   "ReferenceGrant",
+  "VolumeSnapshotLink",
   "Lease",
 ] as const;
 export type WatchedKind = (typeof watchedKinds)[number];
 
 /** Who wrote: a process of the system under test, the user, or the API server's own controllers. */
-export type Actor = "snapshot-controller" | "csi-snapshotter" | "user" | "server";
+export type Actor = "snapshot-controller" | "csi-snapshotter" | "csi-provisioner" | "user" | "server";
 
 export interface Write {
   readonly type: "write";
@@ -46,10 +49,13 @@ export interface CsiSent {
   /** As of a write. */
   readonly decidedMs: number;
   readonly process: string;
-  readonly method: "CreateSnapshot" | "DeleteSnapshot" | "ListSnapshots";
-  /** The name asked for, or the handle. */
+  readonly method: "CreateSnapshot" | "DeleteSnapshot" | "ListSnapshots" | "CreateVolume" | "DeleteVolume";
+  /** The name asked for, the handle, or the id of the volume. */
   readonly subject: string;
+  /** Of which a snapshot is taken. */
   readonly volume: string;
+  /** The handle or id that a volume is made from. */
+  readonly source: string;
 }
 
 export interface CsiEnded {
@@ -109,11 +115,16 @@ export interface Seen {
   /** What is in the storage system now, and what ever was there before the run. */
   readonly storage: ReadonlyMap<string, StoredSnapshot>;
   readonly creations: readonly string[];
+  readonly volumes: ReadonlyMap<string, StoredVolume>;
+  /** Names that the driver is at work on. */
+  readonly busy: ReadonlySet<string>;
 }
 
 export interface RecordOptions {
   readonly driver: string;
   readonly storage: ReadonlyMap<string, StoredSnapshot>;
+  readonly volumes?: ReadonlyMap<string, StoredVolume>;
+  readonly busy?: ReadonlySet<string>;
   readonly creations: readonly string[];
   readonly secrets?: readonly string[];
 }
@@ -124,7 +135,8 @@ export interface Recorder extends Seen {
   listen(listener: (entry: Entry) => void): void;
 }
 
-export function createRecorder({ driver, storage, creations, secrets = [] }: RecordOptions): Recorder {
+export function createRecorder(options: RecordOptions): Recorder {
+  const { driver, storage, creations, secrets = [], volumes = new Map(), busy = new Set() } = options;
   const entries: Entry[] = [];
   const byKind = new Map<WatchedKind, Map<string, KubeObject>>(watchedKinds.map((kind) => [kind, new Map()]));
   const pasts = new Map<string, Past[]>();
@@ -154,6 +166,8 @@ export function createRecorder({ driver, storage, creations, secrets = [] }: Rec
     calls,
     storage,
     creations,
+    volumes,
+    busy,
     objects: (kind) => byKind.get(kind) ?? new Map(),
     pastOf: (uid) => pasts.get(uid) ?? [],
     everyPast: (kind) => kinds.get(kind) ?? [],

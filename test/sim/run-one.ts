@@ -1,5 +1,7 @@
 /** One schedule: a scenario, a seed, a list of faults. Runs to rest and says what was wrong. */
 import { createHash } from "node:crypto";
+import { provisioning } from "../../src/api/names.ts";
+import type { KubeObject } from "../../src/api/types.ts";
 import { createVirtualWorld, diceFrom } from "../virtual-world.ts";
 import { createActivity } from "./activity.ts";
 import { createCluster } from "./cluster.ts";
@@ -41,13 +43,19 @@ export interface Outcome {
 
 /** A leader that is gone is noticed when its lease has run out. */
 const leaseMs = 20_000;
+/** Stored calls of the provisioner that are over go with the next write, or after this time. */
+const flushMs = 31_000;
 const latencyMsMax = 6;
 
 /** Whatever an odd driver has said, and whatever is invalid: what its user wants gone must go, or I-15 or I-26 is broken. */
 async function deleteAll(user: User): Promise<void> {
-  for (const kind of ["VolumeSnapshot", "VolumeSnapshotContent"] as const)
-    for (const key of [...user.seen.objects(kind).keys()]) await user.remove(kind, key);
+  for (const kind of ["PersistentVolumeClaim", "VolumeSnapshot", "VolumeSnapshotContent"] as const)
+    for (const [key, object] of [...user.seen.objects(kind)])
+      if (kind !== "PersistentVolumeClaim" || isProvisioned(object)) await user.remove(kind, key);
 }
+/** The others stood there from the start. */
+const isProvisioned = ({ metadata }: KubeObject): boolean =>
+  metadata.annotations?.[provisioning.storageProvisioner] !== undefined;
 
 export async function runOne({ scenario, seed, faults, sabotage = () => ({}) }: Schedule): Promise<Outcome> {
   const world = createVirtualWorld(seed);
@@ -57,7 +65,10 @@ export async function runOne({ scenario, seed, faults, sabotage = () => ({}) }: 
   const { recorder, backend } = cluster;
   const judge = createJudge(recorder);
   const user = createUser(cluster, world);
-  const unrest = createActivity(world, scenario.elects ? leaseMs : 0);
+  const unrest = createActivity(world, {
+    heldMs: scenario.elects ? leaseMs : 0,
+    lateMs: scenario.provisions ? flushMs : 0,
+  });
   const note: TakeNote = (what, process, text) =>
     recorder.take({ type: "note", atMs: world.elapsed(), what, process, text });
   recorder.listen((entry) => {
@@ -102,7 +113,7 @@ export async function runOne({ scenario, seed, faults, sabotage = () => ({}) }: 
   };
 
   scenario.prepare?.(backend);
-  for (const component of ["snapshot-controller", "csi-snapshotter"] as const)
+  for (const component of scenario.components)
     for (let copy = 0; copy < (scenario.elects ? 2 : 1); copy++) start(component);
   let scriptFault: unknown;
   unrest.begin();

@@ -15,14 +15,15 @@ Error.stackTraceLimit = 0;
 const { options, output } = mustRun(parseOptions(process.argv.slice(2)), "npm run sim", usage);
 const out = output === "text" ? console.log : say;
 
-async function* schedules({ from, seeds, scenario, plan, exhaustive, allowed }: SimOptions): AsyncGenerator<Schedule> {
+async function* schedules(options: SimOptions): AsyncGenerator<Schedule> {
+  const { from, seeds, scenario, component, plan, exhaustive, allowed } = options;
   if (exhaustive) {
-    yield* everySingleFault(scenario, allowed);
+    yield* everySingleFault(scenario, allowed, component);
     yield* everyCrashPair(scenario);
     return;
   }
   for (let seed = from; seed < from + seeds; seed++) {
-    const schedule = await scheduleOf(seed, { scenario, allowed });
+    const schedule = await scheduleOf(seed, { scenario, component, allowed });
     yield plan === undefined ? schedule : { ...schedule, faults: plan };
   }
 }

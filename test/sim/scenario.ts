@@ -2,6 +2,7 @@
 import type { KubeObject, VolumeSnapshot, VolumeSnapshotContent } from "../../src/api/types.ts";
 import type { ApiObject } from "../../src/apiserver/contracts.ts";
 import type { Backend } from "./backend.ts";
+import type { ComponentName } from "./components.ts";
 import { aBoundClaim, aClass, aSnapshot } from "./fixtures.ts";
 import type { Entry, Seen } from "./record.ts";
 import type { User } from "./user.ts";
@@ -13,8 +14,13 @@ export interface Scenario {
   readonly objects: readonly ApiObject[];
   readonly background: boolean;
   readonly elects: boolean;
-  /** Whether ReferenceGrants are served. */
+  readonly components: readonly ComponentName[];
+  /** Whether the csi-provisioner is one of them. */
+  readonly provisions: boolean;
+  /** Whether ReferenceGrants and VolumeSnapshotLinks are served. */
   readonly grants: boolean;
+  /** Whether the csi-provisioner restores across namespaces. */
+  readonly consents: boolean;
   /** Whether the CRDs have no rules of their own, as before they were tightened: what is invalid can be stored, and users store it. */
   readonly loose: boolean;
   /** The failurePolicy with which the webhook is registered; absent: it is not. */
@@ -43,7 +49,10 @@ export const scenario = (row: Row): Scenario => ({
   objects: fixtures,
   background: false,
   elects: false,
+  components: ["snapshot-controller", "csi-snapshotter"],
+  provisions: row.components?.includes("csi-provisioner") === true,
   grants: false,
+  consents: row.grants === true && row.components?.includes("csi-provisioner") === true,
   loose: false,
   webhook: undefined,
   weight: 1,

@@ -27,7 +27,9 @@ import {
   take,
   withOldSnapshot,
 } from "./scenario.ts";
+import { abroadScenarios } from "./scenarios-abroad.ts";
 import { invalidObjects } from "./scenarios-invalid.ts";
+import { volumeScenarios } from "./scenarios-volumes.ts";
 
 /** Those that neither end a process nor keep it from knowing. */
 const harmless: readonly Family[] = ["reply", "http", "csi", "storage", "clock"];
@@ -357,7 +359,13 @@ const oddDrivers = oddities.map((oddity) =>
     },
   }),
 );
-export const scenarios: readonly Scenario[] = [...scripts, ...oddDrivers, ...invalidObjects];
+export const scenarios: readonly Scenario[] = [
+  ...scripts,
+  ...oddDrivers,
+  ...invalidObjects,
+  ...volumeScenarios,
+  ...abroadScenarios,
+];
 
 export function scenarioNamed(name: string): Scenario {
   const found = scenarios.find((row) => row.name === name);

@@ -11,6 +11,9 @@ const counters: readonly Counter[] = [
   "lost snapshots",
   "stuck finalizers",
   "snapshots taken twice",
+  "leaked volumes",
+  "lost volumes",
+  "volumes made twice",
   "secrets seen",
 ];
 

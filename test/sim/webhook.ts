@@ -4,6 +4,7 @@ import type { Admission, Review } from "../../src/apiserver/contracts.ts";
 import { internal, Refusal } from "../../src/apiserver/status.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { decide } from "../../src/components/webhook/judges.ts";
+import { platformAllowLists } from "../../src/rules/share-allow-lists.ts";
 import type { AdmissionEntry, WatchedKind } from "./record.ts";
 
 export type FailurePolicy = "Ignore" | "Fail";
@@ -29,6 +30,7 @@ const name = "validation-webhook.snapshot.storage.k8s.io";
 const surroundings: Parameters<typeof decide>[1] = {
   gates: () => ({ anyVolumeDataSource: true, crossNamespace: false }),
   otherDefaults: () => undefined,
+  allowLists: () => platformAllowLists,
 };
 
 export function createWebhook({ policy, decide: answer = decide, note }: WebhookOptions): Webhook {

@@ -149,7 +149,7 @@ function kindOf({ method, path }: HttpRequest, place: string): BoundaryKind {
   return listed.test(place) ? "list" : "get";
 }
 const listed =
-  /\/(volumesnapshots|volumesnapshotcontents|volumesnapshotclasses|persistentvolumeclaims|persistentvolumes)$/;
+  /\/(volumesnapshots|volumesnapshotcontents|volumesnapshotclasses|persistentvolumeclaims|persistentvolumes|storageclasses)$/;
 
 function perform(
   stage: Stage,

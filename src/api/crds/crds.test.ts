@@ -37,13 +37,38 @@ test("each CRD phase serves and stores its documented versions", () => {
     [{ name: "v1beta1", served: true, storage: true }],
     [
       { name: "v1", served: true, storage: false },
-      { name: "v1beta1", served: true, storage: true },
+      { name: "v1beta1", served: false, storage: true },
     ],
     [
       { name: "v1", served: true, storage: true },
       { name: "v1beta1", served: false, storage: false },
     ],
   ]);
+});
+
+test("serveV1beta1 serves v1beta1 in phase 2, and changes no other phase", () => {
+  const served = snapshotCrds(2, { serveV1beta1: true }).map(({ spec }) => spec.versions.map((row) => row.served));
+  assert.deepEqual(served, [
+    [true, true],
+    [true, true],
+    [true, true],
+  ]);
+  for (const phase of [1, 3] as const)
+    assert.deepEqual(snapshotCrds(phase, { serveV1beta1: true }), snapshotCrds(phase));
+});
+
+const fieldsOf = (schema: JsonObject, path = ""): string[] =>
+  Object.entries((schema.properties ?? {}) as Record<string, JsonObject>).flatMap(([name, inner]) => [
+    `${path}.${name}`,
+    ...fieldsOf(inner, `${path}.${name}`),
+  ]);
+
+test("v1beta1 has every field of v1 in every phase, so that nothing is pruned while it is the storage version", () => {
+  for (const kind of ["VolumeSnapshot", "VolumeSnapshotContent", "VolumeSnapshotClass"])
+    for (const phase of crdPhases)
+      for (const { schema } of versionsOf(phase, kind))
+        assert.deepEqual(fieldsOf(schema.openAPIV3Schema), fieldsOf(strict(kind)), `${kind} in phase ${phase}`);
+  assert.ok(fieldsOf(strict("VolumeSnapshotContent")).includes(".spec.sourceVolumeMode"));
 });
 
 test("a snapshot needs a source, and a content its policy, driver, source and reference", () => {

@@ -1,6 +1,6 @@
 /**
- * The snapshot CustomResourceDefinitions, from one source. They were tightened in three phases, so that a cluster can be
- * cleaned between them and rolled back: loose v1beta1 alone; strict v1 served beside a stored v1beta1; v1 alone.
+ * The snapshot CustomResourceDefinitions, from one source. They are tightened in three phases, so that a cluster can be
+ * cleaned between them and rolled back: loose v1beta1 alone; strict v1 served, with v1beta1 as storage version; v1 stored.
  */
 import type { JsonObject } from "../../base/json.ts";
 import { type Kind, type KindName, kindRows } from "../kinds.ts";
@@ -14,6 +14,11 @@ import {
 
 export const crdPhases = [1, 2, 3] as const;
 export type CrdPhase = (typeof crdPhases)[number];
+
+export interface CrdOptions {
+  /** In phase 2: also serve v1beta1, for clients that do not know v1 yet. */
+  readonly serveV1beta1?: boolean;
+}
 
 interface VersionRow {
   readonly version: "v1" | "v1beta1";
@@ -29,7 +34,7 @@ const versionsByPhase: Readonly<Record<CrdPhase, readonly VersionRow[]>> = {
   1: [{ ...v1beta1, served: true, storage: true }],
   2: [
     { ...v1, served: true, storage: false },
-    { ...v1beta1, served: true, storage: true },
+    { ...v1beta1, served: false, storage: true },
   ],
   3: [
     { ...v1, served: true, storage: true },
@@ -158,19 +163,21 @@ const sources = {
   },
 } as const satisfies Partial<Record<KindName, CrdSource>>;
 
-type SnapshotKind = keyof typeof sources;
+export type SnapshotKind = keyof typeof sources;
 
 /** Groups that end in k8s.io are protected: the API server wants to see where the API was approved. */
 const approval = { "api-approved.kubernetes.io": "https://github.com/kubernetes-csi/external-snapshotter/pull/814" };
 
+export const crdNameOf = (kind: SnapshotKind): string => `${kindRows[kind].plural}.${kindRows[kind].group}`;
+
 export type CrdDraft = Draft<ObjectOf<"CustomResourceDefinition">>;
 
-function crdOf(kind: SnapshotKind, phase: CrdPhase): CrdDraft {
+export function snapshotCrd(kind: SnapshotKind, phase: CrdPhase, { serveV1beta1 = false }: CrdOptions = {}): CrdDraft {
   const row: Kind = kindRows[kind];
   const { schema, columns }: CrdSource = sources[kind];
   const versions = versionsByPhase[phase].map(({ version, strength, served, storage }) => ({
     name: version,
-    served,
+    served: served || (serveV1beta1 && phase === 2),
     storage,
     ...(version === "v1beta1" && phase > 1
       ? {
@@ -193,10 +200,12 @@ function crdOf(kind: SnapshotKind, phase: CrdPhase): CrdDraft {
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
-    metadata: { name: `${row.plural}.${row.group}`, annotations: approval },
+    metadata: { name: crdNameOf(kind), annotations: approval },
     spec: spec as unknown as NonNullable<ObjectOf<"CustomResourceDefinition">["spec"]>,
   };
 }
 
-export const snapshotCrds = (phase: CrdPhase): readonly CrdDraft[] =>
-  (Object.keys(sources) as SnapshotKind[]).map((kind) => crdOf(kind, phase));
+export const snapshotKinds = Object.keys(sources) as readonly SnapshotKind[];
+
+export const snapshotCrds = (phase: CrdPhase, options?: CrdOptions): readonly CrdDraft[] =>
+  snapshotKinds.map((kind) => snapshotCrd(kind, phase, options));

@@ -3,8 +3,7 @@
  * the definition of the Gateway API itself.
  */
 import type { JsonObject } from "../../base/json.ts";
-import { kindRows } from "../kinds.ts";
-import type { ObjectOf } from "../types.ts";
+import { definitionOf } from "./definition.ts";
 import type { CrdDraft } from "./index.ts";
 import { fields, text } from "./schema.ts";
 
@@ -47,26 +46,9 @@ const schema = fields("Lets objects of other namespaces refer to objects in this
   ),
 });
 
-export function referenceGrantCrd(): CrdDraft {
-  const { group: owner, plural, singular, shortNames } = kindRows.ReferenceGrant;
-  const spec = {
-    group: owner,
-    scope: "Namespaced",
-    names: { kind: "ReferenceGrant", listKind: "ReferenceGrantList", plural, singular, shortNames },
-    versions: ["v1", "v1beta1"].map((name) => ({
-      name,
-      served: true,
-      storage: name === "v1beta1",
-      schema: { openAPIV3Schema: schema },
-    })),
-  };
-  return {
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
-    metadata: {
-      name: `${plural}.${owner}`,
-      annotations: { "api-approved.kubernetes.io": "unapproved, a part of the Gateway API for development and tests" },
-    },
-    spec: spec as unknown as NonNullable<ObjectOf<"CustomResourceDefinition">["spec"]>,
-  };
-}
+export const referenceGrantCrd = (): CrdDraft =>
+  definitionOf("ReferenceGrant", {
+    schema,
+    storage: "v1beta1",
+    annotations: { "api-approved.kubernetes.io": "unapproved, a part of the Gateway API for development and tests" },
+  });

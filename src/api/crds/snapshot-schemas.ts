@@ -1,6 +1,8 @@
 /**
  * The snapshot kinds field by field, in two strengths. "strict" is what v1 asks: exactly one source, immutable once set.
- * "loose" is v1beta1 as it was first released: the same fields without those rules, so that what was stored then can still be read.
+ * "loose" is v1beta1: the same fields without those rules, so that what was stored before them can still be read. It also has the
+ * fields that came with v1: while v1beta1 is the storage version, a field that it lacks would be pruned, and with sourceVolumeMode
+ * the protection against a restore in another volume mode.
  */
 import type { JsonObject } from "../../base/json.ts";
 import {
@@ -22,8 +24,6 @@ export type Strength = "strict" | "loose";
 
 const only = (strength: Strength, ...rules: readonly CelRule[]): { rules?: readonly CelRule[] } =>
   strength === "strict" ? { rules } : {};
-const onlyStrict = (strength: Strength, properties: JsonObject): JsonObject =>
-  strength === "strict" ? properties : {};
 
 const typeMeta: JsonObject = {
   apiVersion: text("The group and version this object is written in."),
@@ -89,9 +89,7 @@ export const volumeSnapshotSchema = (strength: Strength): JsonObject =>
           readyToUse: flag("True once a volume can be restored from the snapshot.", { default: false }),
           restoreSize: quantity("The smallest volume the snapshot fits in."),
           error: lastError,
-          ...onlyStrict(strength, {
-            volumeGroupSnapshotName: text("The group snapshot that this one was taken with."),
-          }),
+          volumeGroupSnapshotName: text("The group snapshot that this one was taken with."),
         },
         // kubectl shows false instead of a blank before anybody has written a status. Not for contents: docs/decisions/0018.
         { default: {} },
@@ -151,12 +149,10 @@ export const volumeSnapshotContentSchema = (strength: Strength): JsonObject =>
               exactlyOne("volumeHandle", "snapshotHandle"),
             ),
           ),
-          ...onlyStrict(strength, {
-            sourceVolumeMode: text(
-              "The mode, Filesystem or Block, of the volume that was snapshotted.",
-              only(strength, immutable("sourceVolumeMode")),
-            ),
-          }),
+          sourceVolumeMode: text(
+            "The mode, Filesystem or Block, of the volume that was snapshotted.",
+            only(strength, immutable("sourceVolumeMode")),
+          ),
           volumeSnapshotClassName: text("The class the snapshot was taken with."),
           volumeSnapshotRef: snapshotReference(strength),
         },
@@ -171,9 +167,7 @@ export const volumeSnapshotContentSchema = (strength: Strength): JsonObject =>
         readyToUse: flag("True once a volume can be restored from the snapshot."),
         restoreSize: int64("The smallest volume the snapshot fits in, in bytes.", { minimum: 0 }),
         snapshotHandle: text("The storage system's id of the snapshot."),
-        ...onlyStrict(strength, {
-          volumeGroupSnapshotHandle: text("The storage system's id of the group the snapshot was taken with."),
-        }),
+        volumeGroupSnapshotHandle: text("The storage system's id of the group the snapshot was taken with."),
       }),
     },
     { required: ["spec"] },

@@ -1,74 +1,132 @@
 /**
- * A component as it is installed in a cluster: one row per component, and the objects that follow from it. `npm run docs` writes them
- * to deploy/. Pure, so that tests and tools use the same objects.
+ * A component as it is installed in a cluster: one row per component, in a file of its own. `snapkeep install`, `npm run docs` (which
+ * writes deploy/) and the tests take every object from these rows.
  */
-import type { Deployment } from "kubernetes-types/apps/v1.js";
-import type {
-  Container,
-  Namespace,
-  PodSpec,
-  SecurityContext,
-  Service,
-  ServiceAccount,
-} from "kubernetes-types/core/v1.js";
-import type { PodDisruptionBudget } from "kubernetes-types/policy/v1.js";
-import type {
-  ClusterRole,
-  ClusterRoleBinding,
-  PolicyRule,
-  Role,
-  RoleBinding,
-  Subject,
-} from "kubernetes-types/rbac/v1.js";
+import type { Container, ContainerPort, Volume, VolumeMount } from "kubernetes-types/core/v1.js";
+import type { PolicyRule } from "kubernetes-types/rbac/v1.js";
+import type { AlertRow, PanelRow } from "./monitoring.ts";
 
-/** Where a component is installed, and from which image. */
+/** Where components are installed, and from which images. */
 export interface Installation {
+  /** Of this release. */
+  readonly version: string;
+  /** Enforces the Pod Security Standard "restricted". */
   readonly namespace: string;
+  /** For pods that a restricted namespace does not admit: drivers, which mount volumes for the kubelet. */
+  readonly driverNamespace: string;
   readonly image: string;
+  /** The same with the programs that drivers run: cp, mount and others. */
+  readonly driverImage: string;
+  /** The kubelet's folder on every node. */
+  readonly kubeletFolder: string;
 }
 
 export interface ManifestObject {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+  };
 }
 
-/** A file below the folder of the component, and the objects in it. */
+/** A file of a component, and the objects in it. */
 export interface ManifestFile {
   readonly path: string;
   readonly objects: readonly ManifestObject[];
 }
 
-export interface ComponentRow {
-  /** Folder below deploy/. */
-  readonly name: string;
-  readonly serviceAccount: string;
-  /** What the service account may do in the whole cluster. */
-  readonly clusterRules: readonly PolicyRule[];
-  /** What it may do in its own namespace only. */
-  readonly namespaceRules: readonly PolicyRule[];
-  readonly workload: Workload;
-  readonly service?: ServiceRow;
-  /** Objects that belong to this component alone; they are applied together with the workload. */
-  readonly others: (installation: Installation) => readonly ManifestFile[];
-  /** What a cluster administrator may add or choose instead: folders beside that of the component. */
-  readonly additions: (installation: Installation) => readonly Addition[];
+/** A right, and why the component needs it. docs/reference/permissions.md is printed from these. */
+export interface Right extends PolicyRule {
+  readonly why: string;
+  /** Where a right in one namespace counts; absent: where the component runs. */
+  readonly namespace?: string;
 }
 
-interface Workload {
+export interface Access {
+  /** In the whole cluster. */
+  readonly clusterRules: readonly Right[];
+  /** In one namespace. */
+  readonly namespaceRules: readonly Right[];
+}
+
+export interface ComponentRow extends Access {
+  /** Of `snapkeep install --components`, and the name of its folder in deploy/kustomize/base. */
+  readonly name: string;
+  readonly summary: string;
+  /** Installed unless other components are named. */
+  readonly isDefault: boolean;
+  readonly serviceAccount: string;
+  readonly workload: WorkloadRow;
+  readonly service?: ServiceRow;
+  /** The Secret with the serving certificate of the Service, which `snapkeep certs` makes. */
+  readonly certificateSecret?: string;
+  /** The CustomResourceDefinitions it needs. They are applied first, and never deleted. */
+  crds?(): readonly ManifestObject[];
+  /** Objects of this component alone; they are applied together with the workload. */
+  others(installation: Installation): readonly ManifestFile[];
+  /** What a cluster administrator may add or choose instead: overlays of kustomize. */
+  additions(installation: Installation): readonly Addition[];
+  /** What it keeps outside of the API server, and an uninstallation leaves. */
+  readonly data?: string;
+  readonly alerts: readonly AlertRow[];
+  readonly panels: readonly PanelRow[];
+}
+
+export interface WorkloadRow {
   readonly name: string;
   readonly app: string;
-  readonly replicas: number;
-  readonly container: Pick<Container, "args" | "ports" | "volumeMounts"> & {
-    /** Requested, and the limit. */
-    readonly memory: readonly [request: string, limit: string];
-  };
-  readonly volumes: NonNullable<PodSpec["volumes"]>;
+  /** A DaemonSet runs on every node; the others are Deployments. */
+  readonly runs:
+    | { readonly kind: "replicas"; readonly count: number }
+    /** One at a time: the next starts when the last has ended. */
+    | { readonly kind: "single" }
+    | { readonly kind: "node" };
+  readonly containers: readonly [ContainerRow, ...ContainerRow[]];
+  volumes(installation: Installation): readonly Volume[];
   /** Must be longer than the time that the component goes on serving after SIGTERM. */
   readonly terminationGracePeriodSeconds: number;
+  /** Why a restricted namespace does not admit its pods; absent: it does. */
+  readonly unrestricted?: string;
 }
 
-interface ServiceRow {
+export interface ContainerRow {
+  readonly name: string;
+  /** The image with the programs of drivers; else the plain one. */
+  readonly hasPrograms?: true;
+  /** The command and its flags. */
+  args(installation: Installation): readonly string[];
+  readonly env?: NonNullable<Container["env"]>;
+  readonly ports: readonly ContainerPort[];
+  /** The port of /metrics, /healthz and /readyz. */
+  readonly statusPort: string;
+  volumeMounts(installation: Installation): readonly VolumeMount[];
+  /** Requested, and the limit: docs/bench.md has the measurements. */
+  readonly memory: readonly [request: string, limit: string];
+  /** Root on the node, for mounts; else everything is dropped that can be. */
+  readonly isPrivileged?: true;
+}
+
+/** What a driver announces, and what its sidecars must read for it. */
+export interface DriverNeeds {
+  readonly topology: boolean;
+  /** Volumes are attached to nodes by a controller. */
+  readonly attachments: boolean;
+}
+
+/** A container that runs in the pod of a CSI driver, and the rights that it needs of the driver's service account. */
+export interface SidecarRow {
+  readonly name: string;
+  readonly replaces: string;
+  /** Where the images of the replaced program end: how it is found in a driver's own pod. */
+  readonly replacedImage: string;
+  rights(driver: string, needs: DriverNeeds): Access;
+  /** Flags that are added where the driver's own manifest has none. */
+  container(driver: string, socket: { readonly path: string; readonly mount: VolumeMount }): ContainerRow;
+}
+
+export interface ServiceRow {
   readonly name: string;
   readonly port: number;
   /** Name of a container port. */
@@ -77,149 +135,25 @@ interface ServiceRow {
 
 /** Either a patch of the component, or objects of its own. */
 export interface Addition {
-  /** Follows the name of the component: kustomize refuses a folder that includes the one it lies in. */
+  /** Follows the name of the component. */
   readonly folder: string;
   readonly why: string;
   readonly patch?: ManifestObject;
   readonly files?: readonly ManifestFile[];
 }
 
-/** What the Pod Security Standard "restricted" asks for. */
-const restricted = {
-  pod: { runAsNonRoot: true, runAsUser: 65_532, runAsGroup: 65_532, seccompProfile: { type: "RuntimeDefault" } },
-  container: {
-    allowPrivilegeEscalation: false,
-    readOnlyRootFilesystem: true,
-    capabilities: { drop: ["ALL"] },
-  } satisfies SecurityContext,
-} as const;
-
-const labelsOf = ({ name, workload }: ComponentRow): Record<string, string> => ({
-  app: workload.app,
-  "app.kubernetes.io/name": "snapkeep",
-  "app.kubernetes.io/component": name,
-});
-
-export const namespaceObject = ({ namespace }: Installation): ManifestObject => {
-  const level = "restricted";
-  return object<Namespace>("v1", "Namespace", {
-    metadata: {
-      name: namespace,
-      labels: Object.fromEntries(
-        ["enforce", "audit", "warn"].map((mode) => [`pod-security.kubernetes.io/${mode}`, level]),
-      ),
-    },
-  });
-};
-
-/** All objects of a component, in the order in which they are applied. */
-export const manifestFiles = (row: ComponentRow, installation: Installation): readonly ManifestFile[] => [
-  { path: "namespace.yaml", objects: [namespaceObject(installation)] },
-  { path: "rbac.yaml", objects: accessObjects(row, installation) },
-  { path: "deployment.yaml", objects: [deployment(row, installation), disruptionBudget(row, installation)] },
-  ...(row.service === undefined
-    ? []
-    : [{ path: "service.yaml", objects: [serviceObject(row, row.service, installation)] }]),
-  ...row.others(installation),
-];
-
-function accessObjects(row: ComponentRow, { namespace }: Installation): readonly ManifestObject[] {
-  const { serviceAccount: name, clusterRules, namespaceRules } = row;
-  const labels = labelsOf(row);
-  const group = "rbac.authorization.k8s.io";
-  const subjects: Subject[] = [{ kind: "ServiceAccount", name, namespace }];
-  const inCluster = `${name}-runner`;
-  return [
-    object<ServiceAccount>("v1", "ServiceAccount", { metadata: { name, namespace, labels } }),
-    object<ClusterRole>(`${group}/v1`, "ClusterRole", {
-      metadata: { name: inCluster, labels },
-      rules: [...clusterRules],
-    }),
-    object<ClusterRoleBinding>(`${group}/v1`, "ClusterRoleBinding", {
-      metadata: { name: `${name}-role`, labels },
-      subjects,
-      roleRef: { kind: "ClusterRole", name: inCluster, apiGroup: group },
-    }),
-    object<Role>(`${group}/v1`, "Role", { metadata: { name, namespace, labels }, rules: [...namespaceRules] }),
-    object<RoleBinding>(`${group}/v1`, "RoleBinding", {
-      metadata: { name, namespace, labels },
-      subjects,
-      roleRef: { kind: "Role", name, apiGroup: group },
-    }),
-  ];
-}
-
-/** Three pods on one node are one: they are spread over nodes and zones as far as the cluster allows. */
-const spreadOver = (topologyKey: string, app: string) => ({
-  maxSkew: 1,
-  topologyKey,
-  whenUnsatisfiable: "ScheduleAnyway",
-  labelSelector: { matchLabels: { app } },
-});
-
-function deployment(row: ComponentRow, { namespace, image }: Installation): ManifestObject {
-  const { workload, serviceAccount: serviceAccountName } = row;
-  const { app, replicas, volumes, terminationGracePeriodSeconds } = workload;
-  const {
-    memory: [memory, memoryMax],
-    ...container
-  } = workload.container;
-  return object<Deployment>("apps/v1", "Deployment", {
-    metadata: { name: workload.name, namespace, labels: labelsOf(row) },
-    spec: {
-      replicas,
-      selector: { matchLabels: { app } },
-      strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
-      template: {
-        metadata: { labels: labelsOf(row) },
-        spec: {
-          serviceAccountName,
-          securityContext: restricted.pod,
-          terminationGracePeriodSeconds,
-          topologySpreadConstraints: [
-            spreadOver("kubernetes.io/hostname", app),
-            spreadOver("topology.kubernetes.io/zone", app),
-          ],
-          containers: [
-            {
-              name: app,
-              image,
-              ...container,
-              livenessProbe: { httpGet: { path: "/healthz", port: "http" }, periodSeconds: 20 },
-              readinessProbe: { httpGet: { path: "/readyz", port: "http" }, periodSeconds: 2 },
-              resources: { requests: { cpu: "50m", memory }, limits: { memory: memoryMax } },
-              securityContext: restricted.container,
-            },
-          ],
-          volumes,
-        },
-      },
-    },
-  });
-}
-
-function disruptionBudget(row: ComponentRow, { namespace }: Installation): ManifestObject {
-  const { name, app } = row.workload;
-  return object<PodDisruptionBudget>("policy/v1", "PodDisruptionBudget", {
-    metadata: { name, namespace, labels: labelsOf(row) },
-    spec: {
-      maxUnavailable: 1,
-      // Pods that never became ready must not keep a node from being drained.
-      unhealthyPodEvictionPolicy: "AlwaysAllow",
-      selector: { matchLabels: { app } },
-    },
-  });
-}
-
-const serviceObject = (row: ComponentRow, { name, port, targetPort }: ServiceRow, { namespace }: Installation) =>
-  object<Service>("v1", "Service", {
-    metadata: { name, namespace, labels: labelsOf(row) },
-    spec: { selector: { app: row.workload.app }, ports: [{ name: targetPort, protocol: "TCP", port, targetPort }] },
-  });
-
 /** Typed by Kubernetes' own types, so that a field that does not exist does not compile. */
-const object = <T extends { metadata?: object }>(
+export const object = <T extends { metadata?: object }>(
   apiVersion: string,
   kind: string,
   body: Omit<T, "apiVersion" | "kind">,
 ): ManifestObject => ({ apiVersion, kind, ...body }) as unknown as ManifestObject;
+
+export const namespaceOf = ({ workload }: ComponentRow, installation: Installation): string =>
+  workload.unrestricted === undefined ? installation.namespace : installation.driverNamespace;
+
+export const labelsOf = ({ name, workload }: Pick<ComponentRow, "name" | "workload">): Record<string, string> => ({
+  app: workload.app,
+  "app.kubernetes.io/name": "snapkeep",
+  "app.kubernetes.io/component": name,
+});

@@ -1,4 +1,4 @@
-/** How the API server is told of the webhook: one validating configuration for snapshots, one mutating for claims. */
+/** How the API server is told of the webhook: a validating configuration for snapshots, one for shares, and a mutating one for claims. */
 import type { JsonObject } from "../../base/json.ts";
 
 export interface WebhookPlace {
@@ -15,6 +15,7 @@ export interface WebhookPlace {
 const group = "admissionregistration.k8s.io/v1";
 /** The names of the requirement document. */
 export const snapshotConfigurationName = "webhook-validation.storage.sigs.k8s.io";
+export const shareConfigurationName = "validation.webhook.csidriversharedresource";
 export const claimConfigurationName = "claim-sources.storage.snapkeep.dev";
 
 const clientConfig = ({ client, authority }: WebhookPlace, path: string): JsonObject => ({
@@ -91,6 +92,53 @@ export const claimConfiguration = (place: WebhookPlace): JsonObject => ({
           expression: `!(has(request.dryRun) && request.dryRun && request.userInfo.username == 'system:serviceaccount:${place.serviceAccount.namespace}:${place.serviceAccount.name}')`,
         },
       ],
+    },
+  ],
+});
+
+const [onCreate, onWrite] = [["CREATE"], ["CREATE", "UPDATE"]];
+const shareRule = (operations: string[], apiGroup: string, apiVersions: string[], resources: string[]): JsonObject => ({
+  operations,
+  apiGroups: [apiGroup],
+  apiVersions,
+  resources,
+  scope: "*",
+});
+const without = (key: string, ...values: string[]): JsonObject => ({ key, operator: "NotIn", values });
+
+/**
+ * Shares, and whatever makes pods with volumes of shares. Ignore, because controller and driver refuse the same without it: a webhook
+ * that is down must keep no pod of the cluster from starting. The namespaces of the control plane are exempt, and the driver's own.
+ */
+export const shareConfiguration = (place: WebhookPlace): JsonObject => ({
+  apiVersion: group,
+  kind: "ValidatingWebhookConfiguration",
+  metadata: { name: shareConfigurationName, labels: { name: shareConfigurationName } },
+  webhooks: [
+    {
+      name: "pod.csi.sharedresource.openshift.io",
+      clientConfig: clientConfig(place, "/resource-validation"),
+      rules: [
+        // The volumes of a pod cannot be changed.
+        shareRule(onCreate, "", ["v1"], ["pods"]),
+        shareRule(onWrite, "", ["v1"], ["replicationcontrollers"]),
+        shareRule(onWrite, "apps", ["v1", "v1beta1"], ["deployments", "daemonsets", "statefulsets", "replicasets"]),
+        shareRule(onWrite, "batch", ["v1", "v1beta1"], ["jobs", "cronjobs"]),
+        shareRule(onWrite, "apps.openshift.io", ["v1"], ["deploymentconfigs"]),
+        shareRule(onWrite, "build.openshift.io", ["v1"], ["builds", "buildconfigs"]),
+        shareRule(onWrite, "sharedresource.openshift.io", ["v1alpha1"], ["sharedsecrets", "sharedconfigmaps"]),
+      ],
+      namespaceSelector: {
+        matchExpressions: [
+          without("runlevel", "0", "1"),
+          without("openshift.io/run-level", "0", "1"),
+          without("csi.sharedresource.openshift.io/skip-validation", "true"),
+        ],
+      },
+      ...shared,
+      failurePolicy: "Ignore",
+      // Every pod of the cluster waits for the answer.
+      timeoutSeconds: 2,
     },
   ],
 });

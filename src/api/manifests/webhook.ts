@@ -1,6 +1,12 @@
 /** The webhook in a cluster, under the names of the requirement document. */
+import { allowListRight } from "./allow-lists.ts";
 import type { Addition, ComponentRow, Installation, ManifestObject } from "./component.ts";
-import { claimConfiguration, snapshotConfiguration, type WebhookPlace } from "./webhook-configurations.ts";
+import {
+  claimConfiguration,
+  shareConfiguration,
+  snapshotConfiguration,
+  type WebhookPlace,
+} from "./webhook-configurations.ts";
 
 const names = {
   deployment: "snapshot-validation-deployment",
@@ -19,36 +25,52 @@ const placeIn = ({ namespace }: Installation): WebhookPlace => ({
 
 export const webhookRow: ComponentRow = {
   name: "webhook",
+  summary:
+    "Checks snapshot objects, the data sources of claims, and shared resources when they are created or updated.",
+  isDefault: true,
   serviceAccount: names.serviceAccount,
   clusterRules: [
-    // The default classes of a driver.
-    { apiGroups: ["snapshot.storage.k8s.io"], resources: ["volumesnapshotclasses"], verbs: ["get", "list", "watch"] },
+    {
+      apiGroups: ["snapshot.storage.k8s.io"],
+      resources: ["volumesnapshotclasses"],
+      verbs: ["get", "list", "watch"],
+      why: "A driver has one default class at most.",
+    },
   ],
   namespaceRules: [
-    // A dry run shows whether the API server keeps the namespace of a data source.
-    { apiGroups: [""], resources: ["persistentvolumeclaims"], verbs: ["create"] },
+    {
+      apiGroups: [""],
+      resources: ["persistentvolumeclaims"],
+      verbs: ["create"],
+      why: "A dry run shows whether the API server keeps the namespace of a data source.",
+    },
+    allowListRight,
   ],
   workload: {
     name: names.deployment,
     app: "snapshot-validation",
-    replicas: 3,
+    runs: { kind: "replicas", count: 3 },
     terminationGracePeriodSeconds: 30,
-    container: {
-      args: [
-        "webhook",
-        `--tls-cert-file=${certificates}/tls.crt`,
-        `--tls-private-key-file=${certificates}/tls.key`,
-        `--port=${port}`,
-        `--http-endpoint=:${statusPort}`,
-      ],
-      ports: [
-        { name: "https", containerPort: port },
-        { name: "http", containerPort: statusPort },
-      ],
-      volumeMounts: [{ name: "webhook-certs", mountPath: certificates, readOnly: true }],
-      memory: ["128Mi", "512Mi"],
-    },
-    volumes: [
+    containers: [
+      {
+        name: "snapshot-validation",
+        args: () => [
+          "webhook",
+          `--tls-cert-file=${certificates}/tls.crt`,
+          `--tls-private-key-file=${certificates}/tls.key`,
+          `--port=${port}`,
+          `--http-endpoint=:${statusPort}`,
+        ],
+        ports: [
+          { name: "https", containerPort: port },
+          { name: "http", containerPort: statusPort },
+        ],
+        statusPort: "http",
+        volumeMounts: () => [{ name: "webhook-certs", mountPath: certificates, readOnly: true }],
+        memory: ["128Mi", "512Mi"],
+      },
+    ],
+    volumes: () => [
       {
         name: "webhook-certs",
         secret: {
@@ -60,6 +82,7 @@ export const webhookRow: ComponentRow = {
     ],
   },
   service: { name: names.service, port: 443, targetPort: "https" },
+  certificateSecret: names.secret,
   others: (installation) => [
     { path: "snapshots.yaml", objects: [snapshotConfiguration(placeIn(installation)) as unknown as ManifestObject] },
   ],
@@ -72,9 +95,78 @@ export const webhookRow: ComponentRow = {
       ],
     },
     {
+      folder: "shares",
+      why: "Checks the names of SharedSecrets and SharedConfigMaps, and that pods mount them read-only. While the webhook is down, the shared-resource driver refuses the same.",
+      files: [
+        { path: "shares.yaml", objects: [shareConfiguration(placeIn(installation)) as unknown as ManifestObject] },
+      ],
+    },
+    {
       folder: "on-control-plane",
       why: "The same webhook, next to the API server where the cluster has room there: it saves a hop in the network.",
       patch: onControlPlane(installation),
+    },
+  ],
+  alerts: [
+    {
+      name: "WebhookFailures",
+      expression:
+        'sum(rate(apiserver_admission_webhook_rejection_count{name=~".*(webhook-validation.storage.sigs.k8s.io|claim-sources.storage.snapkeep.dev)",error_type!="no_error"}[5m])) > 0',
+      for: "5m",
+      severity: "critical",
+      summary: "The API server cannot ask the webhook.",
+      remedy:
+        "Look at the pods of the webhook, its Service and its certificate; snapkeep certs --apply renews the certificate and caBundle. While the webhook fails, claims with a data source are refused, and snapshots too after snapkeep webhook promote; snapkeep webhook promote --demote allows snapshots again.",
+    },
+    {
+      name: "WebhookUnavailable",
+      expression: "absent(snapshot_webhook_certificate_expiry_timestamp_seconds)",
+      for: "5m",
+      severity: "critical",
+      summary: "No replica of the webhook is scraped.",
+      remedy: "kubectl get pods -l app=snapshot-validation -A: look at their events and logs.",
+    },
+    {
+      name: "WebhookCertificateExpires",
+      expression: "min(snapshot_webhook_certificate_expiry_timestamp_seconds) - time() < 14 * 86400",
+      for: "10m",
+      severity: "warning",
+      summary: "The certificate of the webhook expires in less than 14 days.",
+      remedy:
+        "snapkeep certs --apply --namespace=NAMESPACE renews it; the pods load it without a restart. Run the command daily.",
+    },
+  ],
+  panels: [
+    {
+      title: "Admission decisions",
+      unit: "reqps",
+      queries: [
+        {
+          expression: "sum by (verdict, rule) (rate(snapshot_webhook_decisions_total[5m]))",
+          legend: "{{verdict}} {{rule}}",
+        },
+      ],
+    },
+    {
+      title: "Time until a decision, 99th percentile",
+      unit: "s",
+      queries: [
+        {
+          expression:
+            "histogram_quantile(0.99, sum by (le, resource) (rate(snapshot_webhook_decision_duration_seconds_bucket[5m])))",
+          legend: "{{resource}}",
+        },
+      ],
+    },
+    {
+      title: "Time until the certificate expires",
+      unit: "s",
+      queries: [
+        {
+          expression: "min(snapshot_webhook_certificate_expiry_timestamp_seconds) - time()",
+          legend: "certificate",
+        },
+      ],
     },
   ],
 };

@@ -65,7 +65,8 @@ async function write(registry: Registry, { object, status }: Step & { kind: "wri
     name,
     (current) => {
       wasNewest = current.metadata.resourceVersion === resourceVersion;
-      return wasNewest ? object : undefined;
+      // The registry settles metadata in place, and this one is that of the stored object.
+      return wasNewest ? { ...object, metadata: { ...object.metadata } } : undefined;
     },
     status ? { subresource: "status" } : {},
   );

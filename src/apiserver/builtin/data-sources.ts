@@ -13,6 +13,9 @@ import { labelNameErrors, subdomainErrors } from "./check.ts";
 export interface SourceFields {
   dataSource?: Source;
   dataSourceRef?: Source;
+  /** Only where the documents' rules hold; document-data-sources.ts. */
+  dataSourceRef2?: Source;
+  crossNamespaceDataSourceRef?: Source;
 }
 
 export interface Source {
@@ -86,10 +89,8 @@ function sourceErrors(source: Source, field: string, judgesGroup: boolean): read
   return errors;
 }
 
-const namespaceErrors = (source: Source | undefined): readonly FieldError[] =>
-  source === undefined || !isElsewhere(source)
-    ? []
-    : labelNameErrors("spec.dataSourceRef.namespace", source.namespace ?? "");
+export const namespaceErrors = (source: Source | undefined, field = "spec.dataSourceRef"): readonly FieldError[] =>
+  source === undefined || !isElsewhere(source) ? [] : labelNameErrors(`${field}.namespace`, source.namespace ?? "");
 
 /** Kubernetes shows an internal value here, which prints as {}. */
 function pairErrors(dataSource: Source | undefined, dataSourceRef: Source | undefined): readonly FieldError[] {

@@ -3,11 +3,10 @@
  * Nothing is ever denied by a rule. Members of system:masters may do everything, without any role.
  */
 import type { Subject } from "kubernetes-types/rbac/v1.js";
+import { coversResource, includes, masters } from "../../rules/rbac.ts";
 import type { Attributes, Authorizer, Decision, Reader, User } from "../contracts.ts";
 import { goQuote } from "../go-text.ts";
 import { allRules, bindings, type Grant, type Rule } from "./rules.ts";
-
-export const masters = "system:masters";
 
 export const createAuthorizer = (reader: Reader): Authorizer => ({
   authorize: (user, attributes) => {
@@ -54,19 +53,12 @@ function described({ bindingKind, bindingName, namespace, roleKind, roleName }: 
 }
 
 export function covers(rule: Rule, attributes: Attributes): boolean {
-  if (!includes(rule.verbs ?? [], attributes.verb)) return false;
-  if (attributes.kind === "path") return (rule.nonResourceURLs ?? []).some((url) => coversPath(url, attributes.path));
-  const { resource, subresource, name } = attributes;
-  const whole = subresource === "" ? resource : `${resource}/${subresource}`;
-  const resources = rule.resources ?? [];
+  if (attributes.kind === "resource") return coversResource(rule, attributes);
   return (
-    includes(rule.apiGroups ?? [], attributes.group) &&
-    (includes(resources, whole) || (subresource !== "" && resources.includes(`*/${subresource}`))) &&
-    ((rule.resourceNames ?? []).length === 0 || (rule.resourceNames ?? []).includes(name))
+    includes(rule.verbs ?? [], attributes.verb) &&
+    (rule.nonResourceURLs ?? []).some((url) => coversPath(url, attributes.path))
   );
 }
-
-const includes = (list: readonly string[], item: string): boolean => list.includes("*") || list.includes(item);
 
 const coversPath = (url: string, path: string): boolean =>
   url === "*" || url === path || (url.endsWith("*") && path.startsWith(url.slice(0, -1)));

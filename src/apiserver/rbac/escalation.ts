@@ -4,11 +4,12 @@
  */
 import type { ClusterRole, RoleRef } from "kubernetes-types/rbac/v1.js";
 import { equal } from "../../base/json.ts";
+import { masters } from "../../rules/rbac.ts";
 import { as } from "../builtin/check.ts";
 import type { ApiObject, Context, Resource, WritePlace } from "../contracts.ts";
 import { goQuote } from "../go-text.ts";
 import { badRequest, forbidden, notFound, Refusal } from "../status.ts";
-import { createAuthorizer, isNamed, joined, masters } from "./authorize.ts";
+import { createAuthorizer, isNamed, joined } from "./authorize.ts";
 import { allRules, bindings, type Rule, roleOf } from "./rules.ts";
 
 const group = "rbac.authorization.k8s.io";

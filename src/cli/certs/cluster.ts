@@ -1,6 +1,10 @@
 /** The certificates as a Secret that the webhook's pods mount, and their authority in the webhook configurations. */
 import { draftOf } from "../../api/builders.ts";
-import { claimConfigurationName, snapshotConfigurationName } from "../../api/manifests/webhook-configurations.ts";
+import {
+  claimConfigurationName,
+  shareConfigurationName,
+  snapshotConfigurationName,
+} from "../../api/manifests/webhook-configurations.ts";
 import { isFault } from "../../base/fault.ts";
 import type { KubeApi } from "../../kube/api.ts";
 import type { CertificateSet } from "./issue.ts";
@@ -60,6 +64,7 @@ export async function writeSecret(
 
 const configurations = [
   { kind: "ValidatingWebhookConfiguration", name: snapshotConfigurationName },
+  { kind: "ValidatingWebhookConfiguration", name: shareConfigurationName },
   { kind: "MutatingWebhookConfiguration", name: claimConfigurationName },
 ] as const;
 

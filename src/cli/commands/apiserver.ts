@@ -25,7 +25,7 @@ export const command = defineCommand({
     ),
     claimRules: oneOf<ClaimRules>(claimRules, {
       default: "kubernetes",
-      help: "How to handle a claim with an unsupported data source: kubernetes drops the source and stores the claim, documents rejects the claim.",
+      help: "How to handle a claim with an unsupported data source: kubernetes drops the source and stores the claim, documents rejects the claim. With the gate CrossNamespaceVolumeDataSource, documents also serves spec.dataSourceRef2 of claims, and documents-exclusive spec.crossNamespaceDataSourceRef in its place.",
     }),
   },
   examples: [

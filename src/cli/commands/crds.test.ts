@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { parseAllDocuments } from "yaml";
 import { startCommand } from "../../../test/command-line.ts";
 import { snapshotCrds } from "../../api/crds/index.ts";
+import { sharedResourceCrds } from "../../api/crds/shared-resource.ts";
 
 async function crds(...words: readonly string[]): Promise<{ code: number; out: string; error: string }> {
   const { code, said } = startCommand("crds", ...words);
@@ -31,4 +32,16 @@ test("an unknown --phase is one error line and exit code 2", async () => {
   assert.equal(code, 2);
   assert.match(error, /--phase.*"4".*one of 1, 2, 3/);
   assert.equal(error.trim().split("\n").length, 1);
+});
+
+test("R56: --for shared-resources prints SharedSecret and SharedConfigMap, as v1alpha1 with a status subresource", async () => {
+  const { code, out } = await crds("--for", "shared-resources");
+  assert.equal(code, 0);
+  const printed = parseAllDocuments(out).map((document) => document.toJS());
+  assert.deepEqual(printed, JSON.parse(JSON.stringify(sharedResourceCrds())));
+  for (const { spec } of printed as { spec: { versions: { name: string; subresources: unknown }[] } }[])
+    assert.deepEqual(
+      spec.versions.map(({ name, subresources }) => [name, subresources]),
+      [["v1alpha1", { status: {} }]],
+    );
 });

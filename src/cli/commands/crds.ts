@@ -1,8 +1,10 @@
 /** `snapkeep crds`: the CustomResourceDefinitions, ready for kubectl apply. */
 import { stringify } from "yaml";
+import { crossNamespaceCrds } from "../../api/crds/cross-namespace.ts";
 import { crdPhases, snapshotCrds } from "../../api/crds/index.ts";
+import { sharedResourceCrds } from "../../api/crds/shared-resource.ts";
 import { defineCommand } from "../../runtime/command.ts";
-import { oneOf } from "../../runtime/flag-kinds.ts";
+import { bool, oneOf } from "../../runtime/flag-kinds.ts";
 
 export const command = defineCommand({
   flags: {
@@ -10,15 +12,35 @@ export const command = defineCommand({
       default: "3",
       help: "Strictness of the schemas: 1 is loose v1beta1, 2 is strict v1 with v1beta1 as storage version, 3 is v1 only.",
     }),
+    for: oneOf(["snapshots", "shared-resources", "cross-namespace"], {
+      default: "snapshots",
+      help: "Which definitions: those of snapshots; or, without phases, SharedSecret and SharedConfigMap, or VolumeSnapshotLink and VolumePopulator.",
+    }),
+    serveV1beta1: bool({ default: false, help: "In phase 2: also serve v1beta1, for clients that do not know v1." }),
     output: oneOf(["yaml", "json"], { default: "yaml", short: "o", help: "Format of the output." }),
   },
   examples: [
     { does: "Install the current snapshot CRDs", line: "snapkeep crds | kubectl apply -f -" },
+    {
+      does: "Install SharedSecret and SharedConfigMap",
+      line: "snapkeep crds --for shared-resources | kubectl apply -f -",
+    },
+    {
+      does: "Install VolumeSnapshotLink and VolumePopulator",
+      line: "snapkeep crds --for cross-namespace | kubectl apply -f -",
+    },
     { does: "Print the CRDs that serve v1 and still store v1beta1", line: "snapkeep crds --phase 2" },
   ],
+  check: ({ phase, serveV1beta1 }) =>
+    serveV1beta1 && phase !== "2" ? "--serve-v1beta1 works only in phase 2; add --phase=2" : undefined,
   async run({ options, out }) {
     const phase = crdPhases.find((candidate) => String(candidate) === options.phase) ?? 3;
-    const crds = snapshotCrds(phase);
+    const crds =
+      options.for === "snapshots"
+        ? snapshotCrds(phase, options)
+        : options.for === "shared-resources"
+          ? sharedResourceCrds()
+          : crossNamespaceCrds();
     const list = { apiVersion: "v1", kind: "List", items: crds };
     const yaml = (): string => crds.map((crd) => `---\n${stringify(crd, { aliasDuplicateObjects: false })}`).join("");
     out.write(options.output === "json" ? `${JSON.stringify(list, undefined, 2)}\n` : yaml());

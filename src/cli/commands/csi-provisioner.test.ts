@@ -6,13 +6,35 @@ import { command } from "./csi-provisioner.ts";
 const complaint = (...flags: readonly string[]): string | undefined =>
   command.check?.(parseFlags(command.flags, flags, {}).options, []);
 
-test("flags that would change what is served, and are not supported, are refused with a remedy", () => {
+test("flags that contradict each other, or would mix up volumes, are refused with a remedy", () => {
   assert.equal(complaint(), undefined);
-  assert.match(complaint("--master=https://10.0.0.1") ?? "", /into a kubeconfig/);
-  assert.match(complaint("--node-deployment") ?? "", /run one csi-provisioner for the cluster/);
+  assert.equal(complaint("--master=https://10.0.0.1"), undefined);
+  assert.match(complaint("--master=10.0.0.1") ?? "", /for example --master=https:/);
+  assert.match(complaint("--node-deployment") ?? "", /NODE_NAME/);
+  const onNode = ["--node-deployment", "--node-name=worker-1"];
+  assert.match(complaint(...onNode, "--leader-election") ?? "", /every node serves its own claims; drop one/);
+  assert.equal(complaint(...onNode), undefined);
   assert.match(complaint("--volume-name-uuid-length=0") ?? "", /one name/);
 });
 
 test("flags of what is not done here are accepted", () => {
   assert.equal(complaint("--enable-capacity", "--capacity-threads=4", "--node-deployment-base-delay=1s"), undefined);
+});
+
+test("the gate of restores across namespaces has two names", () => {
+  const isOn = (given: string): unknown => {
+    const { featureGates } = parseFlags(command.flags, [`--feature-gates=${given}`], {}).options;
+    return (featureGates as Readonly<Record<string, boolean>>).CrossNamespaceVolumeDataSource;
+  };
+  assert.equal(isOn("CrossNamespaceVolumeDataSource=true"), true);
+  assert.equal(isOn("CrossNamespaceSourceProvisioning=true"), true);
+  assert.equal(isOn("Topology=true"), false);
+});
+
+test("flags and gates that release 6.3.0 has added are accepted", () => {
+  const added = [
+    "--snapshot-orphan-sweep-interval=0",
+    "--feature-gates=ReleaseLeaderElectionOnExit=true,Topology=true",
+  ];
+  assert.equal(complaint(...added, "--automaxprocs", "--enable-pprof"), undefined);
 });

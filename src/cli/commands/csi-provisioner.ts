@@ -4,11 +4,13 @@ import { name, start } from "../../components/csi-provisioner/start.ts";
 import { socketPathOf } from "../../csi/address.ts";
 import { namespaceIn, serviceAccountFolder } from "../../kube/config-pod.ts";
 import { complaintOf, defineCommand } from "../../runtime/command.ts";
-import { checkComponent, componentFlags } from "../../runtime/common-flags.ts";
+import { checkComponent, checkNodeDeployment, componentFlags } from "../../runtime/common-flags.ts";
 import { runComponent } from "../../runtime/component.ts";
+import { serverAt } from "../../runtime/connect.ts";
 import { bool, decimal, duration, featureGates, integer, type Options, text } from "../../runtime/flag-kinds.ts";
 
 const group = { group: "Volumes" } as const;
+const onNodes = { group: "Node deployment" } as const;
 const ignored = { group: "Capacity", hidden: true, help: "Accepted for compatibility; has no effect." } as const;
 
 const flags = {
@@ -63,9 +65,19 @@ const flags = {
     default: true,
     help: "With immediate binding, ask for the topologies of all nodes that run the driver.",
   }),
+  crossNamespaceSnapshot: bool({
+    ...group,
+    default: false,
+    help: "Follow VolumeSnapshotLinks: a claim names a link in its own namespace, and the link a snapshot, by a ReferenceGrant also one of another namespace. Works on unmodified clusters, without a feature gate.",
+  }),
   featureGates: featureGates(
     { Topology: true, VolumeAttributesClass: false, CrossNamespaceVolumeDataSource: false },
-    { ...group, ignored: ["ReleaseLeaderElectionOnExit", "AllAlpha", "AllBeta"] },
+    {
+      ...group,
+      help: "Feature gates to enable or disable. CrossNamespaceVolumeDataSource, also written CrossNamespaceSourceProvisioning, serves claims whose source is named with its namespace, by a ReferenceGrant.",
+      aliases: { CrossNamespaceSourceProvisioning: "CrossNamespaceVolumeDataSource" },
+      ignored: ["ReleaseLeaderElectionOnExit", "AllAlpha", "AllBeta"],
+    },
   ),
   cloningProtectionThreads: integer({ ...ignored, default: 1, min: 0 }),
   snapshotOrphanSweepInterval: duration({ ...ignored, default: 300_000, min: 0 }),
@@ -77,20 +89,35 @@ const flags = {
   kubeApiCapacityQps: decimal({ ...ignored, default: 1 }),
   kubeApiCapacityBurst: integer({ ...ignored, default: 5 }),
   master: text({
-    group: "Cluster",
-    hidden: true,
+    group: "Kubernetes API",
     default: "",
-    help: "Accepted for compatibility, but not supported: the address of the API server is read from the kubeconfig.",
+    example: "https://10.0.0.1:6443",
+    help: "Address of the API server, instead of the address in the kubeconfig.",
   }),
   nodeDeployment: bool({
-    group: "Node deployment",
-    hidden: true,
+    ...onNodes,
     default: false,
-    help: "Accepted for compatibility, but not supported: the command refuses to start with it.",
+    help: "Serve only claims whose selected node is the node in NODE_NAME, and volumes that this node reaches.",
   }),
-  nodeDeploymentImmediateBinding: bool({ ...ignored, default: true }),
-  nodeDeploymentBaseDelay: duration({ ...ignored, default: 20_000, min: 0 }),
-  nodeDeploymentMaxDelay: duration({ ...ignored, default: 60_000, min: 0 }),
+  nodeName: text({
+    ...onNodes,
+    default: "",
+    environment: "NODE_NAME",
+    hidden: true,
+    help: "Name of the node that this process runs on.",
+  }),
+  nodeDeploymentImmediateBinding: bool({
+    ...onNodes,
+    default: true,
+    help: "With --node-deployment, also take claims of classes with immediate binding, by selecting the own node.",
+  }),
+  nodeDeploymentBaseDelay: duration({
+    ...onNodes,
+    default: 20_000,
+    min: 1,
+    help: "Delay before such a claim is taken, so that not all nodes try at once; doubles with each lost attempt, with jitter.",
+  }),
+  nodeDeploymentMaxDelay: duration({ ...onNodes, default: 60_000, min: 1, help: "Maximum of this delay." }),
   enablePprof: bool({ ...ignored, default: false }),
 } as const;
 
@@ -102,11 +129,16 @@ export const command = defineCommand({
       does: "Run in the pod of the CSI driver",
       line: "snapkeep csi-provisioner --csi-address=/csi/csi.sock --leader-election=true",
     },
+    {
+      does: "Run on every node, for volumes that only one node reaches",
+      line: "NODE_NAME=worker-1 snapkeep csi-provisioner --node-deployment",
+    },
   ],
   check: (options) =>
     checkComponent(options) ??
     checkName(options) ??
-    checkUnsupported(options) ??
+    checkNodeDeployment(options, "claims") ??
+    checkMaster(options) ??
     complaintOf(() => socketPathOf(options.csiAddress)),
   run: (input) =>
     runComponent(input, {
@@ -121,6 +153,7 @@ export const command = defineCommand({
           ...options,
           defaultFsType: options.defaultFstype,
           topology: options.featureGates.Topology,
+          crossNamespace: options.featureGates.CrossNamespaceVolumeDataSource,
           usesAttributesClasses: options.featureGates.VolumeAttributesClass,
           namespace: options.leaderElectionNamespace || (await namespaceIn(serviceAccountFolder)),
         });
@@ -128,13 +161,8 @@ export const command = defineCommand({
     }),
 });
 
-/** What would be ignored silently otherwise. */
-const checkUnsupported = ({ nodeDeployment, master }: Options<typeof flags>): string | undefined => {
-  if (master !== "") return "--master is not supported: write the address of the API server into a kubeconfig";
-  return nodeDeployment
-    ? "--node-deployment is not supported: run one csi-provisioner for the cluster, with --leader-election"
-    : undefined;
-};
+const checkMaster = ({ master }: Options<typeof flags>): string | undefined =>
+  master === "" ? undefined : complaintOf(() => serverAt(master));
 
 const checkName = ({ volumeNameUuidLength }: Options<typeof flags>): string | undefined =>
   volumeNameUuidLength === 0

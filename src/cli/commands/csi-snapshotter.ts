@@ -3,7 +3,7 @@ import { sidecarMetrics } from "../../components/csi-snapshotter/metrics.ts";
 import { name, start } from "../../components/csi-snapshotter/start.ts";
 import { socketPathOf } from "../../csi/address.ts";
 import { complaintOf, defineCommand } from "../../runtime/command.ts";
-import { checkComponent, componentFlags } from "../../runtime/common-flags.ts";
+import { checkComponent, checkNodeDeployment, componentFlags } from "../../runtime/common-flags.ts";
 import { runComponent } from "../../runtime/component.ts";
 import { bool, duration, integer, type Options, text } from "../../runtime/flag-kinds.ts";
 import { logIdleGates, upstreamGates } from "./upstream-gates.ts";
@@ -78,7 +78,7 @@ export const command = defineCommand({
   ],
   check: (options) =>
     checkComponent(options) ??
-    checkNode(options) ??
+    checkNodeDeployment(options, "contents") ??
     checkName(options) ??
     complaintOf(() => socketPathOf(options.csiAddress)),
   run: (input) =>
@@ -92,15 +92,6 @@ export const command = defineCommand({
       },
     }),
 });
-
-const checkNode = ({ nodeDeployment, nodeName, leaderElection }: Options<typeof flags>): string | undefined => {
-  if (!nodeDeployment) return undefined;
-  if (nodeName === "")
-    return "--node-deployment needs the node's name in the environment variable NODE_NAME; set it from spec.nodeName";
-  return leaderElection
-    ? "--node-deployment and --leader-election exclude each other: every node serves its own contents; drop one"
-    : undefined;
-};
 
 const checkName = ({ snapshotNameUuidLength }: Options<typeof flags>): string | undefined =>
   snapshotNameUuidLength === 0

@@ -8,7 +8,7 @@ import { start } from "../../components/directory-driver/start.ts";
 import { socketPathOf } from "../../csi/address.ts";
 import { checkedDriverName } from "../../csi/driver-name.ts";
 import { complaintOf, defineCommand } from "../../runtime/command.ts";
-import { loggingFlags } from "../../runtime/common-flags.ts";
+import { checkEndpoint, loggingFlags, servingFlags } from "../../runtime/common-flags.ts";
 import { duration, type Flag, text } from "../../runtime/flag-kinds.ts";
 import { runStandalone } from "../../runtime/frame.ts";
 
@@ -94,6 +94,7 @@ export const command = defineCommand({
       help: 'File with a token; a final line break is ignored. If set, CreateSnapshot and DeleteSnapshot require a secret that has this token under the key "token".',
     }),
     fault: injectedFaults,
+    ...servingFlags,
     ...loggingFlags,
   },
   examples: [
@@ -110,8 +111,10 @@ export const command = defineCommand({
       line: "snapkeep directory-driver --endpoint /tmp/csi.sock --root ./storage --snapshot-delay 30s --fault 'CreateSnapshot=Unavailable*2'",
     },
   ],
-  check: ({ endpoint, driverName }) =>
-    complaintOf(() => socketPathOf(endpoint)) ?? complaintOf(() => checkedDriverName(driverName)),
+  check: ({ endpoint, driverName, httpEndpoint }) =>
+    checkEndpoint({ httpEndpoint }) ??
+    complaintOf(() => socketPathOf(endpoint)) ??
+    complaintOf(() => checkedDriverName(driverName)),
   run: (input) =>
     runStandalone(input, "directory-driver", async (context) => {
       const { options, version } = input;

@@ -1,6 +1,7 @@
 /** `snapkeep lint`: the webhook's verdict without a cluster. */
 import { defineCommand } from "../../runtime/command.ts";
-import { bool, oneOf, text } from "../../runtime/flag-kinds.ts";
+import { oneOf, text } from "../../runtime/flag-kinds.ts";
+import { gateFlags } from "../findings/gates.ts";
 import { filesAt, oldFiles } from "../lint/files.ts";
 import { findingsIn } from "../lint/findings.ts";
 import { readManifests } from "../lint/manifests.ts";
@@ -13,14 +14,7 @@ const flags = {
     help: "The previous manifests: a folder, or a git revision. If set, lint also checks the changes, and reports existing mistakes as warnings.",
   }),
   output: oneOf(lintFormats, { short: "o", default: "text", help: "Output format of the findings." }),
-  anyVolumeDataSource: bool({
-    default: true,
-    help: "Whether the cluster allows custom kinds as data source of claims.",
-  }),
-  crossNamespace: bool({
-    default: true,
-    help: "Whether the cluster keeps spec.dataSourceRef.namespace of claims.",
-  }),
+  ...gateFlags,
 } as const;
 
 export const command = defineCommand({

@@ -1,4 +1,5 @@
 /** `snapkeep webhook`: flags of the validation webhook it replaces, and the component behind them. */
+import type { KindName } from "../../api/kinds.ts";
 import { createApiFacts } from "../../components/webhook/api-facts.ts";
 import { webhookMetrics } from "../../components/webhook/metrics.ts";
 import { start } from "../../components/webhook/start.ts";
@@ -10,6 +11,7 @@ import { bool, duration, featureGates, integer, oneOf, text } from "../../runtim
 import { type ProcessContext, runStandalone } from "../../runtime/frame.ts";
 import { createLog } from "../../runtime/log.ts";
 import { requestMeasure } from "../../runtime/measure.ts";
+import { createAllowListReader, driverNamespace } from "../../runtime/share-allow-lists.ts";
 import { setFailurePolicy } from "../webhook/promote.ts";
 
 const name = "webhook";
@@ -24,15 +26,18 @@ const flags = {
     ...group,
     default: "",
     example: "/etc/webhook/certs/tls.crt",
+    deprecated: { tlscert: "use --tls-cert-file" },
     help: "Serving certificate in PEM, with its chain. Reloaded when the file changes. Required.",
   }),
   tlsPrivateKeyFile: text({
     ...group,
     default: "",
     example: "/etc/webhook/certs/tls.key",
+    deprecated: { tlskey: "use --tls-private-key-file" },
     help: "Private key of the serving certificate in PEM. Reloaded when the file changes. Required.",
   }),
-  port: integer({ ...group, default: 443, min: 0, max: 65_535, help: "Port to serve on, on all addresses." }),
+  port: integer({ ...group, default: 443, min: 0, max: 65_535, help: "Port to serve on." }),
+  listen: text({ ...group, default: "0.0.0.0", help: "Address to serve on. 0.0.0.0: all addresses." }),
   clientCaFile: text({
     ...group,
     default: "",
@@ -48,6 +53,12 @@ const flags = {
     { AnyVolumeDataSource: true },
     { ...group, help: "AnyVolumeDataSource: whether claims may name custom kinds as their data source." },
   ),
+  allowListNamespace: text({
+    ...group,
+    default: "",
+    example: driverNamespace,
+    help: `Namespace of the ConfigMaps ocp-sharedsecret-list and ocp-sharedconfigmap-list, which list the shares that may have a reserved name. Read once at the start. Empty: the namespace of the pod's service account, else ${driverNamespace}.`,
+  }),
   shutdownDelayDuration: duration({
     ...group,
     default: 5_000,
@@ -55,6 +66,8 @@ const flags = {
     help: "How long to keep serving after SIGTERM while /readyz fails, so that clients switch to another replica.",
   }),
   demote: bool({ ...group, default: false, help: "With promote: set failurePolicy back to Ignore." }),
+  tls: bool({ ...accepted, default: true }),
+  cacert: text({ ...accepted, default: "" }),
   preventVolumeModeConversion: bool({ ...accepted, default: true }),
   enableVolumeGroupSnapshotWebhook: bool({ ...accepted, default: false }),
 } as const;
@@ -75,6 +88,10 @@ export const command = defineCommand({
       line: "snapkeep webhook --tls-cert-file=tls.crt --tls-private-key-file=tls.key --port=8443 --http-endpoint=:8080",
     },
     {
+      does: "Serve with the flags of the shared-resource webhook",
+      line: "snapkeep webhook --tls=true --tlscert=/etc/secrets/tls.crt --tlskey=/etc/secrets/tls.key --port=8443",
+    },
+    {
       does: "Set failurePolicy to Fail, after dry runs show that the webhook answers",
       line: "snapkeep webhook promote",
     },
@@ -83,6 +100,7 @@ export const command = defineCommand({
     if (isPromotion(positionals)) return undefined;
     if (positionals.length > 0) return `unexpected argument ${JSON.stringify(positionals[0])}; there is "promote"`;
     if (options.demote) return '--demote goes with promote: write "snapkeep webhook promote --demote"';
+    if (!options.tls) return "--tls=false is not served: the API server calls webhooks over TLS only; leave --tls out";
     const missing = (["tlsCertFile", "tlsPrivateKeyFile"] as const).find((flag) => options[flag] === "");
     if (missing !== undefined)
       return `--${missing === "tlsCertFile" ? "tls-cert-file" : "tls-private-key-file"} is required: the API server calls webhooks over TLS only; make a pair with "snapkeep certs"`;
@@ -117,23 +135,35 @@ async function promote({ options, environment, version, world, signal, out, erro
 
 async function startWebhook(context: ProcessContext, { options, environment, version }: CommandInput<typeof flags>) {
   const { world, log, metrics } = context;
-  const facts = createApiFacts({
-    world,
-    log,
-    probeNamespace: options.crossNamespaceGate === "auto" ? await namespaceIn(serviceAccountFolder) : undefined,
-    connect: (signal) =>
-      connect({
-        flags: options,
-        kinds: ["VolumeSnapshotClass"],
-        waitMsMax: Number.MAX_SAFE_INTEGER,
-        userAgent: `${name}/snapkeep-${version}`,
-        environment,
-        world,
-        log,
-        signal,
-        measure: requestMeasure(metrics),
-      }),
-  });
-  const address = { host: undefined, port: options.port };
+  const connected = (kinds: readonly KindName[]) => (signal: AbortSignal) =>
+    connect({
+      flags: options,
+      kinds,
+      waitMsMax: Number.MAX_SAFE_INTEGER,
+      userAgent: `${name}/snapkeep-${version}`,
+      environment,
+      world,
+      log,
+      signal,
+      measure: requestMeasure(metrics),
+    });
+  const ownNamespace = await namespaceIn(serviceAccountFolder);
+  const facts = {
+    ...createApiFacts({
+      world,
+      log,
+      probeNamespace: options.crossNamespaceGate === "auto" ? ownNamespace : undefined,
+      connect: connected(["VolumeSnapshotClass"]),
+    }),
+    allowLists: createAllowListReader({
+      world,
+      log,
+      environment,
+      namespace: options.allowListNamespace || (ownNamespace ?? driverNamespace),
+      // Two ConfigMaps are read by their names; the role does not allow to list others.
+      connect: connected([]),
+    }),
+  };
+  const address = { host: options.listen === "0.0.0.0" ? undefined : options.listen, port: options.port };
   return start(context, { ...options, address, anyVolumeDataSource: options.featureGates.AnyVolumeDataSource }, facts);
 }

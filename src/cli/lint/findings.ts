@@ -3,9 +3,17 @@ import type { CodedMessage } from "../../api/plan.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { type ClaimGates, sizeViolations } from "../../rules/claim-sources.ts";
 import { after, type ErrorCode, withCode } from "../../rules/error-codes.ts";
-import { judgedKind, type KindRules, kindRules } from "../../rules/kind-rules.ts";
-import { manifestHints } from "../../rules/manifest-hints.ts";
+import { describe, groupOf, nameOf, objectFindings } from "../../rules/object-findings.ts";
 import { type FieldViolation, textAt, valueAt } from "../../rules/object-rules.ts";
+import {
+  type AllowLists,
+  allowListIn,
+  allowListSources,
+  dataOf,
+  platformAllowLists,
+  type ShareKind,
+} from "../../rules/share-allow-lists.ts";
+import { judgedBySharing, judgeSharing } from "../../rules/shared-resources.ts";
 import { defaultClassDriver, secondDefault } from "../../rules/snapshot-rules.ts";
 import type { Manifest, ReadManifests } from "./manifests.ts";
 
@@ -33,8 +41,10 @@ export function findingsIn(
       .filter((manifest) => is(manifest, "VolumeSnapshot", snapshotGroup))
       .map(({ object }) => [identity(object), object]),
   );
+  const lists = allowListsIn(manifests);
   const found = manifests.flatMap((manifest) => [
     ...verdictOn(manifest, before.get(identityOf(manifest)), gates),
+    ...sharingVerdictOn(manifest, before.get(identityOf(manifest)), lists),
     ...tooSmall(manifest, snapshots),
   ]);
   const broken = unreadable.map(
@@ -54,10 +64,6 @@ export function findingsIn(
 const byPlace = (one: Finding, other: Finding): number =>
   one.file === other.file ? one.line - other.line : one.file < other.file ? -1 : 1;
 
-const groupOf = ({ apiVersion }: JsonObject): string => {
-  const [group, version] = String(apiVersion ?? "").split("/", 2);
-  return version === undefined ? "" : (group ?? "");
-};
 const is = ({ object }: Manifest, kind: string, group: string): boolean =>
   object.kind === kind && groupOf(object) === group;
 
@@ -68,39 +74,42 @@ const identityOf = ({ object, owner, prefix }: Manifest): string =>
     : `${identity(owner)} ${identity(object)} ${prefix.replace(/^items\[\d+\]\./, "")}`;
 const identity = (object: JsonObject): string =>
   [groupOf(object), object.kind, textAt(object, "metadata.namespace") ?? "", nameOf(object)].join(" ");
-const nameOf = (object: JsonObject): string =>
-  textAt(object, "metadata.name") ?? textAt(object, "metadata.generateName") ?? "";
-
-function describe({ object }: Manifest): string {
-  const namespace = textAt(object, "metadata.namespace");
-  return `${object.kind} ${namespace === undefined ? "" : `${namespace}/`}${nameOf(object)}`.trim();
-}
 
 const findingOf = (manifest: Manifest, severity: Finding["severity"], violation: FieldViolation): Finding => ({
   file: manifest.file,
   line: manifest.lineOf(violation.field),
   severity,
   code: violation.code,
-  object: describe(manifest),
+  object: describe(manifest.object),
   field: `${manifest.prefix}${violation.field}`,
   message: after(manifest.prefix, violation.message),
 });
 
-function verdictOn(manifest: Manifest, before: JsonObject | undefined, gates: ClaimGates): readonly Finding[] {
-  const { object } = manifest;
-  const kind = judgedKind(groupOf(object), object.kind);
-  const hinted = manifestHints(groupOf(object), object).map(({ severity, violation }) =>
+const verdictOn = (manifest: Manifest, before: JsonObject | undefined, gates: ClaimGates): readonly Finding[] =>
+  objectFindings(manifest.object, before, gates).map(({ severity, violation }) =>
     findingOf(manifest, severity, violation),
   );
-  if (kind === undefined) return hinted;
-  const rules: KindRules = kindRules[kind];
-  const { refused, ratcheted } = rules.judge(object, before, gates);
+
+function sharingVerdictOn(manifest: Manifest, before: JsonObject | undefined, lists: AllowLists): readonly Finding[] {
+  const { object } = manifest;
+  const judged = judgedBySharing(groupOf(object), { kind: object.kind });
+  if (judged === undefined) return [];
+  const { refused, ratcheted } = judgeSharing(judged, object, before, lists);
   return [
     ...refused.map((violation) => findingOf(manifest, "error", violation)),
     ...ratcheted.map((violation) => findingOf(manifest, "warning", violation)),
-    ...hinted,
-    ...(rules.hints?.(object) ?? []).map(({ severity, violation }) => findingOf(manifest, severity, violation)),
   ];
+}
+
+/** The lists that stand among the manifests; else those that the platform has. */
+function allowListsIn(manifests: readonly Manifest[]): AllowLists {
+  const listOf = (kind: ShareKind): AllowLists[ShareKind] => {
+    const configMap = manifests.find(
+      (manifest) => is(manifest, "ConfigMap", "") && nameOf(manifest.object) === allowListSources[kind].configMap,
+    );
+    return configMap === undefined ? platformAllowLists[kind] : allowListIn(dataOf(configMap.object)).list;
+  };
+  return { SharedSecret: listOf("SharedSecret"), SharedConfigMap: listOf("SharedConfigMap") };
 }
 
 /** Only where the snapshot stands among the manifests, with its status: exports have it. */

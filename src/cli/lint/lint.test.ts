@@ -158,7 +158,27 @@ const cases: readonly { given: string; text: string; old?: string; finds: readon
     ]
       .map((text) => `apiVersion: sharedresource.openshift.io/v1alpha1\n${text}\n`)
       .join("---\n"),
-    finds: ["3 SNAP-152", "12 SNAP-152"],
+    finds: ["3 SNAP-152", "13 SNAP-152"],
+  },
+  {
+    given: "a share that the allow-list among the manifests has, and an entry that cannot be read",
+    text: [
+      "apiVersion: v1\nkind: ConfigMap\nmetadata: { name: ocp-sharedsecret-list }\ndata:\n  openshift-mine: team:keys\n  openshift-bad: team\n",
+      "apiVersion: sharedresource.openshift.io/v1alpha1\nkind: SharedSecret\nmetadata: { name: openshift-mine }\nspec: { secretRef: { namespace: team, name: keys } }\n",
+      "apiVersion: sharedresource.openshift.io/v1alpha1\nkind: SharedSecret\nmetadata: { name: openshift-bad }\nspec: { secretRef: { namespace: team, name: keys } }\n",
+    ].join("---\n"),
+    finds: ["5 SNAP-153", "15 SNAP-152"],
+  },
+  {
+    given: "a writable shared volume that is there already, and a new one",
+    text: `apiVersion: v1\nkind: Pod\nmetadata: { name: p }\nspec:\n  volumes:\n  - name: b\n    csi: { driver: csi.sharedresource.openshift.io }\n  - name: a\n    csi: { driver: csi.sharedresource.openshift.io }\n`,
+    old: `apiVersion: v1\nkind: Pod\nmetadata: { name: p }\nspec:\n  volumes:\n  - name: a\n    csi: { driver: csi.sharedresource.openshift.io }\n`,
+    finds: ["7 SNAP-151", "9 SNAP-151 warning"],
+  },
+  {
+    given: "a writable shared volume of a BuildConfig",
+    text: `apiVersion: build.openshift.io/v1\nkind: BuildConfig\nmetadata: { name: p }\nspec:\n  strategy:\n    dockerStrategy:\n      volumes:\n      - name: a\n        source:\n          type: CSI\n          csi:\n            driver: csi.sharedresource.openshift.io\n`,
+    finds: ["12 SNAP-151"],
   },
   {
     given: "a template of a StatefulSet that is smaller than the snapshot in its namespace",

@@ -1,5 +1,6 @@
 /** Findings in the forms that people, scripts, code scanning and GitHub's annotations read. */
-import { errorRows } from "../../rules/error-codes.ts";
+import { count } from "../findings/count.ts";
+import { sarifHead, sarifResult, sarifTool } from "../findings/sarif.ts";
 import type { Finding } from "./findings.ts";
 
 export const lintFormats = ["text", "json", "sarif", "github"] as const;
@@ -33,34 +34,24 @@ export const printed: Readonly<Record<LintFormat, (result: Result) => string>> =
   sarif: ({ findings, version }) => `${JSON.stringify(sarif(findings, version), undefined, 2)}\n`,
 };
 
-const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;
-
 /** GitHub's workflow commands end at a line break, and their properties at a comma or colon. */
 const data = (text: string): string => text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 const property = (text: string): string => data(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
 
 const sarif = (findings: readonly Finding[], version: string) => ({
-  $schema: "https://json.schemastore.org/sarif-2.1.0.json",
-  version: "2.1.0",
+  ...sarifHead,
   runs: [
     {
-      tool: {
-        driver: {
-          name: "snapkeep lint",
-          version,
-          rules: [...new Set(findings.map(({ code }) => code))].map((id) => ({
-            id,
-            shortDescription: { text: errorRows[id].title },
-            fullDescription: { text: errorRows[id].why },
-            help: { text: errorRows[id].remedy },
-          })),
-        },
-      },
-      results: findings.map(({ file, line, severity, code, object, message }) => ({
-        ruleId: code,
-        level: severity,
-        message: { text: object === "" ? message : `${object}: ${message}` },
-        locations: [{ physicalLocation: { artifactLocation: { uri: file }, region: { startLine: line } } }],
+      tool: sarifTool(
+        "lint",
+        version,
+        findings.map(({ code }) => code),
+      ),
+      results: findings.map((finding) => ({
+        ...sarifResult(finding),
+        locations: [
+          { physicalLocation: { artifactLocation: { uri: finding.file }, region: { startLine: finding.line } } },
+        ],
       })),
     },
   ],

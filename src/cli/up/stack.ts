@@ -1,4 +1,5 @@
 /** The whole stack in one process: embedded API server, snapshot-controller, sidecars and directory-driver, wired without sockets; the webhook is called over TLS. */
+import { crossNamespaceCrds } from "../../api/crds/cross-namespace.ts";
 import { snapshotCrds } from "../../api/crds/index.ts";
 import { referenceGrantCrd } from "../../api/crds/reference-grant.ts";
 import { standardParts } from "../../apiserver/parts.ts";
@@ -81,6 +82,8 @@ const rows: Readonly<Record<string, (context: ComponentContext, calls: Unary) =>
         immediateTopology: true,
         preventVolumeModeConversion: true,
         controllerPublishReadonly: false,
+        crossNamespace: true,
+        crossNamespaceSnapshot: true,
       },
       { calls },
     ),
@@ -94,10 +97,10 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     host: "127.0.0.1",
     port,
     tokenFile: "",
-    featureGates: { AnyVolumeDataSource: true },
+    featureGates: { AnyVolumeDataSource: true, CrossNamespaceVolumeDataSource: true },
     parts: standardParts("documents"),
     version,
-    definitions: [...snapshotCrds(3), referenceGrantCrd()],
+    definitions: [...snapshotCrds(3), referenceGrantCrd(), ...crossNamespaceCrds()],
   });
   const asAdmin: Handler = (request) =>
     api.handler({ ...request, headers: { ...request.headers, authorization: `Bearer ${api.token}` } });

@@ -6,12 +6,18 @@ import { serveReviews } from "../../components/webhook/start.ts";
 import { createAuthority } from "../../runtime/certificates.ts";
 import type { ComponentContext } from "../../runtime/component.ts";
 import type { Component } from "../../runtime/frame.ts";
+import { createAllowListReader, driverNamespace } from "../../runtime/share-allow-lists.ts";
 
 const loopback = "127.0.0.1";
 
 export async function startWebhook(context: ComponentContext): Promise<Component> {
   const { api, world, log } = context;
-  const facts = createApiFacts({ world, log, probeNamespace: undefined, connect: async () => ({ api }) });
+  const connect = async () => ({ api });
+  const facts = {
+    ...createApiFacts({ world, log, probeNamespace: undefined, connect }),
+    // Nothing asks this webhook about shares, so their lists are not read either.
+    allowLists: createAllowListReader({ world, log, environment: {}, namespace: driverNamespace, connect }),
+  };
   const authority = createAuthority("snapkeep-webhook-ca", world.now());
   const { certificate, key } = authority.issue({ commonName: "snapkeep-webhook", dnsNames: [], ipv4: [loopback] });
   const server = await serveReviews(

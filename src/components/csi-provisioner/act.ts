@@ -11,7 +11,7 @@ import {
 import type { CreatedVolume, CreateVolumeCall, VolumeCall, VolumeCapability } from "./call.ts";
 import type { VolumeAnswer } from "./observe.ts";
 
-export const rpcs = { create: "CreateVolume", delete: "DeleteVolume" } as const;
+export const rpcs = { create: "CreateVolume", learn: "CreateVolume", delete: "DeleteVolume" } as const;
 export type Rpc = (typeof rpcs)[keyof typeof rpcs];
 
 export async function sendCall(
@@ -28,8 +28,30 @@ export async function sendCall(
   return { kind: "created", volume: readVolume(volume) };
 }
 
-function requestOf(
+/** A driver that cannot say is taken to have room: CreateVolume will tell. */
+export async function hasRoom(
+  { controller }: Pick<CsiClient, "controller">,
   call: CreateVolumeCall,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const volumeCapabilities = call.capabilities.map(capabilityMessage);
+  const places = call.topology?.requisite ?? [undefined];
+  for (const segments of places) {
+    const accessibleTopology = segments === undefined ? {} : { accessibleTopology: { segments: { ...segments } } };
+    try {
+      const parameters = { ...call.parameters };
+      const found = await controller.getCapacity({ volumeCapabilities, parameters, ...accessibleTopology }, { signal });
+      if (found.availableCapacity >= BigInt(call.bytes)) return true;
+    } catch (reason) {
+      if (signal.aborted) throw reason;
+      return true;
+    }
+  }
+  return false;
+}
+
+function requestOf(
+  call: Exclude<VolumeCall, { method: "delete" }>,
   secrets: Record<string, string>,
 ): MessageInitShape<typeof CreateVolumeRequestSchema> {
   const { source, topology } = call;

@@ -4,7 +4,9 @@ import { keyIn } from "../../base/brand.ts";
 import type { Log } from "../../base/log.ts";
 import type { KubeApi } from "../../kube/api.ts";
 import { createStores, type StoresOf, type StoreTable, watchStores } from "../../kube/stores.ts";
-import { classNameOf, sourceOf, volumeNameFor } from "./claim.ts";
+import { sourceOf } from "../../rules/data-source.ts";
+import type { GrantFrom } from "../../rules/reference-grant.ts";
+import { classNameOf, volumeNameFor } from "./claim.ts";
 import type { DriverFacts, ProvisionerOptions } from "./prepare.ts";
 import { sourceId } from "./source.ts";
 
@@ -17,6 +19,8 @@ const basicTable = (options: ProvisionerOptions) =>
         attributes: ({ spec }: PersistentVolumeClaim) =>
           spec?.volumeName ? undefined : spec?.volumeAttributesClassName || undefined,
         source: (claim: PersistentVolumeClaim) => sourceOfPending(claim),
+        consent: (claim: PersistentVolumeClaim) => consentOfPending(claim),
+        link: (claim: PersistentVolumeClaim) => linkOfPending(claim),
       },
     },
     PersistentVolume: { indexes: { handle: ({ spec }: PersistentVolume) => spec?.csi?.volumeHandle } },
@@ -41,10 +45,23 @@ function sourceOfPending(claim: PersistentVolumeClaim): string | undefined {
     : sourceId({ kind: source.kind, key: keyIn(source.namespace, source.name) });
 }
 
+/** Of a claim that has no volume yet and whose source needs a grant: from where to where. */
+function consentOfPending(claim: PersistentVolumeClaim): string | undefined {
+  const source = sourceOf(claim);
+  return claim.spec?.volumeName || !("referrer" in source) || source.referrer === undefined
+    ? undefined
+    : consentId(source.namespace, source.referrer);
+}
+function linkOfPending(claim: PersistentVolumeClaim): string | undefined {
+  const source = sourceOf(claim);
+  return claim.spec?.volumeName || source.kind !== "link" ? undefined : keyIn(source.namespace, source.name);
+}
+export const consentId = (namespace: string, from: Partial<GrantFrom>): string => `${namespace} ${from.namespace}`;
+
 export function createCaches(options: ProvisionerOptions, { plugin, controller }: DriverFacts, log: Log) {
   const table: StoreTable = {
     ...basicTable(options),
-    ...(plugin.has("VOLUME_ACCESSIBILITY_CONSTRAINTS") ? topologyTable : {}),
+    ...(plugin.has("VOLUME_ACCESSIBILITY_CONSTRAINTS") && options.ownNode === undefined ? topologyTable : {}),
     ...(controller.has("PUBLISH_UNPUBLISH_VOLUME") ? attachmentTable : {}),
   };
   const stores = createStores(table, log);

@@ -2,6 +2,8 @@
  * The calls to the driver as plain data. A CreateVolume call is stored before it is sent (intent-log.ts), so that whoever finds it
  * later can repeat it with the very same arguments: it holds nothing but JSON, and names its secret instead of holding it.
  */
+import type { NamedSource } from "../../rules/data-source.ts";
+import type { GrantFrom, GrantTo } from "../../rules/reference-grant.ts";
 import type { SecretRef } from "../../rules/secret-template.ts";
 import type { Parameters } from "./parameters.ts";
 import type { Segments } from "./topology.ts";
@@ -19,8 +21,17 @@ export interface VolumeCapability {
   readonly mount?: { readonly fsType: string; readonly flags: readonly string[] };
 }
 
-export interface CreateVolumeCall {
-  readonly method: "create";
+/** Whose consent the call needs, because its source is named with a namespace. It is asked for right before the call is sent. */
+export interface Consent {
+  readonly from: GrantFrom;
+  readonly to: GrantTo;
+  /** Of the source that was looked at. */
+  readonly uid: string;
+  /** The link that named the source. */
+  readonly link?: NonNullable<NamedSource["link"]>;
+}
+
+interface Creation {
   readonly name: string;
   /** A decimal number. */
   readonly bytes: string;
@@ -32,13 +43,23 @@ export interface CreateVolumeCall {
   readonly secret?: SecretRef;
 }
 
+export interface CreateVolumeCall extends Creation {
+  readonly method: "create";
+  readonly consent?: Consent;
+}
+
+/** CreateVolume once more, only to learn the id of what an earlier call may have created: the volume is deleted and never published. */
+export interface LearnVolumeCall extends Creation {
+  readonly method: "learn";
+}
+
 export interface DeleteVolumeCall {
   readonly method: "delete";
   readonly volumeId: string;
   readonly secret?: SecretRef;
 }
 
-export type VolumeCall = CreateVolumeCall | DeleteVolumeCall;
+export type VolumeCall = CreateVolumeCall | LearnVolumeCall | DeleteVolumeCall;
 
 /** What the driver says of the volume that it has made. */
 export interface CreatedVolume {

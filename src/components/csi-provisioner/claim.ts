@@ -1,4 +1,4 @@
-/** What a claim asks for: by whom, of which class, how large, and from which source. */
+/** What a claim asks for: by whom, of which class, and how large. */
 import { provisioning } from "../../api/names.ts";
 import type { PersistentVolumeClaim } from "../../api/types.ts";
 import { parseQuantity, wholeUnits } from "../../base/quantity.ts";
@@ -33,32 +33,6 @@ export function requestedBytes({ spec }: PersistentVolumeClaim): bigint | undefi
 }
 
 export const bytesIn = (quantity: string | number): bigint => wholeUnits(parseQuantity(quantity));
-
-/** What the volume is to be made from. */
-export type SourceRef =
-  | { readonly kind: "none" }
-  | { readonly kind: "snapshot"; readonly namespace: string; readonly name: string }
-  | { readonly kind: "claim"; readonly namespace: string; readonly name: string }
-  /** A populator of its own fills the volume: nothing to do for a provisioner. */
-  | { readonly kind: "foreign"; readonly group: string; readonly sourceKind: string; readonly name: string }
-  | { readonly kind: "otherNamespace"; readonly namespace: string }
-  | { readonly kind: "nameless" };
-
-export function sourceOf({ metadata, spec }: PersistentVolumeClaim): SourceRef {
-  const own = metadata.namespace ?? "";
-  const ref = spec?.dataSource ?? spec?.dataSourceRef;
-  if (ref === undefined || ref === null) return { kind: "none" };
-  const namespace = spec?.dataSource ? "" : ((ref as { readonly namespace?: string }).namespace ?? "");
-  if (namespace !== "" && namespace !== own) return { kind: "otherNamespace", namespace };
-  if (!ref.name) return { kind: "nameless" };
-  const { kind, name } = ref;
-  // kube-apiserver writes null for the core group.
-  const group = ref.apiGroup ?? "";
-  if (group === "" && kind === "PersistentVolumeClaim") return { kind: "claim", namespace: own, name };
-  if (group === "snapshot.storage.k8s.io" && kind === "VolumeSnapshot")
-    return { kind: "snapshot", namespace: own, name };
-  return { kind: "foreign", group, sourceKind: kind, name };
-}
 
 export interface NameOptions {
   readonly volumeNamePrefix: string;

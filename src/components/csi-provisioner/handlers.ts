@@ -10,19 +10,23 @@ import type { World } from "../../base/world.ts";
 import type { CsiClient } from "../../csi/client.ts";
 import type { KubeApi } from "../../kube/api.ts";
 import { withCode } from "../../rules/error-codes.ts";
+import type { GrantFrom, GrantTo } from "../../rules/reference-grant.ts";
 import type { ActionHandlers } from "../../runtime/action-handlers.ts";
 import { createCallSemaphore, createCsiCallHandler } from "../../runtime/csi-calls.ts";
 import { isCallError } from "../../runtime/reply-cache.ts";
-import { type Rpc, rpcs, sendCall } from "./act.ts";
+import { createTurns } from "../../runtime/turns.ts";
+import { hasRoom, type Rpc, rpcs, sendCall } from "./act.ts";
 import type { AttributesReader } from "./attributes-reader.ts";
 import type { VolumeCall } from "./call.ts";
+import type { ConsentCheck } from "./consent.ts";
 import type { IntentLog } from "./intent-log.ts";
 import type { VolumeAnswer } from "./observe.ts";
-import type { IntentAction, ProvisionerAction, VolumeTarget } from "./plan-steps.ts";
+import type { IntentAction, LogAction, ProvisionerAction, VolumeTarget } from "./plan-steps.ts";
 import type { Remembered } from "./remembered.ts";
 import type { SnapshotReader } from "./snapshot-reader.ts";
 import { type SourceObject, sourcesOf } from "./source.ts";
 import type { SourceProtection } from "./source-protection.ts";
+import type { UnconfirmedClaims } from "./unconfirmed-claims.ts";
 
 type ActionOf<K extends ProvisionerAction["kind"]> = Extract<ProvisionerAction, { readonly kind: K }>;
 type Call = ActionOf<"csi">["call"];
@@ -36,7 +40,12 @@ export interface HandlerOptions {
   readonly intents: IntentLog;
   readonly remembered: Remembered;
   readonly protection: SourceProtection;
-  readonly reader: Pick<SnapshotReader, "read">;
+  readonly unconfirmed: Pick<UnconfirmedClaims, "confirmed">;
+  readonly reader: Pick<SnapshotReader, "read" | "forget">;
+  /** Asked right before CreateVolume is sent. */
+  readonly isConsented: ConsentCheck;
+  /** Whether the owner of a source still lets the user of a claim know of it. */
+  mayTell(from: GrantFrom, to: GrantTo, signal: AbortSignal): Promise<boolean>;
   readonly attributes: Pick<AttributesReader, "read">;
   readonly callsAtOnce: number;
   leading(): boolean;
@@ -51,6 +60,8 @@ export interface HandlerOptions {
   triggerSource(source: SourceObject, afterMs?: Millis): void;
   /** A VolumeAttributesClass was read. */
   triggerAttributes(name: string): void;
+  /** Told of each claim that is denied its source, once for each reason. */
+  denied(about: KubeObject): void;
   /** Told of each attempt that failed. */
   failed(rpc: Rpc, target: VolumeTarget): void;
   count(what: "created" | "deleted", about: KubeObject, tookMs: Millis): void;
@@ -69,31 +80,45 @@ interface ClusterHandlers {
 
 /** Errors that were reported, by object: a repetition costs no event. */
 const reportedMax = 10_000;
+/**
+ * PersistentVolumes stored at once. kube-controller-manager binds one claim after the other: in a burst, more requests of ours at once
+ * would only make it wait for its own.
+ */
+const storedAtOnceMax = 4;
 /** A finalizer stays for a moment: in a burst the next restore of the same snapshot is not far. */
 const lingerMs: Millis = 2_000;
 
 export function createProvisionerHandlers(options: HandlerOptions): ActionHandlers<ProvisionerAction> {
   const { cluster, intents, remembered, protection, leading } = options;
   const reported = createLru<string>(reportedMax);
+  const storing = createTurns(storedAtOnceMax);
 
-  const report = (about: KubeObject, reason: string, message: CodedMessage): void => {
+  const isReported = (about: KubeObject, message: CodedMessage): boolean => {
     const before = reported.get(about.metadata.uid);
-    if (!leading() || (before !== undefined && isSameError(before, message))) return;
+    return !leading() || (before !== undefined && isSameError(before, message));
+  };
+  const report = (about: KubeObject, reason: string, message: CodedMessage): void => {
+    if (isReported(about, message)) return;
     reported.set(about.metadata.uid, message);
     options.record(about, { type: "Warning", reason, message });
   };
-  const removeIntent = (name: string): void => {
-    const intent = intents.get(name);
-    intents.remove(name);
-    for (const source of sourcesOf(intent)) options.triggerSource(source, lingerMs);
+  /** Whatever the call was made from may be free when it is gone. */
+  const freeing = <T>(name: string, remove: () => T): T => {
+    const sources = sourcesOf(intents.get(name));
+    const removed = remove();
+    for (const source of sources) options.triggerSource(source, lingerMs);
+    return removed;
   };
+  const removeIntent = (name: string): void => freeing(name, () => intents.remove(name));
+  const settleIntent: ActionHandlers<LogAction>["settleIntent"] = ({ name }, signal) =>
+    freeing(name, () => intents.settle(name, signal));
 
-  const csi = createCsi(options);
+  const csi = createCsi(options, settleIntent);
   return {
     ...cluster,
     create: async (action, signal) => {
       try {
-        await cluster.create(action, signal);
+        await storing(() => cluster.create(action, signal));
       } catch (reason) {
         const claim = action.ref.kind === "PersistentVolume" ? options.claimOf(action.ref.name) : undefined;
         if (claim !== undefined && isFault(reason) && isFinal(reason) && !isFault(reason, "Conflict")) {
@@ -106,34 +131,60 @@ export function createProvisionerHandlers(options: HandlerOptions): ActionHandle
     },
     csi: async (action, signal) => {
       remembered.sending(action.about, action.call);
-      const held = action.intent.flatMap((write) =>
-        write.kind === "protectSource" ? [protection.hold(write.source)] : [],
-      );
+      if (action.call.method === "create" && action.call.consent !== undefined) {
+        const { namespace, name } = action.call.consent.to;
+        options.reader.forget(keyIn(namespace, name), action.call.name);
+      }
+      const sources = action.intent.flatMap((write) => (write.kind === "protectSource" ? [write.source] : []));
+      const held = sources.map((source) => protection.hold(source));
       try {
         await csi(action, signal);
       } finally {
         for (const release of held) release();
+        // What was protected for a call that could not be stored is needed by nobody.
+        for (const source of sources) options.triggerSource(source, lingerMs);
       }
     },
-    settleIntent: ({ name }, signal) => intents.settle(name, signal),
-    readSnapshot: async ({ key }, signal) => {
-      await options.reader.read(key, signal);
-      options.triggerSource({ kind: "snapshot", key });
+    settleIntent,
+    readSnapshot: async ({ key, attempt }, signal) => {
+      await options.reader.read(key, signal, attempt);
+      if (attempt === undefined) options.triggerSource({ kind: "snapshot", key });
+      else options.triggerVolume(keyIn(undefined, attempt));
     },
     readAttributes: async ({ name }, signal) => {
       await options.attributes.read(name, signal);
       options.triggerAttributes(name);
     },
-    forgetIntent: async ({ name }) => {
+    forgetIntent: async ({ name, forgetsReply }) => {
       removeIntent(name);
+      if (forgetsReply) remembered.forgetReply(name);
       if (options.isStored(name) || options.claimOf(name) === undefined) remembered.forget(name);
     },
     pause: async ({ name, forgetsIntent }) => {
       if (forgetsIntent) removeIntent(name);
       options.triggerVolume(keyIn(undefined, name), remembered.pause(name));
     },
+    forgetStray: async ({ name }) => remembered.forgetStray(name),
+    delayTaking: async ({ name }) => options.triggerVolume(keyIn(undefined, name), remembered.delayTaking(name)),
+    take: async ({ name, claim, call }, signal) => {
+      try {
+        if (call !== undefined && !(await hasRoom(options.csi, call, signal)))
+          return options.triggerVolume(keyIn(undefined, name), remembered.delayTaking(name));
+        await cluster.replace(claim, signal);
+        remembered.taken(name);
+      } catch (reason) {
+        // Another node was quicker, or the claim has changed otherwise.
+        if (!isFault(reason, "Conflict")) throw reason;
+        options.triggerVolume(keyIn(undefined, name), remembered.delayTaking(name));
+      }
+    },
     unprotectSource: ({ source }, signal) => protection.unprotect(source, signal),
-    reportError: async ({ about, reason, message }) => report(about, reason, message),
+    reportError: async ({ about, reason, message, consent, isFailure }, signal) => {
+      if (isReported(about, message)) return;
+      if (isFailure === true) options.denied(about);
+      const isTold = consent === undefined || (await options.mayTell(consent.from, consent.to, signal));
+      report(about, reason, isTold ? message : consent.otherwise);
+    },
     count: async ({ what, about, uid }) => options.count(what, about, remembered.tookMs(uid)),
   };
 }
@@ -144,11 +195,25 @@ const unstorable = (name: string, { message }: Fault): CodedMessage =>
     "SNAP-345",
   );
 
-function createCsi(options: HandlerOptions) {
+function createCsi(options: HandlerOptions, settleIntent: ActionHandlers<LogAction>["settleIntent"]) {
   const { api, csi, world, log, cluster, intents, remembered, protection } = options;
   const { replies } = remembered;
+  const isConsented: ConsentCheck = async (call, consent, signal) => {
+    try {
+      return await options.isConsented(call, consent, signal);
+    } catch (reason) {
+      if (signal.aborted) throw reason;
+      log.info("consent to the use of a source cannot be read, and counts as denied", {
+        volume: call.name,
+        reason: Fault.from(reason).message,
+      });
+      return false;
+    }
+  };
   const send = async (call: Call, secrets: Record<string, string>, signal: AbortSignal): Promise<VolumeAnswer> => {
-    const refused = call.method === "create" ? intents.sending(call.name) : () => undefined;
+    if (call.method === "create" && call.consent !== undefined && !(await isConsented(call, call.consent, signal)))
+      return { kind: "denied" };
+    const refused = call.method === "delete" ? () => undefined : intents.sending(call.name);
     try {
       return await sendCall(csi, call as VolumeCall, secrets, signal);
     } catch (reason) {
@@ -161,14 +226,23 @@ function createCsi(options: HandlerOptions) {
     api,
     intentHandlers: {
       ...cluster,
+      confirm: async (action, signal) => {
+        await cluster.confirm(action, signal);
+        if (action.ref.kind === "PersistentVolumeClaim") options.unconfirmed.confirmed(action.ref.uid ?? "");
+      },
       protectSource: ({ source }, signal) => protection.protect(source, signal),
       logIntent: ({ name, intent }, signal) => intents.add(name, intent, signal),
-      settleIntent: ({ name }, signal) => intents.settle(name, signal),
+      settleIntent,
+      requireIntent: async ({ name }) => {
+        if (intents.get(name) === undefined)
+          throw new Fault("Conflict", `the call of ${name} was settled when its volume was about to be deleted`);
+      },
     },
     replies: {
       get: (uid) => replies.get(uid),
       put: (target, reply) => {
-        if (isCallError(reply)) options.failed(target.goal === "create" ? "CreateVolume" : "DeleteVolume", target);
+        if (isCallError(reply) || reply.kind === "denied")
+          options.failed(target.goal === "delete" ? "DeleteVolume" : "CreateVolume", target);
         remembered.keep(target, reply);
       },
     },

@@ -105,7 +105,8 @@ async function setUp({ objects, hook, attributesClass, create, remove }: Setting
   const nameOf = (claim: string): string => `pvc-${uidOf.get(claim)}`;
   const intents = (): readonly string[] =>
     Object.keys(
-      JSON.parse(kube.stored("Lease")[0]?.metadata.annotations?.["snapkeep.dev/create-volume-calls"] ?? "{}"),
+      JSON.parse(kube.stored("Lease")[0]?.metadata.annotations?.["snapkeep.dev/create-volume-calls"] ?? "{}").calls ??
+        {},
     );
   return { world, kube, start, volumes, asked, events, writes, stored, nameOf, intents };
 }
@@ -138,7 +139,7 @@ test("a claim gets its volume with two writes, and the intent is gone after a wh
   stop();
 });
 
-test("a restore alone costs four writes and one read, and the finalizer goes after the volume is stored", async () => {
+test("a restore alone costs four writes and the reads of its content and its old claim, and the finalizer goes after the volume is stored", async () => {
   const { world, kube, start, writes } = await restorable(1);
   const stop = start();
   await world.advance(10_000);
@@ -150,7 +151,8 @@ test("a restore alone costs four writes and one read, and the finalizer goes aft
   ]);
   assert.deepEqual(
     kube.calls.filter(({ verb }) => verb === "get").map(({ kind }) => kind),
-    ["Lease", "VolumeSnapshotContent"],
+    // The claim was there before the process, so the server has to confirm it.
+    ["Lease", "VolumeSnapshotContent", "PersistentVolumeClaim"],
   );
   assert.deepEqual(kube.stored("VolumeSnapshot")[0]?.metadata.finalizers, []);
   stop();
@@ -374,5 +376,48 @@ test("a claim that has waited for its secret for long gets its volume soon after
   await kube.create("Secret", { apiVersion: "v1", kind: "Secret", metadata, data: {} } as never);
   await world.advance(16_000);
   assert.equal(stored().length, 1);
+  stop();
+});
+
+test("a server that does not answer at the start is asked again, and nothing is decided before", async () => {
+  let failures = 3;
+  const { world, start, stored, asked } = await setUp({
+    objects: [claim("new")],
+    hook: ({ verb, kind }) => {
+      if (verb === "get" && kind === "Lease" && failures-- > 0) throw new Fault("Unavailable", "not now");
+      assert.ok(verb === "list" || verb === "watch" || failures <= 0);
+    },
+  });
+  const stop = start();
+  await world.advance(20_000);
+  assert.deepEqual([stored().length, asked], [1, ["create"]]);
+  stop();
+});
+
+test("a claim that is gone while its watch is silent gets no volume of its own again", async () => {
+  const { world, kube, start, stored, asked } = await setUp({ objects: [] });
+  const stop = start();
+  await world.advance(100);
+  await kube.create("PersistentVolumeClaim", claim("new"));
+  await world.advance(1_000);
+  assert.equal(stored().length, 1);
+  // The cache has the claim, pending; its owner has retained the volume and deleted both objects.
+  const [volume] = stored();
+  const deleted = kube.stored("PersistentVolumeClaim")[0];
+  assert.ok(volume !== undefined && deleted !== undefined);
+  asked.length = 0;
+  const { get } = kube;
+  Object.assign(kube, {
+    get: async (...args: Parameters<typeof get>) => {
+      if (args[0].kind === "PersistentVolumeClaim") throw new Fault("NotFound", "it is gone");
+      return get(...args);
+    },
+  });
+  await kube.delete({ kind: "PersistentVolume", name: volume.metadata.name });
+  const [left] = stored();
+  if (left !== undefined)
+    await kube.replace("PersistentVolume", { ...left, metadata: { ...left.metadata, finalizers: [] } });
+  await world.advance(10_000);
+  assert.deepEqual([stored().length, asked], [0, []]);
   stop();
 });

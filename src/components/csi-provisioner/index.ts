@@ -2,20 +2,25 @@
 import type { CodedEvent } from "../../api/plan.ts";
 import type { KubeObject, PersistentVolume, PersistentVolumeClaim } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
-import type { Backoff } from "../../base/backoff.ts";
+import { type Backoff, backoffMs } from "../../base/backoff.ts";
 import { type Key, keyIn, type Millis } from "../../base/brand.ts";
+import { loggable } from "../../base/fault.ts";
 import type { Log } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
 import type { CsiClient } from "../../csi/client.ts";
 import type { KubeApi, PathReader } from "../../kube/api.ts";
 import type { OptionalStore } from "../../kube/optional-store.ts";
+import { type GrantFrom, referrersIn } from "../../rules/reference-grant.ts";
 import { createActionHandlers } from "../../runtime/action-handlers.ts";
 import { createController, type Triggers } from "../../runtime/controller.ts";
+import type { Grants } from "../../runtime/grants.ts";
+import type { Links } from "../../runtime/links.ts";
 import type { QueueObserver } from "../../runtime/queue.ts";
 import type { Rpc } from "./act.ts";
 import { createAttributesReader } from "./attributes-reader.ts";
-import { createCaches, type ProvisionerStores } from "./caches.ts";
+import { consentId, createCaches, type ProvisionerStores } from "./caches.ts";
 import { volumeNameFor } from "./claim.ts";
+import { createConsentCheck } from "./consent.ts";
 import { createProvisionerHandlers } from "./handlers.ts";
 import { createIntentLog } from "./intent-log.ts";
 import { observeSource, observeStoredVolume, observeVolume, type VolumeMemory } from "./observe.ts";
@@ -27,6 +32,7 @@ import { createRemembered } from "./remembered.ts";
 import { createSnapshotReader } from "./snapshot-reader.ts";
 import { type SourceObject, sourceFinalizers, sourceId, sourceIn } from "./source.ts";
 import { createSourceProtection } from "./source-protection.ts";
+import { createUnconfirmedClaims } from "./unconfirmed-claims.ts";
 
 export interface CsiProvisionerDeps {
   readonly api: KubeApi & PathReader;
@@ -36,6 +42,12 @@ export interface CsiProvisionerDeps {
   readonly options: ProvisionerOptions;
   /** VolumeSnapshots, where they are served and may be watched. */
   readonly snapshots: Pick<OptionalStore<"VolumeSnapshot">, "current" | "onChange">;
+  /** ReferenceGrants; undefined: sources that are named with a namespace are not served. */
+  readonly grants?: Pick<Grants, "finder" | "isStill" | "onChange"> | undefined;
+  /** VolumeSnapshotLinks; undefined: they are left to another populator. */
+  readonly links?: Omit<Links, "watch" | "known"> | undefined;
+  /** VolumeSnapshotContents, where they are served and may be watched. */
+  readonly contents?: Pick<OptionalStore<"VolumeSnapshotContent">, "current"> | undefined;
   /** Whether VolumeSnapshots may be updated. */
   mayProtectSnapshots(): boolean;
   /** Where CreateVolume calls are stored before they are sent. */
@@ -46,6 +58,8 @@ export interface CsiProvisionerDeps {
   readonly log: Log;
   readonly callsAtOnce: number;
   readonly backoff: Backoff;
+  /** Before a claim is taken for the own node. */
+  readonly takingDelay?: Backoff | undefined;
   readonly resyncMs?: Millis | undefined;
   leading(): boolean;
   /** Other decisions than ours: the simulation shows that it notices wrong ones. */
@@ -71,6 +85,8 @@ export interface CsiProvisioner {
   run(signal: AbortSignal): Promise<void>;
   /** To be called when the driver's capabilities have changed: everything is looked at again. */
   factsChanged(): void;
+  /** To be called when VolumeSnapshots may be updated from now on: those that are protected are looked at. */
+  mayUnprotect(): void;
 }
 
 /** Volumes looked at while others wait for the driver: waiting costs nothing. */
@@ -88,9 +104,14 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
   const cluster = createActionHandlers({ api, stores: allStores as typeof stores, leading, record: deps.record });
   const adopted = (name: string): void => volumes.trigger(keyIn(undefined, name));
   const intents = createIntentLog({ api, world, log, leading, adopted, ...deps.intents });
-  const reader = createSnapshotReader({ api, world, cached: snapshots.current });
+  const reader = createSnapshotReader({
+    api,
+    world,
+    cached: snapshots.current,
+    contents: () => deps.contents?.current(),
+  });
   const attributes = createAttributesReader(api, world);
-  const remembered = createRemembered(world, deps.backoff);
+  const remembered = createRemembered(world, deps.backoff, deps.takingDelay);
   const protection = createSourceProtection({
     snapshotOf: (key) => snapshots.current()?.get(key),
     claimOf: (key) => stores.PersistentVolumeClaim.get(key),
@@ -102,16 +123,21 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
   const memoryOf = (uid: string): VolumeMemory => ({
     ...remembered.memoryOf(uid),
     isUncertain: intents.isUncertain(uid),
+    isUnconfirmed: unconfirmed.has(claimOf(uid)?.metadata.uid ?? ""),
     identity: deps.identity,
     watchesSnapshots: snapshots.current() !== undefined,
     protectsSnapshots: snapshots.current() !== undefined && deps.mayProtectSnapshots(),
   });
+  const isServed = ({ kind }: GrantFrom): boolean =>
+    kind === "VolumeSnapshotLink" ? deps.links !== undefined : options.crossNamespace === true;
   const around = () => ({
     stores,
     driver: driver(),
     options,
     intentOf: intents.get,
     snapshotPair: reader.pair,
+    grants: () => ({ isOn: isServed, find: deps.grants?.finder() }),
+    links: deps.links,
     attributesClass: attributes.get,
   });
   const volumeKeyOf = ({ metadata }: PersistentVolumeClaim): Key =>
@@ -119,22 +145,36 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
   const claimOf = (name: string): PersistentVolumeClaim | undefined =>
     stores.PersistentVolumeClaim.by("volume", name)[0];
   const volumeOf = (name: string): PersistentVolume | undefined => stores.PersistentVolume.get(keyIn(undefined, name));
-  const claimsFrom = (source: SourceObject): readonly Key[] =>
-    stores.PersistentVolumeClaim.by("source", sourceId(source)).map(volumeKeyOf);
+  const claimsByLink = (link: Key): readonly PersistentVolumeClaim[] => stores.PersistentVolumeClaim.by("link", link);
+  const claimsFrom = (source: SourceObject): readonly Key[] => {
+    const links = source.kind === "snapshot" ? (deps.links?.pointingAt(source.key) ?? []) : [];
+    return [...stores.PersistentVolumeClaim.by("source", sourceId(source)), ...links.flatMap(claimsByLink)].map(
+      volumeKeyOf,
+    );
+  };
 
+  const unconfirmed = createUnconfirmedClaims(stores.PersistentVolumeClaim, stores.PersistentVolume, claimOf);
   const handlers = createProvisionerHandlers({
     ...deps,
     cluster,
+    unconfirmed,
     intents,
     remembered,
     protection,
     reader,
     attributes,
+    isConsented: createConsentCheck({ api, grants: deps.grants, links: deps.links }),
+    mayTell: async (from, to, signal) => {
+      const grant = deps.grants?.finder()?.(from, to);
+      return grant !== undefined && (await deps.grants?.isStill(grant, from, to, signal)) === true;
+    },
     triggerAttributes: (name) => {
       for (const claim of stores.PersistentVolumeClaim.by("attributes", name)) volumes.trigger(volumeKeyOf(claim));
     },
     stopping: () => stopSignal?.aborted === true,
-    exists: ({ metadata }) => metadata.uid === metadata.name || volumeOf(metadata.name)?.metadata.uid === metadata.uid,
+    // A volume without a PersistentVolume is known by its name, or by name and id.
+    exists: ({ metadata: { name, uid } }) =>
+      uid === name || uid.startsWith(`${name} `) || volumeOf(name)?.metadata.uid === uid,
     claimOf,
     isStored: (name) => volumeOf(name) !== undefined,
     triggerVolume: (key, afterMs) => volumes.trigger(key, afterMs),
@@ -143,6 +183,7 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
       sources.trigger(sourceId(source), afterMs);
       if (afterMs === undefined) for (const key of claimsFrom(source)) volumes.trigger(key);
     },
+    denied: (about) => deps.failed?.("CreateVolume", about),
     failed: (rpc, { metadata: { name } }) =>
       deps.failed?.(rpc, rpc === "CreateVolume" ? claimOf(name) : volumeOf(name)),
     count: (what, about, tookMs) => deps.count?.(what, about, tookMs),
@@ -201,7 +242,8 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
       observeSource(
         around(),
         sourceIn(id),
-        protection.isUsed,
+        // Calls of other nodes are not known here: their claims are.
+        (used) => protection.isUsed(used) || (options.ownNode !== undefined && claimsFrom(used).length > 0),
         deps.mayProtectSnapshots() ? snapshots.current() : undefined,
       ),
     plan: deps.plans?.source ?? planSource,
@@ -224,17 +266,52 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
     if (isProtected(snapshot, "snapshot")) sources.trigger(sourceId(source));
   });
 
+  /** Somebody who has to consent may have thought again. */
+  const lookAgain = (claim: PersistentVolumeClaim): void => {
+    remembered.forgetDenial(volumeNameFor(options, claim.metadata.uid));
+    volumes.trigger(volumeKeyOf(claim));
+  };
+  deps.grants?.onChange((before, after) => {
+    const grant = after ?? before;
+    const namespace = grant?.metadata.namespace ?? "";
+    for (const from of grant === undefined ? [] : referrersIn(grant)) {
+      const claims = stores.PersistentVolumeClaim.by("consent", consentId(namespace, from));
+      for (const claim of [...claims, ...(deps.links?.across(from.namespace, namespace) ?? []).flatMap(claimsByLink)])
+        lookAgain(claim);
+    }
+  });
+  deps.links?.onChange((before, after) => {
+    const link = after ?? before;
+    for (const claim of link === undefined ? [] : claimsByLink(keyOf(link))) lookAgain(claim);
+  });
+
+  /** Nothing is decided before the stored calls are known, however long the server does not answer. */
+  const loadIntents = async (signal: AbortSignal): Promise<void> => {
+    for (let failures = 0; !signal.aborted; failures++)
+      try {
+        return await intents.load(signal);
+      } catch (reason) {
+        if (signal.aborted) return;
+        log.warn("stored CreateVolume calls cannot be read yet", { lease: deps.intents, reason: loggable(reason) });
+        await world.sleep(backoffMs(deps.backoff, failures, world.random()), signal).catch(() => undefined);
+      }
+  };
+
+  const triggerProtected = (): void => {
+    for (const snapshot of snapshots.current()?.all() ?? [])
+      if (isProtected(snapshot, "snapshot")) sources.trigger(sourceId({ kind: "snapshot", key: keyOf(snapshot) }));
+  };
+
   return {
     stores,
+    mayUnprotect: triggerProtected,
     watch: (signal) => watch(api, { world, log, signal }),
     run: async (signal) => {
       stopSignal = signal;
-      await intents.load(signal).catch((reason: unknown) => {
-        if (!signal.aborted) throw reason;
-      });
+      await loadIntents(signal);
+      if (signal.aborted) return;
       for (const [name] of intents.all()) volumes.trigger(keyIn(undefined, name));
-      for (const snapshot of snapshots.current()?.all() ?? [])
-        if (isProtected(snapshot, "snapshot")) sources.trigger(sourceId({ kind: "snapshot", key: keyOf(snapshot) }));
+      triggerProtected();
       await Promise.all([volumes, stored, sources].map((controller) => controller.run(signal)));
       await intents.close();
     },

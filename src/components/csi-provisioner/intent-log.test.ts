@@ -33,7 +33,7 @@ function setUp({ hook, bytesMax, leading = () => true, log = silent }: Setting =
     createIntentLog({ api: kube, world, log, leading, bytesMax, adopted: (name) => void adopted.push(name), ...place });
   const intents = another();
   const storedNames = (): readonly string[] =>
-    Object.keys(JSON.parse(kube.stored("Lease")[0]?.metadata.annotations?.[annotation] ?? "{}"));
+    Object.keys(JSON.parse(kube.stored("Lease")[0]?.metadata.annotations?.[annotation] ?? "{}").calls ?? {});
   const writes = (): number => kube.calls.filter(({ verb }) => verb === "create" || verb === "replace").length;
   const add = (name: string, change?: Partial<Intent>) => intents.add(name, anIntent(name, change), signal);
   const edit = async (text: string) => {
@@ -148,14 +148,13 @@ test("what cannot be read is reported, and the rest is used", async () => {
   const { intents, another, signal, add, edit } = setUp({ log });
   await intents.load(signal);
   await add("pvc-1");
-  const good = anIntent("pvc-1");
+  const { claim: _claim, ...good } = anIntent("pvc-1");
   const odd = { ...good, call: { ...good.call, bytes: "much" } };
+  const claim = ["team", "pvc", "u"];
   await edit(
     JSON.stringify({
-      "pvc-1": good,
-      "pvc-2": good,
-      "pvc-3": null,
-      "pvc-4": { ...odd, call: { ...odd.call, name: "pvc-4" } },
+      shapes: [good, odd],
+      calls: { "pvc-1": [0, ...claim], "pvc-2": [7, ...claim], "pvc-3": null, "pvc-4": [1, ...claim], "pvc-5": [0] },
     }),
   );
   const successor = another();
@@ -164,7 +163,7 @@ test("what cannot be read is reported, and the rest is used", async () => {
     [...successor.all()].map(([name]) => name),
     ["pvc-1"],
   );
-  assert.deepEqual((errors[0] as { volumes: string[] }).volumes, ["pvc-2", "pvc-3", "pvc-4"]);
+  assert.deepEqual((errors[0] as { volumes: string[] }).volumes, ["pvc-2", "pvc-3", "pvc-4", "pvc-5"]);
   for (const text of ["{", "[]", "7"]) {
     await edit(text);
     await successor.load(signal);
@@ -174,7 +173,7 @@ test("what cannot be read is reported, and the rest is used", async () => {
 });
 
 test("an intent that would not fit waits until others have ended", async () => {
-  const { intents, world, signal, add, storedNames } = setUp({ bytesMax: 700 });
+  const { intents, world, signal, add, storedNames } = setUp({ bytesMax: 280 });
   await intents.load(signal);
   await add("pvc-1");
   await add("pvc-2");
@@ -190,7 +189,7 @@ test("an intent that would not fit waits until others have ended", async () => {
 });
 
 test("an intent that waits too long for room says what fills the object", async () => {
-  const { intents, world, signal, add } = setUp({ bytesMax: 700 });
+  const { intents, world, signal, add } = setUp({ bytesMax: 280 });
   await intents.load(signal);
   await add("pvc-1");
   await add("pvc-2");
@@ -276,4 +275,57 @@ test("a process that stops removes what is over, and does not wait long for a se
   isAway = true;
   await world.run(intents.close(), 3_000);
   assert.deepEqual(storedNames(), ["pvc-2", "pvc-3"]);
+});
+
+test("a write whose reply was lost is undone after half a minute", async () => {
+  let isLost = true;
+  const { intents, world, signal, storedNames, add } = setUp({
+    hook: ({ verb }, when) => {
+      if (verb !== "create" || when !== "after" || !isLost) return;
+      isLost = false;
+      throw new Fault("UnknownOutcome", "the reply is lost");
+    },
+  });
+  await intents.load(signal);
+  await assert.rejects(add("pvc-1"));
+  assert.deepEqual([storedNames(), intents.get("pvc-1")], [["pvc-1"], undefined]);
+  await world.advance(31_000);
+  assert.deepEqual(storedNames(), []);
+});
+
+test("five refusals in a row end the uncertainty of a call, and one without an outcome starts the count again", async () => {
+  const { intents, another, signal, add } = setUp();
+  await intents.load(signal);
+  await add("pvc-1");
+  const successor = another();
+  await successor.load(signal);
+  const refused = (times: number): void => {
+    for (let time = 0; time < times; time++) successor.sending("pvc-1")();
+  };
+  refused(4);
+  assert.equal(successor.isUncertain("pvc-1"), true);
+  successor.sending("pvc-1");
+  refused(4);
+  assert.equal(successor.isUncertain("pvc-1"), true);
+  refused(1);
+  assert.equal(successor.isUncertain("pvc-1"), false);
+});
+
+test("a late write of the predecessor cannot remove what its successor has found", async () => {
+  const { kube, intents, another, signal, storedNames, add } = setUp();
+  await intents.load(signal);
+  await add("pvc-1");
+  const [before] = kube.stored("Lease");
+  assert.ok(before !== undefined);
+  await another().load(signal);
+  const late = { ...before, metadata: { ...before.metadata, annotations: { [annotation]: "{}" } } };
+  await assert.rejects(() => kube.replace("Lease", late), { code: "Conflict" });
+  assert.deepEqual(storedNames(), ["pvc-1"]);
+});
+
+test("a successor that finds nothing writes nothing", async () => {
+  const { intents, another, signal, writes } = setUp();
+  await intents.load(signal);
+  await another().load(signal);
+  assert.equal(writes(), 0);
 });

@@ -10,12 +10,13 @@ import { draftOf } from "../../api/builders.ts";
 import type { Lease } from "../../api/types.ts";
 import type { Millis } from "../../base/brand.ts";
 import { Fault, isFault, loggable } from "../../base/fault.ts";
-import { equal, isObject } from "../../base/json.ts";
+import { equal } from "../../base/json.ts";
 import type { Log } from "../../base/log.ts";
 import { controllerUnder, type World } from "../../base/world.ts";
 import type { KubeApi } from "../../kube/api.ts";
 import { notLeading } from "../../runtime/action-handlers.ts";
-import { type Intent, isIntent } from "./intent.ts";
+import type { Intent } from "./intent.ts";
+import { bytesOfCall, type IntentParts, intentsIn, partsOf, textOf } from "./intent-text.ts";
 
 export interface IntentLog {
   /** What is stored, and may have been sent. */
@@ -62,15 +63,24 @@ const closeMsMax: Millis = 2_000;
 
 interface Entry {
   readonly intent: Intent;
-  readonly bytes: number;
+  readonly parts: IntentParts;
   isStored: boolean;
   isUncertain: boolean;
+  /** In a row, of the last calls. */
+  refusals: number;
 }
+/**
+ * A driver answers an earlier call under the same name that is still running with ABORTED, and a volume that exists with its id. So
+ * many refusals in a row say that there is none, whatever has happened before.
+ */
+const refusalsMax = 5;
 
 export function createIntentLog(options: IntentLogOptions): IntentLog {
   const { api, world, namespace, name, log, leading, bytesMax = bytesMaxDefault } = options;
   const ref = { kind: "Lease", namespace, name } as const;
   const entries = new Map<string, Entry>();
+  /** How many calls have each shape: it is written once. */
+  const shapes = new Map<string, number>();
   let bytes = 0;
   /** As the server has it; undefined: not yet read, or not there. */
   let lease: Lease | undefined;
@@ -82,14 +92,23 @@ export function createIntentLog(options: IntentLogOptions): IntentLog {
   let isFlushPlanned = false;
   let running: AbortSignal | undefined;
 
+  const count = (volumeName: string, { parts }: Entry, by: 1 | -1): void => {
+    const before = shapes.get(parts.shape) ?? 0;
+    if (before + by === 0) shapes.delete(parts.shape);
+    else shapes.set(parts.shape, before + by);
+    const isAlone = by === 1 ? before === 0 : before === 1;
+    bytes += by * (bytesOfCall(volumeName, parts) + (isAlone ? Buffer.byteLength(parts.shape) : 0));
+  };
   const put = (volumeName: string, entry: Entry): void => {
     drop(volumeName);
     entries.set(volumeName, entry);
-    bytes += entry.bytes;
+    count(volumeName, entry, 1);
   };
   const drop = (volumeName: string): void => {
-    bytes -= entries.get(volumeName)?.bytes ?? 0;
-    if (!entries.delete(volumeName)) return;
+    const entry = entries.get(volumeName);
+    if (entry === undefined) return;
+    entries.delete(volumeName);
+    count(volumeName, entry, -1);
     removal.resolve();
     removal = Promise.withResolvers();
   };
@@ -104,13 +123,13 @@ export function createIntentLog(options: IntentLogOptions): IntentLog {
     const added = [...found].filter(([volumeName]) => !entries.has(volumeName) && !stored.has(volumeName));
     stored = new Set(found.keys());
     for (const [volumeName, intent] of added)
-      put(volumeName, { intent, bytes: sizeOf(volumeName, intent), isStored: true, isUncertain: true });
+      put(volumeName, { intent, parts: partsOf(intent), isStored: true, isUncertain: true, refusals: 0 });
     return added.map(([volumeName]) => volumeName);
   };
 
   const writeOnce = async (signal: AbortSignal): Promise<void> => {
     const written = [...entries];
-    const text = JSON.stringify(Object.fromEntries(written.map(([volumeName, { intent }]) => [volumeName, intent])));
+    const text = textOf(written.map(([volumeName, { parts }]) => [volumeName, parts] as const));
     const names = written.map(([volumeName]) => volumeName);
     stored = new Set([...stored, ...names]);
     const metadata = { namespace, name, annotations: { ...lease?.metadata.annotations, [annotation]: text } };
@@ -135,6 +154,28 @@ export function createIntentLog(options: IntentLogOptions): IntentLog {
     }
   };
 
+  /**
+   * A request of the predecessor may still be on its way, and would remove calls that are repeated here. It names the version that it was
+   * decided for: from now on there is a newer one.
+   */
+  const fence = async (signal: AbortSignal): Promise<void> => {
+    for (let tries = 1; entries.size > 0 && lease !== undefined; tries++) {
+      const { spec } = lease;
+      lease = { ...lease, spec: { ...spec, leaseTransitions: (spec?.leaseTransitions ?? 0) + 1 } };
+      try {
+        return await writeOnce(signal);
+      } catch (reason) {
+        if (!isFault(reason, "Conflict", "NotFound") || tries === triesMax) throw reason;
+        await reload(signal);
+      }
+    }
+  };
+  const reload = async (signal: AbortSignal): Promise<void> => {
+    for (const volumeName of [...entries.keys()]) drop(volumeName);
+    stored = new Set();
+    await read(signal);
+  };
+
   /** One write at a time. All who ask while one runs are served by the next. */
   const commit = (signal: AbortSignal): Promise<void> => {
     queued ??= (async () => {
@@ -147,10 +188,11 @@ export function createIntentLog(options: IntentLogOptions): IntentLog {
   };
 
   /** Those who wait are served by those who end. */
-  const waitForRoom = async (volumeName: string, needed: number, signal: AbortSignal): Promise<void> => {
+  const waitForRoom = async (volumeName: string, parts: IntentParts, signal: AbortSignal): Promise<void> => {
     const isFull = (): boolean => {
-      const others = bytes - (entries.get(volumeName)?.bytes ?? 0);
-      return others > 0 && others + needed > bytesMax;
+      const hasOthers = entries.size > (entries.has(volumeName) ? 1 : 0);
+      const shape = shapes.has(parts.shape) ? 0 : Buffer.byteLength(parts.shape);
+      return hasOthers && bytes + bytesOfCall(volumeName, parts) + shape > bytesMax;
     };
     if (!isFull()) return;
     const { own: waiting, release } = controllerUnder(signal);
@@ -199,34 +241,37 @@ export function createIntentLog(options: IntentLogOptions): IntentLog {
     isUncertain: (volumeName) => entries.get(volumeName)?.isUncertain === true,
     load: async (signal) => {
       running = signal;
-      for (const volumeName of [...entries.keys()]) drop(volumeName);
-      stored = new Set();
-      await read(signal);
+      await reload(signal);
+      await fence(signal);
     },
     add: async (volumeName, intent, signal) => {
       const before = entries.get(volumeName);
       if (before?.isStored === true && equal(before.intent, intent)) return;
-      const size = sizeOf(volumeName, intent);
-      await waitForRoom(volumeName, size, signal);
-      const entry = { intent, bytes: size, isStored: false, isUncertain: before?.isUncertain === true };
+      const parts = partsOf(intent);
+      await waitForRoom(volumeName, parts, signal);
+      const entry = { intent, parts, isStored: false, isUncertain: before?.isUncertain === true, refusals: 0 };
       put(volumeName, entry);
       try {
         await commit(signal);
       } catch (reason) {
-        // Nothing was sent, so nothing is lost; if it was stored after all, the next write removes it.
+        // Nothing was sent, so nothing is lost; if it was stored after all, the next write removes it, and there will be one.
         if (entries.get(volumeName) === entry) {
           if (before === undefined) drop(volumeName);
           else put(volumeName, before);
         }
+        planFlush();
         throw reason;
       }
     },
     sending: (volumeName) => {
       const entry = entries.get(volumeName);
-      if (entry === undefined || entry.isUncertain) return () => undefined;
+      if (entry === undefined) return () => undefined;
+      const { isUncertain, refusals } = entry;
       entry.isUncertain = true;
+      entry.refusals = 0;
       return () => {
-        entry.isUncertain = false;
+        entry.refusals = refusals + 1;
+        entry.isUncertain = isUncertain && entry.refusals < refusalsMax;
       };
     },
     remove: (volumeName) => {
@@ -247,23 +292,15 @@ export function createIntentLog(options: IntentLogOptions): IntentLog {
   };
 }
 
-const sizeOf = (volumeName: string, intent: Intent): number =>
-  Buffer.byteLength(JSON.stringify(intent)) + volumeName.length + 4;
-
-/** Whatever stands there, what can be read is used: somebody may have edited the object. */
+/** What cannot be read is reported, and the rest is used. */
 function parse(text: string | undefined, log: Log): ReadonlyMap<string, Intent> {
   if (text === undefined) return new Map();
   const consequence = "volumes of deleted claims may be left at the driver";
   try {
-    const found: unknown = JSON.parse(text);
-    if (!isObject(found as never)) throw new Fault("DataLoss", "it is not an object");
-    const all = Object.entries(found as Record<string, unknown>);
-    const unreadable = all
-      .filter(([volumeName, value]) => !isIntent(volumeName, value))
-      .map(([volumeName]) => volumeName);
+    const { intents, unreadable } = intentsIn(text);
     if (unreadable.length > 0)
       log.error("some stored CreateVolume calls cannot be read", { annotation, volumes: unreadable, consequence });
-    return new Map(all.filter((entry): entry is [string, Intent] => isIntent(...entry)));
+    return intents;
   } catch (reason) {
     log.error("stored CreateVolume calls cannot be read", { annotation, reason: loggable(reason), consequence });
     return new Map();

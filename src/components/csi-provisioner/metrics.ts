@@ -47,4 +47,16 @@ export const provisionerMetrics = {
     help: "Attempts to delete a volume that failed, by StorageClass.",
     labels: ["class"],
   },
+  crossProvisioned: {
+    type: "counter",
+    name: "cross_namespace_persistentvolumeclaim_provision_total",
+    help: "Volumes that were provisioned from a source that is named with its namespace, by StorageClass and by what names it: ref (the claim) or link (a VolumeSnapshotLink).",
+    labels: byClassAndSource,
+  },
+  crossFailed: {
+    type: "counter",
+    name: "cross_namespace_persistentvolumeclaim_provision_failed_total",
+    help: "Attempts to provision a volume from a source that is named with its namespace that failed or were denied, by StorageClass and by what names it: ref (the claim) or link (a VolumeSnapshotLink).",
+    labels: byClassAndSource,
+  },
 } as const satisfies MetricTable;

@@ -8,37 +8,52 @@ import type {
   VolumeAttachment,
   VolumeSnapshot,
   VolumeSnapshotContent,
+  VolumeSnapshotLink,
 } from "../../api/types.ts";
 import { type Key, keyIn, type Millis } from "../../base/brand.ts";
+import { linkedSource, type NamedSource, type SourceRef, sourceOf } from "../../rules/data-source.ts";
+import { type Access, accessTo, type GrantFacts } from "../../rules/source-access.ts";
 import type { CsiReply } from "../../runtime/reply-cache.ts";
 import type { CreatedVolume, VolumeCall } from "./call.ts";
-import { attributesClassOf, classNameOf, type SourceRef, sourceOf } from "./claim.ts";
+import { attributesClassOf, classNameOf } from "./claim.ts";
 import type { Intent } from "./intent.ts";
+import { nodesAround } from "./own-node.ts";
 import type { SourceView } from "./plan-source.ts";
 import type { DriverFacts, ProvisionerOptions } from "./prepare.ts";
 import type { SourceObject } from "./source.ts";
 
 /** What the driver has answered. */
-export type VolumeAnswer = { readonly kind: "created"; readonly volume: CreatedVolume } | { readonly kind: "deleted" };
+export type VolumeAnswer =
+  | { readonly kind: "created"; readonly volume: CreatedVolume }
+  | { readonly kind: "deleted" }
+  /** The driver was not called: the owner of the source does not consent, or could not be asked. */
+  | { readonly kind: "denied" };
 export type VolumeReply = CsiReply<VolumeAnswer> | { readonly kind: "none" };
+
+/** Which source a claim names, and whether it may use it. Of what it may not use, nothing is read. */
+interface NamedFacts {
+  readonly key: Key;
+  readonly named: NamedSource;
+  readonly access: Access;
+}
 
 /** What a claim is to be filled from, as far as it has been read. */
 export type SourceFacts =
-  | Exclude<SourceRef, { kind: "snapshot" | "claim" }>
-  | {
+  | Exclude<SourceRef, NamedSource | { readonly kind: "link" }>
+  /** A link that cannot be followed. */
+  | { readonly kind: "unlinked"; readonly key: Key; readonly why: "missing" | "empty" | "unreadable" }
+  | (NamedFacts & {
       readonly kind: "snapshot";
-      readonly key: Key;
       readonly snapshot: VolumeSnapshot | undefined;
       readonly content: VolumeSnapshotContent | undefined;
       /** Neither was read lately. */
       readonly isUnread: boolean;
-    }
-  | {
+    })
+  | (NamedFacts & {
       readonly kind: "claim";
-      readonly key: Key;
       readonly claim: PersistentVolumeClaim | undefined;
       readonly volume: PersistentVolume | undefined;
-    };
+    });
 
 /** What a claim's VolumeAttributesClass says. */
 export type AttributesClass =
@@ -59,10 +74,19 @@ export interface VolumeFacts {
   readonly intent: Intent | undefined;
   /** Name of another PersistentVolume that has, or is about to get, the volume which the driver has answered. */
   readonly holder: string | undefined;
+  /** Whether a PersistentVolume has the id that the driver has answered before. */
+  readonly isStrayHeld?: boolean | undefined;
   readonly driver: DriverFacts;
   readonly options: ProvisionerOptions;
   readonly nodes: readonly Node[];
   readonly csiNodes: readonly CSINode[];
+}
+
+export interface Stray {
+  readonly id: string;
+  /** To its deletion. */
+  readonly reply: VolumeReply;
+  readonly replyLeftMs: Millis;
 }
 
 export interface VolumeMemory {
@@ -71,14 +95,22 @@ export interface VolumeMemory {
   readonly replyLeftMs: Millis;
   /** The reply is to DeleteVolume. */
   readonly isUndoing: boolean;
+  /** The reply is to a call that was sent only to learn the id of the volume. */
+  readonly isLearning: boolean;
   /** The call that the reply is to, or a later one. */
   readonly repliedTo: VolumeCall | undefined;
   /** An attempt whose outcome nobody knows may have created the volume: a later refusal does not say that there is none. */
   readonly isUncertain: boolean;
+  /** The cache may be behind: the server has to confirm the claim before CreateVolume is sent for the first time. */
+  readonly isUnconfirmed: boolean;
   /** The name of another volume to which the driver has answered the same id. */
   readonly sharedWith: string | undefined;
+  /** The id that the driver has answered to an earlier attempt, when it answered another one later: nobody else knows of that volume. */
+  readonly stray?: Stray | undefined;
   /** How long nothing is to be sent, because volumes were created and deleted in vain. */
   readonly pauseMs: Millis;
+  /** How long to wait before the claim is taken for the own node; undefined: not decided yet. */
+  readonly takeInMs?: Millis | undefined;
   /** Of this process. */
   readonly identity: string;
   /** Whether changes of VolumeSnapshots are seen by themselves. */
@@ -119,8 +151,10 @@ export interface Surroundings {
   intentOf(name: string): Intent | undefined;
   /** Undefined: to be read first. */
   attributesClass(name: string): AttributesClass | undefined;
-  /** Undefined: to be read first. */
-  snapshotPair(key: Key): SnapshotPair | undefined;
+  /** Undefined: to be read first; with the name of a volume, for this attempt to create it. */
+  snapshotPair(key: Key, attempt?: string): SnapshotPair | undefined;
+  grants(): GrantFacts;
+  readonly links: { isServed(): boolean; get(key: Key): VolumeSnapshotLink | undefined } | undefined;
 }
 
 export function observeVolume(around: Surroundings, key: Key, memory: VolumeMemory): VolumeView | undefined {
@@ -129,25 +163,30 @@ export function observeVolume(around: Surroundings, key: Key, memory: VolumeMemo
   const [claim] = stores.PersistentVolumeClaim.by("volume", name);
   const volume = stores.PersistentVolume.get(key);
   const intent = intentOf(name);
-  if (claim === undefined && intent === undefined) return undefined;
-  const hasTopology = driver.plugin.has("VOLUME_ACCESSIBILITY_CONSTRAINTS");
+  if (claim === undefined && intent === undefined && memory.stray === undefined) return undefined;
   return {
     facts: {
       name,
       claim,
       storageClass: claim && stores.StorageClass.get(keyIn(undefined, classNameOf(claim))),
       volume,
-      source: claim === undefined ? { kind: "none" } : sourceFacts(around, claim),
+      source: claim === undefined ? { kind: "none" } : sourceFacts(around, claim, name),
       attributes: attributesOf(around, claim),
       intent,
       holder: holderOf(around, name, memory),
+      isStrayHeld: memory.stray !== undefined && volumesWith(around, memory.stray.id).length > 0,
       driver,
       options,
-      nodes: hasTopology ? [...(stores.Node?.all() ?? [])] : [],
-      csiNodes: hasTopology ? [...(stores.CSINode?.all() ?? [])] : [],
+      ...nodesOf(around),
     },
     memory,
   };
+}
+
+function nodesOf({ stores, driver, options }: Surroundings) {
+  if (!driver.plugin.has("VOLUME_ACCESSIBILITY_CONSTRAINTS")) return { nodes: [], csiNodes: [] };
+  if (options.ownNode !== undefined) return nodesAround(driver.name, options.ownNode);
+  return { nodes: [...(stores.Node?.all() ?? [])], csiNodes: [...(stores.CSINode?.all() ?? [])] };
 }
 
 function attributesOf({ options, attributesClass }: Surroundings, claim: PersistentVolumeClaim | undefined) {
@@ -155,27 +194,49 @@ function attributesOf({ options, attributesClass }: Surroundings, claim: Persist
   return name === undefined ? undefined : attributesClass(name);
 }
 
-function holderOf({ stores, driver }: Surroundings, name: string, { reply, sharedWith }: VolumeMemory) {
+function holderOf(around: Surroundings, name: string, { reply, sharedWith }: VolumeMemory) {
   if (reply.kind !== "created") return undefined;
-  const holder = stores.PersistentVolume.by("handle", reply.volume.id).find(
-    ({ metadata, spec }) => metadata.name !== name && spec?.csi?.driver === driver.name,
-  );
+  const holder = volumesWith(around, reply.volume.id).find(({ metadata }) => metadata.name !== name);
   return holder?.metadata.name ?? sharedWith;
 }
 
-function sourceFacts({ stores, snapshotPair }: Surroundings, claim: PersistentVolumeClaim): SourceFacts {
-  const source = sourceOf(claim);
+const volumesWith = ({ stores, driver }: Surroundings, id: string): readonly PersistentVolume[] =>
+  stores.PersistentVolume.by("handle", id).filter(({ spec }) => spec?.csi?.driver === driver.name);
+
+/** Follows a link. */
+function resolved(
+  { links, options }: Surroundings,
+  source: SourceRef,
+): NamedSource | Exclude<SourceFacts, { readonly named: NamedSource }> {
+  if (source.kind !== "link") return source;
+  const { namespace, name } = source;
+  if (links === undefined || options.crossNamespaceSnapshot !== true)
+    return { kind: "foreign", group: "snapshot.storage.k8s.io", sourceKind: "VolumeSnapshotLink", name };
+  const key = keyIn(namespace, name);
+  if (!links.isServed()) return { kind: "unlinked", key, why: "unreadable" };
+  const link = links.get(key);
+  if (link === undefined) return { kind: "unlinked", key, why: "missing" };
+  return linkedSource(link) ?? { kind: "unlinked", key, why: "empty" };
+}
+
+function sourceFacts(around: Surroundings, claim: PersistentVolumeClaim, volumeName: string): SourceFacts {
+  const { stores, snapshotPair, grants } = around;
+  const source = resolved(around, sourceOf(claim));
+  if (!("referrer" in source)) return source;
+  const access = accessTo(source, grants());
+  const named = { key: keyIn(source.namespace, source.name), named: source, access };
+  const isDenied = access.kind === "denied";
   if (source.kind === "snapshot") {
-    const key = keyIn(source.namespace, source.name);
-    const pair = snapshotPair(key);
-    return { kind: "snapshot", key, snapshot: pair?.snapshot, content: pair?.content, isUnread: pair === undefined };
+    // What another namespace has is read for each attempt anew.
+    const pair = isDenied ? undefined : snapshotPair(named.key, access.kind === "allowed" ? volumeName : undefined);
+    const isUnread = !isDenied && pair === undefined;
+    return { ...named, kind: "snapshot", snapshot: pair?.snapshot, content: pair?.content, isUnread };
   }
-  if (source.kind !== "claim") return source;
-  const key = keyIn(source.namespace, source.name);
-  const found = stores.PersistentVolumeClaim.get(key);
-  const volumeName = found?.spec?.volumeName;
-  const volume = volumeName ? stores.PersistentVolume.get(keyIn(undefined, volumeName)) : undefined;
-  return { kind: "claim", key, claim: found, volume };
+  const found = isDenied ? undefined : stores.PersistentVolumeClaim.get(named.key);
+  const volume = found?.spec?.volumeName
+    ? stores.PersistentVolume.get(keyIn(undefined, found.spec.volumeName))
+    : undefined;
+  return { ...named, kind: "claim", claim: found, volume };
 }
 
 /** What a decision about a stored PersistentVolume needs. */
@@ -185,6 +246,7 @@ export interface StoredVolumeFacts {
   /** Undefined: they are not watched, because the driver could not attach volumes when the process started. */
   readonly attachments: readonly VolumeAttachment[] | undefined;
   readonly driver: DriverFacts;
+  readonly ownNode?: ProvisionerOptions["ownNode"];
 }
 export interface StoredVolumeView {
   readonly facts: StoredVolumeFacts;
@@ -192,7 +254,7 @@ export interface StoredVolumeView {
 }
 
 export function observeStoredVolume(
-  { stores, driver }: Pick<Surroundings, "stores" | "driver">,
+  { stores, driver, options }: Pick<Surroundings, "stores" | "driver" | "options">,
   key: Key,
   memoryOf: (volume: PersistentVolume) => StoredVolumeView["memory"],
 ): StoredVolumeView | undefined {
@@ -205,6 +267,7 @@ export function observeStoredVolume(
       storageClass: stores.StorageClass.get(keyIn(undefined, className)),
       attachments: stores.VolumeAttachment?.by("volume", volume.metadata.name),
       driver,
+      ownNode: options.ownNode,
     },
     memory: memoryOf(volume),
   };

@@ -7,29 +7,39 @@
  * abandoned: CreateVolume may have been sent, and the claim is gone or has another volume: learn the id, and delete the volume.
  * unwanted:  nothing was sent and nothing is wanted: another provisioner's claim, a bound one, one that is being deleted.
  * waiting:   the scheduler has to select a node first.
+ * untaken:   no node is selected yet, and ours may take the claim (one provisioner on each node).
  * foreign:   a populator fills the volume.
  * wanted:    the volume is to be created.
  */
 import { provisionerOf, selectedNodeOf } from "./claim.ts";
 import type { VolumeFacts } from "./observe.ts";
 
-export const volumePhases = ["stored", "abandoned", "unwanted", "waiting", "foreign", "wanted"] as const;
+export const volumePhases = ["stored", "abandoned", "unwanted", "waiting", "untaken", "foreign", "wanted"] as const;
 export type VolumePhase = (typeof volumePhases)[number];
 
 export function phaseOf(facts: VolumeFacts): VolumePhase {
-  const { volume, intent, claim, storageClass, source } = facts;
-  if (volume !== undefined) return "stored";
+  const { volume, intent, claim, storageClass, source, options } = facts;
+  if (volume !== undefined || hasItsVolume(facts)) return "stored";
   if (!isOpen(facts)) return intent === undefined ? "unwanted" : "abandoned";
+  const waits = storageClass?.volumeBindingMode === "WaitForFirstConsumer";
+  const isUnselected = claim !== undefined && selectedNodeOf(claim) === undefined;
+  // Two nodes could make a volume for one claim: also a call that was sent waits until the claim is ours again.
+  if (options.ownNode !== undefined && isUnselected && source.kind !== "foreign")
+    return waits || !options.ownNode.takesImmediate ? "waiting" : "untaken";
   // A call that may have been sent is repeated as it was, whatever has changed since.
   if (intent !== undefined) return "wanted";
   if (source.kind === "foreign") return "foreign";
-  const waits = storageClass?.volumeBindingMode === "WaitForFirstConsumer";
-  return waits && claim !== undefined && selectedNodeOf(claim) === undefined ? "waiting" : "wanted";
+  return waits && isUnselected ? "waiting" : "wanted";
 }
 
+/** The claim is bound to it: the PersistentVolume was stored, whether or not the cache has it already, or still. */
+const hasItsVolume = ({ name, claim, intent }: VolumeFacts): boolean =>
+  claim?.spec?.volumeName === name && (intent === undefined || intent.claim.uid === claim.metadata.uid);
+
 /** The claim is ours to serve and has no volume yet. With shortened uids, two claims may share a name: a call serves its own only. */
-const isOpen = ({ claim, driver, intent }: VolumeFacts): boolean =>
+const isOpen = ({ claim, driver, intent, options }: VolumeFacts): boolean =>
   claim !== undefined &&
+  (options.ownNode === undefined || [undefined, options.ownNode.name].includes(selectedNodeOf(claim))) &&
   (intent === undefined || intent.claim.uid === claim.metadata.uid) &&
   claim.metadata.deletionTimestamp === undefined &&
   !claim.spec?.volumeName &&

@@ -6,7 +6,7 @@ import type { Key, Millis } from "../../base/brand.ts";
 import { type Fault, isFault } from "../../base/fault.ts";
 import { type ErrorCode, withCode } from "../../rules/error-codes.ts";
 import type { CsiCallAction } from "../../runtime/csi-calls.ts";
-import type { VolumeCall } from "./call.ts";
+import type { Consent, CreateVolumeCall, VolumeCall } from "./call.ts";
 import type { Intent } from "./intent.ts";
 import type { VolumeMemory } from "./observe.ts";
 import type { SourceObject } from "./source.ts";
@@ -14,12 +14,21 @@ import type { SourceObject } from "./source.ts";
 /** What a call is about: a volume, by its name while it is created and by its PersistentVolume when it is deleted. */
 export interface VolumeTarget {
   readonly metadata: { readonly name: string; readonly uid: string };
-  readonly goal: "create" | "delete";
+  readonly goal: "create" | "learn" | "delete";
 }
 
 export const creationOf = (name: string): VolumeTarget => ({ metadata: { name, uid: name }, goal: "create" });
+/** Of a volume that nobody may use any more: only its id is wanted. */
+export const learningOf = (name: string): VolumeTarget => ({ metadata: { name, uid: name }, goal: "learn" });
 /** Of a volume without a PersistentVolume. */
 export const undoingOf = (name: string): VolumeTarget => ({ metadata: { name, uid: name }, goal: "delete" });
+
+/** Of a volume that the driver has answered before it answered another one. */
+export const strayOf = (name: string, id: string): VolumeTarget => ({
+  metadata: { name, uid: strayUid(name, id) },
+  goal: "delete",
+});
+export const strayUid = (name: string, id: string): string => `${name} ${id}`;
 
 export type LogAction =
   /** Before the intent is stored: the source carries our finalizer. */
@@ -27,7 +36,9 @@ export type LogAction =
   /** Before CreateVolume is sent. */
   | { readonly kind: "logIntent"; readonly name: string; readonly intent: Intent }
   /** Before a stored volume is deleted or may go: no successor may create it again, or delete what its owner keeps. */
-  | { readonly kind: "settleIntent"; readonly name: string };
+  | { readonly kind: "settleIntent"; readonly name: string }
+  /** Goes on only if the call has not been settled since it was decided to undo it: its PersistentVolume may have come and gone. */
+  | { readonly kind: "requireIntent"; readonly name: string };
 
 export type IntentAction = ClusterAction | LogAction;
 
@@ -35,12 +46,25 @@ export type ProvisionerAction =
   | ClusterAction
   | Extract<LogAction, { readonly kind: "settleIntent" }>
   | CsiCallAction<VolumeTarget, VolumeCall & { readonly secret: VolumeCall["secret"] }, IntentAction>
-  | { readonly kind: "readSnapshot"; readonly key: Key }
+  /** With the name of a volume: for this attempt to create it alone. */
+  | { readonly kind: "readSnapshot"; readonly key: Key; readonly attempt?: string }
   | { readonly kind: "readAttributes"; readonly name: string }
   /** The CreateVolume call has its outcome. */
-  | { readonly kind: "forgetIntent"; readonly name: string }
+  | { readonly kind: "forgetIntent"; readonly name: string; readonly forgetsReply?: true }
   /** The reply is forgotten, and with it the intent if there is no volume; nothing is sent for a while, each time for longer. */
   | { readonly kind: "pause"; readonly name: string; readonly forgetsIntent: boolean }
+  /** The volume that the driver has answered before is deleted. */
+  | { readonly kind: "forgetStray"; readonly name: string }
+  /** A while is chosen after which the claim may be taken for the own node, so that not all nodes try at once. */
+  | { readonly kind: "delayTaking"; readonly name: string }
+  /** The own node becomes the selected one, unless another was quicker or the driver has no room. */
+  | {
+      readonly kind: "take";
+      readonly name: string;
+      readonly claim: Extract<ClusterAction, { readonly kind: "replace" }>;
+      /** What will be asked for; undefined: the claim cannot be served, and the node that takes it says why. */
+      readonly call: CreateVolumeCall | undefined;
+    }
   /** Unless a call has come meanwhile that needs the source. */
   | { readonly kind: "unprotectSource"; readonly source: SourceObject }
   /** An event that is recorded once for each kind of error, not once for each attempt. */
@@ -49,6 +73,10 @@ export type ProvisionerAction =
       readonly about: KubeObject;
       readonly reason: string;
       readonly message: CodedMessage;
+      /** Counts as an attempt that failed, though nothing was sent. */
+      readonly isFailure?: boolean;
+      /** The message tells of another namespace: it is for those whom its owner still lets know, and others read this instead. */
+      readonly consent?: Pick<Consent, "from" | "to"> & { readonly otherwise: CodedMessage };
     }
   | {
       readonly kind: "count";
@@ -67,6 +95,14 @@ export const after = (ms: Millis): Next => ({ kind: "after", ms });
 export const later = ({ replyLeftMs }: { readonly replyLeftMs: Millis }): Next =>
   replyLeftMs > 0 && Number.isFinite(replyLeftMs) ? after(replyLeftMs) : settled;
 
+/** Whichever comes first. */
+export const sooner = (one: Next, other: Next): Next =>
+  one.kind === "after" && other.kind === "after"
+    ? after(Math.min(one.ms, other.ms))
+    : one.kind === "after"
+      ? one
+      : other;
+
 export const send = (
   target: VolumeTarget,
   call: VolumeCall,
@@ -78,7 +114,8 @@ export const send = (
   intent,
 });
 
-export const errorOf = (about: KubeObject, reason: string, message: CodedMessage): ProvisionerAction => ({
+export type ErrorAction = Extract<ProvisionerAction, { readonly kind: "reportError" }>;
+export const errorOf = (about: KubeObject, reason: string, message: CodedMessage): ErrorAction => ({
   kind: "reportError",
   about,
   reason,

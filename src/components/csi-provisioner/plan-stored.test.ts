@@ -51,6 +51,12 @@ planTester<StoredVolumeView, ProvisionerAction>({
 })([
   { given: "a bound volume", view: aView(stored("Bound")), phase: "kept", expect: [] },
   {
+    given: "a released volume that is retained when the driver has deleted it",
+    view: aView(stored("Released", protectedBy, "Retain"), {}, { reply: { kind: "deleted" } }),
+    phase: "unprotected",
+    expect: ["delete PersistentVolume", "count"],
+  },
+  {
     given: "a bound volume without the finalizer",
     view: aView(stored("Bound", {})),
     phase: "unprotected",

@@ -8,6 +8,7 @@ import { withCode } from "../../rules/error-codes.ts";
 import type { SecretRef } from "../../rules/secret-template.ts";
 import type { DeleteVolumeCall } from "./call.ts";
 import type { StoredVolumeFacts, StoredVolumeView } from "./observe.ts";
+import { isAccessible } from "./own-node.ts";
 import { secretOf } from "./parameters.ts";
 import {
   doing,
@@ -31,8 +32,8 @@ export const deletionOf = ({ metadata: { name, uid } }: PersistentVolume): Volum
 
 export type StoredPhase = "foreign" | "kept" | "unprotected" | "attached" | "deletable";
 
-export function storedPhaseOf({ volume, attachments, driver }: StoredVolumeFacts): StoredPhase {
-  if (!isOurs(volume, driver.name)) return "foreign";
+export function storedPhaseOf({ volume, attachments, driver, ownNode }: StoredVolumeFacts): StoredPhase {
+  if (!isOurs(volume, driver.name) || (ownNode !== undefined && !isAccessible(ownNode, volume))) return "foreign";
   const { metadata, spec, status } = volume;
   const hasFinalizer = metadata.finalizers?.includes(provisioning.volumeFinalizer) === true;
   const isDeleted = metadata.deletionTimestamp !== undefined;
@@ -47,6 +48,8 @@ const isOurs = ({ metadata, spec }: PersistentVolume, driver: string): boolean =
 
 export function planStored(view: StoredVolumeView): ProvisionerPlan {
   const { volume, attachments } = view.facts;
+  // Whoever decides now to retain it comes too late: without its volume, the object has to go.
+  if (view.memory.reply.kind === "deleted") return release(volume);
   switch (storedPhaseOf(view.facts)) {
     case "unprotected":
       return planFinalizer(volume);
@@ -87,7 +90,6 @@ function planFinalizer(volume: PersistentVolume): ProvisionerPlan {
 function planDeletion({ facts, memory }: StoredVolumeView): ProvisionerPlan {
   const { volume } = facts;
   const { reply } = memory;
-  if (reply.kind === "deleted") return release(volume);
   if (reply.kind === "unsent") {
     const error = errorOf(volume, failed, withCode(reply.fault.message, "SNAP-338"));
     // A secret that is gone does not come back: perhaps the driver deletes the volume without it.

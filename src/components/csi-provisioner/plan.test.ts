@@ -11,6 +11,7 @@ import {
   aVolumeView,
   created,
   driverWith,
+  permitted,
   provisionerOptions,
   refusal,
   snapshotFacts,
@@ -34,8 +35,55 @@ const madeFrom = (handle: string): VolumeReply => ({
 });
 const stored = ["create PersistentVolume", "ProvisioningSucceeded", "count"];
 
+const stray = (reply: VolumeReply = { kind: "none" }) => ({
+  reply: created,
+  stray: { id: "vol-1", reply, replyLeftMs: reply.kind === "none" ? 0 : 500 },
+});
+
 testVolumePlans([
+  {
+    given: "a driver that has answered another id before",
+    view: aVolumeView({ intent }, stray()),
+    phase: "wanted",
+    expect: ["ProvisioningFailed SNAP-347", "confirm, delete", ...stored],
+  },
+  {
+    given: "the same with the later volume stored",
+    view: aVolumeView({ volume: aVolume() }, stray()),
+    phase: "stored",
+    expect: ["ProvisioningFailed SNAP-347", "delete"],
+  },
+  {
+    given: "the same when a PersistentVolume has the earlier volume",
+    view: aVolumeView({ volume: aVolume(), isStrayHeld: true }, stray()),
+    phase: "stored",
+    expect: ["forgetStray"],
+  },
+  {
+    given: "the same when the earlier volume cannot be deleted",
+    view: aVolumeView({ intent }, stray(refusal("Internal"))),
+    phase: "wanted",
+    expect: stored,
+  },
+  {
+    given: "the same when the earlier volume is deleted",
+    view: aVolumeView({ claim: undefined }, stray({ kind: "deleted" })),
+    phase: "unwanted",
+    expect: ["forgetStray"],
+  },
+  {
+    given: "a class of another provisioner",
+    view: aVolumeView({ storageClass: aStorageClass({ provisioner: "kubernetes.io/no-provisioner" }) }),
+    phase: "wanted",
+    expect: ["ProvisioningFailed SNAP-340"],
+  },
   { given: "a new claim", view: aVolumeView(), phase: "wanted", expect: ["logIntent, create"] },
+  {
+    given: "a claim that the server has to confirm",
+    view: aVolumeView({}, { isUnconfirmed: true }),
+    phase: "wanted",
+    expect: ["confirm, logIntent, create"],
+  },
   {
     given: "a claim of another provisioner",
     view: aVolumeView({
@@ -49,6 +97,12 @@ testVolumePlans([
     view: aVolumeView({ claim: aPendingClaim({ spec: { volumeName: "pv-1" } }) }),
     phase: "unwanted",
     expect: [],
+  },
+  {
+    given: "a claim that is bound to a volume which the cache has not yet",
+    view: aVolumeView({ claim: aPendingClaim({ spec: { volumeName: "pvc-u-new" } }), intent }),
+    phase: "stored",
+    expect: ["forgetIntent"],
   },
   { given: "a claim that is being deleted", view: aVolumeView({ claim: leaving }), phase: "unwanted", expect: [] },
   {
@@ -103,7 +157,7 @@ testVolumePlans([
     given: "an intent of another claim whose uid begins alike",
     view: aVolumeView({ intent: anIntent({ claim: { namespace: "team", name: "old", uid: "u-old" } }) }),
     phase: "abandoned",
-    expect: ["logIntent, create"],
+    expect: ["logIntent, learn"],
   },
   { given: "a created volume", view: aVolumeView({ intent }, { reply: created }), phase: "wanted", expect: stored },
   {
@@ -116,19 +170,19 @@ testVolumePlans([
     given: "a volume of another snapshot",
     view: aVolumeView({ intent: fromSnapshot }, { reply: madeFrom("s-2") }),
     phase: "wanted",
-    expect: ["ProvisioningFailed SNAP-343", "confirm, delete"],
+    expect: ["ProvisioningFailed SNAP-343", "confirm, requireIntent, delete"],
   },
   {
     given: "a volume of no source",
     view: aVolumeView({ intent: fromSnapshot }, { reply: created }),
     phase: "wanted",
-    expect: ["ProvisioningFailed SNAP-343", "confirm, delete"],
+    expect: ["ProvisioningFailed SNAP-343", "confirm, requireIntent, delete"],
   },
   {
     given: "a volume that is too small",
     view: aVolumeView({ intent }, { reply: small }),
     phase: "wanted",
-    expect: ["ProvisioningFailed SNAP-342", "confirm, delete"],
+    expect: ["ProvisioningFailed SNAP-342", "confirm, requireIntent, delete"],
   },
   {
     given: "a volume that another PersistentVolume has",
@@ -278,12 +332,6 @@ testVolumePlans([
     expect: ["protectSource, logIntent, create"],
   },
   {
-    given: "a source in another namespace",
-    view: aVolumeView({ source: { kind: "otherNamespace", namespace: "prod" } }),
-    phase: "wanted",
-    expect: ["ProvisioningFailed SNAP-336"],
-  },
-  {
     given: "a source without a name",
     view: aVolumeView({ source: { kind: "nameless" } }),
     phase: "wanted",
@@ -291,7 +339,15 @@ testVolumePlans([
   },
   {
     given: "a claim to clone that does not exist",
-    view: aVolumeView({ source: { kind: "claim", key: keyIn("team", "data"), claim: undefined, volume: undefined } }),
+    view: aVolumeView({
+      source: {
+        ...permitted("claim", { name: "data" }),
+        kind: "claim",
+        key: keyIn("team", "data"),
+        claim: undefined,
+        volume: undefined,
+      },
+    }),
     phase: "wanted",
     expect: ["ProvisioningFailed SNAP-321"],
   },
@@ -335,4 +391,11 @@ test("the PersistentVolume is made of what was stored with the call, not of what
   assert.ok(action?.kind === "create");
   const { spec } = action.object as { spec?: { persistentVolumeReclaimPolicy?: string; mountOptions?: string[] } };
   assert.deepEqual([spec?.persistentVolumeReclaimPolicy, spec?.mountOptions], ["Retain", ["noatime"]]);
+});
+
+test("a claim is confirmed by asking the server, even where the cache has what it answered before", () => {
+  const [action] = planVolume(aVolumeView({}, { isUnconfirmed: true })).actions;
+  const [confirm] = action?.kind === "csi" ? action.intent : [];
+  assert.ok(confirm?.kind === "confirm");
+  assert.equal(confirm.trustsReplies, undefined);
 });

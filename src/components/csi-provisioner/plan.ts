@@ -1,10 +1,13 @@
 /** What to do about one volume that a claim wants, or that a CreateVolume call may have made. */
+import { refOf } from "../../api/builders.ts";
 import { provisioning } from "../../api/names.ts";
 import { editByReplacing } from "../../api/patches.ts";
-import { type ClusterAction, settled } from "../../api/plan.ts";
+import { type ClusterAction, type CodedMessage, settled } from "../../api/plan.ts";
 import type { PersistentVolumeClaim } from "../../api/types.ts";
 import { type Fault, isFault, isFinal } from "../../base/fault.ts";
+import type { NamedSource } from "../../rules/data-source.ts";
 import { type ErrorCode, withCode } from "../../rules/error-codes.ts";
+import { denialOf } from "../../rules/source-access.ts";
 import type { CreatedVolume, VolumeCall } from "./call.ts";
 import { selectedNodeOf } from "./claim.ts";
 import type { Intent } from "./intent.ts";
@@ -15,18 +18,22 @@ import {
   after,
   creationOf,
   doing,
+  type ErrorAction,
   errorOf,
   isSecretGone,
   type LogAction,
   later,
+  learningOf,
   nothing,
   type ProvisionerAction,
   type ProvisionerPlan,
   quoting,
   send,
+  sooner,
+  strayOf,
   undoingOf,
 } from "./plan-steps.ts";
-import { type Request, requestOf } from "./request.ts";
+import { type Request, requestOf, unlinked } from "./request.ts";
 import { unusable } from "./unusable.ts";
 
 const failed = "ProvisioningFailed";
@@ -34,12 +41,21 @@ const failed = "ProvisioningFailed";
 const pollMs = 5_000;
 
 export function planVolume(view: VolumeView): ProvisionerPlan {
+  const { actions, next } = planFor(view);
+  const stray = planStray(view);
+  if (stray === undefined) return { actions, next };
+  return { actions: [...stray.actions, ...actions], next: sooner(next, stray.next) };
+}
+
+function planFor(view: VolumeView): ProvisionerPlan {
   const { facts } = view;
   switch (phaseOf(facts)) {
     case "stored":
       return facts.intent === undefined ? nothing : doing(settled, forget(facts.name));
     case "abandoned":
       return planAbandoned(view, facts.intent as Intent);
+    case "untaken":
+      return planUntaken(view, facts.claim as PersistentVolumeClaim);
     case "wanted":
       return planWanted(view, facts.claim as PersistentVolumeClaim);
     default:
@@ -48,12 +64,58 @@ export function planVolume(view: VolumeView): ProvisionerPlan {
 }
 
 const forget = (name: string): ProvisionerAction => ({ kind: "forgetIntent", name });
+const forgetAll = (name: string): ProvisionerAction => ({ kind: "forgetIntent", name, forgetsReply: true });
 const pause = (name: string, forgetsIntent: boolean): ProvisionerAction => ({ kind: "pause", name, forgetsIntent });
+
+/** A driver that answers another id when a call is repeated leaves a volume behind that only we know of: it is deleted. */
+function planStray({ facts, memory }: VolumeView): ProvisionerPlan | undefined {
+  const { name, claim, driver, intent } = facts;
+  const { stray } = memory;
+  if (stray === undefined) return undefined;
+  if (stray.reply.kind === "deleted" || facts.isStrayHeld === true)
+    return doing(settled, { kind: "forgetStray", name });
+  if (stray.reply.kind !== "none") return doing(later(stray));
+  const message = `driver ${driver.name} answered volume "${stray.id}" first and another one later, when CreateVolume was repeated for ${name}: the first is deleted`;
+  const secret = (memory.repliedTo ?? intent?.call)?.secret;
+  return doing(
+    settled,
+    ...(claim === undefined ? [] : [errorOf(claim, failed, withCode(message, "SNAP-347"))]),
+    send(
+      strayOf(name, stray.id),
+      { method: "delete", volumeId: stray.id, ...(secret === undefined ? {} : { secret }) },
+      // A cache may be behind: the volume may be stored under the first id.
+      ...(facts.volume === undefined
+        ? [{ kind: "confirm", ref: { kind: "PersistentVolume", name }, resourceVersion: undefined } as const]
+        : []),
+    ),
+  );
+}
+
+/** One provisioner runs on each node, and any of them may take the claim: it does so by selecting its node. */
+function planUntaken({ facts, memory }: VolumeView, claim: PersistentVolumeClaim): ProvisionerPlan {
+  const { name, options } = facts;
+  const node = options.ownNode?.name ?? "";
+  const annotations = { ...claim.metadata.annotations, [provisioning.selectedNode]: node };
+  const request = requestOf(facts, { ...claim, metadata: { ...claim.metadata, annotations } });
+  // Not ours to take, and not ours to complain about: another node may fit.
+  if (request.kind === "reschedule" || (request.kind === "wrong" && request.code === "SNAP-337")) return nothing;
+  if (memory.takeInMs === undefined) return doing(settled, { kind: "delayTaking", name });
+  if (memory.takeInMs > 0) return doing(after(memory.takeInMs));
+  if (request.kind === "unread") return doing(settled, request.read);
+  const [replace] = editByReplacing("PersistentVolumeClaim", claim, {
+    annotations: { [provisioning.selectedNode]: node },
+  });
+  if (replace?.kind !== "replace") return nothing;
+  const call = request.kind === "intent" ? request.intent.call : undefined;
+  return doing(settled, { kind: "take", name, claim: replace, call });
+}
 
 function planWanted(view: VolumeView, claim: PersistentVolumeClaim): ProvisionerPlan {
   const { facts, memory } = view;
   const { reply } = memory;
   if (memory.pauseMs > 0) return doing(after(memory.pauseMs));
+  const denial = deniedIn(view);
+  if (denial !== undefined) return planDenied(view, claim, denial);
   // A volume that could not be used is deleted: the next one is asked for after a pause.
   if (reply.kind === "deleted") return doing(settled, pause(facts.name, true));
   if (facts.intent === undefined) return planUnsent(view, claim);
@@ -61,6 +123,42 @@ function planWanted(view: VolumeView, claim: PersistentVolumeClaim): Provisioner
   if (reply.kind === "failed" || reply.kind === "unsent") return planFailed(view, claim, reply.fault);
   // CreateVolume may have been sent with these arguments: it is repeated with the same until its outcome is known.
   return doing(settled, sendCreation(view, facts.intent));
+}
+
+/**
+ * The owner of the source does not consent, or not any more. A volume that was created while there was consent is published; what a call
+ * of unknown outcome may have created is not.
+ */
+function deniedIn(view: VolumeView): CodedMessage | undefined {
+  const { facts, memory } = view;
+  const { source, intent } = facts;
+  if (!("access" in source)) return deniedOnTheWay(view);
+  if (source.access.kind === "none") return undefined;
+  if (memory.reply.kind === "created" && !memory.isLearning && intent?.call.consent !== undefined) return undefined;
+  if (source.access.kind === "denied") return denialOf(source.named, source.access).message;
+  const isAsked = intent === undefined || intent.call.consent !== undefined;
+  return memory.reply.kind === "denied" || memory.isLearning || !isAsked ? uniformDenial(source.named) : undefined;
+}
+
+/** The call was stored when its source was named by a link that cannot be followed any more. */
+function deniedOnTheWay({ facts: { source, intent }, memory }: VolumeView): CodedMessage | undefined {
+  const { consent } = intent?.call ?? {};
+  if (consent === undefined || (memory.reply.kind !== "denied" && !memory.isLearning)) return undefined;
+  if (source.kind === "unlinked") return unlinked(source).message;
+  const { namespace, name } = consent.to;
+  return denialOf({ kind: "snapshot", namespace, name, referrer: consent.from }, { kind: "denied", why: "off" })
+    .message;
+}
+
+/** Nothing is sent without consent, except to learn the id of a volume that may exist, which is then deleted. */
+function planDenied(view: VolumeView, claim: PersistentVolumeClaim, message: CodedMessage): ProvisionerPlan {
+  const { facts, memory } = view;
+  // A denial of the server counts as an attempt that failed already.
+  const error = { ...errorOf(claim, failed, message), isFailure: memory.reply.kind !== "denied" };
+  if (facts.intent === undefined) return doing(later(memory), error);
+  if (!memory.isUncertain) return doing(later(memory), error, forget(facts.name));
+  const { actions, next } = planAbandoned(view, facts.intent);
+  return doing(next, error, ...actions);
 }
 
 /** Nothing was sent, or the driver has refused it. */
@@ -72,18 +170,34 @@ function planUnsent(view: VolumeView, claim: PersistentVolumeClaim): Provisioner
   const isFailed = reply.kind === "failed" || reply.kind === "unsent";
   // What the driver has refused is repeated after a while; what is asked for otherwise now is sent at once.
   if (isFailed && isSameCall(memory.repliedTo, request.intent.call)) return planFailed(view, claim, reply.fault);
-  return doing(settled, sendCreation(view, request.intent));
+  return doing(settled, sendCreation(view, request.intent, confirmationOf(view, claim)));
 }
+
+/** By a question, not by an earlier reply: the cache may have that very version, and the claim may be gone since. */
+const confirmationOf = ({ memory }: VolumeView, claim: PersistentVolumeClaim): readonly ClusterAction[] =>
+  memory.isUnconfirmed
+    ? [
+        {
+          kind: "confirm",
+          ref: refOf("PersistentVolumeClaim", claim),
+          resourceVersion: claim.metadata.resourceVersion,
+        },
+      ]
+    : [];
 
 const isSameCall = (a: VolumeCall | undefined, b: VolumeCall): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-function sendCreation({ facts, memory }: VolumeView, intent: Intent): ProvisionerAction {
+function sendCreation(
+  { facts, memory }: VolumeView,
+  intent: Intent,
+  first: readonly ClusterAction[] = [],
+): ProvisionerAction {
   const { name, source } = facts;
   const protects = source.kind === "claim" || (source.kind === "snapshot" && memory.protectsSnapshots);
   const protect: readonly LogAction[] = protects
     ? [{ kind: "protectSource", source: { kind: source.kind, key: source.key } }]
     : [];
-  return send(creationOf(name), intent.call, ...protect, { kind: "logIntent", name, intent });
+  return send(creationOf(name), intent.call, ...first, ...protect, { kind: "logIntent", name, intent });
 }
 
 function planCreated(
@@ -151,7 +265,7 @@ function planFailed(view: VolumeView, claim: PersistentVolumeClaim, fault: Fault
 /** There is no room for the volume where the selected node is: the scheduler selects a node again. */
 const withoutRoom = ({ facts }: VolumeView, claim: PersistentVolumeClaim, fault: Fault): readonly ClusterAction[] =>
   isFault(fault, "ResourceExhausted") &&
-  facts.intent?.call.topology !== undefined &&
+  (facts.intent?.call.topology !== undefined || facts.options.ownNode !== undefined) &&
   selectedNodeOf(claim) !== undefined
     ? withoutNode(claim)
     : [];
@@ -175,11 +289,21 @@ function planUnready(
   request: Exclude<Request, { kind: "intent" }>,
 ): ProvisionerPlan {
   if (request.kind === "unread") return doing(settled, request.read);
-  const error = errorOf(claim, failed, request.message);
+  const error = disclosed(facts.source, errorOf(claim, failed, request.message));
   if (request.kind === "reschedule") return doing(settled, error, ...withoutNode(claim));
   const isUnwatched = facts.source.kind === "snapshot" && !memory.watchesSnapshots;
   return doing(isUnwatched || polledCodes.has(request.code) ? after(pollMs) : settled, error);
 }
+
+/** What is wrong with a source of another namespace is told only while there is consent, which a cache does not know for sure. */
+function disclosed(source: VolumeView["facts"]["source"], error: ErrorAction): ErrorAction {
+  if (!("access" in source) || source.access.kind !== "allowed") return error;
+  const { from, to } = source.access;
+  return { ...error, consent: { from, to, otherwise: uniformDenial(source.named) } };
+}
+
+const uniformDenial = (source: NamedSource): CodedMessage =>
+  denialOf(source, { kind: "denied", why: "no grant" }).message;
 
 /** The claim is gone, or has another volume. The same call tells the id of what may have been created; then it is deleted. */
 function planAbandoned(view: VolumeView, intent: Intent): ProvisionerPlan {
@@ -187,11 +311,15 @@ function planAbandoned(view: VolumeView, intent: Intent): ProvisionerPlan {
   const { name } = facts;
   const { reply } = memory;
   if (memory.pauseMs > 0) return doing(after(memory.pauseMs));
-  const ask = (asked: Intent): ProvisionerAction =>
-    send(creationOf(name), asked.call, { kind: "logIntent", name, intent });
+  // Stored and never sent: there is nothing to learn, and without consent nothing may be asked.
+  if (!memory.isUncertain && (reply.kind === "none" || reply.kind === "denied")) return doing(settled, forget(name));
+  const ask = (asked: Intent): ProvisionerAction => {
+    const { consent: _, ...call } = asked.call;
+    return send(learningOf(name), { ...call, method: "learn" }, { kind: "logIntent", name, intent });
+  };
   switch (reply.kind) {
     case "deleted":
-      return doing(settled, forget(name));
+      return doing(settled, forgetAll(name));
     case "created":
       return doing(settled, facts.holder === undefined ? undo(view, intent, reply.volume) : forget(name));
     case "failed":
@@ -215,5 +343,6 @@ function undo({ facts, memory }: VolumeView, { call }: Intent, { id }: CreatedVo
     undoingOf(facts.name),
     { method: "delete", volumeId: id, ...(secret === undefined ? {} : { secret }) },
     { kind: "confirm", ref: { kind: "PersistentVolume", name: facts.name }, resourceVersion: undefined },
+    { kind: "requireIntent", name: facts.name },
   );
 }

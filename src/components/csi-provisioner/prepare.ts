@@ -7,6 +7,7 @@ import type { CloneSource, RestoreSource, SourceViolation } from "../../rules/re
 import type { AccessMode, CreateVolumeCall, VolumeCapability } from "./call.ts";
 import { type NameOptions, requestedBytes, selectedNodeOf, volumeNameFor } from "./claim.ts";
 import type { AttributesClass } from "./observe.ts";
+import type { OwnNode } from "./own-node.ts";
 import { driverParameters, fsTypeOf, metadataKeys, type SecretsByRole, secretsOf } from "./parameters.ts";
 import { topologyRequirement } from "./topology.ts";
 
@@ -17,8 +18,14 @@ export interface ProvisionerOptions extends NameOptions {
   readonly immediateTopology: boolean;
   readonly preventVolumeModeConversion: boolean;
   readonly controllerPublishReadonly: boolean;
+  /** Whether sources that are named with a namespace are served. */
+  readonly crossNamespace?: boolean | undefined;
+  /** Whether VolumeSnapshotLinks are followed; if not, another populator may fill the volumes. */
+  readonly crossNamespaceSnapshot?: boolean | undefined;
   /** Whether volumeAttributesClassName of claims is obeyed. */
   readonly usesAttributesClasses?: boolean | undefined;
+  /** One provisioner runs on each node, and serves the claims of its own node. */
+  readonly ownNode?: OwnNode | undefined;
 }
 
 export interface DriverFacts {

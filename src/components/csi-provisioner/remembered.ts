@@ -1,7 +1,9 @@
 /**
- * What the process remembers of its calls: replies, the calls that they are to, and pauses after volumes that were created in vain.
+ * What the process remembers of its calls: replies, the calls that they are to, pauses after volumes that were created in vain, delays
+ * before claims are taken for the own node, and ids that a driver has answered and then replaced by others.
  *
- * Memory: one reply for each volume in work, and bounded maps. What is lost with it: a call is repeated earlier, under the same name.
+ * Memory: one reply for each volume in work, and bounded maps. What is lost with it: a call is repeated earlier, under the same name;
+ * and the volume of a replaced id stays at the driver, which is that driver's defect.
  */
 import { type Backoff, backoffMs } from "../../base/backoff.ts";
 import type { Millis } from "../../base/brand.ts";
@@ -9,8 +11,8 @@ import { createLru } from "../../base/lru.ts";
 import type { World } from "../../base/world.ts";
 import { type CachedReply, type CsiReply, createReplyCache, type ReplyCache } from "../../runtime/reply-cache.ts";
 import type { VolumeCall } from "./call.ts";
-import type { VolumeAnswer, VolumeMemory } from "./observe.ts";
-import type { VolumeTarget } from "./plan-steps.ts";
+import type { Stray, VolumeAnswer, VolumeMemory } from "./observe.ts";
+import { strayUid, type VolumeTarget } from "./plan-steps.ts";
 
 export interface Remembered {
   readonly replies: ReplyCache<VolumeTarget, VolumeAnswer, VolumeTarget["goal"]>;
@@ -19,15 +21,26 @@ export interface Remembered {
   sending(target: VolumeTarget, call: VolumeCall): void;
   /** For how long, each time longer. The reply is forgotten. */
   pause(volumeName: string): Millis;
+  /** For how long the claim is left to other nodes, each time longer. */
+  delayTaking(volumeName: string): Millis;
+  /** The own node has the claim, or tries no more. */
+  taken(volumeName: string): void;
   /** Since the last call about the target was prepared; its outcome is stored now. */
   tookMs(uid: string): Millis;
   /** The call is repeated. */
   forgetReply(volumeName: string): void;
+  /** The owner of a source may think otherwise now. */
+  forgetDenial(volumeName: string): void;
+  /** The volume that the driver has answered before is deleted. */
+  forgetStray(volumeName: string): void;
   /** The volume is stored, or nobody wants it any more. */
   forget(volumeName: string): void;
   memoryOf(
     uid: string,
-  ): Pick<VolumeMemory, "reply" | "replyLeftMs" | "isUndoing" | "repliedTo" | "pauseMs" | "sharedWith">;
+  ): Pick<
+    VolumeMemory,
+    "reply" | "replyLeftMs" | "isUndoing" | "isLearning" | "repliedTo" | "pauseMs" | "sharedWith" | "takeInMs" | "stray"
+  >;
 }
 
 const volumesMax = 10_000;
@@ -37,19 +50,40 @@ const secretRetryMsMax: Millis = 15_000;
 const expiryOf = ({ reply, receivedAtMs, expiresAtMs }: CachedReply<VolumeAnswer, VolumeTarget["goal"]>): Millis =>
   reply.kind === "unsent" ? Math.min(expiresAtMs, receivedAtMs + secretRetryMsMax) : expiresAtMs;
 
-export function createRemembered(world: Pick<World, "elapsed" | "random">, backoff: Backoff): Remembered {
+export function createRemembered(
+  world: Pick<World, "elapsed" | "random">,
+  backoff: Backoff,
+  takingDelay: Backoff = backoff,
+): Remembered {
   const replies = createReplyCache<VolumeTarget, VolumeAnswer, VolumeTarget["goal"]>({
     world,
     backoff,
     poll: backoff,
     goalOf: ({ goal }) => goal,
-    validityOf: () => "for good",
+    validityOf: (_target, { kind }) => (kind === "denied" ? "until retry" : "for good"),
   });
   const calls = createLru<VolumeCall>(volumesMax);
   const startedAtMs = createLru<Millis>(volumesMax);
   const pauses = createLru<{ readonly times: number; readonly untilMs: Millis }>(volumesMax);
+  const delays = createLru<{ readonly times: number; readonly untilMs: Millis }>(volumesMax);
+  const delayIn = (known: typeof pauses, volumeName: string, by: Backoff): Millis => {
+    const times = known.get(volumeName)?.times ?? 0;
+    const ms = backoffMs(by, times, world.random());
+    known.set(volumeName, { times: times + 1, untilMs: world.elapsed() + ms });
+    return ms;
+  };
   /** Ids that the driver has answered, by the first volume name that each was answered to. */
   const ids = new Map<string, string>();
+  /** The id of the last reply for each name, until that volume is deleted or stored; and the one that it took the place of. */
+  const answered = createLru<string>(volumesMax);
+  const strays = createLru<string>(volumesMax);
+  const noteId = (volumeName: string, reply: CsiReply<VolumeAnswer>): void => {
+    if (reply.kind === "deleted") answered.delete(volumeName);
+    if (reply.kind !== "created") return;
+    const before = answered.get(volumeName);
+    if (before !== undefined && before !== reply.volume.id && !ids.has(before)) strays.set(volumeName, before);
+    answered.set(volumeName, reply.volume.id);
+  };
   const forgetIdOf = (volumeName: string): void => {
     const reply = replies.get(volumeName)?.reply;
     if (reply?.kind === "created" && ids.get(reply.volume.id) === volumeName) ids.delete(reply.volume.id);
@@ -58,12 +92,18 @@ export function createRemembered(world: Pick<World, "elapsed" | "random">, backo
     forgetIdOf(volumeName);
     replies.forget(volumeName);
   };
+  const strayIn = (volumeName: string, id: string): Stray => {
+    const cached = replies.get(strayUid(volumeName, id));
+    const replyLeftMs = Math.max((cached === undefined ? 0 : expiryOf(cached)) - world.elapsed(), 0);
+    return { id, reply: cached === undefined || replyLeftMs === 0 ? { kind: "none" } : cached.reply, replyLeftMs };
+  };
   return {
     replies,
     forgetReply,
     keep: (target, reply) => {
       forgetIdOf(target.metadata.uid);
       replies.put(target, reply);
+      noteId(target.metadata.uid, reply);
       if (reply.kind === "created" && !ids.has(reply.volume.id)) ids.set(reply.volume.id, target.metadata.uid);
     },
     sending: ({ metadata }, call) => {
@@ -75,29 +115,44 @@ export function createRemembered(world: Pick<World, "elapsed" | "random">, backo
       startedAtMs.delete(uid);
       return tookMs;
     },
+    delayTaking: (volumeName) => delayIn(delays, volumeName, takingDelay),
+    taken: (volumeName) => void delays.delete(volumeName),
     pause: (volumeName) => {
-      const times = pauses.get(volumeName)?.times ?? 0;
-      const pauseMs = backoffMs(backoff, times, world.random());
-      pauses.set(volumeName, { times: times + 1, untilMs: world.elapsed() + pauseMs });
+      const pauseMs = delayIn(pauses, volumeName, backoff);
       forgetReply(volumeName);
       return pauseMs;
     },
+    forgetDenial: (volumeName) => {
+      if (replies.get(volumeName)?.reply.kind === "denied") forgetReply(volumeName);
+    },
+    forgetStray: (volumeName) => {
+      const id = strays.get(volumeName);
+      if (id !== undefined) replies.forget(strayUid(volumeName, id));
+      strays.delete(volumeName);
+    },
     forget: (volumeName) => {
       forgetReply(volumeName);
+      answered.delete(volumeName);
       calls.delete(volumeName);
       pauses.delete(volumeName);
+      delays.delete(volumeName);
     },
     memoryOf: (uid) => {
       const cached = replies.get(uid);
       const replyLeftMs = (cached === undefined ? 0 : expiryOf(cached)) - world.elapsed();
       const counts = cached !== undefined && replyLeftMs > 0;
+      const strayId = strays.get(uid);
+      const takeAtMs = delays.get(uid)?.untilMs;
       const sharer = cached?.reply.kind === "created" ? ids.get(cached.reply.volume.id) : undefined;
       return {
         sharedWith: sharer === uid ? undefined : sharer,
         reply: counts ? cached.reply : { kind: "none" },
         isUndoing: counts && cached.goal === "delete",
+        isLearning: counts && cached.goal === "learn",
         replyLeftMs: Math.max(replyLeftMs, 0),
         repliedTo: calls.get(uid),
+        stray: strayId === undefined ? undefined : strayIn(uid, strayId),
+        takeInMs: takeAtMs === undefined ? undefined : Math.max(takeAtMs - world.elapsed(), 0),
         pauseMs: Math.max((pauses.get(uid)?.untilMs ?? 0) - world.elapsed(), 0),
       };
     },

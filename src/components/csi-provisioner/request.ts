@@ -2,6 +2,8 @@
 import type { PersistentVolumeClaim } from "../../api/types.ts";
 import { withCode } from "../../rules/error-codes.ts";
 import { cloneSource, restoreSource } from "../../rules/restore-rules.ts";
+import { denialOf } from "../../rules/source-access.ts";
+import type { Consent } from "./call.ts";
 import { attributesClassOf, classNameOf, requestedBytes } from "./claim.ts";
 import type { Intent } from "./intent.ts";
 import type { VolumeFacts, VolumeView } from "./observe.ts";
@@ -24,8 +26,24 @@ export function requestOf(facts: VolumeFacts, claim: PersistentVolumeClaim): Req
       code: "SNAP-331",
       message: withCode(`StorageClass ${classNameOf(claim)} does not exist: create it`, "SNAP-331"),
     };
+  if (storageClass.provisioner !== facts.driver.name)
+    return {
+      kind: "wrong",
+      code: "SNAP-340",
+      message: withCode(
+        `StorageClass ${storageClass.metadata.name} belongs to provisioner ${storageClass.provisioner}, the claim is annotated for ${facts.driver.name}: create a claim with a StorageClass of ${facts.driver.name}`,
+        "SNAP-340",
+      ),
+    };
   if (source.kind === "snapshot" && source.isUnread)
-    return { kind: "unread", read: { kind: "readSnapshot", key: source.key } };
+    return {
+      kind: "unread",
+      read: {
+        kind: "readSnapshot",
+        key: source.key,
+        ...(source.access.kind === "allowed" ? { attempt: facts.name } : {}),
+      },
+    };
   const attributesClass = attributesClassOf(facts.options, claim);
   if (attributesClass !== undefined && facts.attributes === undefined)
     return { kind: "unread", read: { kind: "readAttributes", name: attributesClass } };
@@ -39,8 +57,10 @@ function judgedSource({ facts }: Pick<VolumeView, "facts">, claim: PersistentVol
   const isStarted = intent !== undefined;
   switch (source.kind) {
     case "snapshot":
+      if (source.access.kind === "denied") return { kind: "wrong", ...denialOf(source.named, source.access) };
       return restoreSource({
         claim,
+        access: source.access,
         requestedBytes: bytes,
         driver: driver.name,
         snapshotKey: source.key,
@@ -50,8 +70,10 @@ function judgedSource({ facts }: Pick<VolumeView, "facts">, claim: PersistentVol
         preventsModeChange: options.preventVolumeModeConversion,
       });
     case "claim":
+      if (source.access.kind === "denied") return { kind: "wrong", ...denialOf(source.named, source.access) };
       return cloneSource({
         claim,
+        access: source.access,
         requestedBytes: bytes,
         driver: driver.name,
         sourceKey: source.key,
@@ -59,15 +81,8 @@ function judgedSource({ facts }: Pick<VolumeView, "facts">, claim: PersistentVol
         volume: source.volume,
         isStarted,
       });
-    case "otherNamespace":
-      return {
-        kind: "wrong",
-        code: "SNAP-336",
-        message: withCode(
-          `spec.dataSourceRef.namespace is ${source.namespace}: restores from other namespaces are off, and the claim is not filled with an empty volume instead`,
-          "SNAP-336",
-        ),
-      };
+    case "unlinked":
+      return { kind: "wrong", ...unlinked(source) };
     case "nameless":
       return { kind: "wrong", code: "SNAP-133", message: withCode("spec.dataSource has no name", "SNAP-133") };
     default:
@@ -85,7 +100,7 @@ function intentFor(
   const { reclaimPolicy, mountOptions } = facts.storageClass ?? {};
   return {
     claim: { namespace, name, uid },
-    call,
+    call: { ...call, ...consentFor(facts.source) },
     secrets,
     ...(reclaimPolicy === undefined ? {} : { reclaimPolicy }),
     ...(mountOptions === undefined ? {} : { mountOptions }),
@@ -93,4 +108,28 @@ function intentFor(
     ...(facts.source.kind === "snapshot" ? { snapshotKey: facts.source.key } : {}),
     ...(facts.source.kind === "claim" ? { claimKey: facts.source.key } : {}),
   };
+}
+
+function consentFor(source: VolumeFacts["source"]): { readonly consent?: Consent } {
+  if (!("access" in source) || source.access.kind !== "allowed") return {};
+  const { from, to } = source.access;
+  const object = source.kind === "snapshot" ? source.snapshot : source.claim;
+  const { link } = source.named;
+  return { consent: { from, to, uid: object?.metadata.uid ?? "", ...(link === undefined ? {} : { link }) } };
+}
+
+/** The link is in the claim's own namespace: its user may know of it. */
+export function unlinked({ key, why }: Extract<VolumeFacts["source"], { readonly kind: "unlinked" }>) {
+  const named = `VolumeSnapshotLink ${key}`;
+  const [code, message] = (
+    {
+      missing: ["SNAP-363", `${named} does not exist: create it, or correct spec.dataSourceRef.name in a new claim`],
+      empty: ["SNAP-363", `${named} names no VolumeSnapshot: set spec.source.name in a new link`],
+      unreadable: [
+        "SNAP-364",
+        `${named} cannot be read: install the CRD of VolumeSnapshotLinks, and let the role of csi-provisioner get, list and watch volumesnapshotlinks.snapshot.storage.k8s.io`,
+      ],
+    } as const
+  )[why];
+  return { code, message: withCode(message, code) };
 }

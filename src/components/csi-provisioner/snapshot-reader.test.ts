@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { createFakeKube, type Hook } from "../../../test/fake-kube.ts";
 import { createVirtualWorld } from "../../../test/virtual-world.ts";
 import { aReadyContent, aReadySnapshot } from "../../../test/volume-plans.ts";
-import type { VolumeSnapshot } from "../../api/types.ts";
+import type { VolumeSnapshot, VolumeSnapshotContent } from "../../api/types.ts";
 import { keyIn } from "../../base/brand.ts";
 import { Fault } from "../../base/fault.ts";
 import { createSnapshotReader } from "./snapshot-reader.ts";
@@ -11,11 +11,12 @@ import { createSnapshotReader } from "./snapshot-reader.ts";
 const key = keyIn("team", "monday");
 const { signal } = new AbortController();
 
-async function setUp(watched: "watched" | "unwatched", hook?: Hook) {
+async function setUp(watched: "watched" | "unwatched" | "both watched", hook?: Hook) {
   let isReady = false;
   const kube = createFakeKube((call, when) => (isReady ? hook?.(call, when) : undefined));
   const world = createVirtualWorld();
   let cached: VolumeSnapshot | undefined = aReadySnapshot();
+  let cachedContent: VolumeSnapshotContent | undefined = aReadyContent();
   await kube.create("VolumeSnapshot", aReadySnapshot());
   const { metadata, ...content } = aReadyContent();
   await kube.create("VolumeSnapshotContent", { ...content, metadata: { ...metadata, finalizers: [] } });
@@ -24,14 +25,30 @@ async function setUp(watched: "watched" | "unwatched", hook?: Hook) {
   const reader = createSnapshotReader({
     api: kube,
     world,
-    cached: () => (watched === "watched" ? { get: () => cached } : undefined),
+    cached: () => (watched === "unwatched" ? undefined : { get: () => cached }),
+    contents: () => (watched === "both watched" ? { get: () => cachedContent } : undefined),
   });
   const reads = (): readonly string[] => kube.calls.map(({ kind }) => kind);
   const change = (snapshot: VolumeSnapshot | undefined): void => {
     cached = snapshot;
   };
-  return { reader, world, reads, change, kube };
+  const changeContent = (content: VolumeSnapshotContent | undefined): void => {
+    cachedContent = content;
+  };
+  return { reader, world, reads, change, changeContent, kube };
 }
+
+test("where contents may be watched too, nothing is read, unless the cache lacks the content or its handle", async () => {
+  const { reader, reads, changeContent } = await setUp("both watched");
+  assert.equal(reader.pair(key)?.content?.status?.snapshotHandle, "s-1");
+  assert.equal(reader.pair(key, "pvc-1"), undefined, "a restore from another namespace reads for itself");
+  assert.deepEqual(reads(), []);
+  const { status: _status, ...handleless } = aReadyContent();
+  for (const late of [undefined, handleless]) {
+    changeContent(late);
+    assert.equal(reader.pair(key), undefined);
+  }
+});
 
 test("unwatched, a burst of restores reads snapshot and content once, and again after a moment", async () => {
   const { reader, world, reads } = await setUp("unwatched");

@@ -1,26 +1,38 @@
 /** The provisioner from its context and options: the driver, the controllers over claims and volumes, and what is measured of them. */
-import { leaseNameFrom } from "../../api/names.ts";
+import { createVolumeCallsSuffix, leaseNameFrom } from "../../api/names.ts";
 import type { KubeObject, PersistentVolume, PersistentVolumeClaim } from "../../api/types.ts";
-import type { Millis } from "../../base/brand.ts";
+import { keyIn, type Millis } from "../../base/brand.ts";
+import type { CsiClient } from "../../csi/client.ts";
 import { openDriver } from "../../csi/driver.ts";
 import type { Unary } from "../../csi/wire.ts";
 import { createOptionalStore } from "../../kube/optional-store.ts";
 import { createPermission } from "../../kube/permission.ts";
 import { unsyncedIn } from "../../kube/stores.ts";
+import { linkedSource, sourceOf } from "../../rules/data-source.ts";
 import type { ComponentContext } from "../../runtime/component.ts";
 import type { Component } from "../../runtime/frame.ts";
+import { createGrants } from "../../runtime/grants.ts";
+import { createLinks, type Links } from "../../runtime/links.ts";
 import { classNameOf } from "./claim.ts";
 import { type CsiProvisionerDeps, createCsiProvisioner } from "./index.ts";
 import { provisionerMetrics } from "./metrics.ts";
+import { warnOfMigration } from "./migration.ts";
+import type { OwnNode } from "./own-node.ts";
+import { registerLinks } from "./populator-registration.ts";
 import type { ProvisionerOptions } from "./prepare.ts";
 
 export const name = "csi-provisioner";
 
-export interface StartOptions extends ProvisionerOptions {
+export interface StartOptions extends Omit<ProvisionerOptions, "ownNode"> {
   readonly csiAddress: string;
   readonly timeout: Millis;
   /** False: the driver's topology is not used. */
   readonly topology?: boolean | undefined;
+  readonly nodeDeployment?: boolean | undefined;
+  readonly nodeName?: string | undefined;
+  readonly nodeDeploymentImmediateBinding?: boolean | undefined;
+  readonly nodeDeploymentBaseDelay?: Millis | undefined;
+  readonly nodeDeploymentMaxDelay?: Millis | undefined;
   /** Of the Lease objects. */
   readonly namespace: string;
 }
@@ -29,12 +41,14 @@ export interface StartOptions extends ProvisionerOptions {
 export interface Replacements extends Partial<Pick<CsiProvisionerDeps, "plans" | "identity">> {
   /** Carries calls to the driver instead of the socket at `csiAddress`. */
   readonly calls?: Unary | undefined;
+  /** How often it is asked whether VolumeSnapshots are served and may be read and updated. */
+  readonly recheckMs?: Millis | undefined;
 }
 
 export async function start(
   context: ComponentContext,
   options: StartOptions,
-  { calls: carrier, ...replaced }: Replacements = {},
+  { calls: carrier, recheckMs, ...replaced }: Replacements = {},
 ): Promise<Component> {
   const { api, world, log, signal, refusal } = context;
   const instruments = context.metrics.instruments(provisionerMetrics);
@@ -50,25 +64,48 @@ export async function start(
     needs: "CREATE_DELETE_VOLUME",
     otherwise: "does not create volumes (no CREATE_DELETE_VOLUME): do not run a csi-provisioner beside it",
   });
+  warnOfMigration(driver.name, log);
   const announced = (await driver.csi.capabilities(signal)).plugin;
   const plugin = new Set(announced);
   if (options.topology === false) plugin.delete("VOLUME_ACCESSIBILITY_CONSTRAINTS");
-  const snapshots = createOptionalStore("VolumeSnapshot", { api, world, log });
-  const protecting = createPermission("VolumeSnapshot", "update", { api, world, log });
+  const snapshots = createOptionalStore("VolumeSnapshot", { api, world, log, recheckMs });
+  const contents = createOptionalStore("VolumeSnapshotContent", { api, world, log, recheckMs });
+  const protecting = createPermission("VolumeSnapshot", "update", {
+    api,
+    world,
+    log,
+    recheckMs,
+    granted: () => provisioner.mayUnprotect(),
+  });
+  const links = options.crossNamespaceSnapshot ? createLinks({ api, world, log, recheckMs }) : undefined;
+  const grants =
+    options.crossNamespace || links !== undefined ? createGrants({ api, world, log, recheckMs }) : undefined;
+  const ownNode = options.nodeDeployment === true ? await ownNodeOf(driver.csi, options, signal) : undefined;
   const leaseName = leaseNameFrom(driver.name);
+  const intentsOf = leaseNameFrom([driver.name, ...(ownNode === undefined ? [] : [ownNode.name])].join("-"));
   const provisioner = createCsiProvisioner({
     ...context,
     ...replaced,
-    identity: replaced.identity ?? `${world.now()}-${driver.name}`,
+    identity:
+      replaced.identity ?? [world.now(), driver.name, ...(ownNode === undefined ? [] : [ownNode.name])].join("-"),
     record: context.recordAs(`${name} ${driver.name}`),
     csi: driver.csi,
     driver: () => ({ name: driver.name, plugin, controller: driver.capabilities() ?? new Set() }),
-    options,
+    options: { ...options, ownNode },
+    takingDelay: {
+      startMs: options.nodeDeploymentBaseDelay ?? takingMs.base,
+      maxMs: options.nodeDeploymentMaxDelay ?? takingMs.max,
+    },
     snapshots,
+    contents,
+    grants,
+    links,
     mayProtectSnapshots: protecting.isGranted,
-    intents: { namespace: options.namespace, name: `${leaseName}-create-volume-calls`.toLowerCase() },
+    intents: { namespace: options.namespace, name: `${intentsOf}${createVolumeCallsSuffix}`.toLowerCase() },
     callsAtOnce: context.workers,
     failed: (rpc, about) => {
+      const across = rpc === "CreateVolume" ? acrossLabels(about, links) : undefined;
+      if (across !== undefined) instruments.crossFailed.add(across);
       if (rpc === "CreateVolume") instruments.provisionFailed.add(claimLabels(about));
       else instruments.deleteFailed.add(volumeLabels(about));
     },
@@ -78,6 +115,8 @@ export async function start(
           ? ([instruments.provisioned, instruments.provisionDuration, claimLabels(about)] as const)
           : ([instruments.deleted, instruments.deleteDuration, volumeLabels(about)] as const);
       counter.add(labels as never);
+      const across = what === "created" ? acrossLabels(about, links) : undefined;
+      if (across !== undefined) instruments.crossProvisioned.add(across);
       duration.observe(labels as never, tookMs / 1000);
     },
   });
@@ -85,13 +124,37 @@ export async function start(
   return {
     leaseName,
     watch: async (stop) => {
-      await Promise.all([provisioner.watch(stop), snapshots.watch(stop), protecting.watch(stop)]);
+      const optional = [snapshots, contents, protecting, grants, links];
+      await Promise.all([provisioner.watch(stop), ...optional.map((one) => one?.watch(stop))]);
     },
     run: async (stop) => {
-      await Promise.all([snapshots.known(stop), protecting.known]);
-      await provisioner.run(stop);
+      const optional = [snapshots, contents, grants, links];
+      await Promise.all([protecting.known, ...optional.map((one) => one?.known(stop))]);
+      if (grants !== undefined && grants.finder() === undefined)
+        log.warn(
+          "ReferenceGrants cannot be read: claims whose source is named with its namespace wait, all others are served",
+          {
+            remedy:
+              "install their CRD (Gateway API) and grant get, list and watch of referencegrants.gateway.networking.k8s.io",
+          },
+        );
+      await Promise.all([
+        provisioner.run(stop),
+        links && registerLinks({ api, world, log, leading: context.leading }, stop),
+      ]);
     },
     ready: () => unsyncedIn(provisioner.stores),
+  };
+}
+
+const takingMs = { base: 20_000, max: 60_000 };
+
+async function ownNodeOf(csi: CsiClient, options: StartOptions, signal: AbortSignal): Promise<OwnNode> {
+  const { accessibleTopology } = await csi.node.nodeGetInfo({}, { signal });
+  return {
+    name: options.nodeName ?? "",
+    segments: accessibleTopology === undefined ? undefined : { ...accessibleTopology.segments },
+    takesImmediate: options.nodeDeploymentImmediateBinding ?? true,
   };
 }
 
@@ -99,6 +162,17 @@ const claimLabels = (about: KubeObject | undefined) => {
   const claim = about as PersistentVolumeClaim | undefined;
   const source = claim?.spec?.dataSource ?? claim?.spec?.dataSourceRef;
   return { class: claim === undefined ? "" : classNameOf(claim), source: source?.kind ?? "" };
+};
+/** Of a claim whose source is named with its namespace: by the claim itself, or by a link. */
+const acrossLabels = (about: KubeObject | undefined, links: Pick<Links, "get"> | undefined) => {
+  const claim = about as PersistentVolumeClaim | undefined;
+  if (claim === undefined) return undefined;
+  const named = sourceOf(claim);
+  const link = named.kind === "link" ? links?.get(keyIn(named.namespace, named.name)) : undefined;
+  const source = link === undefined ? named : linkedSource(link);
+  return source === undefined || !("referrer" in source) || source.referrer === undefined
+    ? undefined
+    : { class: classNameOf(claim), source: link === undefined ? "ref" : "link" };
 };
 const volumeLabels = (about: KubeObject | undefined) => ({
   class: (about as PersistentVolume | undefined)?.spec?.storageClassName ?? "",

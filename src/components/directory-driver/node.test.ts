@@ -23,7 +23,8 @@ interface Loop {
 
 /** mount(8), umount(8) and losetup(8), as far as the driver uses them. `ignores` is an option that mount does not know. */
 function aSystem(folder: string, ignores = "") {
-  const root: Mount = { device: "1:0", root: "/", at: "/", options: ["rw"] };
+  const disk = { device: "1:0", type: "ext4", source: "/dev/vda" };
+  const root: Mount = { ...disk, root: "/", at: "/", options: ["rw"] };
   const mounts: Mount[] = [];
   const loops: Loop[] = [];
   const calls: string[] = [];
@@ -31,7 +32,7 @@ function aSystem(folder: string, ignores = "") {
     mount(args) {
       const [from = "", to = ""] = args.slice(-2);
       const top = mounts.findLastIndex(({ at }) => at === to);
-      if (args[0] === "--bind") mounts.push({ device: "1:0", root: from, at: to, options: ["rw"] });
+      if (args[0] === "--bind") mounts.push({ ...disk, root: from, at: to, options: ["rw"] });
       else {
         const options = (args[1] ?? "").split(",").filter((option) => option !== ignores);
         mounts[top] = { ...(mounts[top] ?? assert.fail(`nothing is mounted at ${to}`)), options };

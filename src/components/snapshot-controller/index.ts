@@ -13,6 +13,7 @@ import { createController, type Failure } from "../../runtime/controller.ts";
 import type { QueueObserver } from "../../runtime/queue.ts";
 import { createMemory, type MemoryOptions } from "./memory.ts";
 import {
+  allRestoredSnapshotKeys,
   type ClaimView,
   hasFinalizer,
   observeClaim,
@@ -56,6 +57,8 @@ export interface SnapshotControllerDeps {
   readonly onPlacesChange?: ((listener: () => void) => void) | undefined;
   /** With ReferenceGrants: calls back when the grants of a namespace have changed. */
   readonly onGrantsChange?: ((listener: (namespace: string) => void) => void) | undefined;
+  /** With VolumeSnapshotLinks: calls back with the snapshot that a link points at, when the link comes or goes. */
+  readonly onLinksChange?: ((listener: (snapshot: Key) => void) => void) | undefined;
   /** Called for each failed reconcile of this object. */
   failed?(kind: "VolumeSnapshot" | "PersistentVolumeClaim" | "VolumeSnapshotContent", key: Key): void;
   record(about: KubeObject, event: CodedEvent): void;
@@ -178,6 +181,12 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
       if (metadata.namespace === namespace && metadata.deletionTimestamp !== undefined)
         snapshots.trigger(keyIn(namespace, metadata.name));
   });
+  deps.onLinksChange?.((snapshot) => snapshots.trigger(snapshot));
+  if (options.links !== undefined)
+    stores.PersistentVolumeClaim.onChange((before, after) => {
+      const claim = after ?? before;
+      for (const key of claim === undefined ? [] : allRestoredSnapshotKeys(options, claim)) snapshots.trigger(key);
+    });
   return {
     stores,
     watch: (signal) => watchStores(api, storeTable, stores, { world, log, signal }),

@@ -45,6 +45,7 @@ import { createIdleTimes } from "./idle-times.ts";
 import { createMissingClaims } from "./missing-claims.ts";
 import { createMissingSnapshots } from "./missing-snapshots.ts";
 import {
+  allRestoredSnapshotKeys,
   type ClaimFacts,
   type ContentFacts,
   claimOfContent,
@@ -108,7 +109,7 @@ export interface Memory {
 
 export interface MemoryOptions {
   readonly stores: SnapshotStores;
-  readonly options: Pick<SnapshotOptions, "isGranted">;
+  readonly options: Pick<SnapshotOptions, "isGranted" | "links">;
   readonly world: Pick<World, "elapsed">;
   /** The simulation names sidecars that have not written yet. */
   readonly activeSidecars?: ActiveSidecars | undefined;
@@ -144,7 +145,7 @@ export function createMemory({
   });
   const deletedSnapshots = createDeletedSnapshots();
   const idleTimes = createIdleTimes(world);
-  const missingClaims = createMissingClaims();
+  const missingClaims = createMissingClaims((claim) => allRestoredSnapshotKeys(options, claim));
   const missingSnapshots = createMissingSnapshots();
 
   stores.VolumeSnapshot.onChange(deletedSnapshots.see);
@@ -167,7 +168,11 @@ export function createMemory({
       const driver = volume?.spec?.csi?.driver;
       return {
         protection: claim === undefined ? "none" : protectionOf(claim),
-        missingClaims: missingClaims.from(keyOf(snapshot)).filter(mayRefer(options, snapshot)),
+        missingClaims: missingClaims
+          .from(keyOf(snapshot))
+          .filter(
+            (claim) => mayRefer(options, snapshot)(claim) || mayRefer(options, snapshot, "VolumeSnapshotLink")(claim),
+          ),
         queueIdleMs: idleTimes.standstillMs(),
         activeSidecar:
           driver === undefined ? undefined : sidecars.of(driver, place.kind === "node" ? place.name : undefined),

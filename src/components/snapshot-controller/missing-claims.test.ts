@@ -4,6 +4,7 @@ import { aClaim } from "../../../test/builders.ts";
 import type { PersistentVolumeClaim } from "../../api/types.ts";
 import { keyIn } from "../../base/brand.ts";
 import { createMissingClaims } from "./missing-claims.ts";
+import { restoredSnapshotKeys } from "./observe.ts";
 
 const source = { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "monday" };
 const waiting = (name = "copy", change: Parameters<typeof aClaim>[0] = {}): PersistentVolumeClaim =>
@@ -36,13 +37,13 @@ const rows: readonly [
 ];
 for (const [given, before, after, missed] of rows)
   test(`${given} is ${missed ? "" : "not "}remembered as missing`, () => {
-    const missingClaims = createMissingClaims();
+    const missingClaims = createMissingClaims(restoredSnapshotKeys);
     missingClaims.see(before, after);
     assert.deepEqual(missingClaims.from(monday), missed ? [nameOf(before)] : []);
   });
 
 test("a claim that reappears is no longer missing, other claims of the same snapshot are", () => {
-  const vanished = createMissingClaims();
+  const vanished = createMissingClaims(restoredSnapshotKeys);
   const [first, second] = [waiting("first"), waiting("second")];
   for (const claim of [first, second]) vanished.see(claim, undefined);
   assert.deepEqual(vanished.from(monday), [nameOf(first), nameOf(second)]);
@@ -53,7 +54,7 @@ test("a claim that reappears is no longer missing, other claims of the same snap
 });
 
 test("the memory is bounded and drops the oldest entry first", () => {
-  const vanished = createMissingClaims(2);
+  const vanished = createMissingClaims(restoredSnapshotKeys, 2);
   for (const name of ["a", "b", "c"])
     vanished.see(waiting(`copy-of-${name}`, { spec: { dataSource: { ...source, name } } }), undefined);
   const missed = (name: string) => vanished.from(keyIn(waiting().metadata.namespace, name)).length;
@@ -61,7 +62,7 @@ test("the memory is bounded and drops the oldest entry first", () => {
 });
 
 test("the memory of one snapshot with many restores is bounded", () => {
-  const vanished = createMissingClaims(2);
+  const vanished = createMissingClaims(restoredSnapshotKeys, 2);
   for (const name of ["a", "b", "c"]) vanished.see(waiting(name), undefined);
   assert.deepEqual(
     vanished.from(monday).map(({ name }) => name),
@@ -70,7 +71,7 @@ test("the memory of one snapshot with many restores is bounded", () => {
 });
 
 test("one bound applies to all snapshots and claims together", () => {
-  const vanished = createMissingClaims(3);
+  const vanished = createMissingClaims(restoredSnapshotKeys, 3);
   for (const name of ["a", "b"])
     for (const copy of ["x", "y", "z"])
       vanished.see(waiting(`${copy}-of-${name}`, { spec: { dataSource: { ...source, name } } }), undefined);

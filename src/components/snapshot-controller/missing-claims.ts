@@ -8,7 +8,7 @@ import { keyOf } from "../../api/types.ts";
 import { type Key, keyIn } from "../../base/brand.ts";
 import { memoryLimits } from "./limits.ts";
 import type { ObjectName } from "./memory.ts";
-import { isWaiting, restoredSnapshotKeys } from "./observe.ts";
+import { isWaiting } from "./observe.ts";
 
 export interface MissingClaims {
   /** Called for every change of a claim. */
@@ -19,7 +19,10 @@ export interface MissingClaims {
   size(): number;
 }
 
-export function createMissingClaims(claimsMax: number = memoryLimits.missingClaimsMax): MissingClaims {
+export function createMissingClaims(
+  snapshotsOf: (claim: PersistentVolumeClaim) => readonly Key[],
+  claimsMax: number = memoryLimits.missingClaimsMax,
+): MissingClaims {
   /** Oldest first: one snapshot may be restored to new claims for years. */
   const pairs = new Map<string, readonly [snapshot: Key, claim: Key]>();
   const bySnapshot = new Map<Key, Map<Key, ObjectName>>();
@@ -44,7 +47,7 @@ export function createMissingClaims(claimsMax: number = memoryLimits.missingClai
       const claim = after ?? before;
       if (claim === undefined) return;
       const isMissed = after === undefined && isWaiting(claim);
-      for (const snapshot of restoredSnapshotKeys(claim))
+      for (const snapshot of snapshotsOf(claim))
         if (isMissed) miss(snapshot, claim);
         else forget(snapshot, keyOf(claim));
     },

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { aClaim, aClass, aContent, aSnapshot, aVolume } from "../../../test/builders.ts";
 import { annotations } from "../../api/names.ts";
 import { keyOf } from "../../api/types.ts";
+import { keyIn } from "../../base/brand.ts";
 import { createStores } from "../../kube/stores.ts";
 import { anywhere, type VolumePlace } from "../../rules/node-affinity.ts";
 import { createMemory } from "./memory.ts";
@@ -47,6 +48,12 @@ const source = { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", na
 const readers: readonly { given: string; claim: Parameters<typeof aClaim>[0]; holds: boolean }[] = [
   { given: "names it in dataSource", claim: { spec: { dataSource: source } }, holds: true },
   { given: "names it in dataSourceRef", claim: { spec: { dataSourceRef: source } }, holds: true },
+  { given: "names it in dataSourceRef2", claim: { spec: { dataSourceRef2: source } as never }, holds: true },
+  {
+    given: "names it in dataSourceRef2, with the namespace",
+    claim: { spec: { dataSourceRef2: { ...source, namespace: "team" } } as never },
+    holds: true,
+  },
   {
     given: "names a snapshot of the same name in its own namespace",
     claim: { metadata: { namespace: "other" }, spec: { dataSourceRef: source } },
@@ -113,6 +120,38 @@ for (const { given, isGranted, holds } of foreign)
       memory.ofSnapshot(facts).missingClaims.map(({ namespace }) => namespace),
       holds ? ["abroad", "team"] : ["team"],
     );
+  });
+
+for (const [given, namespace, granted, holds] of [
+  ["in the snapshot's namespace", "team", undefined, true],
+  ["of another namespace with a grant from links", "abroad", "VolumeSnapshotLink", true],
+  ["of another namespace with a grant from claims only", "abroad", "claims", false],
+] as const)
+  test(`a claim ${given} that names the snapshot by a link ${holds ? "blocks" : "does not block"} the deletion, in the cache or missing from it`, () => {
+    const stores = createStores(storeTable);
+    const snapshot = aSnapshot();
+    const link = keyIn(namespace, "abroad-link");
+    const linking: SnapshotOptions = {
+      ...options,
+      isGranted: (_namespace, _snapshot, referrer) => granted !== undefined && (referrer ?? "claims") === granted,
+      links: {
+        pointingAt: (key) => (key === keyOf(snapshot) ? [link] : []),
+        targetOf: (key) => (key === link ? keyOf(snapshot) : undefined),
+      },
+    };
+    const spec = { dataSourceRef: { apiGroup: source.apiGroup, kind: "VolumeSnapshotLink", name: "abroad-link" } };
+    const memory = createMemory({ ...forMemory, stores, options: linking });
+    stores.VolumeSnapshot.applyReply(snapshot);
+    const reader = aClaim({ metadata: { namespace, name: "copy" }, spec, status: { phase: "Pending" } });
+    stores.PersistentVolumeClaim.applyReply(reader);
+    const facts = observeSnapshot(stores, linking, keyOf(snapshot));
+    assert.ok(facts);
+    assert.deepEqual(facts.restoring.length, holds ? 1 : 0);
+    stores.PersistentVolumeClaim.applyDeletion(keyOf(reader), reader.metadata.uid);
+    const missing = memory.ofSnapshot(facts).missingClaims.length;
+    // Which way it named the snapshot is not known of a claim that is gone: either grant counts.
+    assert.equal(missing, 1);
+    assert.equal(observeSnapshot(stores, { ...linking, links: undefined }, keyOf(snapshot))?.restoring.length, 0);
   });
 
 const creating = { annotations: { [annotations.beingCreated]: "yes" } };

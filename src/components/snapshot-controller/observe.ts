@@ -12,6 +12,7 @@ import type {
 } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
 import { type Key, keyIn, type Millis } from "../../base/brand.ts";
+import { sourceOf as dataSourceOf } from "../../rules/data-source.ts";
 import { anywhere, type VolumePlace } from "../../rules/node-affinity.ts";
 import { contentNameOf, sourceOf } from "../../rules/snapshot-source.ts";
 import type { SnapshotObjects } from "../../rules/snapshot-violation.ts";
@@ -79,8 +80,12 @@ export interface SnapshotOptions {
   readonly preventVolumeModeConversion: boolean;
   /** Where a volume is reached from. */
   placeOf(volume: PersistentVolume): VolumePlace;
-  /** Whether claims of another namespace may refer to the snapshot; absent: they may not. */
-  readonly isGranted?: ((claimNamespace: string, snapshot: VolumeSnapshot) => boolean) | undefined;
+  /** Whether claims of another namespace may refer to the snapshot, by themselves or by a link; absent: they may not. */
+  readonly isGranted?:
+    | ((claimNamespace: string, snapshot: VolumeSnapshot, referrer?: "VolumeSnapshotLink") => boolean)
+    | undefined;
+  /** VolumeSnapshotLinks, by the snapshot that they point at and the reverse; absent: links are not followed. */
+  readonly links?: { pointingAt(snapshot: Key): readonly Key[]; targetOf(link: Key): Key | undefined } | undefined;
 }
 
 /** The secondary indexes that observing uses; triggers.ts passes them to the stores. */
@@ -100,6 +105,7 @@ export const indexes = {
   },
   PersistentVolumeClaim: {
     restoresFrom: (claim: PersistentVolumeClaim) => restoredSnapshotKeys(claim),
+    restoresBy: (claim: PersistentVolumeClaim) => linkKeyOf(claim),
   },
 } as const;
 
@@ -121,17 +127,26 @@ export function claimOfContent(stores: SnapshotCaches, content: Draft): Persiste
   return key === undefined ? undefined : stores.PersistentVolumeClaim.get(key);
 }
 
-const snapshotGroup = "snapshot.storage.k8s.io";
+/** The snapshot that the claim names itself, of whichever namespace. */
+export function restoredSnapshotKeys(claim: PersistentVolumeClaim): Key[] {
+  const source = dataSourceOf(claim);
+  return source.kind === "snapshot" ? [keyIn(source.namespace, source.name)] : [];
+}
 
-/** dataSourceRef may name a snapshot of another namespace; dataSource never does. */
-export function restoredSnapshotKeys({ metadata, spec }: PersistentVolumeClaim): Key[] {
-  const found = [spec?.dataSourceRef, spec?.dataSource].filter(
-    (source) => source?.kind === "VolumeSnapshot" && source.apiGroup === snapshotGroup,
-  );
-  const keys = found.map((source) =>
-    keyIn((source as { namespace?: string }).namespace || metadata.namespace, source?.name ?? ""),
-  );
-  return [...new Set(keys)];
+/** The same, and the one that the claim names by a link. */
+export function allRestoredSnapshotKeys(
+  { links }: Pick<SnapshotOptions, "links">,
+  claim: PersistentVolumeClaim,
+): Key[] {
+  const link = linkKeyOf(claim);
+  const target = link === undefined ? undefined : links?.targetOf(link);
+  return target === undefined ? restoredSnapshotKeys(claim) : [target];
+}
+
+/** The VolumeSnapshotLink that the claim names. */
+function linkKeyOf(claim: PersistentVolumeClaim): Key | undefined {
+  const source = dataSourceOf(claim);
+  return source.kind === "link" ? keyIn(source.namespace, source.name) : undefined;
 }
 
 export function observeSnapshot(stores: SnapshotCaches, options: SnapshotOptions, key: Key): SnapshotFacts | undefined {
@@ -176,19 +191,23 @@ function restoringFrom(
   options: SnapshotOptions,
   snapshot: VolumeSnapshot,
 ): readonly PersistentVolumeClaim[] {
-  const isAllowed = mayRefer(options, snapshot);
-  return stores.PersistentVolumeClaim.by("restoresFrom", keyOf(snapshot)).filter(
-    (claim) =>
-      isWaiting(claim) &&
-      !isLater(claim.metadata.creationTimestamp, snapshot.metadata.deletionTimestamp) &&
-      isAllowed(claim.metadata),
+  const linked = (options.links?.pointingAt(keyOf(snapshot)) ?? []).flatMap((link) =>
+    stores.PersistentVolumeClaim.by("restoresBy", link),
+  );
+  return [
+    ...stores.PersistentVolumeClaim.by("restoresFrom", keyOf(snapshot)).filter(({ metadata }) =>
+      mayRefer(options, snapshot)(metadata),
+    ),
+    ...linked.filter(({ metadata }) => mayRefer(options, snapshot, "VolumeSnapshotLink")(metadata)),
+  ].filter(
+    (claim) => isWaiting(claim) && !isLater(claim.metadata.creationTimestamp, snapshot.metadata.deletionTimestamp),
   );
 }
 /** A claim of another namespace without a grant neither blocks a snapshot nor has its name shown to the snapshot's user. */
 export const mayRefer =
-  ({ isGranted }: Pick<SnapshotOptions, "isGranted">, snapshot: VolumeSnapshot) =>
+  ({ isGranted }: Pick<SnapshotOptions, "isGranted">, snapshot: VolumeSnapshot, referrer?: "VolumeSnapshotLink") =>
   ({ namespace = "" }: { readonly namespace?: string | undefined }): boolean =>
-    namespace === snapshot.metadata.namespace || isGranted?.(namespace, snapshot) === true;
+    namespace === snapshot.metadata.namespace || isGranted?.(namespace, snapshot, referrer) === true;
 /** Waits for its volume, and is not being deleted. */
 export const isWaiting = ({ metadata, status }: PersistentVolumeClaim): boolean =>
   status?.phase === "Pending" && metadata.deletionTimestamp === undefined;

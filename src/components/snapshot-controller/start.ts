@@ -2,10 +2,12 @@
 import type { Millis } from "../../base/brand.ts";
 import { createNodeFinder } from "../../kube/node-finder.ts";
 import { unsyncedIn } from "../../kube/stores.ts";
+import { grantToOf, referrerOf } from "../../rules/data-source.ts";
 import { anywhere } from "../../rules/node-affinity.ts";
 import type { ComponentContext } from "../../runtime/component.ts";
 import type { Component } from "../../runtime/frame.ts";
-import { createGrants } from "./grants.ts";
+import { createGrants } from "../../runtime/grants.ts";
+import { createLinks } from "../../runtime/links.ts";
 import { createSnapshotController, type SnapshotControllerDeps } from "./index.ts";
 import { countFailure, measureOperations, measureStates } from "./measure.ts";
 import { snapshotMetrics } from "./metrics.ts";
@@ -22,7 +24,7 @@ export interface StartOptions {
 /** What the simulation replaces. */
 export interface Replacements
   extends Partial<Pick<SnapshotControllerDeps, "activeSidecars" | "plans" | "protectionOf">> {
-  /** False: ReferenceGrants are not read, and no claim of another namespace is granted a snapshot. */
+  /** False: ReferenceGrants and VolumeSnapshotLinks are not read, and no claim of another namespace is granted a snapshot. */
   readonly readsGrants?: boolean | undefined;
   readonly grantsRecheckMs?: Millis | undefined;
   readonly isGranted?: SnapshotOptions["isGranted"];
@@ -36,17 +38,26 @@ export async function start(
   const { api, world, log, metrics, leading } = context;
   const nodes = enableDistributedSnapshotting ? createNodeFinder(api, { world, log }) : undefined;
   const grants = readsGrants ? createGrants({ api, world, log, recheckMs: grantsRecheckMs }) : undefined;
+  const links = readsGrants ? createLinks({ api, world, log, recheckMs: grantsRecheckMs }) : undefined;
   const options: SnapshotOptions = {
+    links,
     preventVolumeModeConversion,
     placeOf: nodes?.placeOf ?? (() => anywhere),
-    isGranted: isGranted ?? grants?.allows,
+    isGranted:
+      isGranted ??
+      ((claimNamespace, { metadata: { namespace = "", name } }, referrer = "PersistentVolumeClaim" as never) =>
+        grants?.finder()?.(referrerOf(referrer, claimNamespace), grantToOf({ kind: "snapshot", namespace, name })) !==
+        undefined),
   };
   const controller = createSnapshotController({
     ...context,
     ...replaced,
     options,
     onPlacesChange: nodes?.onChange,
-    onGrantsChange: grants?.onChange,
+    onGrantsChange:
+      grants &&
+      ((listener) => grants.onChange((before, after) => listener((after ?? before)?.metadata.namespace ?? ""))),
+    onLinksChange: links?.onTargetChange,
     failed: (kind, key) => countFailure(measuring, kind, key),
     record: context.recordAs(name),
   });
@@ -60,13 +71,13 @@ export async function start(
   return {
     leaseName: `${name}-leader`,
     watch: async (signal) => {
-      await Promise.all([controller.watch(signal), nodes?.watch(signal), grants?.watch(signal)]);
+      await Promise.all([controller.watch(signal), nodes?.watch(signal), grants?.watch(signal), links?.watch(signal)]);
     },
     run: async (signal) => {
       // A content created before the nodes are known would carry no node, and no sidecar would take the snapshot.
       await nodes?.synced(signal);
       // A snapshot that is released before the grants are known cannot be kept any more.
-      await grants?.known(signal);
+      await Promise.all([grants?.known(signal), links?.known(signal)]);
       await controller.run(signal);
     },
     ready: () => unsyncedIn(stores) ?? nodes?.unsynced(),

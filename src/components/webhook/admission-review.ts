@@ -68,7 +68,9 @@ function print(apiVersion: string, uid: string, { denied, warnings = [], patch =
     response: {
       uid,
       allowed: denied === undefined,
-      ...(denied === undefined ? {} : { status: { status: "Failure", code: denied.code, message: denied.message } }),
+      ...(denied === undefined
+        ? {}
+        : { status: { status: "Failure", ...reasonOf(denied.code), code: denied.code, message: denied.message } }),
       ...(warnings.length === 0 ? {} : { warnings: warnings.map((text) => shortened(text, warningMax)) }),
       ...(patch.length === 0 || denied !== undefined
         ? {}
@@ -76,6 +78,9 @@ function print(apiVersion: string, uid: string, { denied, warnings = [], patch =
     },
   });
 }
+
+/** Tools compare the reason; the API server takes one from the code only where none is given. */
+const reasonOf = (code: number): { readonly reason?: string } => (code === 403 ? { reason: "Forbidden" } : {});
 
 /** Longer warnings are cut by some clients in the middle of a word; Kubernetes asks for at most 120 characters, and accepts 256. */
 const warningMax = 256;

@@ -6,6 +6,7 @@ import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { silent } from "../../base/log.ts";
 import { realWorld } from "../../base/world.ts";
+import { platformAllowLists } from "../../rules/share-allow-lists.ts";
 import { createMetrics } from "../../runtime/metrics.ts";
 import { createWebhook } from "./index.ts";
 import { webhookMetrics } from "./metrics.ts";
@@ -90,6 +91,7 @@ test(`${bodiesMax} random bodies get a quick response each, and leave nothing be
     ready: () => undefined,
     gates: () => ({ anyVolumeDataSource: true, crossNamespace: false }),
     otherDefaults: () => ["other"],
+    allowLists: () => platformAllowLists,
   });
   const headers = { "content-type": "application/json" };
   const counts = { 200: 0, 400: 0 };

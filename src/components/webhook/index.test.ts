@@ -4,6 +4,7 @@ import fc from "fast-check";
 import type { HttpRequest } from "../../base/http.ts";
 import { silent } from "../../base/log.ts";
 import { realWorld } from "../../base/world.ts";
+import { platformAllowLists } from "../../rules/share-allow-lists.ts";
 import { createMetrics } from "../../runtime/metrics.ts";
 import { createWebhook, type WebhookDeps } from "./index.ts";
 import { webhookMetrics } from "./metrics.ts";
@@ -23,6 +24,7 @@ function setUp(more: Partial<WebhookDeps> = {}) {
     instruments: metrics.instruments(webhookMetrics),
     gates: () => ({ anyVolumeDataSource: true, crossNamespace: false }),
     otherDefaults: () => [],
+    allowLists: () => platformAllowLists,
     ready: () => undefined,
     ...more,
   });

@@ -28,6 +28,12 @@ const checked = (problem: string | undefined): HttpResponse =>
 
 export function createWebhook({ world, log, instruments, ready, ...surroundings }: WebhookDeps): Handler {
   const { decisions, seconds, claimDenials } = instruments;
+  const countSharing = ({ sharing, verdict: { ratcheted }, denied }: Decision): void => {
+    if (sharing === "SharedSecret" && denied !== undefined) instruments.secretNameFailures.add({});
+    if (sharing === "SharedConfigMap" && denied !== undefined) instruments.configMapNameFailures.add({});
+    if (sharing === "volumes" && denied !== undefined) instruments.readOnlyFailures.add({});
+    if (sharing === "volumes" && denied === undefined && ratcheted.length === 0) instruments.readOnlySuccesses.add({});
+  };
   const count = ({ resource }: AdmissionRequest, { verdict: { refused, ratcheted }, denied }: Decision): void => {
     const verdict = denied === undefined ? "allowed" : "denied";
     if (refused.length + ratcheted.length === 0) decisions.add({ rule: "", verdict, ratcheted: "false" });
@@ -39,6 +45,7 @@ export function createWebhook({ world, log, instruments, ready, ...surroundings 
     const startedMs = world.elapsed();
     const decision = decide(request, surroundings);
     count(request, decision);
+    countSharing(decision);
     seconds.observe({ resource: resourceLabel(request) }, (world.elapsed() - startedMs) / 1_000);
     if (decision.denied !== undefined)
       log.debug("request denied", { resource: request.resource, uid: request.uid, reason: decision.denied.message });

@@ -1,27 +1,37 @@
-/** Which rules judge which resource. A verdict depends on the request alone, and for default classes on the cache of classes. */
+/**
+ * Which rules judge which resource. A verdict depends on the request alone; for default classes on the cache of classes too, and for
+ * shares on the allow-lists that were read at the start. No request is sent while judging.
+ */
 import type { CodedMessage } from "../../api/plan.ts";
 import { type ClaimGates, sourceToCopy } from "../../rules/claim-sources.ts";
 import { after, withCode } from "../../rules/error-codes.ts";
 import { type JudgedKind, judgedResource, type KindRules, kindRules } from "../../rules/kind-rules.ts";
 import { type FieldViolation, type Verdict, valueAt } from "../../rules/object-rules.ts";
+import type { AllowLists, ShareKind } from "../../rules/share-allow-lists.ts";
+import { judgedBySharing, judgeSharing, shareVolumes } from "../../rules/shared-resources.ts";
 import { defaultClassDriver, secondDefault } from "../../rules/snapshot-rules.ts";
 import type { AdmissionAnswer, AdmissionRequest } from "./admission-review.ts";
 
 export interface Decision extends AdmissionAnswer {
   readonly verdict: Verdict;
+  /** The share that was judged, or that the object has volumes of shares. */
+  readonly sharing?: ShareKind | "volumes" | undefined;
 }
 
 export interface Surroundings {
   readonly gates: () => ClaimGates;
   /** Names of other default classes of a driver; undefined while that is not known. */
   readonly otherDefaults: (driver: string, name: string) => readonly string[] | undefined;
+  /** The shares that may have a reserved name, as they were read at the start. */
+  readonly allowLists: () => AllowLists;
 }
 
 type Judge = (request: AdmissionRequest, surroundings: Surroundings) => Decision;
 
-/** As the document asks for snapshots, and as the API server itself answers for claims. */
+/** As the document asks for snapshots, as the API server itself answers for claims, and as upstream's webhook does for shares. */
 const snapshotDenialCode = 400;
 const claimDenialCode = 422;
+const sharingDenialCode = 403;
 
 const allowed: Decision = { verdict: { refused: [], ratcheted: [] } };
 
@@ -92,7 +102,17 @@ const judges: Partial<Record<JudgedKind, Judge>> = {
 
 function judgeOf({ group, resource }: AdmissionRequest): Judge | undefined {
   const kind = judgedResource(group, resource);
-  return kind === undefined ? undefined : judges[kind];
+  return kind === undefined ? sharingJudge(group, resource) : judges[kind];
+}
+
+function sharingJudge(group: string, plural: string): Judge | undefined {
+  const judged = judgedBySharing(group, { plural });
+  if (judged === undefined) return undefined;
+  return ({ object, oldObject }, { allowLists }) => {
+    const decision = decisionFrom(judgeSharing(judged, object, oldObject, allowLists()), sharingDenialCode);
+    if (judged.isShare) return { ...decision, sharing: judged.kind };
+    return shareVolumes(judged.kind, object).length === 0 ? allowed : { ...decision, sharing: "volumes" };
+  };
 }
 
 /** For metrics: anybody can send a review of anything, and labels must stay few. */

@@ -1,3 +1,4 @@
+import { sharingMetrics } from "../../api/metrics.ts";
 import type { MetricTable } from "../../runtime/metrics.ts";
 
 export const webhookMetrics = {
@@ -26,4 +27,5 @@ export const webhookMetrics = {
     help: "When the serving certificate expires, in seconds since 1970.",
     labels: [],
   },
+  ...sharingMetrics("webhook"),
 } as const satisfies MetricTable;

@@ -6,6 +6,7 @@ import { Fault } from "../../base/fault.ts";
 import type { Address } from "../../runtime/address.ts";
 import type { Component, ProcessContext } from "../../runtime/frame.ts";
 import { overHttps, type TlsIdentity, type TlsServer } from "../../runtime/serve.ts";
+import type { AllowListReader } from "../../runtime/share-allow-lists.ts";
 import { followTlsFiles, readTlsFiles } from "../../runtime/tls-files.ts";
 import type { ApiFacts } from "./api-facts.ts";
 import { createWebhook } from "./index.ts";
@@ -20,6 +21,9 @@ export interface ReviewOptions {
   readonly crossNamespaceGate: "auto" | "on" | "off";
 }
 
+/** What the webhook knows beside the request. */
+export type WebhookFacts = ApiFacts & { readonly allowLists: AllowListReader };
+
 export interface WebhookOptions extends ReviewOptions {
   readonly tlsCertFile: string;
   readonly tlsPrivateKeyFile: string;
@@ -33,7 +37,7 @@ export interface WebhookOptions extends ReviewOptions {
 export async function serveReviews(
   { world, log, metrics, signal }: ProcessContext,
   options: ReviewOptions,
-  facts: ApiFacts,
+  facts: WebhookFacts,
   identity: TlsIdentity,
 ): Promise<TlsServer> {
   const instruments = metrics.instruments(webhookMetrics);
@@ -44,6 +48,7 @@ export async function serveReviews(
     instruments,
     ready: () => stopping(signal),
     otherDefaults: facts.otherDefaults,
+    allowLists: facts.allowLists.current,
     gates: () => ({
       anyVolumeDataSource,
       crossNamespace: gate === "on" || (gate === "auto" && facts.keepsSourceNamespace()),
@@ -61,7 +66,7 @@ export async function serveReviews(
   };
 }
 
-export async function start(context: ProcessContext, options: WebhookOptions, facts: ApiFacts): Promise<Component> {
+export async function start(context: ProcessContext, options: WebhookOptions, facts: WebhookFacts): Promise<Component> {
   const { world, log, signal } = context;
   const files = { certFile: options.tlsCertFile, keyFile: options.tlsPrivateKeyFile };
   const clientCa = await clientCaIn(options.clientCaFile);
@@ -75,6 +80,7 @@ export async function start(context: ProcessContext, options: WebhookOptions, fa
       await Promise.all([
         followTlsFiles({ files, current, world, log, signal: stop, apply }),
         facts.watch(AbortSignal.any([stop, signal])),
+        facts.allowLists.read(AbortSignal.any([stop, signal])),
       ]);
       server.drain();
       log.info("stopping", { servesForMs: options.shutdownDelayDuration });

@@ -140,6 +140,7 @@ function countersFor(options: ChaosOptions): Record<FaultName, Inflicted> {
   const counter = (asked: number): Inflicted => ({ asked, done: 0, kinds: {} });
   return {
     kill: counter(options.kills),
+    gap: counter(options.gaps),
     handover: counter(options.handovers),
     "api-restart": counter(options.apiRestarts),
     "etcd-restart": counter(options.etcdRestarts),
@@ -166,7 +167,7 @@ interface SmallScenario {
   readonly endAt: number;
 }
 
-const largeNames: readonly FaultName[] = ["kill", "handover", "api-restart", "etcd-restart", "driver-restart"];
+const largeNames: readonly FaultName[] = ["kill", "gap", "handover", "api-restart", "etcd-restart", "driver-restart"];
 const smallPauseMs = { min: 50, spread: 700 };
 
 /** Spread over the large ones: never further ahead of them than their share. */
@@ -233,13 +234,15 @@ async function quiet({ stage, wishes, options, tell }: ScenarioRow): Promise<{ s
   }
 }
 
-const leftIn = ({ snapshots, contents, stored, retained, letGo, claims }: State): Result["left"] => ({
+const leftIn = ({ snapshots, contents, stored, retained, letGo, claims, ledger, volumes }: State): Result["left"] => ({
   snapshots: snapshots.length,
   contents: contents.length,
   "of them retained": retained.size,
   "in the storage": stored.size,
   "of them let go": letGo.size,
   claims: claims.length,
+  "volumes at the driver": ledger.size,
+  PersistentVolumes: volumes.length,
 });
 
 function copyLogs(from: string, to: string): void {

@@ -11,6 +11,7 @@ const short: ChaosOptions = {
   quietMinutes: 2,
   users: 3,
   kills: 12,
+  gaps: 2,
   disconnects: 40,
   delays: 3,
   lostReplies: 6,
@@ -31,6 +32,7 @@ test("kills, disconnects, pauses and restarts under load leave nothing leaked, l
   assert.deepEqual(result.violations, [], page);
   assert.ok(isComplete(result), page);
   assert.ok((result.load["snapshots created"] ?? 0) > 20, page);
+  assert.ok((result.load["snapshots restored"] ?? 0) >= 1, page);
   assert.ok(result.ends.killed >= short.kills, page);
   assert.ok(result.ends["lost the lease"] >= 1, page);
 });

@@ -2,11 +2,13 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isFault } from "../../../src/base/fault.ts";
 import { print } from "../../../src/base/json.ts";
+import { unchecked } from "../../../src/components/csi-provisioner/intent-text.ts";
 import { readOrEmpty } from "../../../src/runtime/process-identity.ts";
 import type { AuditEntry } from "../harness/audit.ts";
 import { snapshotsOf } from "../harness/snapshots.ts";
-import { type ChaosHarness, components, leaseNames } from "./harness.ts";
+import { type ChaosHarness, components, leaseNames, storedCallsRef } from "./harness.ts";
 import type { Intentions } from "./intentions.ts";
 import type { ComponentName } from "./replica.ts";
 import type { State } from "./verdict.ts";
@@ -17,20 +19,25 @@ export async function look(
   intentions: Intentions,
 ): Promise<State> {
   const { client, namespace } = fixtures;
-  const [snapshots, contents, claims] = await Promise.all([
+  const [snapshots, contents, claims, volumes] = await Promise.all([
     client.list("VolumeSnapshot", { namespace }),
     client.list("VolumeSnapshotContent"),
     client.list("PersistentVolumeClaim", { namespace }),
+    client.list("PersistentVolume"),
   ]);
   return {
     wanted: [...intentions.snapshots.values()],
     retained: intentions.retained,
     letGo: intentions.letGo,
     wantedClaims: intentions.claims,
+    provisioned: intentions.provisioned,
     complaints: intentions.complaints,
     snapshots: snapshots.objects,
     contents: contents.objects,
     claims: claims.objects,
+    volumes: volumes.objects,
+    calls: await callsStored(fixtures, driver),
+    ledger: volumesBy(driver.root),
     stored: await storedBy(fixtures, driver.root),
     ends: replicas.flatMap(({ user, ends }) => ends.map((end) => ({ user, end }))),
     secretsSeen: [],
@@ -38,6 +45,26 @@ export async function look(
     restless: [],
   };
 }
+
+async function callsStored(
+  { client }: ChaosHarness["furniture"],
+  driver: ChaosHarness["driver"],
+): Promise<readonly string[]> {
+  const lease = await client.get(storedCallsRef(driver)).catch((reason: unknown) => {
+    if (!isFault(reason, "NotFound")) throw reason;
+  });
+  const text = lease?.metadata.annotations?.["snapkeep.dev/create-volume-calls"];
+  return text === undefined ? [] : unchecked(text).map(([name]) => name);
+}
+
+/** By the driver's own records. */
+const volumesBy = (root: string): ReadonlyMap<string, string> =>
+  new Map(
+    globSync("*", { cwd: join(root, "volumes") }).flatMap((id) => {
+      const record = readOrEmpty(join(root, "volumes", id, "record.json"));
+      return record === "" ? [] : [[id, (JSON.parse(record) as { name: string }).name] as const];
+    }),
+  );
 
 /** What the driver lists, and under which name it was asked for by its own records. */
 async function storedBy(fixtures: ChaosHarness["furniture"], root: string): Promise<ReadonlyMap<string, string>> {

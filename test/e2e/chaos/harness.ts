@@ -1,12 +1,12 @@
 /**
- * Where it is played: a real control plane, two replicas each of the snapshot-controller and the csi-snapshotter, each with
- * a way of its own to the API server through a fault proxy, and a driver that keeps its snapshots over a kill.
+ * Where it is played: a real control plane, two replicas each of the snapshot-controller, the csi-snapshotter and the
+ * csi-provisioner, each with a way of its own to the API server through a fault proxy, and a driver that keeps what it has over a kill.
  */
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { draftOf } from "../../../src/api/builders.ts";
-import { parameters } from "../../../src/api/names.ts";
+import { createVolumeCallsSuffix, leaseNameFrom, parameters } from "../../../src/api/names.ts";
 import { leaseNameFor } from "../../../src/components/csi-snapshotter/lease-name.ts";
 import { type Connection, connect } from "../harness/client.ts";
 import { aClassFor, csiClientTo, type Fixtures, installSnapshotCrds } from "../harness/components.ts";
@@ -23,7 +23,7 @@ export interface ChaosHarness {
   readonly replicas: readonly Replica[];
   /** What must never be seen outside of its Secret. */
   readonly secret: string;
-  readonly classes: { readonly delete: string; readonly retain: string };
+  readonly classes: { readonly delete: string; readonly retain: string; readonly storage: string };
   /** The identity of the component's leader; undefined without one. */
   holderOf(component: ComponentName): Promise<string | undefined>;
   /** Waits until a running replica holds the lease. */
@@ -31,7 +31,7 @@ export interface ChaosHarness {
   stop(): Promise<void>;
 }
 
-export const components: readonly ComponentName[] = ["snapshot-controller", "csi-snapshotter"];
+export const components: readonly ComponentName[] = ["snapshot-controller", "csi-snapshotter", "csi-provisioner"];
 export const secretName = "storage-password";
 const namespace = "default";
 const patienceMs = 180_000;
@@ -104,7 +104,7 @@ export async function startHarness(): Promise<ChaosHarness> {
 const flagsOf = (component: ComponentName, { socket }: DirectoryDriverProcess): readonly string[] => [
   "-v=5",
   ...election,
-  ...(component === "csi-snapshotter" ? [`--csi-address=${socket}`] : []),
+  ...(component === "snapshot-controller" ? [] : [`--csi-address=${socket}`]),
 ];
 
 /** A driver that wants a password, and two classes that name the Secret it is in. */
@@ -117,12 +117,21 @@ async function furnish(furniture: Fixtures, secret: string): Promise<ChaosHarnes
   };
   await aClassFor(furniture, "delete", "Delete", named);
   await aClassFor(furniture, "retain", "Retain", named);
-  return { delete: "delete", retain: "retain" };
+  const provisioned = { provisioner: furniture.driver, reclaimPolicy: "Delete", volumeBindingMode: "Immediate" };
+  await furniture.client.create("StorageClass", draftOf("StorageClass", { name: "disk" }, provisioned));
+  return { delete: "delete", retain: "retain", storage: "disk" };
 }
 
 export const leaseNames = ({ driver }: Pick<DirectoryDriverProcess, "driver">) => ({
   "snapshot-controller": "snapshot-controller-leader",
   "csi-snapshotter": leaseNameFor(driver),
+  "csi-provisioner": leaseNameFrom(driver),
+});
+/** Where the provisioner stores its CreateVolume calls. */
+export const storedCallsRef = (driver: Pick<DirectoryDriverProcess, "driver">) => ({
+  kind: "Lease" as const,
+  namespace,
+  name: `${leaseNames(driver)["csi-provisioner"]}${createVolumeCallsSuffix}`.toLowerCase(),
 });
 
 async function holder({ client }: Connection, name: string): Promise<string | undefined> {

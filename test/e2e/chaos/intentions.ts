@@ -22,6 +22,8 @@ export interface Intentions {
   /** Handles that no content may name any more, and that must still be in the storage. */
   readonly letGo: Set<string>;
   readonly claims: Set<string>;
+  /** Of them, those that must have a volume of their own making. */
+  readonly provisioned: Set<string>;
   /** What a user tried for minutes without success. */
   readonly complaints: string[];
   readonly counters: Readonly<Record<string, number>>;
@@ -40,6 +42,7 @@ export function createIntentions(): Intentions {
     retained,
     letGo,
     claims: new Set(),
+    provisioned: new Set(),
     complaints: [],
     counters,
     count: (what) => {

@@ -10,6 +10,7 @@ export interface ChaosOptions {
   readonly quietMinutes: number;
   readonly users: number;
   readonly kills: number;
+  readonly gaps: number;
   readonly disconnects: number;
   readonly delays: number;
   readonly lostReplies: number;
@@ -25,8 +26,12 @@ const numbers = {
   seed: { value: 1, help: "determines the order of the faults and the users' actions (not the moments)" },
   minutes: { value: 30, help: "start no more faults after this time", partly: true },
   "quiet-minutes": { value: 5, help: "time limit for the system to come to rest afterwards", partly: true },
-  users: { value: 5, help: "number of simulated users who take and delete snapshots" },
-  kills: { value: 100, help: "kill -9 of a snapshot-controller or csi-snapshotter" },
+  users: { value: 5, help: "number of simulated users who take, restore and delete snapshots" },
+  kills: { value: 100, help: "kill -9 of a component at any moment" },
+  gaps: {
+    value: 16,
+    help: "kill -9 of the csi-provisioner just before or after one of its writes; 8 are all there are",
+  },
   disconnects: { value: 500, help: "watch disconnects between a replica and the API server" },
   delays: { value: 40, help: "periods in which a replica's replies are delayed by up to a second" },
   "lost-replies": { value: 100, help: "writes that take effect and whose reply is lost" },
@@ -38,8 +43,8 @@ const numbers = {
 
 export const usage = `npm run chaos [-- flags]
 
-Starts a real control plane, two replicas each of the snapshot-controller and the csi-snapshotter, and a CSI driver. Simulated
-users take and delete snapshots while faults are injected. When the system is at rest again, the run compares the API with the
+Starts a real control plane, two replicas each of the snapshot-controller, the csi-snapshotter and the csi-provisioner, and a
+CSI driver. Simulated users take, restore and delete snapshots and claims while faults are injected. When the system is at rest again, the run compares the API with the
 driver and prints the faults, the recovery times and every violation. It cleans up at the end, also on Ctrl-C.
 
 ${flagHelp(numbers)}

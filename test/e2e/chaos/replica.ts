@@ -7,7 +7,7 @@ import type { ControlPlane } from "../harness/control-plane.ts";
 import { proxyTo } from "../harness/fault-proxy.ts";
 import type { Daemon } from "../harness/instance.ts";
 
-export type ComponentName = "snapshot-controller" | "csi-snapshotter";
+export type ComponentName = "snapshot-controller" | "csi-snapshotter" | "csi-provisioner";
 
 /** How a life ended. Only the last one is wrong. */
 export type End =

@@ -16,6 +16,9 @@ export interface UserClient {
   create(kind: KindName, object: Draft): Promise<void>;
   /** A claim of a new volume, bound. */
   claim(name: string): Promise<void>;
+  /** A claim that the provisioner serves: empty, or restored from a snapshot. */
+  provision(name: string, snapshot?: string): Promise<void>;
+  untilBound(claim: string): Promise<void>;
   /** A snapshot of a claim; `notUid` is that of an earlier one of this name, which may still be terminating. */
   take(name: string, claim: string, policy: DeletionPolicy, notUid?: string): Promise<Intention>;
   want(name: string, policy: DeletionPolicy, source: VolumeSnapshot["spec"]["source"]): Promise<Intention>;
@@ -97,9 +100,31 @@ export function createUserClient(
     wish.bound = { content: name, handle: content?.status?.snapshotHandle ?? "" };
   };
 
+  const untilBound: UserClient["untilBound"] = async (name) => {
+    await until({ what: `claim ${name} is bound`, msMax: patienceMs }, async () => {
+      const found = await insist(() => client.get({ kind: "PersistentVolumeClaim", namespace, name }));
+      return found?.status?.phase === "Bound" ? true : undefined;
+    });
+  };
+
   return {
     insist,
     want,
+    untilBound,
+    provision: async (name, snapshot) => {
+      const dataSource = { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: snapshot };
+      const spec = {
+        accessModes: ["ReadWriteOnce"],
+        storageClassName: classes.storage,
+        resources: { requests: { storage: "2Mi" } },
+        ...(snapshot === undefined ? {} : { dataSource }),
+      };
+      const claim = draftOf("PersistentVolumeClaim", { namespace, name }, { spec } as never);
+      await insist(() => client.create("PersistentVolumeClaim", claim), ["AlreadyExists"]);
+      intentions.claims.add(name);
+      intentions.provisioned.add(name);
+      intentions.count(snapshot === undefined ? "volumes provisioned" : "snapshots restored");
+    },
     untilBegun: async ({ name, uid }) => {
       const content = { kind: "VolumeSnapshotContent", name: snapshotContentNameFor(uid) } as const;
       await until({ what: `snapshot ${name} has a content`, msMax: patienceMs, everyMs: 100 }, () =>
@@ -112,10 +137,7 @@ export function createUserClient(
       const { volume, claim } = claimDrafts(fixtures, name, made?.volume?.volumeId ?? "");
       await insist(() => client.create("PersistentVolume", volume), ["AlreadyExists"]);
       await insist(() => client.create("PersistentVolumeClaim", claim), ["AlreadyExists"]);
-      await until({ what: `claim ${name} is bound`, msMax: patienceMs }, async () => {
-        const found = await insist(() => client.get({ kind: "PersistentVolumeClaim", namespace, name }));
-        return found?.status?.phase === "Bound" ? true : undefined;
-      });
+      await untilBound(name);
       intentions.claims.add(name);
     },
     create: async (kind, object) => void (await insist(() => client.create(kind, object), ["AlreadyExists"])),
@@ -134,6 +156,7 @@ export function createUserClient(
     },
     removeClaim: async (name) => {
       intentions.claims.delete(name);
+      intentions.provisioned.delete(name);
       await insist(() => client.delete({ kind: "PersistentVolumeClaim", namespace, name }), ["NotFound"]);
     },
     letGo: async (name) => {

@@ -24,9 +24,14 @@ const keptMax = 8;
 const hasteMs = { min: 0, spread: 2_500 };
 const pauseMs = { min: 150, spread: 900 };
 
+/** How many claims of the provisioner a user keeps. */
+const servedMax = 4;
+
 interface Desk extends UserOptions {
   readonly handler: UserClient;
   readonly kept: Intention[];
+  /** Claims that the provisioner has served. */
+  readonly served: string[];
   claim: string;
   counter: number;
 }
@@ -36,7 +41,7 @@ type Deed = (desk: Desk) => Promise<void>;
 export async function work(options: UserOptions): Promise<void> {
   const { context: harness, signal, dice, requests: intentions } = options;
   const client = createUserClient(harness, intentions);
-  const desk: Desk = { ...options, handler: client, kept: [], claim: "", counter: 0 };
+  const desk: Desk = { ...options, handler: client, kept: [], served: [], claim: "", counter: 0 };
   await newClaim(desk);
   while (!signal.aborted) {
     const deed = desk.kept.length >= keptMax ? "delete" : drawn(dice());
@@ -100,7 +105,34 @@ async function adopt(desk: Desk): Promise<void> {
   desk.kept.push(wanted);
 }
 
+/** Keeps a claim that the provisioner serves, and gives an older one up. */
+async function serve(desk: Desk, snapshot?: string): Promise<string> {
+  const name = named(desk, "served");
+  await desk.handler.provision(name, snapshot);
+  desk.served.push(name);
+  const oldest = desk.served.length > servedMax ? desk.served.shift() : undefined;
+  if (oldest !== undefined) await desk.handler.removeClaim(oldest);
+  return name;
+}
+
 const deeds = {
+  provision: async (desk) => desk.handler.untilBound(await serve(desk)),
+  restore: async (desk) => desk.handler.untilBound(await serve(desk, (desk.kept.at(-1) ?? (await keep(desk))).name)),
+  // The claim came before the deletion, so it is finished, and the snapshot waits for it.
+  "restore and delete": async (desk) => {
+    const wish = taken(desk);
+    if (wish === undefined) return;
+    await desk.handler.untilReady(wish);
+    const name = await serve(desk, wish.name);
+    await desk.handler.remove(wish);
+    await desk.handler.untilBound(name);
+  },
+  "hasty claim": async (desk) => {
+    const name = named(desk, "hasty-claim");
+    await desk.handler.provision(name, desk.dice() < 0.5 ? desk.kept.at(-1)?.name : undefined);
+    await pause(desk, { min: 0, spread: 400 });
+    await desk.handler.removeClaim(name);
+  },
   keep: async (desk) => void (await keep(desk)),
   delete: async (desk) => {
     const wish = taken(desk);
@@ -142,15 +174,19 @@ const deeds = {
 
 /** How often each is done, out of a hundred. */
 const weights: readonly (readonly [keyof typeof deeds, number])[] = [
-  ["keep", 20],
-  ["delete", 16],
-  ["hasty", 14],
-  ["re-create", 12],
-  ["retain", 10],
-  ["let go", 6],
-  ["pre-provisioned", 10],
-  ["content first", 6],
-  ["delete claim", 6],
+  ["keep", 15],
+  ["delete", 12],
+  ["hasty", 10],
+  ["re-create", 9],
+  ["retain", 8],
+  ["let go", 5],
+  ["pre-provisioned", 8],
+  ["content first", 5],
+  ["delete claim", 5],
+  ["provision", 5],
+  ["restore", 8],
+  ["restore and delete", 4],
+  ["hasty claim", 6],
 ];
 
 function drawn(lot: number): keyof typeof deeds {

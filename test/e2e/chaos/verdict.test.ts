@@ -34,17 +34,32 @@ const retained = {
   spec: { ...content.spec, source: { snapshotHandle: "kept" }, volumeSnapshotRef: { name: "earlier", uid: "earlier" } },
   status: { readyToUse: true, snapshotHandle: "kept" },
 };
-const claim = { apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: { name: "data", uid: "claim-uid" } };
+const claim = {
+  apiVersion: "v1",
+  kind: "PersistentVolumeClaim",
+  metadata: { name: "data", uid: "claim-uid" },
+  status: { phase: "Bound" },
+};
+const volume = {
+  apiVersion: "v1",
+  kind: "PersistentVolume",
+  metadata: { name: "pv", uid: "volume-uid" },
+  spec: { csi: { driver: "driver", volumeHandle: "vol" } },
+};
 
 const good = {
   wanted: [request],
   retained: new Map([["retained", "kept"]]),
   letGo: new Set(["free"]),
   wantedClaims: new Set(["data"]),
+  provisioned: new Set(["data"]),
   complaints: [],
   snapshots: [snapshot],
   contents: [content, retained],
   claims: [claim],
+  volumes: [volume],
+  calls: [],
+  ledger: new Map([["vol", "pvc-data"]]),
   stored: new Map([
     ["handle", `snapshot-${uid}`],
     ["kept", "by-hand"],
@@ -84,6 +99,13 @@ const bad: Readonly<Record<string, object>> = {
   },
   "claim not let go": { claims: [withMeta(claim, { finalizers: [finalizers.claimAsSource] })] },
   "claim not gone, or lost": { wantedClaims: new Set() },
+  "claim without a volume": { claims: [{ ...claim, status: { phase: "Pending" } }] },
+  "volume leaked": { volumes: [] },
+  "volume lost": { ledger: new Map() },
+  "call left behind": { calls: ["pvc-data"] },
+  "source not let go": {
+    snapshots: [withMeta(snapshot, { finalizers: [finalizers.snapshotRestoring] })],
+  },
   "user in vain": { complaints: ["gave up"] },
   "ended by itself": { ends: [{ user: "snapshot-controller-1", end: { how: "by itself", lastOutput: "a mistake" } }] },
   "secret seen": { secretsSeen: ["csi-snapshotter-1.log"] },
@@ -111,7 +133,11 @@ test("two contents of one snapshot are not one to one", () => {
   assert.ok(judged({ contents: [content, second, retained] }).includes("not bound one to one"));
 });
 
-const leases = { "snapshot-controller": "controllers", "csi-snapshotter": "sidecars" };
+const leases = {
+  "snapshot-controller": "controllers",
+  "csi-snapshotter": "sidecars",
+  "csi-provisioner": "provisioner-lease",
+};
 /** A line of the audit log: received and answered at these seconds. */
 const entry = (user: string, resource: string, received: number, answered: number, code = 200): AuditEntry => ({
   verb: "update",

@@ -1,7 +1,8 @@
 /** What must hold when all is quiet, one row each: a pure function over the API's objects, the storage's records and what users want. */
-import { annotations, finalizers } from "../../../src/api/names.ts";
+import { annotations, finalizers, provisioning } from "../../../src/api/names.ts";
 import type {
   KubeObject,
+  PersistentVolume,
   PersistentVolumeClaim,
   VolumeSnapshot,
   VolumeSnapshotContent,
@@ -17,12 +18,19 @@ export interface State {
   /** Handles that stay without a content. */
   readonly letGo: ReadonlySet<string>;
   readonly wantedClaims: ReadonlySet<string>;
+  /** Of them, those that the provisioner is to serve. */
+  readonly provisioned: ReadonlySet<string>;
   /** What users tried for minutes without success. */
   readonly complaints: readonly string[];
   /** What the API has. */
   readonly snapshots: readonly VolumeSnapshot[];
   readonly contents: readonly VolumeSnapshotContent[];
   readonly claims: readonly PersistentVolumeClaim[];
+  readonly volumes: readonly PersistentVolume[];
+  /** Names of the CreateVolume calls that are stored. */
+  readonly calls: readonly string[];
+  /** What the driver has: names of volumes, by their ids. */
+  readonly ledger: ReadonlyMap<string, string>;
   /** What the storage has: the names that were asked for, by handle. */
   readonly stored: ReadonlyMap<string, string>;
   readonly ends: readonly { readonly user: string; readonly end: End }[];
@@ -53,6 +61,8 @@ const isWanted = ({ wanted }: State, { metadata }: VolumeSnapshot): boolean =>
 /** The contents that name this snapshot. */
 const contentsOf = ({ contents }: State, { uid }: Intention): readonly VolumeSnapshotContent[] =>
   contents.filter(({ spec }) => spec.volumeSnapshotRef.uid === uid);
+
+const sourceFinalizers: readonly string[] = [finalizers.snapshotRestoring, provisioning.claimCloningFinalizer];
 
 export const checks: readonly Check[] = [
   {
@@ -131,8 +141,8 @@ export const checks: readonly Check[] = [
   },
   {
     kind: "stuck in deletion",
-    find: ({ snapshots, contents, claims }) =>
-      [...snapshots, ...contents, ...claims]
+    find: ({ snapshots, contents, claims, volumes }) =>
+      [...snapshots, ...contents, ...claims, ...volumes]
         .filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
         .map((object) => `${nameOf(object)} is held by ${object.metadata.finalizers?.join(", ") ?? "nothing"}`),
   },
@@ -157,6 +167,38 @@ export const checks: readonly Check[] = [
       const differ = [...there.symmetricDifference(wantedClaims)];
       return differ.map((name) => `claim ${name} is ${there.has(name) ? "still there" : "gone"}`);
     },
+  },
+  {
+    kind: "claim without a volume",
+    find: ({ claims, provisioned }) =>
+      claims
+        .filter(({ metadata, status }) => provisioned.has(metadata.name) && status?.phase !== "Bound")
+        .map((claim) => `${nameOf(claim)} is ${claim.status?.phase ?? "not bound"}`),
+  },
+  {
+    kind: "volume leaked",
+    find: ({ ledger, volumes }) =>
+      [...ledger]
+        .filter(([id]) => !volumes.some(({ spec }) => spec?.csi?.volumeHandle === id))
+        .map(([id, name]) => `volume ${id} (${name}) is at the driver, and no PersistentVolume has it`),
+  },
+  {
+    kind: "volume lost",
+    find: ({ ledger, volumes }) =>
+      volumes
+        .filter(({ spec }) => spec?.csi !== undefined && !ledger.has(spec.csi.volumeHandle))
+        .map((volume) => `${nameOf(volume)} has volume ${volume.spec?.csi?.volumeHandle}, which the driver has not`),
+  },
+  {
+    kind: "call left behind",
+    find: ({ calls }) => calls.map((name) => `the CreateVolume call of ${name} is still stored`),
+  },
+  {
+    kind: "source not let go",
+    find: ({ snapshots, claims }) =>
+      [...snapshots, ...claims]
+        .filter(({ metadata }) => metadata.finalizers?.some((name) => sourceFinalizers.includes(name)))
+        .map((object) => `${nameOf(object)} is protected, and no volume is being made from it`),
   },
   {
     kind: "user in vain",

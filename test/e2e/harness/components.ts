@@ -1,6 +1,7 @@
 /** Our components as real processes on a real API server, and what a user has before taking a snapshot. */
 import { resolve } from "node:path";
 import { draftOf } from "../../../src/api/builders.ts";
+import { crossNamespaceCrds } from "../../../src/api/crds/cross-namespace.ts";
 import { snapshotCrds } from "../../../src/api/crds/index.ts";
 import { referenceGrantCrd } from "../../../src/api/crds/reference-grant.ts";
 import type { DeletionPolicy } from "../../../src/api/types.ts";
@@ -35,15 +36,21 @@ export function startComponent(
   ]);
 }
 
-/** With grants, which any cluster may have. */
+/** With grants and links, which any cluster may have. */
 export async function installSnapshotCrds(client: Client): Promise<void> {
-  for (const crd of [...snapshotCrds(3), referenceGrantCrd()]) {
+  for (const crd of [...snapshotCrds(3), referenceGrantCrd(), ...crossNamespaceCrds()]) {
     await client.create("CustomResourceDefinition", crd).catch((reason: unknown) => {
       if (!isFault(reason, "AlreadyExists")) throw reason;
     });
   }
   await snapshotKindsServed(client);
   await grantsServed(client);
+  await until({ what: "VolumeSnapshotLinks are served" }, () =>
+    client.list("VolumeSnapshotLink").then(
+      () => true as const,
+      () => undefined,
+    ),
+  );
 }
 
 const snapshotKinds = ["VolumeSnapshot", "VolumeSnapshotContent", "VolumeSnapshotClass"] as const;

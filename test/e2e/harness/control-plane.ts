@@ -30,6 +30,8 @@ export interface ControlPlaneOptions {
    */
   readonly controllers?: "storage" | "all" | "none";
   readonly apiServerFlags?: readonly string[];
+  /** Pods of a node reach the API server by its Service, and it reaches theirs: it listens on all addresses. */
+  readonly servesPods?: boolean;
   /** Where ports come from; free ones unless said otherwise. */
   readonly port?: () => Promise<number>;
 }
@@ -51,6 +53,8 @@ export interface ControlPlane {
   /** Where the audit log ends now: hand it to `auditLog` to see only what came later. */
   auditPosition(): number;
   auditLog(from?: number): readonly AuditEntry[];
+  /** What etcd holds under "/registry/" and this prefix, as text: the only place that shows the version an object is stored in. */
+  stored(prefix: string): Promise<readonly string[]>;
   /** Pulls the plug. `startApiServer` brings it back on the same port with the same data. */
   killApiServer(): Promise<void>;
   startApiServer(): Promise<void>;
@@ -147,6 +151,7 @@ async function startIn(instance: Instance, options: ControlPlaneOptions): Promis
     kubeconfigFor,
     auditPosition: () => statSync(audit).size,
     auditLog: (from = 0) => readAudit(audit, from),
+    stored: (prefix) => storedIn(etcdPort, `/registry/${prefix}`),
     killApiServer: () => api.stop("SIGKILL"),
     startApiServer,
     restartApiServer: async () => {
@@ -163,6 +168,15 @@ async function startIn(instance: Instance, options: ControlPlaneOptions): Promis
     },
     stop: () => instance.stop(),
   };
+}
+
+/** By etcd's HTTP gateway; keys and values travel in base64. */
+async function storedIn(port: number, prefix: string): Promise<readonly string[]> {
+  const base64 = (text: string) => Buffer.from(text).toString("base64");
+  const body = JSON.stringify({ key: base64(prefix), range_end: base64(`${prefix}\xff`) });
+  const answer = await fetch(`http://127.0.0.1:${port}/v3/kv/range`, { method: "POST", body });
+  const { kvs = [] } = (await answer.json()) as { kvs?: readonly { value: string }[] };
+  return kvs.map(({ value }) => Buffer.from(value, "base64").toString("utf8"));
 }
 
 function writeFiles(folder: string, authority: Authority, token: string, { tokens = [] }: ControlPlaneOptions): void {
@@ -186,7 +200,7 @@ function writeFiles(folder: string, authority: Authority, token: string, { token
 }
 
 /** The first address of the range for services: the API server gives it to itself. */
-const serviceAddress = "10.96.0.1";
+export const serviceAddress = "10.96.0.1";
 const serviceRange = "10.96.0.0/16";
 
 const flags = (table: Readonly<Record<string, string>>): string[] =>
@@ -210,7 +224,7 @@ function apiServerFlags(folder: string, etcdPort: number, apiPort: number, optio
     ...flags({
       "etcd-servers": `http://127.0.0.1:${etcdPort}`,
       "secure-port": String(apiPort),
-      "bind-address": "127.0.0.1",
+      "bind-address": options.servesPods === true ? "0.0.0.0" : "127.0.0.1",
       "advertise-address": "127.0.0.1",
       "tls-cert-file": join(folder, "serving.crt"),
       "tls-private-key-file": join(folder, "serving.key"),
@@ -232,6 +246,8 @@ function apiServerFlags(folder: string, etcdPort: number, apiPort: number, optio
         .join(","),
     }),
     ...(options.controllers === "all" ? [] : ["--disable-admission-plugins=ServiceAccount"]),
+    // Webhooks are called at the addresses of their pods: nothing on this machine routes the addresses of Services.
+    ...(options.servesPods === true ? ["--enable-aggregator-routing=true"] : []),
     ...(options.apiServerFlags ?? []),
   ];
 }

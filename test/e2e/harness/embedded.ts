@@ -12,11 +12,16 @@ export interface EmbeddedServer {
   stop(): void;
 }
 
-export async function startEmbeddedServer(): Promise<EmbeddedServer> {
+export async function startEmbeddedServer(moreFlags: readonly string[] = []): Promise<EmbeddedServer> {
   const instance = createInstance();
   const kubeconfig = join(instance.folder, "admin.kubeconfig");
   // The gate that the harness opens on the real control plane too.
-  const flags = ["--port=0", `--kubeconfig-out=${kubeconfig}`, "--feature-gates=CrossNamespaceVolumeDataSource=true"];
+  const flags = [
+    "--port=0",
+    `--kubeconfig-out=${kubeconfig}`,
+    "--feature-gates=CrossNamespaceVolumeDataSource=true",
+    ...moreFlags,
+  ];
   const daemon = instance.start("apiserver", process.execPath, [main, "apiserver", ...flags]);
   try {
     await until({ what: "the embedded server has written its kubeconfig" }, () => {

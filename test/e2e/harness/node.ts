@@ -4,7 +4,7 @@
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import type { ControlPlane } from "./control-plane.ts";
+import { type ControlPlane, serviceAddress } from "./control-plane.ts";
 import { boxImage, makeImage } from "./image.ts";
 import { createInstance, type Daemon, type Instance } from "./instance.ts";
 import { freePort } from "./ports.ts";
@@ -14,6 +14,10 @@ import { tools } from "./tools.ts";
 import { until } from "./until.ts";
 
 export interface NodeOptions {
+  /** OCI archives whose images pods can use. */
+  readonly images?: readonly string[];
+  /** Pods reach the API server by its Service. The control plane must serve pods. */
+  readonly routesApiServer?: boolean;
   /** Off by default: pods then name their node themselves. */
   readonly scheduler?: boolean;
 }
@@ -24,6 +28,8 @@ export interface Node {
   /** The kubelet's folder: drivers register in `plugins_registry` below it. */
   readonly rootDir: string;
   readonly plane: ControlPlane;
+  /** Pods can use the images of this archive from now on. */
+  importImage(archive: string): Promise<void>;
   restartKubelet(): Promise<void>;
   stop(): void;
 }
@@ -46,13 +52,15 @@ export function startNode(plane: ControlPlane, options: NodeOptions = {}): Promi
   });
 }
 
-async function startIn(instance: Instance, plane: ControlPlane, { scheduler = false }: NodeOptions): Promise<Node> {
+async function startIn(instance: Instance, plane: ControlPlane, options: NodeOptions): Promise<Node> {
+  const { scheduler = false, images = [], routesApiServer = false } = options;
   const { folder } = instance;
   const rootDir = join(folder, "kubelet");
   writeFiles(instance, await freePort());
   const containerd = instance.start("containerd", "containerd", ["--config", join(folder, "containerd.toml")]);
   if (scheduler) instance.keep("kube-scheduler", programs["kube-scheduler"], schedulerFlags(plane));
-  await importImage(folder, containerd);
+  if (routesApiServer) await routeApiServer(folder, plane);
+  await importImages(folder, containerd, images);
   const startKubelet = () => instance.start("kubelet", programs.kubelet, kubeletFlags(folder, rootDir, plane));
   let kubelet = startKubelet();
   await isReady(plane, { containerd, kubelet });
@@ -61,6 +69,7 @@ async function startIn(instance: Instance, plane: ControlPlane, { scheduler = fa
     folder,
     rootDir,
     plane,
+    importImage: (archive) => importImage(folder, archive),
     restartKubelet: async () => {
       await kubelet.stop();
       kubelet = startKubelet();
@@ -85,9 +94,35 @@ function writeFiles(instance: Instance, kubeletPort: number): void {
 /** Named after the instance: two nodes at once do not meet, and a cleanup knows whose network it is. */
 const nameOf = (folder: string): string => `sk${basename(folder)}`;
 
+/** Of the pods, without the last number. */
+const networkOf = (folder: string): string => `10.244.${Number.parseInt(basename(folder).slice(0, 2), 16)}`;
+
+/**
+ * What kube-proxy would do for the one Service that every pod needs, for packets of this node's bridge only: nodes of other runs on the
+ * same machine have the same Service address.
+ */
+async function routeApiServer(folder: string, { url }: ControlPlane): Promise<void> {
+  const table = nameOf(folder);
+  const rules = `table ip ${table} {
+  chain prerouting {
+    type nat hook prerouting priority dstnat;
+    iifname "${table}" ip daddr ${serviceAddress} tcp dport 443 dnat to ${networkOf(folder)}.1:${new URL(url).port}
+  }
+}
+`;
+  const file = join(folder, "service.nft");
+  writeFileSync(file, rules);
+  const { code, stderr } = await run("nft", ["-f", file]);
+  if (code !== 0) throw new Error(`nft refused the rule for the API server's Service: ${stderr}`);
+}
+
 function networkConfig(folder: string, bridge: string) {
-  const third = Number.parseInt(basename(folder).slice(0, 2), 16);
-  const ipam = { type: "host-local", subnet: `10.244.${third}.0/24`, dataDir: join(folder, "addresses") };
+  const ipam = {
+    type: "host-local",
+    subnet: `${networkOf(folder)}.0/24`,
+    routes: [{ dst: "0.0.0.0/0" }],
+    dataDir: join(folder, "addresses"),
+  };
   const plugin = { type: "bridge", bridge, isGateway: true, ipMasq: false, ipam };
   return { cniVersion: "0.4.0", name: bridge, plugins: [plugin] };
 }
@@ -158,14 +193,28 @@ const schedulerFlags = ({ kubeconfig }: ControlPlane): string[] => [
   "--secure-port=0",
 ];
 
+const importing = (folder: string): readonly string[] => [
+  "--address",
+  socketOf(folder),
+  "--namespace",
+  "k8s.io",
+  "images",
+  "import",
+];
+
 /** There is no registry: what pods run is brought in by hand. */
-async function importImage(folder: string, containerd: Daemon): Promise<void> {
+async function importImages(folder: string, containerd: Daemon, images: readonly string[]): Promise<void> {
   const archive = makeImage(folder, [pauseImage, boxImage]);
-  const importing = ["--address", socketOf(folder), "--namespace", "k8s.io", "images", "import", archive];
   await until({ what: "containerd takes an image" }, async () => {
     if (!containerd.running()) throw new Error(`containerd ended while starting:\n${containerd.lastWords()}`);
-    return (await run("ctr", importing)).code === 0 ? true : undefined;
+    return (await run("ctr", [...importing(folder), archive])).code === 0 ? true : undefined;
   });
+  for (const image of images) await importImage(folder, image);
+}
+
+async function importImage(folder: string, archive: string): Promise<void> {
+  const { code, stderr } = await run("ctr", [...importing(folder), archive], { msMax: 120_000 });
+  if (code !== 0) throw new Error(`containerd does not take ${archive}: ${stderr}`);
 }
 
 interface NodeObject {

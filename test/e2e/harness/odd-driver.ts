@@ -10,8 +10,10 @@ import {
   type CreateSnapshotRequest,
   type CreateVolumeRequest,
   type DeleteSnapshotRequest,
+  type DeleteVolumeRequest,
   Identity,
   type ListSnapshotsRequest,
+  Node,
   PluginCapability_Service_Type as Serves,
 } from "../../../src/csi/gen/csi_pb.js";
 import { serve } from "../../../src/csi/serve.ts";
@@ -46,13 +48,22 @@ export interface OddDriver extends Driver {
   readonly volumeOddities: Map<string, (right: OddVolume) => Partial<OddVolume>>;
   /** Ids of the volumes that it has. */
   readonly volumes: Set<string>;
+  /** Awaited by each CreateVolume, before the volume is made and before the reply: where a test lets calls wait. */
+  readonly gates: Partial<Record<"beforeVolume" | "beforeReply", (request: CreateVolumeRequest) => Promise<unknown>>>;
+  readonly askedForVolumes: CreateVolumeRequest[];
+  readonly askedToDeleteVolumes: DeleteVolumeRequest[];
   /** By volume handle; a volume without one is served well. Removing it corrects the driver. */
   readonly oddities: Map<string, Oddity>;
   readonly snapshots: Map<string, OddSnapshot>;
   /** By volume handle: why CreateSnapshot always fails. */
   readonly bars: Map<string, Fault>;
   /** Thrown at the next calls, one each, before anything is done. */
-  readonly refusals: { readonly create: Fault[]; readonly delete: Fault[] };
+  readonly refusals: {
+    readonly create: Fault[];
+    readonly delete: Fault[];
+    readonly createVolume: Fault[];
+    readonly deleteVolume: Fault[];
+  };
   readonly asked: CreateSnapshotRequest[];
   readonly askedToDelete: DeleteSnapshotRequest[];
   readonly askedToList: ListSnapshotsRequest[];
@@ -69,6 +80,10 @@ export interface OddDriverOptions {
   readonly driver?: string;
   /** Whether its volumes are accessible where they are asked for only. */
   readonly hasTopology?: boolean;
+  /** Present: it says where it runs, as a driver on each node does. */
+  readonly node?: { readonly id: string; readonly segments: Record<string, string> };
+  /** What it says it can beside volumes and snapshots. */
+  readonly more?: readonly Can[];
   /** Whether it can be asked what snapshots it has. */
   readonly canList?: boolean;
   /** A real driver that does the work, and whose answers are bent on their way. Without one nothing is kept but names. */
@@ -86,6 +101,8 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
     driver = behind?.driver ?? "odd.example.com",
     canList = true,
     hasTopology = false,
+    more = [],
+    node,
     asksOnce = behind === undefined,
   } = options;
   const real = behind === undefined ? undefined : csiClientTo(behind.socket);
@@ -99,6 +116,9 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
   const askedToList: OddDriver["askedToList"] = [];
   const volumeOddities: OddDriver["volumeOddities"] = new Map();
   const volumes: OddDriver["volumes"] = new Set();
+  const gates: OddDriver["gates"] = {};
+  const askedForVolumes: OddDriver["askedForVolumes"] = [];
+  const askedToDeleteVolumes: OddDriver["askedToDeleteVolumes"] = [];
   const makeVolume = ({ name, capacityRange, parameters, ...request }: CreateVolumeRequest): OddVolume => {
     const { volumeContentSource, accessibilityRequirements } = request;
     const [place] = accessibilityRequirements?.preferred ?? [];
@@ -120,7 +140,7 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
     snapshots.set(name, right);
     return right;
   };
-  const refusals: OddDriver["refusals"] = { create: [], delete: [] };
+  const refusals: OddDriver["refusals"] = { create: [], delete: [], createVolume: [], deleteVolume: [] };
   const refuse = (refusal: Fault | undefined): void => {
     if (refusal !== undefined) throw refusal;
   };
@@ -138,12 +158,21 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
     }),
     serve(Controller, {
       controllerGetCapabilities: () => ({
-        capabilities: [...abilities, ...(canList ? [Can.LIST_SNAPSHOTS] : [])].map((type) => ({
+        capabilities: [...abilities, ...(canList ? [Can.LIST_SNAPSHOTS] : []), ...more].map((type) => ({
           type: { case: "rpc" as const, value: { type } },
         })),
       }),
-      createVolume: (request) => real?.controller.createVolume(request) ?? { volume: makeVolume(request) as never },
-      deleteVolume: (request) => {
+      async createVolume(request) {
+        askedForVolumes.push(request);
+        refuse(refusals.createVolume.shift());
+        await gates.beforeVolume?.(request);
+        const reply = (await real?.controller.createVolume(request)) ?? { volume: makeVolume(request) as never };
+        await gates.beforeReply?.(request);
+        return reply;
+      },
+      deleteVolume(request) {
+        askedToDeleteVolumes.push(request);
+        refuse(refusals.deleteVolume.shift());
         volumes.delete(request.volumeId);
         return real?.controller.deleteVolume(request) ?? {};
       },
@@ -174,6 +203,13 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
       },
     }),
   ];
+  if (node !== undefined)
+    services.push(
+      serve(Node, {
+        nodeGetCapabilities: () => ({}),
+        nodeGetInfo: () => ({ nodeId: node.id, accessibleTopology: { segments: node.segments } }),
+      }),
+    );
   const server = await createCsiServer({
     address: socket,
     services,
@@ -187,6 +223,9 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
     oddities,
     volumeOddities,
     volumes,
+    gates,
+    askedForVolumes,
+    askedToDeleteVolumes,
     snapshots,
     bars,
     refusals,
@@ -197,10 +236,12 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
       oddities.clear();
       volumeOddities.clear();
       bars.clear();
+      delete gates.beforeVolume;
+      delete gates.beforeReply;
       for (const list of Object.values(refusals)) list.length = 0;
     },
     forget: () => {
-      for (const list of [asked, askedToDelete, askedToList]) list.length = 0;
+      for (const list of [asked, askedToDelete, askedToList, askedForVolumes, askedToDeleteVolumes]) list.length = 0;
     },
     dataOf: () => {
       throw new Error("this driver keeps no data");

@@ -16,6 +16,7 @@ export const nodePackages: Packages = {
   runc: "/usr/sbin/runc",
   "containernetworking-plugins": "/usr/lib/cni/bridge",
   "busybox-static": "/bin/busybox",
+  nftables: "/usr/sbin/nft",
 };
 
 /** The suites also try file systems that share blocks, and extended attributes. */
@@ -25,6 +26,8 @@ export const suitePackages: Packages = {
   xfsprogs: "/usr/sbin/mkfs.xfs",
   "btrfs-progs": "/usr/sbin/mkfs.btrfs",
   attr: "/usr/bin/setfattr",
+  // promtool, which tests alerts.
+  prometheus: "/usr/bin/promtool",
 };
 
 export interface Machine {

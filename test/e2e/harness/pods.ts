@@ -18,6 +18,10 @@ export interface PodRequest {
   readonly volumeDevices?: readonly unknown[];
   /** The node's own network is quicker to have than one of its own; true unless said otherwise. */
   readonly hostNetwork?: boolean;
+  readonly serviceAccountName?: string;
+  readonly securityContext?: unknown;
+  /** The node is left to kube-scheduler. */
+  readonly isScheduled?: boolean;
 }
 
 export type PodPhase = "Pending" | "Running" | "Succeeded" | "Failed";
@@ -51,12 +55,17 @@ export async function createPod({ plane, name: nodeName }: Node, pod: PodRequest
     volumeMounts = [],
     volumeDevices = [],
     hostNetwork = true,
+    serviceAccountName,
+    securityContext,
+    isScheduled = false,
   } = pod;
   const { status, text } = await plane.request("POST", pathOf(namespace), {
     metadata: { name },
     spec: {
-      nodeName,
+      ...(isScheduled ? { tolerations: [{ operator: "Exists" }] } : { nodeName }),
       hostNetwork,
+      serviceAccountName,
+      securityContext,
       restartPolicy: "Never",
       terminationGracePeriodSeconds: 1, // With none, the object would be gone before the mounts are.
       automountServiceAccountToken: false,
@@ -76,7 +85,7 @@ export async function createPod({ plane, name: nodeName }: Node, pod: PodRequest
   if (status !== 201) throw new Error(`pod ${namespace}/${name} was not created: ${text}`);
 }
 
-async function readPod({ plane }: Node, namespace: string, name: string): Promise<PodObject | undefined> {
+export async function readPod({ plane }: Node, namespace: string, name: string): Promise<PodObject | undefined> {
   const { status, text } = await plane.request("GET", pathOf(namespace, name));
   return status === 200 ? (JSON.parse(text) as PodObject) : undefined;
 }
@@ -114,10 +123,14 @@ export async function deletePod(node: Node, pod: Pick<PodRequest, "name" | "name
   await node.plane.request("DELETE", pathOf(namespace, name));
   const what = `pod ${namespace}/${name} and its mounts are gone`;
   await until({ what, msMax: podMsMax, everyMs: 100 }, async () => {
-    if (mountsUnder(join(node.rootDir, "pods", uid)).length > 0) return undefined;
+    if (mountsOf(node, uid).length > 0) return undefined;
     return (await readPod(node, namespace, name)) === undefined ? true : undefined;
   });
 }
+
+/** In the pod's own folder, and for block volumes in the folder of the CSI plugin: there the last part of the path is the pod's uid. */
+const mountsOf = ({ rootDir }: Node, uid: string): readonly string[] =>
+  mountsUnder(rootDir).filter((path) => path.startsWith(join(rootDir, "pods", uid)) || path.endsWith(`/${uid}`));
 
 /** Creates the pod, waits for its end, deletes it with its mounts. */
 export async function runPod(node: Node, pod: PodRequest): Promise<PodEnd> {

@@ -12,7 +12,8 @@ export interface Prepared {
   readonly notice: string | undefined;
 }
 
-const isPodSuite = (file: string): boolean => file.startsWith("test/e2e/pods/");
+/** Alerts need no pods, but a program of the same packages. */
+const isPodSuite = (file: string): boolean => /^test\/e2e\/(pods|alerts)\//.test(file);
 
 export async function prepare(files: readonly string[]): Promise<Prepared> {
   const problem = await toolProblem();

@@ -1,7 +1,7 @@
 /** Where the snapshot suites are played: an API server, a driver, our controller and sidecar, and a provisioner. */
 import { join } from "node:path";
-import { draftOf } from "../../../src/api/builders.ts";
 import type { ClientOptions } from "../../../src/kube/client.ts";
+import { aStorageClass } from "./claims.ts";
 import { type Client, type Connection, connect } from "./client.ts";
 import { aClassFor, csiClientTo, type Fixtures, installSnapshotCrds, startComponent } from "./components.ts";
 import { type ControlPlane, startControlPlane } from "./control-plane.ts";
@@ -50,11 +50,17 @@ const bareGrounds = {
     return { ...plane, plane };
   },
   "embedded server": async (_featureGates: Gates) => ({ ...(await startEmbeddedServer()), plane: undefined }),
+  /** With the fields and the refusals of the requirement documents. */
+  "embedded server of the documents": async (_featureGates: Gates) => ({
+    ...(await startEmbeddedServer(["--claim-rules=documents"])),
+    plane: undefined,
+  }),
 } as const;
 
 export const testServers = {
   "real control plane": () => testServerWith("real control plane", {}, installSnapshotCrds),
   "embedded server": () => testServerWith("embedded server", {}, installSnapshotCrds),
+  "embedded server of the documents": () => testServerWith("embedded server of the documents", {}, installSnapshotCrds),
 } as const;
 
 /** A ground whose snapshot CRDs are others, seen by a client of other options. */
@@ -119,8 +125,7 @@ export async function snapshotSuiteFor(
 /** A storage class of the driver's name, and upstream's csi-provisioner to serve it. */
 export async function provisionBy(place: Place, { client }: Connection, driver: Driver): Promise<string> {
   const name = shortName(driver);
-  const more = { provisioner: driver.driver, reclaimPolicy: "Delete", volumeBindingMode: "Immediate" };
-  await client.create("StorageClass", draftOf("StorageClass", { name }, more as never));
+  await aStorageClass(client, name, driver.driver);
   startUpstream(place, "csi-provisioner", [`--csi-address=${driver.socket}`, ...unthrottled]);
   return name;
 }

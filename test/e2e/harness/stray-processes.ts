@@ -15,15 +15,24 @@ export function removeStrays(folder: string, links: readonly string[]): void {
   }
   for (const link of globSync("/var/log/containers/*.log"))
     if (targetOf(link).startsWith(`${folder}/`)) rmSync(link, { force: true });
-  for (const device of loopsOver(folder)) spawnSync("losetup", ["--detach", device], { stdio: "ignore" });
-  for (const link of links) spawnSync("ip", ["link", "delete", link], { stdio: "ignore" });
+  // One may go with another, and belong to somebody else's image by the time it is its turn.
+  for (const device of loopsOver(folder))
+    if (isOver(folder, device)) spawnSync("losetup", ["--detach", device], { stdio: "ignore" });
+  for (const link of links) {
+    spawnSync("ip", ["link", "delete", link], { stdio: "ignore" });
+    // The rules for packets of the link are in a table of its name.
+    spawnSync("nft", ["delete", "table", "ip", link], { stdio: "ignore" });
+  }
 }
 
 /** The block devices whose image lies, or lay, in the folder. */
 export const loopsOver = (folder: string): readonly string[] =>
   readdirSync("/dev")
-    .filter((name) => readOrEmpty(`/sys/block/${name}/loop/backing_file`).startsWith(`${folder}/`))
-    .map((name) => `/dev/${name}`);
+    .map((name) => `/dev/${name}`)
+    .filter((device) => isOver(folder, device));
+
+const isOver = (folder: string, device: string): boolean =>
+  readOrEmpty(`/sys/block/${basename(device)}/loop/backing_file`).startsWith(`${folder}/`);
 
 function targetOf(link: string): string {
   try {

@@ -67,6 +67,11 @@ export const modules = {
     programs: { "snapshot-validation-webhook": `${csi}/external-snapshotter/v7/cmd/snapshot-validation-webhook` },
     stamps: mainVersion,
   },
+  helm: {
+    pinned: "helm.sh/helm/v3",
+    programs: { helm: "helm.sh/helm/v3/cmd/helm" },
+    stamps: (version) => ({ "helm.sh/helm/v3/internal/version.version": version }),
+  },
 } as const satisfies Record<string, Module>;
 
 type ModuleName = keyof typeof modules;

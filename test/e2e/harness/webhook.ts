@@ -4,6 +4,8 @@ import { join } from "node:path";
 import {
   claimConfiguration,
   claimConfigurationName,
+  shareConfiguration,
+  shareConfigurationName,
   snapshotConfiguration,
   snapshotConfigurationName,
 } from "../../../src/api/manifests/webhook-configurations.ts";
@@ -17,9 +19,15 @@ import { until } from "./until.ts";
 const configurations = "/apis/admissionregistration.k8s.io/v1";
 const paths = {
   snapshots: `${configurations}/validatingwebhookconfigurations`,
+  shares: `${configurations}/validatingwebhookconfigurations`,
   claims: `${configurations}/mutatingwebhookconfigurations`,
 } as const;
-const names = { snapshots: snapshotConfigurationName, claims: claimConfigurationName } as const;
+const names = {
+  snapshots: snapshotConfigurationName,
+  shares: shareConfigurationName,
+  claims: claimConfigurationName,
+} as const;
+const drafts = { snapshots: snapshotConfiguration, shares: shareConfiguration, claims: claimConfiguration } as const;
 export type ConfigurationName = keyof typeof names;
 
 export interface TestWebhook {
@@ -92,7 +100,7 @@ export async function createTestWebhook(
       authority: authority.certificate,
       serviceAccount,
     };
-    return name === "snapshots" ? snapshotConfiguration(place) : claimConfiguration(place);
+    return drafts[name](place);
   };
   const remove = (name: ConfigurationName) => plane.request("DELETE", `${paths[name]}/${names[name]}`);
 

@@ -7,10 +7,13 @@ import { isThere } from "../harness/snapshots.ts";
 import { until } from "../harness/until.ts";
 import { handleFor, startScriptedDriver } from "./driver.ts";
 import type { OddDriverHarness, Sidecar } from "./harness.ts";
-import type { Outcome, Row, ScenarioRow } from "./row.ts";
+import { type Outcome, type Row, rightOf, type ScenarioRow } from "./row.ts";
 
-const readyMsMax = 20_000;
-const goneMsMax = 20_000;
+/** Generous where the snapshot has to become ready, or to show an error: on a busy machine both come late. */
+const settledMsMax = 60_000;
+/** Where nothing is expected, it is waited for in vain. */
+const nothingMsMax = 20_000;
+const goneMsMax = 60_000;
 const everyMs = 100;
 
 export async function play(harness: OddDriverHarness, row: Row, id: string): Promise<Outcome> {
@@ -106,7 +109,7 @@ async function furnish({ client, driver, namespace, id }: PlayedScenario, row: R
 async function observed(played: PlayedScenario, row: Row, sidecar: Sidecar): Promise<Outcome> {
   const { driver } = played;
   const awaited = await (row.user?.(played) ?? oneSnapshot(played, row));
-  const snapshots = await Promise.all(awaited.map((name) => untilSettled(played, name, row.readyMs ?? readyMsMax)));
+  const snapshots = await Promise.all(awaited.map((name) => untilSettled(played, name, row)));
   const [first] = snapshots;
   const content = await contentOf(played, first);
   const lookedAtMs = Date.now();
@@ -144,16 +147,19 @@ async function oneSnapshot(scene: PlayedScenario, { handle }: Row): Promise<read
 
 const refTo = ({ namespace }: ScenarioRow, name: string) => ({ kind: "VolumeSnapshot", namespace, name }) as const;
 
-/** Ready, or left with an error, or out of patience. */
-async function untilSettled(scene: PlayedScenario, name: string, msMax: number): Promise<VolumeSnapshot> {
-  const deadline = performance.now() + msMax;
+/** Ready, or out of patience; a row that must not become ready ends when an error has stayed for a while. */
+async function untilSettled(scene: PlayedScenario, name: string, row: Row): Promise<VolumeSnapshot> {
+  const mustBeReady = rightOf(row).ready;
+  const deadline =
+    performance.now() + (row.readyMs ?? (mustBeReady || row.says !== undefined ? settledMsMax : nothingMsMax));
   let errorSince: number | undefined;
   for (;;) {
     const snapshot = await scene.client.get(refTo(scene, name));
     if (snapshot.status?.readyToUse === true) return snapshot;
     const now = performance.now();
     errorSince = snapshot.status?.error === undefined ? undefined : (errorSince ?? now);
-    if (now > deadline || (errorSince !== undefined && now - errorSince > scene.settledMs)) return snapshot;
+    const hasSettled = !mustBeReady && errorSince !== undefined && now - errorSince > scene.settledMs;
+    if (now > deadline || hasSettled) return snapshot;
     await sleep(everyMs);
   }
 }

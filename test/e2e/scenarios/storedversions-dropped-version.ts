@@ -23,7 +23,8 @@ async function aStandby(place: TestServer): Promise<Daemon> {
 }
 
 async function replaceCrds(client: Client, phase: 2 | 3): Promise<void> {
-  for (const crd of snapshotCrds(phase)) {
+  // Those who speak v1beta1 go on in phase 2, and end in phase 3.
+  for (const crd of snapshotCrds(phase, { serveV1beta1: true })) {
     const { metadata } = await client.get({ kind: "CustomResourceDefinition", name: crd.metadata.name ?? "" });
     const { resourceVersion } = metadata;
     await client.replace("CustomResourceDefinition", {

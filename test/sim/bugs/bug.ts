@@ -23,18 +23,18 @@ export interface Bug {
   sabotage(): Sabotage;
 }
 
-type Change<View, Action> = {
+export type Change<View, Action> = {
   view?(view: View): View;
   plan?(plan: Plan<Action>, view: View): Plan<Action>;
 };
-const changed =
+export const changed =
   <View, Action>(planner: (view: View) => Plan<Action>, { view: look = same, plan = same }: Change<View, Action>) =>
   (view: View): Plan<Action> =>
     plan(planner(look(view)), view);
 const same = <T>(value: T): T => value;
 
 type Actions<P extends (view: never) => Plan<unknown>> = ReturnType<P>["actions"][number];
-const toSabotage = <V, A>(plan: (view: V) => Plan<A>): NonNullable<Sabotage["planSidecar"]> =>
+export const toSabotage = <V, A>(plan: (view: V) => Plan<A>): NonNullable<Sabotage["planSidecar"]> =>
   plan as unknown as NonNullable<Sabotage["planSidecar"]>;
 
 /** Changes what the plan of the sidecar sees, its facts or its memory, or what it decides. */

@@ -2,11 +2,20 @@
 
 import { actBugs } from "./act.ts";
 import type { Bug } from "./bug.ts";
+import { consentBugs } from "./consent.ts";
 import { controllerBugs } from "./controller.ts";
 import { invalidBugs } from "./invalid.ts";
+import { provisionerBugs } from "./provisioner.ts";
 import { sidecarBugs } from "./sidecar.ts";
 
-export const bugs: readonly Bug[] = [...sidecarBugs, ...controllerBugs, ...actBugs, ...invalidBugs];
+export const bugs: readonly Bug[] = [
+  ...sidecarBugs,
+  ...controllerBugs,
+  ...actBugs,
+  ...invalidBugs,
+  ...provisionerBugs,
+  ...consentBugs,
+];
 
 /** By any part of its name that no other has. */
 export function bugNamed(words: string): Bug {

@@ -27,15 +27,22 @@ const saying = (code: FaultCode, effect: boolean): FaultRow => ({
   family: "csi",
   on: ["csi"],
   strike: ({ backend, boundary }) =>
-    faults[code].final && isCreateSnapshot(backend, boundary) ? pass : { effect, answer: { kind: "code", code } },
+    isFalse(code, effect, backend, boundary) ? pass : { effect, answer: { kind: "code", code } },
 });
 
 /**
- * A final answer says that there is nothing, and that nothing is under way. Of a snapshot that exists, or that the driver is at work
- * on, it would be a false reply, which no client can detect.
+ * A final answer says that there is nothing, and that nothing is under way. Of a snapshot or volume that exists, or that the driver is
+ * at work on, it would be a false reply, which no client can detect. To CreateVolume, RESOURCE_EXHAUSTED is such an answer, too: there is
+ * no room for the volume.
  */
-const isCreateSnapshot = ({ snapshots, busy }: Backend, { text }: Boundary): boolean =>
-  [...busy, ...[...snapshots.values()].map(({ name }) => name)].some((name) => text === `CreateSnapshot ${name}`);
+function isFalse(code: FaultCode, effect: boolean, backend: Backend, { text }: Boundary): boolean {
+  const { snapshots, volumes, busy } = backend;
+  const isCreation = text.startsWith("Create");
+  const isRefusal = faults[code].final || (code === "ResourceExhausted" && text.startsWith("CreateVolume"));
+  if (!isCreation || !isRefusal) return false;
+  const known = [...busy, ...[...snapshots.values(), ...volumes.stored.values()].map(({ name }) => name)];
+  return effect || known.some((name) => text.endsWith(` ${name}`));
+}
 
 export const driverCodes: readonly FaultRow[] = codes.flatMap((code) =>
   faults[code].final ? [saying(code, false)] : [saying(code, false), saying(code, true)],

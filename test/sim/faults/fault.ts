@@ -30,8 +30,8 @@ export interface FaultRow {
   readonly name: string;
   readonly family: Family;
   readonly on: readonly BoundaryKind[];
-  /** Drawn only in scenarios in which users store invalid objects, or the webhook is registered. */
-  readonly needs?: "loose" | "webhook";
+  /** Drawn only in scenarios in which users store invalid objects, the webhook is registered, volumes are provisioned, or restored across namespaces. */
+  readonly needs?: "loose" | "webhook" | "provisions" | "consents";
   strike(strike: Strike): Verdict;
 }
 
@@ -54,5 +54,6 @@ export type Family = (typeof families)[number];
 export const oneOf = <T>(draw: () => number, choices: readonly [T, ...T[]]): T =>
   choices[Math.floor(draw() * choices.length)] ?? choices[0];
 
-/** Arriving when everything is over, it leaves a content without a snapshot: see docs/reliability.md. */
-export const makesContent = ({ text }: Boundary): boolean => /^POST .*volumesnapshotcontents$/.test(text);
+/** Arriving when everything is over, it leaves a content without a snapshot, or a PersistentVolume: see docs/reliability.md. */
+export const makesContent = ({ text }: Boundary): boolean =>
+  /^POST .*\/(volumesnapshotcontents|persistentvolumes)$/.test(text);

@@ -1,11 +1,11 @@
 /** Drivers that do what they are asked, and answer oddly: once, a few times, or for long. */
 import type { VolumeSnapshotContent } from "../../../src/api/types.ts";
-import { oddities, withoutAlias } from "../odd.ts";
+import { type Oddity, oddities, volumeOddities, withoutAlias } from "../odd.ts";
 import type { Seen } from "../record.ts";
 import { pass } from "../verdict.ts";
 import { type FaultRow, oneOf } from "./fault.ts";
 
-export const oddAnswers: readonly FaultRow[] = oddities.map((oddity) => ({
+const answering = (oddity: Oddity): FaultRow => ({
   name: `odd-${oddity.name}`,
   family: "odd",
   on: ["csi"],
@@ -14,7 +14,12 @@ export const oddAnswers: readonly FaultRow[] = oddities.map((oddity) => ({
     backend.idOf = ({ id }) => recordedAs(recorder, id) ?? id;
     return pass;
   },
-}));
+});
+
+export const oddAnswers: readonly FaultRow[] = [
+  ...oddities.map(answering),
+  ...volumeOddities.map((oddity): FaultRow => ({ ...answering(oddity), needs: "provisions" })),
+];
 
 /** Of two ids a corrected driver returns the recorded one; the other would be an error forever. */
 const recordedAs = (seen: Seen, id: string): string | undefined =>

@@ -94,7 +94,7 @@ function unprotectedAgain(write: Write, seen: Seen, content: VolumeSnapshotConte
  * A request that outlives its sender, or the time in which it should have been answered: it cannot be cancelled. docs/reliability.md
  * names it as not promised.
  */
-const isOverdue = ({ entries }: Seen, { process, atMs, decidedMs }: Write): boolean =>
+export const isOverdue = ({ entries }: Seen, { process, atMs, decidedMs }: Write): boolean =>
   atMs - decidedMs >= limits.requestMsMax ||
   entries.some((entry) => entry.type === "note" && entry.what === "crash" && entry.process === process);
 

@@ -1,27 +1,30 @@
 /** I-15 to I-19: no deletion is blocked too long, and none completes too early. */
-import { annotations, finalizers } from "../../../src/api/names.ts";
+import { annotations, finalizers, provisioning } from "../../../src/api/names.ts";
 import type { KubeObject, VolumeSnapshot, VolumeSnapshotContent } from "../../../src/api/types.ts";
 import type { Seen, Write } from "../record.ts";
 import { claimProtection } from "./claims.ts";
 import {
   contentIn,
   contentsIn,
-  grantsFor,
   handleOf,
   has,
   isGoing,
   isOurs,
   isStored,
   type Monitor,
-  restoringFrom,
   snapshotIn,
   snapshotsIn,
   versionsKnown,
   wasNamedAsLeft,
   wasUnreadable,
 } from "./monitor.ts";
+import { hasHeardOf, restoringFrom } from "./restoring.ts";
 
-const own: readonly string[] = Object.values(finalizers);
+const own: readonly string[] = [
+  ...Object.values(finalizers),
+  provisioning.claimCloningFinalizer,
+  provisioning.volumeFinalizer,
+];
 const holdsSnapshot = (snapshot: VolumeSnapshot): boolean =>
   has(snapshot, finalizers.snapshotAsSource) || has(snapshot, finalizers.snapshotBound);
 const isBlockedSnapshot = (seen: Seen, snapshot: VolumeSnapshot): boolean => restoringFrom(seen, snapshot).length > 0;
@@ -148,7 +151,7 @@ function cameAfterTheQuestion(
 }
 
 /** The write that gave the snapshot's content up to deletion: it cannot be taken back, whatever is heard of after it. */
-const parting = (seen: Seen, snapshot: VolumeSnapshot): Write | undefined =>
+export const parting = (seen: Seen, snapshot: VolumeSnapshot): Write | undefined =>
   seen.entries.find(
     (entry): entry is Write =>
       entry.type === "write" &&
@@ -176,14 +179,8 @@ const sourceProtection: Monitor = {
     const before = snapshotIn(write.before);
     if (before?.status?.readyToUse !== true) return undefined;
     // Of one that came just now nobody knows yet; and once it waited, it waits until it is bound.
-    const { process, decidedMs } = parting(seen, before) ?? write;
-    const isKnown = ({ metadata }: KubeObject): boolean =>
-      seen.knowledge.floorOf(process, metadata.uid, decidedMs) !== undefined;
-    const reader = restoringFrom(seen, before).find(
-      (claim) =>
-        isKnown(claim) &&
-        (claim.metadata.namespace === before.metadata.namespace || grantsFor(seen, claim, before).some(isKnown)),
-    );
+    const decision = parting(seen, before) ?? write;
+    const reader = restoringFrom(seen, before).find((claim) => hasHeardOf(seen, decision, claim));
     return reader === undefined || wasForcedAway(seen, before)
       ? undefined
       : `${write.key} went while claim ${reader.metadata.name} is restored from it`;

@@ -1,11 +1,13 @@
 /** All monitors, and the judge that asks them as the history grows. */
 import type { Entry, Seen } from "../record.ts";
 import { binding } from "./binding.ts";
+import { consent } from "./consent.ts";
 import { dataSafety } from "./data-safety.ts";
 import { finalizerMonitors } from "./finalizers.ts";
 import type { Counter, Monitor } from "./monitor.ts";
 import { operation } from "./operation.ts";
 import { validation } from "./validation.ts";
+import { volumeMonitors } from "./volumes.ts";
 
 /** I-20 is about the run as a whole: the runner, which waits for rest, reports it. */
 const comesToRest: Monitor = {
@@ -17,6 +19,8 @@ export const monitors: readonly Monitor[] = [
   ...dataSafety,
   ...binding,
   ...finalizerMonitors,
+  ...volumeMonitors,
+  ...consent,
   comesToRest,
   ...validation,
   ...operation,

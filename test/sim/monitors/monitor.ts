@@ -3,7 +3,6 @@ import { annotations } from "../../../src/api/names.ts";
 import type {
   KubeObject,
   PersistentVolumeClaim,
-  ReferenceGrant,
   VolumeSnapshot,
   VolumeSnapshotClass,
   VolumeSnapshotContent,
@@ -19,6 +18,9 @@ export type Counter =
   | "lost snapshots"
   | "stuck finalizers"
   | "snapshots taken twice"
+  | "leaked volumes"
+  | "lost volumes"
+  | "volumes made twice"
   | "secrets seen";
 
 export interface Monitor {
@@ -40,7 +42,8 @@ export const brokenRules = (kind: LabelledKind, object: KubeObject): readonly st
 export type LabelledKind = "VolumeSnapshot" | "VolumeSnapshotContent";
 export const isInvalid = (kind: LabelledKind, object: KubeObject): boolean => brokenRules(kind, object).length > 0;
 
-export const isOurs = ({ actor }: Write): boolean => actor === "snapshot-controller" || actor === "csi-snapshotter";
+const ours: ReadonlySet<string> = new Set(["snapshot-controller", "csi-snapshotter", "csi-provisioner"]);
+export const isOurs = ({ actor }: Write): boolean => ours.has(actor);
 
 const all = <T extends KubeObject>(seen: Seen, kind: WatchedKind): readonly T[] => [
   ...(seen.objects(kind).values() as Iterable<unknown> as Iterable<T>),
@@ -144,32 +147,3 @@ export const versionsKnown = <T extends KubeObject>(seen: Seen, uid: string, sen
     .pastOf(uid)
     .filter(canRestOn(seen, sender))
     .map(({ object }) => object as T);
-
-/** The grants, of the few here, that let claims of this namespace refer to the snapshot. */
-export const grantsFor = (
-  seen: Seen,
-  claim: PersistentVolumeClaim,
-  { metadata }: VolumeSnapshot,
-): readonly KubeObject[] =>
-  all<ReferenceGrant>(seen, "ReferenceGrant").filter(
-    (grant) =>
-      grant.metadata.namespace === metadata.namespace &&
-      grant.spec?.from?.some(({ namespace }) => namespace === claim.metadata.namespace),
-  );
-
-const namesIt = (seen: Seen, claim: PersistentVolumeClaim, snapshot: VolumeSnapshot): boolean => {
-  const { namespace, name } = snapshot.metadata;
-  if (claim.metadata.namespace === namespace) return claim.spec?.dataSource?.name === name;
-  const ref = claim.spec?.dataSourceRef as { namespace?: string; name?: string } | undefined;
-  return ref?.namespace === namespace && ref?.name === name && grantsFor(seen, claim, snapshot).length > 0;
-};
-
-/** Claims that wait for a volume made from this snapshot, may refer to it, and did so before it was deleted. */
-export const restoringFrom = (seen: Seen, snapshot: VolumeSnapshot): readonly PersistentVolumeClaim[] =>
-  claimsIn(seen).filter(
-    (claim) =>
-      claim.status?.phase === "Pending" &&
-      !isGoing(claim) &&
-      (claim.metadata.creationTimestamp ?? "") <= (snapshot.metadata.deletionTimestamp ?? "9") &&
-      namesIt(seen, claim, snapshot),
-  );

@@ -5,24 +5,16 @@ import { annotations, finalizers, labels, oldInvalidLabels } from "../../../src/
 import type { KubeObject } from "../../../src/api/types.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
 import type { StoredSnapshot } from "../backend.ts";
-import { type Actor, type CsiEnded, createRecorder, type Recorder, type WatchedKind } from "../record.ts";
+import { type Bench, bench, driver, going, idsFoundIn, object, type Parts } from "./bench.ts";
 import { createJudge, monitors } from "./index.ts";
+import { volumeHistories } from "./volume-histories.ts";
 
-const driver = "disk.example.com";
 const uid = "11111111-1111-4111-8111-111111111111";
 const name = `snapshot-${uid}`;
 const handle = `handle-${name}-0`;
-const going = { deletionTimestamp: "2026-01-01T00:00:00Z" };
 const own = [finalizers.snapshotAsSource, finalizers.snapshotBound];
 const annotated = { annotations: { [annotations.beingCreated]: "yes" } };
 
-interface Parts {
-  readonly metadata?: JsonObject;
-  readonly spec?: JsonObject;
-  readonly status?: JsonObject;
-}
-const object = (kind: string, metadata: JsonObject, { metadata: more, ...rest }: Parts): KubeObject =>
-  ({ kind, ...rest, metadata: { resourceVersion: "1", ...metadata, ...more } }) as unknown as KubeObject;
 const aSnapshot = (parts: Parts = {}): KubeObject =>
   object(
     "VolumeSnapshot",
@@ -65,65 +57,6 @@ const aReader = aClaim({
   status: { phase: "Pending" },
 });
 
-interface Bench {
-  readonly recorder: Recorder;
-  readonly storage: Map<string, StoredSnapshot>;
-  write(actor: Actor, before: KubeObject | undefined, after: KubeObject | undefined, guarded?: boolean): void;
-  call(method: "CreateSnapshot" | "DeleteSnapshot", subject: string): void;
-  end(outcome: CsiEnded["outcome"], final: boolean): void;
-  note(what: "ended" | "said" | "call", text: string): void;
-  /** The component is sent what was written last. */
-  show(actor: Actor): void;
-}
-
-function bench(): Bench {
-  const storage = new Map<string, StoredSnapshot>();
-  const recorder = createRecorder({ driver, storage, creations: [], secrets: ["hunter2"] });
-  let atMs = 0;
-  let calls = 0;
-  let version = 1;
-  const next = (): number => (atMs += 10_000);
-  return {
-    recorder,
-    storage,
-    write: (actor, before, after, guarded = true) => {
-      const { kind, metadata } = (after ?? before) as KubeObject;
-      const key = metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;
-      recorder.take({
-        type: "write",
-        atMs: next(),
-        actor,
-        process: `${actor}.1`,
-        verb: "PATCH",
-        kind: kind as WatchedKind,
-        key,
-        guarded: () => guarded,
-        decidedMs: atMs,
-        version: ++version,
-        before,
-        after,
-      });
-    },
-    call: (method, subject) =>
-      recorder.take({
-        type: "csi",
-        id: ++calls,
-        atMs: next(),
-        decidedMs: atMs,
-        process: "csi-snapshotter.1",
-        method,
-        subject,
-        volume: "vol",
-      }),
-    end: (outcome, final) => recorder.take({ type: "csi-end", id: calls, atMs: next(), outcome, final }),
-    show: (actor) => {
-      const text = `{"type":"MODIFIED","object":{"metadata":{"resourceVersion":"${version}"}}}\n`;
-      recorder.knowledge.reported(`${actor}.1`, next(), text);
-    },
-    note: (what, text) => recorder.take({ type: "note", atMs: next(), what, process: "snapshot-controller.1", text }),
-  };
-}
-
 const stored = (id: string, called = name): [string, StoredSnapshot] => [
   id,
   { id, name: called, volumeId: "vol", takenAtMs: 0, readyAtMs: 0 },
@@ -131,6 +64,7 @@ const stored = (id: string, called = name): [string, StoredSnapshot] => [
 const ready = { snapshotHandle: handle, readyToUse: true };
 
 const badHistories: Readonly<Record<string, (bench: Bench) => void>> = {
+  ...volumeHistories,
   "I-1": ({ call }) => call("CreateSnapshot", "snapshot-of-nobody"),
   "I-2": ({ write, call }) => {
     write("snapshot-controller", undefined, aContent());
@@ -221,18 +155,6 @@ const badHistories: Readonly<Record<string, (bench: Bench) => void>> = {
 function withoutClass(snapshot: KubeObject): KubeObject {
   const { volumeSnapshotClassName: _, ...spec } = (snapshot as unknown as { spec: JsonObject }).spec;
   return { ...snapshot, spec } as unknown as KubeObject;
-}
-
-function idsFoundIn(history: (bench: Bench) => void, off?: string): readonly string[] {
-  const made = bench();
-  const judge = createJudge(
-    made.recorder,
-    monitors.filter(({ id }) => id !== off),
-  );
-  made.recorder.listen(() => judge.look());
-  history(made);
-  judge.rest();
-  return [...new Set(judge.violations().map(({ id }) => id))];
 }
 
 for (const { id, promise } of monitors.filter((monitor) => monitor.id !== "I-20"))

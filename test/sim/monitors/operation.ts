@@ -1,5 +1,5 @@
 /** I-35 to I-38: no secret leaks, one bad object affects no other, one writer at a time, no lost updates. */
-import { annotations, labels, oldInvalidLabels } from "../../../src/api/names.ts";
+import { annotations, labels, oldInvalidLabels, provisioning } from "../../../src/api/names.ts";
 import type { KubeObject } from "../../../src/api/types.ts";
 import { equal } from "../../../src/base/json.ts";
 import type { Seen } from "../record.ts";
@@ -39,11 +39,14 @@ const singleWriter: Monitor = {
       ? `${write.verb} ${write.kind} ${write.key} does not name the version it was decided for`
       : undefined,
   onNote(note, seen) {
-    // Events tell of what was done while leading; they change nothing.
+    // Events tell of what was done while leading; they change nothing, and neither do questions.
     if (
       note.what !== "call" ||
       seen.objects("Lease").size === 0 ||
       note.text.endsWith("/events") ||
+      note.text.endsWith("/selfsubjectaccessreviews") ||
+      // Its path does not tell whether it is of an election; and nothing is sent before the next write.
+      /^POST .*\/leases$/.test(note.text) ||
       !/^(POST|PUT|PATCH|DELETE|Create|Delete)/.test(note.text)
     )
       return undefined;
@@ -57,6 +60,7 @@ const singleWriter: Monitor = {
 
 const ownNotes: Readonly<Record<string, readonly string[]>> = {
   "csi-snapshotter": [annotations.beingCreated, annotations.snapshotterId, annotations.formerSnapshotterId],
+  "csi-provisioner": [provisioning.selectedNode],
   "snapshot-controller": [annotations.beingDeleted, labels.invalidSnapshot, labels.invalidContent, ...oldInvalidLabels],
 };
 const othersStatus = ["volumeGroupSnapshotHandle", "volumeGroupSnapshotName"];

@@ -11,9 +11,9 @@ import {
   isOurs,
   type LabelledKind,
   type Monitor,
-  restoringFrom,
   snapshotsIn,
 } from "./monitor.ts";
+import { restoringFrom } from "./restoring.ts";
 
 const labelOf: Readonly<Record<LabelledKind, string>> = {
   VolumeSnapshot: labels.invalidSnapshot,

@@ -2,9 +2,22 @@
  * Every kind of call that the components make, to each kind of object that they make it to. What they are refused matters as much
  * as what they are granted: a simulated server that were kinder here would hide what goes wrong on a real one.
  */
+import { crossNamespaceCrds } from "../../../../src/api/crds/cross-namespace.ts";
 import { referenceGrantCrd } from "../../../../src/api/crds/reference-grant.ts";
 import { finalizers } from "../../../../src/api/names.ts";
-import { create, get, inPhase, patch, remove, replace, type Script, type Step, script, watch } from "../script.ts";
+import {
+  create,
+  get,
+  gone,
+  inPhase,
+  patch,
+  remove,
+  replace,
+  type Script,
+  type Step,
+  script,
+  watch,
+} from "../script.ts";
 import { aClass, aContent, aSnapshot, classes, contents, snapshots } from "./snapshots.ts";
 
 const claims = "/api/v1/namespaces/$NS/persistentvolumeclaims";
@@ -12,6 +25,9 @@ const volumes = "/api/v1/persistentvolumes";
 const secrets = "/api/v1/namespaces/$NS/secrets";
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const grants = "/apis/gateway.networking.k8s.io/v1beta1/namespaces/$NS/referencegrants";
+const links = "/apis/snapshot.storage.k8s.io/v1alpha1/namespaces/$NS/volumesnapshotlinks";
+const populators = "/apis/populator.storage.k8s.io/v1beta1/volumepopulators";
+const storageClasses = "/apis/storage.k8s.io/v1/storageclasses";
 const leases = "/apis/coordination.k8s.io/v1/namespaces/$NS/leases";
 
 const old = { resourceVersion: "1" };
@@ -68,6 +84,24 @@ const grant = {
     to: [{ group: "snapshot.storage.k8s.io", kind: "VolumeSnapshot" }],
   },
 };
+const storageClass = {
+  apiVersion: "storage.k8s.io/v1",
+  kind: "StorageClass",
+  metadata: { name: "$ID" },
+  provisioner: "d.example.com",
+};
+const link = {
+  apiVersion: "snapshot.storage.k8s.io/v1alpha1",
+  kind: "VolumeSnapshotLink",
+  metadata: { name: "$ID" },
+  spec: { source: { name: "monday", namespace: "other" } },
+};
+const populator = {
+  apiVersion: "populator.storage.k8s.io/v1beta1",
+  kind: "VolumePopulator",
+  metadata: { name: "$ID" },
+  sourceKind: { group: "snapshot.storage.k8s.io", kind: "VolumeSnapshotLink" },
+};
 const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "$ID" }, stringData: { user: "me" } };
 const lease = {
   apiVersion: "coordination.k8s.io/v1",
@@ -86,6 +120,7 @@ export const componentCallScripts: readonly Script[] = [
   script(
     "a snapshot as the components treat it",
     create(snapshots, snapshot),
+    replace(`${snapshots}/$ID`, { ...snapshot, metadata: { name: "$ID", ...old } }),
     ...guarded(snapshots, finalizers.snapshotBound),
   ),
   script(
@@ -107,6 +142,29 @@ export const componentCallScripts: readonly Script[] = [
     create(volumes, volume),
     inPhase(`${volumes}/$ID`, "Available"),
     ...listed(volumes),
+    patch("merge", `${volumes}/$ID`, { metadata: { ...old, finalizers: null } }),
+    patch("merge", `${volumes}/$ID`, { metadata: { annotations: { note: "yes" } } }),
+    remove(`${volumes}/$ID`, { body: { preconditions: another } }),
+    remove(`${volumes}/$ID`, { unseen: true }),
+    gone(`${volumes}/$ID`),
+  ),
+  script(
+    "a StorageClass as the components see it",
+    create(storageClasses, storageClass),
+    get(`${storageClasses}/$ID`),
+    ...listed(storageClasses),
+  ),
+  script(
+    "links and populators as the components treat them",
+    get(`${links}?limit=500`),
+    ...crossNamespaceCrds().map((crd) => create(definitions, crd)),
+    get(`${links}?limit=500`, { until: (_, status) => status === 200 }),
+    create(links, link),
+    ...listed(links),
+    get(`${populators}?limit=500`, { until: (_, status) => status === 200 }),
+    create(populators, populator),
+    create(populators, populator),
+    ...crossNamespaceCrds().map(({ metadata: { name } }) => remove(`${definitions}/${name}`)),
   ),
   script(
     "a grant as the components see it",

@@ -1,0 +1,3 @@
+module snapkeep.dev/launcher
+
+go 1.24

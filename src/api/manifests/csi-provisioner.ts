@@ -1,0 +1,89 @@
+/** csi-provisioner in the pod of a CSI driver. */
+import { leaseNameFrom } from "../names.ts";
+import type { Right, SidecarRow } from "./component.ts";
+import { eventRight, leaseRights } from "./rights.ts";
+
+const port = 8_082;
+
+const clusterRules: readonly Right[] = [
+  {
+    apiGroups: [""],
+    resources: ["persistentvolumeclaims"],
+    verbs: ["get", "list", "watch", "update"],
+    why: "It creates volumes for claims, and protects a claim while it is cloned.",
+  },
+  {
+    apiGroups: [""],
+    resources: ["persistentvolumes"],
+    verbs: ["get", "list", "watch", "create", "patch", "delete"],
+    why: "It stores a volume that was created, and deletes it after its claim.",
+  },
+  {
+    apiGroups: ["storage.k8s.io"],
+    resources: ["storageclasses"],
+    verbs: ["get", "list", "watch"],
+    why: "A class names the driver and has the parameters of CreateVolume.",
+  },
+  {
+    apiGroups: ["snapshot.storage.k8s.io"],
+    resources: ["volumesnapshots"],
+    verbs: ["get", "list", "watch", "update"],
+    why: "A restore starts when its snapshot is ready, and protects the snapshot meanwhile.",
+  },
+  {
+    apiGroups: ["snapshot.storage.k8s.io"],
+    resources: ["volumesnapshotcontents"],
+    verbs: ["get", "list", "watch"],
+    why: "The content has the handle that a restore is made from; with list and watch, a restore reads nothing.",
+  },
+  eventRight,
+];
+
+/** Only drivers that announce topologies are asked for them. */
+const topologyRules: readonly Right[] = [
+  {
+    apiGroups: [""],
+    resources: ["nodes"],
+    verbs: ["get", "list", "watch"],
+    why: "Nodes have the labels of the driver's topologies.",
+  },
+  {
+    apiGroups: ["storage.k8s.io"],
+    resources: ["csinodes"],
+    verbs: ["get", "list", "watch"],
+    why: "CSINodes name the topologies that the driver has on each node.",
+  },
+];
+
+const attachmentRules: readonly Right[] = [
+  {
+    apiGroups: ["storage.k8s.io"],
+    resources: ["volumeattachments"],
+    verbs: ["get", "list", "watch"],
+    why: "A volume that is attached to a node is not deleted.",
+  },
+];
+
+const callsWhy =
+  "Of several replicas, the holder of the lease works; calls of CreateVolume are stored in a second one.";
+
+export const csiProvisionerRow: SidecarRow = {
+  name: "csi-provisioner",
+  replaces: "external-provisioner",
+  replacedImage: "/csi-provisioner",
+  rights: (driver, { topology, attachments }) => {
+    const leaseName = leaseNameFrom(driver);
+    return {
+      clusterRules: [...clusterRules, ...(topology ? topologyRules : []), ...(attachments ? attachmentRules : [])],
+      namespaceRules: leaseRights([leaseName, `${leaseName}-create-volume-calls`.toLowerCase()], callsWhy),
+    };
+  },
+  container: (_driver, { path, mount }) => ({
+    name: "csi-provisioner",
+    args: () => ["csi-provisioner", `--csi-address=${path}`, "--leader-election=true", `--http-endpoint=:${port}`],
+    ports: [{ name: "provisioner", containerPort: port }],
+    statusPort: "provisioner",
+    volumeMounts: () => [mount],
+    memory: ["160Mi", "512Mi"],
+  }),
+};

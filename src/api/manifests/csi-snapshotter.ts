@@ -1,0 +1,45 @@
+/** csi-snapshotter in the pod of a CSI driver. */
+import { leaseNameFrom } from "../names.ts";
+import type { SidecarRow } from "./component.ts";
+import { electionRights, eventRight } from "./rights.ts";
+
+const group = "snapshot.storage.k8s.io";
+const port = 8_081;
+
+export const csiSnapshotterRow: SidecarRow = {
+  name: "csi-snapshotter",
+  replaces: "external-snapshotter's sidecar",
+  replacedImage: "/csi-snapshotter",
+  rights: (driver) => ({
+    clusterRules: [
+      {
+        apiGroups: [group],
+        resources: ["volumesnapshotcontents"],
+        verbs: ["get", "list", "watch", "patch"],
+        why: "It takes and deletes the snapshots of contents, and sets their annotations and finalizers.",
+      },
+      {
+        apiGroups: [group],
+        resources: ["volumesnapshotcontents/status"],
+        verbs: ["patch"],
+        why: "It writes handle, size, time and readiness of a snapshot.",
+      },
+      {
+        apiGroups: [group],
+        resources: ["volumesnapshotclasses"],
+        verbs: ["get", "list", "watch"],
+        why: "A class has the parameters of CreateSnapshot.",
+      },
+      eventRight,
+    ],
+    namespaceRules: electionRights(leaseNameFrom(`external-snapshotter-leader-${driver}`)),
+  }),
+  container: (_driver, { path, mount }) => ({
+    name: "csi-snapshotter",
+    args: () => ["csi-snapshotter", `--csi-address=${path}`, "--leader-election=true", `--http-endpoint=:${port}`],
+    ports: [{ name: "snapshotter", containerPort: port }],
+    statusPort: "snapshotter",
+    volumeMounts: () => [mount],
+    memory: ["160Mi", "512Mi"],
+  }),
+};

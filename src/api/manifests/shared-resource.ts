@@ -1,0 +1,111 @@
+/** The driver of shared Secrets and ConfigMaps on every node. */
+import type { CSIDriver } from "kubernetes-types/storage/v1.js";
+import { sharedResourceCrds } from "../crds/shared-resource.ts";
+import { type ComponentRow, type Installation, type ManifestObject, object, type Right } from "./component.ts";
+
+const driver = "csi.sharedresource.openshift.io";
+const port = 8_080;
+const registry = "/registration";
+const records = "/csi-volumes-map";
+const config = "/var/run/configmaps/config";
+export const nodeServiceAccount = "shared-resource-node";
+
+const pluginFolder = ({ kubeletFolder }: Installation): string => `${kubeletFolder}/plugins/${driver}`;
+
+export const sharesRight: Right = {
+  apiGroups: ["sharedresource.openshift.io"],
+  resources: ["sharedsecrets", "sharedconfigmaps"],
+  verbs: ["get", "list", "watch"],
+  why: "A share says which Secret or ConfigMap it stands for.",
+};
+
+export const sharedResourceRow: ComponentRow = {
+  name: "shared-resource",
+  summary: "Mounts shared Secrets and ConfigMaps into pods of other namespaces, on every node.",
+  isDefault: false,
+  serviceAccount: nodeServiceAccount,
+  clusterRules: [
+    sharesRight,
+    {
+      apiGroups: ["authorization.k8s.io"],
+      resources: ["subjectaccessreviews"],
+      verbs: ["create"],
+      why: "A pod gets the data only if its service account may use the share. The owner of a share grants the driver its Secret or ConfigMap, one by one.",
+    },
+  ],
+  namespaceRules: [],
+  workload: {
+    name: "shared-resource-csi-driver-node",
+    app: "shared-resource-csi-driver-node",
+    runs: { kind: "node" },
+    unrestricted:
+      "It mounts volumes for pods, which needs root on the node and a shared mount of the kubelet's folder.",
+    terminationGracePeriodSeconds: 30,
+    containers: [
+      {
+        name: "driver",
+        hasPrograms: true,
+        isPrivileged: true,
+        args: (installation) => [
+          "shared-resource",
+          "--mode=node",
+          "--endpoint=unix:///csi/csi.sock",
+          `--kubelet-registration-path=${pluginFolder(installation)}/csi.sock`,
+          `--kubelet-registry-folder=${registry}`,
+          `--volume-map-folder=${records}`,
+          `--config=${config}/config.yaml`,
+          `--allow-list-namespace=${installation.namespace}`,
+          `--http-endpoint=:${port}`,
+        ],
+        env: [{ name: "KUBE_NODE_NAME", valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } }],
+        ports: [{ name: "driver", containerPort: port }],
+        statusPort: "driver",
+        volumeMounts: ({ kubeletFolder }) => [
+          { name: "socket", mountPath: "/csi" },
+          { name: "registration", mountPath: registry },
+          { name: "kubelet", mountPath: kubeletFolder, mountPropagation: "Bidirectional" },
+          { name: "records", mountPath: records },
+          { name: "config", mountPath: config, readOnly: true },
+        ],
+        memory: ["96Mi", "512Mi"],
+      },
+    ],
+    volumes: (installation) => [
+      { name: "socket", hostPath: { path: pluginFolder(installation), type: "DirectoryOrCreate" } },
+      { name: "registration", hostPath: { path: `${installation.kubeletFolder}/plugins_registry`, type: "Directory" } },
+      { name: "kubelet", hostPath: { path: installation.kubeletFolder, type: "Directory" } },
+      // The records of the driver that is replaced lie there too: its volumes are taken over.
+      { name: "records", hostPath: { path: "/var/lib/csi-volumes-map", type: "DirectoryOrCreate" } },
+      { name: "config", configMap: { name: "csi-driver-shared-resource-config", optional: true } },
+    ],
+  },
+  crds: () => sharedResourceCrds() as unknown as readonly ManifestObject[],
+  others: () => [{ path: "csidriver.yaml", objects: [csiDriver] }],
+  additions: () => [],
+  alerts: [],
+  panels: [
+    {
+      title: "Mounts of shared resources",
+      unit: "reqps",
+      queries: [
+        { expression: "sum(rate(openshift_csi_share_mount_requests_total[5m]))", legend: "requested" },
+        { expression: "sum(rate(openshift_csi_share_mount_failures_total[5m]))", legend: "failed" },
+      ],
+    },
+  ],
+};
+
+const csiDriver = object<CSIDriver>("storage.k8s.io/v1", "CSIDriver", {
+  metadata: {
+    name: driver,
+    annotations: { "csi.openshift.io/managed": "true" },
+    // OpenShift admits pods with volumes of this driver in restricted namespaces too.
+    labels: { "security.openshift.io/csi-ephemeral-volume-profile": "restricted" },
+  },
+  spec: {
+    attachRequired: false,
+    podInfoOnMount: true,
+    fsGroupPolicy: "File",
+    volumeLifecycleModes: ["Ephemeral"],
+  },
+});

@@ -1,0 +1,178 @@
+/** `snapkeep install`: the components in a cluster, from the same rows as deploy/. */
+import type { ManifestObject } from "../../api/manifests/component.ts";
+import { Fault } from "../../base/fault.ts";
+import { type CommandInput, complaintOf, defineCommand } from "../../runtime/command.ts";
+import { kubeFlags } from "../../runtime/common-flags.ts";
+import { bool, duration, list, oneOf, text } from "../../runtime/flag-kinds.ts";
+import { parseFlags } from "../../runtime/flags.ts";
+import { connected } from "../connected.ts";
+import { installationOf, yamlDocuments } from "../deploy.ts";
+import { applyAll } from "../install/apply.ts";
+import { findDrift } from "../install/drift.ts";
+import { createResources } from "../install/resources.ts";
+import { waitUntilReady } from "../install/rollout.ts";
+import { defaultComponents, describe, objectsOf, planFor, selectionProblem } from "../install/selection.ts";
+import { withSidecars, workloadRef } from "../install/sidecar.ts";
+import { uninstallAll } from "../install/uninstall.ts";
+import { createProgress } from "../progress.ts";
+
+const action = { group: "Action" } as const;
+
+const flags = {
+  ...kubeFlags,
+  print: bool({ ...action, default: false, help: "Write the manifests to standard output. Needs no cluster." }),
+  apply: bool({
+    ...action,
+    default: false,
+    help: "Apply the manifests, create the webhook's certificates, and wait until everything is ready.",
+  }),
+  diff: bool({ ...action, default: false, help: "Print what --apply would change." }),
+  check: bool({ ...action, default: false, help: "Like --diff, and exit with 1 if anything would change." }),
+  uninstall: bool({
+    ...action,
+    default: false,
+    help: "Delete what --apply has created. CustomResourceDefinitions and data stay; the output names them.",
+  }),
+  components: list({
+    default: defaultComponents,
+    help: "Components to install.",
+  }),
+  namespace: text({
+    short: "n",
+    default: "snapkeep",
+    required: true,
+    help: "Namespace of the components. Drivers run in a second one, named after it with -drivers, because their pods are privileged.",
+  }),
+  image: text({
+    default: "snapkeep",
+    required: true,
+    example: "registry.example.com/snapkeep",
+    help: "Image without a tag; the tag is the version of this program.",
+  }),
+  kubeletDir: text({
+    default: "/var/lib/kubelet",
+    required: true,
+    help: "The kubelet's folder on the nodes, for drivers.",
+  }),
+  into: text({
+    default: "",
+    example: "deployment/my-driver",
+    help: "With sidecar: the workload of a CSI driver in --namespace, as deployment/NAME, statefulset/NAME or daemonset/NAME.",
+  }),
+  timeout: duration({ default: 300_000, min: 1_000, help: "How long --apply waits until everything is ready." }),
+  output: oneOf(["text", "json"], { short: "o", default: "text", help: "Output format of --diff and --check." }),
+} as const;
+
+type Input = CommandInput<typeof flags>;
+const actions = ["print", "apply", "diff", "check", "uninstall"] as const;
+
+export const command = defineCommand({
+  takes: "[sidecar]",
+  flags,
+  examples: [
+    { does: "Install the snapshot-controller and the webhook", line: "snapkeep install --apply" },
+    { does: "See what an upgrade would change", line: "snapkeep install --diff" },
+    {
+      does: "Write manifests for Git",
+      line: "snapkeep install --print --components=snapshot-controller > snapkeep.yaml",
+    },
+    {
+      does: "Also install a CSI driver over plain directories, on a cluster of one node",
+      line: "snapkeep install --apply --components=snapshot-controller,webhook,directory-driver",
+    },
+    {
+      does: "Replace the sidecars of a driver by ours, or add them, with the same flags and socket",
+      line: "snapkeep install sidecar --into=deployment/my-driver --namespace=storage --diff",
+    },
+    { does: "Fail in CI if the cluster differs", line: "snapkeep install --check" },
+  ],
+  check: (options, [first, ...others]) => {
+    if ((first !== undefined && first !== "sidecar") || others.length > 0)
+      return `unexpected argument ${JSON.stringify(others[0] ?? first)}; there is "sidecar"`;
+    if ((first === "sidecar") !== (options.into !== ""))
+      return "sidecar and --into go together; for example snapkeep install sidecar --into=deployment/my-driver --diff";
+    if (options.into !== "" && workloadRef(options.into, "") === undefined)
+      return `--into: ${JSON.stringify(options.into)} is no workload; expected deployment/NAME, statefulset/NAME or daemonset/NAME`;
+    if (options.into !== "" && (options.uninstall || options.check))
+      return "sidecar goes with --print, --diff or --apply; to go back, apply the driver's own manifest again";
+    const given = actions.filter((name) => options[name]);
+    if (given.length !== 1)
+      return `give one of ${actions.map((name) => `--${name}`).join(", ")}; for example snapkeep install --diff`;
+    return selectionProblem(options.components);
+  },
+  run: async (input) => {
+    const { options, version, out } = input;
+    const plan = planFor(
+      options.components,
+      installationOf(version, {
+        namespace: options.namespace,
+        repository: options.image,
+        kubeletFolder: options.kubeletDir.replace(/\/+$/, ""),
+      }),
+    );
+    if (options.into !== "") return intoDriver(input);
+    if (!options.print) return inCluster(input, plan);
+    out.write(yamlDocuments(objectsOf(plan)));
+    return 0;
+  },
+});
+
+const inCluster = (input: Input, plan: ReturnType<typeof planFor>): Promise<number> =>
+  connected("snapkeep-install", input, {}, async (api) => {
+    const { options, world, signal, out, error } = input;
+    const resources = createResources(api, signal);
+    const say = (line: string) => void out.write(`${line}\n`);
+    if (options.uninstall) await uninstallAll(plan, resources, say);
+    else if (options.apply) {
+      const waiting = { world, signal, msMax: options.timeout, progress: createProgress(world, error) };
+      await applyAll(plan, { api, resources, waiting, say });
+    } else return showDrift(input, await findDrift(plan, resources));
+    return 0;
+  });
+
+const intoDriver = (input: Input): Promise<number> =>
+  connected("snapkeep-install", input, {}, async (api) => {
+    const { options, version, world, signal, out, error } = input;
+    const resources = createResources(api, signal);
+    const ref = workloadRef(options.into, options.namespace) as ManifestObject;
+    const stored = await resources.read(ref);
+    if (stored === undefined)
+      throw new Fault("NotFound", `${describe(ref)} does not exist; name it with --into and --namespace`);
+    const { workload, changes } = withSidecars(stored, `${options.image}:${version}`, await flagChecker());
+    if (options.print) out.write(yamlDocuments([workload as unknown as ManifestObject]));
+    else for (const line of changes.length === 0 ? ["nothing changes"] : changes) out.write(`${line}\n`);
+    if (!options.apply || changes.length === 0) return 0;
+    await resources.replace(workload);
+    const waiting = { world, signal, msMax: options.timeout, progress: createProgress(world, error) };
+    await waitUntilReady(resources, [ref], waiting);
+    out.write(`${describe(ref)} is ready\n`);
+    return 0;
+  });
+
+/** Why a command refuses its arguments, before a pod would. */
+async function flagChecker(): Promise<(name: string, argv: readonly string[]) => string | undefined> {
+  const loaded = new Map([
+    ["csi-snapshotter", (await import("./csi-snapshotter.ts")).command],
+    ["csi-provisioner", (await import("./csi-provisioner.ts")).command],
+  ]);
+  return (name, argv) =>
+    complaintOf(() => {
+      const command = loaded.get(name);
+      const { options, positionals } = parseFlags(command?.flags ?? {}, argv, { NODE_NAME: "node" });
+      const problem = command?.check?.(options as never, positionals);
+      if (problem !== undefined) throw new Fault("InvalidArgument", problem);
+    });
+}
+
+function showDrift({ options, out }: Input, { drifts, notes }: Awaited<ReturnType<typeof findDrift>>): number {
+  if (options.output === "json") out.write(`${JSON.stringify({ drifts, notes }, undefined, 2)}\n`);
+  else {
+    for (const { object, changes } of drifts)
+      out.write(
+        changes === undefined ? `+ ${object}\n` : `~ ${object}\n${changes.map((line) => `    ${line}\n`).join("")}`,
+      );
+    for (const note of notes) out.write(`${note}\n`);
+    if (drifts.length === 0) out.write("the cluster is as this release would install it\n");
+  }
+  return options.check && drifts.length > 0 ? 1 : 0;
+}

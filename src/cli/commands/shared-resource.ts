@@ -1,0 +1,197 @@
+/** `snapkeep shared-resource`: the driver of SharedSecret and SharedConfigMap volumes on a node, or their controller. */
+
+import { Fault } from "../../base/fault.ts";
+import type { Log } from "../../base/log.ts";
+import { parseConfig, readConfigFile, whenConfigChanges } from "../../components/shared-resource/config.ts";
+import { shareControllerMetrics } from "../../components/shared-resource/controller/metrics.ts";
+import { startController } from "../../components/shared-resource/controller/start.ts";
+import { nodeMetrics } from "../../components/shared-resource/node/metrics.ts";
+import { startNode } from "../../components/shared-resource/node/start.ts";
+import { socketPathOf } from "../../csi/address.ts";
+import { checkedDriverName } from "../../csi/driver-name.ts";
+import { namespaceIn, serviceAccountFolder } from "../../kube/config-pod.ts";
+import { shareDriver } from "../../rules/shared-resources.ts";
+import { type CommandInput, complaintOf, defineCommand } from "../../runtime/command.ts";
+import { checkComponent, componentFlags } from "../../runtime/common-flags.ts";
+import { runComponent } from "../../runtime/component.ts";
+import { connect } from "../../runtime/connect.ts";
+import { integer, type Options, oneOf, text } from "../../runtime/flag-kinds.ts";
+import { type ProcessContext, runStandalone } from "../../runtime/frame.ts";
+import { createLog } from "../../runtime/log.ts";
+import { requestMeasure } from "../../runtime/measure.ts";
+import { createAllowListReader, driverNamespace } from "../../runtime/share-allow-lists.ts";
+
+const name = "shared-resource";
+const node = { group: "Node driver" } as const;
+
+const flags = {
+  mode: oneOf(["node", "controller"], {
+    default: "node",
+    help: "node: serve the volumes of this node's pods. controller: maintain the Available condition of all shares.",
+  }),
+  config: text({
+    default: "/var/run/configmaps/config/config.yaml",
+    help: "Optional file with the keys shareRelistInterval and refreshResources. The process ends when the file changes, to be started again with it.",
+  }),
+  allowListNamespace: text({
+    default: "",
+    example: driverNamespace,
+    help: `Namespace of the ConfigMaps ocp-sharedsecret-list and ocp-sharedconfigmap-list. Read once at the start. Empty: the namespace of the pod's service account, else ${driverNamespace}.`,
+  }),
+  endpoint: text({
+    ...node,
+    default: "unix:///csi/csi.sock",
+    help: "Unix socket to listen on. Its folder must exist.",
+  }),
+  driverName: text({
+    ...node,
+    name: "drivername",
+    default: shareDriver,
+    help: "Name of the driver in the volumes of pods.",
+  }),
+  nodeId: text({
+    ...node,
+    name: "nodeid",
+    default: "",
+    example: "node-1",
+    environment: "KUBE_NODE_NAME",
+    help: "Name of this node. Required in mode node.",
+  }),
+  maxVolumesPerNode: integer({
+    ...node,
+    name: "maxvolumespernode",
+    default: 0,
+    min: 0,
+    help: "How many volumes the node can have; 0: any number.",
+  }),
+  kubeletRegistrationPath: text({
+    ...node,
+    default: "",
+    example: "/var/lib/kubelet/plugins/csi.sharedresource.openshift.io/csi.sock",
+    help: "Path of the driver's socket on the host. If set, the driver registers itself with the kubelet; no node-driver-registrar is needed.",
+  }),
+  kubeletRegistryFolder: text({
+    ...node,
+    default: "/var/lib/kubelet/plugins_registry",
+    help: "The kubelet's plugin registration folder, as mounted in this process.",
+  }),
+  volumeMapFolder: text({
+    ...node,
+    default: "/csi-volumes-map",
+    required: true,
+    help: "Folder of the records of mounted volumes, on a file system that outlives the process. It is the folder of the driver that is replaced, whose volumes are taken over.",
+  }),
+  ...componentFlags,
+} as const;
+
+type Input = CommandInput<typeof flags>;
+
+export const command = defineCommand({
+  flags,
+  metrics: { ...nodeMetrics, ...shareControllerMetrics },
+  examples: [
+    {
+      does: "Serve the pods of this node, and register with its kubelet",
+      line: "snapkeep shared-resource --mode=node --nodeid=node-1 --endpoint=/csi/csi.sock --kubelet-registration-path=/var/lib/kubelet/plugins/csi.sharedresource.openshift.io/csi.sock",
+    },
+    {
+      does: "Maintain the conditions of all shares, with a standby",
+      line: "snapkeep shared-resource --mode=controller --leader-election=true",
+    },
+  ],
+  check: (options) =>
+    checkComponent(options) ??
+    (options.mode === "node"
+      ? (checkNode(options) ??
+        complaintOf(() => socketPathOf(options.endpoint)) ??
+        complaintOf(() => checkedDriverName(options.driverName)))
+      : undefined),
+  run: async (input) => {
+    const { options, world, error } = input;
+    const { verbosity, loggingFormat: format } = options;
+    const log = createLog({ format, verbosity, name, world, out: error });
+    const text = await readConfigFile(options.config);
+    const config = parseConfig(options.config, text, log);
+    const fresh = untilConfigChanges(input, text, log);
+    return options.mode === "node" ? runNode(fresh, config) : runController(fresh, config);
+  },
+});
+
+const checkNode = ({ nodeId }: Options<typeof flags>): string | undefined =>
+  nodeId === "" ? "--nodeid is required in mode node; set KUBE_NODE_NAME from spec.nodeName" : undefined;
+
+/** The same input, whose signal also aborts when the file has another text: the supervisor starts the process again. */
+function untilConfigChanges(input: Input, text: string | undefined, log: Log): Input {
+  const changed = new AbortController();
+  const signal = AbortSignal.any([input.signal, changed.signal]);
+  void whenConfigChanges(input.options.config, text, { world: input.world, signal }).then((isOther) => {
+    if (!isOther) return;
+    log.info("configuration has changed, stopping", { config: input.options.config });
+    changed.abort(new Fault("Cancelled", "the configuration has changed"));
+  });
+  return { ...input, signal };
+}
+
+const runController = (input: Input, config: ReturnType<typeof parseConfig>): Promise<number> =>
+  runComponent(input, {
+    name,
+    kinds: ["SharedSecret", "SharedConfigMap"],
+    waitMsMax: 30_000,
+    start: async (context) =>
+      startController(context, {
+        config,
+        environment: input.environment,
+        allowListNamespace: await allowListNamespaceOf(input),
+      }),
+  });
+
+const runNode = (input: Input, config: ReturnType<typeof parseConfig>): Promise<number> =>
+  runStandalone(input, name, (context) => {
+    const { options, version } = input;
+    const { kubeletRegistrationPath: endpoint, kubeletRegistryFolder: registryFolder } = options;
+    return startNode(context, {
+      ...options,
+      name: checkedDriverName(options.driverName),
+      version,
+      address: socketPathOf(options.endpoint),
+      registration: endpoint === "" ? undefined : { endpoint, registryFolder },
+      config,
+      recordFolder: options.volumeMapFolder,
+      connect: (signal) => connectWithLists(input, context, signal),
+    });
+  });
+
+/** The allow-lists are tried once before a share is judged: a restart must not empty volumes of listed shares for a moment. */
+async function connectWithLists(input: Input, context: ProcessContext, signal: AbortSignal) {
+  const connection = await connectTo(input, context, signal);
+  const reader = createAllowListReader({
+    ...context,
+    environment: input.environment,
+    namespace: await allowListNamespaceOf(input),
+    connect: async () => ({ api: connection.api }),
+  });
+  void reader.read(signal);
+  await reader.attempted;
+  return {
+    ...connection,
+    get lists() {
+      return reader.current();
+    },
+  };
+}
+
+const allowListNamespaceOf = async ({ options }: Input): Promise<string> =>
+  options.allowListNamespace || ((await namespaceIn(serviceAccountFolder)) ?? driverNamespace);
+
+const connectTo = (input: Input, { world, log, metrics }: ProcessContext, signal: AbortSignal) =>
+  connect({
+    flags: input.options,
+    kinds: ["SharedSecret", "SharedConfigMap"],
+    waitMsMax: Number.MAX_SAFE_INTEGER,
+    userAgent: `${name}/snapkeep-${input.version}`,
+    environment: input.environment,
+    world,
+    log,
+    signal,
+    measure: requestMeasure(metrics),
+  });

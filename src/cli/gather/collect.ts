@@ -1,0 +1,129 @@
+/** Reads everything that belongs into a bundle, file by file. What cannot be read is named in the bundle, and the rest goes on. */
+import { stringify } from "yaml";
+import { Fault } from "../../base/fault.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { redactText } from "../../base/redact.ts";
+import { metadataOnly, type PathReader, type TextReader } from "../../kube/api.ts";
+import { listPath } from "../../kube/list-path.ts";
+import { listAt, memberAt } from "../../rules/pod-specs.ts";
+import { type ComponentContainer, componentsIn } from "./components.ts";
+import { bundleObject, secretSummary } from "./redact-object.ts";
+import { clusterLists, namespaceLists, settingConfigMaps } from "./tables.ts";
+
+export interface GatherOptions {
+  readonly api: PathReader & TextReader;
+  /** Namespaces to look into, beside those in which a component was found. */
+  readonly namespaces: readonly string[];
+  readonly logLinesMax: number;
+  readonly version: string;
+  readonly signal: AbortSignal;
+  write(file: string, text: string): Promise<void>;
+  progress(file: string): void;
+}
+
+export interface Gathered {
+  readonly files: number;
+  readonly components: readonly ComponentContainer[];
+  /** "file: reason" of each that is missing. */
+  readonly problems: readonly string[];
+}
+
+export async function gather(options: GatherOptions): Promise<Gathered> {
+  const { api, signal } = options;
+  const problems: string[] = [];
+  let files = 0;
+  const save = async (file: string, text: string): Promise<void> => {
+    await options.write(file, text);
+    files += 1;
+    options.progress(file);
+  };
+  /** Undefined: it could not be read, and the bundle says so. */
+  const attempt = async <T>(file: string, read: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await read();
+    } catch (reason) {
+      if (signal.aborted) throw reason;
+      problems.push(`${file}: ${Fault.from(reason).message}`);
+      return undefined;
+    }
+  };
+  const list = async (file: string, path: string): Promise<JsonValue | undefined> => {
+    const found = await attempt(file, () => listPath(api, path, { signal }));
+    if (found !== undefined) await save(file, stringify(bundleObject(found)));
+    return found;
+  };
+
+  const pods = await attempt("pods of all namespaces", () => listPath(api, "/api/v1/pods", { signal }));
+  const components = pods === undefined ? [] : componentsIn(pods);
+  const namespaces = [...new Set([...components.map(({ namespace }) => namespace), ...options.namespaces])].sort();
+
+  await save("version.txt", `snapkeep ${options.version}\n`);
+  const lists = new Map<string, JsonValue>();
+  for (const { file, path } of clusterLists) {
+    const found = await list(`${file}.yaml`, path);
+    if (found !== undefined) lists.set(file, found);
+  }
+  await save("conditions.txt", conditionLines([...lists.values()]).join(""));
+  for (const namespace of namespaces) await gatherNamespace(namespace);
+  for (const component of components) await gatherComponent(component);
+  await save("problems.txt", problems.map((problem) => `${problem}\n`).join(""));
+  return { files, components, problems };
+
+  async function gatherNamespace(namespace: string): Promise<void> {
+    for (const { file, path } of namespaceLists(namespace)) await list(`${file}.yaml`, path);
+    const folder = `namespaces/${namespace}`;
+    const at = `/api/v1/namespaces/${encodeURIComponent(namespace)}`;
+    for (const name of settingConfigMaps) {
+      const found = await api.getPath(`${at}/configmaps/${name}`, { signal }).catch(() => undefined);
+      if (found !== undefined)
+        await save(`${folder}/configmaps/${name}.yaml`, stringify(bundleObject(found, { keepsData: true })));
+    }
+    const secrets = await attempt(`${folder}/secrets.yaml`, () =>
+      // Their data is not even sent.
+      listPath(api, `${at}/secrets`, { signal, accept: metadataOnly.list }),
+    );
+    if (secrets !== undefined)
+      await save(`${folder}/secrets.yaml`, stringify(listAt(secrets, ["items"]).map(secretSummary)));
+  }
+
+  async function gatherComponent({ namespace, pod, container, hasPrevious, statusPort }: ComponentContainer) {
+    const folder = `components/${namespace}/${pod}/${container}`;
+    const at = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}`;
+    const text = async (file: string, path: string): Promise<void> => {
+      const found = await attempt(file, () => api.getText(path, { signal }));
+      if (found !== undefined) await save(file, found.split("\n").map(redactText).join("\n"));
+    };
+    const log = `${at}/log?container=${encodeURIComponent(container)}&timestamps=true&tailLines=${options.logLinesMax}`;
+    await text(`${folder}/current.log`, log);
+    if (hasPrevious) await text(`${folder}/previous.log`, `${log}&previous=true`);
+    if (statusPort !== undefined)
+      await text(
+        `${folder}/metrics.txt`,
+        `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(`${pod}:${statusPort}`)}/proxy/metrics`,
+      );
+  }
+}
+
+/** One line per condition, or per snapshot that has an error: what a person reads first. */
+function conditionLines(lists: readonly JsonValue[]): readonly string[] {
+  return lists.flatMap((list) =>
+    listAt(list, ["items"])
+      .filter(isObject)
+      .flatMap((item) => linesOf(item, String(memberAt(list, ["kind"]) ?? "").replace(/List$/, ""))),
+  );
+}
+
+function linesOf(object: JsonObject, kind: string): readonly string[] {
+  const namespace = memberAt(object, ["metadata", "namespace"]);
+  const name = `${kind} ${typeof namespace === "string" ? `${namespace}/` : ""}${String(memberAt(object, ["metadata", "name"]))}`;
+  const conditions = listAt(object, ["status", "conditions"])
+    .filter(isObject)
+    .map(
+      ({ type, status, reason = "", message = "" }) =>
+        `${String(type)}=${String(status)} ${String(reason)}: ${String(message)}`,
+    );
+  const error = memberAt(object, ["status", "error", "message"]);
+  return [...conditions, ...(typeof error === "string" ? [`error: ${error}`] : [])].map(
+    (line) => `${name} ${redactText(line)}\n`,
+  );
+}

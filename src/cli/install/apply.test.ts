@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ManifestObject } from "../../api/manifests/component.ts";
+import { versionAnnotation } from "../../api/manifests/objects.ts";
+import { snapshotConfigurationName } from "../../api/manifests/webhook-configurations.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { realWorld } from "../../base/world.ts";
+import type { KubeApi } from "../../kube/api.ts";
+import { installationOf } from "../deploy.ts";
+import { applyAll, withLivePolicy } from "./apply.ts";
+import { isLater, judgeCrd } from "./crd-age.ts";
+import type { Resources } from "./resources.ts";
+import { rolloutProblem } from "./rollout.ts";
+import { describe, planFor, selectionProblem } from "./selection.ts";
+import { uninstallAll } from "./uninstall.ts";
+
+const plan = planFor(["snapshot-controller"], installationOf("1.2.3"));
+const [crd] = plan.crds as [ManifestObject];
+
+/** A cluster that holds these objects, and tells what is written. */
+function clusterOf(objects: readonly JsonObject[]) {
+  const written: string[] = [];
+  const named = (object: ManifestObject) => (found: JsonObject) => describe(found as never) === describe(object);
+  const resources: Resources = {
+    serves: async () => true,
+    read: async (object) => objects.find(named(object)),
+    apply: async (object) => {
+      written.push(describe(object));
+      return object as unknown as JsonObject;
+    },
+    replace: async () => undefined,
+    remove: async () => false,
+    list: async (_apiVersion, kind) => objects.filter((object) => object.kind === kind),
+    forget: () => undefined,
+  };
+  const said: string[] = [];
+  const waiting = { world: realWorld, signal: new AbortController().signal, msMax: 0, progress: () => undefined };
+  const context = { api: {} as KubeApi, resources, waiting, say: (line: string) => void said.push(line) };
+  return { context, resources, written, said };
+}
+
+const lease = (namespace: string, renewedMsAgo: number, holderIdentity = "other"): JsonObject => ({
+  kind: "Lease",
+  metadata: { namespace, name: "snapshot-controller-leader" },
+  spec: {
+    holderIdentity,
+    leaseDurationSeconds: 15,
+    renewTime: new Date(realWorld.now() - renewedMsAgo).toISOString(),
+  },
+});
+const newer: JsonObject = {
+  ...(crd as unknown as JsonObject),
+  metadata: { name: crd.metadata.name, annotations: { [versionAnnotation]: "1.3.0" } },
+};
+
+test("another controller at work in another namespace is refused before anything is written", async () => {
+  const { context, written } = clusterOf([lease("storage", 1_000)]);
+  await assert.rejects(
+    applyAll(plan, context),
+    /Lease storage\/snapshot-controller-leader is held by other.*\[SNAP-801\]$/,
+  );
+  assert.deepEqual(written, []);
+});
+
+for (const [given, object] of [
+  ["a lease that ours waits for", lease("kube-system", 1_000)],
+  ["a lease that has run out", lease("storage", 60_000)],
+  ["a released lease", lease("storage", 1_000, "")],
+] as const)
+  test(`given ${given}, then the definitions are applied`, async () => {
+    const { context, written } = clusterOf([object]);
+    await assert.rejects(applyAll(plan, context), /not served yet/);
+    assert.equal(written.length, 3);
+  });
+
+test("what runs already is named", async () => {
+  const containers = [{ image: "registry.k8s.io/sig-storage/snapshot-controller:v8.6.0" }];
+  const deployment: JsonObject = {
+    kind: "Deployment",
+    metadata: { namespace: "kube-system", name: "snapshot-controller" },
+    spec: { template: { spec: { containers } } },
+  };
+  const { context, said } = clusterOf([deployment, lease("kube-system", 1_000)]);
+  await assert.rejects(applyAll(plan, context));
+  assert.deepEqual(said.slice(0, 2), [
+    "already there: Deployment kube-system/snapshot-controller runs registry.k8s.io/sig-storage/snapshot-controller:v8.6.0",
+    "already there: Lease kube-system/snapshot-controller-leader is held by other",
+  ]);
+});
+
+test("a newer definition is refused before anything is written", async () => {
+  const { context, written } = clusterOf([newer]);
+  await assert.rejects(
+    applyAll(plan, context),
+    /installed by snapkeep 1\.3\.0, which is newer than 1\.2\.3.*\[SNAP-802\]$/,
+  );
+  assert.deepEqual(written, []);
+});
+
+test("definitions: of this or an older release they are applied, of others they stay, with unknown versions they are refused", () => {
+  const annotated = (version: string) => ({
+    ...(crd as unknown as JsonObject),
+    metadata: { name: crd.metadata.name, annotations: { [versionAnnotation]: version } },
+  });
+  assert.equal(judgeCrd(undefined, crd).kind, "apply");
+  assert.equal(judgeCrd(annotated("1.2.3"), crd).kind, "apply");
+  assert.equal(judgeCrd(annotated("0.9.0"), crd).kind, "apply");
+  assert.equal(judgeCrd({ metadata: {}, spec: { versions: [{ name: "v1" }] } }, crd).kind, "keep");
+  assert.equal(judgeCrd({ metadata: {}, spec: { versions: [{ name: "v1" }, { name: "v2" }] } }, crd).kind, "refuse");
+});
+
+test("versions are compared by number, and a release is later than its candidates", () => {
+  assert.deepEqual(
+    [isLater("0.10.0", "0.9.9"), isLater("1.0.0", "1.0.0"), isLater("1.0.0", "1.0.0-rc.1")],
+    [true, false, true],
+  );
+});
+
+test("applying again keeps the failurePolicy that promote has set", async () => {
+  const webhooks = [{ name: "snapshot.webhook-validation.storage.sigs.k8s.io", failurePolicy: "Fail" }];
+  const kind = "ValidatingWebhookConfiguration";
+  const { resources } = clusterOf([{ kind, metadata: { name: snapshotConfigurationName }, webhooks }]);
+  const wanted = planFor(["webhook"], installationOf("1.2.3")).objects.find((object) => object.kind === kind);
+  const kept = (await withLivePolicy(wanted as ManifestObject, resources)) as unknown as {
+    readonly webhooks: readonly { readonly failurePolicy: string }[];
+  };
+  assert.equal(kept.webhooks[0]?.failurePolicy, "Fail");
+});
+
+test("a rollout is done when all pods are of the new version and ready, and the old ones have ended", () => {
+  const deployment = (status: JsonObject): JsonObject => ({
+    metadata: { generation: 2 },
+    spec: { replicas: 2 },
+    status,
+  });
+  const done = { observedGeneration: 2, updatedReplicas: 2, availableReplicas: 2, replicas: 2 };
+  assert.equal(rolloutProblem(deployment(done)), undefined);
+  assert.match(rolloutProblem(deployment({ ...done, observedGeneration: 1 })) ?? "", /not seen/);
+  assert.equal(rolloutProblem(deployment({ ...done, updatedReplicas: 1 })), "1 of 2 pods are of this version");
+  assert.equal(rolloutProblem(deployment({ ...done, availableReplicas: 1 })), "1 of 2 pods are ready");
+  assert.equal(rolloutProblem(deployment({ ...done, replicas: 3 })), "1 old pods have not ended");
+});
+
+test("uninstalling names the lease that stays in kube-system", async () => {
+  const { resources, said } = clusterOf([lease("kube-system", 60_000)]);
+  await uninstallAll(plan, resources, (line) => void said.push(line));
+  assert.ok(
+    said.some((line) => line.startsWith("stays: Lease kube-system/snapshot-controller-leader")),
+    said.join("\n"),
+  );
+});
+
+test("a component that does not exist is named, with those that do", () => {
+  assert.match(selectionProblem(["webhok"]) ?? "", /no component "webhok"; there are snapshot-controller, webhook/);
+  assert.equal(selectionProblem(["webhook"]), undefined);
+});

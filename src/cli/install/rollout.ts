@@ -1,0 +1,76 @@
+/** Waits until all that was applied is ready, and says what is not. */
+import type { ManifestObject } from "../../api/manifests/component.ts";
+import { Fault } from "../../base/fault.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { World } from "../../base/world.ts";
+import { at } from "./existing.ts";
+import type { Resources } from "./resources.ts";
+import { describe } from "./selection.ts";
+
+export interface Waiting {
+  readonly world: World;
+  readonly signal: AbortSignal;
+  readonly msMax: number;
+  /** Called at each look, with what is missing. */
+  progress(text: () => string): void;
+}
+
+const lookEveryMs = 500;
+
+async function waitFor(
+  resources: Resources,
+  objects: readonly ManifestObject[],
+  missing: (object: JsonObject | undefined) => string | undefined,
+  { world, signal, msMax, progress }: Waiting,
+): Promise<void> {
+  const giveUpAt = world.elapsed() + msMax;
+  for (;;) {
+    const found: string[] = [];
+    for (const object of objects) {
+      const problem = missing(await resources.read(object));
+      if (problem !== undefined) found.push(`${describe(object)}: ${problem}`);
+    }
+    if (found.length === 0) return;
+    if (world.elapsed() > giveUpAt)
+      throw new Fault(
+        "DeadlineExceeded",
+        `not ready after ${Math.round(msMax / 1000)} s: ${found.join("; ")}; kubectl describe shows why; run the command again to wait longer`,
+      );
+    progress(() => `waiting: ${found.join("; ")}`);
+    await world.sleep(lookEveryMs, signal);
+  }
+}
+
+export const waitUntilServed = (resources: Resources, crds: readonly ManifestObject[], waiting: Waiting) =>
+  waitFor(resources, crds, (crd) => (hasCondition(crd, "Established") ? undefined : "not served yet"), waiting);
+
+export const waitUntilReady = (resources: Resources, objects: readonly ManifestObject[], waiting: Waiting) =>
+  waitFor(
+    resources,
+    objects.filter(({ kind }) => ["Deployment", "StatefulSet", "DaemonSet"].includes(kind)),
+    rolloutProblem,
+    waiting,
+  );
+
+function hasCondition(object: JsonObject | undefined, type: string): boolean {
+  const conditions = at(object, "status", "conditions");
+  return (
+    Array.isArray(conditions) && conditions.some((row) => at(row, "type") === type && at(row, "status") === "True")
+  );
+}
+
+/** As `kubectl rollout status` decides. */
+export function rolloutProblem(object: JsonObject | undefined): string | undefined {
+  if (object === undefined) return "does not exist";
+  const number = (...path: readonly string[]): number => Number(at(object, ...path) ?? 0);
+  if (number("status", "observedGeneration") < number("metadata", "generation"))
+    return "not seen by its controller yet";
+  const isDaemonSet = at(object, "kind") === "DaemonSet";
+  const wanted = isDaemonSet ? number("status", "desiredNumberScheduled") : number("spec", "replicas");
+  const [updated, available, total] = isDaemonSet
+    ? [number("status", "updatedNumberScheduled"), number("status", "numberAvailable"), wanted]
+    : [number("status", "updatedReplicas"), number("status", "availableReplicas"), number("status", "replicas")];
+  if (updated < wanted) return `${updated} of ${wanted} pods are of this version`;
+  if (available < wanted) return `${available} of ${wanted} pods are ready`;
+  return total > wanted ? `${total - wanted} old pods have not ended` : undefined;
+}

@@ -1,0 +1,46 @@
+/** Which components are meant, and all objects of theirs in the order in which they are applied. */
+import type { ComponentRow, Installation, ManifestObject } from "../../api/manifests/component.ts";
+import { crdObjects, manifestFiles, monitoringObjects, namespaceObjects } from "../../api/manifests/objects.ts";
+import { componentRows } from "../../api/manifests/rows.ts";
+
+export const defaultComponents = componentRows.filter(({ isDefault }) => isDefault).map(({ name }) => name);
+
+/** One line with the remedy for names that are no component. */
+export function selectionProblem(names: readonly string[]): string | undefined {
+  const unknown = names.find((name) => componentRows.every((row) => row.name !== name));
+  if (names.length === 0) return `--components names none; for example --components=${defaultComponents.join(",")}`;
+  return unknown === undefined
+    ? undefined
+    : `--components: there is no component ${JSON.stringify(unknown)}; there are ${componentRows.map(({ name }) => name).join(", ")}`;
+}
+
+export interface InstallPlan {
+  readonly rows: readonly ComponentRow[];
+  readonly installation: Installation;
+  readonly crds: readonly ManifestObject[];
+  readonly namespaces: readonly ManifestObject[];
+  readonly objects: readonly ManifestObject[];
+}
+
+export function planFor(names: readonly string[], installation: Installation): InstallPlan {
+  const rows = componentRows.filter(({ name }) => names.includes(name));
+  return {
+    rows,
+    installation,
+    crds: crdObjects(rows, installation),
+    namespaces: namespaceObjects(rows, installation),
+    objects: rows.flatMap((row) => [
+      ...manifestFiles(row, installation).flatMap(({ objects }) => objects),
+      ...monitoringObjects(row, installation),
+    ]),
+  };
+}
+
+export const objectsOf = ({ crds, namespaces, objects }: InstallPlan): readonly ManifestObject[] => [
+  ...crds,
+  ...namespaces,
+  ...objects,
+];
+
+export const describe = ({ kind, metadata: { namespace, name } }: ManifestObject): string =>
+  namespace === undefined ? `${kind} ${name}` : `${kind} ${namespace}/${name}`;

@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { JsonObject } from "../../base/json.ts";
+import { at } from "./existing.ts";
+import { withSidecars } from "./sidecar.ts";
+
+const image = "snapkeep:1.2.3";
+const accepts = () => undefined;
+const workload = (...containers: JsonObject[]): JsonObject => ({
+  kind: "Deployment",
+  spec: { template: { spec: { containers } } },
+});
+const containersOf = (object: JsonObject) =>
+  at(object, "spec", "template", "spec", "containers") as readonly JsonObject[];
+const volumeMounts = [{ name: "socket-dir", mountPath: "/csi" }];
+const env = [{ name: "ADDRESS", value: "/csi/csi.sock" }];
+const driver = { name: "driver", image: "vendor/driver:1", args: ["--endpoint=unix:///csi/csi.sock"], volumeMounts };
+const snapshotter = {
+  name: "csi-snapshotter",
+  image: "registry.k8s.io/sig-storage/csi-snapshotter:v8.6.0",
+  args: ["--csi-address=$(ADDRESS)", "--leader-election"],
+  env,
+  volumeMounts,
+};
+
+test("a replaced sidecar keeps its name, arguments, environment and mounts", () => {
+  const { workload: changed, changes } = withSidecars(workload(driver, snapshotter), image, accepts, [
+    "csi-snapshotter",
+  ]);
+  assert.deepEqual(containersOf(changed)[1], {
+    ...snapshotter,
+    image,
+    args: ["csi-snapshotter", "--csi-address=$(ADDRESS)", "--leader-election"],
+    securityContext: { runAsUser: 0 },
+  });
+  assert.deepEqual(changes, [`container csi-snapshotter runs ${image} instead of ${snapshotter.image}`]);
+});
+
+test("a missing sidecar is added with the socket of the driver", () => {
+  const { workload: changed, changes } = withSidecars(workload(driver, snapshotter), image, accepts);
+  const own = containersOf(changed)[2];
+  assert.deepEqual([own?.name, own?.volumeMounts], ["csi-provisioner", volumeMounts]);
+  assert.ok((own?.args as readonly string[] | undefined)?.includes("--csi-address=/csi/csi.sock"));
+  assert.equal(changes.length, 2);
+});
+
+test("a sidecar runs as root, as the driver does whose socket it opens, unless the container or the pod names a user", () => {
+  const usersOf = (pod: JsonObject, own: JsonObject) => {
+    const containers = [driver, { ...snapshotter, ...own }];
+    const { workload: changed } = withSidecars(
+      { spec: { template: { spec: { ...pod, containers } } } },
+      image,
+      accepts,
+    );
+    return containersOf(changed)
+      .slice(1)
+      .map(({ securityContext }) => securityContext);
+  };
+  const root = { runAsUser: 0 };
+  const user = { securityContext: { runAsUser: 1000 } };
+  assert.deepEqual(usersOf({}, {}), [root, root]);
+  const narrow = { readOnlyRootFilesystem: true };
+  assert.deepEqual(usersOf({}, { securityContext: narrow }), [{ ...narrow, ...root }, root]);
+  assert.deepEqual(usersOf({}, user), [user.securityContext, root]);
+  assert.deepEqual(usersOf(user, {}), [undefined, undefined]);
+  assert.deepEqual(usersOf({ securityContext: { runAsNonRoot: true } }, {}), [undefined, undefined]);
+});
+
+test("the second time nothing changes", () => {
+  const once = withSidecars(workload(driver, snapshotter), image, accepts).workload;
+  const twice = withSidecars(once, image, accepts);
+  assert.deepEqual(twice, { workload: once, changes: [] });
+});
+
+test("the arguments that are checked have the environment filled in", () => {
+  const asked: (readonly string[])[] = [];
+  withSidecars(workload(driver, snapshotter), image, (_name, argv) => void asked.push(argv), ["csi-snapshotter"]);
+  assert.deepEqual(asked, [["--csi-address=/csi/csi.sock", "--leader-election"]]);
+});
+
+test("flags that our command does not accept, and a socket that is not found, are refused", () => {
+  assert.throws(
+    () => withSidecars(workload(driver, snapshotter), image, () => "no flag --x"),
+    /no flag --x \[SNAP-803\]$/,
+  );
+  const hidden = { ...driver, volumeMounts: [] };
+  assert.throws(() => withSidecars(workload(hidden), image, accepts), /cannot be added.*\[SNAP-803\]$/);
+});

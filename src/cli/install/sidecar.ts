@@ -1,0 +1,138 @@
+/**
+ * Our sidecars in the pod of a driver: a container that runs the replaced program keeps its place, arguments, environment and mounts and
+ * gets our image; where there is none, one is added that shares the driver's socket. Pure.
+ */
+import type { ManifestObject, SidecarRow } from "../../api/manifests/component.ts";
+import { sidecarRows } from "../../api/manifests/rows.ts";
+import { Fault } from "../../base/fault.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { withCode } from "../../rules/error-codes.ts";
+import { at } from "./existing.ts";
+
+export interface SidecarChange {
+  readonly workload: JsonObject;
+  /** One line per container. */
+  readonly changes: readonly string[];
+}
+
+const workloadKinds: Readonly<Record<string, string>> = {
+  deployment: "Deployment",
+  statefulset: "StatefulSet",
+  daemonset: "DaemonSet",
+};
+
+/** "deployment/name" as kubectl writes it; undefined if it is none of the three. */
+export function workloadRef(word: string, namespace: string): ManifestObject | undefined {
+  const [, type = "", name] = /^(\w+)\/([\w.-]+)$/.exec(word) ?? [];
+  const kind = workloadKinds[type.toLowerCase()];
+  return kind === undefined || name === undefined
+    ? undefined
+    : { apiVersion: "apps/v1", kind, metadata: { name, namespace } };
+}
+
+const isImageOf = ({ name, replacedImage }: SidecarRow, container: JsonObject): boolean => {
+  const image = String(container.image ?? "").split(/[:@](?!.*\/)/)[0] ?? "";
+  return image.endsWith(replacedImage) || commandOf(container).includes(name);
+};
+const commandOf = (container: JsonObject): readonly string[] => [...words(container.command), ...words(container.args)];
+const words = (value: JsonValue | undefined): readonly string[] => (Array.isArray(value) ? value.map(String) : []);
+
+/** `accepts` says why our command does not take these arguments, if so. */
+export function withSidecars(
+  workload: JsonObject,
+  image: string,
+  accepts: (command: string, argv: readonly string[]) => string | undefined,
+  wanted: readonly string[] = sidecarRows.map(({ name }) => name),
+): SidecarChange {
+  const pod = at(workload, "spec", "template", "spec");
+  const found = at(pod, "containers");
+  let containers = Array.isArray(found) ? found.filter(isObject) : [];
+  const changes: string[] = [];
+  for (const row of sidecarRows.filter(({ name }) => wanted.includes(name))) {
+    const present = containers.find((container) => isImageOf(row, container));
+    const next = asRoot(present === undefined ? added(row, containers, image) : replaced(row, present, image), pod);
+    const argv = words(next.args)
+      .slice(1)
+      .map((word) => expanded(word, next));
+    const problem = accepts(row.name, argv);
+    if (problem !== undefined) throw refusal(`container ${String(next.name)}: ${problem}`);
+    if (present !== undefined && String(present.image) === image && words(present.args)[0] === row.name) continue;
+    changes.push(
+      present === undefined
+        ? `container ${String(next.name)} is added`
+        : `container ${String(next.name)} runs ${image} instead of ${String(present.image)}`,
+    );
+    containers =
+      present === undefined ? [...containers, next] : containers.map((item) => (item === present ? next : item));
+  }
+  return { workload: withContainers(workload, containers), changes };
+}
+
+function replaced(row: SidecarRow, container: JsonObject, image: string): JsonObject {
+  const { command: _, ...rest } = container;
+  const given = words(container.args);
+  const args = given[0] === row.name ? given : [row.name, ...words(container.command).slice(1), ...given];
+  return { ...rest, image, args: [...args] };
+}
+
+/**
+ * Drivers run as root, as the replaced images do, and only root may connect to their sockets. Our image has another user: the container
+ * names root, unless somebody has decided about users.
+ */
+function asRoot(container: JsonObject, pod: JsonValue | undefined): JsonObject {
+  const isDecided = [container, pod].some((owner) =>
+    ["runAsUser", "runAsNonRoot"].some((field) => at(owner, "securityContext", field) !== undefined),
+  );
+  if (isDecided) return container;
+  const own = isObject(container.securityContext) ? container.securityContext : {};
+  return { ...container, securityContext: { ...own, runAsUser: 0 } };
+}
+
+const socketFlag = /^--?(?:csi-address|endpoint)(?:=(.*))?$/;
+
+/** The socket as another container of the pod finds it: the argument that names it, and the mount that it lies in. */
+function added(row: SidecarRow, containers: readonly JsonObject[], image: string): JsonObject {
+  for (const container of containers) {
+    const argv = commandOf(container);
+    const index = argv.findIndex((word) => socketFlag.test(word));
+    const word = index === -1 ? undefined : (socketFlag.exec(argv[index] ?? "")?.[1] ?? argv[index + 1]);
+    const path = word === undefined ? "" : expanded(word, container).replace(/^unix:\/*/, "/");
+    const mounts = Array.isArray(container.volumeMounts) ? container.volumeMounts.filter(isObject) : [];
+    const mount = mounts.find(({ mountPath }) => path.startsWith(`${String(mountPath)}/`));
+    if (mount === undefined) continue;
+    const own = row.container("", { path, mount: { name: String(mount.name), mountPath: String(mount.mountPath) } });
+    const [command = "", ...args] = own.args({} as never);
+    return {
+      name: own.name,
+      image,
+      args: [command, ...args],
+      ports: own.ports as unknown as JsonValue,
+      volumeMounts: [{ name: String(mount.name), mountPath: String(mount.mountPath) }],
+      resources: { requests: { cpu: "50m", memory: own.memory[0] }, limits: { memory: own.memory[1] } },
+    };
+  }
+  throw refusal(
+    `${row.name} cannot be added: no container has --endpoint or --csi-address with a socket in one of its mounts; mount the folder of the socket as a volume`,
+  );
+}
+
+/** "$(ADDRESS)" of the container's environment. */
+function expanded(word: string, container: JsonObject): string {
+  const env = Array.isArray(container.env) ? container.env : [];
+  const values = new Map(env.map((item) => [String(at(item, "name")), String(at(item, "value") ?? "")]));
+  return word.replace(/\$\((\w+)\)/g, (whole, name: string) => values.get(name) ?? whole);
+}
+
+function withContainers(workload: JsonObject, containers: readonly JsonObject[]): JsonObject {
+  const spec = workload.spec as JsonObject;
+  const template = spec.template as JsonObject;
+  return {
+    ...workload,
+    spec: {
+      ...spec,
+      template: { ...template, spec: { ...(template.spec as JsonObject), containers: [...containers] } },
+    },
+  };
+}
+
+const refusal = (text: string): Fault => new Fault("FailedPrecondition", withCode(text, "SNAP-803"));

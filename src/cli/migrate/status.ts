@@ -1,0 +1,88 @@
+/** Where the CRDs are, for people and scripts; and where a rollback goes. Pure. */
+import { type CrdPhase, crdNameOf } from "../../api/crds/index.ts";
+import { Fault } from "../../base/fault.ts";
+import { withCode } from "../../rules/error-codes.ts";
+import type { Goal, MigrationRecord } from "./definition.ts";
+import { describeStep } from "./describe.ts";
+import { planOf } from "./plan.ts";
+import type { Installed } from "./preflight.ts";
+
+interface CrdStatus {
+  readonly name: string;
+  readonly phase: CrdPhase | undefined;
+  readonly served: readonly string[];
+  readonly storage: string | undefined;
+  readonly storedVersions: readonly string[];
+  readonly record: MigrationRecord | undefined;
+}
+
+export interface MigrationStatus {
+  /** Of all CRDs; undefined while they differ, or are missing. */
+  readonly phase: CrdPhase | undefined;
+  readonly crds: readonly CrdStatus[];
+  /** What an interrupted run has left to do. */
+  readonly unfinished: readonly string[];
+}
+
+const unfinishedRecord = (installed: readonly Installed[]): MigrationRecord | undefined =>
+  installed
+    .flatMap(({ definition }) => definition.record ?? [])
+    .filter(({ step }) => step !== "finished")
+    .sort((one, other) => (one.startedAt < other.startedAt ? 1 : -1))[0];
+
+const goalOf = ({ goal, back, serveV1beta1 }: MigrationRecord): Goal => ({ phase: goal, back, serveV1beta1 });
+
+export function statusOf(installed: readonly Installed[]): MigrationStatus {
+  const definitions = installed.map(({ definition }) => definition);
+  const phases = new Set(definitions.map(({ phase }) => phase));
+  const record = unfinishedRecord(installed);
+  return {
+    phase: phases.size === 1 ? [...phases][0] : undefined,
+    crds: definitions.map(({ kind, phase, served, storage, storedVersions, record: own }) => ({
+      name: crdNameOf(kind),
+      phase,
+      served,
+      storage,
+      storedVersions,
+      record: own,
+    })),
+    unfinished: record === undefined ? [] : planOf(definitions, goalOf(record)).map(describeStep),
+  };
+}
+
+export function statusText({ phase, crds, unfinished }: MigrationStatus): string {
+  const rows = [
+    ["CRD", "PHASE", "SERVED", "STORAGE", "STORED VERSIONS"],
+    ...crds.map((crd) => [
+      crd.name,
+      String(crd.phase ?? "none"),
+      crd.served.join(","),
+      crd.storage ?? "",
+      crd.storedVersions.join(","),
+    ]),
+  ];
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  const lines = rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd((widths[column] ?? 0) + 2))
+      .join("")
+      .trimEnd(),
+  );
+  const left = unfinished.map((step) => `left to do: ${step}`);
+  const summary =
+    phase === undefined ? "the CRDs are in different phases, or missing" : `the CRDs are in phase ${phase}`;
+  return `${[...lines, ...left, summary].join("\n")}\n`;
+}
+
+/** One phase back; a rollback that was interrupted goes to where it was going. */
+export function rollbackGoal(installed: readonly Installed[]): Goal {
+  const record = unfinishedRecord(installed);
+  if (record?.back === true) return goalOf(record);
+  const phase = Math.max(...installed.map(({ definition }) => definition.phase ?? 1));
+  if (phase === 1)
+    throw new Fault(
+      "FailedPrecondition",
+      withCode("the CRDs are in phase 1; there is nothing to go back to", "SNAP-605"),
+    );
+  return { phase: (phase - 1) as CrdPhase, back: true };
+}

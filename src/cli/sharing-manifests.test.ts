@@ -1,0 +1,117 @@
+/** The manifests of shared resources, as the requirement document asks for them. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseAllDocuments } from "yaml";
+import { sharedResourceCrds } from "../api/crds/shared-resource.ts";
+import { componentRows } from "../api/manifests/rows.ts";
+import { shareConfiguration } from "../api/manifests/webhook-configurations.ts";
+import { shareConditions } from "../api/names.ts";
+import { podMakers } from "../rules/pod-specs.ts";
+import { allowListSources, installedAllowLists, shareKinds } from "../rules/share-allow-lists.ts";
+import { deployFiles, installationOf } from "./deploy.ts";
+
+const installation = installationOf("1.2.3");
+const objects = Object.entries(deployFiles(installation))
+  .filter(([path]) => path.endsWith(".yaml") && !path.startsWith("helm/"))
+  .flatMap(([path, text]) => parseAllDocuments(text).map((document) => ({ path, object: document.toJS() })))
+  .filter(({ object }) => object !== null);
+const named = (kind: string, name: string) =>
+  objects.filter(({ object }) => object.kind === kind && object.metadata?.name === name).map(({ object }) => object);
+
+const [configuration] = named("ValidatingWebhookConfiguration", "validation.webhook.csidriversharedresource");
+const [webhook] = configuration.webhooks;
+
+test("R26, R29, R30: the selector has the three expressions of the document, and no other", () =>
+  assert.deepEqual(webhook.namespaceSelector, {
+    matchExpressions: [
+      { key: "runlevel", operator: "NotIn", values: ["0", "1"] },
+      { key: "openshift.io/run-level", operator: "NotIn", values: ["0", "1"] },
+      { key: "csi.sharedresource.openshift.io/skip-validation", operator: "NotIn", values: ["true"] },
+    ],
+  }));
+
+test("R27, R28, R68: the webhook has the name that alerts of the API server know, and failurePolicy Ignore", () => {
+  assert.equal(configuration.webhooks.length, 1);
+  assert.equal(webhook.name, "pod.csi.sharedresource.openshift.io");
+  assert.equal(webhook.failurePolicy, "Ignore");
+  assert.equal(webhook.clientConfig.service.path, "/resource-validation");
+});
+
+interface Rule {
+  readonly operations: readonly string[];
+  readonly apiGroups: readonly string[];
+  readonly apiVersions: readonly string[];
+  readonly resources: readonly string[];
+  readonly scope: string;
+}
+
+test("R21, R32, R33: every kind that makes pods is in a rule, pods for CREATE only, all others for UPDATE too", () => {
+  const rules = webhook.rules as readonly Rule[];
+  for (const { kind, group, plural } of podMakers) {
+    const matching = rules.filter(
+      ({ apiGroups, resources }) => apiGroups.includes(group) && resources.includes(plural),
+    );
+    // Nothing runs the pods of a PodTemplate by itself.
+    assert.equal(matching.length, kind === "PodTemplate" ? 0 : 1, kind);
+    for (const { operations, apiVersions, scope } of matching) {
+      assert.deepEqual(operations, kind === "Pod" ? ["CREATE"] : ["CREATE", "UPDATE"]);
+      assert.ok(apiVersions.includes("v1"));
+      assert.equal(scope, "*");
+    }
+  }
+  assert.deepEqual(rules.find(({ apiGroups }) => apiGroups.includes("apps"))?.apiVersions, ["v1", "v1beta1"]);
+});
+
+test("R85: no mutating webhook has anything to do with shares or pods", () => {
+  const mutating = objects.filter(({ object }) => object.kind === "MutatingWebhookConfiguration");
+  for (const { object } of mutating) assert.doesNotMatch(JSON.stringify(object), /sharedresource|"pods"|"deployments"/);
+});
+
+test("R30: the namespaces of webhook and driver carry the label that exempts them", () => {
+  const namespaces = objects.filter(({ object }) => object.kind === "Namespace").map(({ object }) => object);
+  assert.ok(namespaces.length >= 2);
+  for (const { metadata } of namespaces)
+    assert.equal(metadata.labels["csi.sharedresource.openshift.io/skip-validation"], "true");
+});
+
+test("R13, R18: the installed ConfigMaps hold the lists that lint knows", () => {
+  for (const kind of shareKinds) {
+    const [configMap] = named("ConfigMap", allowListSources[kind].configMap);
+    assert.deepEqual(configMap.data, installedAllowLists[kind]);
+    assert.equal(configMap.metadata.namespace, installation.namespace);
+  }
+});
+
+test("R9: driver, controller and webhook are rows of one table, from images of one version", () => {
+  const rows = componentRows.filter(({ name }) => /^(shared-resource.*|webhook)$/.test(name));
+  assert.deepEqual(rows.map(({ name }) => name).sort(), ["shared-resource", "shared-resource-controller", "webhook"]);
+  const images = ["shared-resource-csi-driver-node", "shared-resource-controller", "snapshot-validation-deployment"]
+    .flatMap((name) => [...named("Deployment", name), ...named("DaemonSet", name)])
+    .flatMap(({ spec }) => spec?.template?.spec?.containers?.map(({ image }: { image?: string }) => image) ?? [])
+    .filter((image) => image !== undefined);
+  assert.ok(images.length >= 3);
+  for (const image of images) assert.match(image, /:1\.2\.3(-driver)?$/);
+});
+
+test("R56: the API is v1alpha1, and OpenShift admits the driver's volumes in restricted namespaces", () => {
+  for (const { spec } of sharedResourceCrds())
+    assert.deepEqual(
+      spec?.versions.map(({ name }) => name),
+      ["v1alpha1"],
+    );
+  const [driver] = named("CSIDriver", "csi.sharedresource.openshift.io");
+  assert.equal(driver.metadata.labels["security.openshift.io/csi-ephemeral-volume-profile"], "restricted");
+  assert.deepEqual(driver.spec.volumeLifecycleModes, ["Ephemeral"]);
+});
+
+test("R34: Available and Ready are constants, and the schema says who writes them", () => {
+  assert.deepEqual(shareConditions, { available: "Available", ready: "Ready" });
+  const schema = JSON.stringify(sharedResourceCrds());
+  for (const type of Object.values(shareConditions)) assert.match(schema, new RegExp(`${type}(: | by )`));
+});
+
+test("the configuration for tests and for clusters is the same but for its client", () => {
+  const place = { client: { url: "https://127.0.0.1" }, serviceAccount: { namespace: "a", name: "b" } };
+  const [local] = shareConfiguration(place).webhooks as unknown as [typeof webhook];
+  assert.deepEqual({ ...local, clientConfig: undefined }, { ...webhook, clientConfig: undefined });
+});

@@ -1,0 +1,55 @@
+/**
+ * What the controller remembers, one entry per share, by its uid:
+ *
+ * - the last look at the referenced object, and whether the condition that follows from it has been written. Lost: the reference is
+ *   looked up again, and nothing is written if the condition is right.
+ * - the reference with which a reserved name was counted. Lost: it is counted once more, by a counter that starts at 0 again.
+ *
+ * Entries go with their share.
+ */
+import type { Millis } from "../../../base/brand.ts";
+import type { ShareReference } from "../../../rules/shared-resources.ts";
+
+/** What a look at the referenced object found. */
+export type Finding = "found" | "missing" | "forbidden";
+
+export interface Look {
+  readonly generation: number | undefined;
+  readonly reference: ShareReference;
+  readonly finding: Finding;
+  readonly atMs: Millis;
+  /** The condition is as this look wants it, or was, until somebody else changed it. */
+  readonly isWritten: boolean;
+}
+
+export interface Memory {
+  look(uid: string): Look | undefined;
+  looked(uid: string, look: Omit<Look, "isWritten">): void;
+  written(uid: string): void;
+  /** The reference that was counted last; undefined: none. */
+  counted(uid: string): string | undefined;
+  count(uid: string, reference: string | undefined): void;
+  forget(uid: string): void;
+}
+
+export function createMemory(): Memory {
+  const looks = new Map<string, Look>();
+  const counted = new Map<string, string>();
+  return {
+    look: (uid) => looks.get(uid),
+    looked: (uid, look) => void looks.set(uid, { ...look, isWritten: false }),
+    written: (uid) => {
+      const look = looks.get(uid);
+      if (look !== undefined) looks.set(uid, { ...look, isWritten: true });
+    },
+    counted: (uid) => counted.get(uid),
+    count: (uid, reference) => {
+      if (reference === undefined) counted.delete(uid);
+      else counted.set(uid, reference);
+    },
+    forget: (uid) => {
+      looks.delete(uid);
+      counted.delete(uid);
+    },
+  };
+}

@@ -1,0 +1,132 @@
+/**
+ * A share is looked at when it comes, when its spec changes, and once per relist interval:
+ *
+ *   look up the reference ──▶ condition Available ──▶ look again after the relist interval
+ *
+ * Available is written once per look, so that another writer of Available is not fought: its change of the status alone is no reason
+ * to look. Ready and all other conditions belong to others and are not part of any write.
+ */
+import { refOf } from "../../../api/builders.ts";
+import { shareConditions } from "../../../api/names.ts";
+import type { ClusterAction, JsonPatchOperation, Plan } from "../../../api/plan.ts";
+import type { Condition } from "../../../api/types.ts";
+import type { Millis } from "../../../base/brand.ts";
+import { rfc3339 } from "../../../base/time.ts";
+import { withCode } from "../../../rules/error-codes.ts";
+import type { ShareKind } from "../../../rules/share-allow-lists.ts";
+import { reservedNameProblem, type ShareReference } from "../../../rules/shared-resources.ts";
+import { limits } from "./limits.ts";
+import type { Finding, Look } from "./memory.ts";
+import { referredKinds, type ShareView } from "./observe.ts";
+
+export type ShareAction =
+  | ClusterAction
+  /** Asks the API server whether the referenced object exists. */
+  | { readonly kind: "look"; readonly view: ShareView }
+  | { readonly kind: "written"; readonly uid: string }
+  /** Remembers that a reserved name was counted with this reference; undefined: it is no longer wrong. */
+  | { readonly kind: "count"; readonly share: ShareKind; readonly uid: string; readonly reference: string | undefined };
+
+export function planShare(view: ShareView): Plan<ShareAction> {
+  const { share, look } = view;
+  if (share.metadata.deletionTimestamp !== undefined) return { actions: [], next: { kind: "settled" } };
+  const reports = nameReport(view);
+  if (look === undefined || isOutdated(view, look))
+    return { actions: [...reports, { kind: "look", view }], next: { kind: "after", ms: 0 } };
+  const writes = look.isWritten ? [] : availableWrite(view, look);
+  const { uid } = share.metadata;
+  return {
+    actions: [...writes, ...(look.isWritten ? [] : [{ kind: "written", uid } as const]), ...reports],
+    next: { kind: "after", ms: Math.max(0, look.atMs + intervalMs(view, look.finding) - view.nowMs) },
+  };
+}
+
+const intervalMs = ({ relistMs }: ShareView, finding: Finding): Millis =>
+  finding === "found" ? relistMs : Math.min(relistMs, limits.brokenReferenceMs);
+
+const isOutdated = (view: ShareView, look: Look): boolean =>
+  look.generation !== view.share.metadata.generation ||
+  textOf(look.reference) !== textOf(view.reference) ||
+  view.nowMs >= look.atMs + intervalMs(view, look.finding);
+
+const textOf = ({ namespace, name }: ShareReference): string => `${namespace}/${name}`;
+
+/** The webhook refuses such a share; if it was down, the share is there. Each wrong reference is reported once. */
+function nameReport({ kind, share, reference, lists, counted }: ShareView): readonly ShareAction[] {
+  if (lists === undefined) return [];
+  const { uid, name } = share.metadata;
+  const problem = reservedNameProblem(kind, name, reference, lists);
+  if (problem === undefined)
+    return counted === undefined ? [] : [{ kind: "count", share: kind, uid, reference: undefined }];
+  const text = textOf(reference);
+  if (counted === text) return [];
+  return [
+    { kind: "event", about: share, event: { type: "Warning", reason: "ReservedName", message: problem } },
+    { kind: "count", share: kind, uid, reference: text },
+  ];
+}
+
+type Wanted = Pick<Condition, "status" | "reason" | "message">;
+
+function wantedCondition({ kind, reference }: ShareView, finding: Finding): Wanted {
+  const referred = `${referredKinds[kind]} ${textOf(reference)}`;
+  switch (finding) {
+    case "found":
+      return { status: "True", reason: "ReferenceFound", message: `${referred} exists` };
+    case "missing":
+      return {
+        status: "False",
+        reason: "ReferenceNotFound",
+        message: withCode(`${referred} does not exist; create it, or correct the reference`, "SNAP-751"),
+      };
+    case "forbidden":
+      return {
+        status: "Unknown",
+        reason: "ReferenceForbidden",
+        message: withCode(
+          `the controller may not read ${referred}; let its service account get ${referredKinds[kind].toLowerCase()}s with resourceNames [${reference.name}] in namespace ${reference.namespace}`,
+          "SNAP-752",
+        ),
+      };
+  }
+}
+
+/** What this controller writes as a reason. Another writer's entry of the same status is left as it is. */
+const ownReasons: ReadonlySet<string> = new Set(["ReferenceFound", "ReferenceNotFound", "ReferenceForbidden"]);
+
+/** By its place in the list, guarded by the version: no other condition is part of the request. */
+function availableWrite(view: ShareView, look: Look): readonly ClusterAction[] {
+  const { kind, share, nowMs } = view;
+  const conditions = share.status?.conditions ?? [];
+  const index = conditions.findIndex(({ type }) => type === shareConditions.available);
+  const current = conditions[index];
+  const wanted = wantedCondition(view, look.finding);
+  if (current !== undefined && !differs(current, wanted, look.generation)) return [];
+  const lastTransitionTime = current?.status === wanted.status ? current.lastTransitionTime : rfc3339(nowMs);
+  const generation = look.generation === undefined ? {} : { observedGeneration: look.generation };
+  const value = { type: shareConditions.available, ...wanted, lastTransitionTime, ...generation };
+  const body: readonly JsonPatchOperation[] = [
+    { op: "test", path: "/metadata/resourceVersion", value: share.metadata.resourceVersion },
+    ...placed(share.status, index, value),
+  ];
+  return [{ kind: "patch", ref: refOf(kind, share), patch: { type: "json", body }, subresource: "status" }];
+}
+
+const differs = (current: Condition, wanted: Wanted, generation: number | undefined): boolean =>
+  current.status !== wanted.status ||
+  (ownReasons.has(current.reason) &&
+    (current.reason !== wanted.reason ||
+      current.message !== wanted.message ||
+      current.observedGeneration !== generation));
+
+function placed(
+  status: { readonly conditions?: readonly Condition[] } | undefined,
+  index: number,
+  value: Condition,
+): readonly JsonPatchOperation[] {
+  if (index >= 0) return [{ op: "replace", path: `/status/conditions/${index}`, value }];
+  if (status === undefined) return [{ op: "add", path: "/status", value: { conditions: [value] } }];
+  return status.conditions === undefined
+    ? [{ op: "add", path: "/status/conditions", value: [value] }]
+    : [{ op: "add", path: "/status/conditions/-", value }];
+}

@@ -1,0 +1,63 @@
+/** The controller from its context: the shares, the allow-lists, and the endpoints of the webhook. */
+import { unsyncedIn } from "../../../kube/stores.ts";
+import type { ComponentContext } from "../../../runtime/component.ts";
+import type { Component } from "../../../runtime/frame.ts";
+import { createAllowListReader } from "../../../runtime/share-allow-lists.ts";
+import type { SharedResourceConfig } from "../config.ts";
+import { createShareController, type ShareControllerDeps } from "./index.ts";
+import { shareControllerMetrics } from "./metrics.ts";
+import { checkWebhook } from "./webhook-endpoints.ts";
+
+export interface ControllerOptions {
+  readonly config: Pick<SharedResourceConfig, "shareRelistIntervalMs">;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Of the ConfigMaps with the allow-lists. */
+  readonly allowListNamespace: string;
+}
+
+export async function startController(
+  context: ComponentContext,
+  { config, environment, allowListNamespace }: ControllerOptions,
+  { plan }: Pick<ShareControllerDeps, "plan"> = {},
+): Promise<Component> {
+  const { api, world, log, metrics } = context;
+  const instruments = metrics.instruments(shareControllerMetrics);
+  const record = context.recordAs("shared-resource-controller");
+  const reader = createAllowListReader({
+    world,
+    log,
+    environment,
+    namespace: allowListNamespace,
+    connect: async () => ({ api }),
+  });
+  let areListsRead = false;
+  const controller = createShareController({
+    ...context,
+    record,
+    instruments,
+    plan,
+    relistMs: config.shareRelistIntervalMs,
+    lists: () => (areListsRead ? reader.current() : undefined),
+  });
+  const readLists = async (signal: AbortSignal): Promise<void> => {
+    await reader.read(signal);
+    if (signal.aborted) return;
+    areListsRead = true;
+    controller.listsRead();
+  };
+  metrics.refresh(() => {
+    const { info, warning, critical } = controller.bySeverity();
+    instruments.invalidInfo.set({}, info);
+    instruments.invalidWarning.set({}, warning);
+    instruments.invalidCritical.set({}, critical);
+  });
+  instruments.webhookEndpoints.set({}, -1);
+  const report = (endpoints: number): void => instruments.webhookEndpoints.set({}, endpoints);
+  return {
+    leaseName: "shared-resource-controller-leader",
+    watch: async (signal) => void (await Promise.all([controller.watch(signal), readLists(signal)])),
+    run: async (signal) =>
+      void (await Promise.all([controller.run(signal), checkWebhook({ api, world, log, record, report }, signal)])),
+    ready: () => unsyncedIn(controller.stores),
+  };
+}

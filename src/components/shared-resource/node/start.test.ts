@@ -1,0 +1,234 @@
+/** The driver put together, with a machine in memory and the embedded API server. */
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { startApiServer } from "../../../../test/api-server.ts";
+import { createMemoryLog, faultOf } from "../../../../test/csi-sockets.ts";
+import { createMachine, createMemoryHost } from "../../../../test/sim/shared-resource/memory-host.ts";
+import { createTruth } from "../../../../test/sim/shared-resource/truth.ts";
+import { createUsers } from "../../../../test/sim/shared-resource/users.ts";
+import { sharedResourceCrds } from "../../../api/crds/shared-resource.ts";
+import { standardParts } from "../../../apiserver/parts.ts";
+import { createCsiClientOver } from "../../../csi/client.ts";
+import { createClient } from "../../../kube/client.ts";
+import { platformAllowLists } from "../../../rules/share-allow-lists.ts";
+import { createMetrics } from "../../../runtime/metrics.ts";
+import { defaultConfig } from "../config.ts";
+import { type NodeApi, startNode } from "./start.ts";
+import type { FileSet } from "./types.ts";
+
+const definitions = sharedResourceCrds();
+const reference = { namespace: "owner", name: "x" };
+
+async function setUp(
+  t: TestContext,
+  {
+    refreshResources = true,
+    isConnected = true,
+    failsOn,
+  }: { refreshResources?: boolean; isConnected?: boolean; failsOn?: "write" | "mount" } = {},
+) {
+  const { world, handler, ask } = startApiServer({ parts: standardParts(), definitions });
+  const truth = createTruth();
+  const users = createUsers(async (method, path, body) => {
+    const type = method === "PATCH" ? { type: "merge" } : {};
+    const { status, text } = await ask(method, path, body, type);
+    assert.ok(status < 300, `${method} ${path}: ${text}`);
+  }, truth);
+  await users.furnish(["owner", "team"]);
+  await users.write("SharedSecret", reference, "v.1");
+  await users.point("SharedSecret", "one", reference);
+  await users.grant("SharedSecret", "one", "team");
+  const machine = createMachine();
+  const state: { failsOn: "write" | "mount" | undefined } = { failsOn };
+  const memory = createMemoryHost(machine, { step: () => world.sleep(1), onShown: () => undefined });
+  const unlessFailing = (what: "write" | "mount"): void => {
+    if (state.failsOn === what) throw Object.assign(new Error("ENOSPC: no space left"), { code: "ENOSPC" });
+  };
+  const host = {
+    ...memory,
+    mount: async (...args: Parameters<typeof memory.mount>) => {
+      unlessFailing("mount");
+      return memory.mount(...args);
+    },
+    write: async (target: string, files: FileSet) => {
+      unlessFailing("write");
+      return memory.write(target, files);
+    },
+  };
+  const stop = new AbortController();
+  t.after(() => stop.abort());
+  const log = createMemoryLog();
+  const metrics = createMetrics();
+  const api = createClient({ handler, world });
+  const connected = Promise.resolve<NodeApi>({ api, lists: platformAllowLists });
+  const driver = await world.run(
+    startNode(
+      { world, log, metrics, signal: stop.signal },
+      {
+        name: "d",
+        version: "1",
+        nodeId: "n",
+        maxVolumesPerNode: 7,
+        recordFolder: "",
+        config: { ...defaultConfig, refreshResources },
+        host,
+        connect: () => (isConnected ? connected : new Promise(() => undefined)),
+      },
+    ),
+  );
+  driver.run(stop.signal).catch(() => undefined);
+  await world.advance(100);
+  const { node, identity } = createCsiClientOver(driver.calls, { world, log });
+  const publish = (id: string, more: Readonly<Record<string, string>> = {}, readonly = true) =>
+    world.run(
+      node.nodePublishVolume({
+        volumeId: id,
+        targetPath: `/pods/${id}/mount`,
+        readonly,
+        volumeCapability: { accessType: { case: "mount", value: {} } },
+        volumeContext: {
+          ...("sharedConfigMap" in more ? {} : { sharedSecret: "one" }),
+          "csi.storage.k8s.io/pod.name": "p",
+          "csi.storage.k8s.io/pod.namespace": "team",
+          "csi.storage.k8s.io/pod.uid": "u",
+          "csi.storage.k8s.io/serviceAccount.name": "reader",
+          ...more,
+        },
+      }),
+    );
+  const unpublish = (id: string) =>
+    world.run(node.nodeUnpublishVolume({ volumeId: id, targetPath: `/pods/${id}/mount` }));
+  const shown = (id: string): string | undefined => {
+    const files = machine.mounts.get(`/pods/${id}/mount`)?.shown;
+    return files && Buffer.from(files.get("key-0") ?? "").toString();
+  };
+  return { world, users, machine, state, log, metrics, driver, node, identity, publish, unpublish, shown, ask };
+}
+
+test("the driver says who it is, how many volumes it takes, and that it sets the group", async (t) => {
+  const { world, node, identity } = await setUp(t);
+  assert.equal((await world.run(identity.getPluginInfo({}))).name, "d");
+  assert.equal((await world.run(identity.probe({}))).ready, true);
+  const { nodeId, maxVolumesPerNode } = await world.run(node.nodeGetInfo({}));
+  assert.deepEqual([nodeId, maxVolumesPerNode], ["n", 7n]);
+  assert.equal((await world.run(node.nodeGetCapabilities({}))).capabilities.length, 1);
+});
+
+test("before there is an API server, volumes are unpublished and none is published", async (t) => {
+  const { publish, unpublish, driver } = await setUp(t, { isConnected: false });
+  const fault = await faultOf(publish("csi-1"));
+  assert.deepEqual([fault.code, / \[SNAP-705\]$/.test(fault.message)], ["Unavailable", true]);
+  await unpublish("csi-1");
+  assert.equal(driver.ready?.(), "waiting for the API server");
+});
+
+test("a publish that fails leaves no mount and no record, and the next one fills the volume", async (t) => {
+  for (const failsOn of ["write", "mount"] as const) {
+    const { publish, machine, state, shown } = await setUp(t, { failsOn });
+    await faultOf(publish("csi-1"));
+    assert.deepEqual([machine.mounts.size, machine.records.size], [0, 0], failsOn);
+    state.failsOn = undefined;
+    await publish("csi-1");
+    assert.equal(shown("csi-1"), "v.1");
+    await publish("csi-1");
+    const other = await faultOf(publish("csi-1", { "csi.storage.k8s.io/pod.name": "other" }));
+    assert.equal(other.code, "AlreadyExists");
+  }
+});
+
+test("an update that cannot be written keeps the old content, and is tried again", async (t) => {
+  const { world, users, publish, state, shown } = await setUp(t);
+  await publish("csi-1");
+  state.failsOn = "write";
+  await users.write("SharedSecret", reference, "v.2");
+  await world.advance(5_000);
+  assert.equal(shown("csi-1"), "v.1");
+  state.failsOn = undefined;
+  await world.advance(10_000);
+  assert.equal(shown("csi-1"), "v.2");
+});
+
+test("refreshResources: false keeps all volumes as they were mounted, and permission still takes them away", async (t) => {
+  const { world, users, publish, shown } = await setUp(t, { refreshResources: false });
+  await publish("csi-1");
+  await users.write("SharedSecret", reference, "v.2");
+  await users.write("SharedSecret", { namespace: "owner", name: "y" }, "v.3");
+  await users.point("SharedSecret", "one", { namespace: "owner", name: "y" });
+  await world.advance(60_000);
+  assert.equal(shown("csi-1"), "v.1");
+  await users.revoke("SharedSecret", "one", "team");
+  await world.advance(10_000);
+  assert.equal(shown("csi-1"), undefined);
+  await users.grant("SharedSecret", "one", "team");
+  await world.advance(10_000);
+  assert.equal(shown("csi-1"), "v.3", "the current set of the share");
+});
+
+test("R40: conditions of a share change neither its mounts nor its volumes", async (t) => {
+  const { world, publish, shown, ask } = await setUp(t);
+  await publish("csi-1");
+  const condition = (type: string) => ({
+    type,
+    status: "False",
+    reason: "Broken",
+    message: "",
+    lastTransitionTime: "2026-01-01T00:00:00Z",
+  });
+  const path = "/apis/sharedresource.openshift.io/v1alpha1/sharedsecrets/one/status";
+  const { status, text } = await ask(
+    "PATCH",
+    path,
+    { status: { conditions: [condition("Available"), condition("Ready")] } },
+    { type: "merge" },
+  );
+  assert.equal(status, 200, text);
+  await world.advance(20_000);
+  assert.equal(shown("csi-1"), "v.1");
+  await publish("csi-2");
+  assert.equal(shown("csi-2"), "v.1");
+});
+
+test("R52: mounts are counted without labels, from 0 on, with those that fail", async (t) => {
+  const { publish, metrics } = await setUp(t);
+  const counted = async (): Promise<readonly string[]> =>
+    (await metrics.scrape()).text.split("\n").filter((line) => /^openshift_csi_share_mount/.test(line));
+  const lines = (requests: number, failures: number, volumes: number): readonly string[] => [
+    `openshift_csi_share_mount_requests_total ${requests}`,
+    `openshift_csi_share_mount_failures_total ${failures}`,
+    `openshift_csi_share_mounted_volumes ${volumes}`,
+  ];
+  assert.deepEqual(await counted(), lines(0, 0, 0));
+  await publish("csi-1");
+  await faultOf(publish("csi-2", { sharedSecret: "nobody-made-this" }));
+  assert.deepEqual(await counted(), lines(2, 1, 1));
+});
+
+test("R25, R48, R82: reserved names and writable volumes that the driver refuses are counted as found by no webhook", async (t) => {
+  const { publish, users, world, metrics } = await setUp(t);
+  const counted = async (): Promise<Readonly<Record<string, number>>> => {
+    const { text } = await metrics.scrape();
+    const rows = [...text.matchAll(/^openshift_csi_share_(\w+)_controller_total (\d+)$/gm)];
+    return Object.fromEntries(rows.map(([, name, count]) => [name, Number(count)]));
+  };
+  const none = {
+    sharedsecret_reserved_name_failures: 0,
+    sharedconfigmap_reserved_name_failures: 0,
+    pod_readonly_failures: 0,
+    pod_readonly_successes: 0,
+  };
+  assert.deepEqual(await counted(), none);
+  for (const kind of ["SharedSecret", "SharedConfigMap"] as const) await users.point(kind, "openshift-x", reference);
+  await world.advance(100);
+  const refused = async (id: string, more: Readonly<Record<string, string>>, readonly = true): Promise<string> =>
+    /SNAP-\d+/.exec((await faultOf(publish(id, more, readonly))).message)?.[0] ?? "";
+  assert.equal(await refused("csi-1", { sharedSecret: "openshift-x" }), "SNAP-152");
+  for (const id of ["csi-2", "csi-3"]) assert.equal(await refused(id, { sharedConfigMap: "openshift-x" }), "SNAP-152");
+  for (const id of ["csi-4", "csi-5", "csi-6"]) assert.equal(await refused(id, {}, false), "SNAP-151");
+  await publish("csi-7");
+  assert.deepEqual(await counted(), {
+    sharedsecret_reserved_name_failures: 1,
+    sharedconfigmap_reserved_name_failures: 2,
+    pod_readonly_failures: 3,
+    pod_readonly_successes: 1,
+  });
+});

@@ -1,0 +1,136 @@
+/**
+ * The node driver from its context and options: volumes of an earlier process, its sockets, its registration with the kubelet. It serves
+ * before it has found an API server, because volumes must be unpublished then too; until it has, nothing is published.
+ */
+
+import { keyIn } from "../../../base/brand.ts";
+import { Fault } from "../../../base/fault.ts";
+import { createLocks, layered, locked } from "../../../csi/layers.ts";
+import { createRegistration } from "../../../csi/registration.ts";
+import { unaryOf } from "../../../csi/serve.ts";
+import { createCsiServer } from "../../../csi/server.ts";
+import type { Unary } from "../../../csi/wire.ts";
+import type { KubeApi, PathAsker } from "../../../kube/api.ts";
+import { createStores, type StoreTable, unsyncedIn, watchStores } from "../../../kube/stores.ts";
+import type { AllowLists } from "../../../rules/share-allow-lists.ts";
+import type { Component, ProcessContext } from "../../../runtime/frame.ts";
+import type { SharedResourceConfig } from "../config.ts";
+import { createHost, type VolumeHost } from "./host.ts";
+import { identityService } from "./identity.ts";
+import { nodeMetrics } from "./metrics.ts";
+import { observeShare, type ShareState } from "./observe.ts";
+import { createReviews } from "./reviews.ts";
+import { nodeService, type PublishCounts } from "./service.ts";
+import { createSources } from "./sources.ts";
+import type { VolumeSpec } from "./types.ts";
+import { createVolumes } from "./volumes.ts";
+
+export interface NodeApi {
+  readonly api: KubeApi & PathAsker;
+  readonly lists: AllowLists;
+  /** Rejects when a fresh start is needed. */
+  readonly outdated?: Promise<never> | undefined;
+  close?(): void;
+}
+
+export interface NodeOptions {
+  readonly name: string;
+  readonly version: string;
+  readonly nodeId: string;
+  readonly maxVolumesPerNode: number;
+  /** The socket to listen on; absent: only callers in this process reach the driver. */
+  readonly address?: string | undefined;
+  /** The kubelet's registration folder, and the socket path on the host; absent: no registration. */
+  readonly registration?: { readonly endpoint: string; readonly registryFolder: string } | undefined;
+  readonly config: SharedResourceConfig;
+  /** Where the records of mounted volumes are. */
+  readonly recordFolder: string;
+  /** The machine, unless given. */
+  readonly host?: VolumeHost | undefined;
+  /** Waits until there is an API server. */
+  connect(signal: AbortSignal): Promise<NodeApi>;
+}
+
+const table = { SharedSecret: {}, SharedConfigMap: {} } as const satisfies StoreTable;
+
+export interface NodeDriver extends Component {
+  /** For callers in this process. */
+  readonly calls: Unary;
+}
+
+export async function startNode(context: ProcessContext, options: NodeOptions): Promise<NodeDriver> {
+  const { world, log, metrics } = context;
+  const { name, address, registration, host = createHost({ ...options, world }) } = options;
+  const failing = new AbortController();
+  const signal = AbortSignal.any([context.signal, failing.signal]);
+  let connected: NodeApi | undefined;
+  const api = (): NodeApi["api"] => {
+    if (connected === undefined) throw new Fault("Unavailable", "no connection to an API server yet");
+    return connected.api;
+  };
+  const stores = createStores(table, log);
+  const shareState = (spec: Pick<VolumeSpec, "shareKind" | "share">): ShareState => {
+    const store = stores[spec.shareKind];
+    if (connected === undefined) return { kind: "unknown" };
+    const found = { isSynced: store.isSynced, get: (share: string) => store.get(keyIn(undefined, share)) };
+    return observeShare(spec, found, connected.lists);
+  };
+  const parts = { api, world, log, signal };
+  const reviews = createReviews({ ...parts, onChange: (subject) => volumes.subjectChanged(subject) });
+  const sources = createSources({ ...parts, onChange: (source) => volumes.sourceChanged(source) });
+  const volumes = createVolumes({ host, reviews, sources, shareState, world, log });
+  for (const store of Object.values(stores))
+    store.onChange((before, after) => {
+      const share = (after ?? before)?.metadata.name;
+      if (share !== undefined) volumes.shareChanged({ shareKind: store.kind, share });
+    });
+  const counters = metrics.instruments(nodeMetrics);
+  metrics.refresh(() => counters.volumes.set({}, volumes.count()));
+  const counts: PublishCounts = {
+    requested: () => counters.requests.add({}),
+    failed: () => counters.failures.add({}),
+    reservedName: ({ shareKind }) =>
+      (shareKind === "SharedSecret" ? counters.secretNameFailures : counters.configMapNameFailures).add({}),
+    readOnly: (isReadOnly) => (isReadOnly ? counters.readOnlySuccesses : counters.readOnlyFailures).add({}),
+  };
+  const { refreshResources } = options.config;
+  const services = [
+    identityService(options),
+    nodeService({ ...options, volumes, reviews, shareState, refreshResources, counts }),
+  ];
+
+  await volumes.recover();
+  const closed: Promise<void>[] = [];
+  try {
+    if (address !== undefined) closed.push((await createCsiServer({ world, log, signal, address, services })).closed);
+    if (registration !== undefined)
+      closed.push((await createRegistration({ world, log, signal, ...registration, driver: name })).closed);
+  } catch (reason) {
+    failing.abort();
+    await Promise.all(closed);
+    throw reason;
+  }
+  const watch = async (): Promise<void> => {
+    connected = await options.connect(signal);
+    const watched = watchStores(connected.api, table, stores, { world, log, signal });
+    // A list without a volume's share changes nothing in the store, and says that it is gone.
+    for (const { whenSynced } of Object.values(stores)) void whenSynced.then(volumes.resync);
+    await Promise.race([watched, ...(connected.outdated === undefined ? [] : [connected.outdated])]);
+  };
+  return {
+    calls: layered(unaryOf(services), locked(createLocks())),
+    ready: () => (connected === undefined ? "waiting for the API server" : unsyncedIn(stores)),
+    run: async (stop) => {
+      const abort = (): void => failing.abort(stop.reason);
+      stop.addEventListener("abort", abort, { once: true });
+      if (stop.aborted) abort();
+      try {
+        await Promise.all([watch(), volumes.run(signal), ...closed]);
+      } finally {
+        failing.abort();
+        await Promise.all(closed);
+        connected?.close?.();
+      }
+    },
+  };
+}

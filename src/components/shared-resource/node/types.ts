@@ -1,0 +1,65 @@
+/** What the parts of the node driver tell each other. */
+import type { ShareKind } from "../../../rules/share-allow-lists.ts";
+
+/** The volume of one pod, as the kubelet has asked for it. */
+export interface VolumeSpec {
+  readonly id: string;
+  /** The real path: the mount table knows no symbolic links. */
+  readonly target: string;
+  readonly shareKind: ShareKind;
+  readonly share: string;
+  readonly pod: PodInfo;
+  /** False: the content stays as it was when it was written. */
+  readonly refresh: boolean;
+}
+
+export interface PodInfo {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly serviceAccount: string;
+}
+
+/** Whose permission on which share is asked for. A SharedSecret and a SharedConfigMap of one name are two shares. */
+export interface Subject {
+  readonly shareKind: ShareKind;
+  readonly share: string;
+  readonly namespace: string;
+  readonly serviceAccount: string;
+}
+
+export const subjectOf = ({ shareKind, share, pod }: Pick<VolumeSpec, "shareKind" | "share" | "pod">): Subject => ({
+  shareKind,
+  share,
+  namespace: pod.namespace,
+  serviceAccount: pod.serviceAccount,
+});
+
+/** The Secret or ConfigMap of a share. */
+export interface Source {
+  readonly kind: "Secret" | "ConfigMap";
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export const sourceKinds = { SharedSecret: "Secret", SharedConfigMap: "ConfigMap" } as const satisfies Record<
+  ShareKind,
+  Source["kind"]
+>;
+
+/** Kubernetes names hold no blank, so these texts are unambiguous. */
+export const subjectKey = ({ shareKind, share, namespace, serviceAccount }: Subject): string =>
+  `${shareKind} ${share} ${namespace} ${serviceAccount}`;
+export const shareKey = ({ shareKind, share }: Pick<Subject, "shareKind" | "share">): string => `${shareKind} ${share}`;
+export const sourceKey = ({ kind, namespace, name }: Source): string => `${kind} ${namespace} ${name}`;
+
+/** File names and their bytes. */
+export type FileSet = ReadonlyMap<string, Uint8Array>;
+
+export interface Content {
+  readonly files: FileSet;
+  readonly digest: string;
+}
+
+/** What is in a volume now, and of which Secret or ConfigMap. */
+export type Written = { readonly digest: string; readonly source: string };

@@ -1,0 +1,151 @@
+/** On a plain folder, which needs no root: what is shown, what is left, and that nothing outside is touched. */
+import assert from "node:assert/strict";
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import fc from "fast-check";
+import { temporaryFolder } from "../../../../test/csi-sockets.ts";
+import type { ObjectOf } from "../../../api/types.ts";
+import { keyProblem } from "./plan-files.ts";
+import { contentOf } from "./sources.ts";
+import { adoptFiles, wipeFiles, writeFiles } from "./volume-files.ts";
+
+const filesOf = (files: Readonly<Record<string, string>>) =>
+  new Map(Object.entries(files).map(([name, text]) => [name, Buffer.from(text)]));
+
+function aVolume(t: TestContext) {
+  const folder = temporaryFolder(t);
+  const root = join(folder, "volume");
+  mkdirSync(root);
+  return { folder, root };
+}
+const shown = (root: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    readdirSync(root)
+      .filter((name) => !name.startsWith(".."))
+      .map((name) => [name, readFileSync(join(root, name), "utf8")]),
+  );
+const hidden = (root: string): readonly string[] => readdirSync(root).filter((name) => name.startsWith(".."));
+
+test("R73: a new set replaces the old one, and nothing of the old one is left", async (t) => {
+  const { root } = aVolume(t);
+  await writeFiles(root, filesOf({ a: "1", b: "1" }), "first");
+  assert.deepEqual(shown(root), { a: "1", b: "1" });
+  await writeFiles(root, filesOf({ b: "2", c: "2" }), "second");
+  assert.deepEqual(shown(root), { b: "2", c: "2" });
+  assert.deepEqual(hidden(root), ["..data", "..second"]);
+  assert.equal(readlinkSync(join(root, "b")), "..data/b");
+  await writeFiles(root, filesOf({}), "third");
+  assert.deepEqual([shown(root), hidden(root)], [{}, ["..data", "..third"]], "an empty set shows no old file");
+});
+
+test("files have mode 0644 and folders 0755, whatever the umask is", async (t) => {
+  const { root } = aVolume(t);
+  const before = process.umask(0o077);
+  t.after(() => process.umask(before));
+  await writeFiles(root, filesOf({ a: "1" }), "first");
+  const modeOf = (path: string): number => lstatSync(path).mode & 0o7777;
+  assert.deepEqual([modeOf(join(root, "..first")), modeOf(join(root, "..first", "a"))], [0o755, 0o644]);
+});
+
+test("a volume that is emptied holds nothing at all", async (t) => {
+  const { root } = aVolume(t);
+  await writeFiles(root, filesOf({ a: "1", b: "2" }), "first");
+  await wipeFiles(root);
+  assert.deepEqual(readdirSync(root), []);
+  await wipeFiles(root);
+});
+
+test("a swap that was cut short at any point is put right: the shown set is whole, and nothing else is left", async (t) => {
+  const old = { a: "1", b: "1" };
+  const states: readonly { given: string; left(root: string): void; expected: Readonly<Record<string, string>> }[] = [
+    { given: "a folder half written", left: (root) => mkdirSync(join(root, "..second")), expected: old },
+    {
+      given: "the new link not renamed",
+      left: (root) => symlinkSync("..second", join(root, "..data_tmp")),
+      expected: old,
+    },
+    {
+      given: "the new set shown, its links not made",
+      left: (root) => {
+        mkdirSync(join(root, "..second"));
+        writeFileSync(join(root, "..second", "c"), "2");
+        rmSync(join(root, "..data"));
+        symlinkSync("..second", join(root, "..data"));
+      },
+      expected: { c: "2" },
+    },
+    { given: "an emptying begun", left: (root) => rmSync(join(root, "..data")), expected: {} },
+  ];
+  for (const { given, left, expected } of states) {
+    const { root } = aVolume(t);
+    await writeFiles(root, filesOf(old), "first");
+    left(root);
+    const digest = await adoptFiles(root);
+    assert.deepEqual(shown(root), expected, given);
+    assert.equal(hidden(root).length, digest === undefined ? 0 : 2, given);
+    assert.equal(digest, digest === undefined ? undefined : contentOf(filesOf(expected)).digest, given);
+  }
+});
+
+test("equal sets have equal digests, in any order, and names and bytes do not run into each other", () => {
+  const digest = (files: Readonly<Record<string, string>>): string => contentOf(filesOf(files)).digest;
+  assert.equal(digest({ a: "1", b: "2" }), digest({ b: "2", a: "1" }));
+  const others = [{ a: "12" }, { a1: "2" }, { a: "1", "2": "" }, { a: "1" }, {}];
+  assert.equal(new Set(others.map(digest)).size, others.length);
+});
+
+const hostileNames = ["..", ".", "../x", "/etc/passwd", "a/b", "..data", "..data_tmp", "a\0b", "", "a b", "ä", "..x"];
+test("5,000 hostile keys: each is refused, or becomes a file below the volume", async (t) => {
+  const { folder, root } = aVolume(t);
+  writeFileSync(join(folder, "outside"), "untouched");
+  const key = fc.oneof(
+    fc.constantFrom(...hostileNames),
+    fc.string({ maxLength: 300 }),
+    fc.stringMatching(/^[-._a-zA-Z0-9]{1,260}$/),
+    fc.array(fc.constantFrom("..", ".", "a", "..data", "outside"), { maxLength: 6 }).map((parts) => parts.join("/")),
+  );
+  let written = 0;
+  await fc.assert(
+    fc.asyncProperty(key, async (name) => {
+      const secret = { kind: "Secret", metadata: { name: "s", namespace: "n" }, data: { [name]: "eA==" } };
+      const problem = keyProblem(secret as unknown as ObjectOf<"Secret">);
+      if (problem !== undefined) return assert.match(problem, / \[SNAP-708\]$/);
+      written += 1;
+      await writeFiles(root, new Map([[name, Buffer.from("x")]]), `set${written}`);
+      assert.equal(readFileSync(join(root, `..set${written}`, name), "utf8"), "x");
+      assert.deepEqual(readdirSync(folder).sort(), ["outside", "volume"]);
+    }),
+    { numRuns: 5_000 },
+  );
+  assert.ok(written > 500, String(written));
+  assert.equal(readFileSync(join(folder, "outside"), "utf8"), "untouched");
+});
+
+test("symbolic links in the volume are replaced, never followed", async (t) => {
+  for (const name of ["a", "..data", "..data_tmp", "..first"]) {
+    const { folder, root } = aVolume(t);
+    const outside = join(folder, "outside");
+    mkdirSync(outside);
+    writeFileSync(join(outside, "a"), "untouched");
+    symlinkSync(outside, join(root, name));
+    const work = writeFiles(root, filesOf({ a: "1" }), "first");
+    if (name === "..first") await assert.rejects(work, { code: "EEXIST" });
+    else await work;
+    assert.deepEqual(readdirSync(outside), ["a"], name);
+    assert.equal(readFileSync(join(outside, "a"), "utf8"), "untouched", name);
+    await adoptFiles(root);
+    await wipeFiles(root);
+    assert.equal(readFileSync(join(outside, "a"), "utf8"), "untouched", name);
+    assert.deepEqual(readdirSync(root), []);
+  }
+});

@@ -1,0 +1,261 @@
+/**
+ * All volumes of this node: published, kept current, unpublished.
+ *
+ *   share, source or permission changes ──▶ queue ──▶ observe ──▶ plan ──▶ write or wipe
+ *
+ * Memory: per mounted volume its request, the digest of its content and what it follows. After a restart the records, the mount table
+ * and the files themselves say the same.
+ */
+import type { Key } from "../../../base/brand.ts";
+import { loggable } from "../../../base/fault.ts";
+import { equal, type JsonValue } from "../../../base/json.ts";
+import type { Log } from "../../../base/log.ts";
+import type { World } from "../../../base/world.ts";
+import { createQueue } from "../../../runtime/queue.ts";
+import type { VolumeHost } from "./host.ts";
+import { nodeLimits } from "./limits.ts";
+import { observeVolume, type ShareState } from "./observe.ts";
+import { planVolume } from "./plan.ts";
+import type { PublishRequest } from "./plan-request.ts";
+import type { VolumeRecord } from "./records.ts";
+import { deniedUse, otherVolume, sourceFailed, sourceRefusal } from "./refusals.ts";
+import type { Reviews } from "./reviews.ts";
+import { createSerial } from "./serial.ts";
+import type { Sources } from "./sources.ts";
+import {
+  type Content,
+  type Source,
+  type Subject,
+  shareKey,
+  sourceKey,
+  subjectKey,
+  subjectOf,
+  type VolumeSpec,
+  type Written,
+} from "./types.ts";
+import { createUsers } from "./users.ts";
+
+export interface VolumesOptions {
+  readonly host: VolumeHost;
+  readonly reviews: Reviews;
+  readonly sources: Sources;
+  shareState(spec: Pick<VolumeSpec, "shareKind" | "share">): ShareState;
+  readonly world: World;
+  readonly log: Log;
+}
+
+export interface Volumes {
+  /** Mounts and fills the volume of a permitted request. What fails leaves nothing behind. */
+  publish(request: PublishRequest, source: Source, signal: AbortSignal): Promise<void>;
+  unpublish(id: string, target: string): Promise<void>;
+  /** Takes over what an earlier process has mounted. To be called before all else. */
+  recover(): Promise<void>;
+  /** Keeps all volumes current until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+  shareChanged(share: Pick<VolumeSpec, "shareKind" | "share">): void;
+  subjectChanged(subject: Subject): void;
+  sourceChanged(source: Source): void;
+  /** Looks at all volumes again. */
+  resync(): void;
+  count(): number;
+}
+
+interface Entry {
+  readonly spec: VolumeSpec;
+  written: Written | undefined;
+  /** What the record says, so that it is written only when that changes. */
+  recorded: string | undefined;
+  follows?: { readonly source: Source; readonly release: () => void } | undefined;
+  readonly releaseReview: () => void;
+}
+
+export function createVolumes(options: VolumesOptions): Volumes {
+  const { host, reviews, sources, shareState, world, log } = options;
+  const entries = new Map<string, Entry>();
+  const users = createUsers();
+  const alone = createSerial();
+  const queue = createQueue({ world, backoff: nodeLimits.updateRetry });
+  const trigger = (ids: readonly string[]): void => {
+    for (const id of ids) queue.add(id as Key);
+  };
+
+  const open = (spec: VolumeSpec, { written, source }: { written?: Written; source?: string | undefined }): Entry => {
+    users.add(shareKey(spec), spec.id);
+    users.add(subjectKey(subjectOf(spec)), spec.id);
+    return { spec, written, recorded: source, releaseReview: reviews.hold(subjectOf(spec)) };
+  };
+  const close = (entry: Entry): void => {
+    users.remove(shareKey(entry.spec), entry.spec.id);
+    users.remove(subjectKey(subjectOf(entry.spec)), entry.spec.id);
+    entry.releaseReview();
+    follow(entry, undefined);
+  };
+  /** The new one is held before the old one is let go: they may be the same. */
+  const follow = (entry: Entry, source: Source | undefined): void => {
+    const before = entry.follows;
+    if (before !== undefined && source !== undefined && sourceKey(before.source) === sourceKey(source)) return;
+    entry.follows = source && { source, release: sources.hold(source) };
+    if (source !== undefined) users.add(sourceKey(source), entry.spec.id);
+    if (before === undefined) return;
+    users.remove(sourceKey(before.source), entry.spec.id);
+    before.release();
+  };
+
+  const write = async (entry: Entry, source: Source, { files, digest }: Content): Promise<void> => {
+    await host.write(entry.spec.target, files);
+    entry.written = { digest, source: sourceKey(source) };
+  };
+  const record = async (entry: Entry, source: Source): Promise<void> => {
+    if (entry.recorded === sourceKey(source)) return;
+    await host.records.write({ spec: entry.spec, source: sourceKey(source) });
+    entry.recorded = sourceKey(source);
+  };
+
+  /** A volume that is not refreshed follows what it was filled from; the others follow their share. */
+  const sourceFor = ({ spec, written, follows }: Entry, share: ShareState): Source | undefined => {
+    const pinned = spec.refresh || written === undefined ? undefined : parsedSource(written.source);
+    return pinned ?? (share.kind === "usable" ? share.source : follows?.source);
+  };
+
+  const update = async (id: string): Promise<void> => {
+    const entry = entries.get(id);
+    if (entry === undefined) return;
+    const { spec, written } = entry;
+    const share = shareState(spec);
+    // Nothing has been listed since the start of this process.
+    if (share.kind === "unknown") return;
+    follow(entry, sourceFor(entry, share));
+    const source = entry.follows?.source;
+    const state = source === undefined ? ({ kind: "unknown" } as const) : sources.state(source);
+    const review = reviews.current(subjectOf(spec));
+    const plan = planVolume(observeVolume({ spec, written, share, review, source: state }));
+    const about = { share: shareKey(spec), pod: `${spec.pod.namespace}/${spec.pod.name}`, volume: spec.id };
+    if (plan.kind === "wipe") {
+      await host.wipe(spec.target);
+      entry.written = undefined;
+      log.info("volume emptied", { ...about, because: plan.because });
+      // Whoever comes back does so through the share, not through what was pinned.
+      queue.add(id as Key);
+    } else if (plan.kind === "write" && source !== undefined && state.kind === "present") {
+      // The record first: killed in between, the next process must not look for what is not in the volume.
+      await record(entry, source);
+      await write(entry, source, state.content);
+      log.debug("volume updated", about);
+    }
+  };
+
+  const work = async (signal: AbortSignal): Promise<void> => {
+    for (let key = await queue.next(signal); key !== undefined; key = await queue.next(signal)) {
+      const id: string = key;
+      try {
+        await alone(id, () => update(id));
+        queue.forget(key);
+      } catch (reason) {
+        const retryMs = queue.retry(key);
+        log.warn("volume cannot be updated, trying again", { volume: id, retryMs, reason: loggable(reason) });
+      }
+      queue.done(key);
+    }
+  };
+
+  const fill = async (request: PublishRequest, source: Source, signal: AbortSignal): Promise<void> => {
+    const { readOnly: _readOnly, group: _group, ...spec } = request;
+    const known = entries.get(spec.id);
+    if (known !== undefined && !equal(known.spec as unknown as JsonValue, spec as unknown as JsonValue))
+      throw otherVolume(known.spec);
+    const entry = known ?? open(spec, {});
+    try {
+      // A volume that is not refreshed keeps what it has, also when the kubelet asks again.
+      follow(entry, sourceFor(entry, { kind: "usable", source }));
+      await populate(entry, request, entry.follows?.source ?? source, signal);
+    } catch (reason) {
+      if (known === undefined) close(entry);
+      throw reason;
+    }
+    entries.set(spec.id, entry);
+    trigger([spec.id]);
+  };
+
+  const populate = async (
+    entry: Entry,
+    request: PublishRequest,
+    source: Source,
+    signal: AbortSignal,
+  ): Promise<void> => {
+    const { spec } = entry;
+    const state = await sources.known(source, signal).catch((reason: unknown) => {
+      throw sourceFailed(request, source, reason);
+    });
+    const refusal = sourceRefusal(request, source, state);
+    if (refusal !== undefined || state.kind !== "present") throw refusal;
+    // The wait may have been long enough for the permission to go.
+    if (reviews.current(subjectOf(spec)) !== "allowed") throw deniedUse(request);
+    const isNew = !entries.has(spec.id);
+    try {
+      await record(entry, source);
+      const isMounted = !(await host.mount(spec, request.group));
+      const isUnchanged = isMounted && (!spec.refresh || entry.written?.digest === state.content.digest);
+      if (entry.written === undefined || !isUnchanged) await write(entry, source, state.content);
+    } catch (reason) {
+      if (isNew) await remove(spec.id, spec.target).catch((left: unknown) => reportLeft(spec, left));
+      throw reason;
+    }
+  };
+  const remove = async (id: string, target: string): Promise<void> => {
+    await host.unmount(id, target);
+    await host.records.remove(id);
+  };
+  const reportLeft = ({ id, target }: VolumeSpec, reason: unknown): void =>
+    log.error("volume could not be removed after a failed publish", { volume: id, target, reason: loggable(reason) });
+
+  const takeOver = async ({ spec, source }: VolumeRecord): Promise<void> => {
+    const digest = await host.adopt(spec.target);
+    const written = digest === undefined ? {} : { written: { digest, source: source ?? "" } };
+    entries.set(spec.id, open(spec, { ...written, source }));
+    trigger([spec.id]);
+  };
+
+  return {
+    publish: (request, source, signal) => alone(request.id, () => fill(request, source, signal)),
+    unpublish: (id, target) =>
+      alone(id, async () => {
+        const entry = entries.get(id);
+        await remove(id, target);
+        if (entry === undefined || entry.spec.target !== target) return;
+        entries.delete(id);
+        close(entry);
+      }),
+    async recover() {
+      const { records, skipped } = await host.records.all();
+      for (const [file, reason] of Object.entries(skipped)) log.warn("record of a volume skipped", { file, reason });
+      const mounted = await host.mounted(records.map(({ spec }) => spec));
+      for (const found of records) {
+        const { id, target } = found.spec;
+        try {
+          if (mounted.has(id)) await takeOver(found);
+          else if (await host.isGone(target)) await host.records.remove(id);
+          else log.info("volume of a record is not mounted", { volume: id, target });
+        } catch (reason) {
+          log.error("mounted volume cannot be taken over", { volume: id, target, reason: loggable(reason) });
+        }
+      }
+      if (records.length > 0) log.info("volumes taken over", { records: records.length, mounted: entries.size });
+    },
+    run: async (signal) => {
+      await Promise.all(Array.from({ length: nodeLimits.updatesAtOnceMax }, () => work(signal)));
+    },
+    shareChanged: (share) => trigger(users.of(shareKey(share))),
+    subjectChanged: (subject) => trigger(users.of(subjectKey(subject))),
+    sourceChanged: (source) => trigger(users.of(sourceKey(source))),
+    resync: () => trigger([...entries.keys()]),
+    count: () => entries.size,
+  };
+}
+
+/** Back from the text of a record; undefined for upstream's records, which do not say it. */
+function parsedSource(text: string): Source | undefined {
+  const [kind, namespace, name] = text.split(" ");
+  return (kind === "Secret" || kind === "ConfigMap") && namespace !== undefined && name !== undefined
+    ? { kind, namespace, name }
+    : undefined;
+}

@@ -1,0 +1,218 @@
+/**
+ * Who can get at the data of a snapshot: through a grant, in its own namespace, or past all grants with a content of a raw handle.
+ * The grants are judged by the same function that csi-provisioner asks right before CreateVolume.
+ */
+import { kindRows } from "../api/kinds.ts";
+import type { PersistentVolumeClaim, ReferenceGrant, VolumeSnapshot, VolumeSnapshotLink } from "../api/types.ts";
+import { type Permitted, type RbacObjects, type ResourceRequest, whoCan } from "./rbac.ts";
+import { type GrantFrom, type GrantTo, grantAllows, referrersIn } from "./reference-grant.ts";
+
+export interface AccessObjects extends RbacObjects {
+  readonly snapshots: readonly VolumeSnapshot[];
+  readonly links: readonly VolumeSnapshotLink[];
+  readonly claims: readonly PersistentVolumeClaim[];
+  readonly grants: readonly ReferenceGrant[];
+  /** Names. */
+  readonly namespaces: readonly string[];
+}
+
+export interface SnapshotName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** claim: by spec.dataSourceRef.namespace. link: by a VolumeSnapshotLink. */
+type Way = "claim" | "link";
+
+interface Grantee {
+  readonly namespace: string;
+  readonly way: Way | "own namespace";
+  /** "prod/to-dev"; the own namespace needs none. */
+  readonly grant?: string;
+  /** The grant names no snapshot: it covers all of its namespace, and those that are yet to come. */
+  readonly wildcard: boolean;
+}
+
+export interface NamespaceAccess extends Grantee {
+  /** Who can create claims there. */
+  readonly creators: readonly Permitted[];
+}
+
+interface Restored {
+  readonly claim: string;
+  readonly way: Way | "own namespace";
+  /** Whether a claim of this kind would be allowed today. */
+  readonly allowed: boolean;
+  readonly volume?: string | undefined;
+}
+
+export interface SnapshotAccess {
+  readonly snapshot: string;
+  readonly namespaces: readonly NamespaceAccess[];
+  /** Who can create a content with any handle, and needs no grant. */
+  readonly bypass: readonly Permitted[];
+  /** Claims that name the snapshot. What they have restored stays readable, whatever becomes of the grant. */
+  readonly restored: readonly Restored[];
+}
+
+const { VolumeSnapshot: snapshotRow, VolumeSnapshotLink: linkRow, VolumeSnapshotContent: contentRow } = kindRows;
+const froms: Readonly<Record<Way, Omit<GrantFrom, "namespace">>> = {
+  claim: { group: "", kind: "PersistentVolumeClaim" },
+  link: { group: linkRow.group, kind: "VolumeSnapshotLink" },
+};
+const ways = Object.keys(froms) as readonly Way[];
+
+const creating = (group: string, resource: string): ResourceRequest => ({
+  verb: "create",
+  group,
+  resource,
+  subresource: "",
+  name: "",
+});
+const claimCreation = creating("", kindRows.PersistentVolumeClaim.plural);
+const contentCreation = creating(contentRow.group, contentRow.plural);
+
+const targetOf = (snapshot: SnapshotName): GrantTo => ({
+  group: snapshotRow.group,
+  kind: "VolumeSnapshot",
+  ...snapshot,
+});
+const text = ({ metadata: { namespace = "", name } }: { metadata: { namespace?: string; name: string } }): string =>
+  `${namespace}/${name}`;
+const nameOf = ({ metadata: { namespace = "", name } }: VolumeSnapshot): SnapshotName => ({ namespace, name });
+
+/** Each namespace and way once for each grant that opens it. */
+export function granteesOf({ grants }: Pick<AccessObjects, "grants">, snapshot: SnapshotName): readonly Grantee[] {
+  const to = targetOf(snapshot);
+  const own: Grantee = { namespace: snapshot.namespace, way: "own namespace", wildcard: false };
+  const granted = grants.flatMap((grant) =>
+    ways.flatMap((way) =>
+      namespacesIn(grant, way)
+        .filter((namespace) => grantAllows(grant, { ...froms[way], namespace }, to))
+        .map((namespace): Grantee => ({ namespace, way, grant: text(grant), wildcard: isWildcard(grant, to) })),
+    ),
+  );
+  return [own, ...granted];
+}
+
+const namespacesIn = (grant: ReferenceGrant, way: Way): readonly string[] => [
+  ...new Set(
+    referrersIn(grant)
+      .filter(({ group, kind }) => group === froms[way].group && kind === froms[way].kind)
+      .map(({ namespace }) => namespace),
+  ),
+];
+
+/** It also allows a snapshot of a name that nobody can have. */
+const isWildcard = ({ spec }: ReferenceGrant, { group, kind }: GrantTo): boolean =>
+  (spec?.to ?? []).some((item) => item?.group === group && item.kind === kind && (item.name ?? "") === "");
+
+export function snapshotAccess(objects: AccessObjects, snapshot: SnapshotName): SnapshotAccess {
+  return {
+    snapshot: `${snapshot.namespace}/${snapshot.name}`,
+    namespaces: granteesOf(objects, snapshot).map((grantee) => ({
+      ...grantee,
+      creators: whoCan(objects, claimCreation, grantee.namespace),
+    })),
+    bypass: whoCan(objects, contentCreation, ""),
+    restored: restoredFrom(objects, snapshot),
+  };
+}
+
+function restoredFrom(objects: AccessObjects, snapshot: SnapshotName): readonly Restored[] {
+  const grantees = granteesOf(objects, snapshot);
+  return objects.claims.flatMap((claim) => {
+    const way = wayOf(objects, claim, snapshot);
+    if (way === undefined) return [];
+    const { namespace } = claim.metadata;
+    const allowed = grantees.some((grantee) => grantee.namespace === namespace && grantee.way === way);
+    return [{ claim: text(claim), way, allowed, volume: claim.spec?.volumeName }];
+  });
+}
+
+/** How a claim names the snapshot; undefined: it does not. An explicit namespace needs a grant, also the claim's own. */
+function wayOf(
+  { links }: AccessObjects,
+  { metadata, spec }: PersistentVolumeClaim,
+  snapshot: SnapshotName,
+): Restored["way"] | undefined {
+  const source: { apiGroup?: string; kind?: string; name?: string; namespace?: string } =
+    spec?.dataSourceRef ?? spec?.dataSource ?? {};
+  if (source.apiGroup !== snapshotRow.group) return undefined;
+  const { namespace: home = "" } = metadata;
+  if (source.kind === "VolumeSnapshot")
+    return namesIt(source, home, snapshot) ? (source.namespace ? "claim" : "own namespace") : undefined;
+  if (source.kind !== "VolumeSnapshotLink") return undefined;
+  const link = links.find(({ metadata: at }) => at.namespace === home && at.name === source.name)?.spec?.source;
+  if (link === undefined || !namesIt(link, home, snapshot)) return undefined;
+  return link.namespace ? "link" : "own namespace";
+}
+
+const namesIt = (
+  source: { readonly name?: string; readonly namespace?: string },
+  home: string,
+  { namespace, name }: SnapshotName,
+): boolean => source.name === name && (source.namespace || home) === namespace;
+
+/** A snapshot that a namespace may restore. */
+export interface Reachable extends Omit<Grantee, "namespace"> {
+  readonly snapshot: string;
+}
+
+export const reachableFrom = (objects: AccessObjects, namespace: string): readonly Reachable[] =>
+  objects.snapshots.flatMap((snapshot) =>
+    granteesOf(objects, nameOf(snapshot))
+      .filter((grantee) => grantee.namespace === namespace)
+      .map(({ namespace: _, ...grantee }) => ({ snapshot: text(snapshot), ...grantee })),
+  );
+
+/** A grant for restores that lets nobody restore anything today. */
+export interface UselessGrant {
+  readonly grant: string;
+  readonly reason: string;
+}
+
+export const uselessGrants = (objects: AccessObjects): readonly UselessGrant[] =>
+  objects.grants.flatMap((grant) => {
+    const reason = whyUseless(objects, grant);
+    return reason === undefined ? [] : [{ grant: text(grant), reason }];
+  });
+
+function whyUseless(objects: AccessObjects, grant: ReferenceGrant): string | undefined {
+  const isForRestores = (grant.spec?.to ?? []).some((item) => item?.kind === "VolumeSnapshot");
+  if (!isForRestores) return undefined;
+  const froms = ways.flatMap((way) => namespacesIn(grant, way));
+  if (froms.length === 0) return 'spec.from names neither PersistentVolumeClaim of the group "" nor VolumeSnapshotLink';
+  if (!froms.some((namespace) => objects.namespaces.includes(namespace)))
+    return `no namespace of spec.from exists (${[...new Set(froms)].join(", ")})`;
+  const isUsed = objects.snapshots.some((snapshot) =>
+    granteesOf({ grants: [grant] }, nameOf(snapshot)).some(({ grant: by }) => by !== undefined),
+  );
+  return isUsed ? undefined : `no VolumeSnapshot of namespace ${grant.metadata.namespace ?? ""} matches spec.to`;
+}
+
+/** What manifests open, without the objects of a cluster: one line for each, to be compared. */
+export function openings(objects: Pick<AccessObjects, "grants" | "roles" | "bindings">): ReadonlySet<string> {
+  const lines = objects.grants.flatMap((grant) =>
+    ways.flatMap((way) =>
+      namespacesIn(grant, way).flatMap((namespace) =>
+        (grant.spec?.to ?? [])
+          .filter((item) => item?.group === snapshotRow.group && item.kind === "VolumeSnapshot")
+          .map(
+            ({ name }) =>
+              `namespace ${namespace} may restore ${name ? `VolumeSnapshot ${grant.metadata.namespace}/${name}` : `every VolumeSnapshot of ${grant.metadata.namespace}`} by a ${way === "claim" ? "PersistentVolumeClaim" : "VolumeSnapshotLink"}`,
+          ),
+      ),
+    ),
+  );
+  const bypass = whoCan(objects, contentCreation, "").map(
+    ({ subject }) => `${subject} may create VolumeSnapshotContents with any handle, past all grants`,
+  );
+  const namespaces = new Set(objects.grants.flatMap((grant) => referrersIn(grant).map(({ namespace }) => namespace)));
+  const creators = [...namespaces].flatMap((namespace) =>
+    whoCan(objects, claimCreation, namespace).map(
+      ({ subject }) => `${subject} may create PersistentVolumeClaims in ${namespace}, which has a grant`,
+    ),
+  );
+  return new Set([...lines, ...bypass, ...creators]);
+}

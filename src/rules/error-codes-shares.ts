@@ -1,0 +1,58 @@
+/** Errors about volumes of shared Secrets and ConfigMaps, by the node driver of shared-resource: SNAP-7xx. */
+import type { ErrorRow } from "./error-row.ts";
+
+export const shareErrorRows = {
+  "SNAP-701": {
+    title: "A volume of the shared-resource driver cannot be understood",
+    why: "The request for the volume lacks something, or names no share, or two.",
+    remedy:
+      "Set one of the volumeAttributes sharedSecret and sharedConfigMap. If the message is about pod information, the CSIDriver object is not the one of this driver.",
+  },
+  "SNAP-702": {
+    title: "The share of a volume does not exist",
+    why: "The volumeAttributes name a SharedSecret or SharedConfigMap that the cluster does not have.",
+    remedy: "Create the share or correct the name. The pod starts then by itself.",
+  },
+  "SNAP-703": {
+    title: "A share names no Secret or ConfigMap",
+    why: "The reference of the share is empty, or holds what is no name of Kubernetes.",
+    remedy: "Correct namespace and name in the spec of the share.",
+  },
+  "SNAP-704": {
+    title: "A pod may not use a share",
+    why: "The service account of the pod needs the verb use on the share.",
+    remedy: "Grant it with a Role and a RoleBinding in the namespace of the pod. The pod starts then by itself.",
+  },
+  "SNAP-705": {
+    title: "It cannot be found out whether a volume may be mounted",
+    why: "Nothing is mounted without a permission that was asked for just now, and the API server does not answer that. Mounted volumes keep their content.",
+    remedy:
+      "Wait until the API server answers; the kubelet tries again. If the driver may not ask, give it the role of the manifests.",
+  },
+  "SNAP-706": {
+    title: "The Secret or ConfigMap of a share does not exist",
+    why: "An empty volume would start a pod without its data.",
+    remedy: "Create the Secret or ConfigMap, or correct the share. The pod starts then by itself.",
+  },
+  "SNAP-707": {
+    title: "The driver may not read the Secret or ConfigMap of a share",
+    why: "The driver has no permission for all Secrets: the owner of the share grants it for one.",
+    remedy:
+      "Create a Role with get, list and watch on that object, and a RoleBinding for the driver's service account, in its namespace.",
+  },
+  "SNAP-708": {
+    title: "A key cannot be the name of a file",
+    why: "The API server refuses such keys; an older one, or another way to the store, may not have.",
+    remedy: "Rename the key.",
+  },
+  "SNAP-709": {
+    title: "The files of a volume cannot be written",
+    why: "The memory of the node, or the 64 MiB of the volume, are used up. The volume keeps its old content.",
+    remedy: "Free memory on the node, or use fewer keys: each takes at least a page of memory.",
+  },
+  "SNAP-710": {
+    title: "The place of a volume is taken",
+    why: "Something is at the target path, or the volume's id is in use, that this driver did not put there.",
+    remedy: "Unmount or remove what is at the path on the node. The kubelet tries again.",
+  },
+} as const satisfies Record<string, ErrorRow>;

@@ -1,0 +1,70 @@
+/** A whole cluster of one node whose pods run our image: with service accounts, a scheduler and every controller. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import packageFile from "../../../package.json" with { type: "json" };
+import { type ControlPlane, startControlPlane } from "./control-plane.ts";
+import { onExit } from "./exit.ts";
+import { createKubectl } from "./kubectl.ts";
+import { type Node, startNode } from "./node.ts";
+import { withProgress } from "./progress.ts";
+import { run } from "./run.ts";
+
+const root = resolve(import.meta.dirname, "../../..");
+export const version = packageFile.version;
+export const machineArchitecture = process.arch === "arm64" ? "arm64" : "amd64";
+
+export interface Built {
+  readonly archive: string;
+  /** Tag → digest. */
+  readonly digests: Readonly<Record<string, string>>;
+}
+
+/** `npm run image` for this machine, in a folder that goes with the process. */
+export async function buildImage(asVersion: string = version): Promise<Built> {
+  const folder = mkdtempSync(join(tmpdir(), "snapkeep-image-"));
+  onExit(() => rmSync(folder, { recursive: true, force: true }));
+  const args = ["--out", folder, "--architecture", machineArchitecture, "--as-version", asVersion];
+  const { code, stdout, stderr } = await withProgress("the image is built", () =>
+    run(process.execPath, [join(root, "scripts/image.ts"), ...args], { cwd: root, msMax: 600_000 }),
+  );
+  if (code !== 0) throw new Error(`npm run image failed: ${stderr}`);
+  const digests = [...stdout.matchAll(/^snapkeep:(\S+) .* (sha256:\w+)$/gm)].map(([, tag = "", digest = ""]) => [
+    tag,
+    digest,
+  ]);
+  return { archive: join(folder, `snapkeep-${asVersion}.oci.tar`), digests: Object.fromEntries(digests) };
+}
+
+/** At import, so that a build counts against no test's time. */
+export const image = await buildImage();
+
+export interface Cluster {
+  readonly plane: ControlPlane;
+  readonly node: Node;
+  readonly kubectl: ReturnType<typeof createKubectl>;
+  stop(): void;
+}
+
+export async function startCluster(images: readonly string[] = [image.archive]): Promise<Cluster> {
+  const plane = await startControlPlane({ controllers: "all", servesPods: true });
+  try {
+    const node = await startNode(plane, { scheduler: true, images, routesApiServer: true });
+    const stop = () => {
+      node.stop();
+      plane.stop();
+    };
+    return { plane, node, kubectl: createKubectl(plane.kubeconfig), stop };
+  } catch (reason) {
+    plane.stop();
+    throw reason;
+  }
+}
+
+let shared: Promise<Cluster> | undefined;
+
+/** One for all suites of the run that install things; they install and remove one after the other. */
+export const useCluster = (): Promise<Cluster> => {
+  shared ??= startCluster();
+  return shared;
+};

@@ -1,0 +1,35 @@
+/** The commands of a guide, run as they are printed. */
+import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join, resolve } from "node:path";
+import { type Ran, run } from "./run.ts";
+import { tool } from "./tools.ts";
+
+const root = resolve(import.meta.dirname, "../../..");
+/** At import, so that a build counts against no test's time. */
+const kubectlProgram = await tool("kubectl");
+
+/** What stands in its blocks of shell commands, in order. */
+export const guideCommands = (name: string): readonly string[] =>
+  [...readFileSync(join(root, "docs/guides", name), "utf8").matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text = ""]) =>
+    text.trim(),
+  );
+
+export interface GuideShell {
+  (line: string): Promise<Ran>;
+  remove(): void;
+}
+
+/** A shell that finds kubectl and snapkeep, and the cluster. */
+export function guideShell(kubeconfig: string): GuideShell {
+  const folder = mkdtempSync(join(tmpdir(), "snapkeep-guide-"));
+  symlinkSync(kubectlProgram, join(folder, "kubectl"));
+  writeFileSync(join(folder, "snapkeep"), `#!/bin/sh\nexec ${process.execPath} ${join(root, "src/main.ts")} "$@"\n`);
+  chmodSync(join(folder, "snapkeep"), 0o755);
+  const shell = (line: string): Promise<Ran> =>
+    run("sh", ["-c", line], {
+      env: { KUBECONFIG: kubeconfig, PATH: `${folder}${delimiter}${process.env.PATH}` },
+      msMax: 170_000,
+    });
+  return Object.assign(shell, { remove: () => rmSync(folder, { recursive: true, force: true }) });
+}

@@ -1,0 +1,250 @@
+/** `snapkeep shared-resource --mode=node` as a process on a real API server, with the role of its manifests and no more; and its shares. */
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { sharedResourceCrds } from "../../../src/api/crds/shared-resource.ts";
+import { kindRows } from "../../../src/api/kinds.ts";
+import { VolumeCapability_AccessMode_Mode as AccessMode } from "../../../src/csi/gen/csi_pb.js";
+import { allowListSources, type ShareKind } from "../../../src/rules/share-allow-lists.ts";
+import { startComponent } from "./components.ts";
+import type { ControlPlane } from "./control-plane.ts";
+import type { Daemon, Instance } from "./instance.ts";
+import { until } from "./until.ts";
+
+export const shareDriverName = "csi.sharedresource.openshift.io";
+const group = "sharedresource.openshift.io";
+const rbac = "/apis/rbac.authorization.k8s.io/v1";
+/** The service account that the driver runs as. */
+const home = "share-driver";
+
+type Plane = Pick<ControlPlane, "request">;
+
+/** 409 is no mistake: suites share a control plane. */
+async function ensure({ request }: Plane, path: string, body: unknown): Promise<void> {
+  const { status, text } = await request("POST", path, body);
+  assert.ok(status === 201 || status === 409, `${path}: ${status} ${text}`);
+}
+
+async function remove({ request }: Plane, path: string): Promise<void> {
+  const { status, text } = await request("DELETE", path);
+  assert.ok(status === 200 || status === 202 || status === 404, `${path}: ${status} ${text}`);
+}
+
+export async function installShares(plane: Plane): Promise<void> {
+  for (const crd of sharedResourceCrds())
+    await ensure(plane, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd);
+  for (const { plural } of [kindRows.SharedSecret, kindRows.SharedConfigMap])
+    await until({ what: `${plural} are served` }, async () =>
+      (await plane.request("GET", `/apis/${group}/v1alpha1/${plural}`)).status === 200 ? true : undefined,
+    );
+  await ensure(plane, "/apis/storage.k8s.io/v1/csidrivers", {
+    metadata: { name: shareDriverName },
+    spec: {
+      attachRequired: false,
+      podInfoOnMount: true,
+      fsGroupPolicy: "File",
+      volumeLifecycleModes: ["Ephemeral"],
+    },
+  });
+}
+
+/** A kubeconfig for the driver's service account, which may read shares and create SubjectAccessReviews. */
+export async function driverKubeconfig(plane: ControlPlane): Promise<string> {
+  await ensure(plane, "/api/v1/namespaces", { metadata: { name: home } });
+  await ensure(plane, `/api/v1/namespaces/${home}/serviceaccounts`, { metadata: { name: home } });
+  await ensure(plane, `${rbac}/clusterroles`, {
+    metadata: { name: home },
+    rules: [
+      { apiGroups: [group], resources: ["sharedsecrets", "sharedconfigmaps"], verbs: ["get", "list", "watch"] },
+      { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
+      {
+        apiGroups: [""],
+        resources: ["configmaps"],
+        resourceNames: Object.values(allowListSources).map(({ configMap }) => configMap),
+        verbs: ["get"],
+      },
+    ],
+  });
+  await ensure(plane, `${rbac}/clusterrolebindings`, {
+    metadata: { name: home },
+    roleRef: { kind: "ClusterRole", name: home, apiGroup: "rbac.authorization.k8s.io" },
+    subjects: [{ kind: "ServiceAccount", namespace: home, name: home }],
+  });
+  const path = `/api/v1/namespaces/${home}/serviceaccounts/${home}/token`;
+  const { text } = await plane.request("POST", path, { spec: { expirationSeconds: 3_600 } });
+  const { status } = JSON.parse(text) as { status: { token: string } };
+  return plane.kubeconfigFor(home, status.token);
+}
+
+export interface ShareRequest {
+  readonly kind?: ShareKind;
+  readonly name: string;
+  readonly namespace: string;
+  readonly data: Readonly<Record<string, string>>;
+}
+
+const fields = { SharedSecret: "secretRef", SharedConfigMap: "configMapRef" } as const;
+const sourcesOf = { SharedSecret: "secrets", SharedConfigMap: "configmaps" } as const;
+const sharePath = (kind: ShareKind, name = ""): string => `/apis/${group}/v1alpha1/${kindRows[kind].plural}/${name}`;
+const sourcePath = (
+  { kind = "SharedSecret", namespace }: Pick<ShareRequest, "kind" | "namespace">,
+  name = "",
+): string => `/api/v1/namespaces/${namespace}/${sourcesOf[kind]}/${name}`;
+const sourceOf = ({ kind = "SharedSecret", name, data }: ShareRequest): unknown => ({
+  metadata: { name },
+  ...(kind === "SharedSecret" ? { stringData: data } : { data }),
+});
+
+/** A share with its Secret or ConfigMap of the same name, which the driver alone may read. */
+export async function createShare(plane: Plane, share: ShareRequest): Promise<void> {
+  const { kind = "SharedSecret", name, namespace } = share;
+  await ensure(plane, sourcePath(share), sourceOf(share));
+  await letRead(plane, share);
+  await ensure(plane, sharePath(kind), {
+    apiVersion: `${group}/v1alpha1`,
+    kind,
+    metadata: { name },
+    spec: { [fields[kind]]: { namespace, name } },
+  });
+}
+
+/** What a share's owner grants to the driver: one object. */
+export async function letRead(plane: Plane, { kind = "SharedSecret", name, namespace }: ShareRequest): Promise<void> {
+  const role = `read-${sourcesOf[kind]}-${name}`;
+  await grant(plane, namespace, role, {
+    rule: { apiGroups: [""], resources: [sourcesOf[kind]], resourceNames: [name], verbs: ["get", "list", "watch"] },
+    subject: { kind: "ServiceAccount", namespace: home, name: home },
+  });
+}
+
+export const revokeLetRead = (plane: Plane, { kind = "SharedSecret", name, namespace }: ShareRequest): Promise<void> =>
+  remove(plane, `${rbac}/namespaces/${namespace}/rolebindings/read-${sourcesOf[kind]}-${name}`);
+
+async function grant(plane: Plane, namespace: string, name: string, given: { rule: object; subject: object }) {
+  await ensure(plane, `${rbac}/namespaces/${namespace}/roles`, { metadata: { name }, rules: [given.rule] });
+  await ensure(plane, `${rbac}/namespaces/${namespace}/rolebindings`, {
+    metadata: { name },
+    roleRef: { kind: "Role", name, apiGroup: "rbac.authorization.k8s.io" },
+    subjects: [given.subject],
+  });
+}
+
+interface Use {
+  readonly kind?: ShareKind;
+  readonly share: string;
+  readonly namespace: string;
+  readonly serviceAccount?: string;
+}
+const useRole = ({ kind = "SharedSecret", share, serviceAccount = "reader" }: Use): string =>
+  `use-${kindRows[kind].plural}-${share}-${serviceAccount}`;
+
+export const letUse = (plane: Plane, use: Use): Promise<void> =>
+  grant(plane, use.namespace, useRole(use), {
+    rule: {
+      apiGroups: [group],
+      resources: [kindRows[use.kind ?? "SharedSecret"].plural],
+      resourceNames: [use.share],
+      verbs: ["use"],
+    },
+    subject: { kind: "ServiceAccount", namespace: use.namespace, name: use.serviceAccount ?? "reader" },
+  });
+
+export const revokeUse = (plane: Plane, use: Use): Promise<void> =>
+  remove(plane, `${rbac}/namespaces/${use.namespace}/rolebindings/${useRole(use)}`);
+
+export async function updateSource(plane: Plane, share: ShareRequest): Promise<void> {
+  const { status, text } = await plane.request("PUT", sourcePath(share, share.name), sourceOf(share));
+  assert.equal(status, 200, text);
+}
+
+export const deleteSource = (plane: Plane, share: ShareRequest): Promise<void> =>
+  remove(plane, sourcePath(share, share.name));
+export const deleteShare = (plane: Plane, { kind = "SharedSecret", name }: ShareRequest): Promise<void> =>
+  remove(plane, sharePath(kind, name));
+
+export interface ShareDriver {
+  readonly socket: string;
+  /** Where the records of mounted volumes are. */
+  readonly records: string;
+  daemon(): Daemon;
+  kill(): Promise<void>;
+  start(): Promise<void>;
+}
+
+export async function startShareDriver(
+  instance: Instance,
+  {
+    kubeconfig,
+    flags = [],
+    program,
+  }: { readonly kubeconfig: string; readonly flags?: readonly string[]; readonly program?: readonly string[] },
+): Promise<ShareDriver> {
+  const folder = join(instance.folder, "share-driver");
+  mkdirSync(folder, { recursive: true });
+  const [socket, records] = [join(folder, "csi.sock"), join(folder, "records")];
+  const run = async (): Promise<Daemon> => {
+    const all = [
+      "--mode=node",
+      "--nodeid=localhost",
+      `--config=${join(folder, "config.yaml")}`,
+      `--endpoint=unix://${socket}`,
+      `--volume-map-folder=${records}`,
+      "-v=5",
+      ...flags,
+    ];
+    const daemon =
+      program === undefined
+        ? startComponent({ instance, kubeconfig }, "shared-resource", all)
+        : instance.start("shared-resource", process.execPath, [
+            ...program,
+            "shared-resource",
+            `--kubeconfig=${kubeconfig}`,
+            ...all,
+          ]);
+    await until({ what: "the share driver serves", everyMs: 10 }, () => {
+      if (!daemon.running()) throw new Error(`the share driver ended while starting:\n${daemon.lastWords()}`);
+      return daemon.lastWords().includes("csi server listens") ? true : undefined;
+    });
+    return daemon;
+  };
+  let daemon = await run();
+  return {
+    socket,
+    records,
+    daemon: () => daemon,
+    kill: () => daemon.stop("SIGKILL"),
+    start: async () => {
+      daemon = await run();
+    },
+  };
+}
+export interface VolumeRequest {
+  readonly id: string;
+  readonly target: string;
+  readonly namespace: string;
+  readonly share: string;
+  readonly kind?: ShareKind;
+  readonly serviceAccount?: string;
+  readonly refresh?: boolean;
+  readonly readOnly?: boolean;
+}
+
+/** As the kubelet asks. */
+export const publishRequest = (volume: VolumeRequest) => ({
+  volumeId: volume.id,
+  targetPath: volume.target,
+  readonly: volume.readOnly ?? true,
+  volumeCapability: {
+    accessType: { case: "mount" as const, value: {} },
+    accessMode: { mode: AccessMode.SINGLE_NODE_WRITER },
+  },
+  volumeContext: {
+    [(volume.kind ?? "SharedSecret") === "SharedSecret" ? "sharedSecret" : "sharedConfigMap"]: volume.share,
+    ...(volume.refresh === undefined ? {} : { refreshResource: String(volume.refresh) }),
+    "csi.storage.k8s.io/pod.name": `pod-${volume.id}`,
+    "csi.storage.k8s.io/pod.namespace": volume.namespace,
+    "csi.storage.k8s.io/pod.uid": `uid-${volume.id}`,
+    "csi.storage.k8s.io/serviceAccount.name": volume.serviceAccount ?? "reader",
+    "csi.storage.k8s.io/ephemeral": "true",
+  },
+});

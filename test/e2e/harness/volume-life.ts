@@ -1,0 +1,79 @@
+/** The life of a volume as a user sees it: claim, pod that writes, snapshot, restore, pod that reads. All by plain requests. */
+import assert from "node:assert/strict";
+import type { Cluster } from "./cluster.ts";
+import { runPod } from "./pods.ts";
+import { until } from "./until.ts";
+
+const snapshots = "/apis/snapshot.storage.k8s.io/v1";
+const minuteMs = 60_000;
+
+export interface VolumeLife {
+  createClaim(name: string, snapshot?: string): Promise<void>;
+  takeSnapshot(name: string, claim: string): Promise<void>;
+  remove(): Promise<void>;
+}
+
+/** With the classes of the directory-driver. */
+export function volumeLifeIn({ plane }: Pick<Cluster, "plane">, namespace: string): VolumeLife {
+  const claims = `/api/v1/namespaces/${namespace}/persistentvolumeclaims`;
+  const own = `${snapshots}/namespaces/${namespace}/volumesnapshots`;
+  const post = async (path: string, body: object) => {
+    const { status, text } = await plane.request("POST", path, body);
+    assert.equal(status, 201, text);
+  };
+  const itemsAt = async (path: string): Promise<readonly { readonly metadata: { readonly name: string } }[]> => {
+    const { status, text } = await plane.request("GET", path);
+    return status === 200 ? JSON.parse(text).items : [];
+  };
+  return {
+    createClaim: (name, snapshot) =>
+      post(claims, {
+        metadata: { name },
+        spec: {
+          accessModes: ["ReadWriteOnce"],
+          storageClassName: "directory",
+          resources: { requests: { storage: "1Mi" } },
+          ...(snapshot === undefined
+            ? {}
+            : { dataSource: { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: snapshot } }),
+        },
+      }),
+    takeSnapshot: async (name, claim) => {
+      const spec = { volumeSnapshotClassName: "directory", source: { persistentVolumeClaimName: claim } };
+      await post(own, { apiVersion: "snapshot.storage.k8s.io/v1", kind: "VolumeSnapshot", metadata: { name }, spec });
+      await until({ what: `snapshot ${name} is ready`, msMax: 2 * minuteMs }, async () => {
+        const { text } = await plane.request("GET", `${own}/${name}`);
+        return JSON.parse(text).status?.readyToUse === true ? true : undefined;
+      });
+    },
+    remove: async () => {
+      for (const path of [own, claims])
+        for (const { metadata } of await itemsAt(path)) await plane.request("DELETE", `${path}/${metadata.name}`);
+      const everywhere = [own, claims, `${snapshots}/volumesnapshotcontents`, "/api/v1/persistentvolumes"];
+      await until({ what: "snapshots, claims and volumes are gone", msMax: 2 * minuteMs }, async () => {
+        for (const path of everywhere) if ((await itemsAt(path)).length > 0) return undefined;
+        return true;
+      });
+    },
+  };
+}
+
+/** Bytes go to a claim, into a snapshot, to a second claim and back to a pod; then everything is deleted. */
+export async function livesThroughSnapshot(cluster: Cluster, namespace: string): Promise<void> {
+  const life = volumeLifeIn(cluster, namespace);
+  const pod = (name: string, claimName: string, script: string) =>
+    runPod(cluster.node, {
+      name,
+      namespace,
+      script,
+      volumes: [{ name: "data", persistentVolumeClaim: { claimName } }],
+      volumeMounts: [{ name: "data", mountPath: "/data" }],
+    });
+  await life.createClaim("source");
+  assert.equal((await pod("writer", "source", "printf first > /data/file")).phase, "Succeeded");
+  await life.takeSnapshot("taken", "source");
+  assert.equal((await pod("spoiler", "source", "printf later > /data/file")).phase, "Succeeded");
+  await life.createClaim("restored", "taken");
+  assert.equal((await pod("reader", "restored", "cat /data/file")).message, "first");
+  await life.remove();
+}

@@ -1,0 +1,119 @@
+/** Our image as pods of a real node. */
+import assert from "node:assert/strict";
+import { statSync } from "node:fs";
+import { after, before, describe, test } from "node:test";
+import { driverPrograms } from "../../../scripts/image/contents.ts";
+import { buildImage, type Cluster, image, useCluster, version } from "../harness/cluster.ts";
+import { newNamespace } from "../harness/shared.ts";
+import { until } from "../harness/until.ts";
+
+const restricted = {
+  pod: { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } },
+  container: {
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ["ALL"] },
+  },
+};
+
+interface Status {
+  readonly phase: string;
+  readonly containerStatuses?: readonly {
+    readonly state?: {
+      readonly waiting?: { readonly reason?: string; readonly message?: string };
+      readonly terminated?: { readonly message?: string };
+    };
+  }[];
+}
+
+describe("the image", () => {
+  let cluster: Cluster;
+  let namespace: string;
+
+  before(async () => {
+    cluster = await useCluster();
+    namespace = await newNamespace(cluster.plane, "image");
+  });
+  // Later suites of this node look for every pod with our image.
+  after(() => cluster.kubectl(["delete", "pods", "--all", "-n", namespace]));
+
+  /** Runs a pod to its end, or until it cannot start; the output of its first container comes back. */
+  async function runPod(
+    name: string,
+    spec: { readonly containers: readonly object[]; readonly [more: string]: unknown },
+  ) {
+    const { plane, kubectl } = cluster;
+    const pods = `/api/v1/namespaces/${namespace}/pods`;
+    const pod = { metadata: { name }, spec: { restartPolicy: "Never", automountServiceAccountToken: false, ...spec } };
+    const created = await plane.request("POST", pods, pod);
+    assert.equal(created.status, 201, created.text);
+    const end = await until({ what: `pod ${name} has ended`, msMax: 120_000 }, async () => {
+      const { phase, containerStatuses } = JSON.parse((await plane.request("GET", `${pods}/${name}`)).text)
+        .status as Status;
+      const waiting = containerStatuses?.[0]?.state?.waiting;
+      if (/Error|BackOff/.test(waiting?.reason ?? "")) return { phase, message: waiting?.message ?? "" };
+      const message = containerStatuses?.[0]?.state?.terminated?.message ?? "";
+      return phase === "Succeeded" || phase === "Failed" ? { phase, message } : undefined;
+    });
+    return { ...end, logs: (await kubectl(["logs", "-n", namespace, name])).stdout };
+  }
+  const restrictedPod = (container: object) => ({
+    securityContext: restricted.pod,
+    containers: [{ name: "main", image: `snapkeep:${version}`, securityContext: restricted.container, ...container }],
+  });
+
+  test("two builds have one digest", async () => {
+    const again = await buildImage();
+    assert.deepEqual(again.digests, image.digests);
+    assert.deepEqual(Object.keys(image.digests), [version, `${version}-driver`]);
+    assert.ok(statSync(image.archive).size < 60e6, "more than 60 MB, compressed");
+  });
+
+  test("runs a command as a restricted pod, with a root file system that is read-only", async () => {
+    const { phase, logs } = await runPod("crds", restrictedPod({ args: ["crds"] }));
+    assert.equal(phase, "Succeeded", logs);
+    assert.match(logs, /kind: CustomResourceDefinition/);
+  });
+
+  test("has no shell and no npm", async () => {
+    for (const program of ["sh", "bash", "npm"]) {
+      const { message } = await runPod(`no-${program}`, restrictedPod({ command: [program] }));
+      assert.match(message, /executable file not found/, program);
+    }
+  });
+
+  test("a process that is not root may bind port 443", async () => {
+    const data = {
+      "bind.js":
+        'require("net").createServer().listen(443, () => { console.log("bound by", process.getuid()); process.exit(0); });',
+    };
+    await cluster.plane.request("POST", `/api/v1/namespaces/${namespace}/configmaps`, {
+      metadata: { name: "script" },
+      data,
+    });
+    const { logs } = await runPod("bind", {
+      volumes: [{ name: "script", configMap: { name: "script" } }],
+      containers: [
+        {
+          name: "main",
+          image: `snapkeep:${version}`,
+          args: ["crds"],
+          env: [{ name: "NODE_OPTIONS", value: "--require=/etc/script/bind.js" }],
+          volumeMounts: [{ name: "script", mountPath: "/etc/script" }],
+        },
+      ],
+    });
+    assert.match(logs, /bound by 65532/);
+  });
+
+  test("the tag for drivers has every program that they run", async () => {
+    const containers = driverPrograms.map((program) => ({
+      name: program,
+      image: `snapkeep:${version}-driver`,
+      command: [program, "--version"],
+      securityContext: restricted.container,
+    }));
+    const { phase, logs } = await runPod("programs", { securityContext: restricted.pod, containers });
+    assert.equal(phase, "Succeeded", logs);
+  });
+});

@@ -1,0 +1,136 @@
+/** Volumes of shares in real pods, and on real tmpfs: what the kubelet does with the driver, and what a restart leaves of it. */
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { suite, test } from "node:test";
+import { createInstance } from "../harness/instance.ts";
+import { mountsUnder } from "../harness/mounts.ts";
+import { createPod, deletePod, readPod, waitForPod } from "../harness/pods.ts";
+import {
+  createShare,
+  deleteShare,
+  deleteSource,
+  driverKubeconfig,
+  installShares,
+  letUse,
+  revokeUse,
+  shareDriverName,
+  startShareDriver,
+  updateSource,
+} from "../harness/share-driver.ts";
+import { newNamespace } from "../harness/shared.ts";
+import { useNode } from "../harness/shared-node.ts";
+import { driversOf } from "../harness/static-claims.ts";
+import { until } from "../harness/until.ts";
+
+const canary = "canary-91e4-of-a-pod";
+
+/** One line for each thing that the pod sees, in a volume that the test can read. */
+const script = `
+note() { echo "$*" >> /out/log; }
+note read "$(cat /share/token)"
+note mode "$(stat -L -c '%a %g' /share/token)" "$(stat -L -c '%a' /share/..data)"
+note mounted "$(grep ' /share ' /proc/mounts | cut -d' ' -f3)" "$(grep ' /share ' /proc/mounts | cut -d' ' -f4 | cut -d, -f1)"
+note "$(touch /share/new 2>&1 | grep -o 'Read-only file system')"
+until [ "$(cat /share/token 2>/dev/null)" = v2 ]; do usleep 50000; done
+note updated "$(stat -L -c '%a %g' /share/token)"
+until [ -z "$(ls -A /share)" ]; do usleep 50000; done
+note gone "$(ls -A /share | wc -l)"
+until [ -e /share/token ]; do usleep 50000; done
+note back "$(cat /share/token)"
+sleep 600
+`;
+
+suite("volumes of shares", () => {
+  test("R73: a pod reads a share's bytes from a read-only tmpfs, sees updates, and loses them with permission, source or share", async (t) => {
+    const node = await useNode();
+    const { plane } = node;
+    await installShares(plane);
+    const instance = createInstance();
+    const namespace = await newNamespace(plane, "share");
+    const share = { name: "first", namespace, data: { token: "v1", other: canary } };
+    await createShare(plane, share);
+    const socket = join(instance.folder, "share-driver", "csi.sock");
+    const driver = await startShareDriver(instance, {
+      kubeconfig: await driverKubeconfig(plane),
+      flags: [
+        `--kubelet-registration-path=${socket}`,
+        `--kubelet-registry-folder=${join(node.rootDir, "plugins_registry")}`,
+      ],
+    });
+    await until({ what: "the kubelet knows the driver" }, async () =>
+      (await driversOf(node)).includes(shareDriverName) ? true : undefined,
+    );
+    const pod = {
+      name: "reader",
+      namespace,
+      script,
+      serviceAccountName: "reader",
+      securityContext: { runAsUser: 1000, fsGroup: 2000 },
+      volumes: [
+        { name: "out", emptyDir: {} },
+        {
+          name: "share",
+          csi: { driver: shareDriverName, readOnly: true, volumeAttributes: { sharedSecret: "first" } },
+        },
+      ],
+      volumeMounts: [
+        { name: "out", mountPath: "/out" },
+        { name: "share", mountPath: "/share" },
+      ],
+    };
+    const use = { share: "first", namespace };
+    await createPod(node, pod);
+    // The kubelet needs the driver to let the pod go.
+    t.after(() => deletePod(node, pod).finally(instance.stop));
+    const { metadata } = (await readPod(node, namespace, pod.name)) ?? assert.fail("there is no pod");
+    const folder = join(node.rootDir, "pods", metadata.uid, "volumes");
+    const token = join(folder, "kubernetes.io~csi/share/mount/token");
+    const seen = (line: string): Promise<true> =>
+      until({ what: `the pod notes "${line}"`, msMax: 60_000 }, () => {
+        const log = join(folder, "kubernetes.io~empty-dir/out/log");
+        return existsSync(log) && readFileSync(log, "utf8").split("\n").includes(line) ? true : undefined;
+      });
+    const events = async (): Promise<string> =>
+      (await plane.request("GET", `/api/v1/namespaces/${namespace}/events`)).text;
+    await until({ what: "the kubelet reports the missing permission" }, async () =>
+      /service account [^ ]+\/reader of pod [^ ]+\/reader may not use SharedSecret first.*SNAP-704/.test(await events())
+        ? true
+        : undefined,
+    );
+    assert.equal(existsSync(token), false);
+    await letUse(plane, use);
+    await waitForPod(node, pod, "Running");
+    await until({ what: "the volume is mounted" }, () => (existsSync(token) ? true : undefined));
+
+    const within = async (what: string, there: boolean): Promise<void> => {
+      const startedAt = performance.now();
+      await until({ what, msMax: 30_000, everyMs: 20 }, () => (existsSync(token) === there ? true : undefined));
+      const tookMs = performance.now() - startedAt;
+      assert.ok(tookMs < 10_000, `${what}: took ${tookMs} ms`);
+    };
+    for (const line of ["read v1", "mode 644 2000 755", "mounted tmpfs ro", "Read-only file system"]) await seen(line);
+    await updateSource(plane, { ...share, data: { token: "v2" } });
+    await seen("updated 644 2000");
+    assert.equal(existsSync(join(token, "../other")), false, "a key that is gone from the Secret");
+    await revokeUse(plane, use);
+    await within("the content is gone after the permission", false);
+    await seen("gone 0");
+    await letUse(plane, use);
+    await within("the content is back with the permission", true);
+    await seen("back v2");
+    await deleteSource(plane, share);
+    await within("the content is gone with the Secret", false);
+    await createShare(plane, share);
+    await within("the content is back with the Secret", true);
+    await deleteShare(plane, share);
+    await within("the content is gone with the share", false);
+    assert.equal(readdirSync(driver.records).length, 1);
+    await deletePod(node, pod);
+    const reported = await events();
+    assert.match(reported, /"reason":"FailedMount"/);
+    assert.ok(![canary, Buffer.from(canary).toString("base64")].some((value) => reported.includes(value)));
+    assert.deepEqual(mountsUnder(join(node.rootDir, "pods", metadata.uid)), []);
+    await until({ what: "the record is gone" }, () => (readdirSync(driver.records).length === 0 ? true : undefined));
+  });
+});

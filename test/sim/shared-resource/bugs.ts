@@ -1,0 +1,168 @@
+/** Seeded bugs: each is a mistake that somebody made, or could make, and breaks a promise that a monitor watches. */
+import { isObject, type JsonObject, type JsonValue } from "../../../src/base/json.ts";
+import type { FileSet } from "../../../src/components/shared-resource/node/types.ts";
+import type { Sabotage } from "./simulation.ts";
+
+export interface Bug {
+  readonly name: string;
+  readonly breaks: readonly string[];
+  /** One of so many seeds finds it. */
+  readonly seedsMax: number;
+  sabotage(): Sabotage;
+}
+
+const verdict = (allowed: boolean): JsonValue => ({ status: { allowed } });
+
+export const bugs: readonly Bug[] = [
+  {
+    name: "takes a failed review for a permission",
+    breaks: ["I-30"],
+    seedsMax: 40,
+    sabotage: () => ({
+      api: (api) => ({ ...api, postPath: (...args) => api.postPath(...args).catch(() => verdict(true)) }),
+    }),
+  },
+  {
+    name: "takes a failed review for a denial, as the replaced driver does",
+    breaks: ["I-31"],
+    seedsMax: 40,
+    sabotage: () => ({
+      api: (api) => ({ ...api, postPath: (...args) => api.postPath(...args).catch(() => verdict(false)) }),
+    }),
+  },
+  {
+    name: "asks once and never again, so that a revoked permission lasts",
+    breaks: ["I-31", "I-30"],
+    seedsMax: 20,
+    sabotage: () => {
+      const known = new Map<string, JsonValue>();
+      return {
+        api: (api) => ({
+          ...api,
+          postPath: async (path, body, options) => {
+            const key = JSON.stringify(body.spec);
+            const answer = known.get(key) ?? (await api.postPath(path, body, options));
+            known.set(key, answer);
+            return answer;
+          },
+        }),
+      };
+    },
+  },
+  {
+    name: "asks for the namespace's default service account",
+    breaks: ["I-30", "I-31"],
+    seedsMax: 20,
+    sabotage: () => ({
+      api: (api) => ({
+        ...api,
+        postPath: async (path, body, options) => {
+          const spec = isObject(body.spec) ? body.spec : {};
+          const other: JsonObject = { ...body, spec: { ...spec, user: "system:serviceaccount:team-a:reader" } };
+          const { resourceAttributes } = spec;
+          const attributes = isObject(resourceAttributes) ? { ...resourceAttributes, namespace: "team-a" } : {};
+          return api.postPath(
+            path,
+            { ...other, spec: { ...spec, ...(other.spec as JsonObject), resourceAttributes: attributes } },
+            options,
+          );
+        },
+      }),
+    }),
+  },
+  {
+    name: "writes the files one by one where the pod sees them",
+    breaks: ["I-33"],
+    seedsMax: 10,
+    sabotage: () => ({
+      host: (host) => {
+        const shown = new Map<string, FileSet>();
+        return {
+          ...host,
+          write: async (target, files) => {
+            const mixed = new Map(shown.get(target) ?? []);
+            for (const [name, bytes] of files) {
+              mixed.set(name, bytes);
+              await host.write(target, new Map(mixed));
+            }
+            shown.set(target, files);
+            await host.write(target, files);
+          },
+        };
+      },
+    }),
+  },
+  {
+    name: "leaves old files when keys are gone",
+    breaks: ["I-33"],
+    seedsMax: 20,
+    sabotage: () => ({
+      host: (host) => {
+        const before = new Map<string, FileSet>();
+        return {
+          ...host,
+          write: (target, files) => {
+            const all = new Map([...(before.get(target) ?? []), ...files]);
+            before.set(target, all);
+            return host.write(target, all);
+          },
+        };
+      },
+    }),
+  },
+  {
+    name: "does not empty a volume",
+    breaks: ["I-31"],
+    seedsMax: 10,
+    sabotage: () => ({ host: (host) => ({ ...host, wipe: async () => undefined }) }),
+  },
+  {
+    name: "forgets mounted volumes when it is restarted",
+    breaks: ["I-31"],
+    seedsMax: 40,
+    sabotage: () => ({
+      host: (host) => ({ ...host, records: { ...host.records, all: async () => ({ records: [], skipped: {} }) } }),
+    }),
+  },
+  {
+    name: "leaves the record of an unpublished volume",
+    breaks: ["I-33"],
+    seedsMax: 10,
+    sabotage: () => ({
+      host: (host) => ({ ...host, records: { ...host.records, remove: async () => undefined } }),
+    }),
+  },
+  {
+    name: "misses the deletion of Secrets and ConfigMaps",
+    breaks: ["I-31"],
+    seedsMax: 40,
+    sabotage: () => ({
+      api: (api) => ({
+        ...api,
+        watch: (kind, query, take) =>
+          api.watch(kind, query, (event) => {
+            if (event.kind !== "gone" || (kind !== "Secret" && kind !== "ConfigMap")) take(event);
+          }),
+      }),
+    }),
+  },
+  {
+    name: "reads the Secret of another share",
+    breaks: ["I-30", "I-31"],
+    seedsMax: 20,
+    sabotage: () => ({
+      api: (api) => ({
+        ...api,
+        list: async (kind, query) => {
+          const listed = await api.list(kind, query);
+          if (kind !== "SharedSecret") return listed;
+          const objects = listed.objects.map((share) => ({
+            ...share,
+            spec: { secretRef: { namespace: "owner", name: "x" } },
+          }));
+          return { ...listed, objects: objects as unknown as typeof listed.objects };
+        },
+      }),
+    }),
+  },
+];

@@ -1,0 +1,75 @@
+/** A machine in memory: mounts, files and records that outlive the driver's process. Every step takes time, in which a kill may come. */
+
+import type { VolumeHost } from "../../../src/components/shared-resource/node/host.ts";
+import type { VolumeRecord } from "../../../src/components/shared-resource/node/records.ts";
+import { contentOf } from "../../../src/components/shared-resource/node/sources.ts";
+import type { FileSet, VolumeSpec } from "../../../src/components/shared-resource/node/types.ts";
+
+export interface Machine {
+  /** By target: what a pod sees there. Undefined: the mount is empty. */
+  readonly mounts: Map<string, { readonly id: string; shown: FileSet | undefined }>;
+  readonly records: Map<string, VolumeRecord>;
+}
+
+export const createMachine = (): Machine => ({ mounts: new Map(), records: new Map() });
+
+export interface HostTiming {
+  /** Waits for a moment, and for ever once the process is dead. */
+  step(): Promise<void>;
+  /** Called after each change of what a pod sees. */
+  onShown(target: string): void;
+}
+
+export function createMemoryHost({ mounts, records }: Machine, { step, onShown }: HostTiming): VolumeHost {
+  const show = (target: string, files: FileSet | undefined): void => {
+    const mount = mounts.get(target);
+    if (mount === undefined) throw new Error(`nothing is mounted at ${target}`);
+    mount.shown = files;
+    onShown(target);
+  };
+  return {
+    records: {
+      async all() {
+        await step();
+        return { records: [...records.values()], skipped: {} };
+      },
+      async write(record) {
+        await step();
+        records.set(record.spec.id, record);
+      },
+      async remove(id) {
+        await step();
+        records.delete(id);
+      },
+    },
+    async mount({ id, target }: VolumeSpec) {
+      await step();
+      if (mounts.has(target)) return false;
+      mounts.set(target, { id, shown: undefined });
+      return true;
+    },
+    mounted: async (specs) => new Set(specs.filter(({ target }) => mounts.has(target)).map(({ id }) => id)),
+    isGone: async (target) => !mounts.has(target),
+    async unmount(id, target) {
+      await step();
+      if (mounts.get(target)?.id !== id) return;
+      show(target, undefined);
+      await step();
+      mounts.delete(target);
+    },
+    async write(target, files) {
+      await step();
+      show(target, files);
+      await step();
+    },
+    async wipe(target) {
+      await step();
+      show(target, undefined);
+    },
+    async adopt(target) {
+      await step();
+      const shown = mounts.get(target)?.shown;
+      return shown && contentOf(shown).digest;
+    },
+  };
+}
