@@ -9,7 +9,8 @@ import { scenarios } from "./scenarios.ts";
 import type { BoundaryKind } from "./verdict.ts";
 
 export interface SeedOptions {
-  readonly scenario?: Scenario | undefined;
+  /** Draws only from these. */
+  readonly among?: readonly Scenario[] | undefined;
   /** Draws only from scenarios in which this component runs. */
   readonly component?: ComponentName | undefined;
   /** Which faults may be drawn. */
@@ -36,25 +37,30 @@ export function referenceOf(scenario: Scenario): Promise<Reference> {
 
 export async function scheduleOf(
   seed: number,
-  { scenario, component, allowed = () => true }: SeedOptions = {},
+  { among, component, allowed = () => true }: SeedOptions = {},
 ): Promise<Schedule> {
   const dice = diceFrom(seed * 7 + 1);
-  const drawn = drawScenario(dice(), component);
-  const chosen = scenario ?? drawn;
+  const chosen = drawScenario(dice(), among ?? drawnBySeed(component));
   const { calls } = await referenceOf(chosen);
   const isPossible = ({ needs }: FaultRow): boolean => needs === undefined || Boolean(chosen[needs]);
   return { scenario: chosen, seed, faults: drawFaults(dice, calls, (row) => isPossible(row) && allowed(row)) };
 }
 
-function drawScenario(lot: number, component: ComponentName | undefined): Scenario {
-  const among = component === undefined ? scenarios : scenarios.filter((row) => row.components.includes(component));
-  let left = lot * among.reduce((sum, { weight }) => sum + weight, 0);
-  const drawn = among.find(({ weight }) => {
-    left -= weight;
+const drawnBySeed = (component: ComponentName | undefined): readonly Scenario[] =>
+  scenarios.filter(
+    ({ weight, components }) => weight > 0 && (component === undefined || components.includes(component)),
+  );
+
+function drawScenario(lot: number, among: readonly Scenario[]): Scenario {
+  // Whoever names a scenario that seeds never draw wants it as often as the others.
+  const shares = among.map((scenario) => ({ scenario, share: scenario.weight || 1 }));
+  let left = lot * shares.reduce((sum, { share }) => sum + share, 0);
+  const drawn = shares.find(({ share }) => {
+    left -= share;
     return left < 0;
   });
   if (drawn === undefined) throw new Error("there are no scenarios");
-  return drawn;
+  return drawn.scenario;
 }
 
 /** Runs it, and compares its end with that of the same script without faults; users' own changes make another script. */

@@ -32,8 +32,19 @@ test("--seed runs in this process", () => {
 test("--bug selects its scenario and runs in this process", () => {
   const parsed = parseOptions(["--bug", "readiness back", "--workers", "7"]);
   assert.ok(parsed.kind === "run");
-  const { bug, scenario, workers } = parsed.options;
-  assert.deepEqual([bug?.name, scenario?.name, workers], ["takes readiness back", "dynamic-create", 0]);
+  const { bug, among, workers } = parsed.options;
+  assert.deepEqual(
+    [bug?.name, among?.map(({ name }) => name).join(), workers],
+    ["takes readiness back", "dynamic-create", 0],
+  );
+});
+
+test("--scenario draws from each of the named scenarios and from no other", async () => {
+  const parsed = parseOptions(["--scenario", "retain,claim,never-ready"]);
+  assert.ok(parsed.kind === "run");
+  const seeds = Array.from({ length: 30 }, (_, seed) => seed);
+  const drawn = await Promise.all(seeds.map((seed) => scheduleOf(seed, parsed.options)));
+  assert.deepEqual([...new Set(drawn.map(({ scenario }) => scenario.name))].sort(), ["claim", "never-ready", "retain"]);
 });
 
 test("the printed command repeats exactly the same schedule", async () => {
@@ -42,9 +53,9 @@ test("the printed command repeats exactly the same schedule", async () => {
     const [, words = ""] = replayCommand({ ...schedule, faults }).split("npm run sim -- ");
     const parsed = parseOptions(words.split(" ").map((word) => (word === '""' ? "" : word)));
     assert.ok(parsed.kind === "run");
-    const { from, seeds, scenario, plan, trace } = parsed.options;
+    const { from, seeds, among, plan, trace } = parsed.options;
     assert.deepEqual({ from, seeds, plan, trace }, { from: 144, seeds: 1, plan: faults, trace: true });
-    assert.equal(scenario, schedule.scenario);
+    assert.deepEqual(among, [schedule.scenario]);
   }
 });
 

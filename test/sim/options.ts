@@ -13,7 +13,8 @@ export interface SimOptions {
   /** Seeds from the first to the one before `from + seeds`. */
   readonly from: number;
   readonly seeds: number;
-  readonly scenario: Scenario | undefined;
+  /** Draws only from these. */
+  readonly among: readonly Scenario[] | undefined;
   /** Only scenarios in which it runs. */
   readonly component: ComponentName | undefined;
   /** Instead of what the seed draws. */
@@ -45,7 +46,7 @@ gives the same history, byte for byte. A schedule that violates a promise is shr
 
 ${flagHelp(numbers)}
   --seed N            run only this seed, in this process
-  --scenario NAME     run this scenario instead of a random one
+  --scenario NAME,…   draw only from these scenarios; a single one runs with every seed
   --component NAME    draw only scenarios in which this component runs: ${componentNames.join(", ")}
   --faults NAME,…     inject only these faults, by family or by name
   --plan AT:NAME:PICK,…
@@ -66,6 +67,7 @@ Examples:
   npm run sim -- --seeds 500 --scenario retain --faults crash,watch
   npm run sim -- --exhaustive --minutes 5
   npm run sim -- --seeds 10000 --component csi-provisioner
+  npm run sim -- --seeds 10000 --scenario restore,restore-then-delete
   npm run sim -- --bug "takes readiness back" --failures 1
   npm run -s sim -- --seeds 300000 -o json > result.json
 
@@ -96,13 +98,14 @@ export function parseOptions(args: readonly string[]): Parsed<SimOptions> {
     const { plan, exhaustive, trace } = values;
     const bug = values.bug === undefined ? undefined : bugNamed(values.bug);
     const scenario = values.scenario ?? bug?.scenario;
+    const among = scenario?.split(",").map(scenarioNamed);
     const many = numbersIn(numbers, values);
     const one = values.seed === undefined ? {} : { from: seedOf(values.seed), seeds: 1, workers: 0 };
     const options = {
       ...many,
       ...one,
       ...(bug === undefined ? {} : { workers: 0 }),
-      scenario: scenario === undefined ? undefined : scenarioNamed(scenario),
+      among,
       component: componentNamed(values.component),
       plan: plan === undefined ? undefined : parseFaults(plan),
       bug,

@@ -22,7 +22,7 @@ test(`${seeds} random schedules violate no promise`, async () => {
 
 test("no crash and no lost reply, at any call of a create and a delete, violates a promise", async () => {
   let count = 0;
-  for await (const schedule of everySingleFault(scenarioNamed("delete"), ({ name }) => singles.includes(name))) {
+  for await (const schedule of everySingleFault([scenarioNamed("delete")], ({ name }) => singles.includes(name))) {
     await holds(schedule);
     count += 1;
   }
@@ -32,7 +32,7 @@ test("no crash and no lost reply, at any call of a create and a delete, violates
 test("three to twenty faults strike, even in a short scenario", async () => {
   for (const name of ["namespace-deleted", "quick-delete", "claim-deleted-while-cutting"])
     for (let seed = 1; seed <= 20; seed++) {
-      const { struck } = await judged(await scheduleOf(seed, { scenario: scenarioNamed(name) }));
+      const { struck } = await judged(await scheduleOf(seed, { among: [scenarioNamed(name)] }));
       assert.ok(struck.length >= 3 && struck.length <= 20, `${name}, seed ${seed}: ${struck.join(", ")}`);
     }
 });
@@ -56,7 +56,7 @@ test("one seed is one history, byte for byte", async () => {
 });
 
 test("a failing schedule is shrunk to the faults it needs", async () => {
-  const schedule = await scheduleOf(5, { scenario: scenarioNamed("dynamic-create") });
+  const schedule = await scheduleOf(5, { among: [scenarioNamed("dynamic-create")] });
   // Without its last step the driver is never asked: no fault is needed to see that.
   const sabotage = { planSidecar: (() => ({ actions: [], next: { kind: "settled" } })) as never };
   const failing = { ...schedule, sabotage: () => sabotage };

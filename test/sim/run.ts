@@ -16,14 +16,14 @@ const { options, output } = mustRun(parseOptions(process.argv.slice(2)), "npm ru
 const out = output === "text" ? console.log : say;
 
 async function* schedules(options: SimOptions): AsyncGenerator<Schedule> {
-  const { from, seeds, scenario, component, plan, exhaustive, allowed } = options;
+  const { from, seeds, among, component, plan, exhaustive, allowed } = options;
   if (exhaustive) {
-    yield* everySingleFault(scenario, allowed, component);
-    yield* everyCrashPair(scenario);
+    yield* everySingleFault(among, allowed, component);
+    yield* everyCrashPair(among);
     return;
   }
   for (let seed = from; seed < from + seeds; seed++) {
-    const schedule = await scheduleOf(seed, { scenario, component, allowed });
+    const schedule = await scheduleOf(seed, { among, component, allowed });
     yield plan === undefined ? schedule : { ...schedule, faults: plan };
   }
 }

@@ -27,7 +27,7 @@ import {
   take,
   withOldSnapshot,
 } from "./scenario.ts";
-import { abroadScenarios } from "./scenarios-abroad.ts";
+import { acrossNamespaces } from "./scenarios-across-namespaces.ts";
 import { invalidObjects } from "./scenarios-invalid.ts";
 import { volumeScenarios } from "./scenarios-volumes.ts";
 
@@ -177,7 +177,7 @@ const scripts: readonly Scenario[] = [
     },
   }),
   scenario({
-    name: "restore-abroad",
+    name: "restore-across-namespaces",
     grants: true,
     objects: [...fixtures, aNamespace("abroad")],
     script: async (user, dice) => {
@@ -364,7 +364,7 @@ export const scenarios: readonly Scenario[] = [
   ...oddDrivers,
   ...invalidObjects,
   ...volumeScenarios,
-  ...abroadScenarios,
+  ...acrossNamespaces,
 ];
 
 export function scenarioNamed(name: string): Scenario {

@@ -63,7 +63,7 @@ const histories: readonly (readonly [string, string, number, string])[] = [
   ],
   [
     "a claim is deleted whose call was stored and then denied",
-    "abroad-revoked",
+    "across-namespaces-revoked",
     180,
     "65:paused-before-sending:442113060",
   ],

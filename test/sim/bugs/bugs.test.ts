@@ -8,7 +8,7 @@ import { bugs } from "./index.ts";
 /** The first seed that shows the bug, and what it shows. */
 async function firstSign({ scenario, seedsMax, sabotage }: Bug): Promise<{ seed: number; ids: readonly string[] }> {
   for (let seed = 1; seed <= seedsMax; seed++) {
-    const schedule = await scheduleOf(seed, { scenario: scenarioNamed(scenario) });
+    const schedule = await scheduleOf(seed, { among: [scenarioNamed(scenario)] });
     const { violations } = await judged({ ...schedule, sabotage });
     if (violations.length === 0) continue;
     const { violations: without } = await judged(schedule);

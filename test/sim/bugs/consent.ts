@@ -48,7 +48,7 @@ export const consentBugs: readonly Bug[] = [
   {
     name: "asks nobody right before CreateVolume",
     source: "A4-4: the cache alone is asked",
-    scenario: "abroad-by-ref",
+    scenario: "across-namespaces-by-ref",
     breaks: ["I-21"],
     seedsMax: 3,
     sabotage: () => inVolume({ plan: (plan) => ({ ...plan, actions: plan.actions.map(withoutConsent) }) }),
@@ -56,7 +56,7 @@ export const consentBugs: readonly Bug[] = [
   {
     name: "asks nobody where a link names the snapshot",
     source: "GHSA-fcrp-7gc2-93g7: a second kind of reference skipped the check",
-    scenario: "abroad-by-link",
+    scenario: "across-namespaces-by-link",
     breaks: ["I-21"],
     seedsMax: 5,
     sabotage: () =>
@@ -69,8 +69,8 @@ export const consentBugs: readonly Bug[] = [
   },
   {
     name: "asks the driver about a call that was never sent",
-    source: "found by seed 180 of abroad-revoked",
-    scenario: "abroad-revoked",
+    source: "found by seed 180 of across-namespaces-revoked",
+    scenario: "across-namespaces-revoked",
     breaks: ["I-20", "I-21"],
     seedsMax: 60,
     sabotage: () =>
@@ -82,7 +82,7 @@ export const consentBugs: readonly Bug[] = [
   {
     name: "fills a claim with nothing where nobody consents",
     source: "A4-3: denied becomes empty",
-    scenario: "abroad-by-the-wrong-grant",
+    scenario: "across-namespaces-by-the-wrong-grant",
     breaks: ["I-23"],
     seedsMax: 3,
     sabotage: () =>
@@ -97,7 +97,7 @@ export const consentBugs: readonly Bug[] = [
   {
     name: "takes a grant for claims and one for links for the same",
     source: "GHSA-fcrp-7gc2-93g7: a second kind of reference",
-    scenario: "abroad-by-the-wrong-grant",
+    scenario: "across-namespaces-by-the-wrong-grant",
     breaks: ["I-21"],
     seedsMax: 10,
     sabotage: () => ({
@@ -121,7 +121,7 @@ export const consentBugs: readonly Bug[] = [
   {
     name: "gives a claim the volume whose id it has learnt after the grant was revoked",
     source: "I-22: learnt to delete, published instead",
-    scenario: "abroad-revoked",
+    scenario: "across-namespaces-revoked",
     breaks: ["I-21", "I-22"],
     seedsMax: 150,
     sabotage: () =>

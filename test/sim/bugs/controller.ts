@@ -85,7 +85,7 @@ export const controllerBugs: readonly Bug[] = [
   {
     name: "lets a claim of another namespace block a deletion without a grant",
     source: "a stranger's claim kept any snapshot",
-    scenario: "restore-abroad",
+    scenario: "restore-across-namespaces",
     breaks: ["I-15"],
     seedsMax: 20,
     sabotage: () => ({ isGranted: () => true }),
@@ -93,7 +93,7 @@ export const controllerBugs: readonly Bug[] = [
   {
     name: "releases a snapshot during the restore of a claim with a grant",
     source: "I-18 across namespaces",
-    scenario: "restore-abroad",
+    scenario: "restore-across-namespaces",
     breaks: ["I-18"],
     seedsMax: 20,
     sabotage: () => ({ isGranted: () => false }),

@@ -17,7 +17,7 @@ const aLink = draftOf(
   { namespace: "abroad", name: "bridge" },
   { spec: { source: { namespace: "default", name: "monday" } } },
 );
-const aClaimAbroad = (way: Way): Draft => {
+const aClaimElsewhere = (way: Way): Draft => {
   const { spec, ...claim } = aNewClaim("restored", { namespace: "abroad" }) as unknown as Draft & { spec: object };
   const dataSourceRef =
     way === "link"
@@ -38,7 +38,7 @@ const grants = (user: User, way: Way, name?: string): Promise<void> =>
 const revokes = (user: User, name = "lend"): Promise<void> => user.remove("ReferenceGrant", `default/${name}`);
 const asks = async (user: User, way: Way): Promise<void> => {
   if (way === "link") await user.create("VolumeSnapshotLink", aLink);
-  await user.create("PersistentVolumeClaim", aClaimAbroad(way));
+  await user.create("PersistentVolumeClaim", aClaimElsewhere(way));
 };
 const isBound = (seen: User["seen"]): boolean => claimOf(seen, "abroad/restored")?.status?.phase === "Bound";
 const leaves = async (user: User): Promise<void> => {
@@ -47,7 +47,7 @@ const leaves = async (user: User): Promise<void> => {
 };
 
 type Row = Parameters<typeof scenario>[0];
-const ofAbroad = (row: Row): Scenario =>
+const ofAnotherNamespace = (row: Row): Scenario =>
   ofRestores({
     grants: true,
     objects: [...furniture, ...aReadySnapshot, aNamespace("abroad")],
@@ -57,8 +57,8 @@ const ofAbroad = (row: Row): Scenario =>
   });
 
 const direct = (["ref", "link"] as const).map((way) =>
-  ofAbroad({
-    name: `abroad-by-${way}`,
+  ofAnotherNamespace({
+    name: `across-namespaces-by-${way}`,
     repeatable: () => true,
     script: async (user) => {
       await grants(user, way);
@@ -69,10 +69,10 @@ const direct = (["ref", "link"] as const).map((way) =>
   }),
 );
 
-export const abroadScenarios: readonly Scenario[] = [
+export const acrossNamespaces: readonly Scenario[] = [
   ...direct,
-  ofAbroad({
-    name: "abroad-granted-late",
+  ofAnotherNamespace({
+    name: "across-namespaces-granted-late",
     script: async (user, dice) => {
       const way = drawWay(dice);
       await asks(user, way);
@@ -81,8 +81,8 @@ export const abroadScenarios: readonly Scenario[] = [
       await user.until(isBound);
     },
   }),
-  ofAbroad({
-    name: "abroad-revoked",
+  ofAnotherNamespace({
+    name: "across-namespaces-revoked",
     weight: 2,
     script: async (user, dice) => {
       const way = drawWay(dice);
@@ -95,8 +95,8 @@ export const abroadScenarios: readonly Scenario[] = [
       await drop(user);
     },
   }),
-  ofAbroad({
-    name: "abroad-granted-again",
+  ofAnotherNamespace({
+    name: "across-namespaces-granted-again",
     script: async (user, dice) => {
       const way = drawWay(dice);
       await grants(user, way);
@@ -108,9 +108,9 @@ export const abroadScenarios: readonly Scenario[] = [
       await user.until(isBound);
     },
   }),
-  ofAbroad({
+  ofAnotherNamespace({
     // Under the same name come other data, which nobody grants.
-    name: "abroad-swapped",
+    name: "across-namespaces-swapped",
     weight: 2,
     script: async (user, dice) => {
       const way = drawWay(dice);
@@ -127,8 +127,8 @@ export const abroadScenarios: readonly Scenario[] = [
       await drop(user);
     },
   }),
-  ofAbroad({
-    name: "abroad-by-the-wrong-grant",
+  ofAnotherNamespace({
+    name: "across-namespaces-by-the-wrong-grant",
     script: async (user, dice) => {
       const way = drawWay(dice);
       await grants(user, way === "ref" ? "link" : "ref");

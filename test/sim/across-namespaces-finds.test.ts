@@ -6,31 +6,31 @@ import { brokenIn } from "./once-found.ts";
 const histories: readonly (readonly [string, string, number, string])[] = [
   [
     "a claim that names a link waits for its class, and holds the snapshot",
-    "abroad-by-link",
+    "across-namespaces-by-link",
     20003973,
     "58:user-deletes-storage-class:975476957",
   ],
   [
     "a claim has a grant that is for links, and does not hold the snapshot",
-    "abroad-by-the-wrong-grant",
+    "across-namespaces-by-the-wrong-grant",
     20004209,
     "21:reply-lost:1468522583,62:user-recreates-snapshot:158579606",
   ],
   [
     "a link is gone, and the volume that was asked for through it is deleted together with the snapshot",
-    "abroad-by-link",
+    "across-namespaces-by-link",
     20011108,
     "77:relist-everything:971670471,71:odd-volume-sourceless:890077741,77:csi-Unavailable:2126395018,95:user-deletes-snapshot:2062785439,12:effect-after-the-deadline:885797265,75:user-deletes-link:821218424,37:driver-forgets:1763799906",
   ],
   [
     "the controller cannot read links for ten seconds, and a snapshot is deleted then",
-    "abroad-granted-again",
+    "across-namespaces-granted-again",
     20019006,
     "71:csi-DataLoss:683519065,45:relist-everything:52387936,42:request-lost:2079846865,21:user-deletes-snapshot:469313992,83:crash-after-effect:1654519615,42:effect-after-the-deadline:1112981227",
   ],
   [
     "the controller cannot read grants for ten seconds, and a snapshot is deleted then",
-    "abroad-by-ref",
+    "across-namespaces-by-ref",
     20020551,
     "47:crash-after-effect:268410805,42:process-paused:1723739283,61:effect-after-the-deadline:11383589,81:user-deletes-snapshot:966208680",
   ],
