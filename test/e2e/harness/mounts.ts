@@ -2,13 +2,16 @@
 import { spawnSync } from "node:child_process";
 import { readOrEmpty } from "../../../src/runtime/process-identity.ts";
 
-/** Mount points at or under a folder, in the order they were mounted. */
-export const mountsUnder = (folder: string): readonly string[] =>
+/** Lines of the mount table at or under a folder, in the order they were mounted; each begins with a number that no other mount has. */
+export const mountLinesUnder = (folder: string): readonly string[] =>
   readOrEmpty("/proc/self/mountinfo")
     .split("\n")
-    .flatMap((line) => line.split(" ")[4] ?? [])
-    .map(unescaped)
-    .filter((path) => path === folder || path.startsWith(`${folder}/`));
+    .filter((line) => line !== "" && `${pointOf(line)}/`.startsWith(`${folder}/`));
+
+const pointOf = (line: string): string => unescaped(line.split(" ")[4] ?? "");
+
+/** Mount points at or under a folder, in the order they were mounted. */
+export const mountsUnder = (folder: string): readonly string[] => mountLinesUnder(folder).map(pointOf);
 
 /** The kernel writes blanks and backslashes in octal. */
 const unescaped = (path: string): string =>

@@ -4,11 +4,14 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { sharedResourceCrds } from "../../../src/api/crds/shared-resource.ts";
 import { kindRows } from "../../../src/api/kinds.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
 import { VolumeCapability_AccessMode_Mode as AccessMode } from "../../../src/csi/gen/csi_pb.js";
 import { allowListSources, type ShareKind } from "../../../src/rules/share-allow-lists.ts";
 import { startComponent } from "./components.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import type { Daemon, Instance } from "./instance.ts";
+import type { Node } from "./node.ts";
+import { driversOf } from "./static-claims.ts";
 import { until } from "./until.ts";
 
 export const shareDriverName = "csi.sharedresource.openshift.io";
@@ -218,6 +221,36 @@ export async function startShareDriver(
     },
   };
 }
+
+/** On the node, known to its kubelet, with what it needs installed on the node's control plane. */
+export async function startRegisteredShareDriver(node: Node, instance: Instance): Promise<ShareDriver> {
+  await installShares(node.plane);
+  const driver = await startShareDriver(instance, {
+    kubeconfig: await driverKubeconfig(node.plane),
+    flags: [
+      `--kubelet-registration-path=${join(instance.folder, "share-driver", "csi.sock")}`,
+      `--kubelet-registry-folder=${join(node.rootDir, "plugins_registry")}`,
+    ],
+  });
+  await until({ what: "the kubelet knows the driver" }, async () =>
+    (await driversOf(node)).includes(shareDriverName) ? true : undefined,
+  );
+  return driver;
+}
+
+/** In a pod. */
+export const shareVolumeOf = (
+  volume: string,
+  { kind = "SharedSecret", name }: Pick<ShareRequest, "kind" | "name">,
+): JsonObject => ({
+  name: volume,
+  csi: {
+    driver: shareDriverName,
+    readOnly: true,
+    volumeAttributes: { [kind === "SharedSecret" ? "sharedSecret" : "sharedConfigMap"]: name },
+  },
+});
+
 export interface VolumeRequest {
   readonly id: string;
   readonly target: string;

@@ -1,6 +1,5 @@
 /** The share driver on real mounts and a real API server, asked as a kubelet asks: restarts, outages, refusals, and what is left behind. */
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import {
   existsSync,
   lstatSync,
@@ -13,7 +12,6 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { after, suite, type TestContext, test } from "node:test";
-import { writeFiles } from "../../../src/components/shared-resource/node/volume-files.ts";
 import { ControllerServiceCapability_RPC_Type as Capability, Controller } from "../../../src/csi/gen/csi_pb.js";
 import { serve } from "../../../src/csi/serve.ts";
 import { connectTo, faultOf, startDriver } from "../../csi-sockets.ts";
@@ -134,11 +132,11 @@ suite("the share driver on real mounts", () => {
       existsSync(path) && readFileSync(path, "utf8") === text ? true : undefined,
     );
 
-  test("R81: 50 volumes outlive kill -9 of the driver, and follow their shares again after its restart", async (t) => {
+  test("a volume of upstream's driver is taken over by its record after a restart, beside our own, and unpublishing twice is no mistake", async (t) => {
     const found = await setting();
     const { driver, plane, first, second } = found;
     const { publish, unpublish } = publisher(t, driver);
-    const volumes = Array.from({ length: 50 }, (_, index) => volumeOf(found, `kept-${index}`, index));
+    const volumes = found.shares.map((_, index) => volumeOf(found, `kept-${index}`, index));
     for (const volume of volumes) await published(publish, volume);
     const [one] = volumes;
     assert.ok(one);
@@ -178,9 +176,8 @@ suite("the share driver on real mounts", () => {
     await updateSource(plane, { ...first, data: { token: `${canary} 0 v2` } });
     await updateSource(plane, { ...second, data: { token: `${canary} 1 v2` } });
     for (const [index, { token, target }] of volumes.entries()) {
-      const share = index % 5;
-      await reads(token, `${canary} ${share} v${share < 2 ? 2 : 1}`);
-      assert.equal(existsSync(join(target, "extra")), share >= 2);
+      await reads(token, `${canary} ${index} v${index < 2 ? 2 : 1}`);
+      assert.equal(existsSync(join(target, "extra")), index >= 2);
     }
     await reads(old.token, `${canary} 0 v2`);
     for (const volume of [...volumes, old]) {
@@ -308,31 +305,6 @@ suite("the share driver on real mounts", () => {
     nothingLeft(driver);
   });
 
-  test("a reader who loops during 1,000 swaps sees the old set or the new one, never a mix", async () => {
-    const root = join(instance.folder, "swaps");
-    mkdirSync(root);
-    assert.equal((await run("mount", ["-t", "tmpfs", "swaps", root])).code, 0);
-    const setOf = (version: number) =>
-      new Map(Array.from({ length: 3 + (version % 4) }, (_, key) => [`key-${key}`, Buffer.from(`version ${version}`)]));
-    await writeFiles(root, setOf(0), "set0");
-    const reader = spawn(process.execPath, ["--input-type=module", "-e", readerProgram, root], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    let said = "";
-    reader.stdout.setEncoding("utf8").on("data", (text: string) => {
-      said += text;
-    });
-    await until({ what: "the reader reads" }, () => (said.includes("reading") ? true : undefined));
-    for (let version = 1; version <= 1_000; version++) await writeFiles(root, setOf(version), `set${version}`);
-    writeFileSync(join(root, "stop"), "");
-    const result = await until({ what: "the reader has ended" }, () => {
-      const line = /^\{.*\}$/m.exec(said)?.[0];
-      return line === undefined ? undefined : (JSON.parse(line) as { sets: number; versions: number; mixed: string[] });
-    });
-    assert.deepEqual(result.mixed, []);
-    assert.ok(result.versions > 10, JSON.stringify(result));
-  });
-
   test("csi-sanity's specs for nodes and identities pass, as far as they apply to inline volumes", async (t) => {
     const { driver } = await setting();
     // csi-sanity asks a controller service for its capabilities before each spec; inline volumes have no such service.
@@ -396,30 +368,3 @@ suite("the share driver on real mounts", () => {
     assert.equal(lstatSync(driver.socket).mode & 0o777, 0o600);
   });
 });
-
-/** Reads whole sets through one resolved link, as a program does that opens the folder once. */
-const readerProgram = `
-import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
-const root = process.argv[1];
-const seen = new Set();
-const mixed = [];
-let sets = 0;
-console.log("reading");
-while (!existsSync(root + "/stop")) {
-  try {
-    const folder = root + "/" + readlinkSync(root + "/..data");
-    const names = readdirSync(folder);
-    const texts = new Set(names.map((name) => readFileSync(folder + "/" + name, "utf8")));
-    const [text] = texts;
-    const version = Number(String(text).split(" ")[1]);
-    // A folder that is gone meanwhile was not read to its end.
-    if (!existsSync(folder)) continue;
-    sets += 1;
-    seen.add(version);
-    if (texts.size !== 1 || names.length !== 3 + (version % 4)) mixed.push([...texts].join(", ") + " in " + names.length + " files");
-  } catch (reason) {
-    if (reason.code !== "ENOENT") throw reason;
-  }
-}
-console.log(JSON.stringify({ sets, versions: seen.size, mixed: mixed.slice(0, 5) }));
-`;

@@ -1,26 +1,25 @@
 /** Volumes of shares in real pods, and on real tmpfs: what the kubelet does with the driver, and what a restart leaves of it. */
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { suite, test } from "node:test";
+import { after, suite, test } from "node:test";
 import { createInstance } from "../harness/instance.ts";
 import { mountsUnder } from "../harness/mounts.ts";
+import type { Node } from "../harness/node.ts";
 import { createPod, deletePod, readPod, waitForPod } from "../harness/pods.ts";
 import {
   createShare,
   deleteShare,
   deleteSource,
-  driverKubeconfig,
-  installShares,
   letUse,
   revokeUse,
-  shareDriverName,
-  startShareDriver,
+  type ShareDriver,
+  shareVolumeOf,
+  startRegisteredShareDriver,
   updateSource,
 } from "../harness/share-driver.ts";
 import { newNamespace } from "../harness/shared.ts";
 import { useNode } from "../harness/shared-node.ts";
-import { driversOf } from "../harness/static-claims.ts";
 import { until } from "../harness/until.ts";
 
 const canary = "canary-91e4-of-a-pod";
@@ -41,39 +40,48 @@ note back "$(cat /share/token)"
 sleep 600
 `;
 
+/**
+ * Reads whole sets of files: what lies in one folder, if that was the current one before and after. Each file says its version, which
+ * says how many files there are.
+ */
+const setReader = `
+while [ ! -e /out/stop ]; do
+  folder=$(readlink /share/..data)
+  set -- $(cat /share/$folder/* 2>/dev/null)
+  [ "$(readlink /share/..data)" = "$folder" ] || continue
+  version=$1
+  echo $version >> /out/versions
+  for one in "$@"; do [ "$one" = "$version" ] || echo "a mix: $*" >> /out/wrong; done
+  [ $# -eq $((3 + version % 4)) ] || echo "not all: $*" >> /out/wrong
+done
+touch /out/done
+`;
+const setOf = (version: number): Readonly<Record<string, string>> =>
+  Object.fromEntries(Array.from({ length: 3 + (version % 4) }, (_, key) => [`key-${key}`, `${version}\n`]));
+
 suite("volumes of shares", () => {
+  const instance = createInstance();
+  after(instance.stop);
+  let started: Promise<ShareDriver> | undefined;
+  const useDriver = (node: Node): Promise<ShareDriver> => {
+    started ??= startRegisteredShareDriver(node, instance);
+    return started;
+  };
+
   test("R73: a pod reads a share's bytes from a read-only tmpfs, sees updates, and loses them with permission, source or share", async (t) => {
     const node = await useNode();
     const { plane } = node;
-    await installShares(plane);
-    const instance = createInstance();
+    const driver = await useDriver(node);
     const namespace = await newNamespace(plane, "share");
     const share = { name: "first", namespace, data: { token: "v1", other: canary } };
     await createShare(plane, share);
-    const socket = join(instance.folder, "share-driver", "csi.sock");
-    const driver = await startShareDriver(instance, {
-      kubeconfig: await driverKubeconfig(plane),
-      flags: [
-        `--kubelet-registration-path=${socket}`,
-        `--kubelet-registry-folder=${join(node.rootDir, "plugins_registry")}`,
-      ],
-    });
-    await until({ what: "the kubelet knows the driver" }, async () =>
-      (await driversOf(node)).includes(shareDriverName) ? true : undefined,
-    );
     const pod = {
       name: "reader",
       namespace,
       script,
       serviceAccountName: "reader",
       securityContext: { runAsUser: 1000, fsGroup: 2000 },
-      volumes: [
-        { name: "out", emptyDir: {} },
-        {
-          name: "share",
-          csi: { driver: shareDriverName, readOnly: true, volumeAttributes: { sharedSecret: "first" } },
-        },
-      ],
+      volumes: [{ name: "out", emptyDir: {} }, shareVolumeOf("share", { name: "first" })],
       volumeMounts: [
         { name: "out", mountPath: "/out" },
         { name: "share", mountPath: "/share" },
@@ -81,8 +89,7 @@ suite("volumes of shares", () => {
     };
     const use = { share: "first", namespace };
     await createPod(node, pod);
-    // The kubelet needs the driver to let the pod go.
-    t.after(() => deletePod(node, pod).finally(instance.stop));
+    t.after(() => deletePod(node, pod));
     const { metadata } = (await readPod(node, namespace, pod.name)) ?? assert.fail("there is no pod");
     const folder = join(node.rootDir, "pods", metadata.uid, "volumes");
     const token = join(folder, "kubernetes.io~csi/share/mount/token");
@@ -132,5 +139,44 @@ suite("volumes of shares", () => {
     assert.ok(![canary, Buffer.from(canary).toString("base64")].some((value) => reported.includes(value)));
     assert.deepEqual(mountsUnder(join(node.rootDir, "pods", metadata.uid)), []);
     await until({ what: "the record is gone" }, () => (readdirSync(driver.records).length === 0 ? true : undefined));
+  });
+
+  test("a pod that loops while its share changes 1,000 times sees the old set of files or the new one, never a mix", async (t) => {
+    const node = await useNode();
+    const { plane } = node;
+    await useDriver(node);
+    const namespace = await newNamespace(plane, "swaps");
+    const share = { name: namespace, namespace };
+    await createShare(plane, { ...share, data: setOf(0) });
+    await letUse(plane, { share: share.name, namespace });
+    const pod = {
+      name: "reader",
+      namespace,
+      script: setReader,
+      serviceAccountName: "reader",
+      volumes: [{ name: "out", emptyDir: {} }, shareVolumeOf("share", share)],
+      volumeMounts: ["out", "share"].map((name) => ({ name, mountPath: `/${name}` })),
+    };
+    await createPod(node, pod);
+    t.after(() => deletePod(node, pod));
+    await waitForPod(node, pod, "Running");
+    const { metadata } = (await readPod(node, namespace, pod.name)) ?? assert.fail("there is no pod");
+    const folder = join(node.rootDir, "pods", metadata.uid, "volumes");
+    const out = join(folder, "kubernetes.io~empty-dir/out");
+    const data = join(folder, "kubernetes.io~csi/share/mount/..data");
+    await until({ what: "the pod reads" }, () => (existsSync(join(out, "versions")) ? true : undefined));
+    for (let version = 1; version <= 1_000; version++) {
+      const before = readlinkSync(data);
+      await updateSource(plane, { ...share, data: setOf(version) });
+      await until({ what: `the set is swapped for version ${version}`, everyMs: 1 }, () =>
+        readlinkSync(data) === before ? undefined : true,
+      );
+    }
+    writeFileSync(join(out, "stop"), "");
+    await until({ what: "the reader has ended" }, () => (existsSync(join(out, "done")) ? true : undefined));
+    const wrong = join(out, "wrong");
+    assert.equal(existsSync(wrong) ? readFileSync(wrong, "utf8") : "", "");
+    const seen = new Set(readFileSync(join(out, "versions"), "utf8").trim().split("\n"));
+    assert.ok(seen.size > 10, `the pod has seen ${seen.size} versions`);
   });
 });
