@@ -1,6 +1,7 @@
 /** The manifests of shared resources, as the requirement document asks for them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import { parseAllDocuments } from "yaml";
 import { sharedResourceCrds } from "../api/crds/shared-resource.ts";
 import { componentRows } from "../api/manifests/rows.ts";
@@ -91,6 +92,24 @@ test("R9: driver, controller and webhook are rows of one table, from images of o
     .filter((image) => image !== undefined);
   assert.ok(images.length >= 3);
   for (const image of images) assert.match(image, /:1\.2\.3(-driver)?$/);
+});
+
+test("the driver serves metrics over TLS where the replaced one does, with the certificate that OpenShift makes", () => {
+  const [service] = named("Service", "shared-resource-csi-driver-node-metrics");
+  const secret = "shared-resource-csi-driver-node-metrics-serving-cert";
+  assert.equal(service.metadata.annotations["service.beta.openshift.io/serving-cert-secret-name"], secret);
+  const port = service.spec.ports.find((each: { port: number }) => each.port === 443);
+  assert.equal(port.targetPort, "provisioner-m");
+  const [{ spec }] = named("DaemonSet", "shared-resource-csi-driver-node").map((found) => found.spec.template);
+  const [container] = spec.containers;
+  assert.ok(
+    container.ports.some((each: object) => isDeepStrictEqual(each, { name: "provisioner-m", containerPort: 6000 })),
+  );
+  const volume = spec.volumes.find((each: { secret?: object }) => each.secret !== undefined);
+  assert.deepEqual(volume.secret, { secretName: secret, optional: true });
+  const mount = container.volumeMounts.find((each: { name: string }) => each.name === volume.name);
+  assert.equal(mount.mountPath, "/etc/secrets");
+  assert.ok(container.args.includes("--tls-cert-file=/etc/secrets/tls.crt"));
 });
 
 test("R56: the API is v1alpha1, and OpenShift admits the driver's volumes in restricted namespaces", () => {

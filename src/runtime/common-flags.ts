@@ -170,10 +170,14 @@ function checkLeaderTimes(options: {
   return undefined;
 }
 
-export const checkEndpoint = ({ httpEndpoint }: { readonly httpEndpoint: string }): string | undefined =>
-  httpEndpoint === "" || parseAddress(httpEndpoint) !== undefined
+/** Empty: nothing is served. */
+export const checkAddress = (flag: string, value: string): string | undefined =>
+  value === "" || parseAddress(value) !== undefined
     ? undefined
-    : `--http-endpoint: ${JSON.stringify(httpEndpoint)} is not valid: expected an address with a port; for example --http-endpoint=:8080`;
+    : `--${flag}: ${JSON.stringify(value)} is not valid: expected an address with a port; for example --${flag}=:8080`;
+
+export const checkEndpoint = ({ httpEndpoint }: { readonly httpEndpoint: string }): string | undefined =>
+  checkAddress("http-endpoint", httpEndpoint);
 
 /** For sidecars that can run on every node. `serves` completes "every node serves its own …". */
 export const checkNodeDeployment = (

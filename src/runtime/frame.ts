@@ -13,7 +13,7 @@ import { createLog } from "./log.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { measureProcess } from "./process-metrics.ts";
 import type { Check } from "./status-pages.ts";
-import { serveStatus } from "./status-server.ts";
+import { serveStatus, serveStatusOverTls, type TlsStatus } from "./status-server.ts";
 
 /** What every component is built from. */
 export interface ProcessContext {
@@ -53,12 +53,14 @@ export interface FrameOptions {
   /** What /readyz says before the component is shown. */
   readonly unstarted: string;
   readonly health?: Readonly<Record<string, Check>> | undefined;
+  /** The pages are served over TLS too. */
+  readonly tls?: TlsStatus | undefined;
 }
 
 /** Returns the exit code. Failures are thrown; the caller prints them as one line. */
 export async function runFrame(
   input: FrameInput,
-  { name, unstarted, health = {} }: FrameOptions,
+  { name, unstarted, health = {}, tls }: FrameOptions,
   work: (frame: Frame) => Promise<void>,
 ): Promise<number> {
   const { options, world, signal } = input;
@@ -80,6 +82,7 @@ export async function runFrame(
   try {
     const server = await serveStatus(httpEndpoint, pages, { log, world });
     if (server !== undefined) closers.push(() => server.close());
+    if (tls !== undefined) closers.push(serveStatusOverTls(tls, pages, { log, world }).close);
     await work({ world, log, metrics, signal, show, onClose: (close) => void closers.push(close) });
     log.info("stopped");
     return 0;
@@ -104,8 +107,9 @@ export const runStandalone = (
   input: FrameInput,
   name: string,
   start: (context: ProcessContext) => Promise<Component>,
+  tls?: TlsStatus,
 ): Promise<number> =>
-  runFrame(input, { name, unstarted: "starting" }, async (frame) => {
+  runFrame(input, { name, unstarted: "starting", tls }, async (frame) => {
     const component = await start(frame);
     frame.show(component);
     await component.run(frame.signal);

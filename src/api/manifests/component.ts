@@ -101,6 +101,8 @@ export interface ContainerRow {
   readonly ports: readonly ContainerPort[];
   /** The port of /metrics, /healthz and /readyz. */
   readonly statusPort: string;
+  /** The same pages over TLS. */
+  readonly tlsStatus?: TlsStatusRow;
   volumeMounts(installation: Installation): readonly VolumeMount[];
   /** Requested, and the limit: docs/bench.md has the measurements. */
   readonly memory: readonly [request: string, limit: string];
@@ -124,6 +126,14 @@ export interface SidecarRow {
   rights(driver: string, needs: DriverNeeds): Access;
   /** Flags that are added where the driver's own manifest has none. */
   container(driver: string, socket: { readonly path: string; readonly mount: VolumeMount }): ContainerRow;
+}
+
+/** At port 443 of the metrics Service, from the moment on when the Secret exists. */
+export interface TlsStatusRow {
+  /** Name of a container port. */
+  readonly port: string;
+  /** With tls.crt and tls.key. OpenShift makes it because of an annotation of the Service; elsewhere it is an administrator's choice. */
+  readonly secret: string;
 }
 
 export interface ServiceRow {

@@ -126,6 +126,9 @@ function disruptionBudget(row: ComponentRow, installation: Installation): readon
   ];
 }
 
+/** OpenShift writes a certificate for the Service into the Secret that this names. */
+const servingCertificate = "service.beta.openshift.io/serving-cert-secret-name";
+
 function serviceObjects(row: ComponentRow, installation: Installation): readonly ManifestObject[] {
   const namespace = namespaceOf(row, installation);
   const selector = { app: row.workload.app };
@@ -136,11 +139,19 @@ function serviceObjects(row: ComponentRow, installation: Installation): readonly
     port: ports.find(({ name }) => name === statusPort)?.containerPort ?? 0,
     targetPort: statusPort,
   }));
+  const overTls = row.workload.containers.flatMap(({ tlsStatus }) => tlsStatus ?? []);
+  const tlsPorts = overTls.map(({ port }) => ({ name: port, protocol: "TCP", port: 443, targetPort: port }));
+  const annotations = Object.fromEntries(overTls.map(({ secret }) => [servingCertificate, secret]));
   return [
     ...(row.service === undefined ? [] : [serviceObject(row, row.service, namespace)]),
     object<Service>("v1", "Service", {
-      metadata: { name: metricsServiceName(row), namespace, labels: { ...labels, "snapkeep.dev/service": "metrics" } },
-      spec: { selector, ports: statusPorts },
+      metadata: {
+        name: metricsServiceName(row),
+        namespace,
+        labels: { ...labels, "snapkeep.dev/service": "metrics" },
+        ...(overTls.length === 0 ? {} : { annotations }),
+      },
+      spec: { selector, ports: [...statusPorts, ...tlsPorts] },
     }),
   ];
 }

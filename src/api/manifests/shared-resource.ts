@@ -5,6 +5,10 @@ import { type ComponentRow, type Installation, type ManifestObject, object, type
 
 const driver = "csi.sharedresource.openshift.io";
 const port = 8_080;
+/** Of the driver that is replaced: its metrics over TLS, for whoever scrapes it there. */
+const tlsStatus = { port: "provisioner-m", secret: "shared-resource-csi-driver-node-metrics-serving-cert" } as const;
+const tlsPort = 6_000;
+const certificates = "/etc/secrets";
 const registry = "/registration";
 const records = "/csi-volumes-map";
 const config = "/var/run/configmaps/config";
@@ -56,16 +60,24 @@ export const sharedResourceRow: ComponentRow = {
           `--config=${config}/config.yaml`,
           `--allow-list-namespace=${installation.namespace}`,
           `--http-endpoint=:${port}`,
+          `--https-endpoint=:${tlsPort}`,
+          `--tls-cert-file=${certificates}/tls.crt`,
+          `--tls-private-key-file=${certificates}/tls.key`,
         ],
         env: [{ name: "KUBE_NODE_NAME", valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } }],
-        ports: [{ name: "driver", containerPort: port }],
+        ports: [
+          { name: "driver", containerPort: port },
+          { name: tlsStatus.port, containerPort: tlsPort },
+        ],
         statusPort: "driver",
+        tlsStatus,
         volumeMounts: ({ kubeletFolder }) => [
           { name: "socket", mountPath: "/csi" },
           { name: "registration", mountPath: registry },
           { name: "kubelet", mountPath: kubeletFolder, mountPropagation: "Bidirectional" },
           { name: "records", mountPath: records },
           { name: "config", mountPath: config, readOnly: true },
+          { name: "certificates", mountPath: certificates, readOnly: true },
         ],
         memory: ["96Mi", "512Mi"],
       },
@@ -77,6 +89,7 @@ export const sharedResourceRow: ComponentRow = {
       // The records of the driver that is replaced lie there too: its volumes are taken over.
       { name: "records", hostPath: { path: "/var/lib/csi-volumes-map", type: "DirectoryOrCreate" } },
       { name: "config", configMap: { name: "csi-driver-shared-resource-config", optional: true } },
+      { name: "certificates", secret: { secretName: tlsStatus.secret, optional: true } },
     ],
   },
   crds: () => sharedResourceCrds() as unknown as readonly ManifestObject[],

@@ -12,7 +12,7 @@ import { checkedDriverName } from "../../csi/driver-name.ts";
 import { namespaceIn, serviceAccountFolder } from "../../kube/config-pod.ts";
 import { shareDriver } from "../../rules/shared-resources.ts";
 import { type CommandInput, complaintOf, defineCommand } from "../../runtime/command.ts";
-import { checkComponent, componentFlags } from "../../runtime/common-flags.ts";
+import { checkAddress, checkComponent, componentFlags } from "../../runtime/common-flags.ts";
 import { runComponent } from "../../runtime/component.ts";
 import { connect } from "../../runtime/connect.ts";
 import { integer, type Options, oneOf, text } from "../../runtime/flag-kinds.ts";
@@ -23,6 +23,8 @@ import { createAllowListReader, driverNamespace } from "../../runtime/share-allo
 
 const name = "shared-resource";
 const node = { group: "Node driver" } as const;
+/** The port and the files are those of the driver that is replaced. */
+const tlsMetrics = { group: "Metrics and health" } as const;
 
 const flags = {
   mode: oneOf(["node", "controller"], {
@@ -82,6 +84,21 @@ const flags = {
     help: "Folder of the records of mounted volumes, on a file system that outlives the process. It is the folder of the driver that is replaced, whose volumes are taken over.",
   }),
   ...componentFlags,
+  httpsEndpoint: text({
+    ...tlsMetrics,
+    default: ":6000",
+    help: "Address of the HTTPS server for metrics in mode node. It serves as soon as --tls-cert-file and --tls-private-key-file exist. Empty: no server.",
+  }),
+  tlsCertFile: text({
+    ...tlsMetrics,
+    default: "/etc/secrets/tls.crt",
+    help: "Serving certificate of --https-endpoint in PEM, with its chain. Reloaded when the file changes.",
+  }),
+  tlsPrivateKeyFile: text({
+    ...tlsMetrics,
+    default: "/etc/secrets/tls.key",
+    help: "Private key of that certificate in PEM. Reloaded when the file changes.",
+  }),
 } as const;
 
 type Input = CommandInput<typeof flags>;
@@ -117,8 +134,10 @@ export const command = defineCommand({
   },
 });
 
-const checkNode = ({ nodeId }: Options<typeof flags>): string | undefined =>
-  nodeId === "" ? "--nodeid is required in mode node; set KUBE_NODE_NAME from spec.nodeName" : undefined;
+const checkNode = ({ nodeId, httpsEndpoint }: Options<typeof flags>): string | undefined =>
+  nodeId === ""
+    ? "--nodeid is required in mode node; set KUBE_NODE_NAME from spec.nodeName"
+    : checkAddress("https-endpoint", httpsEndpoint);
 
 /** The same input, whose signal also aborts when the file has another text: the supervisor starts the process again. */
 function untilConfigChanges(input: Input, text: string | undefined, log: Log): Input {
@@ -145,11 +164,11 @@ const runController = (input: Input, config: ReturnType<typeof parseConfig>): Pr
       }),
   });
 
-const runNode = (input: Input, config: ReturnType<typeof parseConfig>): Promise<number> =>
-  runStandalone(input, name, (context) => {
-    const { options, version } = input;
-    const { kubeletRegistrationPath: endpoint, kubeletRegistryFolder: registryFolder } = options;
-    return startNode(context, {
+const runNode = (input: Input, config: ReturnType<typeof parseConfig>): Promise<number> => {
+  const { options, version } = input;
+  const { kubeletRegistrationPath: endpoint, kubeletRegistryFolder: registryFolder } = options;
+  const start = (context: ProcessContext) =>
+    startNode(context, {
       ...options,
       name: checkedDriverName(options.driverName),
       version,
@@ -159,7 +178,9 @@ const runNode = (input: Input, config: ReturnType<typeof parseConfig>): Promise<
       recordFolder: options.volumeMapFolder,
       connect: (signal) => connectWithLists(input, context, signal),
     });
-  });
+  const files = { certFile: options.tlsCertFile, keyFile: options.tlsPrivateKeyFile };
+  return runStandalone(input, name, start, { endpoint: options.httpsEndpoint, files });
+};
 
 /** The allow-lists are tried once before a share is judged: a restart must not empty volumes of listed shares for a moment. */
 async function connectWithLists(input: Input, context: ProcessContext, signal: AbortSignal) {

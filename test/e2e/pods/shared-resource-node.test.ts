@@ -15,10 +15,12 @@ import { after, suite, type TestContext, test } from "node:test";
 import { ControllerServiceCapability_RPC_Type as Capability, Controller } from "../../../src/csi/gen/csi_pb.js";
 import { serve } from "../../../src/csi/serve.ts";
 import { connectTo, faultOf, startDriver } from "../../csi-sockets.ts";
+import { createAuthority } from "../harness/certificates.ts";
 import { proxyTo } from "../harness/fault-proxy.ts";
 import { createInstance } from "../harness/instance.ts";
 import { mountsUnder } from "../harness/mounts.ts";
 import { freePort } from "../harness/ports.ts";
+import { request } from "../harness/request.ts";
 import { run } from "../harness/run.ts";
 import {
   createShare,
@@ -79,14 +81,26 @@ suite("the share driver on real mounts", () => {
     }
     const kubeconfig = await driverKubeconfig(plane);
     const { proxy, kubeconfig: proxied } = await proxyTo({ instance, kubeconfig });
-    const port = await freePort();
+    const [port, tlsPort] = [await freePort(), await freePort()];
+    const authority = createAuthority("metrics of the share driver");
+    const { certificate, key } = authority.issue({ commonName: "metrics", ipv4: ["127.0.0.1"] });
+    const [certFile, keyFile] = [join(instance.folder, "tls.crt"), join(instance.folder, "tls.key")];
+    writeFileSync(certFile, certificate);
+    writeFileSync(keyFile, key);
     const driver = await startShareDriver(instance, {
       kubeconfig: proxied,
-      flags: [`--http-endpoint=127.0.0.1:${port}`],
+      flags: [
+        `--http-endpoint=127.0.0.1:${port}`,
+        `--https-endpoint=127.0.0.1:${tlsPort}`,
+        `--tls-cert-file=${certFile}`,
+        `--tls-private-key-file=${keyFile}`,
+      ],
     });
+    const metricsServer = { url: `https://127.0.0.1:${tlsPort}`, authority: authority.certificate };
+    const overTls = async () => (await request(metricsServer, "GET", "/metrics", { token: "none" })).text;
     const [first, second, third] = shares;
     if (first === undefined || second === undefined || third === undefined) throw new Error("no shares");
-    return { plane, namespace, shares, first, second, third, proxy, driver, port };
+    return { plane, namespace, shares, first, second, third, proxy, driver, port, overTls };
   }
 
   const volumeOf = (
@@ -241,9 +255,9 @@ suite("the share driver on real mounts", () => {
     nothingLeft(driver);
   });
 
-  test("R25, R48, R82: misuse is refused at the mount with the right code, and counted, without a webhook", async (t) => {
+  test("R25, R48, R82: misuse is refused at the mount with the right code, and counted in the metrics over TLS, without a webhook", async (t) => {
     const found = await setting();
-    const { driver, plane, namespace, port } = found;
+    const { driver, plane, namespace, overTls } = found;
     const { publish } = publisher(t, driver);
     const reserved = { name: `openshift-${namespace}`, namespace, data: { token: canary } };
     await createShare(plane, reserved);
@@ -275,7 +289,7 @@ suite("the share driver on real mounts", () => {
       readonly failures: number;
       readonly text: string;
     }> => {
-      const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+      const text = await overTls();
       const of = (name: string): number => Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1] ?? Number.NaN);
       return {
         requests: of("openshift_csi_share_mount_requests_total"),

@@ -11,7 +11,12 @@ const invalid = <Severity extends string>(severity: Severity) =>
     labels: [],
   }) as const;
 
+const shares = <Name extends string>(name: Name, kind: string) =>
+  ({ type: "gauge", name, help: `Number of ${kind}s in the cluster.`, labels: [] }) as const;
+
 export const shareControllerMetrics = {
+  secrets: shares("openshift_csi_share_secret", "SharedSecret"),
+  configMaps: shares("openshift_csi_share_configmap", "SharedConfigMap"),
   secretNameFailures,
   configMapNameFailures,
   notTrue: {

@@ -199,6 +199,20 @@ test("R71: shares that are not true are counted by severity, now", async () => {
   await end();
 });
 
+test("the shares of each kind are counted, as the operator of the replaced driver does", async () => {
+  const { world, ask, create, count, end } = await startShareController();
+  const counts = () => Promise.all(["secret", "configmap"].map((kind) => count(`openshift_csi_share_${kind}`)));
+  assert.deepEqual(await counts(), [0, 0]);
+  for (const name of ["one", "two"]) await create("secret", name, "keys");
+  await create("configMap", "one", "keys");
+  await world.advance(1_000);
+  assert.deepEqual(await counts(), [2, 1]);
+  await world.run(ask("DELETE", `${group}/sharedsecrets/one`));
+  await world.advance(1_000);
+  assert.deepEqual(await counts(), [1, 1]);
+  await end();
+});
+
 test("R67, R69: the controller's counters have no labels, end in _controller_total, and are 0 from the start", async () => {
   const { count, end } = await startShareController();
   for (const metric of [secretFailures, configMapFailures, notTrue]) assert.equal(await count(metric), 0);

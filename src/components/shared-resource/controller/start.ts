@@ -50,6 +50,8 @@ export async function startController(
     instruments.invalidInfo.set({}, info);
     instruments.invalidWarning.set({}, warning);
     instruments.invalidCritical.set({}, critical);
+    instruments.secrets.set({}, controller.stores.SharedSecret.size());
+    instruments.configMaps.set({}, controller.stores.SharedConfigMap.size());
   });
   instruments.webhookEndpoints.set({}, -1);
   const report = (endpoints: number): void => instruments.webhookEndpoints.set({}, endpoints);
