@@ -166,6 +166,8 @@ export interface FaultOptions extends ErrorOptions {
   readonly continueToken?: string | undefined;
   /** What was thrown in place of a fault: logs show its stack. */
   readonly unexpected?: Error | undefined;
+  /** The server does not know the path at all: it serves no such kind, or not in this version. */
+  readonly hasNoRoute?: boolean | undefined;
 }
 
 export class Fault extends Error {
@@ -174,6 +176,7 @@ export class Fault extends Error {
   readonly details: unknown;
   readonly continueToken: string | undefined;
   readonly unexpected: Error | undefined;
+  readonly hasNoRoute: boolean;
 
   constructor(code: FaultCode, message: string, options: FaultOptions = {}) {
     super(message, options);
@@ -183,6 +186,7 @@ export class Fault extends Error {
     this.details = options.details;
     this.continueToken = options.continueToken;
     this.unexpected = options.unexpected;
+    this.hasNoRoute = options.hasNoRoute === true;
   }
 
   /** The funnel: whatever was thrown, a Fault comes out; what we do not recognise is "UnknownOutcome", never final. */

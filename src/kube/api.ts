@@ -11,7 +11,7 @@ export interface CallOptions {
 }
 
 export interface ListQuery extends CallOptions {
-  /** Of the kind's group; absent: the one that was chosen when the client was made. */
+  /** Of the kind's group; absent: one that the server has. */
   readonly version?: string | undefined;
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
@@ -40,7 +40,7 @@ export type WatchEvent<K extends KindName> =
   | { readonly kind: "bookmark"; readonly resourceVersion: string };
 
 export interface WriteOptions extends CallOptions {
-  /** Of the kind's group, where it is not the one that was chosen when the client was made. Only of patches. */
+  /** Of the kind's group; absent: one that the server has. Only of patches. */
   readonly version?: string | undefined;
   readonly subresource?: "status" | undefined;
   readonly dryRun?: boolean | undefined;
@@ -97,6 +97,12 @@ export const metadataOnly = {
 export interface PathReader {
   /** The decoded JSON answer to a GET of "/apis/…". */
   getPath(path: string, options?: PathOptions): Promise<JsonValue>;
+}
+
+/** For whoever has to know whether a kind is served, before it is read. */
+export interface VersionFinder {
+  /** Asks the server for the version of the kind that is spoken from now on. Undefined: it does not serve the kind. */
+  findVersion(kind: KindName, options?: CallOptions): Promise<string | undefined>;
 }
 
 /** What is not JSON: logs, and pages of pods. */

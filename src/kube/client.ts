@@ -20,6 +20,7 @@ import type {
   PathReader,
   PathWriter,
   TextReader,
+  VersionFinder,
   WriteOptions,
 } from "./api.ts";
 import { createCaller, type Measure, type Outgoing } from "./call.ts";
@@ -29,11 +30,12 @@ import { createLimiter, type RateLimit } from "./limiter.ts";
 import { type Adoption, adopt, parseResponse, type ReadText } from "./objects.ts";
 import { bodyOfPatch, faultOfPatch, queryOfPatch, typeOfPatch } from "./patches.ts";
 import { withQuery } from "./query.ts";
+import { followVersions, type SpokenVersions } from "./served-versions.ts";
 
 export interface ClientOptions {
   readonly handler: Handler;
   readonly world: World;
-  /** Which version of a group to speak, where the preferred one is not served: see discovery.ts. */
+  /** Speak this version of a group and no other, as a client would that knows only it. Absent: one that the server has. */
   readonly versions?: Readonly<Record<string, string>> | undefined;
   /** Up to the first slash it also is the default field manager. */
   readonly userAgent?: string | undefined;
@@ -47,14 +49,15 @@ export interface ClientOptions {
 
 export function createClient(
   options: ClientOptions,
-): KubeApi & PageReader & PathReader & PathAsker & PathWriter & TextReader {
-  const { handler, world, versions = {}, userAgent = "snapkeep", managedFields = "strip", read = parse } = options;
+): KubeApi & PageReader & PathReader & PathAsker & PathWriter & TextReader & VersionFinder {
+  const { handler, world, versions, userAgent = "snapkeep", managedFields = "strip", read = parse } = options;
   const limiter = options.rateLimit === undefined ? undefined : createLimiter(options.rateLimit, world);
+  const spoken: SpokenVersions = new Map();
   const caller = createCaller({ handler, world, limiter, measure: options.measure });
 
   const versionOf = (kind: KindName): string => {
     const { group, versions: own } = kindRows[kind];
-    const chosen = versions[group];
+    const chosen = versions === undefined ? spoken.get(kind) : versions[group];
     // One group may have kinds of different versions.
     return chosen !== undefined && own.includes(chosen) ? chosen : own[0];
   };
@@ -87,7 +90,7 @@ export function createClient(
       return caller.text({ ...request, headers: { ...headers, "accept-encoding": "gzip" } });
     };
 
-  return {
+  const client: KubeApi & PageReader & PathReader & PathAsker & PathWriter & TextReader = {
     async get(ref, options = {}) {
       const request = { method: "GET", path: pathTo(ref), isForObject: true, ...callOptionsOf(options) };
       const object = await answered(ref.kind, request);
@@ -177,6 +180,8 @@ export function createClient(
       await send({ method: "DELETE", path, body: print(body), isForObject: true, signal });
     },
   };
+  const following = followVersions(client, spoken);
+  return versions === undefined ? following : { ...client, findVersion: following.findVersion };
 }
 
 const callOptionsOf = ({ signal, isUrgent }: CallOptions): CallOptions => ({ signal, isUrgent });

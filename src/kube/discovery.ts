@@ -23,37 +23,32 @@ export async function servedVersions(
   }
 }
 
-/** The first version of our table in which the server has this very kind: a group may have others of its kinds only. */
+/**
+ * The first version of our table in which the server has this very kind: a group may have others of its kinds only. What Kubernetes
+ * itself brings is there.
+ */
 export async function servedVersionOf(
   api: PathReader,
   kind: KindName,
   options: CallOptions = {},
 ): Promise<string | undefined> {
-  const { group, plural, versions } = kindRows[kind];
+  const { group, plural, versions, custom } = kindRows[kind];
+  if (custom !== true) return versions[0];
   const served = await servedVersions(api, group, options);
   for (const version of versions.filter((item) => served.includes(item))) {
-    const answer = await api.getPath(`/apis/${encodeURIComponent(group)}/${version}`, options);
-    const resources = isObject(answer) ? answer.resources : undefined;
-    if (Array.isArray(resources) && resources.some((row) => isObject(row) && row.name === plural)) return version;
+    const resources = await resourcesIn(api, `/apis/${encodeURIComponent(group)}/${version}`, options);
+    if (resources.some((row) => isObject(row) && row.name === plural)) return version;
   }
   return undefined;
 }
 
-/**
- * For each group of these kinds the first version of our table that the server has. Groups it does not know at all are
- * left out: their kinds are asked for in the preferred version and answer NotFound, which says what is missing.
- */
-export async function chooseVersions(
-  api: PathReader,
-  kinds: readonly KindName[],
-  options: CallOptions = {},
-): Promise<Readonly<Record<string, string>>> {
-  const rows = new Map(kinds.map((kind) => [kindRows[kind].group, kindRows[kind].versions]));
-  const chosen = await Promise.all(
-    [...rows].map(async ([group, ours]) => {
-      const served = await servedVersions(api, group, options);
-      return [group, ours.find((version) => served.includes(version))] as const;
-    }),
-  );
-  return Object.fromEntries(chosen.filter((pair): pair is readonly [string, string] => pair[1] !== undefined));
+/** None in a version that has gone since the group was read. */
+async function resourcesIn(api: PathReader, path: string, options: CallOptions): Promise<readonly unknown[]> {
+  try {
+    const answer = await api.getPath(path, options);
+    return isObject(answer) && Array.isArray(answer.resources) ? answer.resources : [];
+  } catch (reason) {
+    if (isFault(reason, "NotFound")) return [];
+    throw reason;
+  }
 }

@@ -13,20 +13,25 @@ const recheckMs = 60_000;
 const aGrant = (name: string) => draftOf("ReferenceGrant", { namespace: "team", name }, { spec: {} } as never);
 
 /** A cluster in which the kind may come and go, and the right to read it. */
-function setUp({ served = ["v1beta1"], allowed = ["list", "watch"] }: { served?: string[]; allowed?: string[] } = {}) {
+function setUp({
+  isServed = true,
+  isDown = false,
+  allowed = ["list", "watch"],
+}: {
+  isServed?: boolean;
+  isDown?: boolean;
+  allowed?: string[];
+} = {}) {
   const world = createVirtualWorld();
   const kube = createFakeKube();
-  const state = { served, allowed, isDown: false };
+  const state = { isServed, allowed, isDown };
   const asked: JsonObject[] = [];
   const changes: string[] = [];
   const api = {
     ...kube,
-    getPath: async (path: string): Promise<JsonValue> => {
+    findVersion: async (): Promise<string | undefined> => {
       if (state.isDown) throw new Fault("Unavailable", "no server");
-      const version = path.split("/")[3];
-      if (state.served.length === 0) throw new Fault("NotFound", path);
-      if (version === undefined) return { versions: ["v1", "v1beta1", "v1alpha2"].map((name) => ({ version: name })) };
-      return { resources: state.served.includes(version) ? [{ name: "referencegrants" }] : [{ name: "gateways" }] };
+      return state.isServed ? "v1" : undefined;
     },
     postPath: async (path: string, body: JsonObject): Promise<JsonValue> => {
       assert.equal(path, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews");
@@ -41,21 +46,18 @@ function setUp({ served = ["v1beta1"], allowed = ["list", "watch"] }: { served?:
   );
   const stop = new AbortController();
   const watching = optional.watch(stop.signal);
-  const versions = (): unknown[] =>
-    kube.calls.filter(({ verb }) => verb === "watch").map(({ body }) => (body as { version?: string }).version);
   const end = async (): Promise<void> => {
     stop.abort();
     await world.run(watching);
   };
-  return { world, kube, state, asked, changes, optional, versions, end };
+  return { world, kube, state, asked, changes, optional, end };
 }
 
-test("an optional kind that is served and readable is cached in the first served version of the kind table", async () => {
-  const { world, kube, optional, asked, versions, end } = setUp();
+test("an optional kind that is served and readable is cached", async () => {
+  const { world, kube, optional, asked, end } = setUp();
   await kube.create("ReferenceGrant", aGrant("lend"));
   await world.advance(1_000);
   assert.equal(optional.current()?.size(), 1);
-  assert.deepEqual(versions(), ["v1beta1"]);
   assert.deepEqual(asked, [
     { verb: "list", group, resource: "referencegrants" },
     { verb: "watch", group, resource: "referencegrants" },
@@ -64,7 +66,7 @@ test("an optional kind that is served and readable is cached in the first served
 });
 
 const absences = [
-  { given: "is not served", options: { served: [] } },
+  { given: "is not served", options: { isServed: false } },
   { given: "may not be listed", options: { allowed: ["watch"] } },
   { given: "may not be watched", options: { allowed: ["list"] } },
 ];
@@ -79,10 +81,10 @@ for (const { given, options } of absences)
   });
 
 test("the optional store starts when the kind is served, and stops when it is no longer readable", async () => {
-  const { world, kube, state, optional, changes, end } = setUp({ served: [] });
+  const { world, kube, state, optional, changes, end } = setUp({ isServed: false });
   await kube.create("ReferenceGrant", aGrant("lend"));
   await world.advance(recheckMs / 2);
-  state.served = ["v1", "v1beta1"];
+  state.isServed = true;
   await world.advance(recheckMs);
   assert.equal(optional.current()?.size(), 1);
   state.allowed = [];
@@ -90,6 +92,21 @@ test("the optional store starts when the kind is served, and stops when it is no
   assert.equal(optional.current(), undefined);
   assert.deepEqual(changes, ["nothing to lend", "lend to nothing"]);
   assert.equal(kube.openWatches(), 0);
+  await end();
+});
+
+test("discovery that lacks the kind for a moment, while its CRD is changed, does not empty the store", async () => {
+  const { world, kube, state, optional, changes, end } = setUp();
+  await kube.create("ReferenceGrant", aGrant("lend"));
+  await world.advance(recheckMs - 100);
+  state.isServed = false;
+  await world.advance(200);
+  state.isServed = true;
+  await world.advance(recheckMs);
+  assert.deepEqual([optional.current()?.size(), changes], [1, ["nothing to lend"]]);
+  state.isServed = false;
+  await world.advance(recheckMs + 2_000);
+  assert.deepEqual([optional.current(), changes], [undefined, ["nothing to lend", "lend to nothing"]]);
   await end();
 });
 
@@ -103,8 +120,7 @@ test("a temporary failure of the access check changes nothing", async () => {
 });
 
 test("a failed access check at start is repeated soon, and the start waits for it", async () => {
-  const { world, state, optional, end } = setUp();
-  state.isDown = true;
+  const { world, state, optional, end } = setUp({ isDown: true });
   const known = optional.known(new AbortController().signal).then(() => optional.current());
   await world.advance(1);
   state.isDown = false;
@@ -114,11 +130,10 @@ test("a failed access check at start is repeated soon, and the start waits for i
 });
 
 test("the start waits for the complete list, with a time limit", async () => {
-  const { world, state, optional, end } = setUp();
-  state.isDown = true;
+  const { world, optional, end } = setUp({ isDown: true });
   await world.advance(10);
   const hanging = createOptionalStore("ReferenceGrant", {
-    api: { getPath: () => new Promise<never>(() => undefined) } as never,
+    api: { findVersion: () => new Promise<never>(() => undefined) } as never,
     world,
     log: silent,
   });

@@ -2,21 +2,19 @@
  * The cache of a kind that a cluster need not have: it exists only while the kind is served and may be read. Both are asked for first
  * and again and again, so it turns on when the CRD is installed or the right is granted, and no call of it is ever denied.
  */
-import { apiVersionOf, type KindName, kindRows, pathOf } from "../api/kinds.ts";
-import type { ObjectOf } from "../api/types.ts";
+import { type KindName, kindRows } from "../api/kinds.ts";
 import type { Millis } from "../base/brand.ts";
 import { Fault } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
 import type { Log } from "../base/log.ts";
 import { controllerUnder, type World } from "../base/world.ts";
 import { mayRead } from "./access.ts";
-import type { KubeApi, PathAsker, PathReader } from "./api.ts";
-import { servedVersionOf } from "./discovery.ts";
+import type { KubeApi, PathAsker, VersionFinder } from "./api.ts";
 import { createStore, type Listener, type Store, type StoreOptions } from "./store.ts";
 import { watchInto } from "./stores.ts";
 
 export interface OptionalStoreOptions<K extends KindName, Index extends string> {
-  readonly api: KubeApi & PathReader & PathAsker;
+  readonly api: KubeApi & PathAsker & VersionFinder;
   readonly world: World;
   readonly log: Log;
   readonly indexes?: StoreOptions<K, Index>["indexes"];
@@ -26,11 +24,6 @@ export interface OptionalStoreOptions<K extends KindName, Index extends string> 
 export interface OptionalStore<K extends KindName, Index extends string = string> {
   /** The store while it holds a whole list, else undefined. */
   current(): Store<K, Index> | undefined;
-  /** Reads one object from the server, in the version that is served there. It fails while there is no store. */
-  read(
-    at: { readonly namespace?: string | undefined; readonly name: string },
-    signal: AbortSignal,
-  ): Promise<ObjectOf<K>>;
   /** Looks for the kind, and keeps the store current, until the signal aborts. */
   watch(signal: AbortSignal): Promise<void>;
   /** Resolves when it is known whether there is a store, and it holds a whole list if so; in any case after a while. */
@@ -48,11 +41,11 @@ export function createOptionalStore<K extends KindName, Index extends string = n
   const log = options.log.with({ kind });
   const known = Promise.withResolvers<void>();
   const listeners = new Set<Listener<K>>();
-  let current: { readonly store: Store<K, Index>; readonly version: string } | undefined;
+  let current: Store<K, Index> | undefined;
   let said: Found["kind"] = "unserved";
 
   const look = async (signal: AbortSignal): Promise<Found> => {
-    const version = await servedVersionOf(api, kind, { signal });
+    const version = await api.findVersion(kind, { signal });
     if (version === undefined) return { kind: "unserved" };
     return (await mayRead(api, kind, { signal })) ? { kind: "served", version } : { kind: "unreadable" };
   };
@@ -79,40 +72,39 @@ export function createOptionalStore<K extends KindName, Index extends string = n
   };
   const pause = (signal: AbortSignal, ms = recheckMs): Promise<void> => world.sleep(ms, signal).catch(() => undefined);
 
-  const watchWhileServed = async (version: string, signal: AbortSignal): Promise<void> => {
+  /** False: stopped before. Discovery can be without the kind for a moment while its CRD is changed: it is asked a second time. */
+  const untilLost = async (signal: AbortSignal): Promise<boolean> => {
+    for (let isMissing = false; ; ) {
+      await pause(signal, isMissing ? limits.optionalKindRetryMs : recheckMs);
+      if (signal.aborted) return false;
+      const found = await find(signal);
+      if (found?.kind === "unreadable" || (found?.kind === "unserved" && isMissing)) return true;
+      isMissing = found?.kind === "unserved";
+    }
+  };
+
+  const watchWhileServed = async (signal: AbortSignal): Promise<void> => {
     const { own: stop, release } = controllerUnder(signal);
     const store = createStore<K, Index>(kind, { indexes, log });
     for (const listener of listeners) store.onChange(listener);
-    current = { store, version };
+    current = store;
     void store.whenSynced.then(known.resolve);
-    const watching = watchInto(api, store, { world, log, signal: stop.signal, scope: { version } });
-    let isServed = true;
-    while (isServed && !signal.aborted) {
-      await pause(signal);
-      const found = signal.aborted ? undefined : await find(signal);
-      isServed = found === undefined || (found.kind === "served" && found.version === version);
-    }
-    stop.abort(new Fault("Cancelled", "the kind is no longer served or read in this version"));
+    const watching = watchInto(api, store, { world, log, signal: stop.signal });
+    const isLost = await untilLost(signal);
+    stop.abort(new Fault("Cancelled", "the kind is no longer served or read"));
     await watching;
     release();
     current = undefined;
-    if (!isServed) for (const object of store.all()) for (const listener of listeners) listener(object, undefined);
+    if (isLost) for (const object of store.all()) for (const listener of listeners) listener(object, undefined);
   };
 
   return {
-    current: () => (current?.store.isSynced() === true ? current.store : undefined),
-    read: async (at, signal) => {
-      if (current === undefined)
-        throw new Fault("NotFound", `${kindRows[kind].plural} are not served, or may not be read`);
-      const { version } = current;
-      const object = await api.getPath(pathOf(kind, { ...at, version }), { signal });
-      return { ...(object as object), apiVersion: apiVersionOf(kind, version), kind } as ObjectOf<K>;
-    },
+    current: () => (current?.isSynced() === true ? current : undefined),
     watch: async (signal) => {
       while (!signal.aborted) {
         const found = await find(signal);
         if (found === undefined) await pause(signal, limits.optionalKindRetryMs);
-        else if (found.kind === "served") await watchWhileServed(found.version, signal);
+        else if (found.kind === "served") await watchWhileServed(signal);
         else {
           known.resolve();
           await pause(signal);

@@ -48,9 +48,10 @@ export function faultOfResponse(response: HttpResponse, body: string, asked: Ask
   const text = response.headers["content-type"]?.startsWith("text/plain") ? `: ${firstLine(body)}` : "";
   // That an object is gone the API server says in a Status, be it one that was cut off. Any other page is about the route, or of
   // a proxy in between: taken for the object's end, it would let go what is still there.
-  const isAside = asked.isForObject && response.status === 404 && !/^\s*\{\s*"kind"\s*:\s*"Status"/.test(body);
-  const code = isAside ? "UnknownOutcome" : codeOf(undefined, response.status);
-  return new Fault(code, `${asked.what} was answered with HTTP ${response.status}${text}`, { retryAfterMs });
+  const hasNoRoute = response.status === 404 && !/^\s*\{\s*"kind"\s*:\s*"Status"/.test(body);
+  const code = hasNoRoute && asked.isForObject ? "UnknownOutcome" : codeOf(undefined, response.status);
+  const message = `${asked.what} was answered with HTTP ${response.status}${text}`;
+  return new Fault(code, message, { retryAfterMs, hasNoRoute });
 }
 
 function statusIn(body: string): JsonObject | undefined {

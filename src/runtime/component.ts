@@ -11,7 +11,7 @@ import type { KindName } from "../api/kinds.ts";
 import type { Backoff } from "../base/backoff.ts";
 import type { Millis } from "../base/brand.ts";
 import { Fault } from "../base/fault.ts";
-import type { KubeApi, PathAsker, PathReader } from "../kube/api.ts";
+import type { KubeApi, PathAsker, PathReader, VersionFinder } from "../kube/api.ts";
 import { createEventRecorder, type EventRecorder } from "../kube/events.ts";
 import type { Leadership } from "../kube/lease.ts";
 import type { kubeFlags, workFlags } from "./common-flags.ts";
@@ -25,7 +25,7 @@ import type { QueueObserver } from "./queue.ts";
 
 /** What a component that works on the Kubernetes API is built from: by a command, by `snapkeep up`, by the simulation. */
 export interface ComponentContext extends ProcessContext {
-  readonly api: KubeApi & PathReader & PathAsker;
+  readonly api: KubeApi & PathReader & PathAsker & VersionFinder;
   readonly workers: number;
   readonly backoff: Backoff;
   readonly resyncMs: Millis;
@@ -78,7 +78,6 @@ export async function runComponent(input: ComponentInput, spec: ComponentSpec): 
     await Promise.race([
       failWhenEnded(component.watch?.(watching.signal), watching.signal),
       runElected(component, options, { ...context, onLeadership }),
-      connection.outdated,
     ]);
   });
 }

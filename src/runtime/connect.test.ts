@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { createVirtualWorld } from "../../test/virtual-world.ts";
 import { Fault } from "../base/fault.ts";
 import type { Log } from "../base/log.ts";
-import type { KubeApi, PathReader } from "../kube/api.ts";
-import { findKinds, rateLimitOf, retryUntil, serverAt, upToDate } from "./connect.ts";
+import type { KubeApi, PathReader, VersionFinder } from "../kube/api.ts";
+import { findKinds, namingMissing, rateLimitOf, retryUntil, serverAt } from "./connect.ts";
 
 function setUp(waitMsMax: number) {
   const world = createVirtualWorld();
@@ -105,70 +105,32 @@ test("a stop ends the wait at once", async () => {
   assert.equal(world.elapsed(), 10_000);
 });
 
-const apiWith = (answers: Readonly<Record<string, unknown>>): PathReader => ({
+const apiWith = (version: string | undefined, ...paths: readonly string[]): PathReader & VersionFinder => ({
+  findVersion: async () => version,
   getPath: async (path) => {
-    const answer = answers[path];
-    if (answer === undefined) throw new Fault("NotFound", `GET ${path}`);
-    return answer as never;
+    if (!paths.includes(path)) throw new Fault("NotFound", `GET ${path}`);
+    return { items: [] };
   },
 });
 const signal = new AbortController().signal;
+const missing =
+  "the API server does not know volumesnapshots.snapshot.storage.k8s.io; install the CRDs: snapkeep crds | kubectl apply -f -";
 
-test("an older cluster is used in the version it serves", async () => {
-  const api = apiWith({
-    "/apis/snapshot.storage.k8s.io": { versions: [{ version: "v1beta1" }] },
-    "/apis/snapshot.storage.k8s.io/v1beta1/volumesnapshots?limit=1": { items: [] },
-  });
-  assert.deepEqual(await findKinds(api, ["VolumeSnapshot"], signal), { "snapshot.storage.k8s.io": "v1beta1" });
-});
+test("an older cluster is used in the version it serves", () =>
+  findKinds(
+    apiWith("v1beta1", "/apis/snapshot.storage.k8s.io/v1beta1/volumesnapshots?limit=1"),
+    ["VolumeSnapshot"],
+    signal,
+  ));
 
-test("missing CRDs are named, with the command that installs them", async () => {
-  const message =
-    "the API server does not know volumesnapshots.snapshot.storage.k8s.io; install the CRDs: snapkeep crds | kubectl apply -f -";
-  await assert.rejects(findKinds(apiWith({}), ["VolumeSnapshot"], signal), { message });
-});
+for (const version of [undefined, "v1"])
+  test(`missing CRDs are named, with the command that installs them; discovery says ${version}`, () =>
+    assert.rejects(findKinds(apiWith(version), ["VolumeSnapshot"], signal), { message: missing }));
 
-const group = "snapshot.storage.k8s.io";
-/** A server that has forgotten the collection, and serves these versions of its group. */
-const forgetting = (...versions: readonly string[]) =>
-  ({
-    ...apiWith(
-      versions.length === 0 ? {} : { [`/apis/${group}`]: { versions: versions.map((version) => ({ version })) } },
-    ),
-    list: async () => {
-      throw new Fault("NotFound", "404 page not found");
-    },
-  }) as unknown as KubeApi & PathReader;
+const listing = (fault: Fault) => namingMissing({ list: () => Promise.reject(fault) } as unknown as KubeApi);
 
-test("a version that is no longer served, while another one is, ends the process with an error", async () => {
-  const { api, outdated } = upToDate(forgetting("v1"), { [group]: "v1beta1" });
-  const message =
-    "the API server no longer serves snapshot.storage.k8s.io/v1beta1, but v1; ending so that a fresh start speaks that";
-  await assert.rejects(api.list("VolumeSnapshot"), { message });
-  await assert.rejects(outdated, { code: "FailedPrecondition", message });
-});
+test("CRDs that were removed are named in the log, with the remedy: they may return", () =>
+  assert.rejects(listing(new Fault("NotFound", "404 page not found")).list("VolumeSnapshot"), { message: missing }));
 
-const missing: readonly { given: string; served: readonly string[] }[] = [
-  { given: "CRDs that were removed", served: [] },
-  { given: "a CRD that was removed beside others of its group", served: ["v1beta1", "v1alpha1"] },
-];
-for (const { given, served } of missing)
-  test(`${given} are awaited: the log names them with the remedy, and they may return`, async () => {
-    const { api, outdated } = upToDate(forgetting(...served), { [group]: "v1beta1" });
-    await assert.rejects(api.list("VolumeSnapshot"), /does not know volumesnapshots.* install the CRDs: snapkeep crds/);
-    assert.equal(await Promise.race([outdated, Promise.resolve("goes on")]), "goes on");
-  });
-
-test("a kind without a chosen version does not end the process when it disappears", async () => {
-  const { api, outdated } = upToDate(forgetting("v1"), {});
-  await assert.rejects(api.list("ReferenceGrant"), /does not know referencegrants/);
-  assert.equal(await Promise.race([outdated, Promise.resolve("goes on")]), "goes on");
-});
-
-test("other faults of a list are logged unchanged", async () => {
-  const denied = { list: async () => Promise.reject(new Fault("PermissionDenied", "no list")) };
-  const { api } = upToDate({ ...forgetting("v1"), ...denied } as unknown as KubeApi & PathReader, {
-    [group]: "v1beta1",
-  });
-  await assert.rejects(api.list("VolumeSnapshot"), { message: "no list" });
-});
+test("other faults of a list are logged unchanged", () =>
+  assert.rejects(listing(new Fault("PermissionDenied", "no list")).list("VolumeSnapshot"), { message: "no list" }));

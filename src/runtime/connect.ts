@@ -12,11 +12,10 @@ import { limits } from "../base/limits.ts";
 import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import { withDeadline } from "../base/world.ts";
-import type { KubeApi, PageReader, PathAsker, PathReader, PathWriter, TextReader } from "../kube/api.ts";
+import type { KubeApi, PageReader, PathAsker, PathReader, PathWriter, TextReader, VersionFinder } from "../kube/api.ts";
 import type { Measure } from "../kube/call.ts";
 import { createClient } from "../kube/client.ts";
 import { loadConfig } from "../kube/config.ts";
-import { chooseVersions } from "../kube/discovery.ts";
 import type { Target } from "../kube/target.ts";
 import { createTransport } from "../kube/transport.ts";
 import type { Refusal } from "../kube/transport-send.ts";
@@ -47,9 +46,7 @@ export interface ConnectOptions {
 }
 
 export interface Connection {
-  readonly api: KubeApi & PageReader & PathReader & PathAsker & PathWriter & TextReader;
-  /** Rejects when the server has stopped serving a version that is spoken here, and serves another. */
-  readonly outdated: Promise<never>;
+  readonly api: KubeApi & PageReader & PathReader & PathAsker & PathWriter & TextReader & VersionFinder;
   readonly target: Target;
   close(): void;
 }
@@ -64,18 +61,17 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
   });
   const target = flags.master ? { ...configured, server: serverAt(flags.master) } : configured;
   const transport = createTransport(target, { refusal: options.refusal });
-  const clientOptions = {
+  const api = createClient({
     handler: transport.handler,
     world,
     userAgent: options.userAgent,
     rateLimit: rateLimitOf(flags),
     measure: options.measure?.(target.server.host),
     managedFields: options.managedFields,
-  };
-  const first = createClient(clientOptions);
+  });
   try {
-    const versions = await retryUntil(options, (deadline) => findKinds(first, options.kinds, deadline));
-    return { ...upToDate(createClient({ ...clientOptions, versions }), versions), target, close: transport.close };
+    await retryUntil(options, (deadline) => findKinds(api, options.kinds, deadline));
+    return { api: namingMissing(api), target, close: transport.close };
   } catch (reason) {
     transport.close();
     throw signal.aborted ? new Fault("Cancelled", "stopped before the API server answered") : reason;
@@ -97,54 +93,32 @@ export function rateLimitOf({ kubeApiQps: qps, kubeApiBurst: burst }: ConnectOpt
   return qps <= 0 ? undefined : { qps, burst: Math.max(1, burst === 0 ? Math.ceil(qps) : burst) };
 }
 
-/** The version of each group to speak, after every kind has answered a list of one. */
+/** Every kind is served and has answered a list of one. */
 export async function findKinds(
-  api: PathReader,
+  api: PathReader & VersionFinder,
   kinds: readonly KindName[],
   signal: AbortSignal,
-): Promise<Readonly<Record<string, string>>> {
-  const versions = await chooseVersions(api, kinds, { signal });
+): Promise<void> {
   for (const kind of kinds) {
-    const path = pathOf(kind, { version: versions[kindRows[kind].group] });
-    await api.getPath(`${path}?limit=1`, { signal }).catch((reason: unknown) => {
+    const version = await api.findVersion(kind, { signal });
+    if (version === undefined) throw unknownKind(kind);
+    await api.getPath(`${pathOf(kind, { version })}?limit=1`, { signal }).catch((reason: unknown) => {
       throw isFault(reason, "NotFound") ? unknownKind(kind) : reason;
     });
   }
-  return versions;
 }
 
-/**
- * The versions are chosen once. A collection that was there and is not found any more went with its CRD, which may come back, or
- * with its version: then only a restart, which chooses again, helps.
- */
-export function upToDate<Api extends KubeApi & PathReader>(
-  api: Api,
-  versions: Readonly<Record<string, string>>,
-): { readonly api: Api; readonly outdated: Promise<never> } {
-  const outdated = Promise.withResolvers<never>();
-  outdated.promise.catch(() => undefined); // Whoever does not wait for it is not to fall over it.
-  const whyMissing = async (kind: KindName, signal: AbortSignal | undefined): Promise<Fault> => {
-    const { group } = kindRows[kind];
-    // An optional kind has no chosen version: its reader discovers it again.
-    if (versions[group] === undefined) return unknownKind(kind);
-    const { [group]: now } = await chooseVersions(api, [kind], { signal });
-    if (now === undefined || now === versions[group]) return unknownKind(kind);
-    const fault = new Fault(
-      "FailedPrecondition",
-      `the API server no longer serves ${group}/${versions[group]}, but ${now}; ending so that a fresh start speaks that`,
-    );
-    outdated.reject(fault);
-    return fault;
-  };
-  const list: KubeApi["list"] = async (kind, query) => {
+/** A collection that was there and is not found in any version went with its CRD, which may come back. */
+export const namingMissing = <Api extends KubeApi>(api: Api): Api => ({
+  ...api,
+  list: async (kind, query) => {
     try {
       return await api.list(kind, query);
     } catch (reason) {
-      throw isFault(reason, "NotFound") ? await whyMissing(kind, query?.signal) : reason;
+      throw isFault(reason, "NotFound") ? unknownKind(kind) : reason;
     }
-  };
-  return { api: { ...api, list }, outdated: outdated.promise };
-}
+  },
+});
 
 export function unknownKind(kind: KindName): Fault {
   const { group, custom, plural } = kindRows[kind];

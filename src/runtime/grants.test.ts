@@ -119,9 +119,8 @@ for (const count of [1, 10_000])
         return spec;
       },
     }));
-    const served = { versions: [{ version: "v1" }], resources: [{ name: "referencegrants" }] };
     const api = {
-      getPath: async () => served,
+      findVersion: async () => "v1",
       postPath: async () => ({ status: { allowed: true } }),
       list: async () => ({ objects, resourceVersion: "1" }),
       watch: () => new Promise(() => undefined),

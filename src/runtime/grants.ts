@@ -20,10 +20,11 @@ export interface Grants extends Pick<OptionalStore<"ReferenceGrant">, "watch" | 
 const indexes = { reference: keysOfGrant };
 
 export function createGrants(options: Omit<OptionalStoreOptions<"ReferenceGrant", never>, "indexes">): Grants {
-  const { current, read, watch, known, onChange } = createOptionalStore<"ReferenceGrant", "reference">(
-    "ReferenceGrant",
-    { ...options, indexes },
-  );
+  const { api } = options;
+  const { current, watch, known, onChange } = createOptionalStore<"ReferenceGrant", "reference">("ReferenceGrant", {
+    ...options,
+    indexes,
+  });
   return {
     watch,
     known,
@@ -36,10 +37,10 @@ export function createGrants(options: Omit<OptionalStoreOptions<"ReferenceGrant"
         return store.oneBy("reference", named) ?? store.oneBy("reference", any);
       };
     },
-    isStill: async ({ metadata }, from, to, signal) => {
+    isStill: async ({ metadata: { namespace, name, uid, generation } }, from, to, signal) => {
       try {
-        const grant = await read(metadata, signal);
-        const isSame = grant.metadata.uid === metadata.uid && grant.metadata.generation === metadata.generation;
+        const grant = await api.get({ kind: "ReferenceGrant", namespace, name }, { signal });
+        const isSame = grant.metadata.uid === uid && grant.metadata.generation === generation;
         return isSame && grantAllows(grant, from, to);
       } catch (reason) {
         if (isFault(reason, "NotFound")) return false;

@@ -4,7 +4,7 @@ import { type Key, keyIn } from "../base/brand.ts";
 import { createOptionalStore, type OptionalStore, type OptionalStoreOptions } from "../kube/optional-store.ts";
 import { linkedSource } from "../rules/data-source.ts";
 
-export interface Links extends Pick<OptionalStore<"VolumeSnapshotLink">, "watch" | "known" | "onChange" | "read"> {
+export interface Links extends Pick<OptionalStore<"VolumeSnapshotLink">, "watch" | "known" | "onChange"> {
   /** Whether they can be read. */
   isServed(): boolean;
   get(key: Key): VolumeSnapshotLink | undefined;

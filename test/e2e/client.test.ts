@@ -7,7 +7,7 @@ import type { ObjectOf } from "../../src/api/types.ts";
 import { isFault } from "../../src/base/fault.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { limits } from "../../src/base/limits.ts";
-import { chooseVersions, servedVersions } from "../../src/kube/discovery.ts";
+import { servedVersionOf, servedVersions } from "../../src/kube/discovery.ts";
 import { type Client, type Connection, connect } from "./harness/client.ts";
 import type { ControlPlane } from "./harness/control-plane.ts";
 import { refused } from "./harness/refused.ts";
@@ -210,7 +210,7 @@ describe("the client on the real API server", () => {
     assert.deepEqual(await servedVersions(client, ""), ["v1"]);
     assert.ok((await servedVersions(client, "storage.k8s.io")).includes("v1"));
     assert.deepEqual(await servedVersions(client, "no.such.group"), []);
-    assert.deepEqual(await chooseVersions(client, ["ConfigMap", "StorageClass"]), { "": "v1", "storage.k8s.io": "v1" });
+    assert.equal(await servedVersionOf(client, "StorageClass"), "v1");
   });
 
   test("a list of several pages is complete", async () => {

@@ -2,20 +2,19 @@
 import type { KindName } from "../../api/kinds.ts";
 
 import { isObject, type JsonObject } from "../../base/json.ts";
-import type { KubeApi, PageReader, PathReader } from "../../kube/api.ts";
-import { servedVersionOf } from "../../kube/discovery.ts";
+import type { KubeApi, PageReader, PathReader, VersionFinder } from "../../kube/api.ts";
 import type { AccessObjects } from "../../rules/access.ts";
 import type { BindingObject, RoleObject } from "../../rules/rbac.ts";
 import type { Manifest } from "../lint/manifests.ts";
 
-type AccessApi = KubeApi & PageReader & PathReader;
+type AccessApi = KubeApi & PageReader & PathReader & VersionFinder;
 
 const rbacPath = "/apis/rbac.authorization.k8s.io/v1";
 
 export async function readCluster(api: AccessApi, signal: AbortSignal): Promise<AccessObjects> {
   const optional = async <K extends KindName>(kind: K) => {
-    const version = await servedVersionOf(api, kind, { signal });
-    return version === undefined ? [] : (await api.list(kind, { version, signal })).objects;
+    const isServed = (await api.findVersion(kind, { signal })) !== undefined;
+    return isServed ? (await api.list(kind, { signal })).objects : [];
   };
   const rbac = async <T>(plural: string, kind: string): Promise<readonly T[]> => {
     const list = await api.getPath(`${rbacPath}/${plural}`, { signal });

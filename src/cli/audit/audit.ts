@@ -2,8 +2,7 @@
 import type { KindName } from "../../api/kinds.ts";
 import type { CodedMessage } from "../../api/plan.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { KubeApi, PageReader, PathReader } from "../../kube/api.ts";
-import { servedVersionOf } from "../../kube/discovery.ts";
+import type { KubeApi, PageReader, PathReader, VersionFinder } from "../../kube/api.ts";
 import type { ClaimGates } from "../../rules/claim-sources.ts";
 import { type ErrorCode, errorRows } from "../../rules/error-codes.ts";
 import { describe, nameOf, objectFindings } from "../../rules/object-findings.ts";
@@ -11,7 +10,7 @@ import { type FieldViolation, textAt } from "../../rules/object-rules.ts";
 import { defaultClassDriver, secondDefault } from "../../rules/snapshot-rules.ts";
 import { unknownKind } from "../../runtime/connect.ts";
 
-export type AuditApi = KubeApi & PageReader & PathReader;
+export type AuditApi = KubeApi & PageReader & PathReader & VersionFinder;
 
 export interface AuditFinding {
   readonly severity: "error" | "warning";
@@ -57,8 +56,7 @@ export async function* auditPages(api: AuditApi, options: AuditOptions): AsyncGe
 
 /** Of each kind by itself: in the middle of a migration they differ. */
 async function versionOf(api: AuditApi, kind: KindName, signal: AbortSignal | undefined): Promise<string | undefined> {
-  if (kind === "PersistentVolumeClaim") return undefined;
-  const version = await servedVersionOf(api, kind, { signal });
+  const version = await api.findVersion(kind, { signal });
   if (version === undefined) throw unknownKind(kind);
   return version;
 }

@@ -9,7 +9,6 @@ import type { Ref } from "../../api/plan.ts";
 import type { KubeApi } from "../../kube/api.ts";
 import { linkedSource } from "../../rules/data-source.ts";
 import type { Grants } from "../../runtime/grants.ts";
-import type { Links } from "../../runtime/links.ts";
 import type { Consent, CreateVolumeCall } from "./call.ts";
 
 export type ConsentCheck = (call: CreateVolumeCall, consent: Consent, signal: AbortSignal) => Promise<boolean>;
@@ -17,10 +16,9 @@ export type ConsentCheck = (call: CreateVolumeCall, consent: Consent, signal: Ab
 export interface ConsentCheckOptions {
   readonly api: Pick<KubeApi, "get">;
   readonly grants: Pick<Grants, "finder" | "isStill"> | undefined;
-  readonly links: Pick<Links, "read"> | undefined;
 }
 
-export function createConsentCheck({ api, grants, links }: ConsentCheckOptions): ConsentCheck {
+export function createConsentCheck({ api, grants }: ConsentCheckOptions): ConsentCheck {
   const isSameSource = async (
     { source }: CreateVolumeCall,
     { to, uid }: Consent,
@@ -40,8 +38,9 @@ export function createConsentCheck({ api, grants, links }: ConsentCheckOptions):
   /** Whether the link still says the same; its source cannot be changed, unless a CRD of another hand allows it. */
   const isSameLink = async ({ from, to, link }: Consent, signal: AbortSignal): Promise<boolean> => {
     if (link === undefined) return true;
-    const found = await links?.read({ namespace: from.namespace, name: link.name }, signal);
-    const source = found?.metadata.uid === link.uid ? linkedSource(found) : undefined;
+    const ref = { kind: "VolumeSnapshotLink", namespace: from.namespace, name: link.name } satisfies Ref;
+    const found = await api.get(ref, { signal });
+    const source = found.metadata.uid === link.uid ? linkedSource(found) : undefined;
     return source?.namespace === to.namespace && source.name === to.name && source.referrer !== undefined;
   };
   return async (call, consent, signal) => {

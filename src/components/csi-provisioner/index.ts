@@ -163,7 +163,7 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
     protection,
     reader,
     attributes,
-    isConsented: createConsentCheck({ api, grants: deps.grants, links: deps.links }),
+    isConsented: createConsentCheck({ api, grants: deps.grants }),
     mayTell: async (from, to, signal) => {
       const grant = deps.grants?.finder()?.(from, to);
       return grant !== undefined && (await deps.grants?.isStill(grant, from, to, signal)) === true;

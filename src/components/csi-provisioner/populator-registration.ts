@@ -10,11 +10,10 @@ import { limits } from "../../base/limits.ts";
 import type { Log } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
 import { mayDo } from "../../kube/access.ts";
-import type { KubeApi, PathAsker, PathReader } from "../../kube/api.ts";
-import { servedVersionOf } from "../../kube/discovery.ts";
+import type { KubeApi, PathAsker, VersionFinder } from "../../kube/api.ts";
 
 export interface RegistrationOptions {
-  readonly api: KubeApi & PathReader & PathAsker;
+  readonly api: KubeApi & PathAsker & VersionFinder;
   readonly world: Pick<World, "sleep">;
   readonly log: Log;
   leading(): boolean;
@@ -33,7 +32,7 @@ export async function registerLinks(
   signal: AbortSignal,
 ): Promise<void> {
   const attempt = async (): Promise<boolean> => {
-    if ((await servedVersionOf(api, "VolumePopulator", { signal })) === undefined) return false;
+    if ((await api.findVersion("VolumePopulator", { signal })) === undefined) return false;
     for (const verb of ["list", "create"]) if (!(await mayDo(api, "VolumePopulator", verb, { signal }))) return false;
     const { objects } = await api.list("VolumePopulator", { signal });
     if (objects.some(isOurs)) return true;

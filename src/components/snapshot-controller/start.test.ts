@@ -15,6 +15,7 @@ const options = { enableDistributedSnapshotting: false, preventVolumeModeConvers
 
 /** ReferenceGrants are not served: the component works without them. */
 const noSuchGroup = (path: string) => Promise.reject(new Fault("NotFound", `the server has no ${path}`));
+const findVersion = async () => undefined;
 
 async function setUp() {
   const world = createVirtualWorld();
@@ -23,7 +24,7 @@ async function setUp() {
   for (const object of objects) await kube.create(object.kind as never, object as never);
   const stop = new AbortController();
   const context = createLocalContext({
-    api: { ...kube, getPath: noSuchGroup, postPath: noSuchGroup } as ComponentContext["api"],
+    api: { ...kube, getPath: noSuchGroup, postPath: noSuchGroup, findVersion } as ComponentContext["api"],
     world,
     log: silent,
     signal: stop.signal,

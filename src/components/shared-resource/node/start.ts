@@ -28,8 +28,6 @@ import { createVolumes } from "./volumes.ts";
 export interface NodeApi {
   readonly api: KubeApi & PathAsker;
   readonly lists: AllowLists;
-  /** Rejects when a fresh start is needed. */
-  readonly outdated?: Promise<never> | undefined;
   close?(): void;
 }
 
@@ -115,7 +113,7 @@ export async function startNode(context: ProcessContext, options: NodeOptions): 
     const watched = watchStores(connected.api, table, stores, { world, log, signal });
     // A list without a volume's share changes nothing in the store, and says that it is gone.
     for (const { whenSynced } of Object.values(stores)) void whenSynced.then(volumes.resync);
-    await Promise.race([watched, ...(connected.outdated === undefined ? [] : [connected.outdated])]);
+    await watched;
   };
   return {
     calls: layered(unaryOf(services), locked(createLocks())),
