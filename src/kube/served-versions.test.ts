@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startApiServer } from "../../test/api-server.ts";
 import { aSnapshot } from "../../test/builders.ts";
+import { replaceCrds } from "../../test/crd-phases.ts";
 import { ok, scripted } from "../../test/scripted-server.ts";
 import { draftOf } from "../api/builders.ts";
 import { type CrdDraft, type CrdOptions, type CrdPhase, snapshotCrds } from "../api/crds/index.ts";
@@ -28,15 +29,7 @@ async function setUp(phase: CrdPhase) {
   const admin = createClient({ handler, world });
   await world.run(admin.create("Namespace", draftOf("Namespace", { name: namespace }, {})));
   const apply = async (crds: readonly CrdDraft[]): Promise<void> => {
-    for (const crd of crds) {
-      const name = crd.metadata.name ?? "";
-      const { metadata } = await world.run(admin.get({ kind: "CustomResourceDefinition", name }));
-      const applied = await world.run(admin.replace("CustomResourceDefinition", { ...crd, metadata } as never));
-      // As if all objects had been rewritten: these tests are about what is served.
-      const storedVersions = crd.spec.versions.filter(({ storage }) => storage).map((version) => version.name);
-      const pruned = { ...applied, status: { ...applied.status, storedVersions } };
-      await world.run(admin.replace("CustomResourceDefinition", pruned as never, { subresource: "status" }));
-    }
+    await world.run(replaceCrds(admin, crds));
     await world.advance(1_000);
   };
   const move = (to: CrdPhase, options?: CrdOptions) => apply(snapshotCrds(to, options));

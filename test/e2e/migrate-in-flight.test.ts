@@ -1,10 +1,10 @@
 /** Snapshots are taken, restored from and deleted while the CRDs move through all phases and back: nothing is lost, nothing stalls. */
+import assert from "node:assert/strict";
 import { resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { draftOf } from "../../src/api/builders.ts";
 import { snapshotCrds } from "../../src/api/crds/index.ts";
-import { isFault } from "../../src/base/fault.ts";
-import type { Client } from "./harness/client.ts";
+import { type Connection, connect } from "./harness/client.ts";
 import { aBoundClaim, csiClientTo, type Fixtures, startComponent } from "./harness/components.ts";
 import { type DirectoryDriverProcess, startDirectoryDriver } from "./harness/directory-driver.ts";
 import type { Daemon } from "./harness/instance.ts";
@@ -21,32 +21,31 @@ describe("snapshots in flight through all phases", () => {
   let ground: MigrationGround;
   let driver: DirectoryDriverProcess;
   let fixtures: Fixtures;
+  let connection: Connection;
   const components: ReturnType<typeof keep>[] = [];
 
-  /** As a cluster does: what ends is started again, until it is told to end. */
+  /** As a cluster does: what was killed is started again. What ends by itself fails the test. */
   function keep(component: "snapshot-controller" | "csi-snapshotter", ...flags: readonly string[]) {
-    let isWanted = true;
-    let daemon: Daemon;
-    const start = (): void => {
-      daemon = startComponent(ground.plane, component, ["--retry-interval-max=2s", ...flags]);
-      daemon.ended.then(() => isWanted && start());
-    };
-    start();
+    const start = (): Daemon => startComponent(ground.plane, component, ["--retry-interval-max=2s", ...flags]);
+    let daemon = start();
     return {
-      end: () => {
-        isWanted = false;
-        return daemon.stop();
+      restart: async () => {
+        await daemon.stop("SIGKILL");
+        daemon = start();
       },
+      assertRuns: () => assert.ok(daemon.running(), `${component} ended: ${daemon.lastWords()}`),
+      end: () => daemon.stop(),
     };
   }
 
   before(async () => {
     ground = await migrationGround();
+    connection = await connect(ground.plane.kubeconfig);
     await ground.install(snapshotCrds(1));
     // Not ready at once: there is always something in flight.
     driver = await startDirectoryDriver(ground.plane.instance, { flags: ["--snapshot-delay=1s"] });
     fixtures = {
-      client: anyVersion(ground),
+      client: connection.client,
       csi: csiClientTo(driver.socket),
       driver: driver.driver,
       namespace,
@@ -59,10 +58,11 @@ describe("snapshots in flight through all phases", () => {
   after(() => {
     for (const component of components) void component.end();
     fixtures?.csi.close();
+    connection?.close();
     ground?.stop();
   });
 
-  test("20 snapshots become ready and are deleted meanwhile, also when migrate is killed", async () => {
+  test("20 snapshots become ready and are deleted meanwhile, also when migrate and the components are killed", async () => {
     const snapshots = snapshotsOf(fixtures);
     const names = Array.from({ length: 20 }, (_, index) => `in-flight-${index}`);
     const moves = ["--to-phase=2", "--to-phase=3", "--rollback", "--rollback", "--to-phase=3"];
@@ -71,7 +71,10 @@ describe("snapshots in flight through all phases", () => {
       const batch = names.slice(index * perMove, (index + 1) * perMove);
       for (const [at, name] of batch.entries()) await snapshots.take(name, claims[at % claims.length] ?? "", "delete");
       await killedOnce(move);
+      // One of the two runs throughout, the other is killed while the CRDs are in two phases.
+      await components[index % 2]?.restart();
       await ground.migrated(move);
+      for (const component of components) component.assertRuns();
       // Those of the move before are deleted in the next phase.
       for (const name of names.slice(Math.max(0, (index - 1) * perMove), index * perMove))
         await fixtures.client.delete(snapshots.ref(name));
@@ -121,30 +124,3 @@ describe("snapshots in flight through all phases", () => {
     startUpstream(ground.plane, "csi-snapshotter", [...unthrottled, `--csi-address=${driver.socket}`]);
   }
 });
-
-/** Whatever version is served now, as kubectl finds it. */
-function anyVersion({ clients }: MigrationGround): Client {
-  const { v1, v1beta1 } = clients;
-  const either =
-    <A extends readonly unknown[], R>(one: (...args: A) => Promise<R>, other: (...args: A) => Promise<R>) =>
-    async (...args: A): Promise<R> => {
-      for (let attempt = 0; ; attempt += 1) {
-        try {
-          return await (attempt % 2 === 0 ? one : other)(...args);
-        } catch (reason) {
-          // An object that is not found is a Status; a version that is not served is a plain page.
-          const isUnserved =
-            isFault(reason, "UnknownOutcome") || (isFault(reason, "NotFound") && !String(reason).includes('"'));
-          if (!isUnserved || attempt === 9) throw reason;
-        }
-      }
-    };
-  return {
-    ...v1,
-    get: either(v1.get, v1beta1.get),
-    list: either(v1.list, v1beta1.list),
-    create: either(v1.create, v1beta1.create),
-    patch: either(v1.patch, v1beta1.patch),
-    delete: either(v1.delete, v1beta1.delete),
-  } as Client;
-}

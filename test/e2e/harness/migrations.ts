@@ -46,6 +46,18 @@ const crdRef = (kind: (typeof snapshotKinds)[number]) =>
 
 export async function migrationGround(): Promise<MigrationGround> {
   const plane = await startControlPlane();
+  const ground = await migrationGroundOn(plane);
+  return {
+    ...ground,
+    stop: () => {
+      ground.stop();
+      plane.stop();
+    },
+  };
+}
+
+/** On a control plane that somebody else stops. */
+export async function migrationGroundOn(plane: ControlPlane): Promise<MigrationGround> {
   const connections: Connection[] = [];
   const clientOf = async (version: "v1" | "v1beta1", userAgent: string): Promise<Client> => {
     const connection = await connect(plane.kubeconfig, { versions: { [snapshotGroup]: version }, userAgent });
@@ -116,7 +128,6 @@ export async function migrationGround(): Promise<MigrationGround> {
     },
     stop: () => {
       for (const { close } of connections) close();
-      plane.stop();
     },
   };
 }
