@@ -7,8 +7,8 @@ import { sharedResourceCrds } from "../api/crds/shared-resource.ts";
 import { componentRows } from "../api/manifests/rows.ts";
 import { shareConfiguration } from "../api/manifests/webhook-configurations.ts";
 import { shareConditions } from "../api/names.ts";
+import { allowListSources, shareKinds } from "../api/share-lists.ts";
 import { podMakers } from "../rules/pod-specs.ts";
-import { allowListSources, installedAllowLists, shareKinds } from "../rules/share-allow-lists.ts";
 import { deployFiles, installationOf } from "./deploy.ts";
 
 const installation = installationOf("1.2.3");
@@ -75,12 +75,19 @@ test("R30: the namespaces of webhook and driver carry the label that exempts the
     assert.equal(metadata.labels["csi.sharedresource.openshift.io/skip-validation"], "true");
 });
 
-test("R13, R18: the installed ConfigMaps hold the lists that lint knows", () => {
-  for (const kind of shareKinds) {
-    const [configMap] = named("ConfigMap", allowListSources[kind].configMap);
-    assert.deepEqual(configMap.data, installedAllowLists[kind]);
-    assert.equal(configMap.metadata.namespace, installation.namespace);
-  }
+test("R13, R18: the lists are installed as ConfigMaps of the webhook's namespace, with the entitlement as their only entry", () => {
+  const lists = shareKinds.flatMap((kind) => named("ConfigMap", allowListSources[kind].configMap));
+  assert.deepEqual(
+    lists.map(({ metadata, data }) => [metadata.name, metadata.namespace, data]),
+    [
+      [
+        "ocp-sharedsecret-list",
+        installation.namespace,
+        { "openshift-etc-pki-entitlement": "openshift-config-managed:etc-pki-entitlement" },
+      ],
+      ["ocp-sharedconfigmap-list", installation.namespace, {}],
+    ],
+  );
 });
 
 test("R9: driver, controller and webhook are rows of one table, from images of one version", () => {

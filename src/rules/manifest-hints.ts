@@ -3,11 +3,12 @@
  * entries of allow-lists. For whoever reads manifests.
  */
 import { kindRows } from "../api/kinds.ts";
+import { allowListSources } from "../api/share-lists.ts";
 import { isObject, type JsonObject, type JsonValue, parse } from "../base/json.ts";
 import { type ErrorCode, withCode } from "./error-codes.ts";
 import { type FieldViolation, textAt, textOf, valueAt } from "./object-rules.ts";
 import { listAt, memberAt } from "./pod-specs.ts";
-import { allowListIn, allowListSources, dataOf } from "./share-allow-lists.ts";
+import { allowListIn, dataOf } from "./share-allow-lists.ts";
 
 export interface ManifestHint {
   readonly severity: "error" | "warning";

@@ -2,10 +2,8 @@
  * Which shares may have a name with the reserved prefix. Two spellings: a ConfigMap per kind (key: name of the share, value:
  * "namespace:name" of what it refers to), and upstream's environment variables ("share:namespace:name;…").
  */
+import { allowListSources, type ShareKind } from "../api/share-lists.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-
-export type ShareKind = "SharedSecret" | "SharedConfigMap";
-export const shareKinds = ["SharedSecret", "SharedConfigMap"] as const satisfies readonly ShareKind[];
 
 /** How loud the alert about a broken share is. */
 export const severities = ["info", "warning", "critical"] as const;
@@ -19,18 +17,6 @@ export interface AllowedReference {
 /** By the name of the share. */
 export type AllowList = ReadonlyMap<string, AllowedReference>;
 export type AllowLists = Readonly<Record<ShareKind, AllowList>>;
-
-/** Where the lists of a kind stand. */
-export const allowListSources = {
-  SharedSecret: { configMap: "ocp-sharedsecret-list", variable: "RESERVED_SHARED_SECRET_NAMES" },
-  SharedConfigMap: { configMap: "ocp-sharedconfigmap-list", variable: "RESERVED_SHARED_CONFIGMAP_NAMES" },
-} as const satisfies Record<ShareKind, { readonly configMap: string; readonly variable: string }>;
-
-/** The data of the ConfigMaps as they are installed: the document's example. */
-export const installedAllowLists: Readonly<Record<ShareKind, Readonly<Record<string, string>>>> = {
-  SharedSecret: { "openshift-etc-pki-entitlement": "openshift-config-managed:etc-pki-entitlement" },
-  SharedConfigMap: {},
-};
 
 export interface ParsedAllowList {
   readonly list: AllowList;
@@ -89,6 +75,6 @@ export function allowListFrom(variable: string): ParsedAllowList {
 
 /** What lint knows without a cluster. */
 export const platformAllowLists: AllowLists = {
-  SharedSecret: allowListIn(installedAllowLists.SharedSecret).list,
-  SharedConfigMap: allowListIn(installedAllowLists.SharedConfigMap).list,
+  SharedSecret: allowListIn(allowListSources.SharedSecret.installed).list,
+  SharedConfigMap: allowListIn(allowListSources.SharedConfigMap.installed).list,
 };

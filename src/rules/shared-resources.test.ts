@@ -1,17 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { makerOf, shareVolume } from "../../test/shared-resource-objects.ts";
+import { allowListSources, type ShareKind, shareKinds } from "../api/share-lists.ts";
 import type { JsonObject } from "../base/json.ts";
 import { podMakers } from "./pod-specs.ts";
-import {
-  type AllowLists,
-  allowListFrom,
-  allowListIn,
-  allowListSources,
-  platformAllowLists,
-  type ShareKind,
-  shareKinds,
-} from "./share-allow-lists.ts";
+import { type AllowLists, allowListFrom, allowListIn, platformAllowLists } from "./share-allow-lists.ts";
 import { judgeShare, judgeVolumes, severityOf, shareDriver } from "./shared-resources.ts";
 
 const lists: AllowLists = {

@@ -3,11 +3,12 @@
  * shares, and volumes of the driver are read-only. Pure: the allow-lists are an argument, and no cluster is asked.
  */
 import type { CodedMessage } from "../api/plan.ts";
+import { allowListSources, type ShareKind, shareKinds } from "../api/share-lists.ts";
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import { withCode } from "./error-codes.ts";
 import { type FieldViolation, textAt, textOf, type Verdict, valueAt } from "./object-rules.ts";
 import { type PodVolume, podMakers, podVolumes } from "./pod-specs.ts";
-import { type AllowLists, allowListSources, type Severity, type ShareKind, shareKinds } from "./share-allow-lists.ts";
+import type { AllowLists, Severity } from "./share-allow-lists.ts";
 
 export const shareDriver = "csi.sharedresource.openshift.io";
 export const shareGroup = "sharedresource.openshift.io";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Ref } from "../api/plan.ts";
+import { allowListSources, type ShareKind, shareKinds } from "../api/share-lists.ts";
 import { Fault } from "../base/fault.ts";
 import { silent } from "../base/log.ts";
 import { realWorld } from "../base/world.ts";
-import { allowListSources, type ShareKind, shareKinds } from "../rules/share-allow-lists.ts";
 import { createAllowListReader } from "./share-allow-lists.ts";
 
 interface Setup {

@@ -4,6 +4,8 @@
  *
  * Memory: both lists. They are read again after a restart.
  */
+
+import { allowListSources, type ShareKind, shareKinds } from "../api/share-lists.ts";
 import { Fault, isFault } from "../base/fault.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
@@ -13,11 +15,8 @@ import {
   type AllowLists,
   allowListFrom,
   allowListIn,
-  allowListSources,
   dataOf,
   type ParsedAllowList,
-  type ShareKind,
-  shareKinds,
 } from "../rules/share-allow-lists.ts";
 
 /** Where the requirement document installs the drivers; used where no namespace is given and the process runs in no pod. */

@@ -8,10 +8,10 @@ import { sharedResourceCrds } from "../../src/api/crds/shared-resource.ts";
 import { manifestFiles } from "../../src/api/manifests/objects.ts";
 import { sharedResourceControllerRow } from "../../src/api/manifests/shared-resource-controller.ts";
 import { shareConfiguration, shareConfigurationName } from "../../src/api/manifests/webhook-configurations.ts";
+import { allowListSources } from "../../src/api/share-lists.ts";
 import type { Condition } from "../../src/api/types.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { installationOf, yamlDocuments } from "../../src/cli/deploy.ts";
-import { allowListSources, installedAllowLists } from "../../src/rules/share-allow-lists.ts";
 import { startCommand } from "../command-line.ts";
 import { shareVolume } from "../shared-resource-objects.ts";
 import { startComponent } from "./harness/components.ts";
@@ -117,7 +117,7 @@ describe("shared resources on a real API server", () => {
       );
     await post(`/api/v1/namespaces/${lists}/configmaps`, {
       metadata: { name: allowListSources.SharedSecret.configMap },
-      data: { ...installedAllowLists.SharedSecret, "openshift-listed": `${team}:keys` },
+      data: { ...allowListSources.SharedSecret.installed, "openshift-listed": `${team}:keys` },
     });
     await post(`/api/v1/namespaces/${team}/secrets`, { metadata: { name: "keys" }, stringData: { password: canary } });
     webhook = await createTestWebhook(plane);

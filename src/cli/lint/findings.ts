@@ -1,18 +1,12 @@
 /** What the webhook would say of manifests, and what an API server would not even mention. Pure: files are read elsewhere. */
 import type { CodedMessage } from "../../api/plan.ts";
+import { allowListSources, type ShareKind } from "../../api/share-lists.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { type ClaimGates, sizeViolations } from "../../rules/claim-sources.ts";
 import { after, type ErrorCode, withCode } from "../../rules/error-codes.ts";
 import { describe, groupOf, nameOf, objectFindings } from "../../rules/object-findings.ts";
 import { type FieldViolation, textAt, valueAt } from "../../rules/object-rules.ts";
-import {
-  type AllowLists,
-  allowListIn,
-  allowListSources,
-  dataOf,
-  platformAllowLists,
-  type ShareKind,
-} from "../../rules/share-allow-lists.ts";
+import { type AllowLists, allowListIn, dataOf, platformAllowLists } from "../../rules/share-allow-lists.ts";
 import { judgedBySharing, judgeSharing } from "../../rules/shared-resources.ts";
 import { defaultClassDriver, secondDefault } from "../../rules/snapshot-rules.ts";
 import type { Manifest, ReadManifests } from "./manifests.ts";

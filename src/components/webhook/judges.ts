@@ -3,11 +3,12 @@
  * shares on the allow-lists that were read at the start. No request is sent while judging.
  */
 import type { CodedMessage } from "../../api/plan.ts";
+import type { ShareKind } from "../../api/share-lists.ts";
 import { type ClaimGates, sourceToCopy } from "../../rules/claim-sources.ts";
 import { after, withCode } from "../../rules/error-codes.ts";
 import { type JudgedKind, judgedResource, type KindRules, kindRules } from "../../rules/kind-rules.ts";
 import { type FieldViolation, type Verdict, valueAt } from "../../rules/object-rules.ts";
-import type { AllowLists, ShareKind } from "../../rules/share-allow-lists.ts";
+import type { AllowLists } from "../../rules/share-allow-lists.ts";
 import { judgedBySharing, judgeSharing, shareVolumes } from "../../rules/shared-resources.ts";
 import { defaultClassDriver, secondDefault } from "../../rules/snapshot-rules.ts";
 import type { AdmissionAnswer, AdmissionRequest } from "./admission-review.ts";

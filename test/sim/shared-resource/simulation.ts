@@ -3,6 +3,7 @@
  * server: production code, the embedded API server, a machine in memory, one clock, one seed.
  */
 import { sharedResourceCrds } from "../../../src/api/crds/shared-resource.ts";
+import { type ShareKind, shareKinds } from "../../../src/api/share-lists.ts";
 import { standardParts } from "../../../src/apiserver/parts.ts";
 import { createApiServer } from "../../../src/apiserver/server.ts";
 import { Fault } from "../../../src/base/fault.ts";
@@ -15,7 +16,7 @@ import { type NodeApi, startNode } from "../../../src/components/shared-resource
 import type { VolumeSpec } from "../../../src/components/shared-resource/node/types.ts";
 import { type CsiClient, createCsiClientOver } from "../../../src/csi/client.ts";
 import { createClient } from "../../../src/kube/client.ts";
-import { platformAllowLists, type ShareKind, shareKinds } from "../../../src/rules/share-allow-lists.ts";
+import { platformAllowLists } from "../../../src/rules/share-allow-lists.ts";
 import { createMetrics } from "../../../src/runtime/metrics.ts";
 import { createVirtualWorld } from "../../virtual-world.ts";
 import { createLine } from "./line.ts";

@@ -1,7 +1,7 @@
 /** What is true at the API server, as the simulated users have made it, with the past that the monitors need. */
 
+import type { ShareKind } from "../../../src/api/share-lists.ts";
 import { sourceKinds, type VolumeSpec } from "../../../src/components/shared-resource/node/types.ts";
-import type { ShareKind } from "../../../src/rules/share-allow-lists.ts";
 
 export interface Reference {
   readonly namespace: string;

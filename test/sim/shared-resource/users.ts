@@ -1,6 +1,7 @@
 /** What users do at the API server, and what is true afterwards. */
+
+import type { ShareKind } from "../../../src/api/share-lists.ts";
 import { sourceKinds } from "../../../src/components/shared-resource/node/types.ts";
-import type { ShareKind } from "../../../src/rules/share-allow-lists.ts";
 import { type createTruth, filesOf, type Reference, shareId, sourceId, useId } from "./truth.ts";
 
 type Must = (method: string, path: string, body?: unknown) => Promise<void>;

@@ -1,11 +1,12 @@
 /** One controller over the shares of both kinds. This file only wires. */
 import { pathOf } from "../../../api/kinds.ts";
+import { type ShareKind, shareKinds } from "../../../api/share-lists.ts";
 import { keyOf } from "../../../api/types.ts";
 import type { Millis } from "../../../base/brand.ts";
 import { isFault } from "../../../base/fault.ts";
 import { metadataOnly } from "../../../kube/api.ts";
 import { createStores, type StoresOf, type StoreTable, watchStores } from "../../../kube/stores.ts";
-import { type AllowLists, type Severity, type ShareKind, shareKinds } from "../../../rules/share-allow-lists.ts";
+import type { AllowLists, Severity } from "../../../rules/share-allow-lists.ts";
 import { severityOf } from "../../../rules/shared-resources.ts";
 import { createActionHandlers } from "../../../runtime/action-handlers.ts";
 import type { ComponentContext } from "../../../runtime/component.ts";

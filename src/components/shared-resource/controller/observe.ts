@@ -1,8 +1,10 @@
 /** What a decision about one share needs. */
+
+import type { ShareKind } from "../../../api/share-lists.ts";
 import type { SharedConfigMap, SharedSecret } from "../../../api/types.ts";
 import { type Key, keyIn, type Millis } from "../../../base/brand.ts";
 import type { JsonObject } from "../../../base/json.ts";
-import type { AllowLists, ShareKind } from "../../../rules/share-allow-lists.ts";
+import type { AllowLists } from "../../../rules/share-allow-lists.ts";
 import { referenceOf, type ShareReference } from "../../../rules/shared-resources.ts";
 import type { Look, Memory } from "./memory.ts";
 

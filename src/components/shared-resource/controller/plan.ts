@@ -9,11 +9,11 @@
 import { refOf } from "../../../api/builders.ts";
 import { shareConditions } from "../../../api/names.ts";
 import type { ClusterAction, JsonPatchOperation, Plan } from "../../../api/plan.ts";
+import type { ShareKind } from "../../../api/share-lists.ts";
 import type { Condition } from "../../../api/types.ts";
 import type { Millis } from "../../../base/brand.ts";
 import { rfc3339 } from "../../../base/time.ts";
 import { withCode } from "../../../rules/error-codes.ts";
-import type { ShareKind } from "../../../rules/share-allow-lists.ts";
 import { reservedNameProblem, type ShareReference } from "../../../rules/shared-resources.ts";
 import { limits } from "./limits.ts";
 import type { Finding, Look } from "./memory.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { ShareKind } from "../../../api/share-lists.ts";
 import type { ObjectOf, ShareReference } from "../../../api/types.ts";
-import { platformAllowLists, type ShareKind } from "../../../rules/share-allow-lists.ts";
+import { platformAllowLists } from "../../../rules/share-allow-lists.ts";
 import { observeShare, type ShareStore } from "./observe.ts";
 
 const share = (kind: ShareKind, name: string, reference: Partial<ShareReference>): ObjectOf<ShareKind> =>

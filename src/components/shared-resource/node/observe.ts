@@ -1,9 +1,10 @@
 /** What a decision about one volume needs, from the caches, in one synchronous step. */
 import type { CodedMessage } from "../../../api/plan.ts";
+import type { ShareKind } from "../../../api/share-lists.ts";
 import type { ObjectOf } from "../../../api/types.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import { withCode } from "../../../rules/error-codes.ts";
-import type { AllowLists, ShareKind } from "../../../rules/share-allow-lists.ts";
+import type { AllowLists } from "../../../rules/share-allow-lists.ts";
 import { referenceOf, reservedNameProblem } from "../../../rules/shared-resources.ts";
 import type { VolumeView } from "./plan.ts";
 import { type Source, sourceKinds, type VolumeSpec, type Written } from "./types.ts";

@@ -1,8 +1,9 @@
 /** What a NodePublishVolume request asks for, checked in the order of the driver we replace. */
+
+import type { ShareKind } from "../../../api/share-lists.ts";
 import { Fault } from "../../../base/fault.ts";
 import type { NodePublishVolumeRequest } from "../../../csi/gen/csi_pb.js";
 import { withCode } from "../../../rules/error-codes.ts";
-import type { ShareKind } from "../../../rules/share-allow-lists.ts";
 import type { PodInfo, VolumeSpec } from "./types.ts";
 
 export interface PublishRequest extends VolumeSpec {

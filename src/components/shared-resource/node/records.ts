@@ -6,11 +6,11 @@
 import { constants } from "node:fs";
 import { mkdir, open, readdir, rename, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { ShareKind } from "../../../api/share-lists.ts";
 import { Fault } from "../../../base/fault.ts";
 import { errorCodeOf, fsErrorText } from "../../../base/fs-errors.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
 import { unlessMissing } from "../../../node/mounts.ts";
-import type { ShareKind } from "../../../rules/share-allow-lists.ts";
 import { nodeLimits } from "./limits.ts";
 import { isVolumeId, targetOf } from "./plan-request.ts";
 import { sourceKinds, type VolumeSpec } from "./types.ts";

@@ -1,5 +1,5 @@
 /** What the parts of the node driver tell each other. */
-import type { ShareKind } from "../../../rules/share-allow-lists.ts";
+import type { ShareKind } from "../../../api/share-lists.ts";
 
 /** The volume of one pod, as the kubelet has asked for it. */
 export interface VolumeSpec {
