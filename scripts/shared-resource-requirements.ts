@@ -26,8 +26,7 @@ export const requirements: Readonly<Record<string, Requirement>> = {
   R15: { what: "Each kind of share has its own ConfigMap." },
   R16: { what: "An entry is the name of the share and the namespace:name of its reference." },
   R17: {
-    what: "The ConfigMaps are restored when somebody edits or deletes them.",
-    notCode: "There is no operator. `snapkeep install --check` reports an edit, and `--apply` restores it.",
+    what: "An edited or deleted ConfigMap is found by `snapkeep install --check` and restored by `--apply`; there is no operator.",
   },
   R18: { what: "The entitlement is the installed example." },
   R19: {
@@ -78,8 +77,7 @@ export const requirements: Readonly<Record<string, Requirement>> = {
   R55: { what: "End-to-end tests see reserved names refused, with the webhook up and down." },
   R56: { what: "The API stays v1alpha1, and the driver is labelled for restricted namespaces." },
   R57: {
-    what: "Configuration and Deployment of the webhook are managed and rolled out with versions.",
-    notCode: "There is no operator. `snapkeep install --check` reports an edit, and `--apply` restores it.",
+    what: "Configuration and Deployment of the webhook are installed with a version; an edit is found by `snapkeep install --check` and restored by `--apply`.",
   },
   R58: { what: "A verdict depends on the request and the version of the webhook only." },
   R59: { what: "Removing an entry from a list removes no share." },
@@ -112,10 +110,6 @@ export const requirements: Readonly<Record<string, Requirement>> = {
   R83: { what: "Users may dislike the reserved prefix.", notCode: "An expectation, not a behaviour." },
   R84: { what: "A webhook may judge pods, because both exemptions hold." },
   R85: { what: "Nothing is changed by the webhook: users write readOnly: true themselves." },
-  R86: {
-    what: "Whoever installs has the permission to create webhook configurations.",
-    notCode:
-      "There is no operator. `snapkeep install --apply` writes the configuration with the rights of whoever runs it, and ends with the API server's refusal if they do not suffice; no component of this project needs that right.",
-  },
+  R86: { what: "Whoever installs needs the permission to create webhook configurations, and no component does." },
   R87: { what: "Webhook, controller and driver share the rules and the metrics." },
 };

@@ -10,6 +10,7 @@ import { shareConditions } from "../api/names.ts";
 import { allowListSources, shareKinds } from "../api/share-lists.ts";
 import { podMakers } from "../rules/pod-specs.ts";
 import { deployFiles, installationOf } from "./deploy.ts";
+import { planFor } from "./install/selection.ts";
 
 const installation = installationOf("1.2.3");
 const objects = Object.entries(deployFiles(installation))
@@ -117,6 +118,30 @@ test("the driver serves metrics over TLS where the replaced one does, with the c
   const mount = container.volumeMounts.find((each: { name: string }) => each.name === volume.name);
   assert.equal(mount.mountPath, "/etc/secrets");
   assert.ok(container.args.includes("--tls-cert-file=/etc/secrets/tls.crt"));
+});
+
+test("R86: no component may write webhook configurations", () => {
+  const writers = componentRows
+    .flatMap((row) => [...row.clusterRules, ...row.namespaceRules].map((right) => ({ name: row.name, right })))
+    .filter(({ right: { resources = [], verbs } }) => {
+      const isWriting = verbs.some((verb) => !["get", "list", "watch"].includes(verb));
+      return isWriting && resources.some((resource) => /webhookconfigurations$|^\*$/.test(resource));
+    });
+  assert.deepEqual(writers, []);
+});
+
+test("R57: the configuration for shares is installed where the webhook and one of the components of shares are", () => {
+  const has = (...names: readonly string[]): boolean =>
+    planFor(names, installation).objects.some(({ metadata }) => metadata.name === configuration.metadata.name);
+  assert.deepEqual(
+    [
+      has("webhook"),
+      has("shared-resource"),
+      has("webhook", "shared-resource"),
+      has("webhook", "shared-resource-controller"),
+    ],
+    [false, false, true, true],
+  );
 });
 
 test("R56: the API is v1alpha1, and OpenShift admits the driver's volumes in restricted namespaces", () => {

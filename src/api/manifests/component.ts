@@ -150,6 +150,8 @@ export interface Addition {
   readonly why: string;
   readonly patch?: ManifestObject;
   readonly files?: readonly ManifestFile[];
+  /** With one of these components it needs no choice: `snapkeep install` and the chart include it. */
+  readonly neededBy?: readonly string[];
 }
 
 /** Typed by Kubernetes' own types, so that a field that does not exist does not compile. */

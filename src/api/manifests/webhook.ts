@@ -97,6 +97,7 @@ export const webhookRow: ComponentRow = {
     {
       folder: "shares",
       why: "Checks the names of SharedSecrets and SharedConfigMaps, and that pods mount them read-only. While the webhook is down, the shared-resource driver refuses the same.",
+      neededBy: ["shared-resource", "shared-resource-controller"],
       files: [
         { path: "shares.yaml", objects: [shareConfiguration(placeIn(installation)) as unknown as ManifestObject] },
       ],

@@ -2,6 +2,7 @@
 import type { ManifestObject } from "../../api/manifests/component.ts";
 import { namespaceOf } from "../../api/manifests/component.ts";
 import { leaseNamespace } from "../../api/manifests/snapshot-controller.ts";
+import { snapshotConfigurationName } from "../../api/manifests/webhook-configurations.ts";
 import { Fault } from "../../base/fault.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { KubeApi } from "../../kube/api.ts";
@@ -103,7 +104,7 @@ export const unservedLines = (unserved: readonly ManifestObject[]): readonly str
 
 /** `snapkeep webhook promote` has set Fail, and an upgrade must not take that back. */
 export async function withLivePolicy(object: ManifestObject, resources: Resources): Promise<ManifestObject> {
-  if (object.kind !== "ValidatingWebhookConfiguration") return object;
+  if (object.metadata.name !== snapshotConfigurationName) return object;
   const stored = at(await resources.read(object), "webhooks");
   if (!Array.isArray(stored)) return object;
   const policies = new Map(stored.map((webhook) => [at(webhook, "name"), at(webhook, "failurePolicy")]));

@@ -1,8 +1,9 @@
 /** The Helm chart: the objects of the rows, with the chart's values in place of what an installation chooses. */
 import { stringify } from "yaml";
-import type { ComponentRow, Installation, ManifestObject } from "../../api/manifests/component.ts";
+import type { Addition, ComponentRow, Installation, ManifestObject } from "../../api/manifests/component.ts";
 import { object } from "../../api/manifests/component.ts";
 import { crdObjects, manifestFiles, monitoringObjects, namespaceObjects } from "../../api/manifests/objects.ts";
+import { snapshotConfigurationName } from "../../api/manifests/webhook-configurations.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { keyOf, schemaText, valueRows, valuesText } from "./chart-values.ts";
 import { dashboard } from "./dashboard.ts";
@@ -73,20 +74,29 @@ function printed(objects: readonly ManifestObject[]): string {
 function template(row: ComponentRow, installation: Installation): string {
   const key = keyOf(row);
   const objects = manifestFiles(row, installation).flatMap((file) => file.objects);
-  const claims = row.additions(installation).filter(({ folder }) => folder === "claims");
+  const additions = row.additions(installation).flatMap((addition) => {
+    const condition = conditionOf(addition, key);
+    return condition === undefined ? [] : [{ ...addition, condition }];
+  });
   const parts = [
     `{{- if .Values.${key}.enabled }}\n`,
     row.certificateSecret === undefined ? "" : certificatePrelude(row),
     printed([...certificateObjects(row, installation), ...objects.map((item) => withValues(item, key))]),
-    ...claims.map(
-      ({ files = [] }) =>
-        `{{- if .Values.${key}.claims }}\n${printed(files.flatMap((file) => file.objects.map((item) => withValues(item, key))))}{{- end }}\n`,
+    ...additions.map(
+      ({ condition, files = [] }) =>
+        `{{- if ${condition} }}\n${printed(files.flatMap((file) => file.objects.map((item) => withValues(item, key))))}{{- end }}\n`,
     ),
     `{{- if .Values.monitoring.enabled }}\n${printed(monitoringObjects(row, installation))}{{- end }}\n`,
     "{{- end }}\n",
   ];
   return `${generated}${parts.join("")}`;
 }
+
+/** Undefined: the chart leaves it out. */
+const conditionOf = ({ folder, neededBy }: Addition, key: string): string | undefined => {
+  if (folder === "claims") return `.Values.${key}.claims`;
+  return neededBy && `or ${neededBy.map((name) => `.Values.${keyOf({ name })}.enabled`).join(" ")}`;
+};
 
 function withValues(item: ManifestObject, key: string): ManifestObject {
   if (item.kind === "Deployment" || item.kind === "DaemonSet") return workloadWithValues(item, key);
@@ -135,7 +145,10 @@ function configurationWithValues(item: ManifestObject, key: string): ManifestObj
   const filled = webhooks.map((webhook) => ({
     ...webhook,
     clientConfig: { ...(webhook.clientConfig as JsonObject), caBundle: action("$authority") },
-    ...(webhook.failurePolicy === "Ignore" ? { failurePolicy: action(`.Values.${key}.failurePolicy`) } : {}),
+    // The policy of the others is fixed.
+    ...(item.metadata.name === snapshotConfigurationName
+      ? { failurePolicy: action(`.Values.${key}.failurePolicy`) }
+      : {}),
   }));
   return { ...item, webhooks: filled } as ManifestObject;
 }

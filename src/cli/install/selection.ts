@@ -31,10 +31,17 @@ export function planFor(names: readonly string[], installation: Installation): I
     namespaces: namespaceObjects(rows, installation),
     objects: rows.flatMap((row) => [
       ...manifestFiles(row, installation).flatMap(({ objects }) => objects),
+      ...neededObjects(row, names, installation),
       ...monitoringObjects(row, installation),
     ]),
   };
 }
+
+const neededObjects = (row: ComponentRow, names: readonly string[], installation: Installation) =>
+  row
+    .additions(installation)
+    .filter(({ neededBy = [] }) => neededBy.some((name) => names.includes(name)))
+    .flatMap(({ files = [] }) => files.flatMap(({ objects }) => objects));
 
 export const objectsOf = ({ crds, namespaces, objects }: InstallPlan): readonly ManifestObject[] => [
   ...crds,
