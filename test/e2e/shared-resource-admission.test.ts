@@ -231,6 +231,35 @@ describe("shared resources on a real API server", () => {
     }
   });
 
+  test("R62: the roles that the guide prints let the driver read one Secret, and one service account use one share", async (t) => {
+    const guide = readFileSync(resolve(import.meta.dirname, "../../docs/guides/shared-resources.md"), "utf8");
+    const manifests = [...guide.matchAll(/```yaml\n(apiVersion:[\s\S]*?)```/g)].map(([, text = ""]) => text);
+    const kubectl = createKubectl(plane.kubeconfig);
+    for (const namespace of ["platform", "team"]) await kubectl(["create", "namespace", namespace]);
+    t.after(() =>
+      kubectl(["delete", "--wait=false", "namespace/platform", "namespace/team", "sharedsecret/platform-tls"]),
+    );
+    const { code, stderr } = await kubectl(["apply", "-f", "-"], { input: manifests.join("---\n") });
+    assert.equal(code, 0, stderr);
+    const can = async (account: string, namespace: string, ...what: readonly string[]): Promise<string> =>
+      (
+        await kubectl(["auth", "can-i", ...what, "-n", namespace, `--as=system:serviceaccount:${account}`])
+      ).stdout.trim();
+    const driver = "snapkeep-drivers:shared-resource-node";
+    const use = ["use", "sharedsecrets.sharedresource.openshift.io/platform-tls"] as const;
+    assert.deepEqual(
+      [
+        await can(driver, "platform", "watch", "secrets/tls"),
+        await can(driver, "platform", "get", "secrets/other"),
+        await can("snapkeep:shared-resource-controller", "platform", "get", "secrets/tls"),
+        await can("team:web", "team", ...use),
+        await can("team:other", "team", ...use),
+        await can("team:web", "platform", ...use),
+      ],
+      ["yes", "no", "yes", "yes", "no", "no"],
+    );
+  });
+
   test("R29, R30, R31, R84: namespaces of the control plane and of the driver are exempt, all others are not", async () => {
     const pods = judgedKinds[0] as (typeof judgedKinds)[number];
     const cases: readonly (readonly [string, Record<string, string>, number])[] = [
@@ -269,7 +298,7 @@ describe("shared resources on a real API server", () => {
     );
   });
 
-  test("R28, R32, R44, R48, R53, R60, R80: with the webhook down, what it would refuse is stored, counted by the controller, and can be changed after", async () => {
+  test("R28, R32, R44, R48, R53, R60, R80: with the webhook down, what it would refuse on CREATE and UPDATE is stored, counted by the controller, and can be changed after", async () => {
     await turnOff();
     const old = new Map<string, JsonObject>();
     for (const row of judgedKinds) {
@@ -277,6 +306,14 @@ describe("shared resources on a real API server", () => {
       const { status, text } = await post(pathTo(row, team), { ...row.body(writable), metadata: { name } });
       assert.equal(status, 201, text);
       old.set(`${pathTo(row, team)}/${name}`, JSON.parse(text) as JsonObject);
+      if (!row.isMutable) continue;
+      const path = `${pathTo(row, team)}/${nextName("turned")}`;
+      const good = await post(pathTo(row, team), {
+        ...row.body(readOnly),
+        metadata: { name: path.split("/").at(-1) ?? "" },
+      });
+      const changed = { ...(JSON.parse(good.text) as JsonObject), spec: row.body(writable).spec as JsonObject };
+      assert.equal((await plane.request("PUT", path, changed)).status, 200, `UPDATE of ${row.kind}`);
     }
     const [secretFailures, configMapFailures] = [
       "sharedsecret_reserved_name_failures",
@@ -288,8 +325,12 @@ describe("shared resources on a real API server", () => {
     ];
     for (const kind of ["SharedSecret", "SharedConfigMap"] as const)
       assert.equal((await createShare(kind, "openshift-while-down")).status, 201);
-    await until({ what: "the controller counts both shares" }, async () =>
-      (await byControllers(secretFailures)) === secretsBefore + 1 &&
+    const listed = `${shares}/sharedsecrets/openshift-listed`;
+    const good = JSON.parse((await plane.request("GET", listed)).text) as JsonObject;
+    const pointed = { ...good, spec: { secretRef: { namespace: team, name: "other" } } };
+    assert.equal((await plane.request("PUT", listed, pointed)).status, 200);
+    await until({ what: "the controller counts all three shares" }, async () =>
+      (await byControllers(secretFailures)) === secretsBefore + 2 &&
       (await byControllers(configMapFailures)) === configMapsBefore + 1
         ? true
         : undefined,

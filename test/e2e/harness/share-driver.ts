@@ -223,13 +223,18 @@ export async function startShareDriver(
 }
 
 /** On the node, known to its kubelet, with what it needs installed on the node's control plane. */
-export async function startRegisteredShareDriver(node: Node, instance: Instance): Promise<ShareDriver> {
+export async function startRegisteredShareDriver(
+  node: Node,
+  instance: Instance,
+  flags: readonly string[] = [],
+): Promise<ShareDriver> {
   await installShares(node.plane);
   const driver = await startShareDriver(instance, {
     kubeconfig: await driverKubeconfig(node.plane),
     flags: [
       `--kubelet-registration-path=${join(instance.folder, "share-driver", "csi.sock")}`,
       `--kubelet-registry-folder=${join(node.rootDir, "plugins_registry")}`,
+      ...flags,
     ],
   });
   await until({ what: "the kubelet knows the driver" }, async () =>

@@ -3,10 +3,12 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
+import type { JsonObject } from "../../../src/base/json.ts";
 import { createInstance } from "../harness/instance.ts";
 import { mountsUnder } from "../harness/mounts.ts";
 import type { Node } from "../harness/node.ts";
 import { createPod, deletePod, readPod, waitForPod } from "../harness/pods.ts";
+import { freePort } from "../harness/ports.ts";
 import {
   createShare,
   deleteShare,
@@ -63,10 +65,15 @@ suite("volumes of shares", () => {
   const instance = createInstance();
   after(instance.stop);
   let started: Promise<ShareDriver> | undefined;
-  const useDriver = (node: Node): Promise<ShareDriver> => {
-    started ??= startRegisteredShareDriver(node, instance);
+  let port = 0;
+  const useDriver = async (node: Node): Promise<ShareDriver> => {
+    port ||= await freePort();
+    started ??= startRegisteredShareDriver(node, instance, [`--http-endpoint=127.0.0.1:${port}`]);
     return started;
   };
+  const metrics = async (): Promise<string> => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  const countOf = (text: string, metric: string): number =>
+    Number(new RegExp(`^${metric} (\\d+)$`, "m").exec(text)?.[1] ?? Number.NaN);
 
   test("R73: a pod reads a share's bytes from a read-only tmpfs, sees updates, and loses them with permission, source or share", async (t) => {
     const node = await useNode();
@@ -178,5 +185,45 @@ suite("volumes of shares", () => {
     assert.equal(existsSync(wrong) ? readFileSync(wrong, "utf8") : "", "");
     const seen = new Set(readFileSync(join(out, "versions"), "utf8").trim().split("\n"));
     assert.ok(seen.size > 10, `the pod has seen ${seen.size} versions`);
+  });
+
+  test("R54, R55, R60, R82: without a webhook, pods with a writable volume or a share with a reserved name do not start, and the driver counts both", async (t) => {
+    const node = await useNode();
+    const { plane } = node;
+    await useDriver(node);
+    const namespace = await newNamespace(plane, "misuse");
+    const shares = { mine: { name: namespace, namespace }, reserved: { name: `openshift-${namespace}`, namespace } };
+    for (const share of Object.values(shares)) {
+      await createShare(plane, { ...share, data: { token: canary } });
+      await letUse(plane, { share: share.name, namespace });
+    }
+    const readOnly = shareVolumeOf("share", shares.mine);
+    const cases = [
+      {
+        name: "writable",
+        volume: { ...readOnly, csi: { ...(readOnly.csi as JsonObject), readOnly: false } },
+        code: "SNAP-151",
+      },
+      { name: "reserved", volume: shareVolumeOf("share", shares.reserved), code: "SNAP-152" },
+    ];
+    const before = await metrics();
+    for (const { name, volume, code } of cases) {
+      const pod = { name, namespace, script: "sleep 600", serviceAccountName: "reader", volumes: [volume] };
+      await createPod(node, { ...pod, volumeMounts: [{ name: "share", mountPath: "/share" }] });
+      t.after(() => deletePod(node, pod));
+      const path = `/api/v1/namespaces/${namespace}/events?fieldSelector=reason=FailedMount,involvedObject.name=${name}`;
+      const reported = await until({ what: `the kubelet reports ${code}` }, async () => {
+        const { text } = await plane.request("GET", path);
+        return text.includes(`[${code}]`) ? text : undefined;
+      });
+      assert.match(reported, /code = InvalidArgument/);
+      assert.ok(!reported.includes(canary));
+      assert.notEqual((await readPod(node, namespace, name))?.status?.phase, "Running");
+    }
+    const now = await metrics();
+    for (const check of ["pod_readonly", "sharedsecret_reserved_name"]) {
+      const metric = `openshift_csi_share_${check}_failures_controller_total`;
+      assert.ok(countOf(now, metric) > countOf(before, metric), metric);
+    }
   });
 });

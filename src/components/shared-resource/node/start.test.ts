@@ -59,7 +59,14 @@ async function setUp(
   t.after(() => stop.abort());
   const log = createMemoryLog();
   const metrics = createMetrics();
-  const api = createClient({ handler, world });
+  const asked: string[] = [];
+  const api = createClient({
+    handler: (request) => {
+      asked.push(`${request.method} ${request.path}`);
+      return handler(request);
+    },
+    world,
+  });
   const connected = Promise.resolve<NodeApi>({ api, lists: platformAllowLists });
   const driver = await world.run(
     startNode(
@@ -102,7 +109,7 @@ async function setUp(
     const files = machine.mounts.get(`/pods/${id}/mount`)?.shown;
     return files && Buffer.from(files.get("key-0") ?? "").toString();
   };
-  return { world, users, machine, state, log, metrics, driver, node, identity, publish, unpublish, shown, ask };
+  return { world, users, machine, state, log, metrics, driver, node, identity, publish, unpublish, shown, ask, asked };
 }
 
 test("the driver says who it is, how many volumes it takes, and that it sets the group", async (t) => {
@@ -162,6 +169,51 @@ test("refreshResources: false keeps all volumes as they were mounted, and permis
   await users.grant("SharedSecret", "one", "team");
   await world.advance(10_000);
   assert.equal(shown("csi-1"), "v.3", "the current set of the share");
+});
+
+test("of unpublished volumes nothing is left: no watch, no review, no work when their share changes", async (t) => {
+  const { world, users, publish, unpublish, driver, machine, asked } = await setUp(t);
+  for (let index = 0; index < 20; index++) await publish(`csi-${index}`);
+  assert.equal(asked.filter((line) => line.includes("/secrets?") && line.includes("watch=")).length, 1);
+  for (let index = 0; index < 20; index++) await unpublish(`csi-${index}`);
+  assert.equal(machine.records.size, 0);
+  asked.length = 0;
+  await users.write("SharedSecret", reference, "v.2");
+  await users.point("SharedSecret", "one", { namespace: "owner", name: "y" });
+  await users.revoke("SharedSecret", "one", "team");
+  await world.advance(3 * 60_000);
+  assert.deepEqual(
+    asked.filter((line) => !/\/shared(secrets|configmaps)\?/.test(line)),
+    [],
+  );
+  assert.equal(driver.ready?.(), undefined);
+});
+
+test("a SharedSecret and a SharedConfigMap of one name have nothing to do with each other", async (t) => {
+  const { world, users, publish, shown } = await setUp(t);
+  await users.write("SharedConfigMap", reference, "v.10");
+  await users.point("SharedConfigMap", "one", reference);
+  await users.grant("SharedConfigMap", "one", "team");
+  await publish("csi-1");
+  await publish("csi-2", { sharedConfigMap: "one" });
+  assert.deepEqual([shown("csi-1"), shown("csi-2")], ["v.1", "v.10"]);
+  await users.unshare("SharedConfigMap", "one");
+  await world.advance(20_000);
+  assert.deepEqual([shown("csi-1"), shown("csi-2")], ["v.1", undefined]);
+  await users.revoke("SharedSecret", "one", "team");
+  await users.point("SharedConfigMap", "one", reference);
+  await world.advance(20_000);
+  assert.deepEqual([shown("csi-1"), shown("csi-2")], [undefined, "v.10"]);
+});
+
+test("a Secret without keys empties the volume", async (t) => {
+  const { world, publish, shown, ask } = await setUp(t);
+  await publish("csi-1");
+  const path = "/api/v1/namespaces/owner/secrets/x";
+  const { status, text } = await ask("PATCH", path, { data: null }, { type: "merge" });
+  assert.equal(status, 200, text);
+  await world.advance(5_000);
+  assert.equal(shown("csi-1"), "");
 });
 
 test("R40: conditions of a share change neither its mounts nor its volumes", async (t) => {

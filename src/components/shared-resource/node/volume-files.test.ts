@@ -149,3 +149,54 @@ test("symbolic links in the volume are replaced, never followed", async (t) => {
     assert.deepEqual(readdirSync(root), []);
   }
 });
+
+test("5,000 hostile links, folders and files, four in each volume: nothing outside is read, written or removed", async (t) => {
+  const { folder, root } = aVolume(t);
+  const outside = join(folder, "outside");
+  mkdirSync(outside);
+  writeFileSync(join(outside, "a"), "untouched");
+  const names = ["a", "b", "..data", "..data_tmp", "..set", "..old_a", "..old_..set", "..2024_01_01.1", "outside"];
+  const goals = [
+    outside,
+    "../outside",
+    "../outside/a",
+    "..",
+    ".",
+    "/",
+    "..set",
+    "..data",
+    "..data/a",
+    "a",
+    "../volume",
+  ];
+  const entry = fc.record({
+    name: fc.constantFrom(...names),
+    made: fc.oneof(
+      fc.constantFrom(...goals).map((goal) => (path: string) => symlinkSync(goal, path)),
+      fc.constant((path: string) => void mkdirSync(path)),
+      fc.constant((path: string) => writeFileSync(path, "hostile")),
+      // What a folder of ours would hold, and is not.
+      fc.constantFrom(...goals).map((goal) => (path: string) => {
+        mkdirSync(path);
+        symlinkSync(goal, join(path, "a"));
+      }),
+    ),
+  });
+  const entries = fc.uniqueArray(entry, { selector: ({ name }) => name, minLength: 4, maxLength: 4 });
+  const work = fc.constantFrom<() => Promise<unknown>>(
+    () => writeFiles(root, filesOf({ a: "1", b: "2" }), "set"),
+    () => adoptFiles(root),
+    () => wipeFiles(root),
+  );
+  await fc.assert(
+    fc.asyncProperty(entries, work, async (present, act) => {
+      for (const { name, made } of present) made(join(root, name));
+      await act().catch(() => undefined);
+      await wipeFiles(root);
+      assert.deepEqual([readdirSync(root), readdirSync(folder).sort()], [[], ["outside", "volume"]]);
+      assert.deepEqual(readdirSync(outside), ["a"]);
+      assert.equal(readFileSync(join(outside, "a"), "utf8"), "untouched");
+    }),
+    { numRuns: 1_250 },
+  );
+});

@@ -9,22 +9,8 @@
  * set, the new set or nothing. Nothing here follows a symbolic link, and each name is a single part of a path.
  */
 import { constants } from "node:fs";
-import {
-  chmod,
-  chown,
-  lstat,
-  mkdir,
-  open,
-  readdir,
-  readlink,
-  rename,
-  rm,
-  stat,
-  symlink,
-  unlink,
-} from "node:fs/promises";
+import { chmod, chown, lstat, mkdir, open, readdir, readlink, rename, rm, stat, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { unlessMissing } from "../../../node/mounts.ts";
 import { contentOf } from "./sources.ts";
 import type { FileSet } from "./types.ts";
 
@@ -39,7 +25,7 @@ export async function writeFiles(root: string, files: FileSet, label: string): P
   const folder = `..${label}`;
   const { gid } = await stat(root);
   await writeFolder(join(root, folder), files, gid);
-  await unlink(join(root, newLink)).catch(unlessMissing(undefined));
+  await remove(join(root, newLink));
   await symlink(folder, join(root, newLink));
   await rename(join(root, newLink), join(root, dataLink));
   await showOnly(root, [...files.keys()], folder);
@@ -94,7 +80,7 @@ const remove = (path: string): Promise<void> => rm(path, { recursive: true, forc
 
 /** The mount point stays. */
 export async function wipeFiles(root: string): Promise<void> {
-  await unlink(join(root, dataLink)).catch(unlessMissing(undefined));
+  await remove(join(root, dataLink));
   for (const name of await readdir(root)) await removeAway(root, name);
 }
 
