@@ -41,7 +41,8 @@ export const benchmarks: Readonly<Record<string, Benchmark>> = {
     options: {
       "--against=":
         "compare with the bundle in this folder (another `npm run build -- FOLDER`) instead of the Go provisioner",
-      "--quick": "only the burst of 200",
+      "--quick": "only the burst of 200, three rounds",
+      "--large": "only the burst of 1,000, two rounds",
       "--profile": "only ours, one round, with a processor profile in bench/dist/profiles",
     },
     load: () => import("./restores.bench.ts"),

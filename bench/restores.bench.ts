@@ -1,8 +1,7 @@
 /** Restores of one snapshot on a real control plane: our provisioner, and external-provisioner, turn by turn. */
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
 import { draftOf } from "../src/api/builders.ts";
-import { type Client, type Connection, connect } from "../test/e2e/harness/client.ts";
+import type { AuditEntry } from "../test/e2e/harness/audit.ts";
+import type { Client } from "../test/e2e/harness/client.ts";
 import {
   aBoundClaim,
   aClassFor,
@@ -11,12 +10,13 @@ import {
   installSnapshotCrds,
   startComponent,
 } from "../test/e2e/harness/components.ts";
-import { type ControlPlane, startControlPlane } from "../test/e2e/harness/control-plane.ts";
+import type { ControlPlane } from "../test/e2e/harness/control-plane.ts";
 import { startHostpath } from "../test/e2e/harness/hostpath.ts";
 import { snapshotsOf } from "../test/e2e/harness/snapshots.ts";
 import { until } from "../test/e2e/harness/until.ts";
 import { median, spread } from "./support/compare.ts";
 import { type Crowd, createCrowd } from "./support/crowd.ts";
+import { type Plane, withPlane } from "./support/plane.ts";
 import { type Counts, countsOf, countTable, type Sums, settledRequests, sumsOf } from "./support/requests.ts";
 import { createSides, type Side, type Sides } from "./support/sides.ts";
 import { cpuByProgram } from "./support/usage.ts";
@@ -26,57 +26,46 @@ const storageClass = "bench";
 const snapshot = "monday";
 const loneTries = 5;
 const surroundings = ["kube-apiserver", "etcd", "kube-controller-manager", "hostpathplugin"];
+/** The users: this process. */
+const ownName = "this benchmark";
 type Part = "provisioner";
 
 interface Size {
-  readonly bursts: readonly number[];
+  readonly burst: number;
   readonly rounds: number;
 }
-const usual: Size = { bursts: [200, 1_000], rounds: 3 };
-const quick: Size = { bursts: [200], rounds: 3 };
+const small: Size = { burst: 200, rounds: 3 };
+const large: Size = { burst: 1_000, rounds: 1 };
+const sizesFor = (chosen: ReadonlyMap<string, string>): readonly Size[] =>
+  chosen.has("--quick") ? [small] : chosen.has("--large") ? [{ ...large, rounds: 2 }] : [small, large];
 
 interface Round {
+  readonly burst: number;
   readonly loneSeconds: number;
+  /** Requests of one restore alone. */
+  readonly lone: Sums;
   readonly perSecond: number;
   /** Which part of the whole time the last 5 % of the claims took. */
   readonly tail: number;
+  /** Until the last PersistentVolume was stored: what comes later is kube-controller-manager's. */
+  readonly storedPerSecond: number;
   readonly gonePerSecond: number;
   readonly sums: Sums;
   readonly counts: Counts;
+  /** Until the last claim was bound, and with the events that come later. */
   readonly cpuSeconds: number;
-  /** Of the API server, etcd, kube-controller-manager and the driver, in the burst. */
+  readonly cpuSecondsSettled: number;
+  /** Of the API server, etcd, kube-controller-manager, the driver and this benchmark, in the burst. */
   readonly around: ReadonlyMap<string, number>;
   readonly pssMib: number;
 }
 
-export async function run(chosen: ReadonlyMap<string, string>): Promise<void> {
-  const plane = await startControlPlane();
-  const connection = await connect(plane.kubeconfig);
-  try {
-    const size = chosen.has("--quick") ? quick : usual;
-    await measure(plane, connection, size, { profiled: chosen.has("--profile"), against: chosen.get("--against=") });
-  } finally {
-    connection.close();
-    plane.stop();
-  }
-}
+export const run = (chosen: ReadonlyMap<string, string>): Promise<void> =>
+  withPlane(chosen, (plane) => measure(plane, sizesFor(chosen)));
 
-interface Wanted {
-  readonly profiled: boolean;
-  /** The folder of another bundle of ours, to compare with instead of the Go provisioner. */
-  readonly against: string | undefined;
-}
-
-async function measure(
-  plane: ControlPlane,
-  { client }: Connection,
-  { bursts, rounds }: Size,
-  { profiled, against }: Wanted,
-): Promise<void> {
-  const other: Side = against === undefined ? "reference" : "against";
+async function measure({ plane, client, wanted }: Plane, sizes: readonly Size[]): Promise<void> {
+  const { profiles, against, other } = wanted;
   const socket = await restorable(plane, client);
-  const profiles = profiled ? join(import.meta.dirname, "dist/profiles") : undefined;
-  if (profiles !== undefined) mkdirSync(profiles, { recursive: true });
   const programs = { provisioner: { program: "csi-provisioner", flags: [`--csi-address=${socket}`] } } as const;
   const sides = await createSides<Part>({ plane, programs, profiles, against });
   const crowd = await createCrowd({
@@ -86,23 +75,18 @@ async function measure(
     draftOf: (name) => draftOf("PersistentVolumeClaim", { namespace, name }, { spec }),
     isDone: ({ status }) => status?.phase === "Bound",
   });
-  const order: readonly Side[] = profiled ? ["snapkeep"] : [other, "snapkeep"];
-  for (const burst of profiled ? bursts.slice(-1) : bursts) {
+  for (const { burst, rounds } of profiles === undefined ? sizes : sizes.slice(-1)) {
     const found: Record<Side, Round[]> = { reference: [], against: [], snapkeep: [] };
-    console.log(`${burst} restores of one snapshot, driver csi-driver-host-path v1.7.2`);
-    for (let round = 1; round <= (profiled ? 1 : rounds); round++)
-      for (const side of inTurn(order, round)) {
-        found[side].push(await oneRound(plane, client, sides, crowd, side, burst));
+    console.log(`${burst} restores of one snapshot, driver csi-driver-host-path v1.7.2, ${rounds} round(s)`);
+    for (let round = 1; round <= (profiles === undefined ? rounds : 1); round++)
+      for (const side of wanted.turns(round)) {
+        found[side].push(await oneRound({ plane, client, sides, crowd }, side, burst));
         console.log(`round ${round}, ${side}: ${lineOf(found[side].at(-1))}`);
       }
-    if (!profiled) report(found, other, burst);
+    if (profiles === undefined) report(found, other, burst);
   }
   crowd.close();
 }
-
-/** Who goes first may find a quicker machine. */
-const inTurn = (sides: readonly Side[], round: number): readonly Side[] =>
-  round % 2 === 0 ? sides.toReversed() : sides;
 
 const spec = {
   accessModes: ["ReadWriteOnce"],
@@ -133,63 +117,102 @@ async function restorable(plane: ControlPlane, client: Client): Promise<string> 
   return hostpath.socket;
 }
 
-async function oneRound(
-  plane: ControlPlane,
-  client: Client,
-  sides: Sides<Part>,
-  crowd: Crowd,
-  side: Side,
-  burst: number,
-): Promise<Round> {
+interface Stage {
+  readonly plane: ControlPlane;
+  readonly client: Client;
+  readonly sides: Sides<Part>;
+  readonly crowd: Crowd;
+}
+
+async function oneRound(stage: Stage, side: Side, burst: number): Promise<Round> {
+  const { plane, sides, crowd } = stage;
   const running = sides.start(side);
-  const removeAll = async (): Promise<number> => {
-    const startedAt = performance.now();
-    await crowd.removeAll();
-    await until({ what: "all volumes are gone", msMax: 600_000, everyMs: 100 }, async () =>
-      (await client.list("PersistentVolume", {})).objects.every(({ metadata }) => !metadata.name.startsWith("pvc-"))
-        ? true
-        : undefined,
-    );
-    return (performance.now() - startedAt) / 1_000;
-  };
   try {
     await crowd.make(1); // Whatever a first restore costs is not measured.
-    await removeAll();
+    await removeAll(stage);
     const lone: number[] = [];
-    for (let attempt = 0; attempt < loneTries; attempt++) {
+    for (let attempt = 1; attempt < loneTries; attempt++) {
       lone.push(...(await crowd.make(1)));
-      await removeAll();
+      await removeAll(stage);
     }
     await settledRequests(plane, plane.auditPosition());
+    const loneFrom = plane.auditPosition();
+    lone.push(...(await crowd.make(1)));
+    const loneSums = sumsOf(await settledRequests(plane, loneFrom));
     const from = plane.auditPosition();
     const before = running.usage().provisioner;
-    const aroundBefore = cpuByProgram(plane.folder);
+    const aroundBefore = cpuAround(plane);
+    const startedAt = Date.now();
     const seconds = await crowd.make(burst);
-    const around = cpuByProgram(plane.folder);
-    const entries = await settledRequests(plane, from);
     const full = running.usage().provisioner;
+    const around = cpuAround(plane);
+    const entries = await settledRequests(plane, from);
+    const settled = running.usage().provisioner;
     const { provisioner: pssMib } = running.pssMib();
     const all = seconds.at(-1) ?? 0;
     return {
+      burst,
       loneSeconds: median(lone),
+      lone: loneSums,
       perSecond: burst / all,
       tail: (all - (seconds[Math.ceil(burst * 0.95) - 1] ?? 0)) / all,
+      storedPerSecond: burst / secondsUntilStored(entries, startedAt),
       sums: sumsOf(entries),
       counts: countsOf(entries),
       cpuSeconds: full.cpuSeconds - before.cpuSeconds,
-      around: new Map(surroundings.map((name) => [name, (around.get(name) ?? 0) - (aroundBefore.get(name) ?? 0)])),
+      cpuSecondsSettled: settled.cpuSeconds - before.cpuSeconds,
+      around: new Map([...around].map(([name, cpuSeconds]) => [name, cpuSeconds - (aroundBefore.get(name) ?? 0)])),
       pssMib,
-      gonePerSecond: burst / (await removeAll()),
+      gonePerSecond: burst / (await removeAll(stage)),
     };
   } finally {
     await running.stop();
   }
 }
 
+/** Deletes all claims; returns the seconds until the last volume was gone. */
+async function removeAll({ client, crowd }: Stage): Promise<number> {
+  const startedAt = performance.now();
+  await crowd.removeAll();
+  await until({ what: "all volumes are gone", msMax: 600_000, everyMs: 100 }, async () =>
+    (await client.list("PersistentVolume", {})).objects.every(({ metadata }) => !metadata.name.startsWith("pvc-"))
+      ? true
+      : undefined,
+  );
+  return (performance.now() - startedAt) / 1_000;
+}
+
+function cpuAround({ folder }: ControlPlane): ReadonlyMap<string, number> {
+  const byProgram = cpuByProgram(folder);
+  const { user, system } = process.cpuUsage();
+  return new Map([
+    ...surroundings.map((name) => [name, byProgram.get(name) ?? 0] as const),
+    [ownName, (user + system) / 1e6],
+  ]);
+}
+
+/** By the API server's own record: a watch of PersistentVolumes would cost it what is measured. */
+const secondsUntilStored = (entries: readonly AuditEntry[], startedAt: number): number =>
+  Math.max(
+    ...entries
+      .filter(({ verb, objectRef }) => verb === "create" && objectRef?.resource === "persistentvolumes")
+      .map(({ stageTimestamp }) => Date.parse(stageTimestamp) - startedAt),
+  ) / 1_000;
+
 const lineOf = (round: Round | undefined): string =>
   round === undefined
     ? ""
-    : `${round.perSecond.toFixed(1)} bound/s, ${round.gonePerSecond.toFixed(1)} gone/s, alone ${(round.loneSeconds * 1_000).toFixed(0)} ms, the last 5 % took ${(round.tail * 100).toFixed(0)} % of the time, PSS ${round.pssMib.toFixed(0)} MiB`;
+    : [
+        `${round.perSecond.toFixed(1)} bound/s`,
+        `${round.storedPerSecond.toFixed(1)} stored/s`,
+        `${round.gonePerSecond.toFixed(1)} gone/s`,
+        `alone ${(round.loneSeconds * 1_000).toFixed(0)} ms`,
+        `the last 5 % took ${(round.tail * 100).toFixed(0)} % of the time`,
+        `${cpuMsPerClaim(round).toFixed(1)} CPU ms per claim`,
+        `PSS ${round.pssMib.toFixed(0)} MiB`,
+      ].join(", ");
+
+const cpuMsPerClaim = ({ cpuSeconds, burst }: Round): number => (cpuSeconds / burst) * 1_000;
 
 function report(found: Readonly<Record<Side, readonly Round[]>>, other: Side, burst: number): void {
   const show = (what: string, figure: (round: Round) => number, digits = 1): void => {
@@ -198,19 +221,23 @@ function report(found: Readonly<Record<Side, readonly Round[]>>, other: Side, bu
     console.log(`${what}: snapkeep ${ours}, ${other} ${theirs}; ratio ${spread(ratios, 2)}`);
   };
   show("created → bound, claims/s", ({ perSecond }) => perSecond);
+  show("created → PersistentVolume stored, claims/s", ({ storedPerSecond }) => storedPerSecond);
   show("deleted → gone, volumes/s", ({ gonePerSecond }) => gonePerSecond);
   show("one alone, seconds (median)", ({ loneSeconds }) => loneSeconds, 3);
   show("part of the time that the last 5 % took", ({ tail }) => tail, 3);
-  show("provisioner, CPU seconds of the burst", ({ cpuSeconds }) => cpuSeconds, 2);
+  show("provisioner, CPU ms per claim until all were bound", cpuMsPerClaim, 2);
+  show("provisioner, CPU ms per claim with later events", (r) => (r.cpuSecondsSettled / r.burst) * 1_000, 2);
   show("provisioner, PSS MiB after the burst", ({ pssMib }) => pssMib, 0);
-  for (const name of surroundings) show(`${name}, CPU seconds of the burst`, ({ around }) => around.get(name) ?? 0, 2);
+  for (const name of [...surroundings, ownName])
+    show(`${name}, CPU seconds of the burst`, ({ around }) => around.get(name) ?? 0, 2);
   const all = ({ around, cpuSeconds }: Round): number =>
     [...around.values()].reduce((sum, seconds) => sum + seconds, cpuSeconds);
   show("all of them, CPU seconds of the burst", all, 2);
   for (const side of ["snapkeep", other] as const) {
     const per = (sum: keyof Sums): string => (median(found[side].map(({ sums }) => sums[sum])) / burst).toFixed(2);
+    const alone = (sum: keyof Sums): number => median(found[side].map(({ lone }) => lone[sum]));
     console.log(
-      `requests per claim, ${side}: ${per("writes")} object writes, ${per("reads")} reads, ${per("events")} events, ${per("refused")} of all refused`,
+      `requests per claim, ${side}: ${per("writes")} object writes, ${per("reads")} reads, ${per("events")} events, ${per("refused")} of all refused; alone ${alone("writes")} object writes, ${alone("reads")} reads, ${alone("events")} events`,
     );
   }
   const last = (side: Side): Counts => found[side].at(-1)?.counts ?? new Map();

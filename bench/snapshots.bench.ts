@@ -1,8 +1,5 @@
 /** Snapshots on a real control plane: our controller and sidecar, and upstream's, turn by turn. */
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
 import { draftOf } from "../src/api/builders.ts";
-import { type Connection, connect } from "../test/e2e/harness/client.ts";
 import {
   aBoundClaim,
   aClassFor,
@@ -10,11 +7,12 @@ import {
   type Fixtures,
   installSnapshotCrds,
 } from "../test/e2e/harness/components.ts";
-import { type ControlPlane, startControlPlane } from "../test/e2e/harness/control-plane.ts";
+import type { ControlPlane } from "../test/e2e/harness/control-plane.ts";
 import { startHostpath } from "../test/e2e/harness/hostpath.ts";
 import { median, spread } from "./support/compare.ts";
 import { type Crowd, createCrowd } from "./support/crowd.ts";
 import { apiServerRate, driverRate } from "./support/floors.ts";
+import { type Plane, withPlane } from "./support/plane.ts";
 import { type Counts, countsOf, countTable, type Sums, settledRequests, sumsOf } from "./support/requests.ts";
 import { createSides, type Side, type Sides } from "./support/sides.ts";
 import { cpuByProgram } from "./support/usage.ts";
@@ -50,33 +48,15 @@ interface Round {
   readonly rssMib: Readonly<Record<Part, number>>;
 }
 
-export async function run(chosen: ReadonlyMap<string, string>): Promise<void> {
-  const size = [...chosen.keys()].map((option) => sizes[option]).find((found) => found !== undefined) ?? usual;
-  const plane = await startControlPlane();
-  const connection = await connect(plane.kubeconfig);
-  try {
-    await measure(plane, connection, size, { profiled: chosen.has("--profile"), against: chosen.get("--against=") });
-  } finally {
-    connection.close();
-    plane.stop();
-  }
-}
+export const run = (chosen: ReadonlyMap<string, string>): Promise<void> =>
+  withPlane(chosen, (plane) =>
+    measure(plane, [...chosen.keys()].map((option) => sizes[option]).find((found) => found !== undefined) ?? usual),
+  );
 
-interface Wanted {
-  readonly profiled: boolean;
-  /** The folder of another bundle of ours, to compare with instead of the Go pair. */
-  readonly against: string | undefined;
-}
-
-async function measure(
-  plane: ControlPlane,
-  { client }: Connection,
-  size: Size,
-  { profiled, against }: Wanted,
-): Promise<void> {
+async function measure({ plane, client, wanted }: Plane, size: Size): Promise<void> {
   const { burst } = size;
-  const other: Side = against === undefined ? "reference" : "against";
-  const [rounds, sides]: [number, readonly Side[]] = profiled ? [1, ["snapkeep"]] : [size.rounds, [other, "snapkeep"]];
+  const { profiles, against, other } = wanted;
+  const rounds = profiles === undefined ? size.rounds : 1;
   const hostpath = await startHostpath(plane.instance);
   const csi = csiClientTo(hostpath.socket);
   const fixtures: Fixtures = { client, csi, driver: hostpath.driver, namespace };
@@ -84,8 +64,6 @@ async function measure(
   await aClassFor(fixtures, snapshotClass, "Delete");
   const handles: string[] = [];
   for (const claim of claims) handles.push(await aBoundClaim(fixtures, claim));
-  const profiles = profiled ? join(import.meta.dirname, "dist/profiles") : undefined;
-  if (profiles !== undefined) mkdirSync(profiles, { recursive: true });
   const sidecar = { program: "csi-snapshotter", flags: [`--csi-address=${hostpath.socket}`] } as const;
   const programs = { controller: { program: "snapshot-controller", flags: [] }, sidecar } as const;
   const pairs = await createSides<Part>({ plane, programs, profiles, against });
@@ -106,15 +84,14 @@ async function measure(
     console.log(
       `round ${round}, floors: API server ${api.at(-1)?.toFixed(0)}/s, driver ${driver.at(-1)?.toFixed(0)}/s`,
     );
-    // Two bundles are so alike that even who goes first would show.
-    for (const side of against !== undefined && round % 2 === 0 ? sides.toReversed() : sides) {
+    for (const side of wanted.turns(round)) {
       found[side].push(await oneRound(plane, pairs, crowd, side, burst));
       console.log(`round ${round}, ${side}: ${lineOf(found[side].at(-1))}`);
     }
   }
   crowd.close();
   csi.close();
-  if (!profiled) report(found, other, { api, driver }, burst);
+  if (profiles === undefined) report(found, other, { api, driver }, burst);
 }
 
 const specOf = (index: number) => ({
