@@ -49,6 +49,9 @@ export const limits = {
   /** Between two events, so many times as long as the first took. */
   eventPausesPerAnswer: 4,
   eventPauseMsMax: 1_000,
+  /** How long good news waits while the component is busy, and how often it looks. */
+  eventBusyMsMax: 10_000,
+  eventBusyLookMs: 100,
   eventTriesMax: 12,
   eventRetryMsMin: 500,
   eventRetryMsMax: 10_000,

@@ -18,10 +18,11 @@ const anObject = (name = "db", metadata: Partial<KubeObject["metadata"]> = { nam
 });
 const anEvent = (message = "Waiting.", reason = "CreatingSnapshot"): EventText => ({ type: "Normal", reason, message });
 
-const setUp = (hook?: Hook, seed = 1) => {
+const setUp = (hook?: Hook, seed = 1, isBusy?: () => boolean) => {
   const world = createVirtualWorld(seed);
   const kube = createFakeKube(hook);
-  const recorder = createEventRecorder({ api: kube, world, log: silent, component: "snapshot-controller", host: "n1" });
+  const source = { component: "snapshot-controller", host: "n1" };
+  const recorder = createEventRecorder({ api: kube, world, log: silent, ...source, isBusy });
   const counts = (): readonly string[] => kube.stored("Event").map(({ count, message }) => `${count} × ${message}`);
   const settle = (): Promise<void> => world.advance(limits.eventLingerMs);
   return { world, kube, counts, settle, ...recorder, recorder };
@@ -277,4 +278,30 @@ test("close does not wait between events", async () => {
   void recorder.close(1_000);
   await world.advance(150);
   assert.equal(kube.stored("Event").length, 3);
+});
+
+test("while the component is busy warnings are sent and good news waits, until the component is idle", async () => {
+  let isBusy = true;
+  const { world, record, settle, counts } = setUp(undefined, 1, () => isBusy);
+  record(anObject("one"), anEvent("Ready."));
+  record(anObject("two"), { type: "Warning", reason: "Failed", message: "Refused." });
+  await settle();
+  assert.deepEqual(counts(), ["1 × Refused."]);
+  await world.advance(3_000);
+  assert.deepEqual(counts(), ["1 × Refused."]);
+  isBusy = false;
+  await world.advance(limits.eventBusyLookMs);
+  assert.deepEqual(counts(), ["1 × Refused.", "1 × Ready."]);
+});
+
+test("good news about a component that is always busy is sent late, and at once when the process ends", async () => {
+  const { world, record, counts, close } = setUp(undefined, 1, () => true);
+  record(anObject("one"), anEvent("Ready."));
+  await world.advance(limits.eventBusyMsMax - 1_000);
+  assert.deepEqual(counts(), []);
+  await world.advance(1_000 + limits.eventBusyLookMs);
+  assert.deepEqual(counts(), ["1 × Ready."]);
+  record(anObject("two"), anEvent("Ready."));
+  await world.run(close(1_000));
+  assert.equal(counts().length, 2);
 });

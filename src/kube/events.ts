@@ -24,6 +24,8 @@ export interface EventRecorderOptions {
   /** Who says so: "snapshot-controller". */
   readonly component: string;
   readonly host?: string | undefined;
+  /** Whether the component is in the middle of work that events would slow down. Good news then waits for a while; warnings do not. */
+  readonly isBusy?: (() => boolean) | undefined;
 }
 
 export interface EventRecorder {
@@ -39,6 +41,8 @@ interface Waiting {
   readonly event: EventText;
   readonly name: string;
   readonly firstAt: Millis;
+  /** By the clock that nobody sets. */
+  readonly sinceMs: Millis;
   message: string;
   lastAt: Millis;
   count: number;
@@ -77,7 +81,8 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
       return;
     }
     dropOldest();
-    queue.set(key, { about, event, message, name: nameFor(about, world), firstAt: now, lastAt: now, count: 1 });
+    const times = { firstAt: now, lastAt: now, sinceMs: world.elapsed() };
+    queue.set(key, { about, event, message, name: nameFor(about, world), ...times, count: 1 });
     draining ??= drain();
   };
 
@@ -89,11 +94,24 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     }
   };
 
+  const nextDue = (): readonly [string, Waiting] | undefined => {
+    const isBusy = !hurry.signal.aborted && options.isBusy?.() === true;
+    const isDue = ({ event, sinceMs }: Waiting): boolean =>
+      !isBusy || event.type === "Warning" || world.elapsed() - sinceMs >= limits.eventBusyMsMax;
+    for (const entry of queue) if (isDue(entry[1])) return entry;
+    return undefined;
+  };
+
   /** Waits a moment first: what happens again meanwhile is counted instead of sent. */
   const drain = async (): Promise<void> => {
     await world.sleep(limits.eventLingerMs, hurry.signal).catch(() => undefined);
-    for (const [key, waiting] of queue) {
-      if (over.signal.aborted) break;
+    while (queue.size > 0 && !over.signal.aborted) {
+      const next = nextDue();
+      if (next === undefined) {
+        await world.sleep(limits.eventBusyLookMs, hurry.signal).catch(() => undefined);
+        continue;
+      }
+      const [key, waiting] = next;
       queue.delete(key);
       const startedAt = world.elapsed();
       await send(key, waiting);

@@ -33,8 +33,11 @@ export interface ComponentContext extends ProcessContext {
   leading(): boolean;
   /** Asked just before the first byte of a call to a driver, as for requests to the API server. */
   readonly refusal: LeaderGuard["ofCall"];
-  /** Records events under this source. A sidecar adds the name of its driver, which only the driver knows. */
-  recordAs(source: string): EventRecorder["record"];
+  /**
+   * Records events under this source. A sidecar adds the name of its driver, which only the driver knows. Good news waits for a while
+   * when the component is busy.
+   */
+  recordAs(source: string, isBusy?: () => boolean): EventRecorder["record"];
   observer(queue: string): QueueObserver;
 }
 
@@ -119,8 +122,8 @@ const contextOf = (
   backoff: { startMs: options.retryIntervalStart, maxMs: options.retryIntervalMax },
   resyncMs: options.resyncPeriod,
   ...guard,
-  recordAs: (source) => {
-    const events = createEventRecorder({ api, world, log, component: source, host: hostname() });
+  recordAs: (source, isBusy) => {
+    const events = createEventRecorder({ api, world, log, component: source, host: hostname(), isBusy });
     onClose(() => events.close(eventsMsMax));
     return events.record;
   },

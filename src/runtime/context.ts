@@ -27,7 +27,7 @@ export function createLocalContext({ api, world, log, ...options }: LocalContext
     resyncMs: 0,
     leading: () => true,
     refusal: () => undefined,
-    recordAs: (source) => createEventRecorder({ api, world, log, component: source }).record,
+    recordAs: (source, isBusy) => createEventRecorder({ api, world, log, component: source, isBusy }).record,
     observer: (queue) => queueObserver(metrics, queue),
   };
 }

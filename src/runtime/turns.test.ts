@@ -14,10 +14,12 @@ test("no more than so many run at once, in the order in which they came, and a f
   );
   await Promise.resolve();
   assert.deepEqual(started, [0, 1]);
+  assert.equal(turns.running(), 2);
   ends[1]?.reject(new Error("failed"));
   await all[1];
   assert.deepEqual(started, [0, 1, 2]);
   for (const { resolve } of ends) resolve();
   await Promise.all(all);
   assert.deepEqual(started, [0, 1, 2, 3, 4]);
+  assert.equal(turns.running(), 0);
 });

@@ -1,11 +1,15 @@
 /** Lets a bounded number of pieces of work run at once; the others wait, first come first served. */
 
-export type Turns = <T>(work: () => Promise<T>) => Promise<T>;
+export interface Turns {
+  <T>(work: () => Promise<T>): Promise<T>;
+  /** How many run now. */
+  running(): number;
+}
 
 export function createTurns(atOnceMax: number): Turns {
   const waiting: (() => void)[] = [];
   let running = 0;
-  return async (work) => {
+  const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
     if (running >= atOnceMax) await new Promise<void>((resolve) => waiting.push(resolve));
     else running += 1;
     try {
@@ -17,4 +21,5 @@ export function createTurns(atOnceMax: number): Turns {
       else next();
     }
   };
+  return Object.assign(inTurn, { running: () => running });
 }

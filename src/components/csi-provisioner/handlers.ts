@@ -14,7 +14,7 @@ import type { GrantFrom, GrantTo } from "../../rules/reference-grant.ts";
 import type { ActionHandlers } from "../../runtime/action-handlers.ts";
 import { createCallSemaphore, createCsiCallHandler } from "../../runtime/csi-calls.ts";
 import { isCallError } from "../../runtime/reply-cache.ts";
-import { createTurns } from "../../runtime/turns.ts";
+import type { Turns } from "../../runtime/turns.ts";
 import { hasRoom, type Rpc, rpcs, sendCall } from "./act.ts";
 import type { AttributesReader } from "./attributes-reader.ts";
 import type { VolumeCall } from "./call.ts";
@@ -41,6 +41,8 @@ export interface HandlerOptions {
   readonly remembered: Remembered;
   readonly protection: SourceProtection;
   readonly unconfirmed: Pick<UnconfirmedClaims, "confirmed">;
+  /** A PersistentVolume is stored in its turn. */
+  readonly storing: Turns;
   readonly reader: Pick<SnapshotReader, "read" | "forget">;
   /** Asked right before CreateVolume is sent. */
   readonly isConsented: ConsentCheck;
@@ -80,18 +82,12 @@ interface ClusterHandlers {
 
 /** Errors that were reported, by object: a repetition costs no event. */
 const reportedMax = 10_000;
-/**
- * PersistentVolumes stored at once. kube-controller-manager binds one claim after the other: in a burst, more requests of ours at once
- * would only make it wait for its own.
- */
-const storedAtOnceMax = 4;
 /** A finalizer stays for a moment: in a burst the next restore of the same snapshot is not far. */
 const lingerMs: Millis = 2_000;
 
 export function createProvisionerHandlers(options: HandlerOptions): ActionHandlers<ProvisionerAction> {
-  const { cluster, intents, remembered, protection, leading } = options;
+  const { cluster, intents, remembered, protection, storing, leading } = options;
   const reported = createLru<string>(reportedMax);
-  const storing = createTurns(storedAtOnceMax);
 
   const isReported = (about: KubeObject, message: CodedMessage): boolean => {
     const before = reported.get(about.metadata.uid);

@@ -16,6 +16,7 @@ import { createController, type Triggers } from "../../runtime/controller.ts";
 import type { Grants } from "../../runtime/grants.ts";
 import type { Links } from "../../runtime/links.ts";
 import type { QueueObserver } from "../../runtime/queue.ts";
+import { createTurns } from "../../runtime/turns.ts";
 import type { Rpc } from "./act.ts";
 import { createAttributesReader } from "./attributes-reader.ts";
 import { consentId, createCaches, type ProvisionerStores } from "./caches.ts";
@@ -85,12 +86,19 @@ export interface CsiProvisioner {
   run(signal: AbortSignal): Promise<void>;
   /** To be called when the driver's capabilities have changed: everything is looked at again. */
   factsChanged(): void;
+  /** Whether PersistentVolumes are being stored right now. */
+  isStoring(): boolean;
   /** To be called when VolumeSnapshots may be updated from now on: those that are protected are looked at. */
   mayUnprotect(): void;
 }
 
 /** Volumes looked at while others wait for the driver: waiting costs nothing. */
 const volumesAtOnce = 1_000;
+/**
+ * PersistentVolumes stored at once. kube-controller-manager binds one claim after the other: in a burst, more requests of ours at once
+ * would only make it wait for its own.
+ */
+const storedAtOnceMax = 4;
 
 export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
   const { api, driver, options, world, log, leading, snapshots } = deps;
@@ -118,6 +126,7 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
     intents,
     replace: cluster.replace,
   });
+  const storing = createTurns(storedAtOnceMax);
   let stopSignal: AbortSignal | undefined;
 
   const memoryOf = (uid: string): VolumeMemory => ({
@@ -163,6 +172,7 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
     protection,
     reader,
     attributes,
+    storing,
     isConsented: createConsentCheck({ api, grants: deps.grants }),
     mayTell: async (from, to, signal) => {
       const grant = deps.grants?.finder()?.(from, to);
@@ -305,6 +315,7 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
   return {
     stores,
     mayUnprotect: triggerProtected,
+    isStoring: () => storing.running() > 0,
     watch: (signal) => watch(api, { world, log, signal }),
     run: async (signal) => {
       stopSignal = signal;

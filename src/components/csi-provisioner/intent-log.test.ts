@@ -73,6 +73,24 @@ test("a hundred intents of one moment cost one write, those that come during a w
   assert.equal(storedNames().length, 200);
 });
 
+test("claims that come one by one, each after the write of the one before, share writes all the same; a few are stored at once", async () => {
+  const { intents, world, signal, storedNames, writes, add } = setUp({
+    hook: async ({ verb }, when) => {
+      if (verb !== "get" && when === "before") await world.sleep(2);
+    },
+  });
+  await intents.load(signal);
+  const added: Promise<void>[] = [];
+  for (let index = 0; index < 200; index++) {
+    added.push(add(`pvc-${index}`));
+    await world.advance(5);
+    if (index === 4) assert.deepEqual([writes(), storedNames().length], [5, 5]);
+  }
+  await world.run(Promise.all(added));
+  assert.equal(storedNames().length, 200);
+  assert.ok(writes() <= 16, `${writes()} writes in a second`);
+});
+
 test("who is stored does not wait for those who come later", async () => {
   const { intents, world, signal, add } = setUp({
     hook: async ({ verb }, when) => {

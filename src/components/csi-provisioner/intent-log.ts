@@ -14,6 +14,7 @@ import { equal } from "../../base/json.ts";
 import type { Log } from "../../base/log.ts";
 import { controllerUnder, type World } from "../../base/world.ts";
 import type { KubeApi } from "../../kube/api.ts";
+import { createLimiter } from "../../kube/limiter.ts";
 import { notLeading } from "../../runtime/action-handlers.ts";
 import type { Intent } from "./intent.ts";
 import { bytesOfCall, type IntentParts, intentsIn, partsOf, textOf } from "./intent-text.ts";
@@ -40,7 +41,7 @@ export interface IntentLog {
 
 export interface IntentLogOptions {
   readonly api: Pick<KubeApi, "get" | "create" | "replace">;
-  readonly world: Pick<World, "sleep">;
+  readonly world: Pick<World, "sleep" | "elapsed">;
   readonly namespace: string;
   readonly name: string;
   readonly log: Log;
@@ -58,6 +59,11 @@ const flushMs: Millis = 30_000;
 /** How long a call waits for others to end when all together would be too large. */
 const roomMsMax: Millis = 60_000;
 const triesMax = 4;
+/**
+ * How often a burst writes. On an idle machine a write is over before the next claim comes, and each would cost a write of its own; a
+ * tenth of a second costs a burst nothing, because kube-controller-manager binds its claims one after the other.
+ */
+const writeRate = { qps: 10, burst: 5 };
 /** How long the end of the process waits for its last write. */
 const closeMsMax: Millis = 2_000;
 
@@ -176,10 +182,12 @@ export function createIntentLog(options: IntentLogOptions): IntentLog {
     await read(signal);
   };
 
-  /** One write at a time. All who ask while one runs are served by the next. */
+  const turn = createLimiter(writeRate, world);
+  /** One write at a time. All who ask while one runs, or waits for its turn, are served by the next. */
   const commit = (signal: AbortSignal): Promise<void> => {
     queued ??= (async () => {
       await writing?.catch(() => undefined);
+      await turn(signal).catch(() => undefined);
       writing = queued;
       queued = undefined;
       await write(signal);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { driver } from "../../../test/builders.ts";
-import { createFakeKube } from "../../../test/fake-kube.ts";
+import { createFakeKube, type Hook } from "../../../test/fake-kube.ts";
 import { createVirtualWorld } from "../../../test/virtual-world.ts";
 import { aPendingClaim, aStorageClass, provisionerOptions } from "../../../test/volume-plans.ts";
 import { Fault } from "../../base/fault.ts";
@@ -20,15 +20,19 @@ import { start } from "./start.ts";
 interface Setting {
   readonly capabilities?: readonly (keyof typeof Capability)[];
   readonly services?: readonly (keyof typeof Service)[];
+  readonly claims?: readonly string[];
+  readonly world?: ReturnType<typeof createVirtualWorld>;
+  readonly hook?: Hook;
 }
 
-async function setUp({ capabilities = [], services = [] }: Setting = {}) {
-  const world = createVirtualWorld();
-  const kube = Object.assign(createFakeKube(), {
+async function setUp({ capabilities = [], services = [], claims = ["new"], hook, ...given }: Setting = {}) {
+  const { world = createVirtualWorld() } = given;
+  const kube = Object.assign(createFakeKube(hook), {
     getPath: async () => ({ kind: "APIGroup", versions: [] }),
     postPath: async () => ({ status: { allowed: false } }),
   });
-  for (const object of [aStorageClass(), aPendingClaim()]) await kube.create(object.kind as never, object as never);
+  for (const object of [aStorageClass(), ...claims.map((name) => aPendingClaim({ metadata: { name } }))])
+    await kube.create(object.kind as never, object as never);
   const stop = new AbortController();
   const context = createLocalContext({
     api: kube as unknown as ComponentContext["api"],
@@ -55,11 +59,11 @@ async function setUp({ capabilities = [], services = [] }: Setting = {}) {
           type: { case: "rpc", value: { type: Capability[name] } },
         })),
       }),
-      createVolume: async () => {
+      createVolume: async ({ name }) => {
         const refusal = refusals.shift();
         if (refusal !== undefined) throw refusal;
         await world.sleep(300);
-        return { volume: { volumeId: "vol-9" } };
+        return { volume: { volumeId: `vol-${name}` } };
       },
       deleteVolume: () => ({}),
     }),
@@ -98,6 +102,24 @@ test("attempts, failures and durations are counted by class and source", async (
     'controller_persistentvolume_delete_duration_seconds_count{class="fast"} 1',
   ])
     assert.ok(text.includes(line), `${line} is missing in\n${text}`);
+  await stop();
+});
+
+test("the event of a volume that is stored waits while other volumes are being stored", async () => {
+  const world = createVirtualWorld();
+  let stored = 0;
+  const hook: Hook = async ({ verb, kind }, when) => {
+    if (verb !== "create" || kind !== "PersistentVolume" || when === "after") return;
+    stored += 1;
+    if (stored === 1) await world.sleep(8_000);
+  };
+  const { kube, stop } = await setUp({ world, hook, claims: ["one", "two"] });
+  const succeeded = () => kube.stored("Event").filter(({ reason }) => reason === "ProvisioningSucceeded").length;
+  for (let looks = 0; kube.stored("PersistentVolume").length === 0 && looks < 300; looks++) await world.advance(100);
+  await world.advance(2_000);
+  assert.deepEqual([kube.stored("PersistentVolume").length, succeeded()], [1, 0]);
+  await world.advance(10_000);
+  assert.deepEqual([kube.stored("PersistentVolume").length, succeeded()], [2, 2]);
   await stop();
 });
 
