@@ -10,7 +10,7 @@ import { createNetwork, type Network } from "./network.ts";
 import type { ChaosOptions } from "./options.ts";
 import { createProbes, type Probes, type Recovery } from "./probes.ts";
 import type { End } from "./replica.ts";
-import { type StrikeName, strikes } from "./strikes.ts";
+import { gaps, type StrikeName, strikes } from "./strikes.ts";
 import { work } from "./user.ts";
 import { judge, type State, type Violation } from "./verdict.ts";
 
@@ -101,10 +101,9 @@ async function inflict({ stage, options, probes, tell }: ScenarioRow): Promise<R
   const state = { underWay: 0, struck: 0, finished: false };
   const small = inflictSmall({ network, inflicted, probes, state, dice: diceFrom(options.seed + 2), endAt });
   const order = orderOf(inflicted, dice);
-  const total = order.length;
-  for (const [index, name] of order.entries()) {
+  const turns = new Map<StrikeName, number>();
+  const strike = async (name: StrikeName, number: number): Promise<void> => {
     const mine = inflicted[name];
-    if (performance.now() > endAt || mine.done >= mine.asked) continue;
     let since = performance.now();
     const begun = Promise.withResolvers<void>();
     const struck = (count: number, what: string): void => {
@@ -114,17 +113,25 @@ async function inflict({ stage, options, probes, tell }: ScenarioRow): Promise<R
       state.struck += 1;
       begun.resolve();
     };
+    const turn = turns.get(name) ?? 0;
+    turns.set(name, turn + 1);
     state.underWay += 1;
-    const over = strikes[name]({ stage, dice, left: mine.asked - mine.done, struck });
+    const over = strikes[name]({ stage, dice, left: mine.asked - mine.done, kinds: mine.kinds, turn, struck });
     await Promise.race([begun.promise, over]);
     await Promise.all([over, probes.probe(name, since)]);
     state.underWay -= 1;
     const tookMs = Math.round(performance.now() - since);
     tell(
-      `${String(index + 1).padStart(3)}/${total} ${name.padEnd(14)} ready again after ${(tookMs / 1000).toFixed(1)} s · ${progress(inflicted)}`,
+      `${String(number).padStart(3)}/${order.length} ${name.padEnd(14)} ready again after ${(tookMs / 1000).toFixed(1)} s · ${progress(inflicted)}`,
     );
     await sleep(restMs.min + dice() * restMs.spread);
-  }
+  };
+  const isOver = (): boolean => performance.now() > endAt;
+  const isMissing = (name: StrikeName): boolean => inflicted[name].done < inflicted[name].asked;
+  for (const [index, name] of order.entries()) if (!isOver() && isMissing(name)) await strike(name, index + 1);
+  // What did not come to pass in its turn, because users did not do what it waits for.
+  for (let late = order.find(isMissing); late !== undefined && !isOver(); late = order.find(isMissing))
+    await strike(late, order.length);
   state.finished = true;
   await small;
   network.calm();
@@ -151,10 +158,16 @@ function countersFor(options: ChaosOptions): Record<FaultName, Inflicted> {
   };
 }
 
-/** Shuffled. A strike may kill two, so there are more entries than needed; those too many are passed over. */
+/**
+ * Shuffled. A strike may kill two, so there are more entries than needed; those too many are passed over. One strike in each gap comes in
+ * the first half: a run that ends early has been in all of them.
+ */
 function orderOf(inflicted: Result["inflicted"], dice: () => number): readonly StrikeName[] {
   const names = Object.keys(strikes) as StrikeName[];
-  const drawn = names.flatMap((name) => Array.from({ length: inflicted[name].asked }, () => ({ name, lot: dice() })));
+  const spanOf = (name: StrikeName, index: number): number => (name === "gap" && index < gaps.length ? 0.5 : 1);
+  const drawn = names.flatMap((name) =>
+    Array.from({ length: inflicted[name].asked }, (_, index) => ({ name, lot: dice() * spanOf(name, index) })),
+  );
   return drawn.sort((a, b) => a.lot - b.lot).map(({ name }) => name);
 }
 

@@ -1,6 +1,6 @@
 /**
  * Where it is played: a real control plane, two replicas each of the snapshot-controller, the csi-snapshotter and the
- * csi-provisioner, each with a way of its own to the API server through a fault proxy, and a driver that keeps what it has over a kill.
+ * csi-provisioner, each with a way of its own to the API server through a fault proxy (and the last to the driver, too), and a driver that keeps what it has over a kill.
  */
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { draftOf } from "../../../src/api/builders.ts";
 import { createVolumeCallsSuffix, leaseNameFrom, parameters } from "../../../src/api/names.ts";
 import { leaseNameFor } from "../../../src/components/csi-snapshotter/lease-name.ts";
+import { createCsiRelay } from "../../csi-relay.ts";
 import { type Connection, connect } from "../harness/client.ts";
 import { aClassFor, csiClientTo, type Fixtures, installSnapshotCrds } from "../harness/components.ts";
 import { type ControlPlane, startControlPlane } from "../harness/control-plane.ts";
@@ -73,9 +74,14 @@ export async function startHarness(): Promise<ChaosHarness> {
   };
   const classes = await furnish(furniture, secret);
   const replicas = await Promise.all(
-    users.map(({ component, user }, index) =>
-      startReplica({ plane, component, user, token: tokens[index]?.token ?? "", flags: flagsOf(component, driver) }),
-    ),
+    users.map(async ({ component, user }, index) => {
+      const relay =
+        component === "csi-provisioner"
+          ? await createCsiRelay(driver.socket, join(plane.instance.folder, `${user}.sock`))
+          : undefined;
+      const flags = flagsOf(component, relay ?? driver);
+      return startReplica({ plane, component, user, token: tokens[index]?.token ?? "", relay, flags });
+    }),
   );
   const holderOf: ChaosHarness["holderOf"] = (component) => holder(connection, leaseNames(driver)[component]);
   const leaderOf: ChaosHarness["leaderOf"] = (component) =>
@@ -101,7 +107,7 @@ export async function startHarness(): Promise<ChaosHarness> {
   };
 }
 
-const flagsOf = (component: ComponentName, { socket }: DirectoryDriverProcess): readonly string[] => [
+const flagsOf = (component: ComponentName, { socket }: Pick<DirectoryDriverProcess, "socket">): readonly string[] => [
   "-v=5",
   ...election,
   ...(component === "snapshot-controller" ? [] : [`--csi-address=${socket}`]),

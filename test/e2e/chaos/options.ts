@@ -29,8 +29,8 @@ const numbers = {
   users: { value: 5, help: "number of simulated users who take, restore and delete snapshots" },
   kills: { value: 100, help: "kill -9 of a component at any moment" },
   gaps: {
-    value: 16,
-    help: "kill -9 of the csi-provisioner just before or after one of its writes; 8 are all there are",
+    value: 24,
+    help: "kill -9 of the csi-provisioner just before or after one of its writes or calls; 12 are all there are",
   },
   disconnects: { value: 500, help: "watch disconnects between a replica and the API server" },
   delays: { value: 40, help: "periods in which a replica's replies are delayed by up to a second" },

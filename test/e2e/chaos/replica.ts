@@ -1,6 +1,7 @@
 /** One replica of a component: a process that is started again however it ends, and a proxy of its own to the API server. */
 import { closeSync, openSync, readSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { CsiRelay } from "../../csi-relay.ts";
 import type { FaultProxy } from "../../fault-proxy.ts";
 import { startComponent } from "../harness/components.ts";
 import type { ControlPlane } from "../harness/control-plane.ts";
@@ -20,6 +21,8 @@ export interface Replica {
   /** The user it is to the API server: the audit log knows it by this. */
   readonly user: string;
   readonly proxy: FaultProxy;
+  /** Between it and the driver; absent where it has none. */
+  readonly relay?: CsiRelay | undefined;
   readonly ends: readonly End[];
   /** The name it stands for election under; undefined while it has not said so, or does not run. */
   identity(): string | undefined;
@@ -36,13 +39,14 @@ export interface ReplicaOptions {
   readonly component: ComponentName;
   readonly user: string;
   readonly token: string;
+  readonly relay?: CsiRelay | undefined;
   readonly flags: readonly string[];
 }
 
 /** As a cluster would, only sooner. */
 const restartMs = 300;
 
-export async function startReplica({ plane, component, user, token, flags }: ReplicaOptions): Promise<Replica> {
+export async function startReplica({ plane, component, user, token, relay, flags }: ReplicaOptions): Promise<Replica> {
   const { proxy, kubeconfig } = await proxyTo({ ...plane, kubeconfig: plane.kubeconfigFor(user, token) });
   const ends: End[] = [];
   let daemon: Daemon;
@@ -73,6 +77,7 @@ export async function startReplica({ plane, component, user, token, flags }: Rep
     component,
     user,
     proxy,
+    relay,
     ends,
     identity: () => {
       if (!daemon.running()) return undefined;
@@ -91,6 +96,7 @@ export async function startReplica({ plane, component, user, token, flags }: Rep
       closed = true;
       await daemon.stop();
       await proxy.close();
+      await relay?.close();
     },
   };
 }

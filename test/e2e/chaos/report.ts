@@ -1,6 +1,7 @@
 /** The result of a run as one page of text. */
 import { quantile } from "../../quantile.ts";
 import type { Result } from "./campaign.ts";
+import { gaps } from "./strikes.ts";
 import { checks } from "./verdict.ts";
 
 export function printed(result: Result): string {
@@ -19,6 +20,7 @@ export function printed(result: Result): string {
   return [
     `seed ${options.seed}, ${options.users} users: ${seconds.faults} s of faults, quiet ${seconds.untilQuiet} s later, ${seconds.total} s in all`,
     section("fault", table([["", "inflicted", ""], ...faults])),
+    section("gaps of a restore in which csi-provisioner was killed", table(gapRows(result))),
     section(
       "recovery in seconds: from the fault until a snapshot asked for after it is ready",
       table([["after", "times", "median", "p99", "max"], ...times]),
@@ -32,8 +34,13 @@ export function printed(result: Result): string {
   ].join("\n");
 }
 
+/** Also every gap was hit, if there were enough of them to be. */
 export const isComplete = ({ inflicted }: Pick<Result, "inflicted">): boolean =>
-  Object.values(inflicted).every(({ asked, done }) => done >= asked);
+  Object.values(inflicted).every(({ asked, done }) => done >= asked) &&
+  (inflicted.gap.asked < gaps.length || gapRows({ inflicted }).every(([, times]) => times !== "0"));
+
+const gapRows = ({ inflicted }: Pick<Result, "inflicted">): readonly (readonly string[])[] =>
+  gaps.map(({ name }) => [name, String(inflicted.gap.kinds[name] ?? 0)]);
 
 const shares: Readonly<Record<string, number>> = { median: 0.5, p99: 0.99, max: 1 };
 const secondsOf = (ms: readonly number[], what: string): string => (quantile(ms, shares[what] ?? 1) / 1_000).toFixed(2);

@@ -1,6 +1,7 @@
 /** The large faults: processes killed and stopped, servers restarted. One row each; a schedule puts them in an order. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { createVolumeCallsSuffix } from "../../../src/api/names.ts";
+import type { KeptCall } from "../../csi-relay.ts";
 import { until } from "../harness/until.ts";
 import { type ChaosHarness, components } from "./harness.ts";
 import type { ComponentName, Replica } from "./replica.ts";
@@ -15,6 +16,10 @@ export interface ScenarioRow {
   readonly dice: () => number;
   /** How many of the kind are still to be inflicted: a strike may inflict several. */
   readonly left: number;
+  /** How often each sort of the kind was inflicted. */
+  readonly kinds: Readonly<Record<string, number>>;
+  /** How many strikes of the kind came before, in vain or not. */
+  readonly turn: number;
   /** Says how many were inflicted, at the moment they were. */
   struck(count: number, what: string): void;
 }
@@ -35,12 +40,12 @@ export const strikes: Readonly<Record<StrikeName, Strike>> = {
     struck(chosen.length, what);
     await Promise.all(kills);
   },
-  gap: async ({ stage, dice, left, struck }) => {
-    const { what, isIt, when } = gaps[left % gaps.length] ?? gaps[0];
-    const victim = await caught(stage.replicas, isIt, when);
+  gap: async ({ stage, dice, kinds, turn, struck }) => {
+    const gap = nextGap(kinds, turn);
+    const victim = await caught(stage.replicas, gap);
     if (victim === undefined) return;
     const killed = victim.kill(drawn(downMs, dice));
-    struck(1, `${when} ${what}`);
+    struck(1, gap.name);
     await killed;
   },
   handover: async ({ stage, dice, struck }) => {
@@ -79,49 +84,76 @@ export const strikes: Readonly<Record<StrikeName, Strike>> = {
   },
 };
 
-interface Gap {
-  readonly what: string;
-  readonly when: "before" | "after";
-  isIt(request: string): boolean;
+/** Something of a replica is kept on its way, or its reply is. */
+interface Armed {
+  readonly came: Promise<unknown>;
+  release(): void;
 }
 
-/** The writes of a restore, in their order: the provisioner is killed before each leaves, and after each has had its effect. */
-const writes: readonly Omit<Gap, "when">[] = [
-  { what: "the snapshot's finalizer comes or goes", isIt: (request) => /^PUT .*\/volumesnapshots\//.test(request) },
-  { what: "the call is stored or removed", isIt: (request) => request.includes(createVolumeCallsSuffix) },
-  { what: "the PersistentVolume is stored", isIt: (request) => /^POST .*\/persistentvolumes/.test(request) },
-  {
-    what: "the PersistentVolume is deleted or changed",
-    isIt: (request) => /^(PATCH|DELETE) .*\/persistentvolumes\//.test(request),
-  },
-];
-const [firstWrite, ...otherWrites] = writes.flatMap((write): readonly Gap[] => [
-  { ...write, when: "before" },
-  { ...write, when: "after" },
-]) as [Gap, ...Gap[]];
-export const gaps: readonly [Gap, ...Gap[]] = [firstWrite, ...otherWrites];
+interface Gap {
+  readonly name: string;
+  arm(replica: Replica): Armed;
+}
 
-/** How long users may take to cause such a write. */
+/** A write to the API server, or a call to the driver. */
+type Step = { readonly what: string } & (
+  | { readonly call: KeptCall }
+  | { /** Of the request line. */ readonly write: RegExp }
+);
+
+/** What a restore and the deletion of its volume consist of, in this order. */
+const steps: readonly Step[] = [
+  { what: "the snapshot's finalizer comes or goes", write: /^PUT .*\/volumesnapshots\// },
+  { what: "the call is stored or removed", write: new RegExp(`^(PUT|POST|PATCH) .*${createVolumeCallsSuffix}`) },
+  { what: "the driver creates the volume", call: "CreateVolume" },
+  { what: "the PersistentVolume is stored", write: /^POST .*\/persistentvolumes/ },
+  { what: "the driver deletes the volume", call: "DeleteVolume" },
+  { what: "the PersistentVolume is deleted or changed", write: /^(PATCH|DELETE) .*\/persistentvolumes\// },
+];
+
+function arm(step: Step, when: "before" | "after", { proxy, relay }: Replica): Armed {
+  if ("call" in step) {
+    const kept = relay?.keep(step.call, when);
+    return { came: kept?.held ?? new Promise(() => undefined), release: () => kept?.release() };
+  }
+  let isOver = false;
+  const isIt = (request: string): boolean => !isOver && step.write.test(request);
+  const kept = when === "after" ? { held: proxy.loseReply(isIt), release: () => undefined } : proxy.hold(isIt);
+  return {
+    came: kept.held,
+    release: () => {
+      isOver = true;
+      kept.release();
+    },
+  };
+}
+
+/** The provisioner is killed before each step begins, and after each has had its effect. */
+export const gaps: readonly Gap[] = steps.flatMap((step) =>
+  (["before", "after"] as const).map((when) => ({
+    name: `${when} ${step.what}`,
+    arm: (replica: Replica) => arm(step, when, replica),
+  })),
+);
+
+/** One that was hit least often; those that were not reached in time are tried again after the others. */
+export function nextGap(kinds: ScenarioRow["kinds"], turn: number): Gap {
+  const least = Math.min(...gaps.map(({ name }) => kinds[name] ?? 0));
+  const open = gaps.filter(({ name }) => (kinds[name] ?? 0) === least);
+  return open[turn % open.length] as Gap;
+}
+
+/** How long users may take to cause such a step. */
 const gapMsMax = 120_000;
 
-/** Keeps the next such request of any replica, or its reply, until its sender is dead; undefined if none came. */
-async function caught(
-  replicas: readonly Replica[],
-  isIt: Gap["isIt"],
-  when: Gap["when"],
-): Promise<Replica | undefined> {
-  const isWrite = (request: string): boolean => !request.startsWith("GET ") && isIt(request);
+/** Keeps the next such step of any replica until its sender is dead; undefined if none came. */
+async function caught(replicas: readonly Replica[], gap: Gap): Promise<Replica | undefined> {
   const provisioners = replicas.filter(({ component }) => component === "csi-provisioner");
-  const armed = provisioners.map((replica) => {
-    if (when === "after")
-      return { came: replica.proxy.loseReply(isWrite).then(() => replica), release: () => undefined };
-    const { held, release } = replica.proxy.hold(isWrite);
-    return { came: held.then(() => replica), release };
-  });
+  const armed = provisioners.map((replica) => ({ replica, ...gap.arm(replica) }));
   const late = sleep(gapMsMax, undefined, { ref: false });
-  const victim = await Promise.race([...armed.map(({ came }) => came), late]);
+  const victim = await Promise.race([...armed.map(({ came, replica }) => came.then(() => replica)), late]);
   // Where nothing is kept, nothing will be.
-  for (const [index, { release }] of armed.entries()) if (provisioners[index] !== victim) release();
+  for (const { replica, release } of armed) if (replica !== victim) release();
   return victim;
 }
 
