@@ -47,10 +47,8 @@ export function createConsentCheck({ api, grants }: ConsentCheckOptions): Consen
     const { from, to } = consent;
     const grant = grants?.finder()?.(from, to);
     if (grants === undefined || grant === undefined) return false;
-    return (
-      (await isSameLink(consent, signal)) &&
-      (await isSameSource(call, consent, signal)) &&
-      (await grants.isStill(grant, from, to, signal))
-    );
+    // Neither depends on the other, and both come before the grant.
+    const same = await Promise.all([isSameLink(consent, signal), isSameSource(call, consent, signal)]);
+    return same.every(Boolean) && (await grants.isStill(grant, from, to, signal));
   };
 }
