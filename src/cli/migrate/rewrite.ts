@@ -1,7 +1,7 @@
 /** Writes stored objects as they are, so that the API server stores them in the storage version. */
 import type { SnapshotKind } from "../../api/crds/index.ts";
 import { backoffMs } from "../../base/backoff.ts";
-import { Fault, isFault, isFinal } from "../../base/fault.ts";
+import { Fault, isFault, isFinal, retryAfterMsOf } from "../../base/fault.ts";
 import { isNewer } from "../../kube/version.ts";
 import { withCode } from "../../rules/error-codes.ts";
 import { count } from "../findings/count.ts";
@@ -16,7 +16,8 @@ export interface RewriteOptions {
   eachPage(): Promise<void>;
 }
 
-const parallel = 16;
+/** Of requests. More bring nothing: sixteen keep a kube-apiserver of two cores busy, and it is not only there for us. */
+export const inFlightMax = 16;
 const retriesMax = 10;
 const pause = { startMs: 200, maxMs: 5_000 } as const;
 const failuresShownMax = 20;
@@ -24,25 +25,17 @@ const failuresShownMax = 20;
 type Written = { readonly metadata: { name: string; namespace?: string; uid?: string; resourceVersion?: string } };
 
 export async function rewriteObjects(context: MigrateContext, options: RewriteOptions): Promise<void> {
-  const { api, signal, progress } = context;
-  const { kind, version, after } = options;
+  const { kind } = options;
   const failures: string[] = [];
-  let failed = 0;
-  let seen = 0;
-  for await (const { objects } of api.pages(kind, { version, signal })) {
-    await options.eachPage();
-    const due = (objects as readonly Written[]).filter(
-      ({ metadata }) => !isNewer(metadata.resourceVersion ?? "", after),
-    );
-    await inParallel(due, async (object) => {
-      const failure = await rewriteOne(context, options, object);
-      if (failure === undefined) return;
-      failed += 1;
-      if (failures.length < failuresShownMax) failures.push(failure);
-    });
-    seen += objects.length;
-    progress(() => `rewritten ${count(seen, kind)} so far`);
-  }
+  let [failed, done] = [0, 0];
+  await inParallel(dueObjects(context, options), async (object) => {
+    const failure = await rewriteOne(context, options, object);
+    done += 1;
+    context.progress(() => `rewritten ${count(done, kind)} so far`);
+    if (failure === undefined) return;
+    failed += 1;
+    if (failures.length < failuresShownMax) failures.push(failure);
+  });
   if (failed === 0) return;
   for (const failure of failures) context.say(failure);
   throw new Fault(
@@ -51,12 +44,37 @@ export async function rewriteObjects(context: MigrateContext, options: RewriteOp
   );
 }
 
-async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const waiting = items.values();
+/** One after the other; before each page it is checked that the run may go on. */
+async function* dueObjects(
+  { api, signal }: MigrateContext,
+  { kind, version, after, eachPage }: RewriteOptions,
+): AsyncGenerator<Written, void, void> {
+  for await (const { objects } of readAhead(api.pages(kind, { version, signal }))) {
+    await eachPage();
+    for (const object of objects as readonly Written[])
+      if (!isNewer(object.metadata.resourceVersion ?? "", after)) yield object;
+  }
+}
+
+/** The next page is read while the objects of this one are written: nobody waits for a list, and two pages are held. */
+async function* readAhead<Page>(pages: AsyncGenerator<Page, void, void>): AsyncGenerator<Page, void, void> {
+  for (let next = pages.next(); ; ) {
+    const { value, done } = await next;
+    if (done === true) return;
+    next = pages.next();
+    // What goes wrong is told when the page is asked for.
+    next.catch(() => undefined);
+    yield value;
+  }
+}
+
+/** If one fails for good, no other begins, and those that are on their way are awaited: after this nothing is written. */
+async function inParallel<T>(items: AsyncGenerator<T, void, void>, work: (item: T) => Promise<void>): Promise<void> {
   const worker = async (): Promise<void> => {
-    for (const item of waiting) await work(item);
+    for await (const item of items) await work(item);
   };
-  await Promise.all(Array.from({ length: parallel }, worker));
+  const ended = await Promise.allSettled(Array.from({ length: inFlightMax }, worker));
+  for (const end of ended) if (end.status === "rejected") throw end.reason;
 }
 
 /** An object that changed meanwhile is stored anew by that, and one that is gone need not be. */
@@ -76,7 +94,7 @@ async function rewriteOne(
       if (fault.code === "Cancelled") throw fault;
       if (isFinal(fault)) return `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}: ${fault.message}`;
       if (failures === retriesMax) throw fault;
-      await world.sleep(backoffMs(pause, failures, world.random()), signal);
+      await world.sleep(Math.max(retryAfterMsOf(fault), backoffMs(pause, failures, world.random())), signal);
     }
   }
 }
