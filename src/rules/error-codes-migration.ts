@@ -35,9 +35,9 @@ export const migrationErrorRows = {
     remedy: "Wait for the other run. If it was killed, run snapkeep migrate again: it continues.",
   },
   "SNAP-607": {
-    title: "The goal lies before the CRDs' phase",
-    why: "A step back is a decision of its own, and is taken one phase at a time.",
-    remedy: "Use --rollback.",
+    title: "The goal lies on the other side of the CRDs' phase",
+    why: "A step back is a decision of its own, and so is one forwards.",
+    remedy: "Add --rollback to go back, and leave it out to go on.",
   },
   "SNAP-608": {
     title: "Stored objects cannot be rewritten",

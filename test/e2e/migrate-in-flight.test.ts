@@ -1,7 +1,9 @@
 /** Snapshots are taken, restored from and deleted while the CRDs move through all phases and back: nothing is lost, nothing stalls. */
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { promisify } from "node:util";
 import { draftOf } from "../../src/api/builders.ts";
 import { snapshotCrds } from "../../src/api/crds/index.ts";
 import { type Connection, connect } from "./harness/client.ts";
@@ -10,10 +12,12 @@ import { type DirectoryDriverProcess, startDirectoryDriver } from "./harness/dir
 import type { Daemon } from "./harness/instance.ts";
 import { type MigrationGround, migrationGround } from "./harness/migrations.ts";
 import { leftovers, snapshotsOf } from "./harness/snapshots.ts";
+import { tool } from "./harness/tools.ts";
 import { until } from "./harness/until.ts";
 import { startUpstream, unthrottled } from "./harness/upstream.ts";
 
 const main = resolve(import.meta.dirname, "../../src/main.ts");
+const v1beta1Client = await tool("v1beta1-client");
 const namespace = "default";
 const claims = ["a", "b", "c", "d"];
 
@@ -60,6 +64,22 @@ describe("snapshots in flight through all phases", () => {
     fixtures?.csi.close();
     connection?.close();
     ground?.stop();
+  });
+
+  test("a client that knows only v1beta1 works in phase 1, and in phase 2 with --serve-v1beta1 beside one of v1", async () => {
+    const snapshots = snapshotsOf(fixtures);
+    const oldClient = (name: string) =>
+      promisify(execFile)(v1beta1Client, [ground.plane.kubeconfig, namespace, name, "a", "delete"]);
+    assert.equal((await oldClient("old-in-1")).stdout, "ready, one of 1\ngone\n");
+    await ground.migrated("--to-phase=2", "--serve-v1beta1");
+    await snapshots.take("new-in-2", "b", "delete");
+    assert.equal((await oldClient("old-in-2")).stdout, "ready, one of 2\ngone\n");
+    await snapshots.untilReady("new-in-2");
+    await snapshots.remove("new-in-2");
+    await ground.migrated("--to-phase=2");
+    await assert.rejects(oldClient("too-old"), /could not find the requested resource/);
+    await ground.migrated("--rollback");
+    for (const component of components) component.assertRuns();
   });
 
   test("20 snapshots become ready and are deleted meanwhile, also when migrate and the components are killed", async () => {

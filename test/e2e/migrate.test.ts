@@ -1,21 +1,27 @@
 /** The three phases of the CRDs and their rollbacks on a real kube-apiserver, with what etcd holds after each. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { inLanes } from "../../bench/support/lanes.ts";
 import { snapshotCrds } from "../../src/api/crds/index.ts";
 import { Fault } from "../../src/base/fault.ts";
+import { limits } from "../../src/base/limits.ts";
 import { realWorld } from "../../src/base/world.ts";
 import { observe, migrate as runMigration } from "../../src/cli/migrate/act.ts";
 import type { Goal } from "../../src/cli/migrate/definition.ts";
 import { rollbackGoal } from "../../src/cli/migrate/status.ts";
+import { startCommand } from "../command-line.ts";
 import { type Client, connect } from "./harness/client.ts";
+import { proxyTo } from "./harness/fault-proxy.ts";
 import { guideCommands, guideShell } from "./harness/guides.ts";
 import {
   contentDraft,
   type MigrationGround,
   migrationGround,
+  oldUpstreamCrds,
   snapshotDraft,
   upstreamCrds,
 } from "./harness/migrations.ts";
+import { until } from "./harness/until.ts";
 
 const namespace = "default";
 const claim = { persistentVolumeClaimName: "data" };
@@ -81,6 +87,28 @@ describe("the phases of the CRDs", () => {
     await assertWhole("theirs");
     await ground.migrated("--rollback");
     await assertWhole("theirs");
+  });
+
+  test("upstream's CRDs of the years before v1 are a start; their objects go up, down and up", async () => {
+    await ground.install(await oldUpstreamCrds());
+    const { v1beta1 } = ground.clients;
+    await v1beta1.create("VolumeSnapshot", snapshotDraft("ancient", claim));
+    // Those CRDs prune the volume mode: it is known of contents that are written later.
+    await v1beta1.create("VolumeSnapshotContent", contentDraft("ancient"));
+    assert.deepEqual([await ground.phase(), await ground.storedVersions()], [1, ["v1beta1"]]);
+    await ground.migrated("--to-phase=1");
+    await create(1, "in-1");
+    for (const word of ["--to-phase=3", "--rollback --to-phase=1", "--to-phase=3"])
+      await ground.migrated(...word.split(" "));
+    assert.deepEqual([await ground.storedIn(), await ground.storedVersions()], [["v1"], ["v1"]]);
+    const { objects } = await ground.clients.v1.list("VolumeSnapshotContent");
+    assert.deepEqual(
+      objects.map(({ metadata, spec }) => [metadata.name, spec.sourceVolumeMode]),
+      [
+        ["ancient", undefined],
+        ["in-1", "Filesystem"],
+      ],
+    );
   });
 
   test("a cluster that has stored both versions is cleaned up", async () => {
@@ -259,16 +287,37 @@ describe("the phases of the CRDs", () => {
     await create(1, "p", "q");
     for (const [word, phase, stored] of [
       ["--to-phase=3", 3, "v1"],
-      ["--rollback", 2, "v1beta1"],
+      ["--rollback --to-phase=2", 2, "v1beta1"],
       ["--to-phase=3", 3, "v1"],
+      ["--rollback --to-phase=1", 1, "v1beta1"],
     ] as const) {
-      assertOneGoesOn(await Promise.all([ground.migrate(word), ground.migrate(word)]));
-      // A second rollback that begins when the first has ended is one more.
-      const reached = word === "--rollback" && (await ground.phase()) === 1 ? 1 : phase;
-      assert.equal(await ground.phase(), reached, word);
+      const run = () => ground.migrate(...word.split(" "));
+      assertOneGoesOn(await Promise.all([run(), run()]));
+      assert.equal(await ground.phase(), phase, word);
       assert.deepEqual([await ground.storedIn(), await ground.storedVersions()], [[stored], [stored]]);
       await assertWhole("p", "q");
     }
+  });
+
+  test("a rollback that begins while another is under way goes to the same phase, also without --to-phase", async () => {
+    await ground.install(snapshotCrds(3));
+    await create(3, "p");
+    let second: Promise<{ readonly code: number; readonly error: string }> | undefined;
+    const { v1 } = ground.clients;
+    // The first has applied its first CRD: from here on until its end is recorded, a rollback joins it.
+    const replace: Client["replace"] = async (...args) => {
+      const replaced = await v1.replace(...args);
+      if (second === undefined && (await ground.phase()) === undefined) second = ground.migrate("--rollback");
+      return replaced;
+    };
+    const context = contextOf({ ...v1, replace });
+    const first = await settled(runMigration(context, rollbackGoal(await observe(context))));
+    assert.ok(first === "done" || /SNAP-606/.test(String(first)), String(first));
+    assertOneGoesOn([
+      { code: first === "done" ? 0 : 1, error: `${first}\n` },
+      (await second) ?? { code: 1, error: "" },
+    ]);
+    assert.deepEqual([await ground.phase(), await ground.storedVersions()], [2, ["v1beta1"]]);
   });
 
   test("of two runs at once with different goals one reaches its own, and the next run ends well", async () => {
@@ -320,6 +369,13 @@ describe("the phases of the CRDs", () => {
 
   test("an old client that still writes v1beta1 keeps it served", async () => {
     await ground.install(snapshotCrds(1));
+    // What was written while there was no v1 stands against nothing. The API server notes whole seconds.
+    await create(1, "before");
+    const second = () => Math.floor(Date.now() / 1_000);
+    const written = second();
+    await until({ what: "the next second has begun" }, () => (second() > written ? true : undefined));
+    await ground.migrated("--to-phase=2", "--serve-v1beta1");
+    await ground.migrated("--to-phase=2");
     await ground.migrated("--to-phase=2", "--serve-v1beta1");
     await create(1, "old");
     for (const phase of ["2", "3"]) {
@@ -332,7 +388,48 @@ describe("the phases of the CRDs", () => {
     }
     await ground.migrated("--to-phase=2", "--old-client-window=0s");
     await assert.rejects(ground.clients.v1beta1.list("VolumeSnapshot"), { code: "NotFound" });
-    await assertWhole("old");
+    await assertWhole("before", "old");
+  });
+
+  test("an interrupted list goes on where it was: audit and migration miss no object and see none twice", async () => {
+    await ground.install(snapshotCrds(1));
+    // One is deleted meanwhile, and there still are two pages.
+    const count = limits.listPageObjects + 2;
+    await inLanes(count, 16, (index) =>
+      ground.clients.v1beta1.create("VolumeSnapshotContent", contentDraft(`o-${index}`)),
+    );
+    const { proxy, kubeconfig } = await proxyTo(ground.plane);
+    const snapkeep = async (...words: readonly string[]) => {
+      const { code, said } = startCommand(...words, `--kubeconfig=${kubeconfig}`);
+      return { code: await code, ...said };
+    };
+    const nextPage = (request: string) => /volumesnapshotcontents\?.*continue=/.test(request);
+    try {
+      // The revision that the list was begun at is forgotten, by etcd and by the API server's cache, while its second page is on its way.
+      const from = ground.plane.auditPosition();
+      const held = proxy.hold(nextPage);
+      const auditing = snapkeep("audit", "-o", "json");
+      await held.held;
+      await ground.clients.v1beta1.delete({ kind: "VolumeSnapshotContent", name: "o-0" });
+      await ground.plane.compact();
+      await ground.plane.killApiServer();
+      await ground.plane.startApiServer();
+      held.release();
+      const { code, out, error } = await auditing;
+      assert.equal(code, 0, error);
+      assert.equal(JSON.parse(out).objects.VolumeSnapshotContent, count);
+      const codes = ground.plane.auditLog(from).map(({ responseStatus }) => responseStatus?.code);
+      assert.equal(codes.filter((answered) => answered === 410).length, 1, "the token had expired");
+      // The connection breaks at each second page, in the preflight and in the rewrite.
+      const refusing = proxy.answer(503, nextPage);
+      const migrating = snapkeep("migrate", "--to-phase=3", "--settle-duration=0s");
+      await until({ what: "a page was refused" }, () => (refusing.count() > 1 ? true : undefined));
+      refusing.end();
+      assert.equal((await migrating).code, 0, (await migrating).text);
+      assert.deepEqual(await ground.storedIn(), ["v1"]);
+    } finally {
+      await proxy.close();
+    }
   });
 
   test("CRDs of somebody else, and newer ones, are left alone", async () => {

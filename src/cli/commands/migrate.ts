@@ -27,7 +27,10 @@ const flags = {
     example: "2",
     help: "The phase to go to: 1 is loose v1beta1, 2 is strict v1 with v1beta1 as storage version, 3 stores v1.",
   }),
-  rollback: bool({ default: false, help: "Go back one phase: from 3 to 2, or from 2 to 1." }),
+  rollback: bool({
+    default: false,
+    help: "Go back one phase: from 3 to 2, or from 2 to 1. With --to-phase go back to that phase, and no further if it is run again.",
+  }),
   status: bool({ default: false, help: "Show the phase of the CRDs, and what an interrupted run has left to do." }),
   serveV1beta1: bool({ default: false, help: "In phase 2: also serve v1beta1, for clients that do not know v1." }),
   dryRun: bool({ default: false, help: "Check everything and print the steps, but change nothing." }),
@@ -54,11 +57,14 @@ export const command = defineCommand({
     { does: "Print the steps to phase 2", line: "snapkeep migrate --to-phase=2 --dry-run" },
     { does: "Go to phase 2; run it again if it was interrupted", line: "snapkeep migrate --to-phase=2" },
     { does: "Go back one phase", line: "snapkeep migrate --rollback" },
+    { does: "Go back to phase 2, in a script that may be repeated", line: "snapkeep migrate --rollback --to-phase=2" },
   ],
   check: ({ toPhase, rollback, status, serveV1beta1 }) => {
-    if ([toPhase !== "", rollback, status].filter(Boolean).length !== 1)
-      return "give one of --to-phase=N, --rollback and --status; for example --to-phase=2";
-    if (serveV1beta1 && toPhase !== "2") return "--serve-v1beta1 works only in phase 2; use --to-phase=2";
+    if ((toPhase !== "" || rollback) === status)
+      return "give --to-phase=N, --rollback, both of them, or --status; for example --to-phase=2";
+    if (rollback && toPhase === "3") return "--rollback goes to phase 1 or 2; to go on to phase 3 leave it out";
+    if (serveV1beta1 && (toPhase !== "2" || rollback))
+      return "--serve-v1beta1 works only on the way to phase 2; use --to-phase=2";
     return undefined;
   },
   run: (input) => connected("snapkeep-migrate", input, { managedFields: "keep" }, (api) => run(api, input)),
@@ -92,9 +98,9 @@ async function run(api: AuditApi, input: Input): Promise<number> {
 }
 
 function goalOf({ options }: Input, installed: readonly Installed[]): Goal {
-  if (options.rollback) return rollbackGoal(installed);
-  const phase = crdPhases.find((candidate) => String(candidate) === options.toPhase) ?? 3;
-  return { phase, back: false, serveV1beta1: options.serveV1beta1 };
+  const phase = crdPhases.find((candidate) => String(candidate) === options.toPhase);
+  if (options.rollback) return rollbackGoal(installed, phase);
+  return { phase: phase ?? 3, back: false, serveV1beta1: options.serveV1beta1 };
 }
 
 function refuse({ error }: Input, objections: readonly string[]): number {

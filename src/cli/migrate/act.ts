@@ -103,7 +103,8 @@ async function takeNext(
     if (crd === undefined || recordIn(crd)?.run === context.run) continue;
     // What is finished stays so: else a run that is killed again and again would never get to the end.
     const step = planOf([definition], goal).length === 0 ? "finished" : "begun";
-    await replace(context, withRecord(crd, { ...first, step, rewrite: definition.rewrite }));
+    const { rewrite, record } = definition;
+    await replace(context, withRecord(crd, { ...first, step, rewrite, bothServedSince: record?.bothServedSince }));
     return true;
   }
   return false;
@@ -147,7 +148,9 @@ async function perform(
   say(describeStep(step));
   if (step.step === "apply") {
     const rewrite = step.changesStorage ? undefined : definition.rewrite;
-    const applied = { ...record, step: "apply", rewrite } as const;
+    const now = new Date(context.world.now()).toISOString();
+    const bothServedSince = step.serveV1beta1 ? (record.bothServedSince ?? now) : undefined;
+    const applied = { ...record, step: "apply", rewrite, bothServedSince } as const;
     if (crd === undefined) {
       const draft = snapshotCrd(step.kind, step.phase, step) as unknown as Crd;
       await api.create("CustomResourceDefinition", withRecord(draft, applied), { signal });

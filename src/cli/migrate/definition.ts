@@ -25,6 +25,8 @@ export interface MigrationRecord {
   /** The last step that is finished. */
   readonly step: StepName | "begun" | "finished";
   readonly rewrite?: Rewrite | undefined;
+  /** Since when v1 and v1beta1 are served side by side: before that, clients of v1beta1 had no choice. */
+  readonly bothServedSince?: string | undefined;
 }
 
 /** Objects whose resourceVersion is newer than `after` are stored in `version`: they need no rewrite. */

@@ -7,7 +7,7 @@ import type { CommandContext } from "../../runtime/command.ts";
 import { type AuditApi, auditPages, type OldWrite, oldWritesIn } from "../audit/audit.ts";
 import { count } from "../findings/count.ts";
 import { createProgress } from "../progress.ts";
-import type { Goal } from "./definition.ts";
+import type { Goal, MigrationRecord } from "./definition.ts";
 import type { Installed } from "./preflight.ts";
 
 interface JudgeInput extends Pick<CommandContext, "world" | "signal" | "error"> {
@@ -27,7 +27,7 @@ export async function judgeStored(
   const kinds = snapshotKinds.filter((kind) =>
     installed.some(({ definition, crd }) => crd !== undefined && definition.kind === kind),
   );
-  const writers = createOldWriters(willEndV1beta1(installed, goal) ? options.oldClientWindow : 0, world.now());
+  const writers = createOldWriters(oldWritesSince(installed, goal, options.oldClientWindow, world.now()));
   const progress = createProgress(world, error);
   const invalid: CodedMessage[] = [];
   let [seen, broken] = [0, 0];
@@ -57,12 +57,11 @@ export async function judgeStored(
 }
 
 /** Of each client, what it has written last in v1beta1. There are few clients, however many objects. */
-function createOldWriters(windowMs: number, nowMs: number) {
+function createOldWriters(sinceMs: number) {
   const byManager = new Map<string, OldWrite>();
   return {
     look: (object: JsonObject): void => {
-      if (windowMs === 0) return;
-      for (const write of oldWritesIn(object, "v1beta1", nowMs - windowMs))
+      for (const write of oldWritesIn(object, "v1beta1", sinceMs))
         if ((byManager.get(write.manager)?.time ?? "") < write.time) byManager.set(write.manager, write);
     },
     latest: (): readonly OldWrite[] => [...byManager.values()],
@@ -70,6 +69,16 @@ function createOldWriters(windowMs: number, nowMs: number) {
 }
 
 /** Who wrote v1beta1 while there was no v1 had no choice, and proves nothing. */
-const willEndV1beta1 = (installed: readonly Installed[], goal: Goal): boolean =>
-  goal.serveV1beta1 !== true &&
-  installed.some(({ definition: { served } }) => served.includes("v1") && served.includes("v1beta1"));
+export function oldWritesSince(installed: readonly Installed[], goal: Goal, windowMs: number, nowMs: number): number {
+  const both = installed
+    .map(({ definition }) => definition)
+    .filter(({ served }) => served.includes("v1") && served.includes("v1beta1"));
+  if (goal.serveV1beta1 === true || both.length === 0 || windowMs === 0) return Number.POSITIVE_INFINITY;
+  return Math.max(nowMs - windowMs, Math.min(...both.map(({ record }) => servedSince(record))));
+}
+
+/** In whole seconds, as the API server writes the time of a write. Nobody knows it of CRDs that others have installed. */
+function servedSince(record: MigrationRecord | undefined): number {
+  const ms = Date.parse(record?.bothServedSince ?? "");
+  return Number.isNaN(ms) ? Number.NEGATIVE_INFINITY : Math.floor(ms / 1_000) * 1_000;
+}

@@ -74,6 +74,11 @@ test("a stored version that nobody knows is an objection", () => {
   assert.deepEqual(codes(objections(1, () => ({ status }))), ["SNAP-609"]);
 });
 
+test("a rollback does not go forwards", () => {
+  const forwardsByRollback = objections(1, () => ({}), { phase: 2, back: true });
+  assert.match(forwardsByRollback[0] ?? "", /is in phase 1; leave out --rollback to go on to phase 2 \[SNAP-607\]$/);
+});
+
 test("--to-phase does not go back, and a rollback only while v1beta1 is in spec.versions", () => {
   assert.deepEqual(codes(objections(3, () => ({}), { phase: 2, back: false })), ["SNAP-607"]);
   const back: Goal = { phase: 2, back: true };

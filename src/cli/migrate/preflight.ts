@@ -39,8 +39,11 @@ function wrongDirection(
   { phase = 1, versions }: Definition,
   goal: Goal,
 ): readonly { readonly text: string; readonly code: "SNAP-605" | "SNAP-607" }[] {
+  if (goal.back && phase < goal.phase)
+    return [{ text: `is in phase ${phase}; leave out --rollback to go on to phase ${goal.phase}`, code: "SNAP-607" }];
   if (phase <= goal.phase) return [];
-  if (!goal.back) return [{ text: `is in phase ${phase} already; --rollback goes back one phase`, code: "SNAP-607" }];
+  if (!goal.back)
+    return [{ text: `is in phase ${phase}; add --rollback to go back to phase ${goal.phase}`, code: "SNAP-607" }];
   return versions.includes("v1beta1")
     ? []
     : [{ text: "v1beta1 is not in spec.versions any more; there is no way back", code: "SNAP-605" }];

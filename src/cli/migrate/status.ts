@@ -74,8 +74,9 @@ export function statusText({ phase, crds, unfinished }: MigrationStatus): string
   return `${[...lines, ...left, summary].join("\n")}\n`;
 }
 
-/** One phase back; a rollback that was interrupted goes to where it was going. */
-export function rollbackGoal(installed: readonly Installed[]): Goal {
+/** To the phase that was given; else one phase back, and a rollback that is under way or was interrupted goes to where it was going. */
+export function rollbackGoal(installed: readonly Installed[], given?: CrdPhase): Goal {
+  if (given !== undefined) return { phase: given, back: true };
   const record = unfinishedRecord(installed);
   if (record?.back === true) return goalOf(record);
   const phase = Math.max(...installed.map(({ definition }) => definition.phase ?? 1));

@@ -55,6 +55,8 @@ export interface ControlPlane {
   auditLog(from?: number): readonly AuditEntry[];
   /** What etcd holds under "/registry/" and this prefix, as text: the only place that shows the version an object is stored in. */
   stored(prefix: string): Promise<readonly string[]>;
+  /** etcd forgets everything but the newest revision, as it does every few minutes in a cluster. */
+  compact(): Promise<void>;
   /** Pulls the plug. `startApiServer` brings it back on the same port with the same data. */
   killApiServer(): Promise<void>;
   startApiServer(): Promise<void>;
@@ -152,6 +154,10 @@ async function startIn(instance: Instance, options: ControlPlaneOptions): Promis
     auditPosition: () => statSync(audit).size,
     auditLog: (from = 0) => readAudit(audit, from),
     stored: (prefix) => storedIn(etcdPort, `/registry/${prefix}`),
+    compact: async () => {
+      const { header } = await askEtcd(etcdPort, "kv/range", { key: base64("/") });
+      await askEtcd(etcdPort, "kv/compaction", { revision: header.revision, physical: true });
+    },
     killApiServer: () => api.stop("SIGKILL"),
     startApiServer,
     restartApiServer: async () => {
@@ -170,12 +176,24 @@ async function startIn(instance: Instance, options: ControlPlaneOptions): Promis
   };
 }
 
+const base64 = (text: string): string => Buffer.from(text).toString("base64");
+
+interface EtcdAnswer {
+  readonly header: { readonly revision: string };
+  readonly kvs?: readonly { readonly value: string }[];
+}
+
 /** By etcd's HTTP gateway; keys and values travel in base64. */
+async function askEtcd(port: number, what: string, body: object): Promise<EtcdAnswer> {
+  const request = { method: "POST", body: JSON.stringify(body) };
+  const answer = await fetch(`http://127.0.0.1:${port}/v3/${what}`, request);
+  if (!answer.ok) throw new Error(`etcd answered ${what} with ${answer.status}: ${await answer.text()}`);
+  return (await answer.json()) as EtcdAnswer;
+}
+
 async function storedIn(port: number, prefix: string): Promise<readonly string[]> {
-  const base64 = (text: string) => Buffer.from(text).toString("base64");
-  const body = JSON.stringify({ key: base64(prefix), range_end: base64(`${prefix}\xff`) });
-  const answer = await fetch(`http://127.0.0.1:${port}/v3/kv/range`, { method: "POST", body });
-  const { kvs = [] } = (await answer.json()) as { kvs?: readonly { value: string }[] };
+  const range = { key: base64(prefix), range_end: base64(`${prefix}\xff`) };
+  const { kvs = [] } = await askEtcd(port, "kv/range", range);
   return kvs.map(({ value }) => Buffer.from(value, "base64").toString("utf8"));
 }
 

@@ -7,7 +7,7 @@ import { startCommand } from "../../command-line.ts";
 import { type Client, type Connection, connect } from "./client.ts";
 import { type ControlPlane, startControlPlane } from "./control-plane.ts";
 import { until } from "./until.ts";
-import { releaseFile } from "./upstream.ts";
+import { oldReleaseFile, releaseFile } from "./upstream.ts";
 
 export const snapshotGroup = "snapshot.storage.k8s.io";
 const namespace = "default";
@@ -132,10 +132,16 @@ export async function migrationGroundOn(plane: ControlPlane): Promise<MigrationG
   };
 }
 
+const crdFiles = snapshotKinds.map((kind) => `config/crd/${snapshotGroup}_${crdNameOf(kind).split(".", 1)[0]}.yaml`);
+
 /** The CRDs of the current upstream release. */
 export async function upstreamCrds(): Promise<readonly CrdDraft[]> {
-  const files = snapshotKinds.map((kind) => `config/crd/${snapshotGroup}_${crdNameOf(kind).split(".", 1)[0]}.yaml`);
-  return (await Promise.all(files.map((file) => releaseFile(file)))).flat() as unknown as readonly CrdDraft[];
+  return (await Promise.all(crdFiles.map((file) => releaseFile(file)))).flat() as unknown as readonly CrdDraft[];
+}
+
+/** The CRDs of the last upstream release that had v1beta1 alone. */
+export async function oldUpstreamCrds(): Promise<readonly CrdDraft[]> {
+  return (await Promise.all(crdFiles.map((file) => oldReleaseFile(file)))).flat() as unknown as readonly CrdDraft[];
 }
 
 export const snapshotDraft = (name: string, source: object) =>

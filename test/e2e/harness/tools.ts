@@ -67,6 +67,7 @@ export const modules = {
     programs: { "snapshot-validation-webhook": `${csi}/external-snapshotter/v7/cmd/snapshot-validation-webhook` },
     stamps: mainVersion,
   },
+  client3: { pinned: `${csi}/external-snapshotter/client/v3`, programs: { "v1beta1-client": "." }, stamps: () => ({}) },
   helm: {
     pinned: "helm.sh/helm/v3",
     programs: { helm: "helm.sh/helm/v3/cmd/helm" },

@@ -39,11 +39,21 @@ export async function releaseFile(
   edited: (text: string) => string = (text) => text,
 ): Promise<readonly Manifest[]> {
   const module = path.startsWith("config/") ? `${release}/client/v8` : `${release}/v8`;
-  const listing = ["list", "-m", "-f", "{{.Dir}}", module];
-  const { stdout } = await promisify(execFile)("go", listing, { cwd: moduleFolder("snapshotter") });
-  const text = await readFile(join(stdout.trim(), path), "utf8");
-  return parseAllDocuments(edited(text)).flatMap((document) => (document.toJS() as Manifest | null) ?? []);
+  return documentsIn(edited(await readFile(join(await sourcesOf(module, "snapshotter"), path), "utf8")));
 }
+
+/** The same of release 3, the last one with v1beta1 alone; only `config/…`. */
+export const oldReleaseFile = async (path: string): Promise<readonly Manifest[]> =>
+  documentsIn(await readFile(join(await sourcesOf(`${release}/client/v3`, "client3"), path), "utf8"));
+
+async function sourcesOf(module: string, pinnedIn: string): Promise<string> {
+  const listing = ["list", "-m", "-f", "{{.Dir}}", module];
+  const { stdout } = await promisify(execFile)("go", listing, { cwd: moduleFolder(pinnedIn) });
+  return stdout.trim();
+}
+
+const documentsIn = (text: string): readonly Manifest[] =>
+  parseAllDocuments(text).flatMap((document) => (document.toJS() as Manifest | null) ?? []);
 
 const pathsByKind: Readonly<Record<string, string>> = {
   ServiceAccount: "serviceaccounts",
