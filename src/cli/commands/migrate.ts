@@ -8,7 +8,6 @@ import { exitCodes } from "../../runtime/exit-codes.ts";
 import { bool, duration, oneOf } from "../../runtime/flag-kinds.ts";
 import type { AuditApi } from "../audit/audit.ts";
 import { connected } from "../connected.ts";
-import { count } from "../findings/count.ts";
 import { migrate, observe } from "../migrate/act.ts";
 import type { Goal } from "../migrate/definition.ts";
 import { describeStep } from "../migrate/describe.ts";
@@ -105,7 +104,7 @@ function goalOf({ options }: Input, installed: readonly Installed[]): Goal {
 
 function refuse({ error }: Input, objections: readonly string[]): number {
   for (const objection of objections) error.write(`${objection}\n`);
-  error.write(`snapkeep migrate: refused for ${count(objections.length, "reason")}; nothing was changed\n`);
+  error.write("snapkeep migrate: refused for what is listed above; nothing was changed\n");
   return exitCodes.failed.code;
 }
 

@@ -69,13 +69,23 @@ export function statusText({ phase, crds, unfinished }: MigrationStatus): string
       .trimEnd(),
   );
   const left = unfinished.map((step) => `left to do: ${step}`);
-  const summary =
-    phase === undefined ? "the CRDs are in different phases, or missing" : `the CRDs are in phase ${phase}`;
-  return `${[...lines, ...left, summary].join("\n")}\n`;
+  return `${[...lines, ...left, summaryOf(phase, crds)].join("\n")}\n`;
+}
+
+function summaryOf(phase: CrdPhase | undefined, crds: readonly CrdStatus[]): string {
+  if (phase !== undefined) return `the CRDs are in phase ${phase}`;
+  return crds.every((crd) => crd.phase === undefined)
+    ? "the snapshot CRDs are not installed; snapkeep migrate --to-phase=3 installs them"
+    : "the CRDs are in different phases, or some are missing; run the last snapkeep migrate again, or choose a phase with --to-phase";
 }
 
 /** To the phase that was given; else one phase back, and a rollback that is under way or was interrupted goes to where it was going. */
 export function rollbackGoal(installed: readonly Installed[], given?: CrdPhase): Goal {
+  if (installed.every(({ crd }) => crd === undefined))
+    throw new Fault(
+      "FailedPrecondition",
+      withCode("the snapshot CRDs are not installed; there is nothing to go back from", "SNAP-605"),
+    );
   if (given !== undefined) return { phase: given, back: true };
   const record = unfinishedRecord(installed);
   if (record?.back === true) return goalOf(record);
