@@ -183,7 +183,7 @@ const everything = { topology: true, attachments: true };
 const permissionsPage = (): string =>
   page(
     "Permissions",
-    "What each component may do, and why. `snapkeep install` grants these rights and no others. No right is a wildcard, and no component may read all secrets of a cluster.",
+    "What each component may do, and why. `snapkeep install` grants these rights and no others. No right is a wildcard, and no component may read all secrets of a cluster. Each single right is needed: [this table](../results/rbac.txt) names the check that fails without it.",
     ...componentRows.map((row) => accessSection(row.name, row.workload.unrestricted, row)),
     "Sidecars run in the pod of a driver, with rights of the driver's service account. `DRIVER` is the name of the driver in lease names.",
     ...sidecarRows.map((row) => accessSection(row.name, undefined, row.rights("DRIVER", everything))),

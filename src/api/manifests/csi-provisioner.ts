@@ -21,7 +21,7 @@ const clusterRules: readonly Right[] = [
   {
     apiGroups: ["storage.k8s.io"],
     resources: ["storageclasses"],
-    verbs: ["get", "list", "watch"],
+    verbs: ["list", "watch"],
     why: "A class names the driver and has the parameters of CreateVolume.",
   },
   {
@@ -44,13 +44,13 @@ const topologyRules: readonly Right[] = [
   {
     apiGroups: [""],
     resources: ["nodes"],
-    verbs: ["get", "list", "watch"],
+    verbs: ["list", "watch"],
     why: "Nodes have the labels of the driver's topologies.",
   },
   {
     apiGroups: ["storage.k8s.io"],
     resources: ["csinodes"],
-    verbs: ["get", "list", "watch"],
+    verbs: ["list", "watch"],
     why: "CSINodes name the topologies that the driver has on each node.",
   },
 ];
@@ -59,7 +59,7 @@ const attachmentRules: readonly Right[] = [
   {
     apiGroups: ["storage.k8s.io"],
     resources: ["volumeattachments"],
-    verbs: ["get", "list", "watch"],
+    verbs: ["list", "watch"],
     why: "A volume that is attached to a node is not deleted.",
   },
 ];

@@ -27,7 +27,7 @@ export const csiSnapshotterRow: SidecarRow = {
       {
         apiGroups: [group],
         resources: ["volumesnapshotclasses"],
-        verbs: ["get", "list", "watch"],
+        verbs: ["list", "watch"],
         why: "A class has the parameters of CreateSnapshot.",
       },
       eventRight,

@@ -1,6 +1,6 @@
 /** directory-driver in a cluster of one node, with its sidecars in one pod. */
 import { leaseNameFrom } from "../names.ts";
-import type { Access, ComponentRow, DriverNeeds, Installation, ManifestObject } from "./component.ts";
+import type { Access, ComponentRow, DriverNeeds, Installation, ManifestObject, Right } from "./component.ts";
 import { csiProvisionerRow } from "./csi-provisioner.ts";
 import { csiSnapshotterRow } from "./csi-snapshotter.ts";
 
@@ -15,8 +15,20 @@ const socket = { path: `${socketMount.mountPath}/csi.sock`, mount: socketMount }
 const pluginFolder = ({ kubeletFolder }: Installation): string => `${kubeletFolder}/plugins/${driver}`;
 const sidecars = [csiSnapshotterRow, csiProvisionerRow];
 
+/** What another right of the list allows already is left out. */
+const uncovered = (rights: readonly Right[]): readonly Right[] =>
+  rights.filter(
+    (right) =>
+      !rights.some(
+        (other) =>
+          other.verbs.length > right.verbs.length &&
+          String([other.apiGroups, other.resources]) === String([right.apiGroups, right.resources]) &&
+          right.verbs.every((verb) => other.verbs.includes(verb)),
+      ),
+  );
+
 const merged = (accesses: readonly Access[]): Access => ({
-  clusterRules: accesses.flatMap(({ clusterRules }) => clusterRules),
+  clusterRules: uncovered(accesses.flatMap(({ clusterRules }) => clusterRules)),
   namespaceRules: accesses.flatMap(({ namespaceRules }) => namespaceRules),
 });
 

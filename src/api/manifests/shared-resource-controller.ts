@@ -26,7 +26,8 @@ export const sharedResourceControllerRow: ComponentRow = {
   isDefault: false,
   serviceAccount,
   clusterRules: [
-    sharesRight,
+    // It writes to them: where a write meets a newer version that the watch has not told of, the share is read.
+    { ...sharesRight, verbs: ["get", ...sharesRight.verbs] },
     {
       apiGroups: [shares],
       resources: ["sharedsecrets/status", "sharedconfigmaps/status"],

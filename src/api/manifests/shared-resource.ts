@@ -19,7 +19,7 @@ const pluginFolder = ({ kubeletFolder }: Installation): string => `${kubeletFold
 export const sharesRight: Right = {
   apiGroups: ["sharedresource.openshift.io"],
   resources: ["sharedsecrets", "sharedconfigmaps"],
-  verbs: ["get", "list", "watch"],
+  verbs: ["list", "watch"],
   why: "A share says which Secret or ConfigMap it stands for.",
 };
 

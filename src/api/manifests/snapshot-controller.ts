@@ -40,7 +40,7 @@ export const snapshotControllerRow: ComponentRow = {
     {
       apiGroups: [group],
       resources: ["volumesnapshotclasses"],
-      verbs: ["get", "list", "watch"],
+      verbs: ["list", "watch"],
       why: "A class has the driver, the deletion policy and the secrets of a snapshot.",
     },
     {
@@ -52,19 +52,19 @@ export const snapshotControllerRow: ComponentRow = {
     {
       apiGroups: [""],
       resources: ["persistentvolumes"],
-      verbs: ["get", "list", "watch"],
+      verbs: ["list", "watch"],
       why: "A volume has the handle that the snapshot is taken of.",
     },
     {
       apiGroups: ["gateway.networking.k8s.io"],
       resources: ["referencegrants"],
-      verbs: ["get", "list", "watch"],
+      verbs: ["list", "watch"],
       why: "Claims of other namespaces protect a snapshot only where a grant allows it.",
     },
     {
       apiGroups: ["snapshot.storage.k8s.io"],
       resources: ["volumesnapshotlinks"],
-      verbs: ["get", "list", "watch"],
+      verbs: ["list", "watch"],
       why: "A claim that is restored through a link protects the snapshot that the link names.",
     },
     eventRight,

@@ -33,7 +33,7 @@ export const webhookRow: ComponentRow = {
     {
       apiGroups: ["snapshot.storage.k8s.io"],
       resources: ["volumesnapshotclasses"],
-      verbs: ["get", "list", "watch"],
+      verbs: ["list", "watch"],
       why: "A driver has one default class at most.",
     },
   ],

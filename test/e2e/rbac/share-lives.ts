@@ -1,0 +1,297 @@
+/** Admission and shared resources: the lives of the webhook, of the controller of shares, and of their driver on a node. */
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { snapshotCrds } from "../../../src/api/crds/index.ts";
+import { allowListObjects } from "../../../src/api/manifests/allow-lists.ts";
+import { shareConfiguration, shareConfigurationName } from "../../../src/api/manifests/webhook-configurations.ts";
+import type { Condition } from "../../../src/api/types.ts";
+import type { FaultProxy } from "../../fault-proxy.ts";
+import { csiClientTo, startComponent } from "../harness/components.ts";
+import type { ControlPlane } from "../harness/control-plane.ts";
+import { proxyTo } from "../harness/fault-proxy.ts";
+import { freePort } from "../harness/ports.ts";
+import { installShares, letUse, publishRequest, startShareDriver } from "../harness/share-driver.ts";
+import { createTestWebhook, isReady } from "../harness/webhook.ts";
+import { installation, sidecarDriver } from "./rights.ts";
+import { accountOf, type Life, type Step, type Trial, userOf } from "./trial.ts";
+
+const main = resolve(import.meta.dirname, "../../../src/main.ts");
+const { namespace: home } = installation;
+const shares = "/apis/sharedresource.openshift.io/v1alpha1";
+const classes = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotclasses";
+const configurations = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+const slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
+const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const team = "team";
+const kinds = {
+  SharedSecret: ["sharedsecrets", "secrets", "secretRef"],
+  SharedConfigMap: ["sharedconfigmaps", "configmaps", "configMapRef"],
+} as const;
+
+export async function shareStage(plane: ControlPlane): Promise<ControlPlane> {
+  await installShares(plane);
+  for (const crd of snapshotCrds(3)) await plane.request("POST", crds, crd);
+  for (const name of [home, team]) await plane.request("POST", "/api/v1/namespaces", { metadata: { name } });
+  for (const list of allowListObjects(installation))
+    await plane.request("POST", `/api/v1/namespaces/${home}/configmaps`, list);
+  return plane;
+}
+
+export async function shareLives(plane: ControlPlane): Promise<Readonly<Record<string, Life>>> {
+  const must = async (method: string, path: string, body?: object, expected = [200, 201]): Promise<string> => {
+    const { status, text } = await plane.request(method, path, body);
+    assert.ok(expected.includes(status), `${method} ${path}: ${status} ${text}`);
+    return text;
+  };
+  /** What its owner lends to a component: one object. */
+  const lend = async (component: string, resource: string, name: string): Promise<void> => {
+    const at = `/apis/rbac.authorization.k8s.io/v1/namespaces/${team}`;
+    const role = { name: `${component}-${resource}-${name}` };
+    const rule = { apiGroups: [""], resources: [resource], resourceNames: [name], verbs: ["get", "list", "watch"] };
+    await must("POST", `${at}/roles`, { metadata: role, rules: [rule] });
+    await must("POST", `${at}/rolebindings`, {
+      metadata: role,
+      roleRef: { kind: "Role", ...role, apiGroup: "rbac.authorization.k8s.io" },
+      subjects: [{ kind: "User", name: userOf(component), apiGroup: "rbac.authorization.k8s.io" }],
+    });
+  };
+  const createShare = async (component: string, kind: keyof typeof kinds, name: string): Promise<void> => {
+    const [plural, source, field] = kinds[kind];
+    await must("POST", `/api/v1/namespaces/${team}/${source}`, { metadata: { name } });
+    await lend(component, source, name);
+    await must("POST", `${shares}/${plural}`, {
+      apiVersion: "sharedresource.openshift.io/v1alpha1",
+      kind,
+      metadata: { name },
+      spec: { [field]: { namespace: team, name } },
+    });
+  };
+  const removeShares = async (): Promise<void> => {
+    for (const [plural] of Object.values(kinds)) await plane.request("DELETE", `${shares}/${plural}`);
+  };
+  return {
+    webhook: await webhookLife(plane, must),
+    "shared-resource-controller": controllerLife(plane, must, createShare, removeShares),
+    "shared-resource": driverLife(plane, createShare, removeShares),
+  };
+}
+
+type Must = (method: string, path: string, body?: object, expected?: number[]) => Promise<string>;
+type CreateShare = (component: string, kind: keyof typeof kinds, name: string) => Promise<void>;
+
+async function webhookLife(plane: ControlPlane, must: Must): Promise<Life> {
+  const component = "webhook";
+  const webhook = await createTestWebhook(plane, accountOf(component));
+  const { port } = new URL(webhook.url);
+  const { port: metricsPort } = new URL(webhook.metricsUrl);
+  const aClass = (name: string) => ({
+    apiVersion: "snapshot.storage.k8s.io/v1",
+    kind: "VolumeSnapshotClass",
+    metadata: { name, annotations: { "snapshot.storage.kubernetes.io/is-default-class": "true" } },
+    driver: sidecarDriver,
+    deletionPolicy: "Delete",
+  });
+  const steps: readonly Step[] = [
+    {
+      check: "the webhook is ready",
+      prove: async (trial) => {
+        await trial.until("it is ready", async () => ((await isReady(Number(metricsPort))) ? true : undefined));
+        await webhook.configure("snapshots", "Fail");
+        await webhook.configure("claims", "Fail");
+      },
+    },
+    {
+      check: "a second default class of a driver is refused",
+      prove: async (trial) => {
+        await must("POST", classes, aClass(`${trial.id}-first`));
+        await trial.until("the second is refused", async () => {
+          const { status } = await plane.request("POST", `${classes}?dryRun=All`, aClass(`${trial.id}-second`));
+          return status === 201 ? undefined : true;
+        });
+      },
+    },
+    {
+      check: "a claim may name a source of another namespace where the API server keeps it",
+      prove: async (trial) => {
+        const source = { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "x", namespace: "other" };
+        const spec = {
+          accessModes: ["ReadWriteOnce"],
+          resources: { requests: { storage: "1Mi" } },
+          dataSourceRef: source,
+        };
+        await trial.until("the claim is admitted", async () => {
+          const path = `/api/v1/namespaces/${team}/persistentvolumeclaims?dryRun=All`;
+          return (await plane.request("POST", path, { metadata: { name: trial.id }, spec })).status === 201
+            ? true
+            : undefined;
+        });
+      },
+    },
+  ];
+  return {
+    component,
+    steps,
+    // A pod finds its namespace in a file: here in a /run of its own.
+    start: (kubeconfig) =>
+      plane.instance.start(component, "unshare", [
+        "--mount",
+        "sh",
+        "-c",
+        `mount -t tmpfs none /run && mkdir -p /run/secrets/kubernetes.io/serviceaccount && printf %s ${home} > /run/secrets/kubernetes.io/serviceaccount/namespace && exec "$@"`,
+        "sh",
+        process.execPath,
+        main,
+        component,
+        `--kubeconfig=${kubeconfig}`,
+        `--tls-cert-file=${webhook.certFile}`,
+        `--tls-private-key-file=${webhook.keyFile}`,
+        `--port=${port}`,
+        `--http-endpoint=127.0.0.1:${metricsPort}`,
+        "--shutdown-delay-duration=0s",
+      ]),
+    clean: async () => {
+      await webhook.unconfigure("snapshots");
+      await webhook.unconfigure("claims");
+      await plane.request("DELETE", classes);
+    },
+  };
+}
+
+function controllerLife(
+  plane: ControlPlane,
+  must: Must,
+  createShare: CreateShare,
+  removeShares: () => Promise<void>,
+): Life {
+  const component = "shared-resource-controller";
+  const service = { namespace: "default", name: "share-webhook" };
+  const slice = (ready: boolean) => ({
+    metadata: { name: service.name, labels: { "kubernetes.io/service-name": service.name } },
+    addressType: "IPv4",
+    ports: [{ port: 8443 }],
+    endpoints: [{ addresses: ["192.0.2.1"], conditions: { ready } }],
+  });
+  let proxy: FaultProxy | undefined;
+  /** The first write meets a newer version, and the watch does not tell of it: the controller has to read the share. */
+  const available = (kind: keyof typeof kinds): Step => ({
+    check: `a ${kind} becomes available while the watch is silent`,
+    prove: async (trial) => {
+      const [plural] = kinds[kind];
+      const writing = proxy?.hold(
+        (request) => request.startsWith("PATCH ") && request.includes(`/${plural}/${trial.id}`),
+      );
+      await createShare(component, kind, trial.id);
+      await writing?.held;
+      proxy?.stall((request) => request.includes(`/${plural}?`) && request.includes("watch="));
+      await touch(`${shares}/${plural}/${trial.id}`);
+      writing?.release();
+      await trial.until("Available is True", async () => {
+        const { status } = JSON.parse(await must("GET", `${shares}/${kinds[kind][0]}/${trial.id}`)) as {
+          status?: { conditions?: readonly Condition[] };
+        };
+        return status?.conditions?.some((one) => one.type === "Available" && one.status === "True") ? true : undefined;
+      });
+    },
+  });
+  const touch = async (path: string): Promise<void> => {
+    const share = JSON.parse(await must("GET", path)) as { metadata: object };
+    await must("PUT", path, { ...share, metadata: { ...share.metadata, annotations: { touched: "yes" } } });
+  };
+  const events = async (uid: string): Promise<readonly { count?: number }[]> => {
+    const path = `/api/v1/namespaces/default/events?fieldSelector=reason=WebhookServerFailed,involvedObject.uid=${uid}`;
+    return (JSON.parse(await must("GET", path)) as { items: readonly { count?: number }[] }).items;
+  };
+  const loses = async (trial: Trial, uid: string, times: number): Promise<void> => {
+    await trial.until(`the webhook was lost ${times} times`, async () =>
+      (await events(uid)).some(({ count = 1 }) => count >= times) ? true : undefined,
+    );
+  };
+  const port = freePort();
+  const unreachable: Step = {
+    check: "a webhook that loses its endpoints twice gets one event, which is counted",
+    prove: async (trial) => {
+      await must("POST", slices, slice(false));
+      const draft = shareConfiguration({ client: { service }, serviceAccount: service });
+      const { metadata } = JSON.parse(await must("POST", configurations, draft)) as { metadata: { uid: string } };
+      await loses(trial, metadata.uid, 1);
+      await must("PUT", `${slices}/${service.name}`, slice(true));
+      await trial.until("the endpoint is found", async () => {
+        const text = await (await fetch(`http://127.0.0.1:${await port}/metrics`)).text();
+        return /^openshift_csi_share_webhook_endpoints 1$/m.test(text) ? true : undefined;
+      });
+      await must("PUT", `${slices}/${service.name}`, slice(false));
+      await loses(trial, metadata.uid, 2);
+    },
+  };
+  return {
+    component,
+    start: async (kubeconfig) => {
+      const proxied = await proxyTo({ ...plane, kubeconfig });
+      proxy = proxied.proxy;
+      return startComponent({ ...plane, kubeconfig: proxied.kubeconfig }, "shared-resource", [
+        "--mode=controller",
+        "--leader-election=true",
+        `--leader-election-namespace=${home}`,
+        `--allow-list-namespace=${home}`,
+        `--http-endpoint=127.0.0.1:${await port}`,
+      ]);
+    },
+    steps: [available("SharedSecret"), available("SharedConfigMap"), unreachable],
+    clean: async () => {
+      await proxy?.close();
+      await removeShares();
+      await plane.request("DELETE", `${configurations}/${shareConfigurationName}`);
+      await plane.request("DELETE", `${slices}/${service.name}`);
+      await plane.request(
+        "DELETE",
+        `/apis/coordination.k8s.io/v1/namespaces/${home}/leases/shared-resource-controller-leader`,
+      );
+    },
+  };
+}
+
+function driverLife(plane: ControlPlane, createShare: CreateShare, removeShares: () => Promise<void>): Life {
+  const component = "shared-resource";
+  const published: { readonly volumeId: string; readonly targetPath: string }[] = [];
+  const socket = join(plane.instance.folder, "share-driver", "csi.sock");
+  const mounts = (kind: keyof typeof kinds): Step => ({
+    check: `a pod mounts a ${kind} that its account may use`,
+    prove: async (trial) => {
+      await createShare(component, kind, trial.id);
+      await letUse(plane, { kind, share: trial.id, namespace: team });
+      const target = join(plane.instance.folder, "pods", `${trial.id}-${kind}`, "mount");
+      mkdirSync(join(target, ".."), { recursive: true });
+      const request = publishRequest({ id: `${trial.id}-${kind}`, target, namespace: team, share: trial.id, kind });
+      const { node, close } = csiClientTo(socket);
+      try {
+        await trial.until("the volume is published", () =>
+          node.nodePublishVolume(request).then(
+            () => true as const,
+            () => undefined,
+          ),
+        );
+        published.push({ volumeId: request.volumeId, targetPath: target });
+      } finally {
+        close();
+      }
+    },
+  });
+  return {
+    component,
+    start: async (kubeconfig) => {
+      const flags = [`--allow-list-namespace=${home}`];
+      return (await startShareDriver(plane.instance, { kubeconfig, flags })).daemon();
+    },
+    steps: [mounts("SharedSecret"), mounts("SharedConfigMap")],
+    clean: async () => {
+      await removeShares();
+      if (published.length === 0) return;
+      const { daemon } = await startShareDriver(plane.instance, { kubeconfig: plane.kubeconfig });
+      const { node, close } = csiClientTo(socket);
+      for (const volume of published.splice(0)) await node.nodeUnpublishVolume(volume);
+      close();
+      await daemon().stop();
+    },
+  };
+}
