@@ -7,6 +7,7 @@ import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts
 import { createKubectl } from "./harness/kubectl.ts";
 import { freePort } from "./harness/ports.ts";
 import { newNamespace, useControlPlane } from "./harness/shared.ts";
+import { modules, olderKubernetes, pinnedVersion } from "./harness/tools.ts";
 import { until } from "./harness/until.ts";
 
 const configMaps = (namespace: string): string => `/api/v1/namespaces/${namespace}/configmaps`;
@@ -21,6 +22,13 @@ test("the control plane is ready within 15 seconds once its programs are built",
   } finally {
     plane.stop();
   }
+});
+
+test("it is the Kubernetes that is pinned, or that KUBERNETES names", async () => {
+  const plane = await useControlPlane();
+  const { gitVersion } = JSON.parse((await plane.request("GET", "/version")).text);
+  assert.equal(gitVersion, pinnedVersion("kubernetes", modules.kubernetes.pinned));
+  if (olderKubernetes !== undefined) assert.ok(gitVersion.startsWith(`v${olderKubernetes}.`), gitVersion);
 });
 
 test("if a port is taken, another one is tried", async () => {

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, test } from "node:test";
 import { podSupport } from "./harness/packages.ts";
-import { leftOut } from "./harness/prepare.ts";
+import { leftOut, onlyComponents } from "./harness/prepare.ts";
 import { run } from "./harness/run.ts";
 import { until } from "./harness/until.ts";
 
@@ -66,6 +66,16 @@ test("without the requirements of pods their suites are counted as skipped, and 
   const { failed, skipped, notice } = leftOut(files, "no root", true);
   assert.deepEqual([failed, skipped, notice], [2, 0, "2 pod suites not run: no root (with CI set this is a failure)"]);
   assert.deepEqual(leftOut(files, undefined, true), { files, skipped: 0, failed: 0, notice: undefined });
+});
+
+test("against an older Kubernetes the suites of components run, and the others are counted as skipped", () => {
+  const files = ["snapshots.test.ts", "pods/b.test.ts", "differential/c.test.ts"].map((file) => `test/e2e/${file}`);
+  assert.deepEqual(onlyComponents(files, "1.33"), {
+    files: ["test/e2e/snapshots.test.ts"],
+    skipped: 2,
+    failed: 0,
+    notice: "Kubernetes 1.33: 2 suites not run, which need pods or are about the newest version",
+  });
 });
 
 test("a run whose test fails ends with the counts and leaves no control plane", async () => {

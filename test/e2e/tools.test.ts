@@ -8,7 +8,7 @@ import { identify } from "../../src/runtime/process-identity.ts";
 import { isNewEnough } from "./harness/go.ts";
 import { withLock } from "./harness/lock.ts";
 import { run } from "./harness/run.ts";
-import { moduleFolder, modules, pinnedVersion } from "./harness/tools.ts";
+import { moduleFolder, modules, olderVersions, pinnedVersion } from "./harness/tools.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "tools-"));
@@ -36,7 +36,28 @@ test("every module folder pins the version that is stamped, and imports exactly 
     const others = Object.values(module.programs).filter((path) => path !== ".");
     assert.deepEqual(imported.sort(), others.sort(), name);
   }
-  assert.equal(globSync("*/go.mod", { cwd: moduleFolder(".") }).length, Object.keys(modules).length);
+  const folders = globSync("*/go.mod", { cwd: moduleFolder(".") }).length;
+  assert.equal(folders, Object.keys(modules).length + olderVersions().length);
+});
+
+test("an older Kubernetes has its own pinned module, with all programs of a control plane", async () => {
+  assert.ok(olderVersions().length > 0);
+  for (const minor of olderVersions()) {
+    const version = pinnedVersion(`kubernetes-${minor}`, modules.kubernetes.pinned);
+    assert.ok(version.startsWith(`v${minor}.`), version);
+    const source = readFileSync(join(moduleFolder(`kubernetes-${minor}`), "tools.go"), "utf8");
+    const imported = [...source.matchAll(/_ "(.+)"/g)].map(([, path]) => path);
+    const { kubelet: _, ...programs } = modules.kubernetes.programs;
+    assert.deepEqual(imported.sort(), Object.values(programs).sort(), minor);
+  }
+});
+
+test("a version that is not pinned is refused with those that are", async () => {
+  const { stdout } = await ask("m.toolProblem()", { KUBERNETES: "1.2" });
+  assert.equal(
+    stdout,
+    `KUBERNETES=1.2 is not pinned in test/e2e/tools: name one of ${olderVersions().join(", ")}, or none for the newest\n`,
+  );
 });
 
 test("KUBEBUILDER_ASSETS comes first, and its programs are not built", async () => {

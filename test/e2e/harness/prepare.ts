@@ -2,7 +2,7 @@
 
 import { sweep } from "./leftovers.ts";
 import { isPipeline, podProblem, suitePackages } from "./packages.ts";
-import { toolProblem } from "./tools.ts";
+import { olderKubernetes, toolProblem } from "./tools.ts";
 
 export interface Prepared {
   readonly files: readonly string[];
@@ -19,6 +19,7 @@ export async function prepare(files: readonly string[]): Promise<Prepared> {
   const problem = await toolProblem();
   if (problem !== undefined) return { files: [], skipped: 0, failed: files.length, notice: problem };
   sweep();
+  if (olderKubernetes !== undefined) return onlyComponents(files, olderKubernetes);
   return leftOut(files, files.some(isPodSuite) ? await podProblem(suitePackages) : undefined, isPipeline());
 }
 
@@ -31,4 +32,17 @@ export function leftOut(files: readonly string[], podsWhy: string | undefined, p
   return pipeline
     ? { files: rest, skipped: 0, failed: pods, notice: `${notice} (with CI set this is a failure)` }
     : { files: rest, skipped: pods, failed: 0, notice };
+}
+
+/** They need the kubelet, compare the embedded server with the Kubernetes whose behaviour it copies, or test this harness. */
+const isOfNewest = (file: string): boolean =>
+  isPodSuite(file) ||
+  /^test\/e2e\/(differential\/|(kubectl|quantity|generate|agreement|fuzz|tools|runner|leftovers)\.test)/.test(file);
+
+/** What runs against an older Kubernetes: the suites of our components. */
+export function onlyComponents(files: readonly string[], version: string): Prepared {
+  const rest = files.filter((file) => !isOfNewest(file));
+  const skipped = files.length - rest.length;
+  const notice = `Kubernetes ${version}: ${skipped} suites not run, which need pods or are about the newest version`;
+  return { files: rest, skipped, failed: 0, notice: skipped === 0 ? undefined : notice };
 }

@@ -78,7 +78,19 @@ export const modules = {
 type ModuleName = keyof typeof modules;
 export type Program = { [M in ModuleName]: keyof (typeof modules)[M]["programs"] }[ModuleName];
 
-export const moduleFolder = (name: string): string => resolve(import.meta.dirname, "../tools", name);
+/** An older Kubernetes than the pinned one, for example "1.33": `KUBERNETES=1.33 npm run test:e2e`. It has no kubelet. */
+export const olderKubernetes: string | undefined = process.env.KUBERNETES || undefined;
+
+export const moduleFolder = (name: string): string => {
+  const folder = name === "kubernetes" && olderKubernetes !== undefined ? `${name}-${olderKubernetes}` : name;
+  return resolve(import.meta.dirname, "../tools", folder);
+};
+
+/** Versions that KUBERNETES may name. */
+export const olderVersions = (): readonly string[] =>
+  globSync("kubernetes-*", { cwd: resolve(import.meta.dirname, "../tools") })
+    .map((folder) => folder.slice("kubernetes-".length))
+    .sort();
 
 /** The path of one program; built first where it is nowhere to be found. */
 export const tool = async (program: Program): Promise<string> => (await tools(program))[program];
@@ -97,6 +109,9 @@ export async function tools<P extends Program>(...programs: readonly P[]): Promi
 
 /** What keeps any program from being had on this machine, as one line with its remedy; undefined when nothing does. */
 export async function toolProblem(): Promise<string | undefined> {
+  const versions = olderVersions();
+  if (olderKubernetes !== undefined && !versions.includes(olderKubernetes))
+    return `KUBERNETES=${olderKubernetes} is not pinned in test/e2e/tools: name one of ${versions.join(", ")}, or none for the newest`;
   const programs = Object.values(modules).flatMap((module) => Object.keys(module.programs));
   if (programs.every((program) => inAssets(program) !== undefined)) return undefined;
   return goVersion().then(
@@ -108,6 +123,8 @@ export async function toolProblem(): Promise<string | undefined> {
 function inAssets(program: string): string | undefined {
   const folder = process.env.KUBEBUILDER_ASSETS;
   if (folder === undefined || folder === "") return undefined;
+  // The folder has one version, and another one was asked for.
+  if (olderKubernetes !== undefined && program in modules.kubernetes.programs) return undefined;
   const path = join(folder, program);
   return isProgram(path) ? path : undefined;
 }
