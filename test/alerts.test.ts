@@ -7,6 +7,7 @@ import { componentRows } from "../src/api/manifests/rows.ts";
 import { commands } from "../src/cli/commands.ts";
 import { referencePages } from "../src/cli/reference.ts";
 import { situations } from "./alert-situations.ts";
+import { alerts, nameOf, shortRules } from "./e2e/alerts/made/rules.ts";
 
 /** Of kube-apiserver itself. */
 const foreign = ["apiserver_admission_webhook_rejection_count"];
@@ -31,8 +32,24 @@ test("every metric in alerts and panels is in the reference", async () => {
   );
 });
 
+test("every alert has a recorded situation, made on a real control plane, in which it fires, and is silent while all is well", () => {
+  const text = readFileSync(join(import.meta.dirname, "../docs/results/alerts.txt"), "utf8");
+  const rows = [...text.matchAll(/^(\w+ \(\w+\)) \| silent while all is well \| fires: .+$/gm)].map(([, name]) => name);
+  assert.deepEqual(rows.sort(), alerts.map(nameOf).sort());
+});
+
+test("the recorded run had every duration divided by 60, and no other change", () => {
+  const [{ rules } = { rules: [] }] = shortRules().groups;
+  assert.equal(rules.length, alerts.length);
+  for (const [index, { expr, for: wait }] of rules.entries()) {
+    const original = alerts[index];
+    assert.equal(`${Number.parseInt(wait, 10)}m`, original?.for);
+    assert.doesNotMatch(expr, /\[\d+m\]/);
+    assert.equal(expr.replaceAll(/\[(\d+)s\]/g, "[$1m]").replace(/> 15$/, "> 900"), original?.expression);
+  }
+});
+
 test("every alert is tested by promtool, and says what to do", () => {
-  const alerts = componentRows.flatMap((row) => row.alerts);
   const suites = globSync("e2e/alerts/*.test.ts", { cwd: import.meta.dirname }).map((path) =>
     readFileSync(join(import.meta.dirname, path), "utf8"),
   );
