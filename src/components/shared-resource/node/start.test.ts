@@ -8,6 +8,7 @@ import { createTruth } from "../../../../test/sim/shared-resource/truth.ts";
 import { createUsers } from "../../../../test/sim/shared-resource/users.ts";
 import { sharedResourceCrds } from "../../../api/crds/shared-resource.ts";
 import { standardParts } from "../../../apiserver/parts.ts";
+import { isStream } from "../../../base/http.ts";
 import { createCsiClientOver } from "../../../csi/client.ts";
 import { createClient } from "../../../kube/client.ts";
 import { platformAllowLists } from "../../../rules/share-allow-lists.ts";
@@ -39,8 +40,10 @@ async function setUp(
   await users.point("SharedSecret", "one", reference);
   await users.grant("SharedSecret", "one", "team");
   const machine = createMachine();
-  const state: { failsOn: "write" | "mount" | undefined } = { failsOn };
-  const memory = createMemoryHost(machine, { step: () => world.sleep(1), onShown: () => undefined });
+  const state: { failsOn: "write" | "mount" | undefined; holdsShares: boolean } = { failsOn, holdsShares: false };
+  const changes: string[] = [];
+  const onShown = (target: string): void => void changes.push(shown(target.split("/")[2] ?? "") ?? "nothing");
+  const memory = createMemoryHost(machine, { step: () => world.sleep(1), onShown });
   const unlessFailing = (what: "write" | "mount"): void => {
     if (state.failsOn === what) throw Object.assign(new Error("ENOSPC: no space left"), { code: "ENOSPC" });
   };
@@ -60,10 +63,19 @@ async function setUp(
   const log = createMemoryLog();
   const metrics = createMetrics();
   const asked: string[] = [];
+  /** A watch of shares that is late. */
+  async function* held(body: AsyncIterable<string | Uint8Array>) {
+    for await (const piece of body) {
+      while (state.holdsShares) await world.sleep(100);
+      yield piece;
+    }
+  }
   const api = createClient({
-    handler: (request) => {
+    handler: async (request) => {
       asked.push(`${request.method} ${request.path}`);
-      return handler(request);
+      const response = await handler(request);
+      const { body } = response;
+      return isStream(body) && request.path.includes("/shared") ? { ...response, body: held(body) } : response;
     },
     world,
   });
@@ -109,7 +121,23 @@ async function setUp(
     const files = machine.mounts.get(`/pods/${id}/mount`)?.shown;
     return files && Buffer.from(files.get("key-0") ?? "").toString();
   };
-  return { world, users, machine, state, log, metrics, driver, node, identity, publish, unpublish, shown, ask, asked };
+  return {
+    world,
+    users,
+    machine,
+    state,
+    log,
+    metrics,
+    driver,
+    node,
+    identity,
+    publish,
+    unpublish,
+    shown,
+    ask,
+    asked,
+    changes,
+  };
 }
 
 test("the driver says who it is, how many volumes it takes, and that it sets the group", async (t) => {
@@ -169,6 +197,24 @@ test("refreshResources: false keeps all volumes as they were mounted, and permis
   await users.grant("SharedSecret", "one", "team");
   await world.advance(10_000);
   assert.equal(shown("csi-1"), "v.3", "the current set of the share");
+});
+
+test("a Secret that is deleted after its share got another reference takes nothing away, however late the watch of the shares is", async (t) => {
+  const { world, users, publish, state, changes, asked } = await setUp(t);
+  for (let index = 0; index < 20; index++) await publish(`csi-${index}`);
+  const other = { namespace: "owner", name: "y" };
+  await users.write("SharedSecret", other, "v.2");
+  state.holdsShares = true;
+  changes.length = 0;
+  asked.length = 0;
+  await users.point("SharedSecret", "one", other);
+  await users.removeSource("SharedSecret", reference);
+  await world.advance(3_000);
+  assert.deepEqual(changes, Array(20).fill("v.2"));
+  assert.equal(asked.filter((line) => line.endsWith("/sharedsecrets/one")).length, 1);
+  await users.removeSource("SharedSecret", other);
+  await world.advance(3_000);
+  assert.deepEqual(changes.slice(20), Array(20).fill("nothing"));
 });
 
 test("of unpublished volumes nothing is left: no watch, no review, no work when their share changes", async (t) => {

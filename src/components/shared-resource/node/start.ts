@@ -3,14 +3,16 @@
  * before it has found an API server, because volumes must be unpublished then too; until it has, nothing is published.
  */
 
+import type { ShareKind } from "../../../api/share-lists.ts";
 import { keyIn } from "../../../base/brand.ts";
-import { Fault } from "../../../base/fault.ts";
+import { Fault, isFault } from "../../../base/fault.ts";
 import { createLocks, layered, locked } from "../../../csi/layers.ts";
 import { createRegistration } from "../../../csi/registration.ts";
 import { unaryOf } from "../../../csi/serve.ts";
 import { createCsiServer } from "../../../csi/server.ts";
 import type { Unary } from "../../../csi/wire.ts";
 import type { KubeApi, PathAsker } from "../../../kube/api.ts";
+import type { Store } from "../../../kube/store.ts";
 import { createStores, type StoreTable, unsyncedIn, watchStores } from "../../../kube/stores.ts";
 import type { AllowLists } from "../../../rules/share-allow-lists.ts";
 import type { Component, ProcessContext } from "../../../runtime/frame.ts";
@@ -73,10 +75,21 @@ export async function startNode(context: ProcessContext, options: NodeOptions): 
     const found = { isSynced: store.isSynced, get: (share: string) => store.get(keyIn(undefined, share)) };
     return observeShare(spec, found, connected.lists);
   };
+  const readShare = async ({
+    shareKind: kind,
+    share: name,
+  }: Pick<VolumeSpec, "shareKind" | "share">): Promise<void> => {
+    try {
+      const found = await api().get({ kind, name }, { signal });
+      (stores[kind] as Store<ShareKind>).applyReply(found);
+    } catch (reason) {
+      if (!isFault(reason, "NotFound")) throw reason;
+    }
+  };
   const parts = { api, world, log, signal };
   const reviews = createReviews({ ...parts, onChange: (subject) => volumes.subjectChanged(subject) });
   const sources = createSources({ ...parts, onChange: (source) => volumes.sourceChanged(source) });
-  const volumes = createVolumes({ host, reviews, sources, shareState, world, log });
+  const volumes = createVolumes({ host, reviews, sources, shareState, readShare, world, log });
   for (const store of Object.values(stores))
     store.onChange((before, after) => {
       const share = (after ?? before)?.metadata.name;

@@ -21,7 +21,7 @@ import type { VolumeRecord } from "./records.ts";
 import { deniedUse, otherVolume, sourceFailed, sourceRefusal } from "./refusals.ts";
 import type { Reviews } from "./reviews.ts";
 import { createSerial } from "./serial.ts";
-import type { Sources } from "./sources.ts";
+import type { SourceState, Sources } from "./sources.ts";
 import {
   type Content,
   type Source,
@@ -40,6 +40,8 @@ export interface VolumesOptions {
   readonly reviews: Reviews;
   readonly sources: Sources;
   shareState(spec: Pick<VolumeSpec, "shareKind" | "share">): ShareState;
+  /** Reads the share from the API server into the cache. */
+  readShare(spec: Pick<VolumeSpec, "shareKind" | "share">): Promise<void>;
   readonly world: World;
   readonly log: Log;
 }
@@ -117,6 +119,31 @@ export function createVolumes(options: VolumesOptions): Volumes {
     return pinned ?? (share.kind === "usable" ? share.source : follows?.source);
   };
 
+  /**
+   * The watch of a source may be ahead of the watch of the shares: what was deleted after its share got another reference is no reason to
+   * empty the volume. False: the share has changed, which triggers the volume again.
+   */
+  const stillFollows = async ({ spec, follows }: Entry, state: SourceState): Promise<boolean> => {
+    if (!spec.refresh || follows === undefined) return true;
+    await readShareSince(state, spec);
+    const share = shareState(spec);
+    return share.kind !== "usable" || sourceKey(share.source) === sourceKey(follows.source);
+  };
+  /** Once per share after each observation of a source, however many volumes there are. */
+  const readSince = new WeakMap<SourceState, Map<string, Promise<void>>>();
+  const readShareSince = (state: SourceState, spec: VolumeSpec): Promise<void> => {
+    const reads = readSince.get(state) ?? new Map<string, Promise<void>>();
+    readSince.set(state, reads);
+    const read =
+      reads.get(shareKey(spec)) ??
+      options.readShare(spec).catch((reason: unknown) => {
+        reads.delete(shareKey(spec));
+        throw reason;
+      });
+    reads.set(shareKey(spec), read);
+    return read;
+  };
+
   const update = async (id: string): Promise<void> => {
     const entry = entries.get(id);
     if (entry === undefined) return;
@@ -129,6 +156,7 @@ export function createVolumes(options: VolumesOptions): Volumes {
     const state = source === undefined ? ({ kind: "unknown" } as const) : sources.state(source);
     const review = reviews.current(subjectOf(spec));
     const plan = planVolume(observeVolume({ spec, written, share, review, source: state }));
+    if (plan.kind === "wipe" && plan.because === "source is gone" && !(await stillFollows(entry, state))) return;
     const about = { share: shareKey(spec), pod: `${spec.pod.namespace}/${spec.pod.name}`, volume: spec.id };
     if (plan.kind === "wipe") {
       await host.wipe(spec.target);
