@@ -35,6 +35,7 @@ export const aSnapshotView = (change: SnapshotParts = {}): SnapshotView => {
       snapshotClass: aClass(),
       defaultClasses: [],
       restoring: [],
+      isRestoringUndecided: false,
       place: anywhere,
       keepsVolumeMode: true,
       ...facts,

@@ -36,6 +36,8 @@ export const limits = {
   optionalKindRecheckMs: 60_000,
   optionalKindRetryMs: 1_000,
   optionalKindMsMax: 10_000,
+  /** How long what cannot be taken back waits for it, if something may depend on it. */
+  optionalKindUndecidedMsMax: 300_000,
   /** A watch that stayed open so long worked, even if nothing happened meanwhile. */
   watchLivelyMsMin: 1_000,
   /** Failed attempts to resume a watch before a new list. */

@@ -65,6 +65,29 @@ test("an optional kind that is served and readable is cached", async () => {
   await end();
 });
 
+test("what there is of an optional kind is undecided until the server has listed it or said that it is not there", async () => {
+  const { world, kube, state, optional, end } = setUp({ isDown: true });
+  await kube.create("ReferenceGrant", aGrant("lend"));
+  await world.advance(60_000);
+  assert.equal(optional.isUndecided(), true);
+  state.isDown = false;
+  await world.advance(5_000);
+  assert.deepEqual([optional.isUndecided(), optional.current()?.size()], [false, 1]);
+  state.isServed = false;
+  await world.advance(2 * recheckMs);
+  assert.deepEqual([optional.isUndecided(), optional.current()], [false, undefined]);
+  await end();
+});
+
+test("a server that never says what there is of an optional kind counts as decided after five minutes", async () => {
+  const { world, optional, end } = setUp({ isDown: true });
+  await world.advance(299_000);
+  assert.equal(optional.isUndecided(), true);
+  await world.advance(2_000);
+  assert.equal(optional.isUndecided(), false);
+  await end();
+});
+
 const absences = [
   { given: "is not served", options: { isServed: false } },
   { given: "may not be listed", options: { allowed: ["watch"] } },

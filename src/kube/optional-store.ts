@@ -28,6 +28,11 @@ export interface OptionalStore<K extends KindName, Index extends string = string
   watch(signal: AbortSignal): Promise<void>;
   /** Resolves when it is known whether there is a store, and it holds a whole list if so; in any case after a while. */
   known(signal: AbortSignal): Promise<void>;
+  /**
+   * True while the server has not said whether the kind is served and may be read, or has not answered the whole list: nobody knows what
+   * there is. It ends after a while, so that nothing waits for a server that never says.
+   */
+  isUndecided(): boolean;
   /** Told of every change; when the store turns off, all of its objects are gone. */
   onChange(listener: Listener<K>): void;
 }
@@ -43,6 +48,7 @@ export function createOptionalStore<K extends KindName, Index extends string = n
   const listeners = new Set<Listener<K>>();
   let current: Store<K, Index> | undefined;
   let said: Found["kind"] = "unserved";
+  let undecidedSinceMs: Millis | undefined = world.elapsed();
 
   const look = async (signal: AbortSignal): Promise<Found> => {
     const version = await api.findVersion(kind, { signal });
@@ -88,13 +94,18 @@ export function createOptionalStore<K extends KindName, Index extends string = n
     const store = createStore<K, Index>(kind, { indexes, log });
     for (const listener of listeners) store.onChange(listener);
     current = store;
-    void store.whenSynced.then(known.resolve);
+    undecidedSinceMs ??= world.elapsed();
+    void store.whenSynced.then(() => {
+      undecidedSinceMs = undefined;
+      known.resolve();
+    });
     const watching = watchInto(api, store, { world, log, signal: stop.signal });
     const isLost = await untilLost(signal);
     stop.abort(new Fault("Cancelled", "the kind is no longer served or read"));
     await watching;
     release();
     current = undefined;
+    undecidedSinceMs = world.elapsed();
     if (isLost) for (const object of store.all()) for (const listener of listeners) listener(object, undefined);
   };
 
@@ -106,6 +117,7 @@ export function createOptionalStore<K extends KindName, Index extends string = n
         if (found === undefined) await pause(signal, limits.optionalKindRetryMs);
         else if (found.kind === "served") await watchWhileServed(signal);
         else {
+          undecidedSinceMs = undefined;
           known.resolve();
           await pause(signal);
         }
@@ -118,6 +130,8 @@ export function createOptionalStore<K extends KindName, Index extends string = n
       waiting.abort(new Fault("Cancelled", "known"));
       release();
     },
+    isUndecided: () =>
+      undecidedSinceMs !== undefined && world.elapsed() - undecidedSinceMs < limits.optionalKindUndecidedMsMax,
     onChange: (listener) => void listeners.add(listener),
   };
 }

@@ -7,7 +7,7 @@ import { isFault } from "../base/fault.ts";
 import { createOptionalStore, type OptionalStore, type OptionalStoreOptions } from "../kube/optional-store.ts";
 import { type GrantFrom, type GrantTo, grantAllows, keysOfGrant, keysOfReference } from "../rules/reference-grant.ts";
 
-export interface Grants extends Pick<OptionalStore<"ReferenceGrant">, "watch" | "known" | "onChange"> {
+export interface Grants extends Pick<OptionalStore<"ReferenceGrant">, "watch" | "known" | "isUndecided" | "onChange"> {
   /** Looks into the cache. Undefined: grants are not served, or may not be read. */
   finder(): ((from: GrantFrom, to: GrantTo) => ReferenceGrant | undefined) | undefined;
   /**
@@ -21,13 +21,14 @@ const indexes = { reference: keysOfGrant };
 
 export function createGrants(options: Omit<OptionalStoreOptions<"ReferenceGrant", never>, "indexes">): Grants {
   const { api } = options;
-  const { current, watch, known, onChange } = createOptionalStore<"ReferenceGrant", "reference">("ReferenceGrant", {
-    ...options,
-    indexes,
-  });
+  const { current, watch, known, isUndecided, onChange } = createOptionalStore<"ReferenceGrant", "reference">(
+    "ReferenceGrant",
+    { ...options, indexes },
+  );
   return {
     watch,
     known,
+    isUndecided,
     onChange,
     finder: () => {
       const store = current();

@@ -4,7 +4,8 @@ import { type Key, keyIn } from "../base/brand.ts";
 import { createOptionalStore, type OptionalStore, type OptionalStoreOptions } from "../kube/optional-store.ts";
 import { linkedSource } from "../rules/data-source.ts";
 
-export interface Links extends Pick<OptionalStore<"VolumeSnapshotLink">, "watch" | "known" | "onChange"> {
+export interface Links
+  extends Pick<OptionalStore<"VolumeSnapshotLink">, "watch" | "known" | "isUndecided" | "onChange"> {
   /** Whether they can be read. */
   isServed(): boolean;
   get(key: Key): VolumeSnapshotLink | undefined;

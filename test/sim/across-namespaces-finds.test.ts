@@ -1,4 +1,4 @@
-/** Histories of restores across namespaces that were judged wrongly once: the monitors did not know links, took any grant, or expected a component to know what it could not read. */
+/** Histories of restores across namespaces that were wrong once: the monitors did not know links or took any grant, or the controller deleted a snapshot before it knew the grants. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { brokenIn } from "./once-found.ts";
@@ -23,13 +23,13 @@ const histories: readonly (readonly [string, string, number, string])[] = [
     "77:relist-everything:971670471,71:odd-volume-sourceless:890077741,77:csi-Unavailable:2126395018,95:user-deletes-snapshot:2062785439,12:effect-after-the-deadline:885797265,75:user-deletes-link:821218424,37:driver-forgets:1763799906",
   ],
   [
-    "the controller cannot read links for ten seconds, and a snapshot is deleted then",
+    "the controller cannot read links for ten seconds, and a snapshot is deleted then, which waits",
     "across-namespaces-granted-again",
     20019006,
     "71:csi-DataLoss:683519065,45:relist-everything:52387936,42:request-lost:2079846865,21:user-deletes-snapshot:469313992,83:crash-after-effect:1654519615,42:effect-after-the-deadline:1112981227",
   ],
   [
-    "the controller cannot read grants for ten seconds, and a snapshot is deleted then",
+    "the controller cannot read grants for ten seconds, and a snapshot is deleted then, which waits",
     "across-namespaces-by-ref",
     20020551,
     "47:crash-after-effect:268410805,42:process-paused:1723739283,61:effect-after-the-deadline:11383589,81:user-deletes-snapshot:966208680",

@@ -14,6 +14,8 @@ export interface Knowledge {
   answered(process: string, decidedMs: number, endedMs: number): void;
   /** The oldest version of the object on which what the process sent at this time can rest; undefined: it has not heard of it. */
   floorOf(process: string, uid: string, decidedMs: number): number | undefined;
+  /** Whether the process had a list of the kind when it decided. */
+  hasListed(process: string, kind: WatchedKind, decidedMs: number): boolean;
 }
 
 interface Heard {
@@ -28,6 +30,8 @@ interface Span {
 interface Mind {
   readonly heard: Map<string, Heard[]>;
   readonly spans: Span[];
+  /** When the first list of each kind came. */
+  readonly listedAtMs: Map<string, number>;
 }
 
 /** Between taking something in and the first call that follows from it. */
@@ -52,7 +56,7 @@ export function createKnowledge(): Knowledge {
   const mindOf = (process: string): Mind => {
     const known = minds.get(process);
     if (known !== undefined) return known;
-    const mind: Mind = { heard: new Map(), spans: [] };
+    const mind: Mind = { heard: new Map(), spans: [], listedAtMs: new Map() };
     minds.set(process, mind);
     return mind;
   };
@@ -63,6 +67,7 @@ export function createKnowledge(): Knowledge {
   };
 
   function reportedList(mind: Mind, atMs: number, text: string, kind: string): void {
+    if (!mind.listedAtMs.has(kind)) mind.listedAtMs.set(kind, atMs);
     const there = new Set<string>();
     for (let at = versionFrom(text); at !== -1; at = versionFrom(text, at)) {
       const version = numberAt(text, at);
@@ -121,5 +126,6 @@ export function createKnowledge(): Knowledge {
       }
       return floor;
     },
+    hasListed: (process, kind, decidedMs) => (minds.get(process)?.listedAtMs.get(kind) ?? Infinity) <= decidedMs,
   };
 }

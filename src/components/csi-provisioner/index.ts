@@ -46,7 +46,7 @@ export interface CsiProvisionerDeps {
   /** ReferenceGrants; undefined: sources that are named with a namespace are not served. */
   readonly grants?: Pick<Grants, "finder" | "isStill" | "onChange"> | undefined;
   /** VolumeSnapshotLinks; undefined: they are left to another populator. */
-  readonly links?: Omit<Links, "watch" | "known"> | undefined;
+  readonly links?: Omit<Links, "watch" | "known" | "isUndecided"> | undefined;
   /** VolumeSnapshotContents, where they are served and may be watched. */
   readonly contents?: Pick<OptionalStore<"VolumeSnapshotContent">, "current"> | undefined;
   /** Whether VolumeSnapshots may be updated. */

@@ -88,6 +88,14 @@ for (const { given, claim, holds } of readers)
     assert.equal(view?.restoring.length, holds ? 1 : 0);
   });
 
+const elsewhere = { namespace: "abroad" };
+const byRef = { dataSourceRef: { ...source, namespace: aSnapshot().metadata.namespace } } as never;
+const linking = (name: string) => ({
+  dataSourceRef: { apiGroup: source.apiGroup, kind: "VolumeSnapshotLink", name },
+});
+const byLink = linking("bridge");
+const byUnknownLink = linking("unknown");
+
 const foreign: readonly { given: string; isGranted: SnapshotOptions["isGranted"]; holds: boolean }[] = [
   { given: "where grants are not served or read", isGranted: undefined, holds: false },
   { given: "without a grant", isGranted: () => false, holds: false },
@@ -120,6 +128,51 @@ for (const { given, isGranted, holds } of foreign)
       memory.ofSnapshot(facts).missingClaims.map(({ namespace }) => namespace),
       holds ? ["abroad", "team"] : ["team"],
     );
+  });
+
+const undecided: readonly [
+  given: string,
+  what: "grants" | "links",
+  claim: Parameters<typeof aClaim>[0],
+  is: boolean,
+][] = [
+  ["grants, and a claim of another namespace names the snapshot", "grants", { metadata: elsewhere, spec: byRef }, true],
+  [
+    "grants, and a claim of another namespace names it by a link",
+    "grants",
+    { metadata: elsewhere, spec: byLink },
+    true,
+  ],
+  ["links, and a claim names some link", "links", { metadata: elsewhere, spec: byUnknownLink }, true],
+  ["grants, and a claim names some link that points elsewhere", "grants", { spec: byUnknownLink }, false],
+  ["links, and a claim of another namespace names the snapshot", "links", { metadata: elsewhere, spec: byRef }, false],
+  ["grants, and a claim that names it has its volume", "grants", { spec: byRef, status: { phase: "Bound" } }, false],
+  [
+    "grants, and a claim that names it came later",
+    "grants",
+    { metadata: { creationTimestamp: "2026-01-01T00:00:02Z" }, spec: byRef },
+    false,
+  ],
+];
+for (const [given, what, claim, is] of undecided)
+  test(`the API server has not said which ${given}: it ${is ? "may be" : "is not"} restoring from a snapshot being deleted`, () => {
+    const stores = createStores(storeTable);
+    const deletionTimestamp = "2026-01-01T00:00:01Z";
+    const snapshot = aSnapshot({ metadata: { deletionTimestamp } });
+    const asking: SnapshotOptions = {
+      ...options,
+      isUndecided: { grants: () => what === "grants", links: () => what === "links" },
+      links: { pointingAt: () => [keyIn("abroad", "bridge")], targetOf: () => undefined },
+    };
+    stores.PersistentVolumeClaim.applyReply(aClaim({ status: { phase: "Pending" }, ...claim }));
+    for (const [is_, item] of [
+      [is, snapshot],
+      [false, aSnapshot({ metadata: { name: "kept" } })],
+    ] as const) {
+      stores.VolumeSnapshot.applyReply(item);
+      assert.equal(observeSnapshot(stores, asking, keyOf(item))?.isRestoringUndecided, is_);
+    }
+    assert.equal(observeSnapshot(stores, options, keyOf(snapshot))?.isRestoringUndecided, false);
   });
 
 for (const [given, namespace, granted, holds] of [

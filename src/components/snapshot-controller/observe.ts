@@ -22,6 +22,8 @@ import type { ClaimMemory, ContentMemory, SnapshotMemory } from "./memory.ts";
 export interface SnapshotFacts extends SnapshotObjects {
   /** Claims that wait for a volume made from this snapshot: those of its namespace, and those that a grant lets refer to it. */
   readonly restoring: readonly PersistentVolumeClaim[];
+  /** Whether a claim of another namespace may be one of them: the API server has not said yet which grants or links there are. */
+  readonly isRestoringUndecided: boolean;
   /** Where the volume is reached from; anywhere unless sidecars are node-local. */
   readonly place: VolumePlace;
   /** Whether the volume's mode is written into the content, so that a restore cannot change it. */
@@ -86,6 +88,8 @@ export interface SnapshotOptions {
     | undefined;
   /** VolumeSnapshotLinks, by the snapshot that they point at and the reverse; absent: links are not followed. */
   readonly links?: { pointingAt(snapshot: Key): readonly Key[]; targetOf(link: Key): Key | undefined } | undefined;
+  /** Whether the API server has yet to say which grants and which links there are; absent: it has. */
+  readonly isUndecided?: { grants(): boolean; links(): boolean } | undefined;
 }
 
 /** The secondary indexes that observing uses; triggers.ts passes them to the stores. */
@@ -170,6 +174,7 @@ export function observeSnapshot(stores: SnapshotCaches, options: SnapshotOptions
     snapshotClass: className ? stores.VolumeSnapshotClass.get(keyIn(undefined, className)) : undefined,
     defaultClasses: className ? [] : defaultClassesOf(stores, volume?.spec?.csi?.driver),
     restoring: restoringFrom(stores, options, snapshot),
+    isRestoringUndecided: isRestoringUndecided(stores, options, snapshot),
     place: volume === undefined ? anywhere : options.placeOf(volume),
     keepsVolumeMode: options.preventVolumeModeConversion,
   };
@@ -191,16 +196,39 @@ function restoringFrom(
   options: SnapshotOptions,
   snapshot: VolumeSnapshot,
 ): readonly PersistentVolumeClaim[] {
-  const linked = (options.links?.pointingAt(keyOf(snapshot)) ?? []).flatMap((link) =>
-    stores.PersistentVolumeClaim.by("restoresBy", link),
-  );
+  const linked = linkedTo(stores, options, snapshot);
   return [
     ...stores.PersistentVolumeClaim.by("restoresFrom", keyOf(snapshot)).filter(({ metadata }) =>
       mayRefer(options, snapshot)(metadata),
     ),
     ...linked.filter(({ metadata }) => mayRefer(options, snapshot, "VolumeSnapshotLink")(metadata)),
-  ].filter(
-    (claim) => isWaiting(claim) && !isLater(claim.metadata.creationTimestamp, snapshot.metadata.deletionTimestamp),
+  ].filter(isFirst(snapshot));
+}
+
+const linkedTo = (
+  stores: SnapshotCaches,
+  { links }: SnapshotOptions,
+  snapshot: VolumeSnapshot,
+): readonly PersistentVolumeClaim[] =>
+  (links?.pointingAt(keyOf(snapshot)) ?? []).flatMap((link) => stores.PersistentVolumeClaim.by("restoresBy", link));
+
+const isFirst =
+  ({ metadata: { deletionTimestamp } }: VolumeSnapshot) =>
+  (claim: PersistentVolumeClaim): boolean =>
+    isWaiting(claim) && !isLater(claim.metadata.creationTimestamp, deletionTimestamp);
+
+/** Asked only when the snapshot is being deleted: nothing else depends on it. */
+function isRestoringUndecided(stores: SnapshotCaches, options: SnapshotOptions, snapshot: VolumeSnapshot): boolean {
+  const { isUndecided } = options;
+  if (isUndecided === undefined || snapshot.metadata.deletionTimestamp === undefined) return false;
+  const named = isUndecided.grants()
+    ? [...stores.PersistentVolumeClaim.by("restoresFrom", keyOf(snapshot)), ...linkedTo(stores, options, snapshot)]
+    : [];
+  const isCandidate = isFirst(snapshot);
+  if (named.some(isCandidate)) return true;
+  return (
+    isUndecided.links() &&
+    [...stores.PersistentVolumeClaim.all()].some((claim) => linkKeyOf(claim) !== undefined && isCandidate(claim))
   );
 }
 /** A claim of another namespace without a grant neither blocks a snapshot nor has its name shown to the snapshot's user. */

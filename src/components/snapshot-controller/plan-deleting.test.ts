@@ -1,3 +1,5 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
 import { aClaim, aClass, aContent, aSnapshot } from "../../../test/builders.ts";
 import {
   aProtectedView as aView,
@@ -9,9 +11,11 @@ import {
 } from "../../../test/snapshot-plans.ts";
 import { annotations } from "../../api/names.ts";
 import type { ObjectName } from "./memory.ts";
+import { planSnapshot } from "./plan.ts";
 
 const leaving = aSnapshot({ metadata: { finalizers: both, deletionTimestamp }, status: readyStatus });
 const annotated = { [annotations.beingDeleted]: "yes" };
+const undecided = aView({ snapshot: leaving, content: readyContent, isRestoringUndecided: true });
 const copy = aClaim({ metadata: { namespace: "other", name: "copy" } });
 
 testPlans([
@@ -86,6 +90,18 @@ testPlans([
     expect: ["event SnapshotDeletePending"],
   },
   {
+    given: "a snapshot being deleted that a claim of another namespace may restore, while grants are not known yet",
+    view: undecided,
+    phase: "deleting",
+    expect: [],
+  },
+  {
+    given: "a snapshot being deleted that was never ready, while grants are not known yet",
+    view: aView({ snapshot: leaving, content: aContent(), isRestoringUndecided: true }),
+    phase: "deleting",
+    expect: ["patch VolumeSnapshotContent"],
+  },
+  {
     given: "a snapshot being deleted whose restoring claim is missing from the cache",
     view: aView({
       snapshot: leaving,
@@ -152,3 +168,6 @@ testPlans([
     expect: [],
   },
 ]);
+
+test("a snapshot that waits until grants are known is looked at again soon", () =>
+  assert.deepEqual(planSnapshot(undecided).next, { kind: "after", ms: 2_000 }));

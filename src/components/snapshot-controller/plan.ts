@@ -40,6 +40,7 @@ import { statusFrom } from "./plan-status.ts";
 export const bindingDelayMs = 2_000;
 const queueIdleMsMin = 10_000;
 const bindingDelayMsMax = 60_000;
+const undecidedPollMs = 2_000;
 
 const kind = "VolumeSnapshot";
 const doing = (...actions: readonly (readonly ClusterAction[])[]): Plan => ({ actions: actions.flat(), next: settled });
@@ -144,6 +145,9 @@ function planCreation({ facts, memory }: SnapshotView): Plan {
 /**
  * A snapshot that was ready must not be taken a second time. In an outdated list, a snapshot whose content was lost later looks as if
  * it still waited for its first content. A version-guarded write detects that; where none is due, the server is asked.
+ *
+ * The last reply is as good: only this process writes readiness, and each write of it ends the trust in earlier replies. If a user has
+ * deleted the snapshot meanwhile, our finalizer keeps it until its content is deleted as well.
  */
 const stillWaiting = ({ snapshot }: SnapshotFacts): readonly ClusterAction[] => [
   {
@@ -242,6 +246,9 @@ function planDeletion({ facts, memory, nowMs }: SnapshotView): Plan {
         withCode(`Snapshot is being used to restore a PVC: ${keyOf(reader)}`, "SNAP-241"),
       ),
     ]);
+  // A snapshot that is released before the grants are known cannot be kept any more.
+  if (content.status?.readyToUse === true && facts.isRestoringUndecided)
+    return { actions: [], next: { kind: "after", ms: undecidedPollMs } };
   const annotate = edit("VolumeSnapshotContent", content, { annotations: { [annotations.beingDeleted]: "yes" } });
   const unread = memory.missingClaims.map(absence);
   if (content.spec.deletionPolicy === "Retain") return doing(unread, annotate, release(snapshot));

@@ -41,6 +41,7 @@ export async function start(
   const links = readsGrants ? createLinks({ api, world, log, recheckMs: grantsRecheckMs }) : undefined;
   const options: SnapshotOptions = {
     links,
+    isUndecided: grants && links && { grants: grants.isUndecided, links: links.isUndecided },
     preventVolumeModeConversion,
     placeOf: nodes?.placeOf ?? (() => anywhere),
     isGranted:
@@ -76,7 +77,7 @@ export async function start(
     run: async (signal) => {
       // A content created before the nodes are known would carry no node, and no sidecar would take the snapshot.
       await nodes?.synced(signal);
-      // A snapshot that is released before the grants are known cannot be kept any more.
+      // Whatever depends on grants waits longer: see isRestoringUndecided. Everything else is served soon.
       await Promise.all([grants?.known(signal), links?.known(signal)]);
       await controller.run(signal);
     },

@@ -66,6 +66,11 @@ const isHeardOf =
     write("user", undefined, item);
     show("snapshot-controller");
   };
+/** A list without anything in it. */
+const isListed =
+  (kind: string): Step =>
+  ({ recorder }) =>
+    recorder.knowledge.reported("snapshot-controller.1", 0, `{"kind":"${kind}List","items":[]}`);
 const later: Step = ({ note }) => note("call", "GET /api/v1/persistentvolumes");
 
 const held = { ...going, finalizers: [finalizers.snapshotBound] };
@@ -109,11 +114,21 @@ const histories: readonly [string, readonly string[], readonly Step[]][] = [
   [
     "a claim whose link was not heard of cannot be waited for",
     [],
+    [isListed("VolumeSnapshotLink"), isHeardOf(ofLinks), isHeardOf(aClaim()), later, comes(aLink), released],
+  ],
+  [
+    "a claim whose link was not heard of is waited for by whoever has no list of links",
+    ["I-18"],
     [isHeardOf(ofLinks), isHeardOf(aClaim()), later, comes(aLink), released],
   ],
   [
     "a claim whose grant was not heard of cannot be waited for",
     [],
+    [isListed("ReferenceGrant"), isHeardOf(aLink), isHeardOf(aClaim()), later, comes(ofLinks), released],
+  ],
+  [
+    "a claim whose grant was not heard of is waited for by whoever has no list of grants",
+    ["I-18"],
     [isHeardOf(aLink), isHeardOf(aClaim()), later, comes(ofLinks), released],
   ],
   [
@@ -164,7 +179,12 @@ const deletions: readonly [string, boolean, readonly Step[]][] = [
     false,
     [...restores(isHeardOf(ofLinks)), later, goes(aLink), ({ call }) => call("DeleteSnapshot", handle)],
   ],
-  ["what nobody knew to be granted may go", false, [...restores(comes(ofLinks)), later, deletesIt]],
+  [
+    "what nobody knew to be granted may go",
+    false,
+    [isListed("ReferenceGrant"), ...restores(comes(ofLinks)), later, deletesIt],
+  ],
+  ["what nobody could know to be granted or not stays", true, [...restores(comes(ofLinks)), later, deletesIt]],
 ];
 for (const [given, isFound, steps] of deletions)
   test(given, () => {

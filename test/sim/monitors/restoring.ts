@@ -1,6 +1,6 @@
 /** Which claims are being restored from a snapshot, in its own namespace and in others. */
 import type { KubeObject, PersistentVolumeClaim, VolumeSnapshot } from "../../../src/api/types.ts";
-import type { Seen } from "../record.ts";
+import type { Seen, WatchedKind } from "../record.ts";
 import { claimsIn, isGoing, type Sender } from "./monitor.ts";
 import { isAllowedBy, isDenied, referenceOf } from "./reference.ts";
 
@@ -21,10 +21,18 @@ export const restoringFrom = (seen: Seen, snapshot: VolumeSnapshot): readonly Pe
       namesIt(seen, claim, snapshot),
   );
 
-/** Whether the sender had heard of the claim, and of what lets it use its source: nobody can wait for another. */
+/**
+ * Whether the sender had heard of the claim, and of what lets it use its source: nobody can wait for another. Before it has a list of
+ * grants, and of links, it has to wait for every claim that may be let.
+ */
 export function hasHeardOf(seen: Seen, { process, decidedMs }: Sender, claim: PersistentVolumeClaim): boolean {
   const isKnown = ({ metadata }: KubeObject): boolean =>
     seen.knowledge.floorOf(process, metadata.uid, decidedMs) !== undefined;
+  const isUnlisted = ({ kind }: KubeObject): boolean =>
+    !seen.knowledge.hasListed(process, kind as WatchedKind, decidedMs);
   const reference = referenceOf(seen, claim);
-  return isKnown(claim) && (reference === undefined || isAllowedBy(seen, reference, isKnown));
+  return (
+    isKnown(claim) &&
+    (reference === undefined || isAllowedBy(seen, reference, (object) => isKnown(object) || isUnlisted(object)))
+  );
 }
