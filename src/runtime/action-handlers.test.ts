@@ -157,6 +157,21 @@ for (const [given, resourceVersion, uid, asks] of trusting)
   });
 
 for (const kind of ["patch", "replace", "delete"] as const)
+  test(`a ${kind} without a reply ends the trust in earlier replies: it may have had its effect`, async () => {
+    const { act, asked } = setUp({
+      create: () => aConfig(),
+      [kind]: failWith("UnknownOutcome"),
+      get: () => aConfig({ resourceVersion: "6" }),
+    });
+    const confirm = () => act({ kind: "confirm", ref, resourceVersion: "5", trustsReplies: true });
+    await act({ kind: "create", ref, object: aConfig() });
+    await confirm();
+    await assert.rejects(act(writes[kind]), { code: "UnknownOutcome" });
+    await assert.rejects(confirm(), { code: "Conflict" });
+    assert.equal(asked.length, 3);
+  });
+
+for (const kind of ["patch", "replace", "delete"] as const)
   test(`a ${kind} with two conflicts at the same version reads the object from the server, and not before`, async () => {
     const newer = aConfig({ resourceVersion: "9" });
     const { act, asked, stored, stores } = setUp({ [kind]: failWith("Conflict"), get: () => newer });

@@ -53,7 +53,7 @@ export function createActionHandlers({
   leading = () => true,
   record,
 }: ActionHandlersOptions): ActionHandlers<ClusterAction> {
-  /** The last version of each object that the server has answered. */
+  /** The last version of each object that the server has answered, until a write is sent: its reply may be lost, not its effect. */
   const answered = createLru<string>(limits.answeredVersionsMax);
   const applyReply = (kind: KindName, object: KubeObject | undefined): void => {
     if (object === undefined) return;
@@ -65,6 +65,10 @@ export function createActionHandlers({
   };
   const mustLead = (): void => {
     if (!leading()) throw notLeading();
+  };
+  const mayWrite = ({ uid }: Ref): void => {
+    mustLead();
+    if (uid !== undefined) answered.delete(uid);
   };
 
   const read = async ({ uid: _, ...named }: Ref, signal: AbortSignal): Promise<KubeObject | undefined> => {
@@ -102,7 +106,7 @@ export function createActionHandlers({
   };
 
   const patch: ActionHandler<ActionOf<"patch">> = async (action, signal) => {
-    mustLead();
+    mayWrite(action.ref);
     try {
       applyReply(
         action.ref.kind,
@@ -115,7 +119,7 @@ export function createActionHandlers({
   };
 
   const replace: ActionHandler<ActionOf<"replace">> = async ({ ref, object, subresource }, signal) => {
-    mustLead();
+    mayWrite(ref);
     try {
       applyReply(ref.kind, await api.replace(ref.kind, object as ObjectOf<never>, { signal, subresource }));
     } catch (reason) {
@@ -125,7 +129,7 @@ export function createActionHandlers({
   };
 
   const remove: ActionHandler<ActionOf<"delete">> = async ({ ref, resourceVersion }, signal) => {
-    mustLead();
+    mayWrite(ref);
     try {
       const left = await api.delete(ref, { signal, uid: ref.uid, resourceVersion });
       learn(ref, left);
