@@ -206,6 +206,20 @@ export const invalidObjects: readonly Scenario[] = [
     },
   }),
   loose({
+    // What is left at the driver then is named in an event.
+    name: "driver-emptied",
+    script: async (user, dice) => {
+      await user.create("VolumeSnapshot", aSnapshot("monday"));
+      if (dice() < 0.7) await user.until(ready());
+      else await user.sleep(upTo(dice, 200));
+      const content = contentOf(user.seen);
+      if (content !== undefined) await user.patch("VolumeSnapshotContent", content, { spec: { driver: "" } });
+      await user.sleep(upTo(dice, 100));
+      await drop(user);
+    },
+    repeatable: () => false,
+  }),
+  loose({
     name: "invalid-labels-edited",
     objects: [...fixtures, ...asStored(withBoth("both"))],
     script: async (user, dice) => {

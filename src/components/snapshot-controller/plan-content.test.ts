@@ -8,6 +8,7 @@ import { planContent } from "./plan-content.ts";
 const deletionTimestamp = "2026-01-01T01:00:00Z";
 const going = { deletionTimestamp };
 const annotated = { deletionTimestamp, annotations: { [annotations.beingDeleted]: "yes" } };
+const driverless = { deletionTimestamp, labels: { [labels.invalidContent]: "" } };
 const namesake = aSnapshot({ metadata: { uid: "another" } });
 
 const cases: readonly { given: string; view: ContentParts; expect: readonly string[] }[] = [
@@ -68,6 +69,40 @@ const cases: readonly { given: string; view: ContentParts; expect: readonly stri
   {
     given: "a deleted content with the being-deleted annotation whose snapshot is gone",
     view: { content: aContent({ metadata: annotated }), snapshot: undefined },
+    expect: [],
+  },
+  ...(
+    [
+      ["with a handle", { status: { snapshotHandle: "s-1" } }, true],
+      ["that was adopted by its handle", { spec: { source: { snapshotHandle: "s-1" } } }, true],
+      ["with an unknown outcome", { metadata: { annotations: { [annotations.beingCreated]: "yes" } } }, true],
+      ["of which nothing was requested", {}, false],
+      ["with Retain", { spec: { deletionPolicy: "Retain" }, status: { snapshotHandle: "s-1" } }, false],
+    ] as const
+  ).map(
+    ([given, { metadata, spec, status }, isNamed]: readonly [
+      string,
+      Parameters<typeof aContent>[0] & object,
+      boolean,
+    ]) => ({
+      given: `a deleted content ${given} whose driver was emptied, and whose snapshot has given it up`,
+      view: {
+        content: aContent({
+          metadata: { ...driverless, annotations: { ...annotated.annotations, ...metadata?.annotations } },
+          spec: { ...spec, driver: "" },
+          ...(status === undefined ? {} : { status }),
+        }),
+        snapshot: aSnapshot({ metadata: going }),
+      },
+      expect: [...(isNamed ? ["event"] : []), "patch VolumeSnapshotContent"],
+    }),
+  ),
+  {
+    given: "a deleted content whose driver was emptied and whose snapshot stays",
+    view: {
+      content: aContent({ metadata: driverless, spec: { driver: "" } }),
+      snapshot: aSnapshot(),
+    },
     expect: [],
   },
   {
@@ -184,3 +219,20 @@ test("an unwanted content is deleted at the decided version, after the server co
     { kind: "delete", ref: { kind: "VolumeSnapshotContent", namespace: undefined, name, uid }, resourceVersion },
   ]);
 });
+
+for (const [given, status, named] of [
+  ["its handle", { snapshotHandle: "s-1" }, /snapshot "s-1" may be left/],
+  ["its volume and name", undefined, /of volume "[^"]+", requested by the name "snapshot-uid-snap"/],
+] as const)
+  test(`the event about a content whose driver was emptied names what may be left by ${given}`, () => {
+    const content = aContent({
+      metadata: { ...driverless, annotations: { ...annotated.annotations, [annotations.beingCreated]: "yes" } },
+      spec: { driver: "" },
+      ...(status === undefined ? {} : { status }),
+    });
+    const [action] = planContent(aView({ content })).actions;
+    assert.ok(action?.kind === "event");
+    assert.equal(action.event.reason, "SnapshotLeftAtDriver");
+    assert.match(action.event.message, named);
+    assert.match(action.event.message, /\[SNAP-536\]$/);
+  });

@@ -1,11 +1,13 @@
-/** One content, for what its snapshot's own plan does not handle: a wrong source, a missing finalizer, no snapshot at all. */
+/** One content, for what its snapshot's own plan does not handle: a wrong source, a missing finalizer, no driver, no snapshot at all. */
 
 import { refOf, statusError } from "../../api/builders.ts";
 import { annotations, finalizers, snapshotContentNameFor } from "../../api/names.ts";
 import { edit, patchStatus } from "../../api/patches.ts";
-import { type ClusterAction, nothing, type Plan, settled } from "../../api/plan.ts";
+import { type ClusterAction, type CodedMessage, nothing, type Plan, settled } from "../../api/plan.ts";
+import type { VolumeSnapshotContent } from "../../api/types.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { contentViolation } from "../../rules/binding-rules.ts";
+import { withCode } from "../../rules/error-codes.ts";
 import type { Violation } from "../../rules/violation.ts";
 import type { ContentFacts, ContentView } from "./observe.ts";
 import { contentLabelEdit } from "./plan-label.ts";
@@ -18,10 +20,41 @@ export function planContent(view: ContentView): Plan {
   if (label.length > 0) return { actions: label, next: settled };
   const mistake = content.metadata.deletionTimestamp === undefined ? contentViolation(content) : undefined;
   if (mistake !== undefined) return planMistake(view, mistake);
+  if (isWithoutDriver(view.facts)) return planWithoutDriver(view.facts);
   if (isWithoutSnapshot(view.facts)) return planAlone(view);
   const isBound = snapshot !== undefined && content.spec.volumeSnapshotRef.uid === snapshot.metadata.uid;
   if (!isBound || content.metadata.deletionTimestamp !== undefined) return nothing;
   return { actions: edit(kind, content, { addFinalizers: [finalizers.contentBound] }), next: settled };
+}
+
+/** Given up to deletion, and no sidecar takes it for its own. */
+const isWithoutDriver = ({ content: { metadata, spec } }: ContentFacts): boolean =>
+  !spec.driver &&
+  metadata.deletionTimestamp !== undefined &&
+  metadata.annotations?.[annotations.beingDeleted] === "yes";
+
+/** The event comes before the write: after a crash in between it is sent twice, not never. */
+function planWithoutDriver({ content }: ContentFacts): Plan {
+  const write = edit(kind, content, { removeFinalizers: [finalizers.contentBound] });
+  const left = write.length === 0 ? undefined : leftAtDriver(content);
+  const event = left && { type: "Warning" as const, reason: "SnapshotLeftAtDriver", message: left };
+  return {
+    actions: [...(event === undefined ? [] : [{ kind: "event" as const, about: content, event }]), ...write],
+    next: settled,
+  };
+}
+
+/** Undefined: nothing was taken, or the user keeps it. */
+function leftAtDriver({ metadata, spec, status }: VolumeSnapshotContent): CodedMessage | undefined {
+  const { snapshotHandle, volumeHandle } = spec.source ?? {};
+  const handle = status?.snapshotHandle ?? snapshotHandle;
+  const isRequested = metadata.annotations?.[annotations.beingCreated] === "yes";
+  if (spec.deletionPolicy === "Retain" || (!handle && !isRequested)) return undefined;
+  const what = handle
+    ? `snapshot "${handle}"`
+    : `a snapshot of volume "${volumeHandle}", requested by the name "snapshot-${spec.volumeSnapshotRef?.uid}" unless another prefix was set,`;
+  const text = `Content ${metadata.name} is let go: spec.driver is empty, so no csi-snapshotter deletes what belongs to it, and ${what} may be left at the driver; look for it, and delete it by the means of the storage`;
+  return withCode(text, "SNAP-536");
 }
 
 /** Reported once. The sidecar ignores such a content, and removes the error with its first success. */

@@ -31,7 +31,7 @@ const isBlockedSnapshot = (seen: Seen, snapshot: VolumeSnapshot): boolean => res
 
 /** Another driver's has no sidecar here, and what the user has forced is the user's. */
 const isOutOfHand = (seen: Seen, content: VolumeSnapshotContent): boolean =>
-  content.spec.driver !== seen.driver || seen.excused.has(content.metadata.uid);
+  (content.spec.driver !== seen.driver && Boolean(content.spec.driver)) || seen.excused.has(content.metadata.uid);
 
 /** One whose snapshot stays, stays. */
 function isBlockedContent(seen: Seen, content: VolumeSnapshotContent): boolean {
@@ -97,9 +97,9 @@ function contentLetGo(write: Write, seen: Seen): string | undefined {
     : undefined;
 }
 
-/** The driver never confirmed that it has it, or nothing could be read of what it said of its deletion. */
+/** The driver never confirmed that it has it, nobody knows which driver it is, or nothing could be read of what it said of its deletion. */
 const isLeftOnPurpose = (seen: Seen, content: VolumeSnapshotContent, handle: string, write: Write): boolean =>
-  content.status?.snapshotHandle === undefined
+  content.status?.snapshotHandle === undefined || !content.spec.driver
     ? wasNamedAsLeft(seen, handle)
     : wasUnreadable(seen, write, { method: "DeleteSnapshot", subject: handle });
 
