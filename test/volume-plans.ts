@@ -155,6 +155,7 @@ export const aVolumeView = (facts: Partial<VolumeFacts> = {}, memory: Partial<Vo
     replyLeftMs: memory.reply === undefined ? 0 : 1_000,
     isUndoing: false,
     isLearning: false,
+    malformedReplies: 0,
     repliedTo: undefined,
     isUncertain: facts.intent !== undefined,
     isUnconfirmed: false,

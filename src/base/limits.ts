@@ -38,6 +38,8 @@ export const limits = {
   optionalKindMsMax: 10_000,
   /** How long what cannot be taken back waits for it, if something may depend on it. */
   optionalKindUndecidedMsMax: 300_000,
+  /** A driver that sends so many replies that cannot be decoded, and no other, is not waited for. */
+  malformedRepliesMax: 5,
   /** A watch that stayed open so long worked, even if nothing happened meanwhile. */
   watchLivelyMsMin: 1_000,
   /** Failed attempts to resume a watch before a new list. */

@@ -166,6 +166,12 @@ export const volumeErrorRows = {
     why: "CreateVolume must answer the same id whenever it is repeated with the same name. The earlier volume is deleted, because nobody else knows of it.",
     remedy: "Report this to the maker of the driver. The claim gets the later volume.",
   },
+  "SNAP-348": {
+    title: "A volume may be left at the driver",
+    why: "The claim is gone, and whether its volume was created cannot be learned: the driver's replies to CreateVolume could not be read. The source of the volume is let go, so that it can be deleted.",
+    remedy:
+      "Look for the volume by its name at the storage system, delete it there, and report this to the maker of the driver.",
+  },
   "SNAP-351": {
     title: "The driver cannot delete the volume",
     why: "The message quotes the driver.",

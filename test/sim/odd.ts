@@ -148,6 +148,12 @@ export const volumeOddities: readonly Oddity[] = [
   unreadableVolume("DeleteVolume", "volume-unreadable-deletions"),
 ];
 
+export function oddityNamed(name: string): Oddity {
+  const found = [...oddities, ...volumeOddities].find((oddity) => oddity.name === name);
+  if (found === undefined) throw new Error(`there is no oddity "${name}"`);
+  return found;
+}
+
 /** The reply as an odd driver sends it. */
 export function bent(odd: Odd | undefined, call: CsiCall, reply: Message): Message {
   if (odd === undefined || odd.left === 0 || !odd.oddity.on.includes(call.method.name as Method)) return reply;

@@ -2,6 +2,7 @@
 import type { PersistentVolume, PersistentVolumeClaim } from "../../src/api/types.ts";
 import { aBoundClaim, aClass, aNamespace, aSecret, aSnapshot } from "./fixtures.ts";
 import { aNewClaim, aReadySnapshot, aStorageClass, withReadySnapshot } from "./fixtures-volumes.ts";
+import { oddityNamed } from "./odd.ts";
 import type { Seen } from "./record.ts";
 import { drop, gone, monday, type Scenario, scenario, take } from "./scenario.ts";
 import type { User } from "./user.ts";
@@ -303,6 +304,40 @@ const restores: readonly Scenario[] = [
     prepare: (backend) => {
       withReadySnapshot(backend);
       backend.volumes.refuses = true;
+    },
+    script: async (user, dice) => {
+      await user.create("PersistentVolumeClaim", aNewClaim("restored", fromMonday));
+      await shortly(user, dice, 20_000);
+      await unclaim(user, "restored");
+      await drop(user);
+      await user.until(cleared("restored"));
+    },
+  }),
+  ofRestores({
+    // A driver that makes volumes too small, and does not delete them for long.
+    name: "restore-undeletable",
+    weight: 0.5,
+    prepare: (backend) => {
+      withReadySnapshot(backend);
+      backend.volumes.undeletable = 15;
+      backend.odd = { oddity: oddityNamed("volume-smaller"), left: Number.POSITIVE_INFINITY };
+    },
+    script: async (user, dice) => {
+      await user.create("PersistentVolumeClaim", aNewClaim("restored", fromMonday));
+      await shortly(user, dice, 20_000);
+      await unclaim(user, "restored");
+      await drop(user);
+      await user.until(cleared("restored"));
+    },
+  }),
+  ofRestores({
+    name: "restore-unreadable",
+    weight: 0.5,
+    // What is left at the driver depends on what it had done when nothing could be read of it.
+    repeatable: () => false,
+    prepare: (backend) => {
+      withReadySnapshot(backend);
+      backend.odd = { oddity: oddityNamed("volume-unreadable"), left: Number.POSITIVE_INFINITY };
     },
     script: async (user, dice) => {
       await user.create("PersistentVolumeClaim", aNewClaim("restored", fromMonday));

@@ -19,6 +19,8 @@ export interface Volumes {
   readonly creations: readonly string[];
   /** Refuses every CreateVolume for a volume that it does not have. */
   refuses: boolean;
+  /** Refuses so many DeleteVolume calls. */
+  undeletable: number;
 }
 
 export const volumeCapabilities = [Capability.CREATE_DELETE_VOLUME, Capability.CLONE_VOLUME];
@@ -50,6 +52,7 @@ export function createVolumes({ hasSnapshot, rudely }: VolumeOptions): Volumes &
     stored,
     creations,
     refuses: false,
+    undeletable: 0,
     methods: {
       createVolume(request) {
         const { name, capacityRange, secrets } = request;
@@ -70,6 +73,10 @@ export function createVolumes({ hasSnapshot, rudely }: VolumeOptions): Volumes &
       },
       deleteVolume({ volumeId, secrets }) {
         rudely(secrets);
+        if (volumes.undeletable > 0) {
+          volumes.undeletable -= 1;
+          throw new Fault("FailedPrecondition", `${volumeId} is in use`);
+        }
         stored.delete(withoutAlias(volumeId));
         return {};
       },

@@ -108,8 +108,10 @@ export function createProvisionerHandlers(options: HandlerOptions): ActionHandle
   const removeIntent = (name: string): void => freeing(name, () => intents.remove(name));
   const settleIntent: ActionHandlers<LogAction>["settleIntent"] = ({ name }, signal) =>
     freeing(name, () => intents.settle(name, signal));
+  const logIntent: ActionHandlers<LogAction>["logIntent"] = ({ name, intent }, signal) =>
+    intents.add(name, intent, signal);
 
-  const csi = createCsi(options, settleIntent);
+  const csi = createCsi(options, { settleIntent, logIntent });
   return {
     ...cluster,
     create: async (action, signal) => {
@@ -142,6 +144,12 @@ export function createProvisionerHandlers(options: HandlerOptions): ActionHandle
       }
     },
     settleIntent,
+    logIntent: async (action, signal) => {
+      const sources = sourcesOf(intents.get(action.name));
+      await logIntent(action, signal);
+      // What the call names no more may be free.
+      for (const source of sources) options.triggerSource(source, lingerMs);
+    },
     readSnapshot: async ({ key, attempt }, signal) => {
       await options.reader.read(key, signal, attempt);
       if (attempt === undefined) options.triggerSource({ kind: "snapshot", key });
@@ -191,7 +199,10 @@ const unstorable = (name: string, { message }: Fault): CodedMessage =>
     "SNAP-345",
   );
 
-function createCsi(options: HandlerOptions, settleIntent: ActionHandlers<LogAction>["settleIntent"]) {
+function createCsi(
+  options: HandlerOptions,
+  { settleIntent, logIntent }: Pick<ActionHandlers<LogAction>, "settleIntent" | "logIntent">,
+) {
   const { api, csi, world, log, cluster, intents, remembered, protection } = options;
   const { replies } = remembered;
   const isConsented: ConsentCheck = async (call, consent, signal) => {
@@ -227,7 +238,7 @@ function createCsi(options: HandlerOptions, settleIntent: ActionHandlers<LogActi
         if (action.ref.kind === "PersistentVolumeClaim") options.unconfirmed.confirmed(action.ref.uid ?? "");
       },
       protectSource: ({ source }, signal) => protection.protect(source, signal),
-      logIntent: ({ name, intent }, signal) => intents.add(name, intent, signal),
+      logIntent,
       settleIntent,
       requireIntent: async ({ name }) => {
         if (intents.get(name) === undefined)

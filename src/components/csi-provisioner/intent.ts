@@ -14,6 +14,8 @@ export interface Intent {
   /** "namespace/name" of the VolumeSnapshot, or of the claim, that must stay until the volume is stored. */
   readonly snapshotKey?: string;
   readonly claimKey?: string;
+  /** The id of the volume, which nobody may use and the driver has not deleted: it is all that is left to do. */
+  readonly undoes?: string;
 }
 
 /**
@@ -21,8 +23,9 @@ export interface Intent {
  * volume of another claim.
  */
 export function isIntent(volumeName: string, value: unknown): value is Intent {
-  const { claim, call, secrets } = (value ?? {}) as Partial<Intent>;
+  const { claim, call, secrets, undoes = "" } = (value ?? {}) as Partial<Intent>;
   return (
+    typeof undoes === "string" &&
     typeof claim?.uid === "string" &&
     isRecord(secrets) &&
     call?.method === "create" &&

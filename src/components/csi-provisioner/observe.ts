@@ -97,6 +97,8 @@ export interface VolumeMemory {
   readonly isUndoing: boolean;
   /** The reply is to a call that was sent only to learn the id of the volume. */
   readonly isLearning: boolean;
+  /** Malformed replies, the last one included, since the last well-formed one for the same goal. */
+  readonly malformedReplies: number;
   /** The call that the reply is to, or a later one. */
   readonly repliedTo: VolumeCall | undefined;
   /** An attempt whose outcome nobody knows may have created the volume: a later refusal does not say that there is none. */
@@ -173,7 +175,7 @@ export function observeVolume(around: Surroundings, key: Key, memory: VolumeMemo
       source: claim === undefined ? { kind: "none" } : sourceFacts(around, claim, name),
       attributes: attributesOf(around, claim),
       intent,
-      holder: holderOf(around, name, memory),
+      holder: holderOf(around, name, memory, intent),
       isStrayHeld: memory.stray !== undefined && volumesWith(around, memory.stray.id).length > 0,
       driver,
       options,
@@ -194,9 +196,10 @@ function attributesOf({ options, attributesClass }: Surroundings, claim: Persist
   return name === undefined ? undefined : attributesClass(name);
 }
 
-function holderOf(around: Surroundings, name: string, { reply, sharedWith }: VolumeMemory) {
-  if (reply.kind !== "created") return undefined;
-  const holder = volumesWith(around, reply.volume.id).find(({ metadata }) => metadata.name !== name);
+function holderOf(around: Surroundings, name: string, { reply, sharedWith }: VolumeMemory, intent: Intent | undefined) {
+  const id = reply.kind === "created" ? reply.volume.id : intent?.undoes;
+  if (id === undefined) return undefined;
+  const holder = volumesWith(around, id).find(({ metadata }) => metadata.name !== name);
   return holder?.metadata.name ?? sharedWith;
 }
 

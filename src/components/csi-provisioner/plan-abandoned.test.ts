@@ -18,6 +18,13 @@ const secret = { name: "key", namespace: "vault" };
 const withSecret = anIntent({ call: aCreateCall({ secret }) });
 const leaving = aPendingClaim({ metadata: { deletionTimestamp: "2026-01-01T01:00:00Z" } });
 const gone = { claim: undefined, intent };
+const restore = anIntent({
+  snapshotKey: "team/monday",
+  call: aCreateCall({ source: { kind: "snapshot", handle: "s-1" } }),
+});
+const deletion = { method: "delete", volumeId: "vol-9" } as const;
+const undeleted = { claim: undefined, intent: anIntent({ undoes: "vol-9" }) };
+const unreadable = refusal("MalformedReply");
 testVolumePlans([
   {
     given: "an intent whose claim is gone",
@@ -72,6 +79,63 @@ testVolumePlans([
     view: aVolumeView(gone, { reply: refusal("Internal"), isUndoing: true }),
     phase: "abandoned",
     expect: ["pause"],
+  },
+  {
+    given: "an abandoned volume that cannot be deleted, whose id was learned",
+    view: aVolumeView(gone, { reply: refusal("Internal"), isUndoing: true, repliedTo: deletion }),
+    phase: "abandoned",
+    expect: ["logIntent", "pause"],
+  },
+  {
+    given: "an abandoned volume that cannot be deleted, whose id is stored",
+    view: aVolumeView(undeleted, { reply: refusal("Internal"), isUndoing: true, repliedTo: deletion }),
+    phase: "abandoned",
+    expect: ["pause"],
+  },
+  {
+    given: "an abandoned volume whose id is stored, after a restart",
+    view: aVolumeView(undeleted),
+    phase: "abandoned",
+    expect: ["confirm, requireIntent, delete"],
+  },
+  {
+    given: "an abandoned volume whose id is stored, and which a PersistentVolume has",
+    view: aVolumeView({ ...undeleted, holder: "pv-1" }),
+    phase: "abandoned",
+    expect: ["forgetIntent"],
+  },
+  {
+    given: "an abandoned volume whose id is stored, and whose secret is gone",
+    view: aVolumeView(
+      { claim: undefined, intent: { ...withSecret, undoes: "vol-9" } },
+      { reply: unsent("NotFound"), repliedTo: { ...deletion, secret } },
+    ),
+    phase: "abandoned",
+    expect: ["confirm, requireIntent, delete"],
+  },
+  {
+    given: "a volume that was given up and cannot be deleted, and a claim that is open again",
+    view: aVolumeView({ intent: undeleted.intent }),
+    phase: "wanted",
+    expect: ["confirm, requireIntent, delete"],
+  },
+  {
+    given: "five replies that cannot be read, to a restore whose claim is gone",
+    view: aVolumeView({ claim: undefined, intent: restore }, { reply: unreadable, malformedReplies: 5 }),
+    phase: "abandoned",
+    expect: ["VolumeLeftAtDriver", "forgetIntent"],
+  },
+  {
+    given: "four replies that cannot be read, to a restore whose claim is gone",
+    view: aVolumeView({ claim: undefined, intent: restore }, { reply: unreadable, malformedReplies: 4 }),
+    phase: "abandoned",
+    expect: [],
+  },
+  {
+    given: "five replies that cannot be read, to a call that holds no source",
+    view: aVolumeView(gone, { reply: unreadable, malformedReplies: 5 }),
+    phase: "abandoned",
+    expect: [],
   },
   {
     given: "a refusal of the only attempt",
@@ -131,4 +195,22 @@ test("an id is learned without the secret that is gone, but the intent keeps its
   const [action] = planVolume(view).actions;
   assert.ok(action?.kind === "csi");
   assert.deepEqual(action.intent, [{ kind: "logIntent", name: "pvc-u-new", intent: withSecret }]);
+});
+
+test("the stored id of a volume that cannot be deleted takes the place of its source", () => {
+  const view = aVolumeView(
+    { claim: undefined, intent: { ...restore, claimKey: "team/data" } },
+    { reply: refusal("FailedPrecondition"), isUndoing: true, repliedTo: deletion },
+  );
+  const [action] = planVolume(view).actions;
+  const { snapshotKey: _, ...rest } = restore;
+  assert.deepEqual(action, { kind: "logIntent", name: "pvc-u-new", intent: { ...rest, undoes: "vol-9" } });
+});
+
+test("the event about a volume that may be left names the volume, its source and the driver's reply", () => {
+  const view = aVolumeView({ claim: undefined, intent: restore }, { reply: unreadable, malformedReplies: 5 });
+  const [action] = planVolume(view).actions;
+  assert.ok(action?.kind === "event");
+  assert.deepEqual(action.about.metadata, { namespace: "team", name: "new", uid: "u-new" });
+  assert.match(action.event.message, /"pvc-u-new".*5 replies of driver .*no: MalformedReply.*"s-1".*\[SNAP-348\]$/);
 });

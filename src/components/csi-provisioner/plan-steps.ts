@@ -3,7 +3,7 @@ import type { ClusterAction, CodedMessage, Next, Plan } from "../../api/plan.ts"
 import { settled } from "../../api/plan.ts";
 import type { KubeObject } from "../../api/types.ts";
 import type { Key, Millis } from "../../base/brand.ts";
-import { type Fault, isFault } from "../../base/fault.ts";
+import { type Fault, isFault, isFinal } from "../../base/fault.ts";
 import { type ErrorCode, withCode } from "../../rules/error-codes.ts";
 import type { CsiCallAction } from "../../runtime/csi-calls.ts";
 import type { Consent, CreateVolumeCall, VolumeCall } from "./call.ts";
@@ -44,7 +44,7 @@ export type IntentAction = ClusterAction | LogAction;
 
 export type ProvisionerAction =
   | ClusterAction
-  | Extract<LogAction, { readonly kind: "settleIntent" }>
+  | Extract<LogAction, { readonly kind: "settleIntent" | "logIntent" }>
   | CsiCallAction<VolumeTarget, VolumeCall & { readonly secret: VolumeCall["secret"] }, IntentAction>
   /** With the name of a volume: for this attempt to create it alone. */
   | { readonly kind: "readSnapshot"; readonly key: Key; readonly attempt?: string }
@@ -90,6 +90,17 @@ export type ProvisionerPlan = Plan<ProvisionerAction>;
 
 export const doing = (next: Next, ...actions: readonly ProvisionerAction[]): ProvisionerPlan => ({ actions, next });
 export const nothing = doing(settled);
+
+type ForgetAction = Extract<ProvisionerAction, { readonly kind: "forgetIntent" }>;
+export const forget = (name: string): ForgetAction => ({ kind: "forgetIntent", name });
+export const pause = (name: string, forgetsIntent: boolean): ProvisionerAction => ({
+  kind: "pause",
+  name,
+  forgetsIntent,
+});
+
+/** No volume was created by this call. ResourceExhausted is a refusal of CreateVolume, though not of other requests. */
+export const isRefusal = (fault: Fault): boolean => isFinal(fault) || isFault(fault, "ResourceExhausted");
 
 export const after = (ms: Millis): Next => ({ kind: "after", ms });
 export const later = ({ replyLeftMs }: { readonly replyLeftMs: Millis }): Next =>

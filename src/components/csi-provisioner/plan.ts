@@ -4,7 +4,7 @@ import { provisioning } from "../../api/names.ts";
 import { editByReplacing } from "../../api/patches.ts";
 import { type ClusterAction, type CodedMessage, settled } from "../../api/plan.ts";
 import type { PersistentVolumeClaim } from "../../api/types.ts";
-import { type Fault, isFault, isFinal } from "../../base/fault.ts";
+import { type Fault, isFault } from "../../base/fault.ts";
 import type { NamedSource } from "../../rules/data-source.ts";
 import { type ErrorCode, withCode } from "../../rules/error-codes.ts";
 import { denialOf } from "../../rules/source-access.ts";
@@ -14,24 +14,25 @@ import type { Intent } from "./intent.ts";
 import type { VolumeView } from "./observe.ts";
 import { persistentVolumeOf } from "./persistent-volume.ts";
 import { phaseOf } from "./phase.ts";
+import { planAbandoned, undo } from "./plan-abandoned.ts";
 import {
   after,
   creationOf,
   doing,
   type ErrorAction,
   errorOf,
-  isSecretGone,
+  forget,
+  isRefusal,
   type LogAction,
   later,
-  learningOf,
   nothing,
   type ProvisionerAction,
   type ProvisionerPlan,
+  pause,
   quoting,
   send,
   sooner,
   strayOf,
-  undoingOf,
 } from "./plan-steps.ts";
 import { type Request, requestOf, unlinked } from "./request.ts";
 import { unusable } from "./unusable.ts";
@@ -62,10 +63,6 @@ function planFor(view: VolumeView): ProvisionerPlan {
       return nothing;
   }
 }
-
-const forget = (name: string): ProvisionerAction => ({ kind: "forgetIntent", name });
-const forgetAll = (name: string): ProvisionerAction => ({ kind: "forgetIntent", name, forgetsReply: true });
-const pause = (name: string, forgetsIntent: boolean): ProvisionerAction => ({ kind: "pause", name, forgetsIntent });
 
 /** A driver that answers another id when a call is repeated leaves a volume behind that only we know of: it is deleted. */
 function planStray({ facts, memory }: VolumeView): ProvisionerPlan | undefined {
@@ -114,6 +111,8 @@ function planWanted(view: VolumeView, claim: PersistentVolumeClaim): Provisioner
   const { facts, memory } = view;
   const { reply } = memory;
   if (memory.pauseMs > 0) return doing(after(memory.pauseMs));
+  // The claim is open again, or the owner of its source consents again: what was given up goes first.
+  if (facts.intent?.undoes !== undefined) return planAbandoned(view, facts.intent);
   const denial = deniedIn(view);
   if (denial !== undefined) return planDenied(view, claim, denial);
   // A volume that could not be used is deleted: the next one is asked for after a pause.
@@ -238,9 +237,6 @@ function planCreated(
   );
 }
 
-/** No volume was created by this call. ResourceExhausted is a refusal of CreateVolume, though not of other requests. */
-const isRefusal = (fault: Fault): boolean => isFinal(fault) || isFault(fault, "ResourceExhausted");
-
 function planFailed(view: VolumeView, claim: PersistentVolumeClaim, fault: Fault): ProvisionerPlan {
   const { facts, memory } = view;
   const { name, driver, intent } = facts;
@@ -304,45 +300,3 @@ function disclosed(source: VolumeView["facts"]["source"], error: ErrorAction): E
 
 const uniformDenial = (source: NamedSource): CodedMessage =>
   denialOf(source, { kind: "denied", why: "no grant" }).message;
-
-/** The claim is gone, or has another volume. The same call tells the id of what may have been created; then it is deleted. */
-function planAbandoned(view: VolumeView, intent: Intent): ProvisionerPlan {
-  const { facts, memory } = view;
-  const { name } = facts;
-  const { reply } = memory;
-  if (memory.pauseMs > 0) return doing(after(memory.pauseMs));
-  // Stored and never sent: there is nothing to learn, and without consent nothing may be asked.
-  if (!memory.isUncertain && (reply.kind === "none" || reply.kind === "denied")) return doing(settled, forget(name));
-  const ask = (asked: Intent): ProvisionerAction => {
-    const { consent: _, ...call } = asked.call;
-    return send(learningOf(name), { ...call, method: "learn" }, { kind: "logIntent", name, intent });
-  };
-  switch (reply.kind) {
-    case "deleted":
-      return doing(settled, forgetAll(name));
-    case "created":
-      return doing(settled, facts.holder === undefined ? undo(view, intent, reply.volume) : forget(name));
-    case "failed":
-      if (memory.isUndoing) return doing(settled, pause(name, false));
-      // A refusal of CreateVolume: there is no volume of this name, unless an attempt before may have created it.
-      return isRefusal(reply.fault) && !memory.isUncertain ? doing(settled, forget(name)) : doing(later(memory));
-    case "unsent": {
-      const { secret: _, ...call } = intent.call;
-      return isSecretGone(memory) ? doing(settled, ask({ ...intent, call })) : doing(later(memory));
-    }
-    default:
-      return doing(settled, ask(intent));
-  }
-}
-
-/** A cache may be behind: a volume that somebody can use is never deleted. */
-function undo({ facts, memory }: VolumeView, { call }: Intent, { id }: CreatedVolume): ProvisionerAction {
-  // Where the secret was gone when the id was asked for, it is gone now.
-  const { secret } = memory.repliedTo ?? call;
-  return send(
-    undoingOf(facts.name),
-    { method: "delete", volumeId: id, ...(secret === undefined ? {} : { secret }) },
-    { kind: "confirm", ref: { kind: "PersistentVolume", name: facts.name }, resourceVersion: undefined },
-    { kind: "requireIntent", name: facts.name },
-  );
-}

@@ -39,7 +39,16 @@ export interface Remembered {
     uid: string,
   ): Pick<
     VolumeMemory,
-    "reply" | "replyLeftMs" | "isUndoing" | "isLearning" | "repliedTo" | "pauseMs" | "sharedWith" | "takeInMs" | "stray"
+    | "reply"
+    | "replyLeftMs"
+    | "isUndoing"
+    | "isLearning"
+    | "malformedReplies"
+    | "repliedTo"
+    | "pauseMs"
+    | "sharedWith"
+    | "takeInMs"
+    | "stray"
   >;
 }
 
@@ -149,6 +158,7 @@ export function createRemembered(
         reply: counts ? cached.reply : { kind: "none" },
         isUndoing: counts && cached.goal === "delete",
         isLearning: counts && cached.goal === "learn",
+        malformedReplies: counts ? cached.malformedReplies : 0,
         replyLeftMs: Math.max(replyLeftMs, 0),
         repliedTo: calls.get(uid),
         stray: strayId === undefined ? undefined : strayIn(uid, strayId),

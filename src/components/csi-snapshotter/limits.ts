@@ -5,8 +5,6 @@ export const sidecarLimits = {
   annotationDelayMsMax: 60_000,
   /** Contents for which the sidecar remembers CreateSnapshot calls and the version at which it requested removal of the annotation. */
   createAttemptsMax: 20_000,
-  /** Undecodable replies in a row before a content that is being deleted is released with an unknown outcome. */
-  malformedRepliesMax: 5,
   /** Pages of a driver that ignores the filter by snapshot id. */
   listSnapshotsPagesMax: 1_000,
 } as const;

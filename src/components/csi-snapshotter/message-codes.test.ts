@@ -1,4 +1,5 @@
 /** Every message that a user reads of a content ends in its code. A new code needs a row here, which shows the message that has it. */
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aClass, aContent } from "../../../test/builders.ts";
@@ -7,8 +8,8 @@ import { aYoungView as aView, beingCreated, failure, info, ready, terminating } 
 import type { ContentSituation } from "../../../test/views.ts";
 import { annotations, parameters } from "../../api/names.ts";
 import { Fault } from "../../base/fault.ts";
+import { limits } from "../../base/limits.ts";
 import { callErrorRows } from "../../rules/error-codes-calls.ts";
-import { sidecarLimits } from "./limits.ts";
 import { planContent } from "./plan.ts";
 
 const unread: ContentSituation["reply"] = { kind: "unsent", fault: new Fault("NotFound", "no such secret") };
@@ -53,10 +54,7 @@ const cases: readonly (readonly [code: string, view: Partial<ContentSituation>])
   ["SNAP-516", { content: deleted, reply: unread }],
   ["SNAP-521", { content: imported, reply: failure("NotFound") }],
   ["SNAP-531", { content: deleted, reply: failure("Internal") }],
-  [
-    "SNAP-532",
-    { content: deleted, reply: failure("MalformedReply"), malformedReplies: sidecarLimits.malformedRepliesMax },
-  ],
+  ["SNAP-532", { content: deleted, reply: failure("MalformedReply"), malformedReplies: limits.malformedRepliesMax }],
   ["SNAP-533", { content: aContent({ metadata: terminating, spec: { source: { snapshotHandle: "s-9" } } }) }],
   [
     "SNAP-534",

@@ -1,4 +1,5 @@
 /** Malformed replies are reported, and they prevent no deletion. */
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aContent, driver } from "../../../test/builders.ts";
@@ -11,11 +12,11 @@ import {
   terminating,
   testPlans,
 } from "../../../test/content-plans.ts";
-import { sidecarLimits } from "./limits.ts";
+import { limits } from "../../base/limits.ts";
 import { planContent } from "./plan.ts";
 
 const reply = failure("MalformedReply");
-const malformedReplies = sidecarLimits.malformedRepliesMax;
+const malformedReplies = limits.malformedRepliesMax;
 const terminatingBeingCreated = {
   ...terminating,
   annotations: { ...terminating.annotations, ...beingCreated.annotations },

@@ -9,9 +9,9 @@ import { edit } from "../../api/patches.ts";
 import { type CodedMessage, settled } from "../../api/plan.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
 import { isFault } from "../../base/fault.ts";
+import { limits } from "../../base/limits.ts";
 import { type ErrorCode, withCode } from "../../rules/error-codes.ts";
 import { isKnownUnsent } from "./create-attempts.ts";
-import { sidecarLimits } from "./limits.ts";
 import type { ContentMemory } from "./memory.ts";
 import type { ContentView } from "./observe.ts";
 import { isBeingCreated, namesVolume } from "./phase.ts";
@@ -85,9 +85,7 @@ export function planAbandoned(view: ContentView): SidecarPlan | undefined {
 }
 
 const isUnreadable = ({ reply, malformedReplies }: ContentMemory): boolean =>
-  reply.kind === "failed" &&
-  isFault(reply.fault, "MalformedReply") &&
-  malformedReplies >= sidecarLimits.malformedRepliesMax;
+  reply.kind === "failed" && isFault(reply.fault, "MalformedReply") && malformedReplies >= limits.malformedRepliesMax;
 
 const leftover = (
   { facts: { content, driver }, memory: { reply, malformedReplies } }: ContentView,

@@ -1,4 +1,5 @@
 /** What a monitor is, and how it reads the history. Each is a pure function; undefined means that its promise holds. */
+
 import { annotations } from "../../../src/api/names.ts";
 import type {
   KubeObject,
@@ -8,7 +9,7 @@ import type {
   VolumeSnapshotContent,
 } from "../../../src/api/types.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { sidecarLimits } from "../../../src/components/csi-snapshotter/limits.ts";
+import { limits } from "../../../src/base/limits.ts";
 import { kindRules } from "../../../src/rules/kind-rules.ts";
 import { withoutAlias } from "../odd.ts";
 import type { AdmissionEntry, CsiEnded, CsiSent, Note, Past, Seen, WatchedKind, Write } from "../record.ts";
@@ -89,9 +90,9 @@ export function wasUnreadable(
     .filter((call) => call.decidedMs >= sinceMs)
     .flatMap((call) => seen.endOf(call) ?? [])
     .filter(({ atMs, outcome, final }) => atMs <= decidedMs && (final || outcome === "MalformedReply"))
-    .slice(-sidecarLimits.malformedRepliesMax);
+    .slice(-limits.malformedRepliesMax);
   return (
-    last.length === sidecarLimits.malformedRepliesMax &&
+    last.length === limits.malformedRepliesMax &&
     last.every(({ outcome }) => outcome === "MalformedReply") &&
     wasNamedAsLeft(seen, subject)
   );

@@ -7,11 +7,12 @@ import type {
   VolumeSnapshotContent,
   VolumeSnapshotLink,
 } from "../../../src/api/types.ts";
+import { limits } from "../../../src/base/limits.ts";
 import type { Intent } from "../../../src/components/csi-provisioner/intent.ts";
 import { unchecked } from "../../../src/components/csi-provisioner/intent-text.ts";
 import { intents } from "../components.ts";
 import { withoutAlias } from "../odd.ts";
-import type { Seen, Write } from "../record.ts";
+import type { CsiSent, Seen, Write } from "../record.ts";
 import type { StoredVolume } from "../volumes.ts";
 import { handleOf } from "./monitor.ts";
 
@@ -73,6 +74,37 @@ export function sourcesOf(seen: Seen, { metadata, spec }: PersistentVolumeClaim)
   return ref.kind === "VolumeSnapshot"
     ? snapshotHandles(seen, `${namespace}/${ref.name}`)
     : claimHandles(seen, `${namespace}/${ref.name}`);
+}
+
+/** Whether an event has said that this volume may be left at the driver, after as many replies that cannot be read as it takes. */
+export function wasLeft(seen: Seen, name: string): boolean {
+  const calls = seen.calls.filter(({ method, subject }) => method === "CreateVolume" && subject === name);
+  const isNamed = seen.entries.some(
+    (entry) =>
+      entry.type === "note" &&
+      entry.what === "said" &&
+      entry.text.startsWith("event VolumeLeftAtDriver") &&
+      entry.text.includes(`"${name}"`),
+  );
+  return (
+    isNamed &&
+    calls.some(({ process }) =>
+      unreadableInRow(
+        seen,
+        calls.filter((call) => call.process === process),
+      ),
+    )
+  );
+}
+
+function unreadableInRow(seen: Seen, calls: readonly CsiSent[]): boolean {
+  let inRow = 0;
+  for (const { outcome, final } of calls.flatMap((call) => seen.endOf(call) ?? [])) {
+    if (outcome === "MalformedReply") inRow += 1;
+    else if (final) inRow = 0;
+    if (inRow === limits.malformedRepliesMax) return true;
+  }
+  return false;
 }
 
 const keyOf = ({ metadata }: KubeObject): string => `${metadata.namespace}/${metadata.name}`;

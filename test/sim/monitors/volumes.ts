@@ -22,6 +22,7 @@ import {
   storedCalls,
   volumeNamed,
   volumesIn,
+  wasLeft,
 } from "./volume.ts";
 
 const oneVolume: Monitor = {
@@ -67,14 +68,15 @@ const callFirst: Monitor = {
 
 const outcomeFirst: Monitor = {
   id: "V-3",
-  promise: "a stored call stays until its volume has a PersistentVolume, or there is none and none is being made",
+  promise:
+    "a stored call stays until its volume has a PersistentVolume, there is none and none is being made, or an event has named it as left",
   counter: "leaked volumes",
   onWrite(write, seen) {
     if (!isOfStoredCalls(write) || write.actor !== "csi-provisioner") return undefined;
     const kept = callsIn(write.after);
     for (const name of callsIn(write.before).keys()) {
       const wasStored = everyVolume(seen).some(({ volume }) => volume.metadata.name === name);
-      if (kept.has(name) || wasStored) continue;
+      if (kept.has(name) || wasStored || wasLeft(seen, name)) continue;
       if (seen.busy.has(name)) return `the call of ${name} went while the driver is at work on it`;
       if (volumeNamed(seen, name) !== undefined) return `the call of ${name} went, and the volume has no owner`;
     }
@@ -154,11 +156,12 @@ export function madeBy(write: Write, seen: Seen) {
 
 const noLeak: Monitor = {
   id: "V-6",
-  promise: "every volume in the storage has exactly one PersistentVolume, or was released by Retain",
+  promise:
+    "every volume in the storage has exactly one PersistentVolume, was released by Retain, or is named in an event as left there",
   counter: "leaked volumes",
   atRest(seen) {
     for (const { id, name } of seen.volumes.values()) {
-      if (!isOurName(name)) continue;
+      if (!isOurName(name) || wasLeft(seen, name)) continue;
       const owners = everyVolume(seen).filter(({ volume }) => isOfVolume(id)(volume));
       const isReleased = owners.some(({ volume }) => isKept(volume) || seen.excused.has(volume.metadata.uid));
       if (!owners.some((owner) => owner.isThere) && !isReleased) return `${id} has no PersistentVolume: it is leaked`;
