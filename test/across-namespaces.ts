@@ -2,6 +2,7 @@
  * The whole provisioner on the embedded API server, in one process and on a clock of its own: a snapshot in the namespace prod, and a
  * claim in the namespace test that names it. A test may act before any request of the provisioner and before any call to the driver.
  */
+import assert from "node:assert/strict";
 import { draftOf } from "../src/api/builders.ts";
 import { crossNamespaceCrds } from "../src/api/crds/cross-namespace.ts";
 import { snapshotCrds } from "../src/api/crds/index.ts";
@@ -273,4 +274,20 @@ function stepOf({ method, path }: HttpRequest): Step | undefined {
     );
   if (found === null || (method === "GET" && found[2] === undefined)) return undefined;
   return `${method} ${found[1]}`;
+}
+
+export const ref = (name = "monday", namespace = owner) => ({
+  dataSourceRef: { apiGroup: snapshotGroup, kind: "VolumeSnapshot", name, namespace },
+});
+export const byLink = (name: string) => ({
+  dataSourceRef: { apiGroup: snapshotGroup, kind: "VolumeSnapshotLink", name },
+});
+export const denial = /^no ReferenceGrant in namespace prod lets .* use VolumeSnapshot prod\/\w+: .*\[SNAP-361\]$/;
+
+export async function assertDenied(stage: AcrossStage, claim = "copy", namespace = guest): Promise<void> {
+  await stage.world.advance(30_000);
+  assert.deepEqual(stage.created, [], "nothing is created, and nothing empty either");
+  assert.deepEqual(await stage.published(), []);
+  const said = await stage.said(claim, namespace);
+  assert.ok(said.length > 0 && said.every((message) => /SNAP-(361|336|362)/.test(message)), said.join("\n"));
 }
