@@ -125,7 +125,11 @@ export async function setUpAcross({ options = {}, server = {}, replaced, before,
   );
 
   /** A ready snapshot of the owner, with its content and its handle. */
-  const snapshot = async (name: string, handle: string, more: { driver?: string; ready?: boolean } = {}) => {
+  const snapshot = async (
+    name: string,
+    handle: string,
+    more: { driver?: string; ready?: boolean; sourceVolumeMode?: string } = {},
+  ) => {
     const drafted = draftOf("VolumeSnapshot", { namespace: owner, name }, {
       spec: { source: { persistentVolumeClaimName: "data" } },
     } as never);
@@ -139,6 +143,7 @@ export async function setUpAcross({ options = {}, server = {}, replaced, before,
             driver: more.driver ?? driver,
             deletionPolicy: "Retain",
             source: { volumeHandle: "v" },
+            ...(more.sourceVolumeMode === undefined ? {} : { sourceVolumeMode: more.sourceVolumeMode }),
             volumeSnapshotRef: { namespace: owner, name, uid: made.metadata.uid },
           },
         } as never),

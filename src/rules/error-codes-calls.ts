@@ -87,9 +87,4 @@ export const callErrorRows = {
     why: "Its spec.source was changed after the snapshot had been requested, so the driver could not be asked whether it was taken.",
     remedy: "Look for the snapshot of the name in the message at the storage system and delete it there.",
   },
-  "SNAP-536": {
-    title: "A VolumeSnapshotContent without a driver was deleted, and a snapshot may be left at the driver",
-    why: "Its spec.driver was emptied, so no csi-snapshotter takes it for its own. The object is not kept for ever.",
-    remedy: "Look for the snapshot in the message at the storage system and delete it there.",
-  },
 } as const satisfies Record<string, ErrorRow>;

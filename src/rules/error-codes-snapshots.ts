@@ -110,6 +110,11 @@ export const snapshotErrorRows = {
     remedy:
       "Remove the cause at the storage system. To keep the data and delete the object, set spec.deletionPolicy of the VolumeSnapshotContent to Retain.",
   },
+  "SNAP-243": {
+    title: "A VolumeSnapshotContent without a driver was deleted, and a snapshot may be left at the driver",
+    why: "Its spec.driver was emptied, so no csi-snapshotter takes it for its own. The object is not kept for ever.",
+    remedy: "Look for the snapshot in the message at the storage system and delete it there.",
+  },
   "SNAP-251": {
     title: "The API server rejected the creation of a VolumeSnapshotContent",
     why: "The snapshot-controller may not create the object, or an admission rule refuses it.",

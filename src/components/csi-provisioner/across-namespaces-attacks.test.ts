@@ -20,29 +20,60 @@ import {
 } from "../../../test/across-namespaces.ts";
 import { draftOf } from "../../api/builders.ts";
 
-const wrongGrants: Readonly<Record<string, object | undefined>> = {
-  "no grant": undefined,
-  "another group to refer": { ...goodGrant, from: [{ ...claimsOf(guest), group: "apps" }] },
-  "another kind to refer": { ...goodGrant, from: [{ ...claimsOf(guest), kind: "Pod" }] },
-  "the resource instead of the kind": { ...goodGrant, from: [{ ...claimsOf(guest), kind: "persistentvolumeclaims" }] },
-  "another namespace to refer": { ...goodGrant, from: [claimsOf("far")] },
-  "a star for the namespace": { ...goodGrant, from: [claimsOf("*")] },
-  "another group to refer to": { ...goodGrant, to: [{ ...monday, group: "apps" }] },
-  "another kind to refer to": { ...goodGrant, to: [{ ...monday, kind: "VolumeSnapshotContent" }] },
-  "another snapshot": { ...goodGrant, to: [{ ...monday, name: "tuesday" }] },
-  "a prefix of the name": { ...goodGrant, to: [{ ...monday, name: "mon" }] },
-  "the name in capitals": { ...goodGrant, to: [{ ...monday, name: "Monday" }] },
-  "a name with the namespace": { ...goodGrant, to: [{ ...monday, name: "prod/monday" }] },
-  links: { ...goodGrant, from: [linksOf(guest)] },
+type Referrers = typeof claimsOf | typeof linksOf;
+const wrongGrants = (allowed: Referrers, others: Referrers): Readonly<Record<string, object | undefined>> => {
+  const good = { from: [allowed(guest)], to: [monday] };
+  return {
+    "no grant": undefined,
+    "another group to refer": { ...good, from: [{ ...allowed(guest), group: "apps" }] },
+    "another kind to refer": { ...good, from: [{ ...allowed(guest), kind: "Pod" }] },
+    "the resource instead of the kind": {
+      ...good,
+      from: [{ ...allowed(guest), kind: `${allowed(guest).kind.toLowerCase()}s` }],
+    },
+    "another namespace to refer": { ...good, from: [allowed("far")] },
+    "a star for the namespace": { ...good, from: [allowed("*")] },
+    "another group to refer to": { ...good, to: [{ ...monday, group: "apps" }] },
+    "another kind to refer to": { ...good, to: [{ ...monday, kind: "VolumeSnapshotContent" }] },
+    "another snapshot": { ...good, to: [{ ...monday, name: "tuesday" }] },
+    "a prefix of the name": { ...good, to: [{ ...monday, name: "mon" }] },
+    "the name in capitals": { ...good, to: [{ ...monday, name: "Monday" }] },
+    "a name with the namespace": { ...good, to: [{ ...monday, name: "prod/monday" }] },
+    "the other kind of referrer": { ...good, from: [others(guest)] },
+  };
 };
-for (const [given, spec] of Object.entries(wrongGrants))
-  test(`given ${given} in a grant, nothing is restored`, async () => {
+const ways = [
+  { by: "itself", source: ref(), grants: wrongGrants(claimsOf, linksOf) },
+  { by: "by a link", source: byLink("bridge"), grants: wrongGrants(linksOf, claimsOf) },
+];
+for (const { by, source, grants } of ways)
+  for (const [given, spec] of Object.entries(grants))
+    test(`given ${given} in a grant, a claim that names the snapshot ${by} gets nothing`, async () => {
+      const stage = await setUpAcross();
+      await stage.snapshot("monday", "s-1");
+      if (spec !== undefined) await stage.grant("wrong", spec);
+      await stage.link("bridge", { name: "monday", namespace: owner });
+      await stage.start();
+      await stage.claim("copy", source);
+      await assertDenied(stage);
+      await stage.end();
+    });
+
+const rules: readonly [given: string, snapshot: object, claim: object, code: RegExp][] = [
+  ["another driver", { driver: "other" }, {}, /SNAP-306/],
+  ["another volume mode", { sourceVolumeMode: "Filesystem" }, { volumeMode: "Block" }, /SNAP-309/],
+  ["a snapshot that is not ready", { ready: false }, {}, /SNAP-307/],
+];
+for (const [given, snapshot, claim, code] of rules)
+  test(`with a grant, the rules of every restore hold: ${given}`, async () => {
     const stage = await setUpAcross();
-    await stage.snapshot("monday", "s-1");
-    if (spec !== undefined) await stage.grant("wrong", spec);
+    await stage.snapshot("monday", "s-1", snapshot);
+    await stage.grant("lend");
     await stage.start();
-    await stage.claim("copy", ref());
-    await assertDenied(stage);
+    await stage.claim("copy", { ...ref(), ...claim });
+    await stage.world.advance(20_000);
+    assert.deepEqual(stage.created, []);
+    assert.match((await stage.said("copy")).join("\n"), code);
     await stage.end();
   });
 

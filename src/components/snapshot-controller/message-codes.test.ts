@@ -5,7 +5,7 @@ import { aClaim, aClass, aContent, aSnapshot, aVolume } from "../../../test/buil
 import { codesIn } from "../../../test/coded-messages.ts";
 import { aProtectedView as aView, both, deletionTimestamp, readyContent } from "../../../test/snapshot-plans.ts";
 import { aLoneContentView, type SnapshotParts } from "../../../test/views.ts";
-import { parameters } from "../../api/names.ts";
+import { annotations, parameters } from "../../api/names.ts";
 import type { ClusterAction } from "../../api/plan.ts";
 import { Fault } from "../../base/fault.ts";
 import { snapshotErrorRows } from "../../rules/error-codes-snapshots.ts";
@@ -93,6 +93,20 @@ test("a content's own mistake has the same code in its own status", () => {
   assert.deepEqual(codesIn(planContent(aLoneContentView({ content })).actions), ["SNAP-111", "SNAP-111"]);
 });
 
+const abandoned = "SNAP-243";
+test(`${abandoned} ends what the user reads of a content whose driver was emptied`, () => {
+  const content = aContent({
+    metadata: {
+      deletionTimestamp,
+      annotations: { [annotations.beingDeleted]: "yes" },
+      labels: { "snapshot.storage.kubernetes.io/invalid-snapshot-content-resource": "" },
+    },
+    spec: { driver: "" },
+    status: { snapshotHandle: "s-1" },
+  });
+  assert.deepEqual(codesIn(planContent(aLoneContentView({ content })).actions), [abandoned]);
+});
+
 const ref = (kind: "VolumeSnapshot" | "VolumeSnapshotContent" | "PersistentVolumeClaim") => ({ kind, name: "x" });
 const patch = { type: "merge", body: {} } as const;
 const refused: readonly (readonly [code: string, action: ClusterAction, of?: typeof leaving])[] = [
@@ -111,7 +125,7 @@ for (const [code, action, about = aSnapshot()] of refused)
   });
 
 test("every code about a snapshot and its objects is shown by a case", () => {
-  const shown = new Set([...cases, ...refused].map(([code]) => code));
+  const shown = new Set([abandoned, ...[...cases, ...refused].map(([code]) => code)]);
   assert.deepEqual(
     Object.keys(snapshotErrorRows).filter((code) => !shown.has(code)),
     [],

@@ -234,5 +234,5 @@ for (const [given, status, named] of [
     assert.ok(action?.kind === "event");
     assert.equal(action.event.reason, "SnapshotLeftAtDriver");
     assert.match(action.event.message, named);
-    assert.match(action.event.message, /\[SNAP-536\]$/);
+    assert.match(action.event.message, /\[SNAP-243\]$/);
   });

@@ -54,7 +54,7 @@ function leftAtDriver({ metadata, spec, status }: VolumeSnapshotContent): CodedM
     ? `snapshot "${handle}"`
     : `a snapshot of volume "${volumeHandle}", requested by the name "snapshot-${spec.volumeSnapshotRef?.uid}" unless another prefix was set,`;
   const text = `Content ${metadata.name} is let go: spec.driver is empty, so no csi-snapshotter deletes what belongs to it, and ${what} may be left at the driver; look for it, and delete it by the means of the storage`;
-  return withCode(text, "SNAP-536");
+  return withCode(text, "SNAP-243");
 }
 
 /** Reported once. The sidecar ignores such a content, and removes the error with its first success. */

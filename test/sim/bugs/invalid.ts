@@ -156,7 +156,7 @@ export const invalidBugs: readonly Bug[] = [
     name: "binds a content that has no driver",
     source: "found by this simulation",
     scenario: "content-without-driver",
-    breaks: ["I-26"],
+    breaks: ["I-10"],
     seedsMax: 5,
     sabotage: () => inSnapshot({ view: (view) => ({ ...view, facts: withContent(view.facts, { spec: { driver } }) }) }),
   },

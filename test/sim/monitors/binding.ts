@@ -24,10 +24,18 @@ const boundTo = (write: Write, seen: Seen): VolumeSnapshotContent | undefined =>
     seen.objects("VolumeSnapshotContent").get(snapshotIn(write.after)?.status?.boundVolumeSnapshotContentName ?? ""),
   );
 
+/** No sidecar would ever serve it. */
+function bindsWithoutDriver(write: Write): boolean {
+  const [before, after] = [contentIn(write.before), contentIn(write.after)];
+  if (write.kind !== "VolumeSnapshotContent" || !isOurs(write) || before === undefined) return false;
+  return !before.spec.driver && !before.spec.volumeSnapshotRef?.uid && Boolean(after?.spec.volumeSnapshotRef?.uid);
+}
+
 const bijection: Monitor = {
   id: "I-10",
-  promise: "a snapshot is bound to a content that names it, and no content to two snapshots",
+  promise: "a snapshot is bound to a content that names it and has a driver, and no content to two snapshots",
   onWrite(write, seen) {
+    if (bindsWithoutDriver(write)) return `${write.key} has no driver, and is bound to a snapshot`;
     if (write.kind !== "VolumeSnapshot" || !isOurs(write) || write.after === undefined) return undefined;
     const content = boundTo(write, seen);
     if (content === undefined) return undefined;

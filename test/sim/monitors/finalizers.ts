@@ -31,7 +31,7 @@ const isBlockedSnapshot = (seen: Seen, snapshot: VolumeSnapshot): boolean => res
 
 /** Another driver's has no sidecar here, and what the user has forced is the user's. */
 const isOutOfHand = (seen: Seen, content: VolumeSnapshotContent): boolean =>
-  (content.spec.driver !== seen.driver && Boolean(content.spec.driver)) || seen.excused.has(content.metadata.uid);
+  content.spec.driver !== seen.driver || seen.excused.has(content.metadata.uid);
 
 /** One whose snapshot stays, stays. */
 function isBlockedContent(seen: Seen, content: VolumeSnapshotContent): boolean {
