@@ -190,7 +190,8 @@ describe("the life of the webhook", () => {
     const places: ReplicaPlace[] = [];
     for (let index = 0; index < 3; index++)
       places.push({ certFile, keyFile, port: await freePort(), metricsPort: await freePort() });
-    const flags = ["--shutdown-delay-duration=1s"];
+    // Longer than the balancer needs to notice that a replica is not ready, also on a busy machine.
+    const flags = ["--shutdown-delay-duration=3s"];
     const replicas: Daemon[] = await Promise.all(places.map((replica) => startReplica(plane, replica, flags)));
     const backends: Backend[] = places.map(({ port, metricsPort }) => ({ port, isReady: () => isReady(metricsPort) }));
     const balancer = await startBalancer(backends);
@@ -220,8 +221,8 @@ describe("the life of the webhook", () => {
     } finally {
       for (const replica of replicas) await replica.stop();
       balancer.close();
+      await enable("snapshots");
     }
-    await enable("snapshots");
   });
 
   test("a renewed certificate is served without a restart", async () => {
