@@ -9,6 +9,7 @@ import type { World } from "../base/world.ts";
 import type { CommandContext } from "./command.ts";
 import type { loggingFlags, servingFlags } from "./common-flags.ts";
 import type { Options } from "./flag-kinds.ts";
+import { limitHeapGrowth } from "./heap-growth.ts";
 import { createLog } from "./log.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { measureProcess } from "./process-metrics.ts";
@@ -68,6 +69,7 @@ export async function runFrame(
   const log = createLog({ format, verbosity, name, world, out: input.error });
   const metrics = createMetrics();
   measureProcess(metrics);
+  limitHeapGrowth();
   let component: Component | undefined;
   const pages = {
     metrics,
