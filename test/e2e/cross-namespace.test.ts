@@ -56,8 +56,10 @@ for (const [driver, ground, served] of rows)
         await stage.restore(`allowed-${way}`, way, owner);
         assert.equal(stage.bytesOf(await stage.untilBound(`allowed-${way}`)), firstWords);
         const link = way === "link" ? ["volumesnapshotlinks"] : [];
+        // Source and content are read at once, in any order; the grant is read last.
         const expected = ["volumesnapshotcontents", ...link, "volumesnapshots", "referencegrants"];
-        assert.deepEqual(readsSince(from) ?? expected, expected);
+        const reads = readsSince(from) ?? expected;
+        assert.deepEqual([...reads.slice(0, -1).sort(), reads.at(-1)], expected);
         await stage.remove(`allowed-${way}`);
         await stage.revoke("lend");
       });
