@@ -1,4 +1,4 @@
-/** Histories of restores across namespaces that were wrong once: the monitors did not know links or took any grant, or the controller deleted a snapshot before it knew the grants. */
+/** Histories of restores across namespaces that were wrong once: the monitors did not know links or took any grant, the controller deleted a snapshot before it knew the grants, or a claim was not looked at again. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { brokenIn } from "./once-found.ts";
@@ -33,6 +33,12 @@ const histories: readonly (readonly [string, string, number, string])[] = [
     "across-namespaces-by-ref",
     20020551,
     "47:crash-after-effect:268410805,42:process-paused:1723739283,61:effect-after-the-deadline:11383589,81:user-deletes-snapshot:966208680",
+  ],
+  [
+    "a claim is granted its source while the volume of an earlier call is being deleted",
+    "across-namespaces-granted-late",
+    2100048259,
+    "71:driver-forgets:1877306157,71:crash-after-reply:896337910,23:csi-ResourceExhausted-after-effect:556430962,73:paused-while-sending:1556414365,27:csi-Unavailable-after-effect:579019673,20:http-504-after-effect:1136125678",
   ],
 ];
 

@@ -163,6 +163,8 @@ export function createProvisionerHandlers(options: HandlerOptions): ActionHandle
       removeIntent(name);
       if (forgetsReply) remembered.forgetReply(name);
       if (options.isStored(name) || options.claimOf(name) === undefined) remembered.forget(name);
+      // The claim may be served again: its source was granted while the call was given up.
+      else options.triggerVolume(keyIn(undefined, name));
     },
     pause: async ({ name, forgetsIntent }) => {
       if (forgetsIntent) removeIntent(name);
