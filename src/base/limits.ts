@@ -46,6 +46,11 @@ export const limits = {
   watchResumesMax: 5,
   /** How seldom a candidate may look at the lease of another. */
   leaseLookMsMax: 1_000,
+  /** A young candidate looks more often. */
+  leaseLookMsMin: 250,
+  /** A candidate leaves a released lease to younger ones for this part of its own age, but not for longer than the maximum. */
+  leaseYieldRatio: 10,
+  leaseYieldMsMax: 4_000,
   leaseAttemptMsMin: 1_000,
   leaseReleaseMsMax: 5_000,
   eventsWaitingMax: 4_096,

@@ -85,6 +85,17 @@ test("a leader that finds another holder stops at once", async () => {
   assert.equal(leaseOf(kube)?.holderIdentity, "usurper", "a lost lease is not touched");
 });
 
+test("a leader whose lease was cleared by somebody else takes it again at its next renewal", async () => {
+  const [kube, world] = [createFakeKube(), createVirtualWorld()];
+  const one = elect("one", kube, world);
+  await world.advance(61_000);
+  const ref = { kind: "Lease", namespace: "apps", name: "leader" } as const;
+  await kube.patch(ref, { type: "merge", body: { spec: { holderIdentity: "" } } });
+  await world.advance(6_000);
+  assert.equal(leads(one), true);
+  assert.equal(leaseOf(kube)?.holderIdentity, "one");
+});
+
 test("the leader re-creates a deleted lease, a candidate does not", async () => {
   for (let seed = 1; seed <= 20; seed++) {
     const [kube, world] = [createFakeKube(), createVirtualWorld(seed)];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Lease } from "../api/types.ts";
 import type { Observation } from "./lease-record.ts";
-import { claimedLease, createdLease, decide, observe, releasedLease } from "./lease-record.ts";
+import { claimedLease, createdLease, decide, observe, releasedLease, yieldMsAt } from "./lease-record.ts";
 
 const renewTime = "2025-06-15T15:06:40.000000Z";
 
@@ -35,7 +35,19 @@ const cases: readonly { given: string; observation: Observation; now: number; st
     now: 10_999,
     step: "wait for other until 11000",
   },
-  { given: "a released lease", observation: seen({ holderIdentity: "" }), now: 1_000, step: "take" },
+  {
+    given: "a lease that was released just now",
+    observation: seen({ holderIdentity: "" }),
+    now: 2_999,
+    step: "wait for nobody until 3000",
+  },
+  { given: "a lease that nobody younger took", observation: seen({ holderIdentity: "" }), now: 3_000, step: "take" },
+  {
+    given: "a lease that was released and then deleted",
+    observation: seen({ holderIdentity: "" }, true),
+    now: 1_000,
+    step: "create",
+  },
   { given: "our own lease", observation: seen({ holderIdentity: "me" }), now: 1_000, step: "renew" },
   {
     given: "our own lease, run out and taken by nobody",
@@ -61,10 +73,15 @@ const cases: readonly { given: string; observation: Observation; now: number; st
 
 for (const { given, observation, now, step } of cases)
   test(`given ${given}, then ${step}`, () => {
-    const decided = decide(observation, "me", now, 10_000);
-    const text = decided.kind === "wait" ? `wait for ${decided.holder} until ${decided.until}` : decided.kind;
+    const decided = decide(observation, "me", now, { durationMs: 10_000, yieldMs: 2_000 });
+    const text =
+      decided.kind === "wait" ? `wait for ${decided.holder || "nobody"} until ${decided.until}` : decided.kind;
     assert.equal(text, step);
   });
+
+test("the older a candidate is, the longer it leaves a released lease to younger ones, up to four seconds", () => {
+  assert.deepEqual([0, 500, 12_000, 40_000, 86_400_000].map(yieldMsAt), [0, 50, 1_200, 4_000, 4_000]);
+});
 
 test("the lease duration counts from when this process first saw the current record", () => {
   const first = observe(undefined, aLease(), 100);

@@ -7,6 +7,7 @@
 import type { Draft, Lease } from "../api/types.ts";
 import type { Millis } from "../base/brand.ts";
 import { equal } from "../base/json.ts";
+import { limits } from "../base/limits.ts";
 import { microTime } from "../base/time.ts";
 
 type LeaseSpec = NonNullable<Lease["spec"]>;
@@ -33,23 +34,43 @@ export type LeaseStep =
   | { readonly kind: "create" }
   | { readonly kind: "take"; readonly lease: Lease }
   | { readonly kind: "renew"; readonly lease: Lease }
-  /** Another one leads, at least until then. */
+  /** Another one leads, at least until then. An empty holder: the lease is released, and is left to younger candidates until then. */
   | { readonly kind: "wait"; readonly holder: string; readonly until: Millis };
+
+export interface CandidateTimes {
+  /** Of a lease that states no duration. */
+  readonly durationMs: Millis;
+  /** How long this candidate leaves a released lease to younger ones, from when it saw the release. */
+  readonly yieldMs: Millis;
+}
 
 export function decide(
   { lease, since, missing }: Observation,
   identity: string,
   now: Millis,
-  durationMs: Millis,
+  times: CandidateTimes,
 ): LeaseStep {
-  const holder = lease?.spec?.holderIdentity ?? "";
-  const seconds = lease?.spec?.leaseDurationSeconds;
-  const until = since + (seconds === undefined || seconds <= 0 ? durationMs : seconds * 1_000);
-  const isFree = holder === "" || holder === identity || now >= until;
-  if (!isFree) return { kind: "wait", holder, until };
-  if (lease === undefined || missing) return { kind: "create" };
+  if (lease === undefined) return { kind: "create" };
+  const holder = lease.spec?.holderIdentity ?? "";
+  // A lease that was deleted after its release has no holder to wait for, and no younger candidate has created it.
+  const waitMs = holder === identity ? 0 : holder !== "" ? statedMs(lease, times) : missing ? 0 : times.yieldMs;
+  const until = since + waitMs;
+  if (now < until) return { kind: "wait", holder, until };
+  if (missing) return { kind: "create" };
   return holder === identity ? { kind: "renew", lease } : { kind: "take", lease };
 }
+
+function statedMs({ spec }: Lease, { durationMs }: CandidateTimes): Millis {
+  const seconds = spec?.leaseDurationSeconds;
+  return seconds === undefined || seconds <= 0 ? durationMs : seconds * 1_000;
+}
+
+/**
+ * A rolling update ends the old replicas one by one. If an old standby took the lease that the old leader released, it would release
+ * the lease again a moment later: two handovers. So the older a candidate was when it saw the release, the longer it leaves the lease
+ * to younger ones.
+ */
+export const yieldMsAt = (ageMs: Millis): Millis => Math.min(ageMs / limits.leaseYieldRatio, limits.leaseYieldMsMax);
 
 export interface Claim {
   readonly identity: string;
@@ -83,7 +104,7 @@ export function claimedLease(lease: Lease, claim: Claim): Lease {
   return { ...lease, metadata: Object.keys(labels).length > 0 ? { ...lease.metadata, labels } : lease.metadata, spec };
 }
 
-/** Without a holder: any candidate may take it at once. */
+/** Without a holder: no candidate has to wait until it expires. */
 export function releasedLease(lease: Lease, now: Millis): Lease {
   const freed = { holderIdentity: "", leaseDurationSeconds: 1, renewTime: microTime(now), acquireTime: microTime(now) };
   return { ...lease, spec: { ...lease.spec, ...freed } };

@@ -4,7 +4,7 @@ import { elect, leads, leaseOf, pausable, times, untilAborted } from "../../test
 import { createFakeKube } from "../../test/fake-kube.ts";
 import { createVirtualWorld } from "../../test/virtual-world.ts";
 import { Fault } from "../base/fault.ts";
-import { silent } from "../base/log.ts";
+import { type Log, silent } from "../base/log.ts";
 import type { KubeApi } from "./api.ts";
 import { lead } from "./lease.ts";
 
@@ -151,7 +151,7 @@ test("a candidate retries exactly when the lease expires", async () => {
   assert.equal(leads(one), true);
 });
 
-test("a leader that stops finishes its work, releases the lease, and a candidate takes over at its next attempt", async () => {
+test("a leader that stops finishes its work, releases the lease, and a candidate takes over soon", async () => {
   const [kube, world] = [createFakeKube(), createVirtualWorld()];
   let workEnded = false;
   const one = elect("one", kube, world, async ({ signal, stillLeading }) => {
@@ -170,8 +170,103 @@ test("a leader that stops finishes its work, releases the lease, and a candidate
   assert.equal(workEnded, true);
   assert.equal(leaseOf(kube)?.holderIdentity, "");
   assert.equal(one.leadership?.stillLeading(), false);
-  await world.advance(1_200);
+  // It looks within 1.2 s, and at 27 s of age leaves the lease to younger ones for up to 2.8 s; there are none.
+  await world.advance(4_000);
   assert.equal(leads(two), true);
+});
+
+for (const ageMs of [12_000, 60_000])
+  test(`a roll that ends replicas of ${ageMs / 1_000} s hands the lease over once, to a new replica`, async () => {
+    for (let seed = 1; seed <= 50; seed++) {
+      const world = createVirtualWorld(seed);
+      const kube = createFakeKube(({ signal }) => world.sleep(100 * world.random(), signal));
+      const leader = elect("old leader", kube, world);
+      await world.advance(1_000);
+      const standby = elect("old standby", kube, world);
+      await world.advance(ageMs + 5_000 * world.random());
+      const first = elect("first new", kube, world);
+      await world.advance(1_000 * world.random());
+      const second = elect("second new", kube, world);
+      await world.advance(500 + 3_000 * world.random());
+      leader.stop.abort();
+      await world.advance(5_000 * world.random());
+      standby.stop.abort();
+      await world.advance(10_000);
+      const leading = [leader, standby, first, second].filter(leads).map(({ name }) => name);
+      assert.match(leading.join(), /^(first|second) new$/, `seed ${seed}`);
+      assert.equal(leaseOf(kube)?.leaseTransitions, 1, `seed ${seed}`);
+    }
+  });
+
+test("a young candidate looks often: at two seconds of age it takes a released lease within half a second", async () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    const [kube, world] = [createFakeKube(), createVirtualWorld(seed)];
+    const one = elect("one", kube, world);
+    await world.advance(60_000);
+    const two = elect("two", kube, world);
+    await world.advance(2_000);
+    one.stop.abort();
+    await world.advance(550);
+    assert.equal(leads(two), true, `seed ${seed}`);
+  }
+});
+
+test("an old standby that is the only candidate takes a released lease after four seconds, and logs why it waits", async () => {
+  const [kube, world] = [createFakeKube(), createVirtualWorld()];
+  const one = elect("one", kube, world);
+  await world.advance(0);
+  const lines: string[] = [];
+  const log: Log = { ...silent, info: (message) => lines.push(message), with: () => log };
+  let followedAt = 0;
+  const options = { api: kube, world, log, namespace: "apps", name: "leader", identity: "two", ...times };
+  const stop = new AbortController();
+  void lead({ ...options, signal: stop.signal }, async ({ signal }) => {
+    followedAt = world.now();
+    await untilAborted(signal);
+  });
+  await world.advance(3_600_000);
+  one.stop.abort();
+  await world.run(one.done);
+  const releasedAt = world.now();
+  await world.advance(10_000);
+  const tookMs = followedAt - releasedAt;
+  assert.ok(tookMs >= 4_000 && tookMs <= 5_200, `after ${tookMs} ms`);
+  assert.deepEqual(lines, [
+    "another replica leads",
+    "the lease is released, and is left to younger replicas",
+    "became leader",
+  ]);
+  stop.abort();
+});
+
+test("a new candidate takes a lease that was released before its first read at once, however slow the read is", async () => {
+  const world = createVirtualWorld();
+  const kube = createFakeKube(({ signal }, when) => (when === "before" ? world.sleep(900, signal) : undefined));
+  const one = elect("one", kube, world);
+  await world.advance(60_000);
+  one.stop.abort();
+  await world.run(one.done);
+  const two = elect("two", kube, world);
+  await world.advance(1_800);
+  assert.equal(leads(two), true, "one read, one write");
+});
+
+test("a candidate reports the first read of the lease, not the first attempt", async () => {
+  let away = true;
+  const kube = createFakeKube(() => {
+    if (away) throw new Fault("Unavailable", "connection refused");
+  });
+  const world = createVirtualWorld();
+  let reads = 0;
+  const options = { api: kube, world, log: silent, namespace: "apps", name: "leader", identity: "one", ...times };
+  const stop = new AbortController();
+  void lead({ ...options, signal: stop.signal, onRead: () => void reads++ }, ({ signal }) => untilAborted(signal));
+  await world.advance(30_000);
+  assert.equal(reads, 0);
+  away = false;
+  await world.advance(30_000);
+  assert.equal(reads, 1);
+  stop.abort();
 });
 
 test("finished or failed work releases the lease, and the failure is reported", async () => {

@@ -4,6 +4,8 @@
  *  candidate ──── lease free, released or run out ────▶ leader ──── work done or stopped ────▶ released
  *                                                          └── renew deadline passed, or another holds it ──▶ lost
  *
+ * A released lease goes to the youngest candidate (see yieldMsAt); a lease that has run out goes to the first that notices.
+ *
  * Why there are never two leaders: a leader counts its renew deadline from *before* it sent the last renewal that succeeded;
  * a candidate counts the (longer) lease duration from *after* it first read that renewal. Both use their own monotonic
  * clock. Losing is final: a renewal that succeeds too late changes nothing.
@@ -17,7 +19,7 @@ import type { Log } from "../base/log.ts";
 import { controllerUnder, type World, withDeadline } from "../base/world.ts";
 import type { KubeApi } from "./api.ts";
 import type { LeaseStep, Observation } from "./lease-record.ts";
-import { claimedLease, createdLease, decide, observe, releasedLease } from "./lease-record.ts";
+import { claimedLease, createdLease, decide, observe, releasedLease, yieldMsAt } from "./lease-record.ts";
 
 export interface ElectionOptions {
   readonly api: KubeApi;
@@ -33,6 +35,8 @@ export interface ElectionOptions {
   readonly retryPeriodMs: Millis;
   /** Aborts to stop: the work is stopped, then the lease is released. */
   readonly signal: AbortSignal;
+  /** Called whenever the lease, or its absence, was read. From the first time on, this candidate would notice a release. */
+  onRead?(): void;
   /** Called when a renewal takes two requests, because the lease had to be read first. */
   onSlowRenewal?(): void;
   /** Events about the lease, with reason and words of client-go. Must return at once. */
@@ -96,16 +100,22 @@ type Lock = ReturnType<typeof createLock>;
 /** The lease on the server, seen and written by us. Remembers what it read, so that a renewal is one request. */
 function createLock(options: ElectionOptions) {
   const { api, world, namespace, name, identity, labels = {}, leaseDurationMs } = options;
+  /** A candidate that has not read the lease yet is as young as can be: what its first read finds released, it takes at once. */
+  let firstReadAt: Millis | undefined;
   let observation: Observation | undefined;
   let isFresh = false;
+  let isCandidate = true;
 
   const read = async (signal: AbortSignal): Promise<void> => {
     const lease = await api.get({ kind: "Lease", namespace, name }, { signal, isUrgent }).catch((reason: unknown) => {
       if (isFault(reason, "NotFound")) return undefined;
       throw reason;
     });
-    observation = observe(observation, lease, world.elapsed());
+    const now = world.elapsed();
+    firstReadAt ??= now;
+    observation = observe(observation, lease, now);
     isFresh = true;
+    options.onRead?.();
   };
 
   /** Any write that fails may still have had its effect: before the next one, look. */
@@ -115,23 +125,33 @@ function createLock(options: ElectionOptions) {
     isFresh = true;
   };
 
-  const step = (): LeaseStep =>
-    decide(observation ?? observe(undefined, undefined, world.elapsed()), identity, world.elapsed(), leaseDurationMs);
+  const step = (): LeaseStep => {
+    const now = world.elapsed();
+    const observed = observation ?? observe(undefined, undefined, now);
+    // A leader whose lease somebody has cleared takes it again at once: while it works, no other replica may start.
+    const yieldMs = isCandidate ? yieldMsAt(observed.since - (firstReadAt ?? observed.since)) : 0;
+    return decide(observed, identity, now, { durationMs: leaseDurationMs, yieldMs });
+  };
+  const claim = async (writing: () => Promise<Lease>): Promise<void> => {
+    await write(writing);
+    isCandidate = false;
+  };
 
   return {
     /** As last seen. */
     lease: (): Lease | undefined => observation?.lease,
-    /** Does the next step, which is reported; "wait" means that another replica leads. */
+    ageMs: (): Millis => (firstReadAt === undefined ? 0 : world.elapsed() - firstReadAt),
+    /** Does the next step, which is reported; "wait" means that another replica leads, or may take the lease first. */
     attempt: async (signal: AbortSignal): Promise<LeaseStep> => {
       const mustLook = !isFresh || step().kind === "wait";
       if (mustLook) await read(signal);
       const next = step();
       if (mustLook && next.kind === "renew") options.onSlowRenewal?.();
-      const claim = { identity, labels, durationMs: leaseDurationMs, now: world.now() };
+      const ours = { identity, labels, durationMs: leaseDurationMs, now: world.now() };
       if (next.kind === "create")
-        await write(() => api.create("Lease", createdLease(namespace, name, claim), { signal, isUrgent }));
+        await claim(() => api.create("Lease", createdLease(namespace, name, ours), { signal, isUrgent }));
       else if (next.kind !== "wait")
-        await write(() => api.replace("Lease", claimedLease(next.lease, claim), { signal, isUrgent }));
+        await claim(() => api.replace("Lease", claimedLease(next.lease, ours), { signal, isUrgent }));
       return next;
     },
     release: async (signal: AbortSignal): Promise<void> => {
@@ -157,13 +177,18 @@ async function campaign(options: ElectionOptions, lock: Lock): Promise<Millis | 
         log.info("became leader", { how: step.kind });
         return askedAt;
       }
-      if (holder !== step.holder) log.info("another replica leads", { holder: step.holder });
+      const leftMs = Math.max(0, step.until - world.elapsed());
+      if (holder !== step.holder) {
+        if (step.holder === "")
+          log.info("the lease is released, and is left to younger replicas", { forMs: Math.ceil(leftMs) });
+        else log.info("another replica leads", { holder: step.holder });
+      }
       holder = step.holder;
-      sleepMs = Math.min(lookAgainMs(options), Math.max(0, step.until - world.elapsed()));
+      sleepMs = Math.min(lookAgainMs(options, lock), leftMs);
     } catch (reason) {
       // Losing the race for a free lease is not an error: read the winner at once.
       const isRace = isFault(reason, "Conflict", "AlreadyExists");
-      if (isRace) sleepMs = lookAgainMs(options) / 10;
+      if (isRace) sleepMs = lookAgainMs(options, lock) / 10;
       else if (!signal.aborted) log.warn("lease cannot be read or written", { reason: loggable(reason) });
     }
     await world.sleep(sleepMs, signal).catch(() => undefined);
@@ -173,10 +198,13 @@ async function campaign(options: ElectionOptions, lock: Lock): Promise<Millis | 
 
 /**
  * A candidate learns of a renewal when it looks, and counts from then. So its looking adds to the time until it takes over
- * from a dead leader: it looks often enough to keep that near one second, whatever the retry period.
+ * from a dead leader: it looks often enough to keep that near one second, whatever the retry period. A young candidate looks more
+ * often: it has to notice a release before the older ones take the lease.
  */
-const lookAgainMs = ({ world, retryPeriodMs }: ElectionOptions): Millis =>
-  Math.min(retryPeriodMs, limits.leaseLookMsMax) * (1 + 0.2 * world.random());
+function lookAgainMs({ world, retryPeriodMs }: ElectionOptions, lock: Lock): Millis {
+  const lookMs = Math.min(Math.max(yieldMsAt(lock.ageMs()), limits.leaseLookMsMin), limits.leaseLookMsMax);
+  return Math.min(retryPeriodMs, lookMs) * (1 + 0.2 * world.random());
+}
 
 async function reign(
   options: ElectionOptions,

@@ -30,6 +30,7 @@ const status = (code: number, reason: string): HttpResponse =>
 
 /** A cluster of configmaps without any, and one lease that a test may hold. */
 let lease: Record<string, unknown> | undefined;
+let leaseReadable = true;
 let leaseWritable = true;
 let leaseReads = 0;
 const events: { reason: string; message: string; source: { component: string } }[] = [];
@@ -46,6 +47,7 @@ const cluster: Handler = async ({ method, path, body }) => {
   }
   if (!path.includes("/leases")) return status(404, "NotFound");
   if (method === "GET") leaseReads += 1;
+  if (method === "GET" && !leaseReadable) return status(403, "Forbidden");
   if (method === "GET") return lease === undefined ? status(404, "NotFound") : json(200, lease);
   if (!leaseWritable) return status(500, "InternalError");
   const written = JSON.parse(String(body));
@@ -185,11 +187,26 @@ test("metrics, health and readiness are served while the component runs, and sto
       assert.equal(await fetched(`${url}/healthz/leader-election`), "200 ok");
       assert.equal(await fetched(`${url}/readyz`), "500 ready: caches are filling\n");
       ready = undefined;
-      assert.equal(await fetched(`${url}/readyz`), "200 ok");
+      while ((await fetched(`${url}/readyz`)) !== "200 ok") await realWorld.sleep(2);
     },
   });
   assert.equal(code, 0);
   await assert.rejects(fetched(`${served}/metrics`), /ECONNREFUSED/);
+});
+
+test("a replica that has not read the lease is not ready", async () => {
+  leaseReadable = false;
+  const { code } = await run({
+    argv: ["--http-endpoint=127.0.0.1:0", "--leader-election", "--leader-election-retry-period=20ms"],
+    meanwhile: async (_context, lines) => {
+      await until(() => lines.join("").includes("lease cannot be read"));
+      const [, url = ""] = /url="([^"]+)"/.exec(lines.join("")) ?? [];
+      assert.equal(await fetched(`${url}/readyz`), "500 ready: the lease has not been read yet\n");
+      leaseReadable = true;
+      while ((await fetched(`${url}/readyz`)) !== "200 ok") await realWorld.sleep(2);
+    },
+  });
+  assert.equal(code, 0);
 });
 
 test("metrics and health accept no bodies and few connections, and stay reachable", async () => {

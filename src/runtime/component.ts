@@ -71,16 +71,22 @@ export async function runComponent(input: ComponentInput, spec: ComponentSpec): 
     const context = contextOf(input, frame, connection, { leading, refusal: leaderGuard.ofCall });
     const component = await spec.start(context);
     elects &&= component.leaseName !== undefined;
-    frame.show(component);
+    let hasReadLease = !elects;
+    // A rolling update ends the leader when a new replica is ready: that replica must be looking at the lease by then.
+    const ready = () => component.ready?.() ?? (hasReadLease ? undefined : "the lease has not been read yet");
+    frame.show({ ...component, ready });
     const watching = new AbortController();
     frame.onClose(() => watching.abort());
     frame.log.info("started", { version: input.version, server: connection.target.server.origin });
     const onLeadership = (gained: Leadership): void => {
       leadership = gained;
     };
+    const onLeaseRead = (): void => {
+      hasReadLease = true;
+    };
     await Promise.race([
       failWhenEnded(component.watch?.(watching.signal), watching.signal),
-      runElected(component, options, { ...context, onLeadership }),
+      runElected(component, options, { ...context, onLeadership, onLeaseRead }),
     ]);
   });
 }

@@ -23,6 +23,8 @@ export interface ElectionContext {
   readonly signal: AbortSignal;
   recordAs(source: string): EventRecorder["record"];
   onLeadership(leadership: Leadership): void;
+  /** Called whenever the lease was read. */
+  onLeaseRead(): void;
 }
 
 export async function runElected(
@@ -53,6 +55,7 @@ export async function runElected(
       renewDeadlineMs: options.leaderElectionRenewDeadline,
       retryPeriodMs: options.leaderElectionRetryPeriod,
       signal,
+      onRead: context.onLeaseRead,
       onSlowRenewal: () => slow.add(labels),
     },
     (leadership) => {

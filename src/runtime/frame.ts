@@ -33,7 +33,7 @@ export interface Component {
   watch?(signal: AbortSignal): Promise<void>;
   /** Works until the signal aborts; with a lease, only while leading. */
   run(signal: AbortSignal): Promise<void>;
-  /** What is missing until the component is ready. A standby with complete caches is ready too. */
+  /** What is missing until the component is ready. A standby with complete caches is ready too, once it has read the lease. */
   readonly ready?: Check | undefined;
   readonly health?: Readonly<Record<string, Check>> | undefined;
 }

@@ -37,7 +37,8 @@ export function workloadObject(row: ComponentRow, installation: Installation): M
     spec: {
       replicas: isSingle ? 1 : runs.count,
       selector,
-      // All new pods are ready before the first old one ends: then the lease passes to a new pod, once.
+      // An old pod ends only when a new one is ready, and a ready one looks at the lease. The old pods that are left leave a released
+      // lease to the new ones (kube/lease-record.ts), so that it changes hands once per roll, whichever pod ends first.
       strategy: isSingle
         ? { type: "Recreate" }
         : { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: "100%" } },
