@@ -388,6 +388,49 @@ for (const host of ["0.0.0.0", "::", undefined])
     }
   });
 
+/** A connection on which /first was asked for and answered. */
+async function afterFirst({ address }: Server) {
+  const socket = connect(address.port, "127.0.0.1");
+  let received = "";
+  socket.setEncoding("utf8").on("data", (text: string) => {
+    received += text;
+  });
+  const send = (path: string) => socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`);
+  send("/first");
+  while (!received.endsWith("/first")) await once(socket, "data");
+  return { socket, send, received: () => received };
+}
+
+test("a server that closes answers a request that has arrived on an idle connection and was not read yet", async () => {
+  const server = await overHttp(async ({ path }) => ({ status: 200, headers: {}, body: path }), options);
+  const { socket, send, received } = await afterFirst(server);
+  send("/second");
+  const closing = server.close();
+  await once(socket, "end");
+  assert.match(received(), /connection: close[\s\S]*\/second$/i);
+  socket.destroy();
+  await closing;
+});
+
+test("a server that begins to drain keeps a connection whose last response promised to keep it", async () => {
+  const drainSoon = async (): Promise<void> => {
+    // The response is written by then, and has not been sent.
+    for (let turn = 0; turn < 20; turn++) await undefined;
+    server.drain();
+  };
+  const server = await overHttp(async ({ path }) => {
+    if (path === "/first") void drainSoon();
+    return { status: 200, headers: {}, body: path };
+  }, options);
+  const { socket, send, received } = await afterFirst(server);
+  assert.match(received(), /connection: keep-alive/i);
+  send("/second");
+  await once(socket, "end");
+  assert.match(received(), /connection: close[\s\S]*\/second$/i);
+  socket.destroy();
+  await server.close();
+});
+
 test("a draining server keeps answering, also on new connections, and closes each connection after its response", () =>
   served(
     async () => ({ status: 200, headers: {}, body: "ok" }),

@@ -121,8 +121,9 @@ async function listening(
     url: `${scheme}://${printAddress(reachable)}`,
     drain: requests.drain,
     async close(graceMs = closeMsMax) {
-      const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
       requests.stop();
+      await receivedIsRead();
+      const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
       const timer = new AbortController();
       const closeAll = (): void => server.closeAllConnections();
       world.sleep(graceMs, timer.signal).then(closeAll, () => undefined);
@@ -130,6 +131,14 @@ async function listening(
       timer.abort();
     },
   };
+}
+
+/**
+ * A connection counts as idle, and is closed at once, until its next request has been read. On a busy machine that request may have been
+ * received by then, and an API server does not repeat it: two immediates are a whole turn of the event loop, which reads it.
+ */
+async function receivedIsRead(): Promise<void> {
+  for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
 const listenProblems: Readonly<Record<string, string>> = {
@@ -164,6 +173,7 @@ function createRequests(
   const streaming = new Set<AbortController>();
   const malformed = createMalformedListener();
   let stopping = false;
+  let stopped = false;
 
   const respond = async (incoming: IncomingMessage, outgoing: ServerResponse, body: Body): Promise<void> => {
     const gone = new AbortController();
@@ -171,8 +181,8 @@ function createRequests(
     outgoing.once("close", () => {
       answered();
       streaming.delete(gone);
-      // A stream had promised to keep its connection before we knew that we would stop.
-      if (stopping) incoming.socket.end();
+      // This response had promised to keep its connection before we knew that we would stop.
+      if (stopped) incoming.socket.end();
       if (!outgoing.writableFinished) gone.abort(new Fault("Cancelled", "the client is gone"));
     });
     const headers = incoming.headers as HttpRequest["headers"];
@@ -216,6 +226,7 @@ function createRequests(
     },
     stop() {
       stopping = true;
+      stopped = true;
       for (const stream of streaming) stream.abort(shuttingDown());
     },
   };
