@@ -34,6 +34,17 @@ test("a key added many times runs once", async () => {
   assert.deepEqual(taken, ["a@0", "b@0"]);
 });
 
+test("a wait that is too short to move the clock lasts a millisecond, so that nobody waits for it again and again", async () => {
+  const { world, queue, taken, take } = aQueue();
+  await world.advance(132_187.146187181);
+  queue.add(a, 1e-12);
+  void take();
+  await world.advance(0.5);
+  assert.deepEqual(taken, []);
+  await world.advance(0.5);
+  assert.equal(taken.length, 1);
+});
+
 test("the earliest date wins, in any order of requests", async () => {
   const { world, queue, taken, take } = aQueue();
   queue.add(a, 500);

@@ -153,7 +153,8 @@ export function createQueue({ world, backoff, observer, keysMax = limits.queueKe
 
   return {
     add(key, afterMs = 0) {
-      const taken = put(key, world.elapsed() + afterMs);
+      // What a rounding error leaves of a wait may be too small to add to the clock: the key would be due again at once, forever.
+      const taken = put(key, world.elapsed() + (afterMs > 0 ? Math.max(afterMs, 1) : 0));
       dispatch();
       return taken;
     },
