@@ -3,12 +3,19 @@
  * The grants are judged by the same function that csi-provisioner asks right before CreateVolume.
  */
 import { kindRows } from "../api/kinds.ts";
-import type { PersistentVolumeClaim, ReferenceGrant, VolumeSnapshot, VolumeSnapshotLink } from "../api/types.ts";
+import type {
+  PersistentVolumeClaim,
+  ReferenceGrant,
+  VolumeSnapshot,
+  VolumeSnapshotContent,
+  VolumeSnapshotLink,
+} from "../api/types.ts";
 import { type Permitted, type RbacObjects, type ResourceRequest, whoCan } from "./rbac.ts";
 import { type GrantFrom, type GrantTo, grantAllows, referrersIn } from "./reference-grant.ts";
 
 export interface AccessObjects extends RbacObjects {
   readonly snapshots: readonly VolumeSnapshot[];
+  readonly contents: readonly VolumeSnapshotContent[];
   readonly links: readonly VolumeSnapshotLink[];
   readonly claims: readonly PersistentVolumeClaim[];
   readonly grants: readonly ReferenceGrant[];
@@ -46,11 +53,19 @@ interface Restored {
   readonly volume?: string | undefined;
 }
 
+interface Copy {
+  readonly content: string;
+  /** The snapshot that the content names. */
+  readonly snapshot: string;
+}
+
 export interface SnapshotAccess {
   readonly snapshot: string;
   readonly namespaces: readonly NamespaceAccess[];
   /** Who can create a content with any handle, and needs no grant. */
   readonly bypass: readonly Permitted[];
+  /** Other contents with the handle of this snapshot: whoever may use their snapshots has its data, without a grant. */
+  readonly copies: readonly Copy[];
   /** Claims that name the snapshot. What they have restored stays readable, whatever becomes of the grant. */
   readonly restored: readonly Restored[];
 }
@@ -115,8 +130,24 @@ export function snapshotAccess(objects: AccessObjects, snapshot: SnapshotName): 
       creators: whoCan(objects, claimCreation, grantee.namespace),
     })),
     bypass: whoCan(objects, contentCreation, ""),
+    copies: copiesOf(objects, snapshot),
     restored: restoredFrom(objects, snapshot),
   };
+}
+
+const handleIn = ({ spec, status }: VolumeSnapshotContent): string =>
+  status?.snapshotHandle || spec.source?.snapshotHandle || "";
+const snapshotIn = ({ spec }: VolumeSnapshotContent): string =>
+  `${spec.volumeSnapshotRef?.namespace ?? ""}/${spec.volumeSnapshotRef?.name ?? ""}`;
+
+function copiesOf({ contents }: AccessObjects, { namespace, name }: SnapshotName): readonly Copy[] {
+  const own = `${namespace}/${name}`;
+  const handles = contents
+    .filter((content) => snapshotIn(content) === own && handleIn(content) !== "")
+    .map((content) => `${content.spec.driver} ${handleIn(content)}`);
+  return contents
+    .filter((content) => snapshotIn(content) !== own && handles.includes(`${content.spec.driver} ${handleIn(content)}`))
+    .map((content) => ({ content: content.metadata.name, snapshot: snapshotIn(content) }));
 }
 
 function restoredFrom(objects: AccessObjects, snapshot: SnapshotName): readonly Restored[] {
@@ -192,7 +223,9 @@ function whyUseless(objects: AccessObjects, grant: ReferenceGrant): string | und
 }
 
 /** What manifests open, without the objects of a cluster: one line for each, to be compared. */
-export function openings(objects: Pick<AccessObjects, "grants" | "roles" | "bindings">): ReadonlySet<string> {
+export function openings(
+  objects: Pick<AccessObjects, "grants" | "contents" | "roles" | "bindings">,
+): ReadonlySet<string> {
   const lines = objects.grants.flatMap((grant) =>
     ways.flatMap((way) =>
       namespacesIn(grant, way).flatMap((namespace) =>
@@ -208,11 +241,17 @@ export function openings(objects: Pick<AccessObjects, "grants" | "roles" | "bind
   const bypass = whoCan(objects, contentCreation, "").map(
     ({ subject }) => `${subject} may create VolumeSnapshotContents with any handle, past all grants`,
   );
+  const raw = objects.contents
+    .filter(({ spec }) => spec.source?.snapshotHandle)
+    .map(
+      (content) =>
+        `VolumeSnapshotContent ${content.metadata.name} gives handle ${content.spec.source?.snapshotHandle} of driver ${content.spec.driver} to VolumeSnapshot ${snapshotIn(content)}, past all grants`,
+    );
   const namespaces = new Set(objects.grants.flatMap((grant) => referrersIn(grant).map(({ namespace }) => namespace)));
   const creators = [...namespaces].flatMap((namespace) =>
     whoCan(objects, claimCreation, namespace).map(
       ({ subject }) => `${subject} may create PersistentVolumeClaims in ${namespace}, which has a grant`,
     ),
   );
-  return new Set([...lines, ...bypass, ...creators]);
+  return new Set([...lines, ...bypass, ...raw, ...creators]);
 }

@@ -27,6 +27,8 @@ describe("access on a real kube-apiserver", () => {
       "VolumeSnapshot",
       draftOf("VolumeSnapshot", { namespace: prod, name: "monday" }, { spec: { source } }),
     );
+    await content(`${prod}-own`, { namespace: prod, name: "monday" });
+    await content(`${prod}-shortcut`, { namespace: dev, name: "shortcut" });
     await grant("to-dev", "monday");
     await grant("outdated", "last-year");
     await client.create(
@@ -48,6 +50,20 @@ describe("access on a real kube-apiserver", () => {
     await letCreateClaims(dev, "ann");
   });
   after(() => connection?.close());
+
+  /** Both have one handle. */
+  const content = (name: string, volumeSnapshotRef: { readonly namespace: string; readonly name: string }) =>
+    connection.client.create(
+      "VolumeSnapshotContent",
+      draftOf("VolumeSnapshotContent", { name }, {
+        spec: {
+          driver: "disk.example.com",
+          deletionPolicy: "Retain",
+          source: { snapshotHandle: `handle of ${prod}` },
+          volumeSnapshotRef,
+        },
+      } as never),
+    );
 
   const grant = (name: string, snapshot: string) =>
     connection.client.create(
@@ -89,6 +105,7 @@ describe("access on a real kube-apiserver", () => {
     const [, creators = ""] = out.split(granted);
     assert.match(creators, new RegExp(`^(    .*\\n)*    User ann \\(.*${dev}/lets-ann.*\\)\\n`));
     assert.match(out, /Past all grants, .*\n( {4}.*\n)* {4}Group system:masters \(/);
+    assert.ok(out.includes(`  VolumeSnapshot ${dev}/shortcut: VolumeSnapshotContent ${prod}-shortcut\n`), out);
     assert.ok(out.includes(`Claims that name it\n  ${dev}/copy: no volume yet`), out);
     assert.ok(out.includes(`  ReferenceGrant ${prod}/outdated: no VolumeSnapshot of namespace ${prod} matches`), out);
   });

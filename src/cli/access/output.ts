@@ -31,6 +31,10 @@ export const snapshotText = (access: SnapshotAccess, grants: readonly UselessGra
     ),
     section("Past all grants, with a VolumeSnapshotContent of any handle, by", people(access.bypass)),
     section(
+      "Past all grants already, because their VolumeSnapshotContent has the same handle",
+      access.copies.map(({ content, snapshot }) => `  VolumeSnapshot ${snapshot}: VolumeSnapshotContent ${content}`),
+    ),
+    section(
       "Claims that name it",
       access.restored.map(
         ({ claim, allowed, volume }) =>

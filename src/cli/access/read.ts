@@ -1,6 +1,6 @@
 /** The objects that decide on access, from a cluster or from manifests. */
 import type { KindName } from "../../api/kinds.ts";
-
+import type { VolumeSnapshotContent } from "../../api/types.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { KubeApi, PageReader, PathReader, VersionFinder } from "../../kube/api.ts";
 import type { AccessObjects } from "../../rules/access.ts";
@@ -23,6 +23,7 @@ export async function readCluster(api: AccessApi, signal: AbortSignal): Promise<
   };
   return {
     snapshots: (await api.list("VolumeSnapshot", { signal })).objects,
+    contents: (await api.list("VolumeSnapshotContent", { signal })).objects,
     claims: (await api.list("PersistentVolumeClaim", { signal })).objects,
     namespaces: (await api.list("Namespace", { signal })).objects.map(({ metadata }) => metadata.name),
     links: await optional("VolumeSnapshotLink"),
@@ -48,6 +49,7 @@ export function readObjects(manifests: readonly Manifest[]): AccessObjects {
       .map(withNamespace) as unknown as readonly T[];
   return {
     snapshots: of("VolumeSnapshot"),
+    contents: of<VolumeSnapshotContent>("VolumeSnapshotContent").filter(({ spec }) => isObject(spec)),
     claims: of("PersistentVolumeClaim"),
     links: of("VolumeSnapshotLink"),
     grants: of("ReferenceGrant"),
@@ -57,7 +59,7 @@ export function readObjects(manifests: readonly Manifest[]): AccessObjects {
   };
 }
 
-const clusterWide: readonly string[] = ["Namespace", "ClusterRole", "ClusterRoleBinding"];
+const clusterWide: readonly string[] = ["Namespace", "VolumeSnapshotContent", "ClusterRole", "ClusterRoleBinding"];
 
 /** kubectl apply puts what names no namespace into "default", unless it is told another. */
 const withNamespace = (object: JsonObject): JsonObject => {

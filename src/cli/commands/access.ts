@@ -49,7 +49,9 @@ export const command = defineCommand({
   run: (input) =>
     input.options.diff
       ? diff(input)
-      : connected("snapkeep-access", input, { kinds: ["VolumeSnapshot"] }, (api) => show(api, input)),
+      : connected("snapkeep-access", input, { kinds: ["VolumeSnapshot", "VolumeSnapshotContent"] }, (api) =>
+          show(api, input),
+        ),
 });
 
 async function show(api: Parameters<typeof readCluster>[0], input: Input): Promise<number> {
