@@ -14,7 +14,6 @@ import type { GrantFrom, GrantTo } from "../../rules/reference-grant.ts";
 import type { ActionHandlers } from "../../runtime/action-handlers.ts";
 import { createCallSemaphore, createCsiCallHandler } from "../../runtime/csi-calls.ts";
 import { isCallError } from "../../runtime/reply-cache.ts";
-import type { Turns } from "../../runtime/turns.ts";
 import { hasRoom, type Rpc, rpcs, sendCall } from "./act.ts";
 import type { AttributesReader } from "./attributes-reader.ts";
 import type { VolumeCall } from "./call.ts";
@@ -41,8 +40,8 @@ export interface HandlerOptions {
   readonly remembered: Remembered;
   readonly protection: SourceProtection;
   readonly unconfirmed: Pick<UnconfirmedClaims, "confirmed">;
-  /** A PersistentVolume is stored in its turn. */
-  readonly storing: Turns;
+  /** A PersistentVolume is stored in its turn, and is not deleted meanwhile. */
+  storing(name: string, store: () => Promise<void>): Promise<void>;
   readonly reader: Pick<SnapshotReader, "read" | "forget">;
   /** Asked right before CreateVolume is sent. */
   readonly isConsented: ConsentCheck;
@@ -116,7 +115,7 @@ export function createProvisionerHandlers(options: HandlerOptions): ActionHandle
     ...cluster,
     create: async (action, signal) => {
       try {
-        await storing(() => cluster.create(action, signal));
+        await storing(action.ref.name, () => cluster.create(action, signal));
       } catch (reason) {
         const claim = action.ref.kind === "PersistentVolume" ? options.claimOf(action.ref.name) : undefined;
         if (claim !== undefined && isFault(reason) && isFinal(reason) && !isFault(reason, "Conflict")) {

@@ -127,6 +127,8 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
     replace: cluster.replace,
   });
   const storing = createTurns(storedAtOnceMax);
+  /** Names of PersistentVolumes whose creation is in flight: as many as requests. */
+  const beingStored = new Set<string>();
   let stopSignal: AbortSignal | undefined;
 
   const memoryOf = (uid: string): VolumeMemory => ({
@@ -172,7 +174,16 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
     protection,
     reader,
     attributes,
-    storing,
+    storing: async (name, store) => {
+      beingStored.add(name);
+      try {
+        await storing(store);
+      } finally {
+        beingStored.delete(name);
+        // Its deletion has waited for the request.
+        if (volumeOf(name)?.status?.phase === "Released") stored.trigger(keyIn(undefined, name));
+      }
+    },
     isConsented: createConsentCheck({ api, grants: deps.grants }),
     mayTell: async (from, to, signal) => {
       const grant = deps.grants?.finder()?.(from, to);
@@ -241,7 +252,11 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
   const stored = createController({
     ...shared("csi-provisioner-volume"),
     triggers: storedTriggers,
-    observe: (_seen, key) => observeStoredVolume(around(), key, ({ metadata }) => memoryOf(metadata.uid)),
+    observe: (_seen, key) =>
+      observeStoredVolume(around(), key, ({ metadata: { name, uid } }) => ({
+        ...memoryOf(uid),
+        isBeingStored: beingStored.has(name),
+      })),
     plan: deps.plans?.stored ?? planStored,
     onFailure: (key) => deps.failed?.("DeleteVolume", volumeOf(String(key))),
   });

@@ -253,7 +253,10 @@ export interface StoredVolumeFacts {
 }
 export interface StoredVolumeView {
   readonly facts: StoredVolumeFacts;
-  readonly memory: Pick<VolumeMemory, "reply" | "replyLeftMs" | "repliedTo">;
+  readonly memory: Pick<VolumeMemory, "reply" | "replyLeftMs" | "repliedTo"> & {
+    /** A request of ours that creates it is in flight: an earlier one has created it, and this one would create it again. */
+    readonly isBeingStored: boolean;
+  };
 }
 
 export function observeStoredVolume(

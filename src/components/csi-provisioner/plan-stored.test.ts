@@ -41,7 +41,7 @@ const aView = (
   memory: Partial<StoredVolumeView["memory"]> = {},
 ): StoredVolumeView => ({
   facts: { volume, storageClass: aStorageClass(), attachments: [], driver: driverWith(), ...facts },
-  memory: { reply: { kind: "none" }, replyLeftMs: 1_000, repliedTo: undefined, ...memory },
+  memory: { reply: { kind: "none" }, replyLeftMs: 1_000, repliedTo: undefined, isBeingStored: false, ...memory },
 });
 
 planTester<StoredVolumeView, ProvisionerAction>({
@@ -55,6 +55,12 @@ planTester<StoredVolumeView, ProvisionerAction>({
     view: aView(stored("Released", protectedBy, "Retain"), {}, { reply: { kind: "deleted" } }),
     phase: "unprotected",
     expect: ["delete PersistentVolume", "count"],
+  },
+  {
+    given: "a released volume, and a request that would create it again",
+    view: aView(stored("Released"), {}, { isBeingStored: true }),
+    phase: "deletable",
+    expect: [],
   },
   {
     given: "a bound volume without the finalizer",

@@ -66,7 +66,7 @@ export function planStored(view: StoredVolumeView): ProvisionerPlan {
         ),
       );
     case "deletable":
-      return planDeletion(view);
+      return view.memory.isBeingStored ? nothing : planDeletion(view);
     default:
       return nothing;
   }
