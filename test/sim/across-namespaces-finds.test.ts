@@ -40,6 +40,12 @@ const histories: readonly (readonly [string, string, number, string])[] = [
     2100048259,
     "71:driver-forgets:1877306157,71:crash-after-reply:896337910,23:csi-ResourceExhausted-after-effect:556430962,73:paused-while-sending:1556414365,27:csi-Unavailable-after-effect:579019673,20:http-504-after-effect:1136125678",
   ],
+  [
+    "a user removes the finalizers of a snapshot while its controller starts, and deletes it when no call is in flight",
+    "across-namespaces-granted-again",
+    2400020043,
+    "57:user-strips-snapshot:454581888,19:reply-lost:1812099873,48:csi-DataLoss:1134573098,89:user-recreates-snapshot:1863774719,56:relist-everything:487512261,31:crash-after-effect:617391667",
+  ],
 ];
 
 for (const [given, scenario, seed, plan] of histories)

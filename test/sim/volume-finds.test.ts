@@ -85,6 +85,24 @@ const histories: readonly (readonly [string, string, number, string])[] = [
     20015299,
     "18:user-labels-everything:1963060078,24:driver-forgets:1268785880,13:watch-late:254882017",
   ],
+  [
+    "an owner gives a retained volume up and deletes it a millisecond later",
+    "volume-kept",
+    2800050558,
+    "25:user-deletes-storage-class:61219872,13:watch-cut:2003174135,12:paused-while-sending:429648108,29:user-gives-volume-up:354988393,9:relist-everything:390666124",
+  ],
+  [
+    "a user removes the finalizers of a snapshot that is going, while the call that needs it is stored",
+    "restore-then-delete",
+    2900092035,
+    "40:crash-request-arrives-late:737750764,61:answer-truncated:609655704,47:never-answered:1045258246,44:crash-after-effect:24848663,55:user-deletes-content:2132254183,15:http-410:1829641624,26:http-500-after-effect:750095853,68:user-strips-snapshot:622112483",
+  ],
+  [
+    "a volume is created by a late request and released, while a repetition of that request is in flight",
+    "claim-with-secret",
+    2900085215,
+    "17:relist-everything:1600516972,0:list-from-the-past:1810214857,39:http-410:284851240,32:watch-cut:1658341694,9:reply-lost:1040219979,40:effect-after-the-deadline:1205133220,25:watch-truncated:956993646,42:slow:668303707,32:never-answered:1107838663,38:never-answered:221697152",
+  ],
 ];
 
 for (const [given, scenario, seed, faults] of histories)

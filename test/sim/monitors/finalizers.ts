@@ -171,6 +171,19 @@ const wasForcedAway = (seen: Seen, snapshot: VolumeSnapshot): boolean =>
     .everyPast("VolumeSnapshotContent")
     .some(({ object }) => isOf(object, snapshot) && seen.excused.has(object.metadata.uid));
 
+/** The user has removed the controller's finalizer by force, and the controller has not added it again. */
+export function wasStripped(seen: Seen, { metadata: { uid } }: VolumeSnapshot): boolean {
+  const last = seen.entries.findLast(
+    (entry): entry is Write =>
+      entry.type === "write" &&
+      (entry.after ?? entry.before)?.metadata.uid === uid &&
+      (isHeld(entry.after) || removed(entry).includes(finalizers.snapshotBound)),
+  );
+  return last?.actor === "user" && !isHeld(last.after);
+}
+const isHeld = (snapshot: KubeObject | undefined): boolean =>
+  snapshot !== undefined && has(snapshot, finalizers.snapshotBound);
+
 const sourceProtection: Monitor = {
   id: "I-18",
   promise: "a ready snapshot is not deleted while a claim that may refer to it is being restored from it",
@@ -181,7 +194,7 @@ const sourceProtection: Monitor = {
     // Of one that came just now nobody knows yet; and once it waited, it waits until it is bound.
     const decision = parting(seen, before) ?? write;
     const reader = restoringFrom(seen, before).find((claim) => hasHeardOf(seen, decision, claim));
-    return reader === undefined || wasForcedAway(seen, before)
+    return reader === undefined || wasForcedAway(seen, before) || wasStripped(seen, before)
       ? undefined
       : `${write.key} went while claim ${reader.metadata.name} is restored from it`;
   },

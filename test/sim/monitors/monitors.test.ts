@@ -453,6 +453,15 @@ const givenUp = ({ write }: Bench): void => {
 };
 const readyGoes = ({ write }: Bench): void =>
   write("snapshot-controller", aSnapshot({ metadata: going, status: { readyToUse: true } }), undefined);
+const readyWith = (...names: string[]): KubeObject =>
+  aSnapshot({ metadata: { finalizers: names }, status: { readyToUse: true } });
+const losesItsFinalizer =
+  (actor: Parameters<Bench["write"]>[0]) =>
+  ({ write }: Bench): void =>
+    write(actor, readyWith(...own), readyWith(finalizers.snapshotAsSource));
+const heardByProvisioner = ({ show }: Bench): void => show("csi-provisioner");
+const provisionerLetsGo = ({ write }: Bench): void =>
+  write("csi-provisioner", readyWith(finalizers.snapshotAsSource), undefined);
 const isForced = ({ recorder }: Bench): void => void recorder.excused.add(aContent().metadata.uid);
 const isTaken = ({ write }: Bench): void => write("user", aContent(), undefined);
 const readers: typeof lettingsGo = [
@@ -470,6 +479,21 @@ const readers: typeof lettingsGo = [
     "a claim cannot hold what its user has taken away by force",
     [],
     [comes, readerComes, heard, later, isForced, isTaken, readyGoes],
+  ],
+  [
+    "a claim cannot hold a snapshot whose finalizers its user has removed",
+    [],
+    [readerComes, heardByProvisioner, later, losesItsFinalizer("user"), provisionerLetsGo],
+  ],
+  [
+    "a claim holds a snapshot whose finalizer its controller has removed",
+    ["I-18"],
+    [readerComes, heardByProvisioner, later, losesItsFinalizer("snapshot-controller"), provisionerLetsGo],
+  ],
+  [
+    "a claim holds a snapshot whose finalizers are there again",
+    ["I-18"],
+    [readerComes, heard, later, losesItsFinalizer("user"), readyGoes],
   ],
   [
     "a claim still holds what was forced and is there",

@@ -1,11 +1,11 @@
 /** V-1 to V-9, I-23 and I-24: no volume is lost, leaked, made twice, or given to a claim that asked for something else. */
 import { finalizers, provisioning } from "../../../src/api/names.ts";
-import type { PersistentVolume, PersistentVolumeClaim, VolumeSnapshot } from "../../../src/api/types.ts";
+import type { KubeObject, PersistentVolume, PersistentVolumeClaim, VolumeSnapshot } from "../../../src/api/types.ts";
 import { bytesIn, requestedBytes } from "../../../src/components/csi-provisioner/claim.ts";
 import { withoutAlias } from "../odd.ts";
 import type { CsiSent, Seen, Write } from "../record.ts";
 import { isOverdue } from "./claims.ts";
-import { parting } from "./finalizers.ts";
+import { parting, wasStripped } from "./finalizers.ts";
 import { claimsIn, contentsIn, has, isGoing, type Monitor, snapshotsIn, versionsKnown } from "./monitor.ts";
 import { isDenied, isThere, referenceOf } from "./reference.ts";
 import { hasHeardOf } from "./restoring.ts";
@@ -154,6 +154,28 @@ export function madeBy(write: Write, seen: Seen) {
   return { volume, claim: claimWithUid(seen, volume.spec?.claimRef?.uid ?? "") };
 }
 
+/**
+ * Its owner retained it, so that its finalizer was removed, and then gave it up and deleted it before the provisioner could hear of that:
+ * nothing held it.
+ */
+function wentBeforeHeard(seen: Seen, { metadata: { uid } }: PersistentVolume): boolean {
+  const writes = seen.entries.filter(
+    (entry): entry is Write => entry.type === "write" && (entry.after ?? entry.before)?.metadata.uid === uid,
+  );
+  const freed = writes.findLast(
+    ({ actor, before, after }) =>
+      actor === "csi-provisioner" && isHeld(before) && !isHeld(after) && isKept(before as PersistentVolume),
+  );
+  const givenUp = writes.find(
+    ({ version, after }) => version > (freed?.version ?? 0) && !isKept((after ?? {}) as PersistentVolume),
+  );
+  const gone = writes.find(({ after }) => after === undefined);
+  if (freed === undefined || givenUp === undefined || gone === undefined) return false;
+  return (seen.knowledge.floorOf(freed.process, uid, gone.atMs) ?? 0) < givenUp.version;
+}
+const isHeld = (volume: KubeObject | undefined): boolean =>
+  volume !== undefined && has(volume, provisioning.volumeFinalizer);
+
 const noLeak: Monitor = {
   id: "V-6",
   promise:
@@ -163,7 +185,9 @@ const noLeak: Monitor = {
     for (const { id, name } of seen.volumes.values()) {
       if (!isOurName(name) || wasLeft(seen, name)) continue;
       const owners = everyVolume(seen).filter(({ volume }) => isOfVolume(id)(volume));
-      const isReleased = owners.some(({ volume }) => isKept(volume) || seen.excused.has(volume.metadata.uid));
+      const isReleased = owners.some(
+        ({ volume }) => isKept(volume) || seen.excused.has(volume.metadata.uid) || wentBeforeHeard(seen, volume),
+      );
       if (!owners.some((owner) => owner.isThere) && !isReleased) return `${id} has no PersistentVolume: it is leaked`;
     }
     return undefined;
@@ -212,7 +236,7 @@ const sourceStays: Monitor = {
   },
 };
 
-/** Nobody knew of the claim, or that it may refer to the snapshot, when the snapshot was given up to deletion, or it is younger than the deletion: see I-18. */
+/** Nobody knew of the claim, or that it may refer to the snapshot, when the snapshot was given up to deletion, it is younger than the deletion, or a user has removed the finalizers: see I-18. */
 function cameTooLate(seen: Seen, claim: PersistentVolumeClaim, key: string): boolean {
   const snapshots = seen
     .everyPast("VolumeSnapshot")
@@ -221,7 +245,7 @@ function cameTooLate(seen: Seen, claim: PersistentVolumeClaim, key: string): boo
   return snapshots.some((snapshot) => {
     const write = parting(seen, snapshot);
     const { deletionTimestamp = "9" } = snapshot.metadata;
-    if ((claim.metadata.creationTimestamp ?? "") > deletionTimestamp) return true;
+    if ((claim.metadata.creationTimestamp ?? "") > deletionTimestamp || wasStripped(seen, snapshot)) return true;
     const isForced = contentsIn(seen).every(({ spec }) => spec.volumeSnapshotRef?.uid !== snapshot.metadata.uid);
     return write === undefined ? isForced : !hasHeardOf(seen, write, claim);
   });

@@ -1,0 +1,61 @@
+/** A volume that its owner retained, gave up and deleted: nobody deletes it at the driver before the change was heard of. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { provisioning } from "../../../src/api/names.ts";
+import type { KubeObject } from "../../../src/api/types.ts";
+import { type Bench, driver, idsFoundIn, object } from "./bench.ts";
+import { name, uid } from "./volume-histories.ts";
+
+const id = `volume-${name}`;
+const aVolume = (policy: string, isHeld: boolean): KubeObject =>
+  object(
+    "PersistentVolume",
+    { name, uid: "volume", finalizers: isHeld ? [provisioning.volumeFinalizer] : [] },
+    {
+      spec: {
+        csi: { driver, volumeHandle: id },
+        claimRef: { namespace: "default", name: "shop", uid },
+        persistentVolumeReclaimPolicy: policy,
+      },
+      status: { phase: "Released" },
+    },
+  );
+const retained = ({ volumes, write }: Bench): void => {
+  volumes.set(id, { id, name, bytes: 1n } as never);
+  write("user", undefined, aVolume("Retain", true));
+};
+const isFreed = ({ write }: Bench): void => write("csi-provisioner", aVolume("Retain", true), aVolume("Retain", false));
+const isFreedWrongly = ({ write }: Bench): void =>
+  write("csi-provisioner", aVolume("Delete", true), aVolume("Delete", false));
+const isGivenUp = ({ write }: Bench): void => write("user", aVolume("Retain", false), aVolume("Delete", false));
+const heard = ({ show }: Bench): void => show("csi-provisioner");
+const later = ({ note }: Bench): void => note("call", "GET /api/v1/persistentvolumes");
+const goes = ({ write }: Bench): void => write("user", aVolume("Delete", false), undefined);
+
+const histories: readonly [string, readonly string[], readonly ((bench: Bench) => void)[]][] = [
+  [
+    "a volume that went before its provisioner heard that it was given up is nobody's leak",
+    [],
+    [retained, heard, later, isFreed, isGivenUp, goes],
+  ],
+  [
+    "a volume that went after its provisioner heard that it was given up is leaked",
+    ["V-6"],
+    [retained, heard, later, isFreed, isGivenUp, heard, later, goes],
+  ],
+  [
+    "a volume that its provisioner freed although it is to be deleted is leaked",
+    ["V-6"],
+    [retained, heard, later, isFreedWrongly, goes],
+  ],
+];
+
+for (const [claim, ids, steps] of histories)
+  test(claim, () =>
+    assert.deepEqual(
+      idsFoundIn((bench) => {
+        for (const step of steps) step(bench);
+      }),
+      ids,
+    ),
+  );
