@@ -123,15 +123,16 @@ describe("the manifests in deploy/", () => {
     assert.match(Buffer.from(stored, "base64").toString(), /BEGIN CERTIFICATE/);
   });
 
-  test("the requirement document's Deployment, Service and configuration are accepted as printed, with v1 and an authority filled in", async () => {
+  test("the requirement document's Deployment, Service and configuration are accepted as printed, with an authority filled in", async () => {
     const place = await newNamespace(plane, "document");
     const create = (text: string) =>
       must(["create", "--dry-run=server", "--validate=strict", "-n", place, "-f", "-"], text);
     await create(fixture("deployment"));
     await create(fixture("service").replace("namespace: default ", `namespace: ${place} `));
-    const configuration = fixture("configuration")
-      .replace('["v1beta1"]', '["v1", "v1beta1"]')
-      .replace(/caBundle: ".*"/, `caBundle: "${Buffer.from(plane.authority.certificate).toString("base64")}"`);
+    const configuration = fixture("configuration").replace(
+      /caBundle: ".*"/,
+      `caBundle: "${Buffer.from(plane.authority.certificate).toString("base64")}"`,
+    );
     // The name is the one that deploy/ uses: it is stored already, so that this is an update.
     await must(
       ["apply", "--server-side", "--force-conflicts", "--dry-run=server", "--validate=strict", "-f", "-"],

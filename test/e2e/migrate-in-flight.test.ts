@@ -10,7 +10,7 @@ import { type Connection, connect } from "./harness/client.ts";
 import { aBoundClaim, csiClientTo, type Fixtures, startComponent } from "./harness/components.ts";
 import { type DirectoryDriverProcess, startDirectoryDriver } from "./harness/directory-driver.ts";
 import type { Daemon } from "./harness/instance.ts";
-import { type MigrationGround, migrationGround } from "./harness/migrations.ts";
+import { type MigrationGround, sharedMigrationGround } from "./harness/migrations.ts";
 import { leftovers, snapshotsOf } from "./harness/snapshots.ts";
 import { tool } from "./harness/tools.ts";
 import { until } from "./harness/until.ts";
@@ -20,8 +20,11 @@ const main = resolve(import.meta.dirname, "../../src/main.ts");
 const v1beta1Client = await tool("v1beta1-client");
 const namespace = "default";
 const claims = ["a", "b", "c", "d"];
+/** A snapshot is not ready at once: the sidecar asks for it again after this time. */
+const retries = ["--retry-interval-start=200ms", "--retry-interval-max=2s"];
 
 describe("snapshots in flight through all phases", () => {
+  const startGround = sharedMigrationGround();
   let ground: MigrationGround;
   let driver: DirectoryDriverProcess;
   let fixtures: Fixtures;
@@ -30,7 +33,7 @@ describe("snapshots in flight through all phases", () => {
 
   /** As a cluster does: what was killed is started again. What ends by itself fails the test. */
   function keep(component: "snapshot-controller" | "csi-snapshotter", ...flags: readonly string[]) {
-    const start = (): Daemon => startComponent(ground.plane, component, ["--retry-interval-max=2s", ...flags]);
+    const start = (): Daemon => startComponent(ground.plane, component, [...retries, ...flags]);
     let daemon = start();
     return {
       restart: async () => {
@@ -43,7 +46,7 @@ describe("snapshots in flight through all phases", () => {
   }
 
   before(async () => {
-    ground = await migrationGround();
+    ground = await startGround();
     connection = await connect(ground.plane.kubeconfig);
     await ground.install(snapshotCrds(1));
     // Not ready at once: there is always something in flight.
@@ -140,7 +143,8 @@ describe("snapshots in flight through all phases", () => {
   });
 
   function startUpstreamPair(): void {
-    startUpstream(ground.plane, "snapshot-controller", unthrottled);
-    startUpstream(ground.plane, "csi-snapshotter", [...unthrottled, `--csi-address=${driver.socket}`]);
+    const flags = [...unthrottled, ...retries];
+    startUpstream(ground.plane, "snapshot-controller", flags);
+    startUpstream(ground.plane, "csi-snapshotter", [...flags, `--csi-address=${driver.socket}`]);
   }
 });

@@ -4,6 +4,9 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { snapshotCrds } from "../../src/api/crds/index.ts";
+import { connect } from "./harness/client.ts";
+import { installSnapshotCrds } from "./harness/components.ts";
 import {
   type CrossNamespaces,
   crossNamespaces,
@@ -15,8 +18,7 @@ import {
   switches,
 } from "./harness/cross-namespace.ts";
 import type { Daemon } from "./harness/instance.ts";
-import { type MigrationGround, migrationGroundOn } from "./harness/migrations.ts";
-import { type TestServer, testServers } from "./harness/snapshot-suites.ts";
+import { type MigrationGround, sharedMigrationGround } from "./harness/migrations.ts";
 
 /** Each phase is reached from above and from below. */
 const moves = [
@@ -28,15 +30,17 @@ const moves = [
 ] as const;
 
 describe("restores through all phases", () => {
-  let place: TestServer;
+  const startGround = sharedMigrationGround();
   let ground: MigrationGround;
   let stage: CrossNamespaces;
   let provisioner: Daemon;
   before(async () => {
-    place = await testServers["real control plane"]();
-    assert.ok(place.plane);
-    ground = await migrationGroundOn(place.plane);
-    stage = await crossNamespaces(place, "directory-driver");
+    ground = await startGround();
+    const { plane } = ground;
+    const connection = await connect(plane.kubeconfig);
+    await ground.install(snapshotCrds(3));
+    await installSnapshotCrds(connection.client);
+    stage = await crossNamespaces({ ...plane, plane, connection, stop: connection.close }, "directory-driver");
     provisioner = stage.startProvisioner(...switches);
     for (const way of ["ref", "link"] as const) await stage.grant(`lend-${way}`, grantSpec(shared, way));
   });
@@ -82,10 +86,14 @@ describe("restores through all phases", () => {
 
   const taken: string[] = [shared];
   async function assertAll(id: string): Promise<void> {
-    await Promise.all([assertRestores(id), assertWaitingIsWoken(id)]);
-    taken.push(`taken-in-${id}`);
-    // The snapshots of every phase so far.
-    await Promise.all(taken.map((snapshot) => assertNoConversion(id, snapshot)));
+    const newest = `taken-in-${id}`;
+    await Promise.all([
+      assertRestores(id),
+      assertWaitingIsWoken(id).then(() => assertNoConversion(id, newest)),
+      // The snapshots of every phase so far.
+      ...taken.map((snapshot) => assertNoConversion(id, snapshot)),
+    ]);
+    taken.push(newest);
   }
 
   test("restores, within a namespace and across, are served in every phase and after every rollback; a conversion of the volume mode is refused in all", async () => {

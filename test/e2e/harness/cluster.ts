@@ -21,14 +21,22 @@ export interface Built {
 }
 
 /** `npm run image` for this machine, in a folder that goes with the process. */
-export async function buildImage(asVersion: string = version): Promise<Built> {
+async function runImage(...args: readonly string[]): Promise<{ readonly folder: string; readonly stdout: string }> {
   const folder = mkdtempSync(join(tmpdir(), "snapkeep-image-"));
   onExit(() => rmSync(folder, { recursive: true, force: true }));
-  const args = ["--out", folder, "--architecture", machineArchitecture, "--as-version", asVersion];
+  const command = [join(root, "scripts/image.ts"), "--out", folder, ...args];
   const { code, stdout, stderr } = await withProgress("the image is built", () =>
-    run(process.execPath, [join(root, "scripts/image.ts"), ...args], { cwd: root, msMax: 600_000 }),
+    run(process.execPath, command, { cwd: root, msMax: 600_000 }),
   );
   if (code !== 0) throw new Error(`npm run image failed: ${stderr}`);
+  return { folder, stdout };
+}
+
+/** The folders that image/Dockerfile copies. */
+export const buildFolders = async (): Promise<string> => (await runImage("--folders")).folder;
+
+export async function buildImage(asVersion: string = version): Promise<Built> {
+  const { folder, stdout } = await runImage("--architecture", machineArchitecture, "--as-version", asVersion);
   const digests = [...stdout.matchAll(/^snapkeep:(\S+) .* (sha256:\w+)$/gm)].map(([, tag = "", digest = ""]) => [
     tag,
     digest,

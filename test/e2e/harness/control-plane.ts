@@ -7,7 +7,7 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type AuditEntry, auditPolicy, readAudit } from "./audit.ts";
 import { type Authority, createAuthority, newKeys } from "./certificates.ts";
-import { createInstance, type Daemon, type Instance } from "./instance.ts";
+import { createInstance, type Daemon, type Environment, type Instance } from "./instance.ts";
 import { freePort } from "./ports.ts";
 import { withProgress } from "./progress.ts";
 import { type Answer, request } from "./request.ts";
@@ -30,6 +30,7 @@ export interface ControlPlaneOptions {
    */
   readonly controllers?: "storage" | "all" | "none";
   readonly apiServerFlags?: readonly string[];
+  readonly apiServerEnvironment?: Environment;
   /** Pods of a node reach the API server by its Service, and it reaches theirs: it listens on all addresses. */
   readonly servesPods?: boolean;
   /** Where ports come from; free ones unless said otherwise. */
@@ -119,7 +120,12 @@ async function startIn(instance: Instance, options: ControlPlaneOptions): Promis
     request({ url, authority: authority.certificate }, method, path, { token: userToken, body });
   const startEtcd = () => instance.start("etcd", programs.etcd, etcdFlags(folder, etcdPort));
   const startApi = () =>
-    instance.start("kube-apiserver", programs["kube-apiserver"], apiServerFlags(folder, etcdPort, apiPort, options));
+    instance.start(
+      "kube-apiserver",
+      programs["kube-apiserver"],
+      apiServerFlags(folder, etcdPort, apiPort, options),
+      options.apiServerEnvironment,
+    );
 
   let etcd = startEtcd();
   let api = startApi();

@@ -27,10 +27,13 @@ export interface Daemon {
   lastWords(): string;
 }
 
+/** Variables beside those of this process. */
+export type Environment = Readonly<Record<string, string>>;
+
 export interface Instance {
   readonly folder: string;
   /** Starts a program in the folder, its output appended to `<name>.log`. */
-  start(name: string, program: string, args: readonly string[]): Daemon;
+  start(name: string, program: string, args: readonly string[], environment?: Environment): Daemon;
   /** The same, and starts it again whenever it ends by itself, as a cluster does with its controllers. */
   keep(name: string, program: string, args: readonly string[]): Daemon;
   /** Remembers a network link, to be deleted with the instance. */
@@ -58,8 +61,8 @@ export function createInstance(): Instance {
     forget();
   };
   const forget = onExit(stop);
-  const start: Instance["start"] = (name, program, args) => {
-    const daemon = startDaemon(folder, name, program, args);
+  const start: Instance["start"] = (name, program, args, environment = {}) => {
+    const daemon = startDaemon(folder, name, program, args, environment);
     const identity = identify(daemon.pid);
     if (identity !== undefined) processes.push(identity);
     save();
@@ -110,7 +113,13 @@ function newFolder(owner: Identity): string {
 const graceMsDefault = 5_000;
 const lastOutputChars = 2_000;
 
-function startDaemon(folder: string, name: string, program: string, args: readonly string[]): Daemon {
+function startDaemon(
+  folder: string,
+  name: string,
+  program: string,
+  args: readonly string[],
+  environment: Environment,
+): Daemon {
   const log = join(folder, `${name}.log`);
   const output = openSync(log, "a");
   const logStart = statSync(log).size;
@@ -119,7 +128,7 @@ function startDaemon(folder: string, name: string, program: string, args: readon
     // A group of its own: Ctrl-C in a terminal reaches us alone, and we stop the others.
     detached: true,
     stdio: ["ignore", output, output],
-    env: { ...process.env, [mark]: folder },
+    env: { ...process.env, ...environment, [mark]: folder },
   });
   closeSync(output);
   child.unref();

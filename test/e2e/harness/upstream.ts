@@ -46,7 +46,15 @@ export async function releaseFile(
 export const oldReleaseFile = async (path: string): Promise<readonly Manifest[]> =>
   documentsIn(await readFile(join(await sourcesOf(`${release}/client/v3`, "client3"), path), "utf8"));
 
-async function sourcesOf(module: string, pinnedIn: string): Promise<string> {
+const folders = new Map<string, Promise<string>>();
+
+function sourcesOf(module: string, pinnedIn: string): Promise<string> {
+  const folder = folders.get(module) ?? findSources(module, pinnedIn);
+  folders.set(module, folder);
+  return folder;
+}
+
+async function findSources(module: string, pinnedIn: string): Promise<string> {
   const listing = ["list", "-m", "-f", "{{.Dir}}", module];
   const { stdout } = await promisify(execFile)("go", listing, { cwd: moduleFolder(pinnedIn) });
   return stdout.trim();

@@ -9,6 +9,8 @@ const minuteMs = 60_000;
 
 export interface VolumeLife {
   createClaim(name: string, snapshot?: string): Promise<void>;
+  /** A pod on a node that starts before its claim is bound waits ten seconds until kubelet tries again. */
+  untilBound(name: string): Promise<void>;
   takeSnapshot(name: string, claim: string): Promise<void>;
   remove(): Promise<void>;
 }
@@ -38,6 +40,12 @@ export function volumeLifeIn({ plane }: Pick<Cluster, "plane">, namespace: strin
             : { dataSource: { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: snapshot } }),
         },
       }),
+    untilBound: async (name) => {
+      await until({ what: `claim ${name} is bound`, msMax: 2 * minuteMs }, async () => {
+        const { text } = await plane.request("GET", `${claims}/${name}`);
+        return JSON.parse(text).status?.phase === "Bound" ? true : undefined;
+      });
+    },
     takeSnapshot: async (name, claim) => {
       const spec = { volumeSnapshotClassName: "directory", source: { persistentVolumeClaimName: claim } };
       await post(own, { apiVersion: "snapshot.storage.k8s.io/v1", kind: "VolumeSnapshot", metadata: { name }, spec });
@@ -70,10 +78,12 @@ export async function livesThroughSnapshot(cluster: Cluster, namespace: string):
       volumeMounts: [{ name: "data", mountPath: "/data" }],
     });
   await life.createClaim("source");
+  await life.untilBound("source");
   assert.equal((await pod("writer", "source", "printf first > /data/file")).phase, "Succeeded");
   await life.takeSnapshot("taken", "source");
   assert.equal((await pod("spoiler", "source", "printf later > /data/file")).phase, "Succeeded");
   await life.createClaim("restored", "taken");
+  await life.untilBound("restored");
   assert.equal((await pod("reader", "restored", "cat /data/file")).message, "first");
   await life.remove();
 }

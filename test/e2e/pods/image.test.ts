@@ -1,10 +1,20 @@
 /** Our image as pods of a real node. */
 import assert from "node:assert/strict";
 import { statSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { driverPrograms } from "../../../scripts/image/contents.ts";
-import { buildImage, type Cluster, image, useCluster, version } from "../harness/cluster.ts";
+import {
+  buildFolders,
+  buildImage,
+  type Cluster,
+  image,
+  machineArchitecture,
+  useCluster,
+  version,
+} from "../harness/cluster.ts";
 import { newNamespace } from "../harness/shared.ts";
+import { linesOf, unpackedImage } from "../harness/unpacked.ts";
 import { until } from "../harness/until.ts";
 
 const restricted = {
@@ -67,6 +77,17 @@ describe("the image", () => {
     assert.deepEqual(again.digests, image.digests);
     assert.deepEqual(Object.keys(image.digests), [version, `${version}-driver`]);
     assert.ok(statSync(image.archive).size < 60e6, "more than 60 MB, compressed");
+  });
+
+  test("the Dockerfile copies the same files", async () => {
+    const folders = await buildFolders();
+    for (const [tag, parts] of [
+      [version, ["plain"]],
+      [`${version}-driver`, ["plain", "programs"]],
+    ] as const) {
+      const copied = new Set(parts.flatMap((part) => linesOf(join(folders, part))));
+      assert.deepEqual([...copied].sort(), [...linesOf(unpackedImage(image.archive, tag, machineArchitecture))].sort());
+    }
   });
 
   test("runs a command as a restricted pod, with a root file system that is read-only", async () => {

@@ -171,6 +171,23 @@ describe("snapkeep install", () => {
     );
   };
 
+  const serveV1beta1 = async (served: boolean): Promise<void> => {
+    const path = "/spec/versions/1";
+    const change = [
+      { op: "test", path: `${path}/name`, value: "v1beta1" },
+      { op: "replace", path: `${path}/served`, value: served },
+    ];
+    const crd = "volumesnapshots.snapshot.storage.k8s.io";
+    const { code, stderr } = await cluster.kubectl([
+      "patch",
+      "crd",
+      crd,
+      "--type=json",
+      `--patch=${JSON.stringify(change)}`,
+    ]);
+    assert.equal(code, 0, stderr);
+  };
+
   test("the requirement document's manifests, changed only in image and caBundle, judge a VolumeSnapshot", async () => {
     const { kubectl, plane } = cluster;
     const certs = ["certs", "--apply", "--namespace=default", `--kubeconfig=${plane.kubeconfig}`];
@@ -191,11 +208,9 @@ describe("snapkeep install", () => {
     );
     await apply(fixture("deployment").replace(/image: image:xxx/, `image: snapkeep:${version}`));
     await apply(fixture("service"));
-    await apply(
-      fixture("configuration")
-        .replace('["v1beta1"]', '["v1", "v1beta1"]')
-        .replace(/caBundle: ".*"/, `caBundle: "${data["ca.crt"]}"`),
-    );
+    await apply(fixture("configuration").replace(/caBundle: ".*"/, `caBundle: "${data["ca.crt"]}"`));
+    // Its rule is for v1beta1 alone. Once that is served, as in the document's days, the API server asks about v1 as well.
+    await serveV1beta1(true);
     await kubectl(["rollout", "status", "-n", "default", "deployment/snapshot-validation-deployment", "--timeout=60s"]);
     await untilJudged();
     await kubectl([
@@ -207,6 +222,7 @@ describe("snapkeep install", () => {
       "secret/snapshot-validation-secret",
     ]);
     await kubectl(["delete", "validatingwebhookconfiguration", "webhook-validation.storage.sigs.k8s.io"]);
+    await serveV1beta1(false);
   });
 
   test("--uninstall leaves nothing but what it names", async () => {

@@ -152,7 +152,7 @@ describe("external-snapshotter's pods are replaced by ours with the commands of 
 
   test("going back, upstream's finish what ours have begun", async () => {
     const [scaleUp, uninstall] = linesWith("--replicas=2");
-    const [undo, status] = linesWith("rollout undo");
+    const [undo, status] = linesWith("rollout undo deployment/my-driver");
     beginHold(53);
     await takeAll(numbered("back", 20));
     await untilTaken(56);
