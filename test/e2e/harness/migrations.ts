@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { draftOf } from "../../../src/api/builders.ts";
 import { type CrdDraft, crdNameOf, snapshotKinds } from "../../../src/api/crds/index.ts";
+import type { Ref } from "../../../src/api/plan.ts";
 import { isFault } from "../../../src/base/fault.ts";
 import { startCommand } from "../../command-line.ts";
 import { type Client, type Connection, connect } from "./client.ts";
@@ -105,13 +106,23 @@ async function deleteCrds(client: Client, names: readonly string[]): Promise<voi
     await client.delete(ref).catch((reason: unknown) => {
       if (!isFault(reason, "NotFound")) throw reason;
     });
-  for (const ref of refs)
-    await until({ what: `the CRD ${ref.name} is gone` }, () =>
-      client.get(ref).then(
-        () => undefined,
-        () => true as const,
-      ),
-    );
+  for (const ref of refs) await until({ what: `the CRD ${ref.name} is gone` }, () => isCrdGone(client, ref));
+}
+
+/**
+ * kube-apiserver may refuse to list the objects of a CRD that was changed a moment ago. Its CRD finalizer tries again, can conflict with
+ * its own status update, and then waits for a change of the CRD by somebody else: up to five minutes.
+ */
+async function isCrdGone(client: Client, ref: Ref<"CustomResourceDefinition">): Promise<true | undefined> {
+  try {
+    const { status } = await client.get(ref);
+    if (status?.conditions?.some(({ reason }) => reason === "InstanceDeletionFailed"))
+      await client.patch(ref, { type: "merge", body: { metadata: { annotations: { looked: String(Date.now()) } } } });
+    return undefined;
+  } catch (reason) {
+    if (isFault(reason, "NotFound")) return true;
+    throw reason;
+  }
 }
 
 async function migrationGroundOn(plane: ControlPlane): Promise<MigrationGround> {
