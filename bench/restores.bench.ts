@@ -16,6 +16,7 @@ import { snapshotsOf } from "../test/e2e/harness/snapshots.ts";
 import { until } from "../test/e2e/harness/until.ts";
 import { median, spread } from "./support/compare.ts";
 import { type Crowd, createCrowd } from "./support/crowd.ts";
+import { bindingRate } from "./support/floors.ts";
 import { type Plane, withPlane } from "./support/plane.ts";
 import { type Counts, countsOf, countTable, type Sums, settledRequests, sumsOf } from "./support/requests.ts";
 import { createSides, type Side, type Sides } from "./support/sides.ts";
@@ -77,13 +78,19 @@ async function measure({ plane, client, wanted }: Plane, sizes: readonly Size[])
   });
   for (const { burst, rounds } of profiles === undefined ? sizes : sizes.slice(-1)) {
     const found: Record<Side, Round[]> = { reference: [], against: [], snapkeep: [] };
+    const floors: number[] = [];
     console.log(`${burst} restores of one snapshot, driver csi-driver-host-path v1.7.2, ${rounds} round(s)`);
-    for (let round = 1; round <= (profiles === undefined ? rounds : 1); round++)
+    for (let round = 1; round <= (profiles === undefined ? rounds : 1); round++) {
       for (const side of wanted.turns(round)) {
         found[side].push(await oneRound({ plane, client, sides, crowd }, side, burst));
         console.log(`round ${round}, ${side}: ${lineOf(found[side].at(-1))}`);
       }
-    if (profiles === undefined) report(found, other, burst);
+      if (profiles === undefined) floors.push(await bindingRate({ client, crowd }, burst));
+    }
+    if (profiles !== undefined) continue;
+    report(found, other, burst);
+    const toOther = floors.map((floor, index) => floor / (found[other][index]?.perSecond ?? floor));
+    console.log(`floor, binding alone without a driver: ${spread(floors)} claims/s; to ${other} ${spread(toOther, 2)}`);
   }
   crowd.close();
 }
@@ -121,7 +128,7 @@ interface Stage {
   readonly plane: ControlPlane;
   readonly client: Client;
   readonly sides: Sides<Part>;
-  readonly crowd: Crowd;
+  readonly crowd: Crowd<"PersistentVolumeClaim">;
 }
 
 async function oneRound(stage: Stage, side: Side, burst: number): Promise<Round> {

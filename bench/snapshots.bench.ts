@@ -102,7 +102,7 @@ const specOf = (index: number) => ({
 async function oneRound(
   plane: ControlPlane,
   pairs: Sides<Part>,
-  crowd: Crowd,
+  crowd: Crowd<"VolumeSnapshot">,
   side: Side,
   burst: number,
 ): Promise<Round> {

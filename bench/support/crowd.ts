@@ -8,11 +8,13 @@ import { watchInto } from "../../src/kube/stores.ts";
 import type { Client } from "../../test/e2e/harness/client.ts";
 import { inLanes } from "./lanes.ts";
 
-export interface Crowd {
+export interface Crowd<K extends KindName> {
   /** Seconds from the first request until each was done, in the order in which they were done. */
   make(count: number): Promise<readonly number[]>;
   /** Seconds from the first request to the last one gone. */
   removeAll(): Promise<number>;
+  /** Shows each new state of each of them, until the returned function is called. */
+  onState(show: (object: ObjectOf<K>) => void): () => void;
   close(): void;
 }
 
@@ -30,7 +32,7 @@ const usersAtOnce = 16;
 const waitMsMax = 300_000;
 const since = (startedAt: number): number => (performance.now() - startedAt) / 1_000;
 
-export async function createCrowd<K extends KindName>(options: CrowdOptions<K>): Promise<Crowd> {
+export async function createCrowd<K extends KindName>(options: CrowdOptions<K>): Promise<Crowd<K>> {
   const { client, kind, namespace } = options;
   const store = createStore<K, never>(kind, { log: silent });
   const ending = new AbortController();
@@ -91,6 +93,10 @@ export async function createCrowd<K extends KindName>(options: CrowdOptions<K>):
       await Promise.all([inLanes(names.length, usersAtOnce, remove), gone]);
       return since(startedAt);
     },
+    onState: (show) =>
+      store.onChange((_before, after) => {
+        if (after !== undefined && isOwn(after)) show(after);
+      }),
     close: () => ending.abort(),
   };
 }

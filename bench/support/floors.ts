@@ -1,7 +1,10 @@
 /** What no component can go below: the API server alone, doing the writes of the protocol, and the driver alone. */
 import { draftOf } from "../../src/api/builders.ts";
+import { provisioning } from "../../src/api/names.ts";
+import type { PersistentVolumeClaim } from "../../src/api/types.ts";
 import type { CsiClient } from "../../src/csi/client.ts";
 import type { Client } from "../../test/e2e/harness/client.ts";
+import type { Crowd } from "./crowd.ts";
 import { inLanes, timed } from "./lanes.ts";
 
 const lanes = 32;
@@ -68,4 +71,47 @@ export async function driverRate(csi: CsiClient, sourceVolumeId: string, count: 
     csi.controller.deleteSnapshot({ snapshotId: taken[index] ?? "" }),
   );
   return rate;
+}
+
+interface BindingFloor {
+  readonly client: Client;
+  readonly crowd: Crowd<"PersistentVolumeClaim">;
+}
+
+/**
+ * Claims bound per second when a provisioner costs nothing: this process, which watches the claims anyway, creates a PersistentVolume for
+ * each as soon as kube-controller-manager asks for one. There is no driver, no snapshot, no event and no stored call.
+ */
+export async function bindingRate({ client, crowd }: BindingFloor, count: number): Promise<number> {
+  const volumes: Promise<string>[] = [];
+  const asked = new Set<string>();
+  const stop = crowd.onState((claim) => {
+    const { uid, annotations } = claim.metadata;
+    const driver = annotations?.[provisioning.storageProvisioner];
+    if (driver === undefined || claim.spec?.volumeName || asked.has(uid)) return;
+    asked.add(uid);
+    volumes.push(createVolumeFor(client, claim, driver));
+  });
+  const seconds = await crowd.make(count);
+  stop();
+  await crowd.removeAll();
+  const names = await Promise.all(volumes);
+  await inLanes(names.length, lanes, (index) => client.delete({ kind: "PersistentVolume", name: names[index] ?? "" }));
+  return count / (seconds.at(-1) ?? Number.POSITIVE_INFINITY);
+}
+
+/** Retained, so that nobody else has to delete it. */
+async function createVolumeFor(client: Client, claim: PersistentVolumeClaim, driver: string): Promise<string> {
+  const { namespace, name, uid, resourceVersion } = claim.metadata;
+  const volume = `pvc-${uid}`;
+  const spec = {
+    accessModes: claim.spec?.accessModes ?? [],
+    capacity: { storage: "1Mi" },
+    persistentVolumeReclaimPolicy: "Retain" as const,
+    storageClassName: claim.spec?.storageClassName ?? "",
+    claimRef: { apiVersion: "v1", kind: "PersistentVolumeClaim", namespace, name, uid, resourceVersion },
+    csi: { driver, volumeHandle: volume },
+  };
+  await client.create("PersistentVolume", draftOf("PersistentVolume", { name: volume }, { spec } as never));
+  return volume;
 }
