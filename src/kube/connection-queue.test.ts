@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createTurns } from "./connection-queue.ts";
+import { createConnectionQueue } from "./connection-queue.ts";
 
 function recorded(atOnceMax: number) {
-  const turns = createTurns(atOnceMax);
+  const queue = createConnectionQueue(atOnceMax);
   const begun: string[] = [];
   const take = (name: string): (() => void) =>
-    turns.take({ begin: () => void begun.push(name), fail: () => void begun.push(`${name} failed`) });
-  return { turns, begun, take };
+    queue.take({ begin: () => void begun.push(name), fail: () => void begun.push(`${name} failed`) });
+  return { queue, begun, take };
 }
 
 test("the connection queue has a limit, is first come first served, and a double release frees one slot", () => {
@@ -28,10 +28,10 @@ test("an aborted wait is skipped", () => {
 });
 
 test("a released slot goes to the next request, and clearing fails the waiting ones", () => {
-  const { turns, begun, take } = recorded(1);
-  turns.take({ begin: (leave) => leave(), fail: () => assert.fail() });
+  const { queue, begun, take } = recorded(1);
+  queue.take({ begin: (leave) => leave(), fail: () => assert.fail() });
   take("a");
   take("b");
-  turns.clear();
+  queue.clear();
   assert.deepEqual(begun, ["a", "b failed"]);
 });

@@ -6,14 +6,14 @@ export interface Waiter {
   fail(): void;
 }
 
-export interface Turns {
+export interface ConnectionQueue {
   /** Returns how to leave: the queue while it waits, else its turn. */
   take(waiter: Waiter): () => void;
   /** Fails all that wait. */
   clear(): void;
 }
 
-export function createTurns(atOnceMax: number): Turns {
+export function createConnectionQueue(atOnceMax: number): ConnectionQueue {
   let taken = 0;
   const waiting = new Map<Waiter, () => void>();
 

@@ -4,7 +4,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { isIP, type Socket } from "node:net";
 import { createSecureContext } from "node:tls";
 import { limits } from "../base/limits.ts";
-import { createTurns, type Turns, type Waiter } from "./connection-queue.ts";
+import { type ConnectionQueue, createConnectionQueue, type Waiter } from "./connection-queue.ts";
 import type { Credential, HttpProxy, Target } from "./target.ts";
 import { openTunnel, type TunnelOptions } from "./tunnel.ts";
 
@@ -37,7 +37,7 @@ export interface Pool {
 }
 
 interface Lane {
-  readonly turns: Turns;
+  readonly queue: ConnectionQueue;
   readonly agent: HttpAgent;
 }
 
@@ -51,7 +51,10 @@ export function createPool(target: Target, trust: Trust, socketIdleMsMax: number
     else open.add(socket);
   };
   const createAgent = agentsFor(target, trust, { socketIdleMsMax, closing: closing.signal, onNew });
-  const createLane = (atOnceMax: number): Lane => ({ turns: createTurns(atOnceMax), agent: createAgent(atOnceMax) });
+  const createLane = (atOnceMax: number): Lane => ({
+    queue: createConnectionQueue(atOnceMax),
+    agent: createAgent(atOnceMax),
+  });
   const lanes: Readonly<Record<Use, Lane>> = {
     request: createLane(limits.socketsPerHostMax),
     stream: createLane(Number.POSITIVE_INFINITY),
@@ -69,7 +72,7 @@ export function createPool(target: Target, trust: Trust, socketIdleMsMax: number
 
   return {
     trust,
-    take: (use, waiter) => lanes[use].turns.take(waiter),
+    take: (use, waiter) => lanes[use].queue.take(waiter),
     open: (options, use) => send({ ...options, ...place, agent: lanes[use].agent }),
     whenOpen: (socket, go) => {
       if (open.has(socket)) go();
@@ -88,8 +91,8 @@ export function createPool(target: Target, trust: Trust, socketIdleMsMax: number
     isEmpty: () => all.every(({ agent }) => Object.keys(agent.sockets).length === 0),
     destroy: () => {
       closing.abort();
-      for (const { turns, agent } of all) {
-        turns.clear();
+      for (const { queue, agent } of all) {
+        queue.clear();
         agent.destroy();
       }
     },

@@ -172,8 +172,7 @@ function createRequests(
   /** Answers without an end of their own: the server's end is theirs. */
   const streaming = new Set<AbortController>();
   const malformed = createMalformedListener();
-  let stopping = false;
-  let stopped = false;
+  let state: "serving" | "draining" | "stopping" = "serving";
 
   const respond = async (incoming: IncomingMessage, outgoing: ServerResponse, body: Body): Promise<void> => {
     const gone = new AbortController();
@@ -182,7 +181,7 @@ function createRequests(
       answered();
       streaming.delete(gone);
       // This response had promised to keep its connection before we knew that we would stop.
-      if (stopped) incoming.socket.end();
+      if (state === "stopping") incoming.socket.end();
       if (!outgoing.writableFinished) gone.abort(new Fault("Cancelled", "the client is gone"));
     });
     const headers = incoming.headers as HttpRequest["headers"];
@@ -200,11 +199,11 @@ function createRequests(
       if (!(reason instanceof Fault)) log.error("request failed", { path: incoming.url, reason });
       response = errorResponse(Fault.from(reason));
     }
-    if (stopping) outgoing.shouldKeepAlive = false;
+    if (state !== "serving") outgoing.shouldKeepAlive = false;
     if (!isStream(response.body)) return sendWhole(incoming, outgoing, response, response.body);
     if (outgoing.destroyed) return void response.body[Symbol.asyncIterator]().return?.();
     streaming.add(gone);
-    if (stopping) gone.abort(shuttingDown());
+    if (state !== "serving") gone.abort(shuttingDown());
     await sendStream(incoming, outgoing, response, response.body);
   };
 
@@ -222,11 +221,10 @@ function createRequests(
     listener,
     malformed: malformed.listener,
     drain() {
-      stopping = true;
+      if (state === "serving") state = "draining";
     },
     stop() {
-      stopping = true;
-      stopped = true;
+      state = "stopping";
       for (const stream of streaming) stream.abort(shuttingDown());
     },
   };
