@@ -103,6 +103,12 @@ const histories: readonly (readonly [string, string, number, string])[] = [
     2900085215,
     "17:relist-everything:1600516972,0:list-from-the-past:1810214857,39:http-410:284851240,32:watch-cut:1658341694,9:reply-lost:1040219979,40:effect-after-the-deadline:1205133220,25:watch-truncated:956993646,42:slow:668303707,32:never-answered:1107838663,38:never-answered:221697152",
   ],
+  [
+    "a write that removes a call arrives after its deadline, and the write after it has stored what was stored before",
+    "volume-kept",
+    3000050544,
+    "0:reply-lost:1748998477,26:paused-while-sending:1390323821,30:effect-after-the-deadline:2100849138,6:driver-forgets:1260893691,7:effect-after-the-deadline:674076852,10:process-paused:2016956730,7:http-503:888171579,8:answer-truncated:9560747",
+  ],
 ];
 
 for (const [given, scenario, seed, faults] of histories)

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { createFakeKube, type Hook } from "../../../test/fake-kube.ts";
 import { createVirtualWorld } from "../../../test/virtual-world.ts";
 import { aCreateCall } from "../../../test/volume-plans.ts";
+import type { Lease } from "../../api/types.ts";
 import { Fault } from "../../base/fault.ts";
 import { type Log, silent } from "../../base/log.ts";
 import type { Intent } from "./intent.ts";
@@ -339,6 +340,45 @@ test("a late write of the predecessor cannot remove what its successor has found
   const late = { ...before, metadata: { ...before.metadata, annotations: { [annotation]: "{}" } } };
   await assert.rejects(() => kube.replace("Lease", late), { code: "Conflict" });
   assert.deepEqual(storedNames(), ["pvc-1"]);
+});
+
+for (const [isStoredFirst, what] of [
+  [true, "remove"],
+  [false, "bring back"],
+] as const)
+  test(`a write that was believed lost cannot ${what} a call after a write that stores the same calls as before`, async () => {
+    let lost: unknown;
+    let isAway = false;
+    const { kube, intents, world, signal, storedNames, add } = setUp({
+      hook: ({ verb, body }, when) => {
+        if (!isAway || verb !== "replace" || when !== "before") return;
+        lost = body;
+        throw new Fault("DeadlineExceeded", "no reply");
+      },
+    });
+    const change = (isAdded: boolean) => (isAdded ? add("pvc-1") : intents.settle("pvc-1", signal));
+    await intents.load(signal);
+    await add("pvc-0");
+    if (isStoredFirst) await add("pvc-1");
+    isAway = true;
+    await assert.rejects(world.run(change(!isStoredFirst)), { code: "DeadlineExceeded" });
+    isAway = false;
+    await world.run(change(isStoredFirst));
+    const names = isStoredFirst ? ["pvc-0", "pvc-1"] : ["pvc-0"];
+    assert.deepEqual(storedNames(), names);
+    await assert.rejects(() => kube.replace("Lease", lost as Lease), { code: "Conflict" });
+    assert.deepEqual(storedNames(), names);
+  });
+
+test("a Lease whose count of transitions is full can be written", async () => {
+  const { kube, intents, signal, add } = setUp();
+  await intents.load(signal);
+  await add("pvc-1");
+  const [lease] = kube.stored("Lease");
+  assert.ok(lease !== undefined);
+  await kube.replace("Lease", { ...lease, spec: { leaseTransitions: 2 ** 31 - 1 } });
+  await add("pvc-2");
+  assert.equal(kube.stored("Lease")[0]?.spec?.leaseTransitions, 0);
 });
 
 test("a successor that finds nothing writes nothing", async () => {

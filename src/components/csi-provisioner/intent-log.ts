@@ -6,7 +6,6 @@
  * (group commit), and nothing stays on claims. A call is removed with the next write, or after a while; it stays until then only beside
  * its PersistentVolume, and `settle` removes it before that volume is deleted, or its PersistentVolume may go.
  */
-import { draftOf } from "../../api/builders.ts";
 import type { Lease } from "../../api/types.ts";
 import type { Millis } from "../../base/brand.ts";
 import { Fault, isFault, loggable } from "../../base/fault.ts";
@@ -17,7 +16,8 @@ import type { KubeApi } from "../../kube/api.ts";
 import { createLimiter } from "../../kube/limiter.ts";
 import { notLeading } from "../../runtime/action-handlers.ts";
 import type { Intent } from "./intent.ts";
-import { bytesOfCall, type IntentParts, intentsIn, partsOf, textOf } from "./intent-text.ts";
+import { callsIn, newLease, nextLease } from "./intent-lease.ts";
+import { bytesOfCall, type IntentParts, partsOf, textOf } from "./intent-text.ts";
 
 export interface IntentLog {
   /** What is stored, and may have been sent. */
@@ -51,7 +51,6 @@ export interface IntentLogOptions {
   readonly bytesMax?: number | undefined;
 }
 
-const annotation = "snapkeep.dev/create-volume-calls";
 /** Kubernetes allows 256 KiB of annotations on one object. */
 const bytesMaxDefault = 200_000;
 /** Calls that are over are removed after this long if nothing else is written. */
@@ -125,7 +124,7 @@ export function createIntentLog(options: IntentLogOptions): IntentLog {
       if (isFault(reason, "NotFound")) return undefined;
       throw reason;
     });
-    const found = parse(lease?.metadata.annotations?.[annotation], log);
+    const found = callsIn(lease, log);
     const added = [...found].filter(([volumeName]) => !entries.has(volumeName) && !stored.has(volumeName));
     stored = new Set(found.keys());
     for (const [volumeName, intent] of added)
@@ -138,11 +137,10 @@ export function createIntentLog(options: IntentLogOptions): IntentLog {
     const text = textOf(written.map(([volumeName, { parts }]) => [volumeName, parts] as const));
     const names = written.map(([volumeName]) => volumeName);
     stored = new Set([...stored, ...names]);
-    const metadata = { namespace, name, annotations: { ...lease?.metadata.annotations, [annotation]: text } };
     lease =
       lease === undefined
-        ? await api.create("Lease", draftOf("Lease", metadata, { spec: {} }), { signal })
-        : await api.replace("Lease", { ...lease, metadata: { ...lease.metadata, ...metadata } }, { signal });
+        ? await api.create("Lease", newLease({ namespace, name }, text), { signal })
+        : await api.replace("Lease", nextLease(lease, text), { signal });
     stored = new Set(names);
     for (const [, entry] of written) entry.isStored = true;
   };
@@ -160,21 +158,15 @@ export function createIntentLog(options: IntentLogOptions): IntentLog {
     }
   };
 
-  /**
-   * A request of the predecessor may still be on its way, and would remove calls that are repeated here. It names the version that it was
-   * decided for: from now on there is a newer one.
-   */
+  /** A request of the predecessor may still be on its way, and would remove calls that are repeated here: see `nextLease`. */
   const fence = async (signal: AbortSignal): Promise<void> => {
-    for (let tries = 1; entries.size > 0 && lease !== undefined; tries++) {
-      const { spec } = lease;
-      lease = { ...lease, spec: { ...spec, leaseTransitions: (spec?.leaseTransitions ?? 0) + 1 } };
+    for (let tries = 1; entries.size > 0 && lease !== undefined; tries++)
       try {
         return await writeOnce(signal);
       } catch (reason) {
         if (!isFault(reason, "Conflict", "NotFound") || tries === triesMax) throw reason;
         await reload(signal);
       }
-    }
   };
   const reload = async (signal: AbortSignal): Promise<void> => {
     for (const volumeName of [...entries.keys()]) drop(volumeName);
@@ -298,19 +290,4 @@ export function createIntentLog(options: IntentLogOptions): IntentLog {
       if (stored.has(volumeName)) await commit(signal);
     },
   };
-}
-
-/** What cannot be read is reported, and the rest is used. */
-function parse(text: string | undefined, log: Log): ReadonlyMap<string, Intent> {
-  if (text === undefined) return new Map();
-  const consequence = "volumes of deleted claims may be left at the driver";
-  try {
-    const { intents, unreadable } = intentsIn(text);
-    if (unreadable.length > 0)
-      log.error("some stored CreateVolume calls cannot be read", { annotation, volumes: unreadable, consequence });
-    return intents;
-  } catch (reason) {
-    log.error("stored CreateVolume calls cannot be read", { annotation, reason: loggable(reason), consequence });
-    return new Map();
-  }
 }
