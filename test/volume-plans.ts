@@ -158,6 +158,7 @@ export const aVolumeView = (facts: Partial<VolumeFacts> = {}, memory: Partial<Vo
     malformedReplies: 0,
     repliedTo: undefined,
     isUncertain: facts.intent !== undefined,
+    lateVolumeMs: 0,
     isUnconfirmed: false,
     sharedWith: undefined,
     pauseMs: 0,

@@ -96,3 +96,51 @@ test("a volume of unknown outcome is published with a grant, and deleted without
   }
   assert.ok(outcomes > 10, `${outcomes} moments`);
 });
+
+const unanswered = jsonAnswer(504, { kind: "Status", code: 504 });
+const forbidden = jsonAnswer(403, { kind: "Status", code: 403, reason: "Forbidden" });
+
+/** The first request that stores the PersistentVolume has no outcome: it may be stored for a minute, and the grant is revoked. */
+async function assertKeptForAMinute(stage: AcrossStage): Promise<void> {
+  await stage.world.advance(50_000);
+  assert.deepEqual([stage.volumes.size, stage.steps.includes("DeleteVolume")], [1, false]);
+  await stage.world.advance(20_000);
+  assert.deepEqual([stage.volumes.size, await stage.published()], [0, []]);
+  await stage.end();
+}
+
+test("a volume that a predecessor may have published is deleted without a grant when that request cannot arrive any more", async () => {
+  const stage = await setUpAcross({
+    before: async (step) => (step === "POST persistentvolumes" ? unanswered : undefined),
+  });
+  await stage.snapshot("monday", "s-1");
+  await stage.grant("lend");
+  const predecessor = await stage.start();
+  await stage.claim("copy", ref());
+  await stage.world.advance(1_000);
+  await predecessor.stop();
+  assert.ok(stage.steps.includes("POST persistentvolumes"));
+  await stage.world.run(stage.revoke("lend"));
+  await stage.start();
+  await assertKeptForAMinute(stage);
+});
+
+test("a volume whose PersistentVolume the server refuses is deleted without a grant when no earlier request can arrive any more", async () => {
+  let stage: AcrossStage | undefined;
+  let requests = 0;
+  stage = await setUpAcross({
+    before: async (step) => {
+      if (step !== "POST persistentvolumes") return undefined;
+      requests += 1;
+      if (requests === 1) return unanswered;
+      await stage?.revoke("lend");
+      return forbidden;
+    },
+  });
+  await stage.snapshot("monday", "s-1");
+  await stage.grant("lend");
+  await stage.start();
+  await stage.claim("copy", ref());
+  for (let seconds = 0; requests < 2 && seconds < 30; seconds++) await stage.world.advance(1_000);
+  await assertKeptForAMinute(stage);
+});

@@ -24,6 +24,7 @@ import { volumeNameFor } from "./claim.ts";
 import { createConsentCheck } from "./consent.ts";
 import { createProvisionerHandlers } from "./handlers.ts";
 import { createIntentLog } from "./intent-log.ts";
+import { createLateVolumes } from "./late-volumes.ts";
 import { observeSource, observeStoredVolume, observeVolume, type VolumeMemory } from "./observe.ts";
 import { planVolume } from "./plan.ts";
 import { planSource } from "./plan-source.ts";
@@ -110,7 +111,12 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
     },
   };
   const cluster = createActionHandlers({ api, stores: allStores as typeof stores, leading, record: deps.record });
-  const adopted = (name: string): void => volumes.trigger(keyIn(undefined, name));
+  const late = createLateVolumes(world);
+  /** A call that another process has stored. */
+  const adopted = (name: string): void => {
+    late.expect(name);
+    volumes.trigger(keyIn(undefined, name));
+  };
   const intents = createIntentLog({ api, world, log, leading, adopted, ...deps.intents });
   const reader = createSnapshotReader({
     api,
@@ -134,6 +140,7 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
   const memoryOf = (uid: string): VolumeMemory => ({
     ...remembered.memoryOf(uid),
     isUncertain: intents.isUncertain(uid),
+    lateVolumeMs: late.leftMs(uid),
     isUnconfirmed: unconfirmed.has(claimOf(uid)?.metadata.uid ?? ""),
     identity: deps.identity,
     watchesSnapshots: snapshots.current() !== undefined,
@@ -178,6 +185,9 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
       beingStored.add(name);
       try {
         await storing(store);
+      } catch (reason) {
+        late.expect(name);
+        throw reason;
       } finally {
         beingStored.delete(name);
         // Its deletion has waited for the request.
@@ -336,7 +346,7 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
       stopSignal = signal;
       await loadIntents(signal);
       if (signal.aborted) return;
-      for (const [name] of intents.all()) volumes.trigger(keyIn(undefined, name));
+      for (const [name] of intents.all()) adopted(name);
       triggerProtected();
       await Promise.all([volumes, stored, sources].map((controller) => controller.run(signal)));
       await intents.close();

@@ -103,6 +103,8 @@ export interface VolumeMemory {
   readonly repliedTo: VolumeCall | undefined;
   /** An attempt whose outcome nobody knows may have created the volume: a later refusal does not say that there is none. */
   readonly isUncertain: boolean;
+  /** How long a request that was sent before may still store the PersistentVolume: while its claim is there, its volume is kept. */
+  readonly lateVolumeMs: Millis;
   /** The cache may be behind: the server has to confirm the claim before CreateVolume is sent for the first time. */
   readonly isUnconfirmed: boolean;
   /** The name of another volume to which the driver has answered the same id. */

@@ -33,6 +33,18 @@ testVolumePlans([
     expect: ["logIntent, learn"],
   },
   {
+    given: "an intent whose claim is gone, and a PersistentVolume that may still be stored, which nobody would get",
+    view: aVolumeView(gone, { lateVolumeMs: 40_000 }),
+    phase: "abandoned",
+    expect: ["logIntent, learn"],
+  },
+  {
+    given: "an intent whose claim is being deleted, and a PersistentVolume that may still be stored",
+    view: aVolumeView({ claim: leaving, intent }, { lateVolumeMs: 40_000 }),
+    phase: "abandoned",
+    expect: [],
+  },
+  {
     given: "an intent whose claim is being deleted",
     view: aVolumeView({ claim: leaving, intent }),
     phase: "abandoned",

@@ -37,6 +37,8 @@ export function planAbandoned(view: VolumeView, intent: Intent): ProvisionerPlan
   // Stored and never sent: there is nothing to learn, and without consent nothing may be asked.
   const isUnanswered = reply.kind === "none" || reply.kind === "denied";
   if (!memory.isUncertain && isUnanswered && intent.undoes === undefined) return doing(settled, forget(name));
+  if (facts.claim !== undefined && reply.kind !== "deleted" && memory.lateVolumeMs > 0)
+    return doing(after(memory.lateVolumeMs));
   switch (reply.kind) {
     case "deleted":
       return doing(settled, { ...forget(name), forgetsReply: true });

@@ -33,6 +33,8 @@ const restored: VolumeReply = {
   volume: { id: "vol-9", bytes: 0n, context: {}, topology: [], source: { kind: "snapshot", handle: "s-1" } },
 };
 const uncertain = { isUncertain: true };
+/** A predecessor may have sent the PersistentVolume while there was consent. */
+const late = { ...uncertain, lateVolumeMs: 40_000 };
 
 testVolumePlans([
   {
@@ -96,6 +98,30 @@ testVolumePlans([
     expect: ["ProvisioningFailed SNAP-361", "logIntent, learn"],
   },
   {
+    given: "a predecessor's call, a grant that was revoked, and a PersistentVolume that may still be stored",
+    view: aVolumeView({ source: denied(), intent }, late),
+    phase: "wanted",
+    expect: ["ProvisioningFailed SNAP-361"],
+  },
+  {
+    given: "a predecessor's call, grants that cannot be read, and a PersistentVolume that may still be stored",
+    view: aVolumeView({ source: denied("unreadable"), intent }, late),
+    phase: "wanted",
+    expect: ["ProvisioningFailed SNAP-362"],
+  },
+  {
+    given: "a predecessor's call, the grant, and a PersistentVolume that may still be stored",
+    view: aVolumeView({ source: granted(), intent }, late),
+    phase: "wanted",
+    expect: ["protectSource, logIntent, create"],
+  },
+  {
+    given: "the id of a predecessor's volume, a new grant, and a PersistentVolume that may still be stored",
+    view: aVolumeView({ source: granted(), intent }, { reply: restored, isLearning: true, ...late }),
+    phase: "wanted",
+    expect: ["ProvisioningFailed SNAP-361"],
+  },
+  {
     given: "a call of unknown outcome, and a denial of the server that the cache does not know of",
     view: aVolumeView({ source: granted(), intent }, { reply: { kind: "denied" }, ...uncertain }),
     phase: "wanted",
@@ -147,6 +173,9 @@ testVolumePlans([
     expect: ["ProvisioningFailed SNAP-361", "confirm, requireIntent, delete"],
   },
 ]);
+
+test("a call that is not undone yet, because its PersistentVolume may still be stored, is looked at when it cannot be", () =>
+  assert.deepEqual(planVolume(aVolumeView({ source: denied(), intent }, late)).next, { kind: "after", ms: 40_000 }));
 
 test("the call names whose consent it needs, and the source that was looked at", () => {
   const [action] = planVolume(aVolumeView({ source: granted() })).actions;

@@ -185,6 +185,12 @@ testVolumePlans([
     expect: ["ProvisioningFailed SNAP-342", "confirm, requireIntent, delete"],
   },
   {
+    given: "a volume that is too small, and a PersistentVolume that a predecessor may still store",
+    view: aVolumeView({ intent }, { reply: small, lateVolumeMs: 40_000 }),
+    phase: "wanted",
+    expect: ["ProvisioningFailed SNAP-342"],
+  },
+  {
     given: "a volume that another PersistentVolume has",
     view: aVolumeView({ intent, holder: "pv-1" }, { reply: created }),
     phase: "wanted",

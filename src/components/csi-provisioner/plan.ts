@@ -213,7 +213,12 @@ function planCreated(
     return doing(settled, errorOf(claim, failed, withCode(message, "SNAP-346")), pause(name, true));
   }
   const problem = unusable(intent.call, created, driver);
-  if (problem !== undefined) return doing(settled, errorOf(claim, failed, problem), undo(view, intent, created));
+  if (problem !== undefined) {
+    const error = errorOf(claim, failed, problem);
+    return memory.lateVolumeMs > 0
+      ? doing(after(memory.lateVolumeMs), error)
+      : doing(settled, error, undo(view, intent, created));
+  }
   const object = persistentVolumeOf({
     claim,
     storageClass: {

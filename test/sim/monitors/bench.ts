@@ -25,7 +25,7 @@ export interface Bench {
   write(actor: Actor, before: KubeObject | undefined, after: KubeObject | undefined, guarded?: boolean): void;
   call(method: CsiSent["method"], subject: string, source?: string): void;
   end(outcome: CsiEnded["outcome"], final: boolean): void;
-  note(what: "ended" | "said" | "call", text: string, process?: string): void;
+  note(what: "ended" | "said" | "call" | "crash", text: string, process?: string): void;
   /** The component is sent what was written last. */
   show(actor: Actor): void;
 }

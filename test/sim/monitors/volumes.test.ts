@@ -1,4 +1,4 @@
-/** A volume that its owner retained, gave up and deleted: nobody deletes it at the driver before the change was heard of. */
+/** Volumes that went before anybody could hear of it, and PersistentVolumes that were stored by requests which outlived their sender. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { provisioning } from "../../../src/api/names.ts";
@@ -50,7 +50,37 @@ const histories: readonly [string, readonly string[], readonly ((bench: Bench) =
   ],
 ];
 
-for (const [claim, ids, steps] of histories)
+const aClaim = object(
+  "PersistentVolumeClaim",
+  { namespace: "default", name: "shop", uid },
+  { spec: { volumeName: name } },
+);
+const claimed = ({ write }: Bench): void => write("user", undefined, aClaim);
+const unclaimed = ({ write }: Bench): void => write("user", aClaim, undefined);
+const crashed = ({ note }: Bench): void => note("crash", "", "csi-provisioner.1");
+const published = ({ write }: Bench): void => write("csi-provisioner", undefined, aVolume("Delete", true));
+const hadAnother = ({ write }: Bench): void => {
+  const { metadata, ...rest } = aVolume("Delete", true);
+  const another = { ...rest, metadata: { ...metadata, uid: "another" } };
+  write("user", undefined, another);
+  write("user", another, undefined);
+};
+
+const lateHistories: typeof histories = [
+  [
+    "a request that outlives its sender gives a claim a PersistentVolume without a volume",
+    ["V-5", "V-7"],
+    [claimed, crashed, published],
+  ],
+  ["a request that outlives its sender and its claim harms nobody", [], [claimed, unclaimed, crashed, published]],
+  [
+    "a request that outlives its sender brings a PersistentVolume back that somebody has deleted",
+    [],
+    [claimed, hadAnother, crashed, published],
+  ],
+];
+
+for (const [claim, ids, steps] of [...histories, ...lateHistories])
   test(claim, () =>
     assert.deepEqual(
       idsFoundIn((bench) => {

@@ -103,7 +103,7 @@ const rightToDelete: Monitor = {
 
 const wasLate = (seen: Seen, volume: PersistentVolume): boolean => {
   const creation = creationOf(seen, volume);
-  return creation !== undefined && isOverdue(seen, creation);
+  return creation !== undefined && isOverdue(seen, creation) && isHarmless(seen, volume);
 };
 
 const isKept = ({ spec }: PersistentVolume): boolean => spec?.persistentVolumeReclaimPolicy !== "Delete";
@@ -133,7 +133,7 @@ const backed: Monitor = {
   promise: "a PersistentVolume is stored only for a volume that the driver has, and that was made for its claim",
   counter: "lost volumes",
   onWrite(write, seen) {
-    const made = madeBy(write, seen);
+    const made = madeBy(write, seen) ?? madeLateBy(write, seen);
     if (made === undefined) return undefined;
     const { volume, claim } = made;
     const handle = withoutAlias(volume.spec?.csi?.volumeHandle ?? "");
@@ -146,10 +146,34 @@ const backed: Monitor = {
 };
 
 /** The PersistentVolume that this write has created, unless the request has outlived its sender. */
-export function madeBy(write: Write, seen: Seen) {
+export const madeBy = (write: Write, seen: Seen): Made | undefined =>
+  isOverdue(seen, write) ? undefined : createdBy(write, seen);
+
+/** The same of a request that has outlived its sender, if it is harmful. */
+function madeLateBy(write: Write, seen: Seen): Made | undefined {
+  const made = createdBy(write, seen);
+  return made === undefined || isHarmless(seen, made.volume) ? undefined : made;
+}
+
+/** Nobody has the claim that it is for, or it brings a PersistentVolume back: see docs/reliability.md. */
+function isHarmless(seen: Seen, { metadata: { name, uid }, spec }: PersistentVolume): boolean {
+  const claim = claimWithUid(seen, spec?.claimRef?.uid ?? "");
+  return (
+    claim === undefined ||
+    !isThere(seen, claim) ||
+    isGoing(claim) ||
+    everyVolume(seen).some(({ volume: { metadata } }) => metadata.name === name && metadata.uid !== uid)
+  );
+}
+
+interface Made {
+  readonly volume: PersistentVolume;
+  readonly claim: PersistentVolumeClaim | undefined;
+}
+
+function createdBy(write: Write, seen: Seen): Made | undefined {
   if (write.kind !== "PersistentVolume" || write.actor !== "csi-provisioner" || write.before !== undefined)
     return undefined;
-  if (isOverdue(seen, write)) return undefined;
   const volume = write.after as PersistentVolume;
   return { volume, claim: claimWithUid(seen, volume.spec?.claimRef?.uid ?? "") };
 }
