@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Edits } from "./patches.ts";
-import { edit, editByReplacing, patchStatus } from "./patches.ts";
+import { edit, editByReplacing, patchStatus, renewByReplacing } from "./patches.ts";
 import type { KubeObject, ObjectMeta } from "./types.ts";
 
 const aClaim = (metadata: Partial<ObjectMeta> = {}): KubeObject => ({
@@ -71,6 +71,14 @@ test("a replace sends the whole changed object with its resourceVersion", () => 
     { kind: "replace", ref, object: { ...object, metadata: { ...object.metadata, finalizers: ["x", "a"] } } },
   ]);
   assert.deepEqual(editByReplacing("PersistentVolumeClaim", object, { addFinalizers: ["x"] }), []);
+});
+
+test("a finalizer is renewed by moving it among the others, and not at all where it is the only one", () => {
+  const moved = (finalizers: string[]) =>
+    renewByReplacing("PersistentVolumeClaim", aClaim({ finalizers }), "a").map((action) =>
+      action.kind === "replace" ? action.object.metadata.finalizers : undefined,
+    );
+  assert.deepEqual([["x", "a", "y"], ["a", "x"], ["a"]].map(moved), [[["a", "x", "y"]], [["x", "a"]], []]);
 });
 
 test("a status patch has only changed fields, clears absent ones, and goes to the status subresource", () =>

@@ -43,6 +43,24 @@ export function editByReplacing(
   return [{ kind: "replace", ref: refOf(kind, object), object: { ...object, metadata } }];
 }
 
+/**
+ * The same finalizers in another order: a new version of the object, and no other change. A request that removes the finalizer and may
+ * still be on its way names the version before, and fails then. With this finalizer alone there is nothing to move.
+ */
+export function renewByReplacing(kind: KindName, object: KubeObject, finalizer: string): readonly ClusterAction[] {
+  const { finalizers = [] } = object.metadata;
+  const others = finalizers.filter((name) => name !== finalizer);
+  if (others.length === 0) return [];
+  const moved = finalizers[0] === finalizer ? [...others, finalizer] : [finalizer, ...others];
+  return [
+    {
+      kind: "replace",
+      ref: refOf(kind, object),
+      object: { ...object, metadata: { ...object.metadata, finalizers: moved } },
+    },
+  ];
+}
+
 const editable = ({ finalizers = [], annotations = {}, labels = {} }: ObjectMeta): JsonObject => ({
   finalizers: [...finalizers],
   annotations,

@@ -115,6 +115,18 @@ const claims: readonly Scenario[] = [
     },
   }),
   ofClaims({
+    // The second clone comes when the finalizer for the first is about to be removed.
+    name: "clones-one-after-the-other",
+    script: async (user, dice) => {
+      await claim(user, "shop");
+      await claim(user, "copy", { source: "PersistentVolumeClaim/shop" });
+      await user.sleep(1_985 + Math.floor(dice() * 25));
+      await claim(user, "copy-2", { source: "PersistentVolumeClaim/shop" });
+      await unclaim(user, "shop");
+      await user.until(cleared("shop"));
+    },
+  }),
+  ofClaims({
     name: "claim-recreated",
     script: async (user, dice) => {
       await user.create("PersistentVolumeClaim", aNewClaim("shop"));

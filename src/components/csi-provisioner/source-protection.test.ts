@@ -95,6 +95,51 @@ test("a restore that comes while the finalizer is being removed puts it back", a
   release();
 });
 
+const bound = [finalizers.snapshotBound, finalizers.snapshotRestoring];
+const renewed = bound.toReversed();
+
+test("a finalizer that was there before is renewed before it counts, because a predecessor's removal may still arrive", async () => {
+  const { protection, writes, finalizers: on } = setUp(aReadySnapshot({ finalizers: bound }));
+  await protection.protect(monday, signal);
+  await protection.protect(monday, signal);
+  assert.deepEqual([writes(), on()], [1, renewed]);
+});
+
+test("a finalizer is renewed on a snapshot that is being deleted, too", async () => {
+  const going = aReadySnapshot({ finalizers: bound, deletionTimestamp: "2026-01-01T01:00:00Z" });
+  const { protection, finalizers: on } = setUp(going);
+  await protection.protect(monday, signal);
+  assert.deepEqual(on(), renewed);
+});
+
+/** The removal of a finalizer that this process has put on gets no reply, and may still arrive. */
+async function withLostRemoval(others: readonly string[]) {
+  let isAway = false;
+  const stage = setUp(aReadySnapshot({ finalizers: [...others] }), async () => {
+    if (isAway) throw new Fault("DeadlineExceeded", "no reply");
+  });
+  await stage.protection.protect(monday, signal);
+  isAway = true;
+  await assert.rejects(stage.protection.unprotect(monday, signal), { code: "DeadlineExceeded" });
+  isAway = false;
+  return stage;
+}
+
+test("after a removal without an outcome, the finalizer is renewed before it counts again", async () => {
+  const { protection, writes, finalizers: on } = await withLostRemoval([finalizers.snapshotBound]);
+  const before = writes();
+  await protection.protect(monday, signal);
+  await protection.protect(monday, signal);
+  assert.deepEqual([writes() - before, on()], [1, renewed]);
+});
+
+test("after a removal without an outcome, a finalizer that is the only one is removed and put on again", async () => {
+  const { protection, writes, finalizers: on } = await withLostRemoval([]);
+  const before = writes();
+  await protection.protect(monday, signal);
+  assert.deepEqual([writes() - before, on()], [2, held.finalizers]);
+});
+
 const aView = (change: Partial<SourceView> = {}): SourceView => ({
   source: monday,
   object: aReadySnapshot(held),

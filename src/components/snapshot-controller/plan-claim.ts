@@ -8,9 +8,8 @@
  * claim until another write has made that request fail.
  */
 
-import { refOf } from "../../api/builders.ts";
 import { annotations, finalizers } from "../../api/names.ts";
-import { editByReplacing } from "../../api/patches.ts";
+import { editByReplacing, renewByReplacing } from "../../api/patches.ts";
 import { type ClusterAction, nothing, type Plan, settled } from "../../api/plan.ts";
 import type { PersistentVolumeClaim, VolumeSnapshot, VolumeSnapshotContent } from "../../api/types.ts";
 import { contentAsSeen } from "../../rules/evidence.ts";
@@ -46,16 +45,7 @@ const release = (claim: PersistentVolumeClaim): readonly ClusterAction[] =>
 function planRenewal(view: ClaimView): Plan {
   const { claim } = view.facts;
   if (view.memory.protection === "certain" || !isAwaited(view)) return nothing;
-  return doing(isRenewable(claim) ? renew(claim) : release(claim));
-}
-
-/** The same finalizers in another order: a new version of the claim, and no other change. */
-function renew(claim: PersistentVolumeClaim): readonly ClusterAction[] {
-  const own = finalizers.claimAsSource;
-  const others = (claim.metadata.finalizers ?? []).filter((name) => name !== own);
-  const isFirst = claim.metadata.finalizers?.[0] === own;
-  const metadata = { ...claim.metadata, finalizers: isFirst ? [...others, own] : [own, ...others] };
-  return [{ kind: "replace", ref: refOf(kind, claim), object: { ...claim, metadata } }];
+  return doing(isRenewable(claim) ? renewByReplacing(kind, claim, finalizers.claimAsSource) : release(claim));
 }
 
 /** A snapshot of the claim is being taken, or about to be. */

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { provisioning } from "../../../src/api/names.ts";
 import type { KubeObject } from "../../../src/api/types.ts";
 import { type Bench, driver, idsFoundIn, object } from "./bench.ts";
-import { name, uid } from "./volume-histories.ts";
+import { name, stores, uid } from "./volume-histories.ts";
 
 const id = `volume-${name}`;
 const aVolume = (policy: string, isHeld: boolean): KubeObject =>
@@ -79,6 +79,34 @@ const lateHistories: typeof histories = [
     [claimed, hadAnother, crashed, published],
   ],
 ];
+
+const aSource = (names: readonly string[]): KubeObject =>
+  object("PersistentVolumeClaim", { namespace: "default", name: "data", uid: "data", finalizers: [...names] }, {});
+const cloning = [provisioning.claimCloningFinalizer];
+const cloned = (bench: Bench): void => {
+  bench.write("user", undefined, aSource(cloning));
+  stores(bench, { [name]: { claim: { uid }, call: { name }, claimKey: "default/data" } });
+};
+const busy = (bench: Bench): void => void bench.busy.add(name);
+const made = ({ volumes }: Bench): void => void volumes.set(id, { id, name, bytes: 1n } as never);
+const freed = ({ write }: Bench): void => write("csi-provisioner", aSource(cloning), aSource([]));
+const onlyV8 = (ids: readonly string[]): readonly string[] => ids.filter((item) => item === "V-8");
+
+for (const [claim, ids, steps] of [
+  ["a source that loses its finalizer while the driver makes a volume from it is not protected", ["V-8"], [busy]],
+  ["a source may lose its finalizer when the driver is at work on a volume that is made", [], [made, busy]],
+  ["a source may lose its finalizer when the driver is not at work", [], []],
+] as const)
+  test(claim, () =>
+    assert.deepEqual(
+      onlyV8(
+        idsFoundIn((bench) => {
+          for (const step of [cloned, ...steps, freed]) step(bench);
+        }),
+      ),
+      ids,
+    ),
+  );
 
 for (const [claim, ids, steps] of [...histories, ...lateHistories])
   test(claim, () =>

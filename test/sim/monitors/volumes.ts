@@ -242,7 +242,8 @@ const isKeptTooLate = (seen: Seen, volume: PersistentVolume): boolean =>
 
 const sourceStays: Monitor = {
   id: "V-8",
-  promise: "a snapshot is not deleted at the driver while a claim's volume is being made from it",
+  promise:
+    "a snapshot is not deleted at the driver, and no source loses its finalizer, while a volume is being made from it",
   counter: "lost snapshots",
   onCall(call, seen) {
     if (call.method !== "DeleteSnapshot") return undefined;
@@ -258,7 +259,26 @@ const sourceStays: Monitor = {
     }
     return undefined;
   },
+  onWrite({ kind, key, actor, before, after }, seen) {
+    const finalizer = sourceFinalizerOf(kind);
+    if (actor !== "csi-provisioner" || finalizer === undefined) return undefined;
+    if (before === undefined || !has(before, finalizer) || (after !== undefined && has(after, finalizer)))
+      return undefined;
+    for (const [name, { snapshotKey, claimKey }] of storedCalls(seen)) {
+      const isMade = seen.busy.has(name) && volumeNamed(seen, name) === undefined && !wasLeft(seen, name);
+      if (isMade && (kind === "VolumeSnapshot" ? snapshotKey : claimKey) === key)
+        return `${kind} ${key} is not protected any more while ${name} is made from it`;
+    }
+    return undefined;
+  },
 };
+
+const sourceFinalizerOf = (kind: Write["kind"]): string | undefined =>
+  kind === "VolumeSnapshot"
+    ? finalizers.snapshotRestoring
+    : kind === "PersistentVolumeClaim"
+      ? provisioning.claimCloningFinalizer
+      : undefined;
 
 /** Nobody knew of the claim, or that it may refer to the snapshot, when the snapshot was given up to deletion, it is younger than the deletion, or a user has removed the finalizers: see I-18. */
 function cameTooLate(seen: Seen, claim: PersistentVolumeClaim, key: string): boolean {
