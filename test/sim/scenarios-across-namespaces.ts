@@ -96,6 +96,21 @@ export const acrossNamespaces: readonly Scenario[] = [
     },
   }),
   ofAnotherNamespace({
+    // The claim stays for longer than a request of a predecessor may be late.
+    name: "across-namespaces-revoked-for-good",
+    weight: 2,
+    script: async (user, dice) => {
+      const way = drawWay(dice);
+      await grants(user, way);
+      await asks(user, way);
+      await shortly(user, dice);
+      await revokes(user);
+      await user.sleep(75_000);
+      await leaves(user);
+      await drop(user);
+    },
+  }),
+  ofAnotherNamespace({
     name: "across-namespaces-granted-again",
     script: async (user, dice) => {
       const way = drawWay(dice);

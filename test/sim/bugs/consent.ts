@@ -121,7 +121,7 @@ export const consentBugs: readonly Bug[] = [
   {
     name: "gives a claim the volume whose id it has learnt after the grant was revoked",
     source: "I-22: learnt to delete, published instead",
-    scenario: "across-namespaces-revoked",
+    scenario: "across-namespaces-revoked-for-good",
     breaks: ["I-21", "I-22"],
     seedsMax: 150,
     sabotage: () =>
