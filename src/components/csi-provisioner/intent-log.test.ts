@@ -279,6 +279,26 @@ test("an intent with other arguments is stored in place of the one before, and s
   assert.equal(intents.isUncertain("pvc-1"), true);
 });
 
+test("an intent that was to be replaced is stored again before it counts as stored, if the reply to that write was lost", async () => {
+  let isLost = false;
+  const { intents, signal, storedNames, another, add } = setUp({
+    hook: ({ verb }, when) => {
+      if (isLost && verb === "replace" && when === "after") throw new Fault("UnknownOutcome", "the reply is lost");
+    },
+  });
+  await intents.load(signal);
+  await add("pvc-1");
+  intents.sending("pvc-1");
+  isLost = true;
+  await assert.rejects(add("pvc-1", { undoes: "vol-9" }), { code: "UnknownOutcome" });
+  assert.deepEqual(intents.get("pvc-1"), anIntent("pvc-1"));
+  isLost = false;
+  await add("pvc-1");
+  const successor = another();
+  await successor.load(signal);
+  assert.deepEqual([storedNames(), successor.get("pvc-1")], [["pvc-1"], anIntent("pvc-1")]);
+});
+
 test("a process that stops removes what is over, and does not wait long for a server that is away", async () => {
   let isAway = false;
   const { intents, world, signal, add, storedNames } = setUp({

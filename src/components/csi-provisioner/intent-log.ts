@@ -69,7 +69,8 @@ const closeMsMax: Millis = 2_000;
 interface Entry {
   readonly intent: Intent;
   readonly parts: IntentParts;
-  isStored: boolean;
+  /** perhaps: a write that was to replace it has no outcome, so the server has this one or the other. */
+  stored: "no" | "perhaps" | "yes";
   isUncertain: boolean;
   /** In a row, of the last calls. */
   refusals: number;
@@ -128,7 +129,7 @@ export function createIntentLog(options: IntentLogOptions): IntentLog {
     const added = [...found].filter(([volumeName]) => !entries.has(volumeName) && !stored.has(volumeName));
     stored = new Set(found.keys());
     for (const [volumeName, intent] of added)
-      put(volumeName, { intent, parts: partsOf(intent), isStored: true, isUncertain: true, refusals: 0 });
+      put(volumeName, { intent, parts: partsOf(intent), stored: "yes", isUncertain: true, refusals: 0 });
     return added.map(([volumeName]) => volumeName);
   };
 
@@ -142,7 +143,7 @@ export function createIntentLog(options: IntentLogOptions): IntentLog {
         ? await api.create("Lease", newLease({ namespace, name }, text), { signal })
         : await api.replace("Lease", nextLease(lease, text), { signal });
     stored = new Set(names);
-    for (const [, entry] of written) entry.isStored = true;
+    for (const [, entry] of written) entry.stored = "yes";
   };
 
   /** Another leader may have written: what it has added is kept. */
@@ -235,7 +236,7 @@ export function createIntentLog(options: IntentLogOptions): IntentLog {
   return {
     get: (volumeName) => {
       const entry = entries.get(volumeName);
-      return entry?.isStored === true || entry?.isUncertain === true ? entry.intent : undefined;
+      return entry !== undefined && (entry.stored !== "no" || entry.isUncertain) ? entry.intent : undefined;
     },
     all: () => [...entries].map(([volumeName, { intent }]) => [volumeName, intent] as const),
     isUncertain: (volumeName) => entries.get(volumeName)?.isUncertain === true,
@@ -246,10 +247,11 @@ export function createIntentLog(options: IntentLogOptions): IntentLog {
     },
     add: async (volumeName, intent, signal) => {
       const before = entries.get(volumeName);
-      if (before?.isStored === true && equal(before.intent, intent)) return;
+      if (before?.stored === "yes" && equal(before.intent, intent)) return;
       const parts = partsOf(intent);
       await waitForRoom(volumeName, parts, signal);
-      const entry = { intent, parts, isStored: false, isUncertain: before?.isUncertain === true, refusals: 0 };
+      const isUncertain = before?.isUncertain === true;
+      const entry: Entry = { intent, parts, stored: "no", isUncertain, refusals: 0 };
       put(volumeName, entry);
       try {
         await commit(signal);
@@ -257,7 +259,10 @@ export function createIntentLog(options: IntentLogOptions): IntentLog {
         // Nothing was sent, so nothing is lost; if it was stored after all, the next write removes it, and there will be one.
         if (entries.get(volumeName) === entry) {
           if (before === undefined) drop(volumeName);
-          else put(volumeName, before);
+          else {
+            if (before.stored === "yes") before.stored = "perhaps";
+            put(volumeName, before);
+          }
         }
         planFlush();
         throw reason;
