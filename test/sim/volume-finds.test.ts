@@ -109,6 +109,18 @@ const histories: readonly (readonly [string, string, number, string])[] = [
     3000050544,
     "0:reply-lost:1748998477,26:paused-while-sending:1390323821,30:effect-after-the-deadline:2100849138,6:driver-forgets:1260893691,7:effect-after-the-deadline:674076852,10:process-paused:2016956730,7:http-503:888171579,8:answer-truncated:9560747",
   ],
+  [
+    "an owner retains a volume and deletes both objects while the request that has stored it waits to be repeated",
+    "volume-kept",
+    3100016207,
+    "24:http-409:1864497949,11:http-500:803222430,32:http-429:1575710348,15:http-500:752558398,18:slow:2021591713,24:relist-everything:1693443695,29:http-500-after-effect:158519451,13:relist-everything:965120009,6:http-504:1548427547",
+  ],
+  [
+    "a write that stores the id of a volume to delete has an effect and no reply, and the volume is made again",
+    "clone-deleted-at-once",
+    3100026846,
+    "22:csi-Cancelled-after-effect:195167299,30:odd-volume-unreadable-deletions:198390747,25:driver-forgets:303224418,35:crash-all:1570128983,28:http-500-after-effect:1978026008",
+  ],
 ];
 
 for (const [given, scenario, seed, faults] of histories)

@@ -190,8 +190,8 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
         throw reason;
       } finally {
         beingStored.delete(name);
-        // Its deletion has waited for the request.
-        if (volumeOf(name)?.status?.phase === "Released") stored.trigger(keyIn(undefined, name));
+        // Its finalizer, or its deletion, has waited for the request.
+        if (volumeOf(name) !== undefined) stored.trigger(keyIn(undefined, name));
       }
     },
     isConsented: createConsentCheck({ api, grants: deps.grants }),

@@ -63,6 +63,12 @@ planTester<StoredVolumeView, ProvisionerAction>({
     expect: [],
   },
   {
+    given: "a retained volume, and a request that would create it again, with the policy of its class",
+    view: aView(stored("Released", protectedBy, "Retain"), {}, { isBeingStored: true }),
+    phase: "unprotected",
+    expect: [],
+  },
+  {
     given: "a bound volume without the finalizer",
     view: aView(stored("Bound", {})),
     phase: "unprotected",

@@ -52,7 +52,7 @@ export function planStored(view: StoredVolumeView): ProvisionerPlan {
   if (view.memory.reply.kind === "deleted") return release(volume);
   switch (storedPhaseOf(view.facts)) {
     case "unprotected":
-      return planFinalizer(volume);
+      return view.memory.isBeingStored ? nothing : planFinalizer(volume);
     case "attached":
       return doing(
         settled,
