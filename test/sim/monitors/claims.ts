@@ -96,7 +96,9 @@ function unprotectedAgain(write: Write, seen: Seen, content: VolumeSnapshotConte
  */
 export const isOverdue = ({ entries }: Seen, { process, atMs, decidedMs }: Write): boolean =>
   atMs - decidedMs >= limits.requestMsMax ||
-  entries.some((entry) => entry.type === "note" && entry.what === "crash" && entry.process === process);
+  entries.some(
+    (entry) => entry.type === "note" && entry.what === "crash" && entry.process === process && entry.atMs <= atMs,
+  );
 
 /** Nobody can tell any more of which claim it is. */
 const isSpoiled = (seen: Seen, content: VolumeSnapshotContent): boolean => {

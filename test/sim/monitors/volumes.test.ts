@@ -66,7 +66,22 @@ const hadAnother = ({ write }: Bench): void => {
   write("user", another, undefined);
 };
 
+const made = ({ volumes }: Bench): void => void volumes.set(id, { id, name, bytes: 1n } as never);
+const isRetained = ({ write }: Bench): void => {
+  write("user", aVolume("Delete", true), aVolume("Retain", true));
+  write("csi-provisioner", aVolume("Retain", true), undefined);
+};
+const isDeletedAtDriver = (bench: Bench): void => {
+  bench.call("DeleteVolume", id);
+  bench.volumes.clear();
+};
+
 const lateHistories: typeof histories = [
+  [
+    "a request whose sender crashed later has not outlived it: the volume that its owner retained is not to be deleted",
+    ["V-4"],
+    [claimed, made, published, unclaimed, isRetained, crashed, isDeletedAtDriver],
+  ],
   [
     "a request that outlives its sender gives a claim a PersistentVolume without a volume",
     ["V-5", "V-7"],
@@ -88,7 +103,6 @@ const cloned = (bench: Bench): void => {
   stores(bench, { [name]: { claim: { uid }, call: { name }, claimKey: "default/data" } });
 };
 const busy = (bench: Bench): void => void bench.busy.add(name);
-const made = ({ volumes }: Bench): void => void volumes.set(id, { id, name, bytes: 1n } as never);
 const freed = ({ write }: Bench): void => write("csi-provisioner", aSource(cloning), aSource([]));
 const onlyV8 = (ids: readonly string[]): readonly string[] => ids.filter((item) => item === "V-8");
 
