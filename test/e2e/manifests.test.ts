@@ -10,6 +10,7 @@ import { webhookRow } from "../../src/api/manifests/webhook.ts";
 import { installationOf } from "../../src/cli/deploy.ts";
 import { startCommand } from "../command-line.ts";
 import type { ControlPlane } from "./harness/control-plane.ts";
+import { installCrdsOn } from "./harness/crds.ts";
 import { createKubectl } from "./harness/kubectl.ts";
 import { newNamespace, useControlPlane } from "./harness/shared.ts";
 import { until } from "./harness/until.ts";
@@ -48,8 +49,7 @@ describe("the manifests in deploy/", () => {
   before(async () => {
     plane = await useControlPlane();
     kubectl = createKubectl(plane.kubeconfig);
-    for (const crd of snapshotCrds(3))
-      await plane.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd);
+    await installCrdsOn(plane, snapshotCrds(3));
     await until({ what: "classes are served" }, async () =>
       (await plane.request("GET", "/apis/snapshot.storage.k8s.io/v1/volumesnapshotclasses")).status === 200
         ? true

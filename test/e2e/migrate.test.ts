@@ -13,15 +13,9 @@ import { startCommand } from "../command-line.ts";
 import { type Client, connect } from "./harness/client.ts";
 import { proxyTo } from "./harness/fault-proxy.ts";
 import { guideCommands, guideShell } from "./harness/guides.ts";
-import {
-  contentDraft,
-  type MigrationGround,
-  oldUpstreamCrds,
-  sharedMigrationGround,
-  snapshotDraft,
-  upstreamCrds,
-} from "./harness/migrations.ts";
+import { contentDraft, type MigrationGround, sharedMigrationGround, snapshotDraft } from "./harness/migrations.ts";
 import { until } from "./harness/until.ts";
+import { oldUpstreamCrds, upstreamCrds } from "./harness/upstream.ts";
 
 const namespace = "default";
 const claim = { persistentVolumeClaimName: "data" };

@@ -16,6 +16,7 @@ import {
   startComponent,
 } from "./harness/components.ts";
 import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts";
+import { installCrds } from "./harness/crds.ts";
 import { startDirectoryDriver } from "./harness/directory-driver.ts";
 import {
   accounts,
@@ -41,7 +42,7 @@ describe("with the release's own manifests, CRDs and RBAC", () => {
     plane = await startControlPlane({ tokens: releaseTokens });
     connection = await connect(plane.kubeconfig);
     await installRelease(plane, connection.client, "as shipped");
-    await connection.client.create("CustomResourceDefinition", referenceGrantCrd());
+    await installCrds(connection.client, [referenceGrantCrd()]);
     await grantsServed(connection.client);
     const driver = await startDirectoryDriver(plane.instance);
     fixtures = { client: connection.client, csi: csiClientTo(driver.socket), driver: driver.driver, namespace };

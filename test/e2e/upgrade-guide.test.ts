@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { snapshotCrds } from "../../src/api/crds/index.ts";
 import type { ControlPlane } from "./harness/control-plane.ts";
+import { installCrdsOn } from "./harness/crds.ts";
 import { type GuideShell, guideCommands, guideShell } from "./harness/guides.ts";
 import { createKubectl } from "./harness/kubectl.ts";
 import { newNamespace, useControlPlane } from "./harness/shared.ts";
@@ -39,8 +40,7 @@ describe("the commands of the upgrade guide", () => {
     plane = await useControlPlane();
     shell = guideShell(plane.kubeconfig);
     namespace = await newNamespace(plane, "guide");
-    for (const crd of snapshotCrds(3))
-      await plane.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd);
+    await installCrdsOn(plane, snapshotCrds(3));
     await until({ what: "snapshots are served" }, async () =>
       (await plane.request("GET", "/apis/snapshot.storage.k8s.io/v1/volumesnapshots")).status === 200
         ? true

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { snapshotCrds } from "../../src/api/crds/index.ts";
 import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts";
+import { installCrdsOn } from "./harness/crds.ts";
 import { until } from "./harness/until.ts";
 import { createTestWebhook, type TestWebhook } from "./harness/webhook.ts";
 
@@ -112,8 +113,7 @@ describe("the webhook on a real API server", () => {
 
   before(async () => {
     plane = await startControlPlane({ featureGates: { CrossNamespaceVolumeDataSource: false } });
-    for (const crd of snapshotCrds(1))
-      await plane.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd);
+    await installCrdsOn(plane, snapshotCrds(1));
     for (const path of [snapshots, contents, classes])
       await until({ what: `${path} is served` }, async () =>
         (await plane.request("GET", path)).status === 200 ? true : undefined,

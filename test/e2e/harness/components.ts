@@ -5,13 +5,13 @@ import { crossNamespaceCrds } from "../../../src/api/crds/cross-namespace.ts";
 import { snapshotCrds } from "../../../src/api/crds/index.ts";
 import { referenceGrantCrd } from "../../../src/api/crds/reference-grant.ts";
 import type { DeletionPolicy } from "../../../src/api/types.ts";
-import { isFault } from "../../../src/base/fault.ts";
 import { silent } from "../../../src/base/log.ts";
 import { realWorld } from "../../../src/base/world.ts";
 import { type CsiClient, createCsiClient } from "../../../src/csi/client.ts";
 import { VolumeCapability_AccessMode_Mode as AccessMode } from "../../../src/csi/gen/csi_pb.js";
 import type { Client } from "./client.ts";
 import type { ControlPlane } from "./control-plane.ts";
+import { installCrds } from "./crds.ts";
 import type { Daemon } from "./instance.ts";
 import { until } from "./until.ts";
 
@@ -38,11 +38,7 @@ export function startComponent(
 
 /** With grants and links, which any cluster may have. */
 export async function installSnapshotCrds(client: Client): Promise<void> {
-  for (const crd of [...snapshotCrds(3), referenceGrantCrd(), ...crossNamespaceCrds()]) {
-    await client.create("CustomResourceDefinition", crd).catch((reason: unknown) => {
-      if (!isFault(reason, "AlreadyExists")) throw reason;
-    });
-  }
+  await installCrds(client, [...snapshotCrds(3), referenceGrantCrd(), ...crossNamespaceCrds()]);
   await snapshotKindsServed(client);
   await grantsServed(client);
   await until({ what: "VolumeSnapshotLinks are served" }, () =>

@@ -7,9 +7,9 @@ import { isFault } from "../../../src/base/fault.ts";
 import { startCommand } from "../../command-line.ts";
 import { type Client, type Connection, connect } from "./client.ts";
 import { type ControlPlane, startControlPlane } from "./control-plane.ts";
+import { installCrds, withoutCreateDelay } from "./crds.ts";
 import { createInstance } from "./instance.ts";
 import { until } from "./until.ts";
-import { oldReleaseFile, releaseFile } from "./upstream.ts";
 
 export const snapshotGroup = "snapshot.storage.k8s.io";
 const namespace = "default";
@@ -152,23 +152,19 @@ async function migrationGroundOn(plane: ControlPlane): Promise<MigrationGround> 
             : undefined,
         );
   };
-  const withoutCreateDelay = async (): Promise<void> => {
-    for (const kind of snapshotKinds) await looksEstablishedLongAgo(admin, kind);
-  };
   return {
     plane,
     clients,
     snapkeep,
     migrate,
-    withoutCreateDelay,
+    withoutCreateDelay: () => withoutCreateDelay(admin, snapshotKinds.map(crdNameOf)),
     migrated: async (...words) => {
       const { code, text } = await migrate(...words);
       assert.equal(code, 0, text);
     },
     install: async (crds) => {
       await deleteCrds(admin, snapshotKinds.map(crdNameOf));
-      for (const crd of crds) await admin.create("CustomResourceDefinition", crd);
-      if (crds.length > 0) await withoutCreateDelay();
+      await installCrds(admin, crds);
       await untilServed(crds);
     },
     replace: async (crds) => {
@@ -197,36 +193,6 @@ async function migrationGroundOn(plane: ControlPlane): Promise<MigrationGround> 
       for (const { close } of connections) close();
     },
   };
-}
-
-/**
- * For clusters with several API servers, kube-apiserver waits 2 s before it creates an object whose CRD was established less than 2 s
- * ago. Here there is one, so the time of the condition is changed.
- */
-async function looksEstablishedLongAgo(admin: Client, kind: (typeof snapshotKinds)[number]): Promise<void> {
-  const index = await until({ what: `the CRD of ${kind} is established`, everyMs: 10 }, async () => {
-    const { status } = await admin.get(crdRef(kind));
-    const at = status?.conditions?.findIndex((row) => row.type === "Established" && row.status === "True") ?? -1;
-    return at === -1 ? undefined : at;
-  });
-  const path = `/status/conditions/${index}`;
-  const body = [
-    { op: "test" as const, path: `${path}/type`, value: "Established" },
-    { op: "replace" as const, path: `${path}/lastTransitionTime`, value: "2020-01-01T00:00:00Z" },
-  ];
-  await admin.patch(crdRef(kind), { type: "json", body }, { subresource: "status" });
-}
-
-const crdFiles = snapshotKinds.map((kind) => `config/crd/${snapshotGroup}_${crdNameOf(kind).split(".", 1)[0]}.yaml`);
-
-/** The CRDs of the current upstream release. */
-export async function upstreamCrds(): Promise<readonly CrdDraft[]> {
-  return (await Promise.all(crdFiles.map((file) => releaseFile(file)))).flat() as unknown as readonly CrdDraft[];
-}
-
-/** The CRDs of the last upstream release that had v1beta1 alone. */
-export async function oldUpstreamCrds(): Promise<readonly CrdDraft[]> {
-  return (await Promise.all(crdFiles.map((file) => oldReleaseFile(file)))).flat() as unknown as readonly CrdDraft[];
 }
 
 export const snapshotDraft = (name: string, source: object) =>

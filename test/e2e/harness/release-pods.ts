@@ -3,15 +3,15 @@ import assert from "node:assert/strict";
 import { symlinkSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Cluster } from "./cluster.ts";
+import { installCrdsOn } from "./crds.ts";
 import { makeProgramImage } from "./image.ts";
 import type { Driver } from "./snapshot-suites.ts";
 import { tools } from "./tools.ts";
-import { applyManifest, type Manifest, releaseFile, unthrottled } from "./upstream.ts";
+import { type Manifest, releaseFile, unthrottled, upstreamCrds } from "./upstream.ts";
 
 /** At import, so that a build counts against no test's time. */
 const programs = await tools("snapshot-controller", "csi-snapshotter", "csi-provisioner");
 
-const crds = ["volumesnapshots", "volumesnapshotcontents", "volumesnapshotclasses"];
 const files = [
   "snapshot-controller/rbac-snapshot-controller",
   "snapshot-controller/setup-snapshot-controller",
@@ -47,8 +47,7 @@ export async function installReleasePods({ node, plane, kubectl }: Cluster, { so
     const { code, stderr } = await kubectl([...args, "-f", "-"], { input, msMax: 120_000 });
     assert.equal(code, 0, stderr);
   };
-  const definitions = await documentsOf(crds.map((crd) => `config/crd/snapshot.storage.k8s.io_${crd}.yaml`));
-  const objects = await documentsOf(files.map((file) => `deploy/kubernetes/${file}.yaml`));
+  const objects = (await Promise.all(files.map((file) => releaseFile(`deploy/kubernetes/${file}.yaml`)))).flat();
   symlinkSync(basename(socket), join(dirname(socket), "csi.sock"));
   for (const pod of podsOf(objects)) {
     pod.containers = pod.containers.filter(({ name }) => name in programs);
@@ -59,11 +58,7 @@ export async function installReleasePods({ node, plane, kubectl }: Cluster, { so
     }
   }
   // Those of another suite stay: both makers' components work with either.
-  for (const definition of definitions) await applyManifest(plane, definition);
-  await must(["wait", "--for=condition=Established", "--timeout=60s"], definitions);
+  await installCrdsOn(plane, await upstreamCrds());
   await must(["apply"], objects);
   return { remove: () => must(["delete", "--ignore-not-found", "--wait=true"], objects) };
 }
-
-const documentsOf = async (paths: readonly string[]): Promise<readonly Manifest[]> =>
-  (await Promise.all(paths.map((path) => releaseFile(path)))).flat();

@@ -6,9 +6,10 @@ import assert from "node:assert/strict";
 import type { Client } from "./client.ts";
 import { snapshotKindsServed, startComponent } from "./components.ts";
 import type { ControlPlane, Token } from "./control-plane.ts";
+import { installCrds } from "./crds.ts";
 import type { Daemon } from "./instance.ts";
 import type { Place } from "./snapshot-suites.ts";
-import { applyManifest, type Manifest, releaseFile } from "./upstream.ts";
+import { applyManifest, type Manifest, releaseFile, upstreamCrds } from "./upstream.ts";
 
 interface Workload extends Manifest {
   readonly spec: {
@@ -23,7 +24,6 @@ interface Container {
 }
 
 const deploy = "deploy/kubernetes";
-const crds = ["volumesnapshots", "volumesnapshotcontents", "volumesnapshotclasses"];
 
 export const accounts = {
   "snapshot-controller": { namespace: "kube-system", token: "controller-token" },
@@ -45,9 +45,7 @@ export const releaseTokens: readonly Token[] = components.map((name) => ({
 export type Rules = "as shipped" | "optional ones too";
 
 export async function installRelease(plane: ControlPlane, client: Client, rules: Rules): Promise<void> {
-  for (const crd of crds)
-    for (const object of await releaseFile(`config/crd/snapshot.storage.k8s.io_${crd}.yaml`))
-      await applyManifest(plane, object);
+  await installCrds(client, await upstreamCrds());
   const edit = rules === "as shipped" ? undefined : uncommented;
   for (const component of components)
     for (const object of await releaseFile(`${deploy}/${component}/rbac-${component}.yaml`, edit))

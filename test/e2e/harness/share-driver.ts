@@ -9,6 +9,7 @@ import type { JsonObject } from "../../../src/base/json.ts";
 import { VolumeCapability_AccessMode_Mode as AccessMode } from "../../../src/csi/gen/csi_pb.js";
 import { startComponent } from "./components.ts";
 import type { ControlPlane } from "./control-plane.ts";
+import { installCrdsOn } from "./crds.ts";
 import type { Daemon, Instance } from "./instance.ts";
 import type { Node } from "./node.ts";
 import { driversOf } from "./static-claims.ts";
@@ -33,9 +34,8 @@ async function remove({ request }: Plane, path: string): Promise<void> {
   assert.ok(status === 200 || status === 202 || status === 404, `${path}: ${status} ${text}`);
 }
 
-export async function installShares(plane: Plane): Promise<void> {
-  for (const crd of sharedResourceCrds())
-    await ensure(plane, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd);
+export async function installShares(plane: Pick<ControlPlane, "request" | "kubeconfig">): Promise<void> {
+  await installCrdsOn(plane, sharedResourceCrds());
   for (const { plural } of [kindRows.SharedSecret, kindRows.SharedConfigMap])
     await until({ what: `${plural} are served` }, async () =>
       (await plane.request("GET", `/apis/${group}/v1alpha1/${plural}`)).status === 200 ? true : undefined,

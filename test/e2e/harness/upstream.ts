@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { parseAllDocuments } from "yaml";
+import { type CrdDraft, crdNameOf, snapshotKinds } from "../../../src/api/crds/index.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import type { Daemon } from "./instance.ts";
 import { moduleFolder, tools } from "./tools.ts";
@@ -45,6 +46,20 @@ export async function releaseFile(
 /** The same of release 3, the last one with v1beta1 alone; only `config/…`. */
 export const oldReleaseFile = async (path: string): Promise<readonly Manifest[]> =>
   documentsIn(await readFile(join(await sourcesOf(`${release}/client/v3`, "client3"), path), "utf8"));
+
+const crdFiles = snapshotKinds.map(
+  (kind) => `config/crd/snapshot.storage.k8s.io_${crdNameOf(kind).split(".", 1)[0]}.yaml`,
+);
+
+/** The CRDs of the current upstream release. */
+export async function upstreamCrds(): Promise<readonly CrdDraft[]> {
+  return (await Promise.all(crdFiles.map((file) => releaseFile(file)))).flat() as unknown as readonly CrdDraft[];
+}
+
+/** The CRDs of the last upstream release that had v1beta1 alone. */
+export async function oldUpstreamCrds(): Promise<readonly CrdDraft[]> {
+  return (await Promise.all(crdFiles.map((file) => oldReleaseFile(file)))).flat() as unknown as readonly CrdDraft[];
+}
 
 const folders = new Map<string, Promise<string>>();
 

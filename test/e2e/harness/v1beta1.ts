@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { snapshotCrds } from "../../../src/api/crds/index.ts";
 import { snapshotKindsServed } from "./components.ts";
+import { installCrds } from "./crds.ts";
 import { type TestServer, type testServers, testServerWith } from "./snapshot-suites.ts";
 
 export const snapshotGroup = "snapshot.storage.k8s.io";
@@ -14,7 +15,7 @@ export const groundOfV1beta1 = (
     ground,
     { versions: { [snapshotGroup]: "v1beta1" } },
     async (client) => {
-      for (const crd of snapshotCrds(1)) await client.create("CustomResourceDefinition", crd);
+      await installCrds(client, snapshotCrds(1));
       await snapshotKindsServed(client);
     },
     featureGates,

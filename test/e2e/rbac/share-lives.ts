@@ -9,6 +9,7 @@ import type { Condition } from "../../../src/api/types.ts";
 import type { FaultProxy } from "../../fault-proxy.ts";
 import { csiClientTo, startComponent } from "../harness/components.ts";
 import type { ControlPlane } from "../harness/control-plane.ts";
+import { installCrdsOn } from "../harness/crds.ts";
 import { proxyTo } from "../harness/fault-proxy.ts";
 import { freePort } from "../harness/ports.ts";
 import { installShares, letUse, publishRequest, startShareDriver } from "../harness/share-driver.ts";
@@ -22,7 +23,6 @@ const shares = "/apis/sharedresource.openshift.io/v1alpha1";
 const classes = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotclasses";
 const configurations = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
 const slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
-const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const team = "team";
 const kinds = {
   SharedSecret: ["sharedsecrets", "secrets", "secretRef"],
@@ -31,7 +31,7 @@ const kinds = {
 
 export async function shareStage(plane: ControlPlane): Promise<ControlPlane> {
   await installShares(plane);
-  for (const crd of snapshotCrds(3)) await plane.request("POST", crds, crd);
+  await installCrdsOn(plane, snapshotCrds(3));
   for (const name of [home, team]) await plane.request("POST", "/api/v1/namespaces", { metadata: { name } });
   for (const list of allowListObjects(installation))
     await plane.request("POST", `/api/v1/namespaces/${home}/configmaps`, list);

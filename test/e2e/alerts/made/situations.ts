@@ -8,6 +8,7 @@ import { shareVolume } from "../../../shared-resource-objects.ts";
 import { type Connection, connect } from "../../harness/client.ts";
 import { claimDrafts, startComponent } from "../../harness/components.ts";
 import { type ControlPlane, startControlPlane } from "../../harness/control-plane.ts";
+import { installCrds } from "../../harness/crds.ts";
 import type { Daemon } from "../../harness/instance.ts";
 import { type OddDriver, startOddDriver } from "../../harness/odd-driver.ts";
 import { freePort } from "../../harness/ports.ts";
@@ -99,7 +100,7 @@ const snapshotOf = (kind: string) => ({ apiVersion: "snapshot.storage.k8s.io/v1b
 /** With CRDs of the first phase, which let invalid objects in. */
 async function prepare(plane: ControlPlane, { client }: Connection, driver: OddDriver, must: Must): Promise<void> {
   await installShares(plane);
-  for (const crd of snapshotCrds(1)) await client.create("CustomResourceDefinition", crd);
+  await installCrds(client, snapshotCrds(1));
   await until({ what: "snapshots are served" }, async () =>
     (await plane.request("GET", `${snapshots}/volumesnapshotclasses`)).status === 200 ? true : undefined,
   );
