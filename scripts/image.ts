@@ -19,8 +19,6 @@ const title = "org.opencontainers.image";
 const { values } = parseArgs({
   options: {
     out: { type: "string", default: "dist-image" },
-    /** Only for tests: the same image under another version. */
-    "as-version": { type: "string" },
     architecture: { type: "string", multiple: true, default: Object.keys(architectures) },
     /** The files in folders instead of an archive, for image/Dockerfile. */
     folders: { type: "boolean", default: false },
@@ -47,7 +45,7 @@ function prepare(out: string) {
   const dist = resolve(out, "dist");
   execFileSync(process.execPath, [resolve(root, "scripts/build.ts"), dist], { stdio: ["ignore", "ignore", "inherit"] });
   return {
-    version: values["as-version"] ?? file.version,
+    version: file.version,
     nodeVersion: file.devDependencies.node,
     source: sourceOf(root),
     dist,

@@ -9,6 +9,7 @@ import { createKubectl } from "./kubectl.ts";
 import { type Node, startNode } from "./node.ts";
 import { withProgress } from "./progress.ts";
 import { run } from "./run.ts";
+import { until } from "./until.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
 export const version = packageFile.version;
@@ -35,13 +36,13 @@ async function runImage(...args: readonly string[]): Promise<{ readonly folder: 
 /** The folders that image/Dockerfile copies. */
 export const buildFolders = async (): Promise<string> => (await runImage("--folders")).folder;
 
-export async function buildImage(asVersion: string = version): Promise<Built> {
-  const { folder, stdout } = await runImage("--architecture", machineArchitecture, "--as-version", asVersion);
+async function buildImage(): Promise<Built> {
+  const { folder, stdout } = await runImage("--architecture", machineArchitecture);
   const digests = [...stdout.matchAll(/^snapkeep:(\S+) .* (sha256:\w+)$/gm)].map(([, tag = "", digest = ""]) => [
     tag,
     digest,
   ]);
-  return { archive: join(folder, `snapkeep-${asVersion}.oci.tar`), digests: Object.fromEntries(digests) };
+  return { archive: join(folder, `snapkeep-${version}.oci.tar`), digests: Object.fromEntries(digests) };
 }
 
 /** At import, so that a build counts against no test's time. */
@@ -76,3 +77,24 @@ export const useCluster = (): Promise<Cluster> => {
   shared ??= startCluster();
   return shared;
 };
+
+const ownPods = "/api/v1/pods?labelSelector=app.kubernetes.io%2Fname%3Dsnapkeep";
+const controllerLease = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/snapshot-controller-leader";
+
+/** For suites that install: nobody waits for the end of what the suite before has removed until the next one needs the place. */
+export async function untilRemoved({ plane }: Cluster): Promise<void> {
+  const isThere = async (): Promise<boolean> => {
+    const [pods, namespaces] = await Promise.all([
+      plane.request("GET", ownPods),
+      plane.request("GET", "/api/v1/namespaces"),
+    ]);
+    return JSON.parse(pods.text).items.length > 0 || /"name":"snapkeep(-drivers)?"/.test(namespaces.text);
+  };
+  await until({ what: "no other installation is left", msMax: 120_000 }, async () =>
+    (await isThere()) ? undefined : true,
+  );
+  await deleteLease({ plane });
+}
+
+/** Pods that end without their rights cannot release the lease, and the next controller would wait until the lease expires. */
+export const deleteLease = ({ plane }: Pick<Cluster, "plane">) => plane.request("DELETE", controllerLease);

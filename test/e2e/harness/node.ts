@@ -30,6 +30,8 @@ export interface Node {
   readonly plane: ControlPlane;
   /** Pods can use the images of this archive from now on. */
   importImage(archive: string): Promise<void>;
+  /** Pods can use this image under another name too. */
+  tagImage(image: string, as: string): Promise<void>;
   restartKubelet(): Promise<void>;
   stop(): void;
 }
@@ -70,6 +72,7 @@ async function startIn(instance: Instance, plane: ControlPlane, options: NodeOpt
     rootDir,
     plane,
     importImage: (archive) => importImage(folder, archive),
+    tagImage: (image, as) => tagImage(folder, image, as),
     restartKubelet: async () => {
       await kubelet.stop();
       kubelet = startKubelet();
@@ -193,13 +196,12 @@ const schedulerFlags = ({ kubeconfig }: ControlPlane): string[] => [
   "--secure-port=0",
 ];
 
-const importing = (folder: string): readonly string[] => [
+const imagesCommand = (folder: string): readonly string[] => [
   "--address",
   socketOf(folder),
   "--namespace",
   "k8s.io",
   "images",
-  "import",
 ];
 
 /** There is no registry: what pods run is brought in by hand. */
@@ -207,14 +209,20 @@ async function importImages(folder: string, containerd: Daemon, images: readonly
   const archive = makeImage(folder, [pauseImage, boxImage]);
   await until({ what: "containerd takes an image" }, async () => {
     if (!containerd.running()) throw new Error(`containerd ended while starting:\n${containerd.lastWords()}`);
-    return (await run("ctr", [...importing(folder), archive])).code === 0 ? true : undefined;
+    return (await run("ctr", [...imagesCommand(folder), "import", archive])).code === 0 ? true : undefined;
   });
   for (const image of images) await importImage(folder, image);
 }
 
 async function importImage(folder: string, archive: string): Promise<void> {
-  const { code, stderr } = await run("ctr", [...importing(folder), archive], { msMax: 120_000 });
+  const { code, stderr } = await run("ctr", [...imagesCommand(folder), "import", archive], { msMax: 120_000 });
   if (code !== 0) throw new Error(`containerd does not take ${archive}: ${stderr}`);
+}
+
+async function tagImage(folder: string, image: string, as: string): Promise<void> {
+  const fullName = (name: string): string => `docker.io/library/${name}`;
+  const { code, stderr } = await run("ctr", [...imagesCommand(folder), "tag", fullName(image), fullName(as)]);
+  if (code !== 0) throw new Error(`containerd does not tag ${image} as ${as}: ${stderr}`);
 }
 
 interface NodeObject {

@@ -4,25 +4,25 @@ import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { type Cluster, useCluster, version } from "../harness/cluster.ts";
+import { type Cluster, untilRemoved, useCluster, version } from "../harness/cluster.ts";
 import { run } from "../harness/run.ts";
 import { newNamespace } from "../harness/shared.ts";
 import { until } from "../harness/until.ts";
 import { livesThroughSnapshot } from "../harness/volume-life.ts";
+import { testRollingUpgrade } from "./rolling-upgrade.ts";
 
 const main = resolve(import.meta.dirname, "../../../src/main.ts");
 const components = "--components=snapshot-controller,webhook,directory-driver";
 
 describe("snapkeep install", () => {
   let cluster: Cluster;
-  const install = async (...args: readonly string[]) => {
-    const { node, plane } = cluster;
-    const place = [components, `--kubelet-dir=${node.rootDir}`, `--kubeconfig=${plane.kubeconfig}`, "--timeout=100s"];
-    const { code, stdout, stderr } = await run(process.execPath, [main, "install", ...args, ...place], {
-      msMax: 150_000,
-    });
+  const snapkeep = async (...args: readonly string[]) => {
+    const command = [main, ...args, `--kubeconfig=${cluster.plane.kubeconfig}`];
+    const { code, stdout, stderr } = await run(process.execPath, command, { msMax: 150_000 });
     return { code, out: stdout, text: `${stdout}${stderr}` };
   };
+  const install = (...args: readonly string[]) =>
+    snapkeep("install", ...args, components, `--kubelet-dir=${cluster.node.rootDir}`, "--timeout=100s");
   const names = async (resource: string): Promise<readonly string[]> =>
     (await cluster.kubectl(["get", resource, "-A", "-o", "name"])).stdout.trim().split("\n").filter(Boolean);
   /** What an installation may leave. */
@@ -36,11 +36,7 @@ describe("snapkeep install", () => {
 
   before(async () => {
     cluster = await useCluster();
-    // Pods of another suite's installation that are still ending have lost their rights.
-    await until({ what: "no other installation is left", msMax: 120_000 }, async () => {
-      const own = ["get", "pods", "-A", "-l", "app.kubernetes.io/name=snapkeep", "-o", "name"];
-      return (await cluster.kubectl(own)).stdout.trim() === "" ? true : undefined;
-    });
+    await untilRemoved(cluster);
     startedAt = cluster.plane.auditPosition();
     empty = await inventory();
   });
@@ -171,6 +167,8 @@ describe("snapkeep install", () => {
     );
   };
 
+  testRollingUpgrade(() => ({ cluster, snapkeep, install, untilJudged }));
+
   const serveV1beta1 = async (served: boolean): Promise<void> => {
     const path = "/spec/versions/1";
     const change = [
@@ -238,7 +236,7 @@ describe("snapkeep install", () => {
     const expected = (name: string): boolean =>
       /^customresourcedefinition\.apiextensions\.k8s\.io\/volumesnapshot/.test(name) ||
       /^lease\.coordination\.k8s\.io\/(snapshot-controller-leader|localhost)$/.test(name) ||
-      /^(namespace|serviceaccount)\/(life-\d+|default)$/.test(name);
+      /^(namespace|serviceaccount)\/((life|upgrade)-\d+|default)$/.test(name);
     assert.deepEqual(
       left.filter((name) => !expected(name)),
       [],
