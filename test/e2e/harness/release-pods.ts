@@ -38,8 +38,21 @@ export interface ReleasePods {
 }
 
 /**
+ * What would make everything wait: the limits of requests; the lease, which upstream's controller does not release when it ends; and
+ * calls without a reply, which our sidecars wait for when they are stopped.
+ */
+const moreFlags: Readonly<Record<string, readonly string[]>> = {
+  "snapshot-controller": [
+    "--leader-election-lease-duration=8s",
+    "--leader-election-renew-deadline=6s",
+    "--leader-election-retry-period=1s",
+  ],
+  "csi-snapshotter": ["--timeout=3s"],
+};
+
+/**
  * The example driver of the manifests keeps its data in its own container, and loses it with the pod: the sidecars get the socket of
- * this driver instead. Beside that only the limits of requests are raised, which would make everything wait.
+ * this driver instead. Beside that only some flags are added.
  */
 export async function installReleasePods({ node, plane, kubectl }: Cluster, { socket }: Driver): Promise<ReleasePods> {
   const must = async (args: readonly string[], objects: readonly Manifest[]): Promise<void> => {
@@ -53,7 +66,7 @@ export async function installReleasePods({ node, plane, kubectl }: Cluster, { so
     pod.containers = pod.containers.filter(({ name }) => name in programs);
     if (pod.volumes !== undefined) pod.volumes = [{ name: "socket-dir", hostPath: { path: dirname(socket) } }];
     for (const { name, image, args } of pod.containers) {
-      args.push(...unthrottled);
+      args.push(...unthrottled, ...(moreFlags[name] ?? []));
       await node.importImage(makeProgramImage(node.folder, image, programs[name as keyof typeof programs]));
     }
   }

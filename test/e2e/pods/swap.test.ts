@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type Connection, connect } from "../harness/client.ts";
-import { type Cluster, useCluster } from "../harness/cluster.ts";
+import { type Cluster, untilRemoved, useCluster } from "../harness/cluster.ts";
 import { aBoundClaim, aClassFor, csiClientTo, type Fixtures, startComponent } from "../harness/components.ts";
 import { type GuideShell, guideCommands, guideShell } from "../harness/guides.ts";
 import { type OddDriver, startOddDriver } from "../harness/odd-driver.ts";
@@ -38,6 +38,7 @@ describe("external-snapshotter's pods are replaced by ours with the commands of 
 
   before(async () => {
     cluster = await useCluster();
+    await untilRemoved(cluster);
     const { plane } = cluster;
     connection = await connect(plane.kubeconfig);
     shell = guideShell(plane.kubeconfig);
@@ -76,7 +77,7 @@ describe("external-snapshotter's pods are replaced by ours with the commands of 
       ["pv", ...claims.map((name) => `${namespace}-${name}`)],
       ["volumesnapshotclass", "swap"],
     ])
-      await cluster.kubectl(["delete", "--ignore-not-found", "--timeout=60s", ...objects], { msMax: 120_000 });
+      await cluster.kubectl(["delete", "--ignore-not-found", "--wait=false", ...objects]);
   };
   const must = async (line = ""): Promise<string> => {
     const { code, stdout, stderr } = await shell(line);
