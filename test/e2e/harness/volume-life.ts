@@ -1,7 +1,7 @@
 /** The life of a volume as a user sees it: claim, pod that writes, snapshot, restore, pod that reads. All by plain requests. */
 import assert from "node:assert/strict";
 import type { Cluster } from "./cluster.ts";
-import { runPod } from "./pods.ts";
+import { createPod, deletePod, runPod, waitForPod } from "./pods.ts";
 import { until } from "./until.ts";
 
 const snapshots = "/apis/snapshot.storage.k8s.io/v1";
@@ -68,22 +68,31 @@ export function volumeLifeIn({ plane }: Pick<Cluster, "plane">, namespace: strin
 
 /** Bytes go to a claim, into a snapshot, to a second claim and back to a pod; then everything is deleted. */
 export async function livesThroughSnapshot(cluster: Cluster, namespace: string): Promise<void> {
+  const { node, kubectl } = cluster;
   const life = volumeLifeIn(cluster, namespace);
-  const pod = (name: string, claimName: string, script: string) =>
-    runPod(cluster.node, {
-      name,
-      namespace,
-      script,
-      volumes: [{ name: "data", persistentVolumeClaim: { claimName } }],
-      volumeMounts: [{ name: "data", mountPath: "/data" }],
-    });
+  const podWith = (name: string, claimName: string, script: string) => ({
+    name,
+    namespace,
+    script,
+    volumes: [{ name: "data", persistentVolumeClaim: { claimName } }],
+    volumeMounts: [{ name: "data", mountPath: "/data" }],
+  });
+  const writer = podWith("writer", "source", "sleep 1000000");
+  const write = async (text: string): Promise<void> => {
+    const command = ["exec", "-n", namespace, writer.name, "--", "sh", "-c", `printf ${text} > /data/file`];
+    const { code, stderr } = await kubectl(command);
+    assert.equal(code, 0, stderr);
+  };
   await life.createClaim("source");
   await life.untilBound("source");
-  assert.equal((await pod("writer", "source", "printf first > /data/file")).phase, "Succeeded");
+  await createPod(node, writer);
+  await waitForPod(node, writer, "Running");
+  await write("first");
   await life.takeSnapshot("taken", "source");
-  assert.equal((await pod("spoiler", "source", "printf later > /data/file")).phase, "Succeeded");
+  await write("later");
   await life.createClaim("restored", "taken");
   await life.untilBound("restored");
-  assert.equal((await pod("reader", "restored", "cat /data/file")).message, "first");
+  assert.equal((await runPod(node, podWith("reader", "restored", "cat /data/file"))).message, "first");
+  await deletePod(node, writer);
   await life.remove();
 }

@@ -5,11 +5,10 @@ import { after, before, describe, test } from "node:test";
 import { parseAllDocuments } from "yaml";
 import { componentRows } from "../../../src/api/manifests/rows.ts";
 import { keyOf } from "../../../src/cli/install/chart-values.ts";
-import { type Cluster, useCluster, version } from "../harness/cluster.ts";
+import { type Cluster, deleteLease, useCluster, version } from "../harness/cluster.ts";
 import { run } from "../harness/run.ts";
 import { newNamespace } from "../harness/shared.ts";
 import { tool } from "../harness/tools.ts";
-import { until } from "../harness/until.ts";
 import { livesThroughSnapshot } from "../harness/volume-life.ts";
 
 const helmProgram = await tool("helm");
@@ -41,24 +40,18 @@ const kubectl = async (args: readonly string[], input?: string): Promise<string>
   assert.equal(code, 0, `kubectl ${args.join(" ")}: ${stderr}`);
   return stdout;
 };
-const snapkeepPods = async (): Promise<string> =>
-  (await cluster.kubectl(["get", "pods", "-A", "-l", "app.kubernetes.io/name=snapkeep", "-o", "name"])).stdout.trim();
-const untilRemoved = () =>
-  until({ what: "all pods of snapkeep are gone", msMax: 120_000 }, async () =>
-    (await snapkeepPods()) === "" ? true : undefined,
-  );
 
 describe("the Helm chart", () => {
   before(setUp);
   const helm = (...args: readonly string[]) => must(helmProgram, args);
   const values = () => ["--set", `directoryDriver.enabled=true,kubeletDir=${cluster.node.rootDir}`];
   const release = ["snapkeep", chart, "-n", "snapkeep"];
+  /** The namespace stays for the overlays. */
   after(async () => {
     await run(helmProgram, ["uninstall", "snapkeep", "-n", "snapkeep"], {
       env: { KUBECONFIG: cluster.plane.kubeconfig },
     });
-    await untilRemoved();
-    await cluster.kubectl(["delete", "namespace", "snapkeep", "--wait=true"]);
+    await deleteLease(cluster);
   });
 
   test("passes lint, and refuses a value that does not exist", async () => {
@@ -142,7 +135,7 @@ describe("the kustomize overlays", () => {
   before(setUp);
   after(async () => {
     const input = await kustomized();
-    await cluster.kubectl(["delete", "--ignore-not-found", "--wait=true", "-f", "-"], { input, msMax: 120_000 });
+    await cluster.kubectl(["delete", "--ignore-not-found", "--wait=false", "-f", "-"], { input });
   });
 
   /** As an overlay of the reader's own would: with the kubelet's folder of this node. */

@@ -1,17 +1,15 @@
 /** `npm run release`, twice: the same files with the same digests. It runs no pod, but needs what the image is built with. */
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, test } from "node:test";
-import packageFile from "../../../package.json" with { type: "json" };
+import { machineArchitecture as architecture, image, version } from "../harness/cluster.ts";
 import { run } from "../harness/run.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
-const { version } = packageFile;
 const folder = mkdtempSync(join(tmpdir(), "snapkeep-release-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
-const architecture = process.arch === "arm64" ? "arm64" : "amd64";
 
 async function release(name: string): Promise<string> {
   const out = join(folder, name);
@@ -35,4 +33,8 @@ test("two runs of one commit make the same files: package, image, chart, manifes
     `snapkeep-${version}.tgz`,
     `snapkeep-chart-${version}.tgz`,
   ]);
+  const archives = [image.archive, join(folder, "one", `snapkeep-${version}.oci.tar`)].map((path) =>
+    readFileSync(path),
+  );
+  assert.ok(archives[0]?.equals(archives[1] ?? Buffer.of()), "npm run image makes another image");
 });
