@@ -122,8 +122,13 @@ export interface PathWriter {
   applyPath(path: string, body: JsonObject, options: ApplyOptions): Promise<JsonValue>;
   /** PUT; the body carries the resourceVersion it was read at. */
   replacePath(path: string, body: JsonObject, options?: CallOptions): Promise<JsonValue>;
-  /** NotFound is a Fault. What the object owns is deleted in the background. */
-  deletePath(path: string, options?: CallOptions): Promise<void>;
+  /** NotFound is a Fault. What the object owns is deleted in the background unless said otherwise. */
+  deletePath(path: string, options?: DeleteOptions): Promise<void>;
+}
+
+export interface DeleteOptions extends CallOptions {
+  /** The object stays until what it owns is gone. */
+  readonly isForeground?: boolean | undefined;
 }
 
 export interface ApplyOptions extends CallOptions {

@@ -175,8 +175,9 @@ export function createClient(
       return parseResponse(await send(request), `PUT ${path}`, read);
     },
 
-    deletePath: async (path, { signal } = {}) => {
-      const body = { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Background" };
+    deletePath: async (path, { signal, isForeground = false } = {}) => {
+      const propagationPolicy = isForeground ? "Foreground" : "Background";
+      const body = { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy };
       await send({ method: "DELETE", path, body: print(body), isForObject: true, signal });
     },
   };

@@ -31,7 +31,7 @@ const flags = {
   uninstall: bool({
     ...action,
     default: false,
-    help: "Delete what --apply has created. CustomResourceDefinitions and data stay; the output names them.",
+    help: "Delete what --apply has created, pods first. CustomResourceDefinitions and data stay; the output names them.",
   }),
   components: list({
     default: defaultComponents,
@@ -59,7 +59,11 @@ const flags = {
     example: "deployment/my-driver",
     help: "With sidecar: the workload of a CSI driver in --namespace, as deployment/NAME, statefulset/NAME or daemonset/NAME.",
   }),
-  timeout: duration({ default: 300_000, min: 1_000, help: "How long --apply waits until everything is ready." }),
+  timeout: duration({
+    default: 300_000,
+    min: 1_000,
+    help: "How long --apply waits until everything is ready, and --uninstall until the pods have ended.",
+  }),
   output: oneOf(["text", "json"], { short: "o", default: "text", help: "Output format of --diff and --check." }),
 } as const;
 
@@ -122,11 +126,10 @@ const inCluster = (input: Input, plan: ReturnType<typeof planFor>): Promise<numb
     const { options, world, signal, out, error } = input;
     const resources = createResources(api, signal);
     const say = (line: string) => void out.write(`${line}\n`);
-    if (options.uninstall) await uninstallAll(plan, resources, say);
-    else if (options.apply) {
-      const waiting = { world, signal, msMax: options.timeout, progress: createProgress(world, error) };
-      await applyAll(plan, { api, resources, waiting, say });
-    } else return showDrift(input, await findDrift(plan, resources));
+    const waiting = { world, signal, msMax: options.timeout, progress: createProgress(world, error) };
+    if (options.uninstall) await uninstallAll(plan, { resources, waiting, say });
+    else if (options.apply) await applyAll(plan, { api, resources, waiting, say });
+    else return showDrift(input, await findDrift(plan, resources));
     return 0;
   });
 

@@ -142,11 +142,52 @@ test("a rollout is done when all pods are of the new version and ready, and the 
 });
 
 test("uninstalling names the lease that stays in kube-system", async () => {
-  const { resources, said } = clusterOf([lease("kube-system", 60_000)]);
-  await uninstallAll(plan, resources, (line) => void said.push(line));
+  const { context, said } = clusterOf([lease("kube-system", 60_000)]);
+  await uninstallAll(plan, context);
   assert.ok(
     said.some((line) => line.startsWith("stays: Lease kube-system/snapshot-controller-leader")),
     said.join("\n"),
+  );
+});
+
+/** The kinds that an uninstallation deletes, in order; workloads are there for so many looks after their deletion. */
+async function uninstalled(looksMax: number, msMax: number) {
+  const { context, said } = clusterOf([]);
+  const deleted: string[] = [];
+  let looks = 0;
+  const read: Resources["read"] = async ({ kind }) => {
+    if (!/^(Deployment|DaemonSet)$/.test(kind) || looks === looksMax) return undefined;
+    looks += 1;
+    deleted.push("pods are there");
+    return {};
+  };
+  const remove: Resources["remove"] = async ({ kind }, { isForeground = false } = {}) => {
+    deleted.push(isForeground ? `${kind} in the foreground` : kind);
+    return true;
+  };
+  const waiting = { ...context.waiting, msMax };
+  const resources = { ...context.resources, read, remove };
+  await uninstallAll(planFor(["webhook"], installationOf("1.2.3")), { ...context, resources, waiting });
+  return { deleted: deleted.filter((line, index) => line !== deleted[index - 1]), said };
+}
+
+test("uninstalling deletes rights and certificates when the pods have ended, and before them what asks the webhook", async () => {
+  const { deleted } = await uninstalled(2, 10_000);
+  const [first, second, third, ...later] = deleted;
+  assert.deepEqual(
+    [first, second, third],
+    ["ValidatingWebhookConfiguration", "Deployment in the foreground", "pods are there"],
+  );
+  for (const kind of ["Secret", "ClusterRoleBinding", "ServiceAccount"]) assert.ok(later.includes(kind), kind);
+  assert.ok(!later.includes("pods are there"));
+});
+
+test("uninstalling goes on without pods that do not end, and names their workload", async () => {
+  const { deleted, said } = await uninstalled(Number.POSITIVE_INFINITY, 0);
+  assert.ok(deleted.includes("ServiceAccount"));
+  assert.equal(
+    said[0],
+    "the pods of Deployment snapkeep/snapshot-validation-deployment have not ended; they lose their rights now",
   );
 });
 

@@ -12,7 +12,7 @@ import { judgeCrd } from "./crd-age.ts";
 import { at, findExisting } from "./existing.ts";
 import type { Resources } from "./resources.ts";
 import { type Waiting, waitUntilReady, waitUntilServed } from "./rollout.ts";
-import { describe, type InstallPlan } from "./selection.ts";
+import { describe, type InstallPlan, isWorkload } from "./selection.ts";
 
 export interface ApplyContext {
   readonly api: KubeApi;
@@ -32,7 +32,6 @@ export async function applyAll(plan: InstallPlan, context: ApplyContext): Promis
   await createNamespaces(plan, context);
   const { served, unserved } = await servedObjects(plan.objects, resources);
   // Pods start when the rights and certificates that they need are there.
-  const isWorkload = ({ kind }: ManifestObject): boolean => kind === "Deployment" || kind === "DaemonSet";
   const apply = async (object: ManifestObject): Promise<void> => {
     await resources.apply(await withLivePolicy(object, resources));
     waiting.progress(() => `applied ${describe(object)}`);

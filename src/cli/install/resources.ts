@@ -14,8 +14,8 @@ export interface Resources {
   apply(object: ManifestObject, options?: { readonly dryRun?: boolean }): Promise<JsonObject>;
   /** As it was read, with changes. */
   replace(object: JsonObject): Promise<void>;
-  /** False: there was none. */
-  remove(object: ManifestObject): Promise<boolean>;
+  /** False: there was none. In the foreground, a workload stays until its pods are gone. */
+  remove(object: ManifestObject, options?: { readonly isForeground?: boolean }): Promise<boolean>;
   /** All objects of a kind, in all namespaces; none where the kind is not served. */
   list(apiVersion: string, kind: string): Promise<readonly JsonObject[]>;
   /** Kinds are looked up anew: definitions were added. */
@@ -60,10 +60,10 @@ export function createResources(api: PathReader & PathWriter, signal: AbortSigna
     replace: async (object) => {
       await api.replacePath((await pathOf(object as unknown as ManifestObject)) ?? "", object, { signal });
     },
-    remove: async (object) => {
+    remove: async (object, { isForeground } = {}) => {
       const path = await pathOf(object);
       if (path === undefined) return false;
-      return api.deletePath(path, { signal }).then(
+      return api.deletePath(path, { signal, isForeground }).then(
         () => true as const,
         (reason) => missing(reason) ?? false,
       );

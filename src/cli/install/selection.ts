@@ -51,3 +51,6 @@ export const objectsOf = ({ crds, namespaces, objects }: InstallPlan): readonly 
 
 export const describe = ({ kind, metadata: { namespace, name } }: ManifestObject): string =>
   namespace === undefined ? `${kind} ${name}` : `${kind} ${namespace}/${name}`;
+
+/** What has pods. */
+export const isWorkload = ({ kind }: ManifestObject): boolean => kind === "Deployment" || kind === "DaemonSet";

@@ -1,22 +1,55 @@
-/** `snapkeep install --uninstall`: what was applied goes, in reverse; definitions and data stay, and are named. */
+/** `snapkeep install --uninstall`: pods end, then the rest of what was applied goes; definitions and data stay, and are named. */
 import type { ManifestObject } from "../../api/manifests/component.ts";
 import { namespaceOf, object } from "../../api/manifests/component.ts";
 import { ownedLabel } from "../../api/manifests/objects.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { at } from "./existing.ts";
 import type { Resources } from "./resources.ts";
-import { describe, type InstallPlan } from "./selection.ts";
+import type { Waiting } from "./rollout.ts";
+import { describe, type InstallPlan, isWorkload } from "./selection.ts";
 
-export async function uninstallAll(
-  plan: InstallPlan,
-  resources: Resources,
-  say: (line: string) => void,
-): Promise<void> {
+export interface UninstallContext {
+  readonly resources: Resources;
+  readonly waiting: Waiting;
+  say(line: string): void;
+}
+
+export async function uninstallAll(plan: InstallPlan, context: UninstallContext): Promise<void> {
+  const { resources, say } = context;
+  const objects = [...plan.objects.toReversed(), ...secretsOf(plan)];
+  const workloads = objects.filter(isWorkload);
   let removed = 0;
-  for (const item of [...plan.objects.toReversed(), ...secretsOf(plan)]) if (await resources.remove(item)) removed += 1;
+  const remove = async (items: readonly ManifestObject[], isForeground = false): Promise<void> => {
+    for (const item of items) if (await resources.remove(item, { isForeground })) removed += 1;
+  };
+  // Without its webhook, a configuration with failurePolicy Fail would refuse requests.
+  await remove(objects.filter(isConfiguration));
+  await remove(workloads, true);
+  await untilEnded(workloads, context);
+  await remove(objects.filter((item) => !isConfiguration(item) && !isWorkload(item)));
   say(`${removed} objects deleted`);
   for (const namespace of plan.namespaces) await removeNamespace(namespace, resources, say);
   for (const line of await whatStays(plan, resources)) say(`stays: ${line}`);
+}
+
+const isConfiguration = ({ kind }: ManifestObject): boolean => kind.endsWith("WebhookConfiguration");
+const lookEveryMs = 200;
+
+/** Pods release their leases when they end, and need their rights for that. The next controller would wait until the leases expire. */
+async function untilEnded(
+  workloads: readonly ManifestObject[],
+  { resources, waiting: { world, signal, msMax, progress }, say }: UninstallContext,
+): Promise<void> {
+  const giveUpAt = world.elapsed() + msMax;
+  for (;;) {
+    const left: string[] = [];
+    for (const workload of workloads) if ((await resources.read(workload)) !== undefined) left.push(describe(workload));
+    if (left.length === 0) return;
+    if (world.elapsed() > giveUpAt)
+      return say(`the pods of ${left.join(", ")} have not ended; they lose their rights now`);
+    progress(() => `waiting until the pods of ${left.join(", ")} have ended`);
+    await world.sleep(lookEveryMs, signal);
+  }
 }
 
 const secretsOf = ({ rows, installation }: InstallPlan): readonly ManifestObject[] =>

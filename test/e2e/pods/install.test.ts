@@ -229,6 +229,16 @@ describe("snapkeep install", () => {
     for (const kind of ["volumesnapshots", "volumesnapshotcontents", "volumesnapshotclasses"])
       assert.match(out, new RegExp(`stays: CustomResourceDefinition ${kind}`));
     assert.match(out, /stays: Lease kube-system\/snapshot-controller-leader/);
+    const lease = [
+      "get",
+      "lease",
+      "-n",
+      "kube-system",
+      "snapshot-controller-leader",
+      "-o",
+      "jsonpath={.spec.holderIdentity}",
+    ];
+    assert.deepEqual((await cluster.kubectl(lease)).stdout, "", "the last pod has not released its lease");
     const left = await until({ what: "the namespaces are gone", msMax: 120_000 }, async () => {
       const now = (await inventory()).filter((name) => !empty.includes(name));
       return now.some((name) => name.startsWith("namespace/snapkeep")) ? undefined : now;
