@@ -92,7 +92,8 @@ export async function livesThroughSnapshot(cluster: Cluster, namespace: string):
   await write("later");
   await life.createClaim("restored", "taken");
   await life.untilBound("restored");
-  assert.equal((await runPod(node, podWith("reader", "restored", "cat /data/file"))).message, "first");
-  await deletePod(node, writer);
+  const reader = podWith("reader", "restored", "cat /data/file");
+  const [{ message }] = await Promise.all([runPod(node, reader), deletePod(node, writer)]);
+  assert.equal(message, "first");
   await life.remove();
 }
