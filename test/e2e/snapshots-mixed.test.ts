@@ -218,6 +218,7 @@ describe("ours and upstream's together", () => {
         await snapshots.untilGone({ kind: "VolumeSnapshotContent", name: metadata.name }, 60_000);
     await assertOneEach(kept);
     await kill(pair);
+    await dropLeases();
     pair = startPair("ours");
     await removeAll(kept);
     await kill(pair);

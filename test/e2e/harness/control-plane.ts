@@ -31,6 +31,7 @@ export interface ControlPlaneOptions {
   readonly controllers?: "storage" | "all" | "none";
   readonly apiServerFlags?: readonly string[];
   readonly apiServerEnvironment?: Environment;
+  readonly controllerManagerFlags?: readonly string[];
   /** Pods of a node reach the API server by its Service, and it reaches theirs: it listens on all addresses. */
   readonly servesPods?: boolean;
   /** Where ports come from; free ones unless said otherwise. */
@@ -276,19 +277,23 @@ function apiServerFlags(folder: string, etcdPort: number, apiPort: number, optio
   ];
 }
 
-const controllerManagerFlags = (folder: string, kubeconfig: string, { controllers }: ControlPlaneOptions): string[] =>
-  flags({
+const controllerManagerFlags = (folder: string, kubeconfig: string, options: ControlPlaneOptions): string[] => [
+  ...flags({
     kubeconfig,
     "leader-elect": "false",
-    controllers: (controllers === "all" ? allControllers : storageControllers).join(","),
+    controllers: (options.controllers === "all" ? allControllers : storageControllers).join(","),
     "service-account-private-key-file": join(folder, "accounts.key"),
     "root-ca-file": join(folder, "ca.crt"),
     "use-service-account-credentials": "false",
     "kube-api-qps": "500",
     "kube-api-burst": "1000",
+    // A claim whose volume its cache does not have yet is looked at again after this time; the default is 15 s.
+    "pvclaimbinder-sync-period": "1s",
     // No port: its health is not checked.
     "secure-port": "0",
-  });
+  }),
+  ...(options.controllerManagerFlags ?? []),
+];
 
 const readyMsMax = 60_000;
 type Ask = ControlPlane["request"];
