@@ -80,6 +80,9 @@ export const limits = {
   callHangsMsMin: 5_000,
   /** For each call that a component makes at once, so many may hang. */
   hangingCallsPerSlotMax: 3,
+  /** Calls to a driver that were started less than `newCallMs` ago. */
+  newCallsAtOnce: 8,
+  newCallMs: 100,
   /** Time without a reply to Probe before a log message. */
   csiProbeNoticeMs: 5_000,
   csiProbeEveryMs: 1_000,

@@ -61,7 +61,7 @@ function setUp({ secretFound = true, exists = true, intentFault, leading, stoppi
       },
     },
     replies,
-    semaphore: createSemaphore({ atOnceMax: 1, hangingMax: 0, world }),
+    semaphore: createSemaphore({ atOnceMax: 1, newMax: 1, hangingMax: 0, world }),
     log: silent,
     rpcs: { create: "CreateThing", delete: "DeleteThing" },
     send: async (call, secrets) => {

@@ -135,7 +135,12 @@ export function createCsiCallHandler<
 
 /** A slot for each of `callsAtOnce` calls; hanging calls, up to a multiple of it, give up theirs. */
 export const createCallSemaphore = (callsAtOnce: number, world: World): Semaphore =>
-  createSemaphore({ atOnceMax: callsAtOnce, hangingMax: callsAtOnce * limits.hangingCallsPerSlotMax, world });
+  createSemaphore({
+    atOnceMax: callsAtOnce,
+    newMax: Math.min(callsAtOnce, limits.newCallsAtOnce),
+    hangingMax: callsAtOnce * limits.hangingCallsPerSlotMax,
+    world,
+  });
 
 /** Faults without an answer of the driver: their duration says nothing about how long answers take. */
 const unanswered = ["DeadlineExceeded", "Cancelled", "UnknownOutcome", "Unavailable"] as const;

@@ -8,9 +8,9 @@ const method = "CreateSnapshot";
 const isAnswer = (result: string): boolean => result === "answered";
 
 /** Calls of known length; those without an answer end by a deadline of a minute. */
-function setUp({ atOnceMax = 10, hangingMax = 30 } = {}) {
+function setUp({ atOnceMax = 10, newMax = 10, hangingMax = 30 } = {}) {
   const world = createVirtualWorld();
-  const gate = createSemaphore({ atOnceMax, hangingMax, world });
+  const gate = createSemaphore({ atOnceMax, newMax, hangingMax, world });
   const startedAt = new Map<string, number>();
   const endedAt = new Map<string, number>();
   let [running, most] = [0, 0];
@@ -37,8 +37,36 @@ test("the semaphore limits concurrency, keeps the order, and runs every call", a
   assert.equal(world.sleepers(), 0);
 });
 
+test("a driver that replies at once gets a few calls at a time", async () => {
+  const { world, call, startedAt } = setUp({ atOnceMax: 100, newMax: 2 });
+  await world.run(Promise.all(range(6).map((index) => call(`${index}`, 99))));
+  assert.deepEqual([...startedAt.values()], [0, 0, 99, 99, 198, 198]);
+});
+
+test("a slow driver has all its calls within half a second", async () => {
+  const { world, gate, call } = setUp({ atOnceMax: 100, newMax: 8 });
+  const all = Promise.all(range(150).map((index) => call(`${index}`, 3_000)));
+  await world.advance(99);
+  assert.equal(gate.stats().running, 8);
+  await world.advance(401);
+  assert.deepEqual(gate.stats(), { running: 100, hanging: 0, waiting: 50 });
+  await world.run(all);
+});
+
+test("a quick reply ends the room that slow calls have made", async () => {
+  const { world, gate, call } = setUp({ atOnceMax: 100, newMax: 2 });
+  const slow = range(2).map((index) => call(`slow ${index}`, 3_000));
+  await world.advance(100);
+  const more = ["a", "b", "c", "d"].map((name) => call(name, 50));
+  assert.equal(gate.stats().running, 6, "each of the slow calls has made room for one more");
+  await world.advance(50);
+  const next = ["e", "f", "g"].map((name) => call(name, 50));
+  assert.deepEqual(gate.stats(), { running: 4, hanging: 0, waiting: 1 });
+  await world.run(Promise.all([...slow, ...more, ...next]));
+});
+
 test("a failed call frees its slot", async () => {
-  const gate = createSemaphore({ atOnceMax: 1, hangingMax: 0, world: createVirtualWorld() });
+  const gate = createSemaphore({ atOnceMax: 1, newMax: 1, hangingMax: 0, world: createVirtualWorld() });
   await assert.rejects(
     gate({ method }, async () => Promise.reject(new Error("broken"))),
     /broken/,

@@ -1,9 +1,14 @@
 /**
  * Lets a bounded number of calls run at once; the others wait, first come first served. A call that hangs gives up its slot, or a few
- * of them would hold up all others until their deadlines. Two bounds hold:
+ * of them would hold up all others until their deadlines. Three bounds hold:
  *
+ *   new      at most `newMax`, calls that were started less than a tenth of a second ago
  *   running  at most `atOnceMax`, calls that are expected to end soon
  *   hanging  at most `hangingMax`, calls that gave up their slot and have no reply yet
+ *
+ * A driver that replies at once is limited by the processor, its own or that of the node: with a hundred calls at once instead of a few,
+ * all of them end late, and whoever waits for the first has nothing to do. Each call that takes longer makes room for one more, so that a
+ * slow driver has all its calls within half a second; a quick reply ends that.
  *
  * A call hangs when it takes several times as long as calls of its method usually do. A driver that is merely slow is therefore not
  * sent more calls at once than before.
@@ -14,6 +19,7 @@ import type { World } from "../base/world.ts";
 
 export interface SemaphoreOptions {
   readonly atOnceMax: number;
+  readonly newMax: number;
   readonly hangingMax: number;
   readonly world: Pick<World, "after" | "elapsed">;
 }
@@ -39,17 +45,20 @@ const newestWeight = 1 / 8;
 /** So many times as long as usual is hanging. */
 const usualTimes = 4;
 
-export function createSemaphore({ atOnceMax, hangingMax, world }: SemaphoreOptions): Semaphore {
+export function createSemaphore({ atOnceMax, newMax, hangingMax, world }: SemaphoreOptions): Semaphore {
   const waiting: (() => void)[] = [];
   const usualMs = new Map<string, Millis>();
   /** Calls that hang and keep their slot, because too many others hang. */
   const overdue = new Set<() => void>();
   let running = 0;
   let hanging = 0;
+  let newCalls = 0;
+  let roomForNew = newMax;
 
   const admit = (): void => {
-    while (running < atOnceMax && waiting.length > 0) {
+    while (running < atOnceMax && newCalls < roomForNew && waiting.length > 0) {
       running += 1;
+      newCalls += 1;
       waiting.shift()?.();
     }
   };
@@ -84,6 +93,14 @@ export function createSemaphore({ atOnceMax, hangingMax, world }: SemaphoreOptio
       onHanging?.();
       admit();
     };
+    let isNew = hasSlot;
+    const takesLonger = (): void => {
+      isNew = false;
+      newCalls -= 1;
+      roomForNew = Math.min(roomForNew + 1, atOnceMax);
+      look();
+      admit();
+    };
     const look = (): void => {
       const leftMs = startedAt + hangsAfterMs(method) - world.elapsed();
       if (leftMs > 0) stopTimer = world.after(leftMs, look);
@@ -92,10 +109,14 @@ export function createSemaphore({ atOnceMax, hangingMax, world }: SemaphoreOptio
         releaseOverdueSlot();
       }
     };
-    let stopTimer = hasSlot ? world.after(hangsAfterMs(method), look) : (): void => undefined;
+    let stopTimer = hasSlot ? world.after(limits.newCallMs, takesLonger) : (): void => undefined;
     return () => {
       stopTimer();
       overdue.delete(releaseSlot);
+      if (isNew) {
+        newCalls -= 1;
+        roomForNew = newMax;
+      }
       if (hasSlot) running -= 1;
       else hanging -= 1;
       releaseOverdueSlot();
