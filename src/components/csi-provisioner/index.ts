@@ -34,6 +34,7 @@ import { createRemembered } from "./remembered.ts";
 import { createSnapshotReader } from "./snapshot-reader.ts";
 import { type SourceObject, sourceFinalizers, sourceId, sourceIn } from "./source.ts";
 import { createSourceProtection } from "./source-protection.ts";
+import { createUnboundVolumes } from "./unbound-volumes.ts";
 import { createUnconfirmedClaims } from "./unconfirmed-claims.ts";
 
 export interface CsiProvisionerDeps {
@@ -87,8 +88,8 @@ export interface CsiProvisioner {
   run(signal: AbortSignal): Promise<void>;
   /** To be called when the driver's capabilities have changed: everything is looked at again. */
   factsChanged(): void;
-  /** Whether PersistentVolumes are being stored right now. */
-  isStoring(): boolean;
+  /** Whether PersistentVolumes are being stored, or wait until they are bound: what can wait is better sent later. */
+  isBusy(): boolean;
   /** To be called when VolumeSnapshots may be updated from now on: those that are protected are looked at. */
   mayUnprotect(): void;
 }
@@ -171,6 +172,7 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
     );
   };
 
+  const unbound = createUnboundVolumes(stores.PersistentVolume, volumeOf);
   const unconfirmed = createUnconfirmedClaims(stores.PersistentVolumeClaim, stores.PersistentVolume, claimOf);
   const handlers = createProvisionerHandlers({
     ...deps,
@@ -185,6 +187,7 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
       beingStored.add(name);
       try {
         await storing(store);
+        unbound.add(name);
       } catch (reason) {
         late.expect(name);
         throw reason;
@@ -340,7 +343,7 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
   return {
     stores,
     mayUnprotect: triggerProtected,
-    isStoring: () => storing.running() > 0,
+    isBusy: () => storing.running() > 0 || unbound.areThere(),
     watch: (signal) => watch(api, { world, log, signal }),
     run: async (signal) => {
       stopSignal = signal;

@@ -105,7 +105,7 @@ test("attempts, failures and durations are counted by class and source", async (
   await stop();
 });
 
-test("the event of a volume that is stored waits while other volumes are being stored", async () => {
+test("the event of a volume that is stored waits while others are being stored or bound", async () => {
   const world = createVirtualWorld();
   let stored = 0;
   const hook: Hook = async ({ verb, kind }, when) => {
@@ -118,8 +118,12 @@ test("the event of a volume that is stored waits while other volumes are being s
   for (let looks = 0; kube.stored("PersistentVolume").length === 0 && looks < 300; looks++) await world.advance(100);
   await world.advance(2_000);
   assert.deepEqual([kube.stored("PersistentVolume").length, succeeded()], [1, 0]);
-  await world.advance(10_000);
-  assert.deepEqual([kube.stored("PersistentVolume").length, succeeded()], [2, 2]);
+  await world.advance(7_000);
+  assert.deepEqual([kube.stored("PersistentVolume").length, succeeded()], [2, 0]);
+  for (const volume of kube.stored("PersistentVolume"))
+    await kube.replace("PersistentVolume", { ...volume, status: { phase: "Bound" } });
+  await world.advance(1_000);
+  assert.equal(succeeded(), 2);
   await stop();
 });
 

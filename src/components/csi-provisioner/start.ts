@@ -88,7 +88,7 @@ export async function start(
     ...replaced,
     identity:
       replaced.identity ?? [world.now(), driver.name, ...(ownNode === undefined ? [] : [ownNode.name])].join("-"),
-    record: context.recordAs(`${name} ${driver.name}`, () => provisioner.isStoring()),
+    record: context.recordAs(`${name} ${driver.name}`, () => provisioner.isBusy()),
     csi: driver.csi,
     driver: () => ({ name: driver.name, plugin, controller: driver.capabilities() ?? new Set() }),
     options: { ...options, ownNode },
