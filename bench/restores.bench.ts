@@ -35,7 +35,7 @@ interface Size {
   readonly burst: number;
   readonly rounds: number;
 }
-const small: Size = { burst: 200, rounds: 3 };
+const small: Size = { burst: 200, rounds: 5 };
 const large: Size = { burst: 1_000, rounds: 1 };
 const sizesFor = (chosen: ReadonlyMap<string, string>): readonly Size[] =>
   chosen.has("--quick") ? [small] : chosen.has("--large") ? [{ ...large, rounds: 2 }] : [small, large];
