@@ -69,6 +69,22 @@ const direct = (["ref", "link"] as const).map((way) =>
   }),
 );
 
+const revokedUntil = (name: string, claimStays: Scenario["script"]): Scenario =>
+  ofAnotherNamespace({
+    name,
+    weight: 2,
+    script: async (user, dice) => {
+      const way = drawWay(dice);
+      await grants(user, way);
+      await asks(user, way);
+      await shortly(user, dice);
+      await revokes(user);
+      await claimStays(user, dice);
+      await leaves(user);
+      await drop(user);
+    },
+  });
+
 export const acrossNamespaces: readonly Scenario[] = [
   ...direct,
   ofAnotherNamespace({
@@ -81,35 +97,9 @@ export const acrossNamespaces: readonly Scenario[] = [
       await user.until(isBound);
     },
   }),
-  ofAnotherNamespace({
-    name: "across-namespaces-revoked",
-    weight: 2,
-    script: async (user, dice) => {
-      const way = drawWay(dice);
-      await grants(user, way);
-      await asks(user, way);
-      await shortly(user, dice);
-      await revokes(user);
-      await shortly(user, dice, 3_000);
-      await leaves(user);
-      await drop(user);
-    },
-  }),
-  ofAnotherNamespace({
-    // The claim stays for longer than a request of a predecessor may be late.
-    name: "across-namespaces-revoked-for-good",
-    weight: 2,
-    script: async (user, dice) => {
-      const way = drawWay(dice);
-      await grants(user, way);
-      await asks(user, way);
-      await shortly(user, dice);
-      await revokes(user);
-      await user.sleep(75_000);
-      await leaves(user);
-      await drop(user);
-    },
-  }),
+  revokedUntil("across-namespaces-revoked", (user, dice) => shortly(user, dice, 3_000)),
+  // The claim stays for longer than a request of a predecessor may be late.
+  revokedUntil("across-namespaces-revoked-for-good", (user) => user.sleep(75_000)),
   ofAnotherNamespace({
     name: "across-namespaces-granted-again",
     script: async (user, dice) => {
