@@ -81,14 +81,16 @@ export const useCluster = (): Promise<Cluster> => {
 const ownPods = "/api/v1/pods?labelSelector=app.kubernetes.io%2Fname%3Dsnapkeep";
 const controllerLease = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/snapshot-controller-leader";
 
+/** The pods of any installation of snapkeep. */
+export async function ownPodsOf<Pod>({ plane }: Pick<Cluster, "plane">): Promise<readonly Pod[]> {
+  return JSON.parse((await plane.request("GET", ownPods)).text).items;
+}
+
 /** For suites that install: nobody waits for the end of what the suite before has removed until the next one needs the place. */
 export async function untilRemoved({ plane }: Cluster): Promise<void> {
   const isThere = async (): Promise<boolean> => {
-    const [pods, namespaces] = await Promise.all([
-      plane.request("GET", ownPods),
-      plane.request("GET", "/api/v1/namespaces"),
-    ]);
-    return JSON.parse(pods.text).items.length > 0 || /"name":"snapkeep(-drivers)?"/.test(namespaces.text);
+    const [pods, namespaces] = await Promise.all([ownPodsOf({ plane }), plane.request("GET", "/api/v1/namespaces")]);
+    return pods.length > 0 || /"name":"snapkeep(-drivers)?"/.test(namespaces.text);
   };
   await until({ what: "no other installation is left", msMax: 120_000 }, async () =>
     (await isThere()) ? undefined : true,

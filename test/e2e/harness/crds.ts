@@ -1,5 +1,6 @@
 /** CRDs on an API server of the harness. */
 import type { CrdDraft } from "../../../src/api/crds/index.ts";
+import type { Ref } from "../../../src/api/plan.ts";
 import { isFault } from "../../../src/base/fault.ts";
 import { type Client, connect } from "./client.ts";
 import type { ControlPlane } from "./control-plane.ts";
@@ -47,5 +48,31 @@ export async function withoutCreateDelay(client: Client, names: readonly string[
       { op: "replace" as const, path: `${path}/lastTransitionTime`, value: longAgo },
     ];
     await client.patch(ref, { type: "json", body }, { subresource: "status" });
+  }
+}
+
+/** With all their objects; returns when they are gone. */
+export async function deleteCrds(client: Client, names: readonly string[]): Promise<void> {
+  const refs = names.map((name) => ({ kind: "CustomResourceDefinition", name }) as const);
+  for (const ref of refs)
+    await client.delete(ref).catch((reason: unknown) => {
+      if (!isFault(reason, "NotFound")) throw reason;
+    });
+  for (const ref of refs) await until({ what: `the CRD ${ref.name} is gone` }, () => isCrdGone(client, ref));
+}
+
+/**
+ * kube-apiserver may refuse to list the objects of a CRD that was changed a moment ago. Its CRD finalizer tries again, can conflict with
+ * its own status update, and then waits for a change of the CRD by somebody else: up to five minutes.
+ */
+async function isCrdGone(client: Client, ref: Ref<"CustomResourceDefinition">): Promise<true | undefined> {
+  try {
+    const { status } = await client.get(ref);
+    if (status?.conditions?.some(({ reason }) => reason === "InstanceDeletionFailed"))
+      await client.patch(ref, { type: "merge", body: { metadata: { annotations: { looked: String(Date.now()) } } } });
+    return undefined;
+  } catch (reason) {
+    if (isFault(reason, "NotFound")) return true;
+    throw reason;
   }
 }

@@ -2,12 +2,10 @@
 import assert from "node:assert/strict";
 import { draftOf } from "../../../src/api/builders.ts";
 import { type CrdDraft, crdNameOf, snapshotKinds } from "../../../src/api/crds/index.ts";
-import type { Ref } from "../../../src/api/plan.ts";
-import { isFault } from "../../../src/base/fault.ts";
 import { startCommand } from "../../command-line.ts";
 import { type Client, type Connection, connect } from "./client.ts";
 import { type ControlPlane, startControlPlane } from "./control-plane.ts";
-import { installCrds, withoutCreateDelay } from "./crds.ts";
+import { deleteCrds, installCrds, withoutCreateDelay } from "./crds.ts";
 import { createInstance } from "./instance.ts";
 import { until } from "./until.ts";
 
@@ -98,31 +96,6 @@ async function clear(kubeconfig: string): Promise<void> {
     crds.map(({ metadata }) => metadata.name),
   );
   close();
-}
-
-async function deleteCrds(client: Client, names: readonly string[]): Promise<void> {
-  const refs = names.map((name) => ({ kind: "CustomResourceDefinition", name }) as const);
-  for (const ref of refs)
-    await client.delete(ref).catch((reason: unknown) => {
-      if (!isFault(reason, "NotFound")) throw reason;
-    });
-  for (const ref of refs) await until({ what: `the CRD ${ref.name} is gone` }, () => isCrdGone(client, ref));
-}
-
-/**
- * kube-apiserver may refuse to list the objects of a CRD that was changed a moment ago. Its CRD finalizer tries again, can conflict with
- * its own status update, and then waits for a change of the CRD by somebody else: up to five minutes.
- */
-async function isCrdGone(client: Client, ref: Ref<"CustomResourceDefinition">): Promise<true | undefined> {
-  try {
-    const { status } = await client.get(ref);
-    if (status?.conditions?.some(({ reason }) => reason === "InstanceDeletionFailed"))
-      await client.patch(ref, { type: "merge", body: { metadata: { annotations: { looked: String(Date.now()) } } } });
-    return undefined;
-  } catch (reason) {
-    if (isFault(reason, "NotFound")) return true;
-    throw reason;
-  }
 }
 
 async function migrationGroundOn(plane: ControlPlane): Promise<MigrationGround> {

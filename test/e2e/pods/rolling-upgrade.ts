@@ -11,7 +11,7 @@ import { fieldManager } from "../../../src/cli/install/resources.ts";
 import { createStore } from "../../../src/kube/store.ts";
 import { watchInto } from "../../../src/kube/stores.ts";
 import { type Connection, connect } from "../harness/client.ts";
-import { type Cluster, version } from "../harness/cluster.ts";
+import { type Cluster, ownPodsOf, version } from "../harness/cluster.ts";
 import { type GuideShell, guideCommands, guideShell } from "../harness/guides.ts";
 import { newNamespace } from "../harness/shared.ts";
 import { until } from "../harness/until.ts";
@@ -62,10 +62,7 @@ export const testRollingUpgrade = (of: () => Installation) =>
     let life: VolumeLife;
     let load: ReturnType<typeof startLoad> | undefined;
 
-    const pods = async (): Promise<readonly Pod[]> => {
-      const own = "/api/v1/pods?labelSelector=app.kubernetes.io%2Fname%3Dsnapkeep";
-      return JSON.parse((await cluster.plane.request("GET", own)).text).items;
-    };
+    const pods = () => ownPodsOf<Pod>(cluster);
     before(async () => {
       const { snapkeep, untilJudged } = of();
       cluster = of().cluster;
