@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { ClusterAction } from "../src/api/plan.ts";
 import { errorRows } from "../src/rules/error-codes.ts";
 
-type Written = ClusterAction | { readonly kind: "csi" | "count" };
+type Written = ClusterAction | { readonly kind: "csi" | "count" | "readClaims" };
 
 const messagesIn = (action: Written): readonly string[] => {
   if (action.kind === "event") return [action.event.message];

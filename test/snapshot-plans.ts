@@ -1,9 +1,8 @@
 /** Plans of the controller for a snapshot, in tests: what it looks at, and what it wants to do, in a word each. */
 import { finalizers } from "../src/api/names.ts";
-import type { ClusterAction } from "../src/api/plan.ts";
 import type { SnapshotView } from "../src/components/snapshot-controller/observe.ts";
 import { phaseOf } from "../src/components/snapshot-controller/phase.ts";
-import { planSnapshot } from "../src/components/snapshot-controller/plan.ts";
+import { planSnapshot, type SnapshotAction } from "../src/components/snapshot-controller/plan.ts";
 import { aClaim, aContent, aSnapshot } from "./builders.ts";
 import { type PlanCase, planTester } from "./plan-cases.ts";
 import { aSnapshotView, type SnapshotParts } from "./views.ts";
@@ -37,12 +36,14 @@ export const aProtectedView = (change: SnapshotParts = {}): SnapshotView =>
     ...change,
   });
 
-const brief = (action: ClusterAction): string => {
+const brief = (action: SnapshotAction): string => {
   switch (action.kind) {
     case "event":
       return `event ${action.event.reason}`;
     case "patch":
       return `patch ${action.ref.kind}${action.subresource === undefined ? "" : "/status"}`;
+    case "readClaims":
+      return "read claims";
     default:
       return `${action.kind} ${action.ref.kind}`;
   }

@@ -22,7 +22,8 @@ export type SnapshotParts = Partial<SnapshotFacts & SnapshotMemory & Pick<Snapsh
 
 /** A snapshot of a bound volume, without a content yet. */
 export const aSnapshotView = (change: SnapshotParts = {}): SnapshotView => {
-  const { protection, missingClaims = [], queueIdleMs = 0, activeSidecar, nowMs = 0, ...facts } = change;
+  const { protection, missingClaims = [], areClaimsRead = false, ...rest } = change;
+  const { queueIdleMs = 0, activeSidecar, nowMs = 0, ...facts } = rest;
   const snapshot = change.snapshot ?? aSnapshot();
   const isProtected = change.claim !== undefined && hasFinalizer(change.claim);
   return {
@@ -40,7 +41,13 @@ export const aSnapshotView = (change: SnapshotParts = {}): SnapshotView => {
       keepsVolumeMode: true,
       ...facts,
     },
-    memory: { protection: protection ?? (isProtected ? "certain" : "none"), missingClaims, queueIdleMs, activeSidecar },
+    memory: {
+      protection: protection ?? (isProtected ? "certain" : "none"),
+      missingClaims,
+      areClaimsRead,
+      queueIdleMs,
+      activeSidecar,
+    },
     nowMs,
   };
 };

@@ -65,6 +65,14 @@ const rows: readonly [string, (knowledge: Knowledge) => void, number | undefined
     undefined,
   ],
   [
+    "what the list of a namespace leaves out may be of another one",
+    (k) => {
+      k.reported(process, 100, event(3));
+      k.reported(process, 200, list(), true);
+    },
+    3,
+  ],
+  [
     "a bookmark tells of no object",
     (k) => k.reported(process, 100, event(3).replace("MODIFIED", "BOOKMARK")),
     undefined,
@@ -79,3 +87,32 @@ for (const [claim, report, floor] of rows)
     report(knowledge);
     assert.equal(knowledge.floorOf(process, uid, 10_000), floor);
   });
+
+const omissions: readonly [string, (knowledge: Knowledge) => void, boolean][] = [
+  ["without a list nothing is left out", (k) => k.reported(process, 100, event(3)), false],
+  ["a list leaves out what existed and is not in it", (k) => k.reported(process, 100, list(), true), true],
+  ["a list that has it does not", (k) => k.reported(process, 100, list(3)), false],
+  [
+    "only the last list before the decision counts",
+    (k) => {
+      k.reported(process, 100, list());
+      k.reported(process, 200, list(3));
+      k.reported(process, 10_001, list());
+    },
+    false,
+  ],
+];
+for (const [claim, report, isOmitted] of omissions)
+  test(claim, () => {
+    const knowledge = createKnowledge();
+    knowledge.exists(3, "VolumeSnapshotContent", uid);
+    report(knowledge);
+    assert.equal(knowledge.wasOmitted(process, uid, 10_000), isOmitted);
+  });
+
+test("a list does not leave out what did not exist yet", () => {
+  const knowledge = createKnowledge();
+  knowledge.reported(process, 100, list());
+  knowledge.exists(3, "VolumeSnapshotContent", uid);
+  assert.equal(knowledge.wasOmitted(process, uid, 10_000), false);
+});

@@ -8,12 +8,14 @@ import { numberAt, versionFrom } from "./versions.ts";
 export interface Knowledge {
   /** A version that exists from now on. */
   exists(version: number, kind: WatchedKind, uid: string): void;
-  /** The text that a process has just taken in: one object, a list, or events. */
-  reported(process: string, atMs: number, text: string): void;
+  /** The text that a process has just taken in: one object, a list, or events. A list may be that of one namespace only. */
+  reported(process: string, atMs: number, text: string, isOfNamespace?: boolean): void;
   /** A call of the process has been answered. It may have waited since, as it was asked to, before it goes on. */
   answered(process: string, decidedMs: number, endedMs: number): void;
   /** The oldest version of the object on which what the process sent at this time can rest; undefined: it has not heard of it. */
   floorOf(process: string, uid: string, decidedMs: number): number | undefined;
+  /** Whether the last list that the process had when it decided left out the object, although it existed when the list came. */
+  wasOmitted(process: string, uid: string, decidedMs: number): boolean;
   /** Whether the process had a list of the kind when it decided. */
   hasListed(process: string, kind: WatchedKind, decidedMs: number): boolean;
 }
@@ -30,8 +32,8 @@ interface Span {
 interface Mind {
   readonly heard: Map<string, Heard[]>;
   readonly spans: Span[];
-  /** When the first list of each kind came. */
-  readonly listedAtMs: Map<string, number>;
+  /** When each list of each kind came, and whatever existed then and was not in it. */
+  readonly lists: Map<string, { readonly atMs: number; readonly omitted: ReadonlySet<string> }[]>;
 }
 
 /** Between taking something in and the first call that follows from it. */
@@ -56,7 +58,7 @@ export function createKnowledge(): Knowledge {
   const mindOf = (process: string): Mind => {
     const known = minds.get(process);
     if (known !== undefined) return known;
-    const mind: Mind = { heard: new Map(), spans: [], listedAtMs: new Map() };
+    const mind: Mind = { heard: new Map(), spans: [], lists: new Map() };
     minds.set(process, mind);
     return mind;
   };
@@ -66,8 +68,7 @@ export function createKnowledge(): Knowledge {
     else known.push(item);
   };
 
-  function reportedList(mind: Mind, atMs: number, text: string, kind: string): void {
-    if (!mind.listedAtMs.has(kind)) mind.listedAtMs.set(kind, atMs);
+  function reportedList(mind: Mind, atMs: number, text: string, kind: string, isOfNamespace: boolean): void {
     const there = new Set<string>();
     for (let at = versionFrom(text); at !== -1; at = versionFrom(text, at)) {
       const version = numberAt(text, at);
@@ -77,8 +78,10 @@ export function createKnowledge(): Knowledge {
       there.add(owner.uid);
       hear(mind, owner.uid, { atMs, version, how: "list" });
     }
-    for (const uid of mind.heard.keys())
-      if (kinds.get(uid) === kind && !there.has(uid)) hear(mind, uid, { atMs, version: undefined, how: "list" });
+    const omitted = new Set([...kinds].filter(([uid, of]) => of === kind && !there.has(uid)).map(([uid]) => uid));
+    mind.lists.set(kind, [...(mind.lists.get(kind) ?? []), { atMs, omitted }]);
+    if (isOfNamespace) return;
+    for (const uid of omitted) if (mind.heard.has(uid)) hear(mind, uid, { atMs, version: undefined, how: "list" });
   }
 
   /** The object, or the event about it, that begins there. */
@@ -105,10 +108,10 @@ export function createKnowledge(): Knowledge {
       kinds.set(uid, kind);
     },
     answered: (process, decidedMs, endedMs) => void mindOf(process).spans.push({ decidedMs, endedMs }),
-    reported(process, atMs, text) {
+    reported(process, atMs, text, isOfNamespace = false) {
       const mind = mindOf(process);
       const list = text.startsWith('{"kind":"') ? listHead.exec(text)?.[1] : undefined;
-      if (list !== undefined) return reportedList(mind, atMs, text, list);
+      if (list !== undefined) return reportedList(mind, atMs, text, list, isOfNamespace);
       if (!text.startsWith('{"type":')) return reportedOne(mind, atMs, text, 0, "answer");
       for (let start = 0; start < text.length; start = afterLine(text, start))
         if (!text.startsWith(bookmark, start)) reportedOne(mind, atMs, text, start, "event");
@@ -126,6 +129,16 @@ export function createKnowledge(): Knowledge {
       }
       return floor;
     },
-    hasListed: (process, kind, decidedMs) => (minds.get(process)?.listedAtMs.get(kind) ?? Infinity) <= decidedMs,
+    wasOmitted: (process, uid, decidedMs) =>
+      minds
+        .get(process)
+        ?.lists.get(kinds.get(uid) ?? "")
+        ?.findLast(({ atMs }) => atMs <= decidedMs)
+        ?.omitted.has(uid) === true,
+    hasListed: (process, kind, decidedMs) =>
+      minds
+        .get(process)
+        ?.lists.get(kind)
+        ?.some(({ atMs }) => atMs <= decidedMs) === true,
   };
 }

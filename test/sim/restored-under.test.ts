@@ -15,6 +15,6 @@ test("a snapshot is not released until the server confirms that its restoring cl
 
 test("a controller that trusts its cache would release the snapshot", async () => {
   const believing = (view: Parameters<typeof planSnapshot>[0]) =>
-    planSnapshot({ ...view, memory: { ...view.memory, missingClaims: [] } });
+    planSnapshot({ ...view, memory: { ...view.memory, missingClaims: [], areClaimsRead: true } });
   assert.deepEqual(await brokenIn(found, { planSnapshot: believing as never }), ["I-18"]);
 });

@@ -177,7 +177,20 @@ const scripts: readonly Scenario[] = [
     },
   }),
   scenario({
+    name: "restore-deleted-at-once",
+    script: async (user) => {
+      await take(user);
+      await user.create("PersistentVolumeClaim", aRestoringClaim("restored", "monday"));
+      await user.remove("VolumeSnapshot", monday);
+      await user.sleep(2_000);
+      await user.patch("PersistentVolumeClaim", "default/restored", { status: { phase: "Bound" } }, "status");
+      await user.until(gone());
+    },
+  }),
+  scenario({
     name: "restore-across-namespaces",
+    // How it ends is drawn: with or without the grant, with or without a bound claim.
+    repeatable: () => false,
     grants: true,
     objects: [...fixtures, aNamespace("abroad")],
     script: async (user, dice) => {

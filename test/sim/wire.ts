@@ -52,7 +52,7 @@ export const createWire =
       });
       const isTrue = verdict.answer === undefined && !isGivenUp();
       if (isTrue && typeof response.body === "string")
-        knowledge.reported(incarnation.name, world.elapsed(), response.body);
+        knowledge.reported(incarnation.name, world.elapsed(), response.body, place.includes("/namespaces/"));
       return response;
     } finally {
       const waitsS = verdict.answer?.kind === "http" ? (verdict.answer.retryAfterS ?? 0) : 0;

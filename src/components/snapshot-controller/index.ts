@@ -11,6 +11,7 @@ import { createStores, watchStores } from "../../kube/stores.ts";
 import { type ActionHandlers, createActionHandlers } from "../../runtime/action-handlers.ts";
 import { createController, type Failure } from "../../runtime/controller.ts";
 import type { QueueObserver } from "../../runtime/queue.ts";
+import { createClaimLists } from "./claim-lists.ts";
 import { createMemory, type MemoryOptions } from "./memory.ts";
 import {
   allRestoredSnapshotKeys,
@@ -21,7 +22,7 @@ import {
   observeSnapshot,
   type SnapshotOptions,
 } from "./observe.ts";
-import { planSnapshot } from "./plan.ts";
+import { planSnapshot, type SnapshotAction } from "./plan.ts";
 import { isNeeded, planClaim } from "./plan-claim.ts";
 import { planContent } from "./plan-content.ts";
 import { refusedWriteEvent } from "./refused-writes.ts";
@@ -97,10 +98,17 @@ function guardRelease(
 export function createSnapshotController(deps: SnapshotControllerDeps): SnapshotController {
   const { api, world, log, options, leading } = deps;
   const stores = createStores(storeTable, log);
+  const claimLists = createClaimLists({
+    api,
+    world,
+    store: stores.PersistentVolumeClaim,
+    restoringFrom: (snapshot) => observeSnapshot(stores, options, keyOf(snapshot))?.restoring ?? [],
+  });
   const memory = createMemory({
     stores,
     options,
     world,
+    wereClaimsReadFor: claimLists.wereReadFor,
     activeSidecars: deps.activeSidecars,
     protectionOf: deps.protectionOf,
     onProtected: (claim) => {
@@ -128,7 +136,7 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
     leading,
     observer: deps.observer?.(name),
   });
-  const recordRefusedWrite = (keys: readonly Key[], failure: Failure<ClusterAction>): void => {
+  const recordRefusedWrite = (keys: readonly Key[], failure: Failure<SnapshotAction>): void => {
     for (const key of keys) {
       const snapshot = stores.VolumeSnapshot.get(key);
       const event = snapshot && refusedWriteEvent(snapshot, failure);
@@ -137,6 +145,7 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
   };
   const snapshots = createController({
     ...shared("snapshot-controller-snapshot"),
+    handlers: { ...handlers, readClaims: claimLists.readClaims },
     triggers: snapshotTriggers,
     observe: (seen, key) => {
       const facts = observeSnapshot(seen, options, key);

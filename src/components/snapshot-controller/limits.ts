@@ -4,6 +4,8 @@ export const memoryLimits = {
   deletedSnapshotsMax: 10_000,
   /** Restoring claims, of all snapshots together, that left the cache: a list may have missed them. */
   missingClaimsMax: 10_000,
+  /** Deleted snapshots for which the claims of their namespaces were listed. */
+  readClaimsMax: 10_000,
   /** Unready snapshots that left the cache: a list may have missed them. */
   missingSnapshotsMax: 10_000,
   /** Claims to which the controller added its finalizer, or sent the request that removes it. */

@@ -15,6 +15,7 @@ test("reading the memory of a claim does not start its idle time, and noting the
     stores: createStores(storeTable),
     options: {},
     world: { elapsed: () => nowMs },
+    wereClaimsReadFor: () => false,
     onProtected: () => undefined,
     onCreationEnd: () => undefined,
   });

@@ -32,7 +32,7 @@
  *                       safe   the wait, a few seconds, starts again
  */
 import type { ClusterAction } from "../../api/plan.ts";
-import { keyOf, type PersistentVolumeClaim } from "../../api/types.ts";
+import { keyOf, type PersistentVolumeClaim, type VolumeSnapshot } from "../../api/types.ts";
 import { keyIn, type Millis } from "../../base/brand.ts";
 import type { World } from "../../base/world.ts";
 import type { KubeApi } from "../../kube/api.ts";
@@ -74,6 +74,8 @@ export interface SnapshotMemory {
   readonly protection: Protection;
   /** Claims that were restoring from the snapshot and that the cache no longer has. */
   readonly missingClaims: readonly ObjectName[];
+  /** Whether the claims of the snapshot's namespace were listed since its deletion was seen. */
+  readonly areClaimsRead: boolean;
   /** How long no content has had its first status from a sidecar. */
   readonly queueIdleMs: Millis;
   /** The id of the sidecar that is known to be active for the volume's driver. */
@@ -115,6 +117,7 @@ export interface MemoryOptions {
   readonly activeSidecars?: ActiveSidecars | undefined;
   /** Another judgement than ours: the simulation shows that it detects wrong ones. */
   readonly protectionOf?: ((claim: PersistentVolumeClaim) => Protection) | undefined;
+  wereClaimsReadFor(snapshot: VolumeSnapshot): boolean;
   /** The protection of the claim has become certain, after the watch has already shown its finalizer. */
   onProtected(claim: PersistentVolumeClaim): void;
   /** A create request for a content of this claim has ended: the claim may be released if nothing else needs it. */
@@ -125,6 +128,7 @@ export function createMemory({
   stores,
   options,
   world,
+  wereClaimsReadFor,
   onProtected,
   onCreationEnd,
   ...replaced
@@ -173,6 +177,7 @@ export function createMemory({
           .filter(
             (claim) => mayRefer(options, snapshot)(claim) || mayRefer(options, snapshot, "VolumeSnapshotLink")(claim),
           ),
+        areClaimsRead: wereClaimsReadFor(snapshot),
         queueIdleMs: idleTimes.standstillMs(),
         activeSidecar:
           driver === undefined ? undefined : sidecars.of(driver, place.kind === "node" ? place.name : undefined),

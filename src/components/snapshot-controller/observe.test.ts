@@ -15,6 +15,7 @@ const options = { preventVolumeModeConversion: true, placeOf: () => anywhere };
 const forMemory = {
   options: {},
   world: { elapsed: () => 0 },
+  wereClaimsReadFor: () => false,
   onProtected: () => undefined,
   onCreationEnd: () => undefined,
 };

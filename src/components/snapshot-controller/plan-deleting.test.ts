@@ -26,7 +26,31 @@ testPlans([
       content: readyContent,
     }),
     phase: "deleting",
+    expect: ["read claims", "patch VolumeSnapshotContent"],
+  },
+  {
+    given: "a snapshot being deleted whose content remains, and the claims were listed",
+    view: aView({ snapshot: leaving, content: readyContent, areClaimsRead: true }),
+    phase: "deleting",
     expect: ["patch VolumeSnapshotContent"],
+  },
+  {
+    given: "a snapshot being deleted whose content was given up by an earlier process",
+    view: aView({
+      snapshot: leaving,
+      content: { ...readyContent, metadata: { ...readyContent.metadata, annotations: annotated } },
+    }),
+    phase: "deleting",
+    expect: ["read claims", "delete VolumeSnapshotContent"],
+  },
+  {
+    given: "a snapshot being deleted with Retain that may be restored",
+    view: aView({
+      snapshot: leaving,
+      content: { ...readyContent, spec: { ...readyContent.spec, deletionPolicy: "Retain" } },
+    }),
+    phase: "deleting",
+    expect: ["read claims", "patch VolumeSnapshotContent", "patch VolumeSnapshot"],
   },
   {
     given: "a snapshot being deleted whose content has the being-deleted annotation",
@@ -109,7 +133,7 @@ testPlans([
       missingClaims: [copy.metadata as ObjectName],
     }),
     phase: "deleting",
-    expect: ["confirm PersistentVolumeClaim", "patch VolumeSnapshotContent"],
+    expect: ["confirm PersistentVolumeClaim", "read claims", "patch VolumeSnapshotContent"],
   },
   {
     given: "such a snapshot whose content has the being-deleted annotation",
@@ -159,7 +183,7 @@ testPlans([
       defaultClasses: [aClass(), aClass({ metadata: { name: "also" } })],
     }),
     phase: "deleting",
-    expect: ["patch VolumeSnapshotContent"],
+    expect: ["read claims", "patch VolumeSnapshotContent"],
   },
   {
     given: "a snapshot being deleted with only foreign finalizers",

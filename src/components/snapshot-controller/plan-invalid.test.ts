@@ -4,10 +4,9 @@ import { test } from "node:test";
 import { aClaim, aClass, aContent, aSnapshot, aVolume } from "../../../test/builders.ts";
 import { aProtectedView as aView, bornMs, both, deletionTimestamp } from "../../../test/snapshot-plans.ts";
 import type { SnapshotParts } from "../../../test/views.ts";
-import type { ClusterAction } from "../../api/plan.ts";
 import type { SnapshotFacts } from "./observe.ts";
 import { phaseOf } from "./phase.ts";
-import { planSnapshot } from "./plan.ts";
+import { planSnapshot, type SnapshotAction } from "./plan.ts";
 
 const wrongs: readonly {
   given: string;
@@ -184,13 +183,13 @@ const wrongs: readonly {
   },
 ];
 /** What is asked of the server before the user is told. */
-const question = (action: ClusterAction): string => {
+const question = (action: SnapshotAction): string => {
   if (action.kind === "relist") return `all ${action.ref.kind} objects`;
   assert.ok(action.kind === "confirm");
   const { ref, resourceVersion } = action;
   return resourceVersion === undefined ? `no ${ref.kind} ${ref.name}` : `${ref.kind} ${ref.name} at ${resourceVersion}`;
 };
-const isQuestion = ({ kind }: ClusterAction): boolean => kind === "confirm" || kind === "relist";
+const isQuestion = ({ kind }: SnapshotAction): boolean => kind === "confirm" || kind === "relist";
 
 for (const { given, view: change, reason, says, asks } of wrongs)
   test(`given ${given}, the error is ${reason}, after reading ${asks.join(", ") || "nothing"} from the server`, () => {

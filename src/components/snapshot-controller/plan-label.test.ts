@@ -4,9 +4,8 @@ import { aContent, aSnapshot } from "../../../test/builders.ts";
 import { aProtectedView, deletionTimestamp } from "../../../test/snapshot-plans.ts";
 import { aLoneContentView } from "../../../test/views.ts";
 import { labels } from "../../api/names.ts";
-import type { ClusterAction } from "../../api/plan.ts";
 import type { KubeObject } from "../../api/types.ts";
-import { planSnapshot } from "./plan.ts";
+import { planSnapshot, type SnapshotAction } from "./plan.ts";
 import { planContent } from "./plan-content.ts";
 import { contentLabelEdit, isLabelledInvalid, snapshotLabelEdit } from "./plan-label.ts";
 
@@ -15,7 +14,7 @@ const labelled = { labels: { [labels.invalidSnapshot]: "", team: "a" } };
 const oldLabel = "snapshot.storage.sigs.k8s.io/invalid-snapshot-resource";
 
 /** What the patch makes of the labels; undefined when there is none. */
-const labelsIn = (actions: readonly ClusterAction[]): unknown => {
+const labelsIn = (actions: readonly SnapshotAction[]): unknown => {
   const [action] = actions;
   if (action === undefined) return undefined;
   assert.ok(action.kind === "patch" && action.patch.type === "merge");
@@ -24,7 +23,7 @@ const labelsIn = (actions: readonly ClusterAction[]): unknown => {
   return metadata.labels;
 };
 
-const cases: readonly { given: string; actions: readonly ClusterAction[]; labels: unknown }[] = [
+const cases: readonly { given: string; actions: readonly SnapshotAction[]; labels: unknown }[] = [
   { given: "a valid snapshot", actions: snapshotLabelEdit(aSnapshot()), labels: undefined },
   {
     given: "a snapshot with two sources",

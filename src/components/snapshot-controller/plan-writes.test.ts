@@ -5,13 +5,12 @@ import { aClass, aContent, aSnapshot } from "../../../test/builders.ts";
 import { both, deletionTimestamp, protectedClaim } from "../../../test/snapshot-plans.ts";
 import { aSnapshotView, type SnapshotParts } from "../../../test/views.ts";
 import { annotations, finalizers } from "../../api/names.ts";
-import type { ClusterAction } from "../../api/plan.ts";
 import type { SnapshotFacts, SnapshotView } from "./observe.ts";
-import { planSnapshot } from "./plan.ts";
+import { planSnapshot, type SnapshotAction } from "./plan.ts";
 
 const aView = (change: SnapshotParts): SnapshotView => aSnapshotView({ claim: protectedClaim, ...change });
 
-const bodyOf = (action: ClusterAction | undefined): unknown =>
+const bodyOf = (action: SnapshotAction | undefined): unknown =>
   action?.kind === "patch" ? action.patch.body : `no patch but ${action?.kind ?? "nothing"}`;
 
 const policies: readonly { policy: "Delete" | "Retain"; expect: readonly string[] }[] = [

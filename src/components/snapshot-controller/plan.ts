@@ -42,8 +42,22 @@ const queueIdleMsMin = 10_000;
 const bindingDelayMsMax = 60_000;
 const undecidedPollMs = 2_000;
 
+/**
+ * Lists the claims of the snapshot's namespace, and goes on only if none waits to be restored from it. Watches of two kinds have no
+ * common order: when the deletion of a snapshot is seen, a claim that was created before it may still be on its way.
+ */
+export interface ReadClaims {
+  readonly kind: "readClaims";
+  readonly snapshot: VolumeSnapshot;
+}
+export type SnapshotAction = ClusterAction | ReadClaims;
+type SnapshotPlan = Plan<SnapshotAction>;
+
 const kind = "VolumeSnapshot";
-const doing = (...actions: readonly (readonly ClusterAction[])[]): Plan => ({ actions: actions.flat(), next: settled });
+const doing = (...actions: readonly (readonly SnapshotAction[])[]): SnapshotPlan => ({
+  actions: actions.flat(),
+  next: settled,
+});
 const event = (
   about: VolumeSnapshot,
   type: CodedEvent["type"],
@@ -55,7 +69,7 @@ const event = (
   event: { type, reason, message },
 });
 
-const byPhase: Record<SnapshotPhase, Planner<SnapshotView>> = {
+const byPhase: Record<SnapshotPhase, Planner<SnapshotView, SnapshotAction>> = {
   deleting: planDeletion,
   invalid: planError,
   unprotected: ({ facts }) => doing(protect(facts)),
@@ -65,12 +79,12 @@ const byPhase: Record<SnapshotPhase, Planner<SnapshotView>> = {
 };
 
 /** A wrong label is corrected first, alone: the next reconcile uses the version that this write returns. */
-export const planSnapshot: Planner<SnapshotView> = (view) => {
+export const planSnapshot: Planner<SnapshotView, SnapshotAction> = (view) => {
   const label = snapshotLabelEdit(view.facts.snapshot);
   return label.length > 0 ? doing(label) : byPhase[phaseOf(view.facts)](view);
 };
 
-function planError({ facts, nowMs }: SnapshotView): Plan {
+function planError({ facts, nowMs }: SnapshotView): SnapshotPlan {
   const { snapshot } = facts;
   const found = violationOf(facts);
   if (found === undefined) return nothing;
@@ -120,7 +134,7 @@ function protect(facts: SnapshotFacts): readonly ClusterAction[] {
   });
 }
 
-function planCreation({ facts, memory }: SnapshotView): Plan {
+function planCreation({ facts, memory }: SnapshotView): SnapshotPlan {
   const protection = protect(facts);
   // A request under way may still remove the claim's finalizer. The claim's own plan renews it first.
   if (memory.protection !== "certain") return doing(protection);
@@ -159,7 +173,7 @@ const stillWaiting = ({ snapshot }: SnapshotFacts): readonly ClusterAction[] => 
 ];
 
 /** The uid and class of the snapshot are written into a pre-provisioned content; nothing else of its spec changes. */
-function planBinding(facts: SnapshotFacts): Plan {
+function planBinding(facts: SnapshotFacts): SnapshotPlan {
   const { snapshot, content } = facts;
   if (content === undefined) return nothing;
   const volumeSnapshotRef = { ...content.spec.volumeSnapshotRef, uid: snapshot.metadata.uid };
@@ -172,7 +186,7 @@ function planBinding(facts: SnapshotFacts): Plan {
   );
 }
 
-function planStatus({ facts, memory, nowMs }: SnapshotView): Plan {
+function planStatus({ facts, memory, nowMs }: SnapshotView): SnapshotPlan {
   const { snapshot, content } = facts;
   if (content === undefined) return nothing;
   const protection = protect(facts);
@@ -231,7 +245,7 @@ const confirmation = ({ snapshot, content }: SnapshotFacts): readonly ClusterAct
   },
 ];
 
-function planDeletion({ facts, memory, nowMs }: SnapshotView): Plan {
+function planDeletion({ facts, memory, nowMs }: SnapshotView): SnapshotPlan {
   const { snapshot, content, restoring } = facts;
   if (!ownFinalizers.some((name) => snapshot.metadata.finalizers?.includes(name))) return nothing;
   if (content === undefined || !belongsTo(content, snapshot)) return doing(confirmation(facts), release(snapshot));
@@ -251,11 +265,13 @@ function planDeletion({ facts, memory, nowMs }: SnapshotView): Plan {
     return { actions: [], next: { kind: "after", ms: undecidedPollMs } };
   const annotate = edit("VolumeSnapshotContent", content, { annotations: { [annotations.beingDeleted]: "yes" } });
   const unread = memory.missingClaims.map(absence);
-  if (content.spec.deletionPolicy === "Retain") return doing(unread, annotate, release(snapshot));
+  const isRead = content.status?.readyToUse !== true || memory.areClaimsRead;
+  const reads: readonly SnapshotAction[] = isRead ? unread : [...unread, { kind: "readClaims", snapshot }];
+  if (content.spec.deletionPolicy === "Retain") return doing(reads, annotate, release(snapshot));
   // In two reconciles, so that the deletion names the version it was decided for: an administrator may set Retain in between.
-  if (annotate.length > 0) return doing(unread, annotate);
+  if (annotate.length > 0) return doing(reads, annotate);
   return content.metadata.deletionTimestamp === undefined
-    ? doing(unread, [deletionOf(content)])
+    ? doing(reads, [deletionOf(content)])
     : doing(deletionError(snapshot, content, nowMs));
 }
 

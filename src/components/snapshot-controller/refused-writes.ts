@@ -2,17 +2,18 @@
  * Writes that the API server refuses until an administrator acts: a missing right, an admission rule. No plan knows of them, and few
  * users may read our log. So an event reports them, with upstream's reasons.
  */
-import type { ClusterAction, CodedEvent } from "../../api/plan.ts";
+import type { CodedEvent } from "../../api/plan.ts";
 import type { VolumeSnapshot } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
 import { type Fault, isFault } from "../../base/fault.ts";
 import { type ErrorCode, withCode } from "../../rules/error-codes.ts";
 import type { Failure } from "../../runtime/controller.ts";
+import type { SnapshotAction } from "./plan.ts";
 
 /** Undefined for errors that pass by themselves. */
 export function refusedWriteEvent(
   snapshot: VolumeSnapshot,
-  { reason, action }: Failure<ClusterAction>,
+  { reason, action }: Failure<SnapshotAction>,
 ): CodedEvent | undefined {
   if (action === undefined || !isFault(reason, "PermissionDenied", "Invalid", "InvalidArgument", "TooLarge"))
     return undefined;
@@ -22,7 +23,7 @@ export function refusedWriteEvent(
 
 function reasonAndText(
   snapshot: VolumeSnapshot,
-  action: ClusterAction,
+  action: SnapshotAction,
   { message: why }: Fault,
 ): readonly [reason: string, ErrorCode, text: string] {
   if (action.kind === "create")

@@ -41,7 +41,7 @@ export const actBugs: readonly Bug[] = [
     name: "treats a failed write as successful",
     source: "A3-5: #1301",
     scenario: "delete",
-    breaks: ["I-15", "O-2", "I-2", "I-17", "I-6"],
+    breaks: ["I-15", "O-2", "I-2", "I-17", "I-6", "I-20"],
     seedsMax: 150,
     sabotage: () => ({
       api: (api) => {

@@ -175,6 +175,14 @@ export const controllerBugs: readonly Bug[] = [
     sabotage: () => inSnapshot({ view: (view) => ({ ...view, facts: { ...view.facts, restoring: [] } }) }),
   },
   {
+    name: "trusts its cache of claims when a snapshot is deleted",
+    source: "npm run chaos, with watches delayed by 0.3 s",
+    scenario: "restore-deleted-at-once",
+    breaks: ["I-18"],
+    seedsMax: 50,
+    sabotage: () => inSnapshot({ view: (view) => ({ ...view, memory: { ...view.memory, areClaimsRead: true } }) }),
+  },
+  {
     name: "deletes a content without the being-deleted annotation",
     source: "A3-3: PR#1446",
     scenario: "delete",

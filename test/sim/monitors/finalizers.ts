@@ -18,7 +18,7 @@ import {
   wasNamedAsLeft,
   wasUnreadable,
 } from "./monitor.ts";
-import { hasHeardOf, restoringFrom } from "./restoring.ts";
+import { hasToWaitFor, restoringFrom } from "./restoring.ts";
 
 const own: readonly string[] = [
   ...Object.values(finalizers),
@@ -191,9 +191,9 @@ const sourceProtection: Monitor = {
     if (write.kind !== "VolumeSnapshot" || !isOurs(write) || write.after !== undefined) return undefined;
     const before = snapshotIn(write.before);
     if (before?.status?.readyToUse !== true) return undefined;
-    // Of one that came just now nobody knows yet; and once it waited, it waits until it is bound.
+    // Once it waited, it waits until it is bound.
     const decision = parting(seen, before) ?? write;
-    const reader = restoringFrom(seen, before).find((claim) => hasHeardOf(seen, decision, claim));
+    const reader = restoringFrom(seen, before).find((claim) => hasToWaitFor(seen, decision, claim, before));
     return reader === undefined || wasForcedAway(seen, before) || wasStripped(seen, before)
       ? undefined
       : `${write.key} went while claim ${reader.metadata.name} is restored from it`;

@@ -451,6 +451,12 @@ const givenUp = ({ write }: Bench): void => {
   write("snapshot-controller", aContent({ status: ready, metadata: going }), doomed);
   write("csi-snapshotter", doomed, undefined);
 };
+const isDeleted = ({ write }: Bench): void =>
+  write(
+    "user",
+    aSnapshot({ status: { readyToUse: true } }),
+    aSnapshot({ metadata: going, status: { readyToUse: true } }),
+  );
 const readyGoes = ({ write }: Bench): void =>
   write("snapshot-controller", aSnapshot({ metadata: going, status: { readyToUse: true } }), undefined);
 const readyWith = (...names: string[]): KubeObject =>
@@ -473,7 +479,7 @@ const readers: typeof lettingsGo = [
   [
     "a claim that was heard of when the content had been given up cannot hold",
     [],
-    [givenUp, readerComes, heard, later, readyGoes],
+    [isDeleted, givenUp, readerComes, heard, later, readyGoes],
   ],
   [
     "a claim cannot hold what its user has taken away by force",

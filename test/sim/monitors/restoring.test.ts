@@ -73,6 +73,14 @@ const isListed =
     recorder.knowledge.reported("snapshot-controller.1", 0, `{"kind":"${kind}List","items":[]}`);
 const later: Step = ({ note }) => note("call", "GET /api/v1/persistentvolumes");
 
+/** A claim of the snapshot's own namespace. */
+const aNeighbour = comes(
+  object(
+    "PersistentVolumeClaim",
+    { namespace: "default", name: "beside", uid },
+    { spec: { dataSource: { kind: "VolumeSnapshot", name: "monday" } }, status: { phase: "Pending" } },
+  ),
+);
 const held = { ...going, finalizers: [finalizers.snapshotBound] };
 const isHeld = comes(aSnapshot(held));
 const released: Step = ({ write }) => write("snapshot-controller", aSnapshot(held), undefined);
@@ -135,6 +143,13 @@ const histories: readonly [string, readonly string[], readonly Step[]][] = [
     "a claim by a link that only a grant for claims lets is not waited for",
     [],
     [isHeardOf(aGrant("PersistentVolumeClaim")), isHeardOf(aLink), isHeardOf(aClaim()), later, released],
+  ],
+  ["an unknown claim of the namespace that is older than the deletion is waited for", ["I-18"], [aNeighbour, released]],
+  ["one that is younger than the deletion is not", [], [isHeld, aNeighbour, released]],
+  [
+    "one that a list from the past has left out is not",
+    [],
+    [aNeighbour, isListed("PersistentVolumeClaim"), later, released],
   ],
   ["a claim that may be served is served", ["V-10"], [comes(ofLinks), comes(aLink), ...isOffered, comes(ours)]],
   [

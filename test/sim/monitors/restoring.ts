@@ -21,18 +21,36 @@ export const restoringFrom = (seen: Seen, snapshot: VolumeSnapshot): readonly Pe
       namesIt(seen, claim, snapshot),
   );
 
+/** The claim was there when the deletion of the snapshot was asked for: a list of today has it. */
+function isOlderThanDeletion(seen: Seen, claim: PersistentVolumeClaim, snapshot: VolumeSnapshot): boolean {
+  const first = seen.entries.find(
+    (entry) =>
+      entry.type === "write" &&
+      (entry.after?.metadata.uid === claim.metadata.uid ||
+        (entry.after?.metadata.uid === snapshot.metadata.uid && isGoing(entry.after))),
+  );
+  return first?.type === "write" && first.kind === "PersistentVolumeClaim";
+}
+
 /**
- * Whether the sender had heard of the claim, and of what lets it use its source: nobody can wait for another. Before it has a list of
- * grants, and of links, it has to wait for every claim that may be let.
+ * Whether the sender has to wait for the claim. Of the snapshot's namespace, for each that is older than the deletion: it lists them
+ * before it gives a snapshot up. Of another namespace, for those that it had heard of, and of what lets them use their source: before it has a list of
+ * grants, and of links, for each that may be let.
  */
-export function hasHeardOf(seen: Seen, { process, decidedMs }: Sender, claim: PersistentVolumeClaim): boolean {
+export function hasToWaitFor(
+  seen: Seen,
+  { process, decidedMs }: Sender,
+  claim: PersistentVolumeClaim,
+  snapshot: VolumeSnapshot,
+): boolean {
   const isKnown = ({ metadata }: KubeObject): boolean =>
     seen.knowledge.floorOf(process, metadata.uid, decidedMs) !== undefined;
   const isUnlisted = ({ kind }: KubeObject): boolean =>
     !seen.knowledge.hasListed(process, kind as WatchedKind, decidedMs);
   const reference = referenceOf(seen, claim);
-  return (
-    isKnown(claim) &&
-    (reference === undefined || isAllowedBy(seen, reference, (object) => isKnown(object) || isUnlisted(object)))
-  );
+  return reference === undefined
+    ? isKnown(claim) ||
+        (isOlderThanDeletion(seen, claim, snapshot) &&
+          !seen.knowledge.wasOmitted(process, claim.metadata.uid, decidedMs))
+    : isKnown(claim) && isAllowedBy(seen, reference, (object) => isKnown(object) || isUnlisted(object));
 }

@@ -8,7 +8,7 @@ import { isOverdue } from "./claims.ts";
 import { parting, wasStripped } from "./finalizers.ts";
 import { claimsIn, contentsIn, has, isGoing, type Monitor, snapshotsIn, versionsKnown } from "./monitor.ts";
 import { isDenied, isThere, referenceOf } from "./reference.ts";
-import { hasHeardOf } from "./restoring.ts";
+import { hasToWaitFor } from "./restoring.ts";
 import {
   callsIn,
   claimUidIn,
@@ -280,7 +280,7 @@ const sourceFinalizerOf = (kind: Write["kind"]): string | undefined =>
       ? provisioning.claimCloningFinalizer
       : undefined;
 
-/** Nobody knew of the claim, or that it may refer to the snapshot, when the snapshot was given up to deletion, it is younger than the deletion, or a user has removed the finalizers: see I-18. */
+/** Nobody could know of the claim, or that it may refer to the snapshot, when the snapshot was given up to deletion, it is younger than the deletion, or a user has removed the finalizers: see I-18. */
 function cameTooLate(seen: Seen, claim: PersistentVolumeClaim, key: string): boolean {
   const snapshots = seen
     .everyPast("VolumeSnapshot")
@@ -291,7 +291,7 @@ function cameTooLate(seen: Seen, claim: PersistentVolumeClaim, key: string): boo
     const { deletionTimestamp = "9" } = snapshot.metadata;
     if ((claim.metadata.creationTimestamp ?? "") > deletionTimestamp || wasStripped(seen, snapshot)) return true;
     const isForced = contentsIn(seen).every(({ spec }) => spec.volumeSnapshotRef?.uid !== snapshot.metadata.uid);
-    return write === undefined ? isForced : !hasHeardOf(seen, write, claim);
+    return write === undefined ? isForced : !hasToWaitFor(seen, write, claim, snapshot);
   });
 }
 
