@@ -16,7 +16,6 @@ import { createController, type Triggers } from "../../runtime/controller.ts";
 import type { Grants } from "../../runtime/grants.ts";
 import type { Links } from "../../runtime/links.ts";
 import type { QueueObserver } from "../../runtime/queue.ts";
-import { createTurns } from "../../runtime/turns.ts";
 import type { Rpc } from "./act.ts";
 import { createAttributesReader } from "./attributes-reader.ts";
 import { consentId, createCaches, type ProvisionerStores } from "./caches.ts";
@@ -24,7 +23,6 @@ import { volumeNameFor } from "./claim.ts";
 import { createConsentCheck } from "./consent.ts";
 import { createProvisionerHandlers } from "./handlers.ts";
 import { createIntentLog } from "./intent-log.ts";
-import { createLateVolumes } from "./late-volumes.ts";
 import { observeSource, observeStoredVolume, observeVolume, type VolumeMemory } from "./observe.ts";
 import { planVolume } from "./plan.ts";
 import { planSource } from "./plan-source.ts";
@@ -34,8 +32,8 @@ import { createRemembered } from "./remembered.ts";
 import { createSnapshotReader } from "./snapshot-reader.ts";
 import { type SourceObject, sourceFinalizers, sourceId, sourceIn } from "./source.ts";
 import { createSourceProtection } from "./source-protection.ts";
-import { createUnboundVolumes } from "./unbound-volumes.ts";
 import { createUnconfirmedClaims } from "./unconfirmed-claims.ts";
+import { createVolumeWrites } from "./volume-writes.ts";
 
 export interface CsiProvisionerDeps {
   readonly api: KubeApi & PathReader;
@@ -96,11 +94,6 @@ export interface CsiProvisioner {
 
 /** Volumes looked at while others wait for the driver: waiting costs nothing. */
 const volumesAtOnce = 1_000;
-/**
- * PersistentVolumes stored at once. kube-controller-manager binds one claim after the other: in a burst, more requests of ours at once
- * would only make it wait for its own.
- */
-const storedAtOnceMax = 4;
 
 export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
   const { api, driver, options, world, log, leading, snapshots } = deps;
@@ -112,10 +105,19 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
     },
   };
   const cluster = createActionHandlers({ api, stores: allStores as typeof stores, leading, record: deps.record });
-  const late = createLateVolumes(world);
+  const volumeOf = (name: string): PersistentVolume | undefined => stores.PersistentVolume.get(keyIn(undefined, name));
+  const writes = createVolumeWrites({
+    world,
+    volumes: stores.PersistentVolume,
+    volumeOf,
+    onEnd: (name) => {
+      // Its finalizer, or its deletion, has waited for the request.
+      if (volumeOf(name) !== undefined) stored.trigger(keyIn(undefined, name));
+    },
+  });
   /** A call that another process has stored. */
   const adopted = (name: string): void => {
-    late.expect(name);
+    writes.expect(name);
     volumes.trigger(keyIn(undefined, name));
   };
   const intents = createIntentLog({ api, world, log, leading, adopted, ...deps.intents });
@@ -133,15 +135,12 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
     intents,
     replace: cluster.replace,
   });
-  const storing = createTurns(storedAtOnceMax);
-  /** Names of PersistentVolumes whose creation is in flight: as many as requests. */
-  const beingStored = new Set<string>();
   let stopSignal: AbortSignal | undefined;
 
   const memoryOf = (uid: string): VolumeMemory => ({
     ...remembered.memoryOf(uid),
     isUncertain: intents.isUncertain(uid),
-    lateVolumeMs: late.leftMs(uid),
+    lateVolumeMs: writes.lateMs(uid),
     isUnconfirmed: unconfirmed.has(claimOf(uid)?.metadata.uid ?? ""),
     identity: deps.identity,
     watchesSnapshots: snapshots.current() !== undefined,
@@ -163,7 +162,6 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
     keyIn(undefined, volumeNameFor(options, metadata.uid));
   const claimOf = (name: string): PersistentVolumeClaim | undefined =>
     stores.PersistentVolumeClaim.by("volume", name)[0];
-  const volumeOf = (name: string): PersistentVolume | undefined => stores.PersistentVolume.get(keyIn(undefined, name));
   const claimsByLink = (link: Key): readonly PersistentVolumeClaim[] => stores.PersistentVolumeClaim.by("link", link);
   const claimsFrom = (source: SourceObject): readonly Key[] => {
     const links = source.kind === "snapshot" ? (deps.links?.pointingAt(source.key) ?? []) : [];
@@ -172,7 +170,6 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
     );
   };
 
-  const unbound = createUnboundVolumes(stores.PersistentVolume, volumeOf);
   const unconfirmed = createUnconfirmedClaims(stores.PersistentVolumeClaim, stores.PersistentVolume, claimOf);
   const handlers = createProvisionerHandlers({
     ...deps,
@@ -183,20 +180,7 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
     protection,
     reader,
     attributes,
-    storing: async (name, store) => {
-      beingStored.add(name);
-      try {
-        await storing(store);
-        unbound.add(name);
-      } catch (reason) {
-        late.expect(name);
-        throw reason;
-      } finally {
-        beingStored.delete(name);
-        // Its finalizer, or its deletion, has waited for the request.
-        if (volumeOf(name) !== undefined) stored.trigger(keyIn(undefined, name));
-      }
-    },
+    storing: writes.store,
     isConsented: createConsentCheck({ api, grants: deps.grants }),
     mayTell: async (from, to, signal) => {
       const grant = deps.grants?.finder()?.(from, to);
@@ -268,7 +252,7 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
     observe: (_seen, key) =>
       observeStoredVolume(around(), key, ({ metadata: { name, uid } }) => ({
         ...memoryOf(uid),
-        isBeingStored: beingStored.has(name),
+        isBeingStored: writes.isInFlight(name),
       })),
     plan: deps.plans?.stored ?? planStored,
     onFailure: (key) => deps.failed?.("DeleteVolume", volumeOf(String(key))),
@@ -343,7 +327,7 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
   return {
     stores,
     mayUnprotect: triggerProtected,
-    isBusy: () => storing.running() > 0 || unbound.areThere(),
+    isBusy: writes.areUnderWay,
     watch: (signal) => watch(api, { world, log, signal }),
     run: async (signal) => {
       stopSignal = signal;

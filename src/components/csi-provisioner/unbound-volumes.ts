@@ -12,12 +12,12 @@ export interface UnboundVolumes {
   areThere(): boolean;
 }
 
-interface Watched {
+export interface WatchedVolumes {
   onChange(listener: (before: PersistentVolume | undefined, after: PersistentVolume | undefined) => void): unknown;
 }
 
 export function createUnboundVolumes(
-  volumes: Watched,
+  volumes: WatchedVolumes,
   volumeOf: (name: string) => PersistentVolume | undefined,
 ): UnboundVolumes {
   const names = new Set<string>();
