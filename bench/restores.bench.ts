@@ -16,7 +16,7 @@ import { snapshotsOf } from "../test/e2e/harness/snapshots.ts";
 import { until } from "../test/e2e/harness/until.ts";
 import { median, spread } from "./support/compare.ts";
 import { type Crowd, createCrowd } from "./support/crowd.ts";
-import { bindingRate } from "./support/floors.ts";
+import { bindingFloor, type Floor } from "./support/floors.ts";
 import { type Plane, withPlane } from "./support/plane.ts";
 import { type Counts, countsOf, countTable, type Sums, settledRequests, sumsOf } from "./support/requests.ts";
 import { createSides, type Side, type Sides } from "./support/sides.ts";
@@ -78,19 +78,19 @@ async function measure({ plane, client, wanted }: Plane, sizes: readonly Size[])
   });
   for (const { burst, rounds } of profiles === undefined ? sizes : sizes.slice(-1)) {
     const found: Record<Side, Round[]> = { reference: [], against: [], snapkeep: [] };
-    const floors: number[] = [];
+    const floors: Floor[] = [];
     console.log(`${burst} restores of one snapshot, driver csi-driver-host-path v1.7.2, ${rounds} round(s)`);
     for (let round = 1; round <= (profiles === undefined ? rounds : 1); round++) {
       for (const side of wanted.turns(round)) {
         found[side].push(await oneRound({ plane, client, sides, crowd }, side, burst));
         console.log(`round ${round}, ${side}: ${lineOf(found[side].at(-1))}`);
       }
-      if (profiles === undefined) floors.push(await bindingRate({ client, crowd }, burst));
+      const cpuSeconds = (): number => total(cpuAround(plane));
+      if (profiles === undefined) floors.push(await bindingFloor({ client, crowd, cpuSeconds }, burst));
     }
     if (profiles !== undefined) continue;
     report(found, other, burst);
-    const toOther = floors.map((floor, index) => floor / (found[other][index]?.perSecond ?? floor));
-    console.log(`floor, binding alone without a driver: ${spread(floors)} claims/s; to ${other} ${spread(toOther, 2)}`);
+    reportFloors(floors, found, other, burst);
   }
   crowd.close();
 }
@@ -221,6 +221,32 @@ const lineOf = (round: Round | undefined): string =>
 
 const cpuMsPerClaim = ({ cpuSeconds, burst }: Round): number => (cpuSeconds / burst) * 1_000;
 
+const total = (byProgram: ReadonlyMap<string, number>): number =>
+  [...byProgram.values()].reduce((sum, seconds) => sum + seconds, 0);
+const cpuOfAll = ({ around, cpuSeconds }: Round): number => total(around) + cpuSeconds;
+
+/** What is left if a provisioner costs nothing: binding, and the driver's work as it was in the same round. */
+function reportFloors(
+  floors: readonly Floor[],
+  found: Record<Side, readonly Round[]>,
+  other: Side,
+  burst: number,
+): void {
+  const perSecond = floors.map((floor) => floor.perSecond);
+  const toOther = (figure: (floor: Floor, round: Round) => number): string =>
+    spread(
+      floors.flatMap((floor, index) => found[other].slice(index, index + 1).map((round) => figure(floor, round))),
+      2,
+    );
+  console.log(
+    `floor, binding alone without a driver: ${spread(perSecond)} claims/s; to ${other} ${toOther((floor, round) => floor.perSecond / round.perSecond)}`,
+  );
+  const cpuOf = (floor: Floor, { around }: Round): number => floor.cpuSeconds + (around.get("hostpathplugin") ?? 0);
+  console.log(
+    `floor, binding and driver without a provisioner: ${toOther((floor, round) => (cpuOf(floor, round) / burst) * 1_000)} CPU ms per claim; all programs with ${other} need ${toOther((floor, round) => cpuOfAll(round) / cpuOf(floor, round))} times that`,
+  );
+}
+
 function report(found: Readonly<Record<Side, readonly Round[]>>, other: Side, burst: number): void {
   const show = (what: string, figure: (round: Round) => number, digits = 1): void => {
     const ratios = found.snapkeep.map((round, index) => figure(round) / figure(found[other][index] ?? round));
@@ -237,9 +263,7 @@ function report(found: Readonly<Record<Side, readonly Round[]>>, other: Side, bu
   show("provisioner, PSS MiB after the burst", ({ pssMib }) => pssMib, 0);
   for (const name of [...surroundings, ownName])
     show(`${name}, CPU seconds of the burst`, ({ around }) => around.get(name) ?? 0, 2);
-  const all = ({ around, cpuSeconds }: Round): number =>
-    [...around.values()].reduce((sum, seconds) => sum + seconds, cpuSeconds);
-  show("all of them, CPU seconds of the burst", all, 2);
+  show("all of them, CPU seconds of the burst", cpuOfAll, 2);
   for (const side of ["snapkeep", other] as const) {
     const per = (sum: keyof Sums): string => (median(found[side].map(({ sums }) => sums[sum])) / burst).toFixed(2);
     const alone = (sum: keyof Sums): number => median(found[side].map(({ lone }) => lone[sum]));

@@ -76,13 +76,19 @@ export async function driverRate(csi: CsiClient, sourceVolumeId: string, count: 
 interface BindingFloor {
   readonly client: Client;
   readonly crowd: Crowd<"PersistentVolumeClaim">;
+  /** Of all programs so far. */
+  cpuSeconds(): number;
+}
+export interface Floor {
+  readonly perSecond: number;
+  readonly cpuSeconds: number;
 }
 
 /**
- * Claims bound per second when a provisioner costs nothing: this process, which watches the claims anyway, creates a PersistentVolume for
+ * Claims bound when a provisioner costs no more than the request that stores the PersistentVolume: this process, which watches the claims anyway, creates a PersistentVolume for
  * each as soon as kube-controller-manager asks for one. There is no driver, no snapshot, no event and no stored call.
  */
-export async function bindingRate({ client, crowd }: BindingFloor, count: number): Promise<number> {
+export async function bindingFloor({ client, crowd, ...programs }: BindingFloor, count: number): Promise<Floor> {
   const volumes: Promise<string>[] = [];
   const asked = new Set<string>();
   const stop = crowd.onState((claim) => {
@@ -92,12 +98,14 @@ export async function bindingRate({ client, crowd }: BindingFloor, count: number
     asked.add(uid);
     volumes.push(createVolumeFor(client, claim, driver));
   });
+  const before = programs.cpuSeconds();
   const seconds = await crowd.make(count);
+  const cpuSeconds = programs.cpuSeconds() - before;
   stop();
   await crowd.removeAll();
   const names = await Promise.all(volumes);
   await inLanes(names.length, lanes, (index) => client.delete({ kind: "PersistentVolume", name: names[index] ?? "" }));
-  return count / (seconds.at(-1) ?? Number.POSITIVE_INFINITY);
+  return { perSecond: count / (seconds.at(-1) ?? Number.POSITIVE_INFINITY), cpuSeconds };
 }
 
 /** Retained, so that nobody else has to delete it. */
