@@ -101,8 +101,9 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
   const claimLists = createClaimLists({
     api,
     world,
+    log,
     store: stores.PersistentVolumeClaim,
-    restoringFrom: (snapshot) => observeSnapshot(stores, options, keyOf(snapshot))?.restoring ?? [],
+    trigger: (snapshot, afterMs) => snapshots.trigger(snapshot, afterMs),
   });
   const memory = createMemory({
     stores,

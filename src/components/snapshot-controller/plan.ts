@@ -43,7 +43,7 @@ const bindingDelayMsMax = 60_000;
 const undecidedPollMs = 2_000;
 
 /**
- * Lists the claims of the snapshot's namespace, and goes on only if none waits to be restored from it. Watches of two kinds have no
+ * Lists the claims of the snapshot's namespace, and triggers the snapshot when they are in the cache. Watches of two kinds have no
  * common order: when the deletion of a snapshot is seen, a claim that was created before it may still be on its way.
  */
 export interface ReadClaims {
@@ -264,16 +264,20 @@ function planDeletion({ facts, memory, nowMs }: SnapshotView): SnapshotPlan {
   if (content.status?.readyToUse === true && facts.isRestoringUndecided)
     return { actions: [], next: { kind: "after", ms: undecidedPollMs } };
   const annotate = edit("VolumeSnapshotContent", content, { annotations: { [annotations.beingDeleted]: "yes" } });
+  if (content.status?.readyToUse === true && !memory.areClaimsRead && !isGivenUp(content))
+    return doing([{ kind: "readClaims", snapshot }]);
   const unread = memory.missingClaims.map(absence);
-  const isRead = content.status?.readyToUse !== true || memory.areClaimsRead;
-  const reads: readonly SnapshotAction[] = isRead ? unread : [...unread, { kind: "readClaims", snapshot }];
-  if (content.spec.deletionPolicy === "Retain") return doing(reads, annotate, release(snapshot));
+  if (content.spec.deletionPolicy === "Retain") return doing(unread, annotate, release(snapshot));
   // In two reconciles, so that the deletion names the version it was decided for: an administrator may set Retain in between.
-  if (annotate.length > 0) return doing(reads, annotate);
+  if (annotate.length > 0) return doing(unread, annotate);
   return content.metadata.deletionTimestamp === undefined
-    ? doing(reads, [deletionOf(content)])
+    ? doing(unread, [deletionOf(content)])
     : doing(deletionError(snapshot, content, nowMs));
 }
+
+/** The sidecar deletes it, or has done so. */
+const isGivenUp = ({ metadata }: VolumeSnapshotContent): boolean =>
+  metadata.deletionTimestamp !== undefined && metadata.annotations?.[annotations.beingDeleted] === "yes";
 
 /** Confirms that the claim is gone and was not only missed by a list: it may be restoring from the snapshot. */
 const absence = ({ namespace, name }: ObjectName): ClusterAction => ({
