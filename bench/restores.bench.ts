@@ -20,7 +20,7 @@ import { bindingFloor, type Floor } from "./support/floors.ts";
 import { type Plane, withPlane } from "./support/plane.ts";
 import { type Counts, countsOf, countTable, type Sums, settledRequests, sumsOf } from "./support/requests.ts";
 import { createSides, type Side, type Sides } from "./support/sides.ts";
-import { cpuByProgram } from "./support/usage.ts";
+import { cpuByProgram, total } from "./support/usage.ts";
 
 const namespace = "default";
 const storageClass = "bench";
@@ -221,8 +221,6 @@ const lineOf = (round: Round | undefined): string =>
 
 const cpuMsPerClaim = ({ cpuSeconds, burst }: Round): number => (cpuSeconds / burst) * 1_000;
 
-const total = (byProgram: ReadonlyMap<string, number>): number =>
-  [...byProgram.values()].reduce((sum, seconds) => sum + seconds, 0);
 const cpuOfAll = ({ around, cpuSeconds }: Round): number => total(around) + cpuSeconds;
 
 /** What is left if a provisioner costs nothing: binding, and the driver's work as it was in the same round. */

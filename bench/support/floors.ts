@@ -85,8 +85,9 @@ export interface Floor {
 }
 
 /**
- * Claims bound when a provisioner costs no more than the request that stores the PersistentVolume: this process, which watches the claims anyway, creates a PersistentVolume for
- * each as soon as kube-controller-manager asks for one. There is no driver, no snapshot, no event and no stored call.
+ * Claims bound when a provisioner costs no more than the request that stores the PersistentVolume: this process, which watches the
+ * claims anyway, creates one for each as soon as kube-controller-manager asks for it. There is no driver, no snapshot, no event and no
+ * stored call.
  */
 export async function bindingFloor({ client, crowd, ...programs }: BindingFloor, count: number): Promise<Floor> {
   const volumes: Promise<string>[] = [];

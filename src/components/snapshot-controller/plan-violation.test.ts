@@ -55,8 +55,11 @@ const silent: readonly { given: string; view: SnapshotParts; kinds: readonly str
   },
   {
     given: "the content has no deletionTimestamp",
-    view: { content: aContent({ metadata: { annotations: { [annotations.beingDeleted]: "yes" } }, status: refused }) },
-    kinds: ["readClaims"],
+    view: {
+      content: aContent({ metadata: { annotations: { [annotations.beingDeleted]: "yes" } }, status: refused }),
+      areClaimsRead: true,
+    },
+    kinds: ["delete"],
   },
   {
     given: "the content has Retain",
