@@ -33,7 +33,8 @@ export const usageIn = (folder: string): Usage => ({
   cpuSeconds: total(cpuByProgram(folder)),
   rssMib: total(sumByProgram(folder, ({ rssMib }) => rssMib)),
 });
-export const total = (sums: ReadonlyMap<string, number>): number => [...sums.values()].reduce((sum, one) => sum + one, 0);
+export const total = (sums: ReadonlyMap<string, number>): number =>
+  [...sums.values()].reduce((sum, one) => sum + one, 0);
 
 function sumByProgram(folder: string, figure: (usage: Usage) => number): ReadonlyMap<string, number> {
   const sums = new Map<string, number>();
