@@ -41,8 +41,10 @@ export const benchmarks: Readonly<Record<string, Benchmark>> = {
     options: {
       "--against=":
         "compare with the bundle in this folder (another `npm run build -- FOLDER`) instead of the Go provisioner",
-      "--quick": "only the burst of 200, three rounds",
+      "--quick": "only the burst of 200, five rounds",
       "--large": "only the burst of 1,000, two rounds",
+      "--rounds=":
+        "so many rounds of each burst: the speed of a machine changes, and more rounds have a steadier median",
       "--profile": "only ours, one round, with a processor profile in bench/dist/profiles",
     },
     load: () => import("./restores.bench.ts"),

@@ -37,8 +37,11 @@ interface Size {
 }
 const small: Size = { burst: 200, rounds: 5 };
 const large: Size = { burst: 1_000, rounds: 1 };
-const sizesFor = (chosen: ReadonlyMap<string, string>): readonly Size[] =>
-  chosen.has("--quick") ? [small] : chosen.has("--large") ? [{ ...large, rounds: 2 }] : [small, large];
+function sizesFor(chosen: ReadonlyMap<string, string>): readonly Size[] {
+  const sizes = chosen.has("--quick") ? [small] : chosen.has("--large") ? [{ ...large, rounds: 2 }] : [small, large];
+  const rounds = chosen.get("--rounds=");
+  return rounds === undefined ? sizes : sizes.map(({ burst }) => ({ burst, rounds: Number(rounds) }));
+}
 
 interface Round {
   readonly burst: number;

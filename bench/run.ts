@@ -8,6 +8,8 @@ import { join } from "node:path";
 import { benchmarks } from "./benchmarks.ts";
 
 const words = process.argv.slice(2);
+/** Options whose value is a number. */
+const numbers = ["--objects=", "--rounds="];
 const isOption = (word: string): boolean => word.startsWith("-");
 const wanted = words.filter((word) => !isOption(word));
 /** By name; "--against=dist" is "--against=" with the value "dist". */
@@ -45,9 +47,12 @@ function usage(): string {
 function mistakesIn(name: string): readonly string[] {
   const known = benchmarks[name]?.options;
   if (known === undefined) return [`no benchmark is called ${name}; known: ${Object.keys(benchmarks).join(", ")}`];
-  return [...options.keys()]
-    .filter((option) => !(option in known))
-    .map((option) => `${name} has no option ${option}; known: ${Object.keys(known).join(", ") || "none"}`);
+  return [...options].flatMap(([option, value]) => {
+    if (!(option in known))
+      return [`${name} has no option ${option}; known: ${Object.keys(known).join(", ") || "none"}`];
+    const isWrong = numbers.includes(option) && !/^[1-9]\d*$/.test(value);
+    return isWrong ? [`${option}${value} is not a number of at least 1; try ${option}10`] : [];
+  });
 }
 
 async function measure(name: string): Promise<void> {
