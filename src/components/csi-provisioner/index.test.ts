@@ -2,133 +2,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { driver } from "../../../test/builders.ts";
-import { createFakeKube, type Hook } from "../../../test/fake-kube.ts";
-import { createVirtualWorld } from "../../../test/virtual-world.ts";
-import {
-  aPendingClaim,
-  aReadyContent,
-  aReadySnapshot,
-  aStorageClass,
-  driverWith,
-  provisionerOptions,
-} from "../../../test/volume-plans.ts";
+import { claimNamed, setUpProvisioner, setUpRestores } from "../../../test/provisioner-harness.ts";
+import { aPendingClaim, aStorageClass } from "../../../test/volume-plans.ts";
 import { finalizers, provisioning } from "../../api/names.ts";
-import type { KubeObject, PersistentVolumeClaim, VolumeSnapshot } from "../../api/types.ts";
 import { Fault } from "../../base/fault.ts";
-import type { JsonObject } from "../../base/json.ts";
-import { silent } from "../../base/log.ts";
-import type { CsiClient } from "../../csi/client.ts";
-import { createStore } from "../../kube/store.ts";
-import { watchInto } from "../../kube/stores.ts";
-import { createCsiProvisioner } from "./index.ts";
-
-interface Request {
-  readonly name: string;
-  readonly mutableParameters?: Readonly<Record<string, string>>;
-  readonly volumeContentSource?: unknown;
-}
-interface Setting {
-  readonly objects: readonly KubeObject[];
-  readonly hook?: Hook;
-  /** What the server answers to the path of a VolumeAttributesClass. */
-  attributesClass?(path: string): object;
-  create?(request: Request): Promise<object>;
-  remove?(volumeId: string): Promise<void>;
-}
-
-/** One driver and one server; provisioners come and go. */
-async function setUp({ objects, hook, attributesClass, create, remove }: Setting) {
-  const world = createVirtualWorld();
-  let isRunning = false;
-  const kube = createFakeKube((call, when) => (isRunning ? hook?.(call, when) : undefined));
-  const uidOf = new Map<string, string>();
-  for (const object of [aStorageClass(), ...objects]) {
-    const { metadata }: KubeObject = await kube.create(object.kind as never, object as never);
-    uidOf.set(object.metadata.name, metadata.uid);
-  }
-  isRunning = true;
-  kube.calls.length = 0;
-  const volumes = new Set<string>();
-  const asked: string[] = [];
-  const events: string[] = [];
-  const createVolume = async (request: Request) => {
-    asked.push("create");
-    const reply = await create?.(request);
-    volumes.add(`vol-${request.name}`);
-    return {
-      volume: {
-        volumeId: `vol-${request.name}`,
-        capacityBytes: 0n,
-        volumeContext: {},
-        accessibleTopology: [],
-        contentSource: request.volumeContentSource,
-        ...reply,
-      },
-    };
-  };
-  const deleteVolume = async ({ volumeId }: { volumeId: string }) => {
-    asked.push("delete");
-    await remove?.(volumeId);
-    volumes.delete(volumeId);
-  };
-  const start = (): (() => void) => {
-    const stop = new AbortController();
-    const snapshots = createStore("VolumeSnapshot", { log: silent });
-    const provisioner = createCsiProvisioner({
-      api: Object.assign(kube, {
-        getPath: async (path: string) => (attributesClass?.(path) ?? {}) as JsonObject,
-      }),
-      csi: { controller: { createVolume, deleteVolume } } as unknown as CsiClient,
-      driver: () => driverWith(["MODIFY_VOLUME"]),
-      options: { ...provisionerOptions, usesAttributesClasses: attributesClass !== undefined },
-      snapshots: { current: () => (snapshots.isSynced() ? snapshots : undefined), onChange: snapshots.onChange },
-      mayProtectSnapshots: () => true,
-      intents: { namespace: "kube-system", name: "calls" },
-      identity: "me",
-      world,
-      log: silent,
-      callsAtOnce: 10,
-      backoff: { startMs: 1_000, maxMs: 300_000 },
-      leading: () => !stop.signal.aborted,
-      record: (_about, { reason, message }) => void events.push(`${reason} ${/SNAP-\d+/.exec(message)?.[0]}`),
-    });
-    const { signal } = stop;
-    const watching = [provisioner.watch(signal), watchInto(kube, snapshots, { world, log: silent, signal })];
-    void Promise.all([...watching, snapshots.whenSynced.then(() => provisioner.run(signal))]).catch(() => undefined);
-    return () => stop.abort();
-  };
-  const writes = (): readonly string[] =>
-    kube.calls
-      .filter(({ verb }) => !["get", "list", "watch"].includes(verb))
-      .map(({ verb, kind }) => `${verb} ${kind}`);
-  const stored = () => kube.stored("PersistentVolume");
-  const nameOf = (claim: string): string => `pvc-${uidOf.get(claim)}`;
-  const intents = (): readonly string[] =>
-    Object.keys(
-      JSON.parse(kube.stored("Lease")[0]?.metadata.annotations?.["snapkeep.dev/create-volume-calls"] ?? "{}").calls ??
-        {},
-    );
-  return { world, kube, start, volumes, asked, events, writes, stored, nameOf, intents };
-}
-
-const claim = (name: string, spec: PersistentVolumeClaim["spec"] = {}): PersistentVolumeClaim =>
-  aPendingClaim({ metadata: { name }, spec });
-const dataSource = { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "monday" };
-/** The server in memory gives uids of its own. */
-async function restorable(count: number, more: Partial<Setting> = {}) {
-  const claims = Array.from({ length: count }, (_, index) => claim(`restored-${index}`, { dataSource }));
-  const set = await setUp({ objects: claims, ...more });
-  const snapshot = (await set.kube.create("VolumeSnapshot", aReadySnapshot())) as VolumeSnapshot;
-  await set.kube.create(
-    "VolumeSnapshotContent",
-    aReadyContent({ volumeSnapshotRef: { namespace: "team", name: "monday", uid: snapshot.metadata.uid } }),
-  );
-  set.kube.calls.length = 0;
-  return set;
-}
 
 test("a claim gets its volume with two writes, and the intent is gone after a while", async () => {
-  const { world, start, writes, stored, nameOf, events, intents, asked } = await setUp({ objects: [claim("new")] });
+  const { world, start, writes, stored, nameOf, events, intents, asked } = await setUpProvisioner({
+    objects: [claimNamed("new")],
+  });
   const stop = start();
   await world.advance(1_000);
   assert.deepEqual(writes(), ["create Lease", "create PersistentVolume"]);
@@ -140,7 +22,7 @@ test("a claim gets its volume with two writes, and the intent is gone after a wh
 });
 
 test("a restore alone costs four writes and the reads of its content and its old claim, and the finalizer goes after the volume is stored", async () => {
-  const { world, kube, start, writes } = await restorable(1);
+  const { world, kube, start, writes } = await setUpRestores(1);
   const stop = start();
   await world.advance(10_000);
   assert.deepEqual(writes(), [
@@ -160,7 +42,7 @@ test("a restore alone costs four writes and the reads of its content and its old
 
 test("fifty restores of one snapshot cost at most two writes each, and the snapshot is protected meanwhile", async () => {
   const unprotected: string[] = [];
-  const { world, kube, start, writes, stored } = await restorable(50, {
+  const { world, kube, start, writes, stored } = await setUpRestores(50, {
     create: async ({ name }) => {
       const [snapshot] = kube.stored("VolumeSnapshot");
       if (snapshot?.metadata.finalizers?.includes(finalizers.snapshotRestoring) !== true) unprotected.push(name);
@@ -179,7 +61,7 @@ test("fifty restores of one snapshot cost at most two writes each, and the snaps
 });
 
 test("a claim deleted while CreateVolume runs leaves no volume and no finalizer", async () => {
-  const { world, kube, start, volumes, stored, asked, intents } = await restorable(1, {
+  const { world, kube, start, volumes, stored, asked, intents } = await setUpRestores(1, {
     create: async () => {
       await world.sleep(5_000);
       return {};
@@ -197,8 +79,8 @@ test("a claim deleted while CreateVolume runs leaves no volume and no finalizer"
 
 test("a refusal after a timeout does not count as the proof that there is no volume", async () => {
   const faults = [new Fault("DeadlineExceeded", "late"), new Fault("PermissionDenied", "no"), undefined];
-  const { world, kube, start, volumes, stored } = await setUp({
-    objects: [claim("new")],
+  const { world, kube, start, volumes, stored } = await setUpProvisioner({
+    objects: [claimNamed("new")],
     create: async ({ name }) => {
       const fault = faults.shift();
       if (fault?.code === "DeadlineExceeded") volumes.add(`vol-${name}`);
@@ -216,8 +98,8 @@ test("a refusal after a timeout does not count as the proof that there is no vol
 
 test("a process that is killed while CreateVolume runs is succeeded by one that finishes, or deletes the volume", async () => {
   for (const isClaimDeleted of [false, true]) {
-    const { world, kube, start, volumes, stored, intents } = await setUp({
-      objects: [claim("new")],
+    const { world, kube, start, volumes, stored, intents } = await setUpProvisioner({
+      objects: [claimNamed("new")],
       create: async () => {
         await world.sleep(1_000);
         return {};
@@ -238,8 +120,8 @@ test("a process that is killed while CreateVolume runs is succeeded by one that 
 });
 
 test("volumes that cannot be used are deleted and asked for again, each time later", async () => {
-  const { world, start, volumes, events, asked } = await setUp({
-    objects: [claim("new")],
+  const { world, start, volumes, events, asked } = await setUpProvisioner({
+    objects: [claimNamed("new")],
     create: async () => ({ capacityBytes: 5n }),
   });
   const stop = start();
@@ -251,8 +133,8 @@ test("volumes that cannot be used are deleted and asked for again, each time lat
 });
 
 test("two claims never share a volume, even if the driver says so", async () => {
-  const { world, start, stored, events, asked } = await setUp({
-    objects: [claim("one"), claim("two")],
+  const { world, start, stored, events, asked } = await setUpProvisioner({
+    objects: [claimNamed("one"), claimNamed("two")],
     create: async () => ({ volumeId: "vol-same" }),
   });
   const stop = start();
@@ -264,8 +146,8 @@ test("two claims never share a volume, even if the driver says so", async () => 
 });
 
 test("a PersistentVolume that the server refuses is reported, and its volume goes with the claim", async () => {
-  const { world, kube, start, volumes, events, asked } = await setUp({
-    objects: [claim("new")],
+  const { world, kube, start, volumes, events, asked } = await setUpProvisioner({
+    objects: [claimNamed("new")],
     hook: ({ verb, kind }, when) => {
       if (verb === "create" && kind === "PersistentVolume" && when === "before")
         throw new Fault("Invalid", "spec.nodeAffinity: Invalid value");
@@ -283,7 +165,7 @@ test("a PersistentVolume that the server refuses is reported, and its volume goe
 });
 
 test("a volume whose owner keeps it is not deleted by a successor that finds an old intent", async () => {
-  const { world, kube, start, volumes, stored, intents } = await setUp({ objects: [claim("new")] });
+  const { world, kube, start, volumes, stored, intents } = await setUpProvisioner({ objects: [claimNamed("new")] });
   const kill = start();
   await world.advance(1_000);
   const [volume] = stored();
@@ -308,8 +190,8 @@ test("a clone starts when its source and the volume of its source are bound, in 
     spec: { volumeName: "pv-1" },
     status: { phase: "Bound" },
   });
-  const { world, kube, start, stored, nameOf } = await setUp({
-    objects: [source, claim("copy", { dataSource: { kind: "PersistentVolumeClaim", name: "data" } })],
+  const { world, kube, start, stored, nameOf } = await setUpProvisioner({
+    objects: [source, claimNamed("copy", { dataSource: { kind: "PersistentVolumeClaim", name: "data" } })],
   });
   const stop = start();
   await world.advance(1_000);
@@ -334,8 +216,8 @@ test("claims of one VolumeAttributesClass read it once, wait until it exists, an
   const paths: string[] = [];
   const given: unknown[] = [];
   const named = { volumeAttributesClassName: "gold" };
-  const { world, start, stored, events } = await setUp({
-    objects: [claim("one", named), claim("two", named)],
+  const { world, start, stored, events } = await setUpProvisioner({
+    objects: [claimNamed("one", named), claimNamed("two", named)],
     attributesClass: (path) => {
       paths.push(path);
       if (!isThere) throw new Fault("NotFound", "no such class");
@@ -368,7 +250,7 @@ test("a claim that has waited for its secret for long gets its volume soon after
   };
   const late = aPendingClaim({ metadata: { name: "late" }, spec: { storageClassName: "secret" } });
   const storageClass = aStorageClass({ metadata: { ...aStorageClass().metadata, name: "secret" }, parameters });
-  const { world, kube, start, stored, events } = await setUp({ objects: [storageClass, late] });
+  const { world, kube, start, stored, events } = await setUpProvisioner({ objects: [storageClass, late] });
   const stop = start();
   await world.advance(1_800_000);
   assert.deepEqual([stored().length, events], [0, ["ProvisioningFailed SNAP-338"]]);
@@ -381,8 +263,8 @@ test("a claim that has waited for its secret for long gets its volume soon after
 
 test("a server that does not answer at the start is asked again, and nothing is decided before", async () => {
   let failures = 3;
-  const { world, start, stored, asked } = await setUp({
-    objects: [claim("new")],
+  const { world, start, stored, asked } = await setUpProvisioner({
+    objects: [claimNamed("new")],
     hook: ({ verb, kind }) => {
       if (verb === "get" && kind === "Lease" && failures-- > 0) throw new Fault("Unavailable", "not now");
       assert.ok(verb === "list" || verb === "watch" || failures <= 0);
@@ -395,10 +277,10 @@ test("a server that does not answer at the start is asked again, and nothing is 
 });
 
 test("a claim that is gone while its watch is silent gets no volume of its own again", async () => {
-  const { world, kube, start, stored, asked } = await setUp({ objects: [] });
+  const { world, kube, start, stored, asked } = await setUpProvisioner({ objects: [] });
   const stop = start();
   await world.advance(100);
-  await kube.create("PersistentVolumeClaim", claim("new"));
+  await kube.create("PersistentVolumeClaim", claimNamed("new"));
   await world.advance(1_000);
   assert.equal(stored().length, 1);
   // The cache has the claim, pending; its owner has retained the volume and deleted both objects.

@@ -1,17 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aVolume } from "../../../test/builders.ts";
+import { aFakeDriver, setUpProvisioner } from "../../../test/provisioner-harness.ts";
 import { createVirtualWorld } from "../../../test/virtual-world.ts";
 import {
   anIntent,
   aPendingClaim,
   aStorageClass,
   aVolumeView,
+  created,
   driverWith,
   provisionerOptions,
   testVolumePlans,
 } from "../../../test/volume-plans.ts";
 import { provisioning } from "../../api/names.ts";
+import { Fault } from "../../base/fault.ts";
 import { hasRoom } from "./act.ts";
 import { isAccessible, nodesAround, type OwnNode } from "./own-node.ts";
 import { createRemembered } from "./remembered.ts";
@@ -21,6 +24,19 @@ const options = { ...provisionerOptions, ownNode };
 const driver = driverWith([], ["VOLUME_ACCESSIBILITY_CONSTRAINTS"]);
 const around = { options, driver, ...nodesAround(driver.name, ownNode) };
 const selected = (node: string) => aPendingClaim({ metadata: { annotations: { [provisioning.selectedNode]: node } } });
+const boundOn = (node: string) =>
+  aPendingClaim({
+    metadata: { annotations: { [provisioning.selectedNode]: node } },
+    spec: { volumeName: "pvc-u-new" },
+  });
+const affinityTo = (zone: string) => ({
+  required: { nodeSelectorTerms: [{ matchExpressions: [{ key: "zone", operator: "In", values: [zone] }] }] },
+});
+const storedIn = (zone: string, volumeHandle: string) =>
+  aVolume({
+    metadata: { name: "pvc-u-new" },
+    spec: { csi: { driver: driver.name, volumeHandle }, nodeAffinity: affinityTo(zone) },
+  });
 const lateClass = aStorageClass({ volumeBindingMode: "WaitForFirstConsumer" });
 const allowing = (zone: string) =>
   aStorageClass({ allowedTopologies: [{ matchLabelExpressions: [{ key: "zone", values: [zone] }] }] });
@@ -43,6 +59,54 @@ testVolumePlans([
     view: aVolumeView({ ...around, claim: selected("n2"), intent: anIntent() }),
     phase: "abandoned",
     expect: ["logIntent, learn"],
+  },
+  {
+    given: "a volume of another node under the name of a call that was sent from this one",
+    view: aVolumeView({ ...around, claim: selected("n2"), intent: anIntent(), volume: storedIn("b", "vol-8") }),
+    phase: "abandoned",
+    expect: ["logIntent, learn"],
+  },
+  {
+    given: "the same, and the id of the own volume is known",
+    view: aVolumeView(
+      { ...around, claim: selected("n2"), intent: anIntent(), volume: storedIn("b", "vol-8") },
+      { reply: created },
+    ),
+    phase: "abandoned",
+    expect: ["confirm, requireIntent, delete"],
+  },
+  {
+    given: "the same, and its id is that of the other node's volume",
+    view: aVolumeView(
+      { ...around, claim: selected("n2"), intent: anIntent(), volume: storedIn("b", "vol-9") },
+      { reply: created },
+    ),
+    phase: "abandoned",
+    expect: ["forgetIntent"],
+  },
+  {
+    given: "a volume of another node, and no call of this one",
+    view: aVolumeView({ ...around, claim: selected("n2"), volume: storedIn("b", "vol-8") }),
+    phase: "stored",
+    expect: [],
+  },
+  {
+    given: "the volume of the own call",
+    view: aVolumeView({ ...around, claim: selected("n1"), intent: anIntent(), volume: storedIn("a", "vol-9") }),
+    phase: "stored",
+    expect: ["forgetIntent"],
+  },
+  {
+    given: "a claim that is bound to a volume of another node which the cache does not have yet",
+    view: aVolumeView({ ...around, claim: boundOn("n2"), intent: anIntent() }),
+    phase: "abandoned",
+    expect: ["logIntent, learn"],
+  },
+  {
+    given: "a claim that is bound to a volume of the own node which the cache does not have yet",
+    view: aVolumeView({ ...around, claim: boundOn("n1"), intent: anIntent() }),
+    phase: "stored",
+    expect: ["forgetIntent"],
   },
   {
     given: "a claim that waits for its first consumer, on a node",
@@ -95,14 +159,7 @@ testVolumePlans([
 ]);
 
 test("a volume is of the own node if its affinity allows that, or says nothing", () => {
-  const affine = (value: string) =>
-    aVolume({
-      spec: {
-        nodeAffinity: {
-          required: { nodeSelectorTerms: [{ matchExpressions: [{ key: "zone", operator: "In", values: [value] }] }] },
-        },
-      },
-    });
+  const affine = (zone: string) => aVolume({ spec: { nodeAffinity: affinityTo(zone) } });
   assert.equal(isAccessible(ownNode, affine("a")), true);
   assert.equal(isAccessible(ownNode, affine("b")), false);
   assert.equal(isAccessible(ownNode, aVolume()), true);
@@ -152,3 +209,42 @@ test("a node has room if its driver says so for one topology, or does not say", 
   });
   assert.equal(await hasRoom(silent, call, signal), true);
 });
+
+for (const { given, idOf, left } of [
+  { given: "is deleted", idOf: (node: string, name: string) => `${node}-${name}`, left: 0 },
+  // A driver that would reach the volume of the other node by this id must not be asked to delete it.
+  { given: "is left if ids are the same on all nodes", idOf: (_node: string, name: string) => name, left: 1 },
+])
+  test(`a volume that a call of unknown outcome has created on the node before the claim went to another node ${given}`, async () => {
+    const { world, kube, start, stored, nameOf, intents } = await setUpProvisioner({ objects: [selected("n1")] });
+    let isSilent = true;
+    const driverOf = (node: string, zone: string, mayBeSilent: boolean) =>
+      aFakeDriver({
+        create: async ({ name }, volumes) => {
+          volumes.add(idOf(node, name));
+          if (mayBeSilent && isSilent) throw new Fault("DeadlineExceeded", "late");
+          return { volumeId: idOf(node, name), accessibleTopology: [{ segments: { zone } }] };
+        },
+      });
+    const [first, second] = [driverOf("n1", "a", true), driverOf("n2", "b", false)];
+    const stops = [
+      start({ ownNode, csi: first.csi }),
+      start({ ownNode: { ...ownNode, name: "n2", segments: { zone: "b" } }, csi: second.csi }),
+    ];
+    await world.advance(1_000);
+    assert.deepEqual([first.volumes.size, stored().length], [1, 0]);
+    const [claim] = kube.stored("PersistentVolumeClaim");
+    assert.ok(claim !== undefined);
+    const annotations = { ...claim.metadata.annotations, [provisioning.selectedNode]: "n2" };
+    await kube.replace("PersistentVolumeClaim", { ...claim, metadata: { ...claim.metadata, annotations } });
+    await world.advance(60_000);
+    assert.deepEqual(
+      stored().map(({ metadata, spec }) => [metadata.name, spec?.csi?.volumeHandle]),
+      [[nameOf("new"), idOf("n2", nameOf("new"))]],
+    );
+    isSilent = false;
+    await world.advance(600_000);
+    assert.deepEqual([first.volumes.size, second.volumes.size, stored().length], [left, 1, 1]);
+    assert.deepEqual(intents(), []);
+    for (const stop of stops) stop();
+  });

@@ -4,7 +4,8 @@
  *   wanted ──▶ stored            abandoned ──▶ (gone)
  *
  * stored:    its PersistentVolume exists: the intent has done its work.
- * abandoned: CreateVolume may have been sent, and the claim is gone or has another volume: learn the id, and delete the volume.
+ * abandoned: CreateVolume may have been sent, and the claim is gone or has another volume: learn the id, and delete the volume. On a
+ *            node, the volume of another node under the same name is another volume.
  * unwanted:  nothing was sent and nothing is wanted: another provisioner's claim, a bound one, one that is being deleted.
  * waiting:   the scheduler has to select a node first.
  * untaken:   no node is selected yet, and ours may take the claim (one provisioner on each node).
@@ -13,14 +14,16 @@
  */
 import { provisionerOf, selectedNodeOf } from "./claim.ts";
 import type { VolumeFacts } from "./observe.ts";
+import { isAccessible } from "./own-node.ts";
 
 export const volumePhases = ["stored", "abandoned", "unwanted", "waiting", "untaken", "foreign", "wanted"] as const;
 export type VolumePhase = (typeof volumePhases)[number];
 
 export function phaseOf(facts: VolumeFacts): VolumePhase {
   const { volume, intent, claim, storageClass, source, options } = facts;
-  if (volume !== undefined || hasItsVolume(facts)) return "stored";
-  if (!isOpen(facts)) return intent === undefined ? "unwanted" : "abandoned";
+  const isElsewhere = isStoredByOtherNode(facts);
+  if (!isElsewhere && (volume !== undefined || hasItsVolume(facts))) return "stored";
+  if (isElsewhere || !isOpen(facts)) return intent === undefined ? "unwanted" : "abandoned";
   const waits = storageClass?.volumeBindingMode === "WaitForFirstConsumer";
   const isUnselected = claim !== undefined && selectedNodeOf(claim) === undefined;
   // Two nodes could make a volume for one claim: also a call that was sent waits until the claim is ours again.
@@ -35,6 +38,16 @@ export function phaseOf(facts: VolumeFacts): VolumePhase {
 /** The claim is bound to it: the PersistentVolume was stored, whether or not the cache has it already, or still. */
 const hasItsVolume = ({ name, claim, intent }: VolumeFacts): boolean =>
   claim?.spec?.volumeName === name && (intent === undefined || intent.claim.uid === claim.metadata.uid);
+
+/**
+ * A call of the own node may have created a volume here, and then the claim went to another node, which has stored the PersistentVolume.
+ * As long as the cache does not have it, the selected node tells whose it is.
+ */
+function isStoredByOtherNode({ volume, claim, intent, options: { ownNode } }: VolumeFacts): boolean {
+  if (ownNode === undefined || intent === undefined) return false;
+  if (volume !== undefined) return !isAccessible(ownNode, volume);
+  return claim !== undefined && ![undefined, ownNode.name].includes(selectedNodeOf(claim));
+}
 
 /** The claim is ours to serve and has no volume yet. With shortened uids, two claims may share a name: a call serves its own only. */
 const isOpen = ({ claim, driver, intent, options }: VolumeFacts): boolean =>

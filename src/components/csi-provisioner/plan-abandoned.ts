@@ -5,6 +5,7 @@
  * Whatever the driver does, its source can be deleted: a volume that the driver does not delete is known by its id from then on, and
  * needs no source; a driver whose replies cannot be read is asked a few times, and an event names what may be left there.
  */
+import { refOf } from "../../api/builders.ts";
 import { type ClusterAction, settled } from "../../api/plan.ts";
 import type { KubeObject } from "../../api/types.ts";
 import { type Fault, isFault } from "../../base/fault.ts";
@@ -43,7 +44,7 @@ export function planAbandoned(view: VolumeView, intent: Intent): ProvisionerPlan
     case "deleted":
       return doing(settled, { ...forget(name), forgetsReply: true });
     case "created":
-      return doing(settled, facts.holder === undefined ? undo(view, intent, reply.volume) : forget(name));
+      return doing(settled, isHeld(view, reply.volume.id) ? forget(name) : undo(view, intent, reply.volume));
     case "failed":
       return memory.isUndoing ? planUndeleted(view, intent) : planUnlearned(view, intent, reply.fault);
     case "unsent": {
@@ -57,14 +58,18 @@ export function planAbandoned(view: VolumeView, intent: Intent): ProvisionerPlan
 
 /** Learns the id, or deletes what is known by it. The stored call keeps its secret's name: the secret may come back. */
 function nextCall(view: VolumeView, intent: Intent): ProvisionerAction {
-  const { name, holder } = view.facts;
+  const { name } = view.facts;
   if (intent.undoes === undefined) {
     const { consent: _, ...call } = intent.call;
     const stored = view.facts.intent ?? intent;
     return send(learningOf(name), { ...call, method: "learn" }, { kind: "logIntent", name, intent: stored });
   }
-  return holder === undefined ? sendUndoing(view, intent.undoes, intent.call.secret) : forget(name);
+  return isHeld(view, intent.undoes) ? forget(name) : sendUndoing(view, intent.undoes, intent.call.secret);
 }
+
+/** A PersistentVolume has this id: also that of another node under the same name, where ids are made from names. */
+const isHeld = ({ facts: { holder, volume } }: VolumeView, id: string): boolean =>
+  holder !== undefined || volume?.spec?.csi?.volumeHandle === id;
 
 /** The driver does not delete the volume. Its id is stored, so that the source is not needed to learn it once more. */
 function planUndeleted({ facts: { name }, memory }: VolumeView, intent: Intent): ProvisionerPlan {
@@ -107,13 +112,19 @@ export function undo(view: VolumeView, { call }: Intent, { id }: { readonly id: 
 }
 
 const sendUndoing = (
-  { facts: { name } }: VolumeView,
+  { facts: { name, volume } }: VolumeView,
   volumeId: string,
   secret: VolumeCall["secret"],
 ): ProvisionerAction =>
   send(
     undoingOf(name),
     { method: "delete", volumeId, ...(secret === undefined ? {} : { secret }) },
-    { kind: "confirm", ref: { kind: "PersistentVolume", name }, resourceVersion: undefined },
+    volume === undefined
+      ? { kind: "confirm", ref: { kind: "PersistentVolume", name }, resourceVersion: undefined }
+      : {
+          kind: "confirm",
+          ref: refOf("PersistentVolume", volume),
+          resourceVersion: volume.metadata.resourceVersion,
+        },
     { kind: "requireIntent", name },
   );
