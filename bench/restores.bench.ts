@@ -13,7 +13,6 @@ import {
 import type { ControlPlane } from "../test/e2e/harness/control-plane.ts";
 import { startHostpath } from "../test/e2e/harness/hostpath.ts";
 import { snapshotsOf } from "../test/e2e/harness/snapshots.ts";
-import { until } from "../test/e2e/harness/until.ts";
 import { median, spread } from "./support/compare.ts";
 import { type Crowd, createCrowd } from "./support/crowd.ts";
 import { bindingFloor, type Floor } from "./support/floors.ts";
@@ -21,6 +20,7 @@ import { type Plane, withPlane } from "./support/plane.ts";
 import { type Counts, countsOf, countTable, type Sums, settledRequests, sumsOf } from "./support/requests.ts";
 import { createSides, type Side, type Sides } from "./support/sides.ts";
 import { cpuByProgram, total } from "./support/usage.ts";
+import { untilVolumesAreGone } from "./support/volumes.ts";
 
 const namespace = "default";
 const storageClass = "bench";
@@ -69,7 +69,7 @@ export const run = (chosen: ReadonlyMap<string, string>): Promise<void> =>
 
 async function measure({ plane, client, wanted }: Plane, sizes: readonly Size[]): Promise<void> {
   const { profiles, against, other } = wanted;
-  const socket = await restorable(plane, client);
+  const { socket, csi, snapshotId } = await restorable(plane, client);
   const programs = { provisioner: { program: "csi-provisioner", flags: [`--csi-address=${socket}`] } } as const;
   const sides = await createSides<Part>({ plane, programs, profiles, against });
   const crowd = await createCrowd({
@@ -81,7 +81,7 @@ async function measure({ plane, client, wanted }: Plane, sizes: readonly Size[])
   });
   for (const { burst, rounds } of profiles === undefined ? sizes : sizes.slice(-1)) {
     const found: Record<Side, Round[]> = { reference: [], against: [], snapkeep: [] };
-    const floors: Floor[] = [];
+    const floors: Record<FloorName, Floor[]> = { binding: [], driver: [] };
     console.log(`${burst} restores of one snapshot, driver csi-driver-host-path v1.7.2, ${rounds} round(s)`);
     for (let round = 1; round <= (profiles === undefined ? rounds : 1); round++) {
       for (const side of wanted.turns(round)) {
@@ -89,13 +89,16 @@ async function measure({ plane, client, wanted }: Plane, sizes: readonly Size[])
         console.log(`round ${round}, ${side}: ${lineOf(found[side].at(-1))}`);
       }
       const cpuSeconds = (): number => total(cpuAround(plane));
-      if (profiles === undefined) floors.push(await bindingFloor({ client, crowd, cpuSeconds }, burst));
+      if (profiles !== undefined) continue;
+      floors.binding.push(await bindingFloor({ client, crowd, cpuSeconds }, burst));
+      floors.driver.push(await bindingFloor({ client, crowd, cpuSeconds, driver: { csi, snapshotId } }, burst));
     }
     if (profiles !== undefined) continue;
     report(found, other, burst);
     reportFloors(floors, found, other, burst);
   }
   crowd.close();
+  csi.close();
 }
 
 const spec = {
@@ -105,8 +108,8 @@ const spec = {
   dataSource: { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: snapshot },
 };
 
-/** A ready snapshot, and nobody but a provisioner left to work on what is restored from it; returns the driver's socket. */
-async function restorable(plane: ControlPlane, client: Client): Promise<string> {
+/** A ready snapshot, and nobody but a provisioner left to work on what is restored from it. */
+async function restorable(plane: ControlPlane, client: Client) {
   const hostpath = await startHostpath(plane.instance);
   const csi = csiClientTo(hostpath.socket);
   const fixtures: Fixtures = { client, csi, driver: hostpath.driver, namespace };
@@ -123,8 +126,8 @@ async function restorable(plane: ControlPlane, client: Client): Promise<string> 
   await Promise.all(takers.map((daemon) => daemon.stop()));
   const more = { provisioner: hostpath.driver, reclaimPolicy: "Delete", volumeBindingMode: "Immediate" };
   await client.create("StorageClass", draftOf("StorageClass", { name: storageClass }, more as never));
-  csi.close();
-  return hostpath.socket;
+  const [content] = (await client.list("VolumeSnapshotContent", {})).objects;
+  return { socket: hostpath.socket, csi, snapshotId: content?.status?.snapshotHandle ?? "" };
 }
 
 interface Stage {
@@ -184,11 +187,7 @@ async function oneRound(stage: Stage, side: Side, burst: number): Promise<Round>
 async function removeAll({ client, crowd }: Stage): Promise<number> {
   const startedAt = performance.now();
   await crowd.removeAll();
-  await until({ what: "all volumes are gone", msMax: 600_000, everyMs: 100 }, async () =>
-    (await client.list("PersistentVolume", {})).objects.every(({ metadata }) => !metadata.name.startsWith("pvc-"))
-      ? true
-      : undefined,
-  );
+  await untilVolumesAreGone(client);
   return (performance.now() - startedAt) / 1_000;
 }
 
@@ -226,26 +225,34 @@ const cpuMsPerClaim = ({ cpuSeconds, burst }: Round): number => (cpuSeconds / bu
 
 const cpuOfAll = ({ around, cpuSeconds }: Round): number => total(around) + cpuSeconds;
 
-/** What is left if a provisioner costs nothing: binding, and the driver's work as it was in the same round. */
+type FloorName = "binding" | "driver";
+const floorTexts: Readonly<Record<FloorName, string>> = {
+  binding: "binding alone, without a driver",
+  driver: "binding and driver, with nothing but CreateVolume and the request that stores the PersistentVolume",
+};
+
+/** What no provisioner exceeds, measured in the same rounds. */
 function reportFloors(
-  floors: readonly Floor[],
+  floors: Readonly<Record<FloorName, readonly Floor[]>>,
   found: Record<Side, readonly Round[]>,
   other: Side,
   burst: number,
 ): void {
-  const perSecond = floors.map((floor) => floor.perSecond);
-  const toOther = (figure: (floor: Floor, round: Round) => number): string =>
-    spread(
-      floors.flatMap((floor, index) => found[other].slice(index, index + 1).map((round) => figure(floor, round))),
-      2,
+  for (const name of ["binding", "driver"] as const) {
+    const toOther = (figure: (floor: Floor, round: Round) => number): string =>
+      spread(
+        floors[name].flatMap((floor, index) =>
+          found[other].slice(index, index + 1).map((round) => figure(floor, round)),
+        ),
+        2,
+      );
+    const rate = spread(floors[name].map(({ perSecond }) => perSecond));
+    const cpuMs = spread(floors[name].map(({ cpuSeconds }) => (cpuSeconds / burst) * 1_000));
+    console.log(`floor, ${floorTexts[name]}: ${rate} claims/s, ${cpuMs} CPU ms per claim of all programs`);
+    console.log(
+      `  to ${other}: ${toOther((floor, round) => floor.perSecond / round.perSecond)} of its rate; ${other} needs ${toOther((floor, round) => cpuOfAll(round) / floor.cpuSeconds)} times the CPU`,
     );
-  console.log(
-    `floor, binding alone without a driver: ${spread(perSecond)} claims/s; to ${other} ${toOther((floor, round) => floor.perSecond / round.perSecond)}`,
-  );
-  const cpuOf = (floor: Floor, { around }: Round): number => floor.cpuSeconds + (around.get("hostpathplugin") ?? 0);
-  console.log(
-    `floor, binding and driver without a provisioner: ${toOther((floor, round) => (cpuOf(floor, round) / burst) * 1_000)} CPU ms per claim; all programs with ${other} need ${toOther((floor, round) => cpuOfAll(round) / cpuOf(floor, round))} times that`,
-  );
+  }
 }
 
 function report(found: Readonly<Record<Side, readonly Round[]>>, other: Side, burst: number): void {

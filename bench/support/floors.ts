@@ -3,9 +3,12 @@ import { draftOf } from "../../src/api/builders.ts";
 import { provisioning } from "../../src/api/names.ts";
 import type { PersistentVolumeClaim } from "../../src/api/types.ts";
 import type { CsiClient } from "../../src/csi/client.ts";
+import { VolumeCapability_AccessMode_Mode } from "../../src/csi/gen/csi_pb.js";
+import { createTurns } from "../../src/runtime/turns.ts";
 import type { Client } from "../../test/e2e/harness/client.ts";
 import type { Crowd } from "./crowd.ts";
 import { inLanes, timed } from "./lanes.ts";
+import { untilVolumesAreGone } from "./volumes.ts";
 
 const lanes = 32;
 
@@ -78,49 +81,96 @@ interface BindingFloor {
   readonly crowd: Crowd<"PersistentVolumeClaim">;
   /** Of all programs so far. */
   cpuSeconds(): number;
+  /** Makes the volumes; without it there are none. */
+  readonly driver?: { readonly csi: CsiClient; readonly snapshotId: string } | undefined;
 }
 export interface Floor {
   readonly perSecond: number;
   readonly cpuSeconds: number;
 }
 
+/** As many CreateVolume calls at once as our provisioner sends to a driver that replies quickly. */
+const creationsAtOnce = 8;
+
 /**
- * Claims bound when a provisioner costs no more than the request that stores the PersistentVolume: this process, which watches the
- * claims anyway, creates one for each as soon as kube-controller-manager asks for it. There is no driver, no snapshot, no event and no
- * stored call.
+ * Claims bound when a provisioner costs no more than what none can leave out: this process, which watches the claims anyway, restores a
+ * volume for each as soon as kube-controller-manager asks for it, and stores its PersistentVolume. There is no other watch, no read, no
+ * event and no stored call.
  */
-export async function bindingFloor({ client, crowd, ...programs }: BindingFloor, count: number): Promise<Floor> {
-  const volumes: Promise<string>[] = [];
+export async function bindingFloor(
+  { client, crowd, driver, ...programs }: BindingFloor,
+  count: number,
+): Promise<Floor> {
+  const volumes: Promise<Made>[] = [];
   const asked = new Set<string>();
+  const inTurn = createTurns(creationsAtOnce);
   const stop = crowd.onState((claim) => {
     const { uid, annotations } = claim.metadata;
-    const driver = annotations?.[provisioning.storageProvisioner];
-    if (driver === undefined || claim.spec?.volumeName || asked.has(uid)) return;
+    const driverName = annotations?.[provisioning.storageProvisioner];
+    if (driverName === undefined || claim.spec?.volumeName || asked.has(uid)) return;
     asked.add(uid);
-    volumes.push(createVolumeFor(client, claim, driver));
+    const name = `pvc-${uid}`;
+    const make = async (): Promise<Made> => {
+      const handle = driver === undefined ? name : await inTurn(() => restore(driver, name));
+      await createVolumeFor(client, claim, { driver: driverName, volumeHandle: handle });
+      return { name, handle };
+    };
+    volumes.push(make());
   });
   const before = programs.cpuSeconds();
   const seconds = await crowd.make(count);
   const cpuSeconds = programs.cpuSeconds() - before;
   stop();
   await crowd.removeAll();
-  const names = await Promise.all(volumes);
-  await inLanes(names.length, lanes, (index) => client.delete({ kind: "PersistentVolume", name: names[index] ?? "" }));
+  await removeVolumes(client, driver, await Promise.all(volumes));
   return { perSecond: count / (seconds.at(-1) ?? Number.POSITIVE_INFINITY), cpuSeconds };
 }
 
+interface Made {
+  readonly name: string;
+  readonly handle: string;
+}
+
+async function restore({ csi, snapshotId }: NonNullable<BindingFloor["driver"]>, name: string): Promise<string> {
+  const { volume } = await csi.controller.createVolume({
+    name,
+    capacityRange: { requiredBytes: 2n ** 20n },
+    volumeCapabilities: [
+      {
+        accessMode: { mode: VolumeCapability_AccessMode_Mode.SINGLE_NODE_WRITER },
+        accessType: { case: "mount", value: {} },
+      },
+    ],
+    volumeContentSource: { type: { case: "snapshot", value: { snapshotId } } },
+  });
+  if (volume === undefined) throw new Error(`the driver restored no volume for ${name}`);
+  return volume.volumeId;
+}
+
+/** kube-controller-manager removes its finalizers afterwards: what is measured next must not share the machine with that. */
+async function removeVolumes(client: Client, driver: BindingFloor["driver"], made: readonly Made[]): Promise<void> {
+  await inLanes(made.length, lanes, async (index) => {
+    const { name = "", handle: volumeId = "" } = made[index] ?? {};
+    await client.delete({ kind: "PersistentVolume", name });
+    await driver?.csi.controller.deleteVolume({ volumeId });
+  });
+  await untilVolumesAreGone(client);
+}
+
 /** Retained, so that nobody else has to delete it. */
-async function createVolumeFor(client: Client, claim: PersistentVolumeClaim, driver: string): Promise<string> {
+async function createVolumeFor(
+  client: Client,
+  claim: PersistentVolumeClaim,
+  csi: { readonly driver: string; readonly volumeHandle: string },
+): Promise<void> {
   const { namespace, name, uid, resourceVersion } = claim.metadata;
-  const volume = `pvc-${uid}`;
   const spec = {
     accessModes: claim.spec?.accessModes ?? [],
     capacity: { storage: "1Mi" },
     persistentVolumeReclaimPolicy: "Retain" as const,
     storageClassName: claim.spec?.storageClassName ?? "",
     claimRef: { apiVersion: "v1", kind: "PersistentVolumeClaim", namespace, name, uid, resourceVersion },
-    csi: { driver, volumeHandle: volume },
+    csi,
   };
-  await client.create("PersistentVolume", draftOf("PersistentVolume", { name: volume }, { spec } as never));
-  return volume;
+  await client.create("PersistentVolume", draftOf("PersistentVolume", { name: `pvc-${uid}` }, { spec } as never));
 }
