@@ -26,8 +26,7 @@ export const sharedResourceControllerRow: ComponentRow = {
   isDefault: false,
   serviceAccount,
   clusterRules: [
-    // It writes to them: where a write meets a newer version that the watch has not told of, the share is read.
-    { ...sharesRight, verbs: ["get", ...sharesRight.verbs] },
+    sharesRight,
     {
       apiGroups: [shares],
       resources: ["sharedsecrets/status", "sharedconfigmaps/status"],

@@ -19,8 +19,10 @@ const pluginFolder = ({ kubeletFolder }: Installation): string => `${kubeletFold
 export const sharesRight: Right = {
   apiGroups: ["sharedresource.openshift.io"],
   resources: ["sharedsecrets", "sharedconfigmaps"],
-  verbs: ["list", "watch"],
-  why: "A share says which Secret or ConfigMap it stands for.",
+  // The watches of a share and of its Secret are not ordered with each other: before a volume is emptied, and where a write meets a newer
+  // version, the share is read.
+  verbs: ["get", "list", "watch"],
+  why: "A share says which Secret or ConfigMap it stands for; it is read again before a volume whose Secret or ConfigMap was deleted is emptied.",
 };
 
 export const sharedResourceRow: ComponentRow = {

@@ -16,6 +16,8 @@ import type { Daemon } from "./instance.ts";
 import { until } from "./until.ts";
 
 const main = resolve(import.meta.dirname, "../../../src/main.ts");
+/** Our program from the sources, as arguments of Node. */
+export const componentProgram: readonly string[] = [main];
 let started = 0;
 
 /** Runs `snapkeep <component>` from the sources; its log is in the instance's folder. */

@@ -14,6 +14,7 @@ import {
 import { onExit } from "./exit.ts";
 import { forgetExited, noteExited } from "./exited-processes.ts";
 import { mark, runFolder, sweep, takeDown, writeState } from "./leftovers.ts";
+import { joining, type MemoryGroup } from "./memory-group.ts";
 
 export interface Daemon {
   readonly pid: number;
@@ -32,8 +33,14 @@ export type Environment = Readonly<Record<string, string>>;
 
 export interface Instance {
   readonly folder: string;
-  /** Starts a program in the folder, its output appended to `<name>.log`. */
-  start(name: string, program: string, args: readonly string[], environment?: Environment): Daemon;
+  /** Starts a program in the folder, its output appended to `<name>.log`; in a group, if given, that limits its memory. */
+  start(
+    name: string,
+    program: string,
+    args: readonly string[],
+    environment?: Environment,
+    memory?: MemoryGroup,
+  ): Daemon;
   /** The same, and starts it again whenever it ends by itself, as a cluster does with its controllers. */
   keep(name: string, program: string, args: readonly string[]): Daemon;
   /** Remembers a network link, to be deleted with the instance. */
@@ -61,8 +68,9 @@ export function createInstance(): Instance {
     forget();
   };
   const forget = onExit(stop);
-  const start: Instance["start"] = (name, program, args, environment = {}) => {
-    const daemon = startDaemon(folder, name, program, args, environment);
+  const start: Instance["start"] = (name, program, args, environment = {}, memory = undefined) => {
+    const [command, words] = memory === undefined ? ([program, args] as const) : joining(memory, program, args);
+    const daemon = told(startDaemon(folder, name, command, words, environment), memory);
     const identity = identify(daemon.pid);
     if (identity !== undefined) processes.push(identity);
     save();
@@ -150,6 +158,15 @@ function startDaemon(
     },
     lastWords: () => readOrEmpty(log).slice(logStart).slice(-lastOutputChars),
   };
+}
+
+/** A kill by the kernel leaves no word in the log. */
+function told(daemon: Daemon, memory: MemoryGroup | undefined): Daemon {
+  if (memory === undefined) return daemon;
+  const before = memory.oomKills();
+  const killed = (): string =>
+    memory.oomKills() > before ? `\nthe kernel has killed it: out of memory, its limit is ${memory.limit}` : "";
+  return { ...daemon, lastWords: () => `${daemon.lastWords()}${killed()}` };
 }
 
 const endOf = (child: ChildProcess): Promise<void> =>

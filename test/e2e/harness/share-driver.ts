@@ -1,25 +1,27 @@
-/** `snapkeep shared-resource --mode=node` as a process on a real API server, with the role of its manifests and no more; and its shares. */
+/** `snapkeep shared-resource --mode=node` as a process on a real API server, with what an installation gives it; and its shares. */
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { sharedResourceCrds } from "../../../src/api/crds/shared-resource.ts";
 import { kindRows } from "../../../src/api/kinds.ts";
-import { allowListSources, type ShareKind } from "../../../src/api/share-lists.ts";
+import { nodeServiceAccount } from "../../../src/api/manifests/shared-resource.ts";
+import type { ShareKind } from "../../../src/api/share-lists.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { VolumeCapability_AccessMode_Mode as AccessMode } from "../../../src/csi/gen/csi_pb.js";
-import { startComponent } from "./components.ts";
+import { componentProgram } from "./components.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { installCrdsOn } from "./crds.ts";
 import type { Daemon, Instance } from "./instance.ts";
+import type { MemoryGroup } from "./memory-group.ts";
 import type { Node } from "./node.ts";
+import { isReady, shipped, shippedAccount, shippedContainer } from "./shipped.ts";
 import { driversOf } from "./static-claims.ts";
 import { until } from "./until.ts";
 
 export const shareDriverName = "csi.sharedresource.openshift.io";
 const group = "sharedresource.openshift.io";
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
-/** The service account that the driver runs as. */
-const home = "share-driver";
+const component = "shared-resource";
+const subject = { kind: "ServiceAccount", namespace: shipped.driverNamespace, name: nodeServiceAccount };
 
 type Plane = Pick<ControlPlane, "request">;
 
@@ -51,33 +53,9 @@ export async function installShares(plane: Pick<ControlPlane, "request" | "kubec
   });
 }
 
-/** A kubeconfig for the driver's service account, which may read shares and create SubjectAccessReviews. */
-export async function driverKubeconfig(plane: ControlPlane): Promise<string> {
-  await ensure(plane, "/api/v1/namespaces", { metadata: { name: home } });
-  await ensure(plane, `/api/v1/namespaces/${home}/serviceaccounts`, { metadata: { name: home } });
-  await ensure(plane, `${rbac}/clusterroles`, {
-    metadata: { name: home },
-    rules: [
-      { apiGroups: [group], resources: ["sharedsecrets", "sharedconfigmaps"], verbs: ["get", "list", "watch"] },
-      { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
-      {
-        apiGroups: [""],
-        resources: ["configmaps"],
-        resourceNames: Object.values(allowListSources).map(({ configMap }) => configMap),
-        verbs: ["get"],
-      },
-    ],
-  });
-  await ensure(plane, `${rbac}/clusterrolebindings`, {
-    metadata: { name: home },
-    roleRef: { kind: "ClusterRole", name: home, apiGroup: "rbac.authorization.k8s.io" },
-    subjects: [{ kind: "ServiceAccount", namespace: home, name: home }],
-  });
-  const path = `/api/v1/namespaces/${home}/serviceaccounts/${home}/token`;
-  const { text } = await plane.request("POST", path, { spec: { expirationSeconds: 3_600 } });
-  const { status } = JSON.parse(text) as { status: { token: string } };
-  return plane.kubeconfigFor(home, status.token);
-}
+/** A kubeconfig with the token of the driver's service account, which has the rights of its manifests. */
+export const driverKubeconfig = async (plane: ControlPlane): Promise<string> =>
+  (await shippedAccount(plane, component)).kubeconfig;
 
 export interface ShareRequest {
   readonly kind?: ShareKind;
@@ -116,7 +94,7 @@ export async function letRead(plane: Plane, { kind = "SharedSecret", name, names
   const role = `read-${sourcesOf[kind]}-${name}`;
   await grant(plane, namespace, role, {
     rule: { apiGroups: [""], resources: [sourcesOf[kind]], resourceNames: [name], verbs: ["get", "list", "watch"] },
-    subject: { kind: "ServiceAccount", namespace: home, name: home },
+    subject,
   });
 }
 
@@ -169,51 +147,55 @@ export interface ShareDriver {
   readonly socket: string;
   /** Where the records of mounted volumes are. */
   readonly records: string;
+  /** Has the limit of the manifests, where this machine lets us set it. */
+  readonly memory: MemoryGroup | undefined;
+  /** Of the probes and the metrics. */
+  readonly statusUrl: string;
   daemon(): Daemon;
   kill(): Promise<void>;
   start(): Promise<void>;
 }
 
-export async function startShareDriver(
+export interface ShareDriverOptions {
+  readonly kubeconfig: string;
+  /** Instead of, or beside the shipped ones. */
+  readonly flags?: readonly string[];
+  /** Another one than ours. */
+  readonly program?: readonly string[];
+}
+
+/** With the flags and the memory of its manifests; `start` does not wait until it is ready. */
+export async function shareDriverProcess(
   instance: Instance,
-  {
-    kubeconfig,
-    flags = [],
-    program,
-  }: { readonly kubeconfig: string; readonly flags?: readonly string[]; readonly program?: readonly string[] },
-): Promise<ShareDriver> {
-  const folder = join(instance.folder, "share-driver");
-  mkdirSync(folder, { recursive: true });
-  const [socket, records] = [join(folder, "csi.sock"), join(folder, "records")];
+  { kubeconfig, flags: given = [], program = componentProgram }: ShareDriverOptions,
+) {
+  const name = "share-driver";
+  const folder = join(instance.folder, name);
+  const records = join(folder, "records");
+  const { flags, ...shippedToo } = await shippedContainer(instance, component, {
+    name,
+    folders: { "/csi": folder, "/csi-volumes-map": records },
+    flags: ["-v=5", "--nodeid=localhost", ...given],
+  });
+  const words = [...program, component, `--kubeconfig=${kubeconfig}`, ...flags];
+  const start = (): Daemon => instance.start(component, process.execPath, words, {}, shippedToo.memory);
+  return { ...shippedToo, socket: join(folder, "csi.sock"), records, start };
+}
+
+/** Ready when this returns. */
+export async function startShareDriver(instance: Instance, options: ShareDriverOptions): Promise<ShareDriver> {
+  const { start, ...driver } = await shareDriverProcess(instance, options);
   const run = async (): Promise<Daemon> => {
-    const all = [
-      "--mode=node",
-      "--nodeid=localhost",
-      `--config=${join(folder, "config.yaml")}`,
-      `--endpoint=unix://${socket}`,
-      `--volume-map-folder=${records}`,
-      "-v=5",
-      ...flags,
-    ];
-    const daemon =
-      program === undefined
-        ? startComponent({ instance, kubeconfig }, "shared-resource", all)
-        : instance.start("shared-resource", process.execPath, [
-            ...program,
-            "shared-resource",
-            `--kubeconfig=${kubeconfig}`,
-            ...all,
-          ]);
-    await until({ what: "the share driver serves", everyMs: 10 }, () => {
+    const daemon = start();
+    await until({ what: "the share driver is ready", everyMs: 10 }, async () => {
       if (!daemon.running()) throw new Error(`the share driver ended while starting:\n${daemon.lastWords()}`);
-      return daemon.lastWords().includes("csi server listens") ? true : undefined;
+      return (await isReady(driver.statusUrl)) ? true : undefined;
     });
     return daemon;
   };
   let daemon = await run();
   return {
-    socket,
-    records,
+    ...driver,
     daemon: () => daemon,
     kill: () => daemon.stop("SIGKILL"),
     start: async () => {

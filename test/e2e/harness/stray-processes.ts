@@ -3,9 +3,11 @@ import { spawnSync } from "node:child_process";
 import { globSync, readdirSync, readlinkSync, rmdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { readOrEmpty } from "../../../src/runtime/process-identity.ts";
+import { removeMemoryGroups } from "./memory-group.ts";
 
 /** `links` are the network links it has made. */
 export function removeStrays(folder: string, links: readonly string[]): void {
+  removeMemoryGroups(folder);
   for (const container of globSync(join(folder, "containerd/state/io.containerd.runtime.v2.task/k8s.io/*"))) {
     // Its helper listens on a socket in a folder that is not configurable; a file says on which.
     const socket = readOrEmpty(join(container, "address")).trim().replace("unix://", "");

@@ -1,6 +1,6 @@
 /** Admission and shared resources: the lives of the webhook, of the controller of shares, and of their driver on a node. */
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { snapshotCrds } from "../../../src/api/crds/index.ts";
 import { allowListObjects } from "../../../src/api/manifests/allow-lists.ts";
@@ -12,7 +12,13 @@ import type { ControlPlane } from "../harness/control-plane.ts";
 import { installCrdsOn } from "../harness/crds.ts";
 import { proxyTo } from "../harness/fault-proxy.ts";
 import { freePort } from "../harness/ports.ts";
-import { installShares, letUse, publishRequest, startShareDriver } from "../harness/share-driver.ts";
+import {
+  installShares,
+  letUse,
+  publishRequest,
+  shareDriverProcess,
+  startShareDriver,
+} from "../harness/share-driver.ts";
 import { createTestWebhook, isReady } from "../harness/webhook.ts";
 import { installation, sidecarDriver } from "./rights.ts";
 import { accountOf, type Life, type Step, type Trial, userOf } from "./trial.ts";
@@ -58,7 +64,8 @@ export async function shareLives(plane: ControlPlane): Promise<Readonly<Record<s
   };
   const createShare = async (component: string, kind: keyof typeof kinds, name: string): Promise<void> => {
     const [plural, source, field] = kinds[kind];
-    await must("POST", `/api/v1/namespaces/${team}/${source}`, { metadata: { name } });
+    // In base64 for a Secret, and a text like any other in a ConfigMap.
+    await must("POST", `/api/v1/namespaces/${team}/${source}`, { metadata: { name }, data: { token: "YQ==" } });
     await lend(component, source, name);
     await must("POST", `${shares}/${plural}`, {
       apiVersion: "sharedresource.openshift.io/v1alpha1",
@@ -73,7 +80,7 @@ export async function shareLives(plane: ControlPlane): Promise<Readonly<Record<s
   return {
     webhook: await webhookLife(plane, must),
     "shared-resource-controller": controllerLife(plane, must, createShare, removeShares),
-    "shared-resource": driverLife(plane, createShare, removeShares),
+    "shared-resource": driverLife(plane, must, createShare, removeShares),
   };
 }
 
@@ -251,16 +258,28 @@ function controllerLife(
   };
 }
 
-function driverLife(plane: ControlPlane, createShare: CreateShare, removeShares: () => Promise<void>): Life {
+function driverLife(
+  plane: ControlPlane,
+  must: Must,
+  createShare: CreateShare,
+  removeShares: () => Promise<void>,
+): Life {
   const component = "shared-resource";
   const published: { readonly volumeId: string; readonly targetPath: string }[] = [];
   const socket = join(plane.instance.folder, "share-driver", "csi.sock");
+  const targetOf = (trial: Trial, kind: keyof typeof kinds): string =>
+    join(plane.instance.folder, "pods", `${trial.id}-${kind}`, "mount");
+  /** The token is there, or it is not. */
+  const holds = (trial: Trial, kind: keyof typeof kinds, isThere: boolean): Promise<true> =>
+    trial.until(`the volume ${isThere ? "has" : "has lost"} its file`, async () =>
+      existsSync(join(targetOf(trial, kind), "token")) === isThere ? true : undefined,
+    );
   const mounts = (kind: keyof typeof kinds): Step => ({
     check: `a pod mounts a ${kind} that its account may use`,
     prove: async (trial) => {
       await createShare(component, kind, trial.id);
       await letUse(plane, { kind, share: trial.id, namespace: team });
-      const target = join(plane.instance.folder, "pods", `${trial.id}-${kind}`, "mount");
+      const target = targetOf(trial, kind);
       mkdirSync(join(target, ".."), { recursive: true });
       const request = publishRequest({ id: `${trial.id}-${kind}`, target, namespace: team, share: trial.id, kind });
       const { node, close } = csiClientTo(socket);
@@ -272,18 +291,29 @@ function driverLife(plane: ControlPlane, createShare: CreateShare, removeShares:
           ),
         );
         published.push({ volumeId: request.volumeId, targetPath: target });
+        await holds(trial, kind, true);
       } finally {
         close();
       }
+    },
+  });
+  const emptied = (kind: keyof typeof kinds): Step => ({
+    check: `a volume is emptied when what its ${kind} refers to is deleted, and filled when that is back`,
+    prove: async (trial) => {
+      const path = `/api/v1/namespaces/${team}/${kinds[kind][1]}`;
+      await must("DELETE", `${path}/${trial.id}`);
+      await holds(trial, kind, false);
+      await must("POST", path, { metadata: { name: trial.id }, data: { token: "YQ==" } });
+      await holds(trial, kind, true);
     },
   });
   return {
     component,
     start: async (kubeconfig) => {
       const flags = [`--allow-list-namespace=${home}`];
-      return (await startShareDriver(plane.instance, { kubeconfig, flags })).daemon();
+      return (await shareDriverProcess(plane.instance, { kubeconfig, flags })).start();
     },
-    steps: [mounts("SharedSecret"), mounts("SharedConfigMap")],
+    steps: [mounts("SharedSecret"), mounts("SharedConfigMap"), emptied("SharedSecret"), emptied("SharedConfigMap")],
     clean: async () => {
       await removeShares();
       if (published.length === 0) return;
