@@ -7,28 +7,59 @@
  *
  * A new set is written beside the old one, and shown by one rename of "..data". Emptying begins with its removal. So a reader sees the old
  * set, the new set or nothing. Nothing here follows a symbolic link, and each name is a single part of a path.
+ *
+ * Removing is total: what cannot be removed keeps nothing else, and is reported at the end. A file that is taken away loses its bytes
+ * first, because a pod may have it open; a file that is replaced keeps them, because its reader must not read half of it.
  */
-import { constants } from "node:fs";
-import { chmod, chown, lstat, mkdir, open, readdir, readlink, rename, rm, stat, symlink } from "node:fs/promises";
+import { constants, type Dirent } from "node:fs";
+import {
+  chmod,
+  chown,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readlink,
+  rename,
+  rmdir,
+  stat,
+  symlink,
+  unlink,
+} from "node:fs/promises";
 import { join } from "node:path";
+import { errorCodeOf } from "../../../base/fs-errors.ts";
 import { contentOf } from "./sources.ts";
 import type { FileSet } from "./types.ts";
 
 const dataLink = "..data";
 const newLink = "..data_tmp";
+/** Of what has been moved away to be removed; a number follows, because a key can be as long as a name may be. */
 const oldPrefix = "..old_";
 const folderMode = 0o755;
 const fileMode = 0o644;
 
-/** `label` makes the name of the folder unique; the old set is gone when this ends. */
+/** `label` makes the name of the folder unique; the old set is gone when this ends. A set that cannot be written leaves nothing. */
 export async function writeFiles(root: string, files: FileSet, label: string): Promise<void> {
   const folder = `..${label}`;
   const { gid } = await stat(root);
-  await writeFolder(join(root, folder), files, gid);
-  await remove(join(root, newLink));
-  await symlink(folder, join(root, newLink));
-  await rename(join(root, newLink), join(root, dataLink));
+  // What cannot be removed is reported in the end; it must not keep the new set out.
+  await removeLeftovers(root).catch(() => undefined);
+  try {
+    await writeFolder(join(root, folder), files, gid);
+    await symlink(folder, join(root, newLink));
+    await rename(join(root, newLink), join(root, dataLink));
+  } catch (reason) {
+    await removeLeftovers(root).catch(() => undefined);
+    throw reason;
+  }
   await showOnly(root, [...files.keys()], folder);
+}
+
+/** Of an attempt that failed, or was killed: they take the room that the next one needs. */
+async function removeLeftovers(root: string): Promise<void> {
+  const shown = await readlink(join(root, dataLink)).catch(() => undefined);
+  const kept = shown === undefined ? [] : [dataLink, shown];
+  await removeThose(root, (name) => name.startsWith("..") && !kept.includes(name), "replaced");
 }
 
 /** With the group of the volume, which is the fsGroup of the pod. */
@@ -54,34 +85,74 @@ async function writeFolder(path: string, files: FileSet, gid: number): Promise<v
 /** Makes the missing links, and removes all else. */
 async function showOnly(root: string, names: readonly string[], folder: string): Promise<void> {
   const found = new Set(await readdir(root));
-  for (const name of names) {
-    const path = join(root, name);
-    if (found.has(name) && (await readlink(path).catch(() => "")) === linkTo(name)) continue;
-    if (found.has(name)) await remove(path);
-    await symlink(linkTo(name), path);
-  }
+  const missing = new Set<string>();
+  for (const name of names) if ((await readlink(join(root, name)).catch(() => "")) !== linkTo(name)) missing.add(name);
+  if ([...missing].some((name) => found.has(name))) await removeThose(root, (name) => missing.has(name), "replaced");
+  for (const name of missing) await symlink(linkTo(name), join(root, name));
   const kept = new Set([...names, dataLink, folder]);
-  for (const name of found) if (!kept.has(name)) await removeAway(root, name);
-}
-
-/**
- * A reader that has resolved "..data" just before must find the whole folder or none: it gets another name first, and is emptied
- * under that.
- */
-async function removeAway(root: string, name: string): Promise<void> {
-  if (!name.startsWith(oldPrefix)) await rename(join(root, name), join(root, `${oldPrefix}${name}`));
-  await remove(join(root, name.startsWith(oldPrefix) ? name : `${oldPrefix}${name}`));
+  await removeThose(root, (name) => !kept.has(name), "replaced");
 }
 
 const linkTo = (name: string): string => `${dataLink}/${name}`;
 
-/** A link itself, never what it leads to. */
-const remove = (path: string): Promise<void> => rm(path, { recursive: true, force: true });
+/** Why files go: a new set has replaced them, or the pod may not read them any more. */
+type Why = "replaced" | "revoked";
+
+/** Folders first: the bytes are in them. The first failure is thrown when all else is gone. */
+async function removeThose(root: string, isOne: (name: string) => boolean, why: Why): Promise<void> {
+  const all = await readdir(root, { withFileTypes: true });
+  const those = all.filter(({ name }) => isOne(name));
+  const names = new Set(all.map(({ name }) => name));
+  const failures: unknown[] = [];
+  let count = 0;
+  const freeName = (): string => {
+    for (;;) {
+      const name = `${oldPrefix}${count++}`;
+      if (!names.has(name)) return name;
+    }
+  };
+  for (const entry of those.filter((one) => one.isDirectory())) {
+    const path = join(root, entry.name);
+    // A reader that has resolved "..data" just before must find the whole folder or none. What cannot be moved is emptied where it is.
+    const away = join(root, freeName());
+    const isMoved = !entry.name.startsWith(oldPrefix) && (await rename(path, away).then(yes, no));
+    await remove(isMoved ? away : path, entry, why, failures);
+  }
+  for (const entry of those.filter((one) => !one.isDirectory()))
+    await remove(join(root, entry.name), entry, why, failures);
+  if (failures.length > 0) throw failures[0];
+}
+
+const yes = (): boolean => true;
+const no = (): boolean => false;
+
+/** A link itself, never what it leads to; a folder with all that is in it. */
+async function remove(path: string, entry: Dirent, why: Why, failures: unknown[]): Promise<void> {
+  const note = (reason: unknown): void => {
+    if (errorCodeOf(reason) !== "ENOENT") failures.push(reason);
+  };
+  if (entry.isDirectory()) {
+    const inner = await readdir(path, { withFileTypes: true }).catch((reason: unknown) => {
+      note(reason);
+      return [];
+    });
+    for (const one of inner) await remove(join(path, one.name), one, why, failures);
+    return rmdir(path).catch(note);
+  }
+  if (why === "revoked" && entry.isFile()) await takeBytes(path).catch(note);
+  return unlink(path).catch(note);
+}
+
+/** Whoever has the file open, or sees it elsewhere, reads nothing from now on. */
+export async function takeBytes(path: string): Promise<void> {
+  const file = await open(path, constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  await file.truncate(0).finally(() => file.close());
+}
 
 /** The mount point stays. */
 export async function wipeFiles(root: string): Promise<void> {
-  await remove(join(root, dataLink));
-  for (const name of await readdir(root)) await removeAway(root, name);
+  await unlink(join(root, dataLink)).catch(() => undefined);
+  await removeThose(root, yes, "revoked");
 }
 
 /**
