@@ -1,6 +1,7 @@
 /**
  * The allow-lists of shares with reserved names, read once at the start: a change counts after a restart. A ConfigMap wins over
- * upstream's environment variable. Until the ConfigMaps have been read, the variables count, and other reserved names are refused.
+ * upstream's environment variable. Until the ConfigMaps have been read, the variables count; whether another reserved name is listed is
+ * not known. The webhook refuses it then; controller and driver wait.
  *
  * Memory: both lists. They are read again after a restart.
  */
@@ -34,10 +35,10 @@ export interface AllowListOptions {
 
 export interface AllowListReader {
   current(): AllowLists;
+  /** False: the ConfigMaps may list more. */
+  isRead(): boolean;
   /** Returns when the ConfigMaps have been read, or the signal aborts. */
   read(signal: AbortSignal): Promise<void>;
-  /** Resolves when reading was tried once, whatever came of it. */
-  readonly attempted: Promise<void>;
 }
 
 const retryMs = { start: 1_000, max: 30_000 } as const;
@@ -57,7 +58,7 @@ export function createAllowListReader(options: AllowListOptions): AllowListReade
     SharedConfigMap: fromVariable("SharedConfigMap"),
   };
 
-  const attempted = Promise.withResolvers<void>();
+  let isRead = false;
   const listOf = async (api: Pick<KubeApi, "get">, kind: ShareKind, signal: AbortSignal) => {
     const name = allowListSources[kind].configMap;
     try {
@@ -82,12 +83,13 @@ export function createAllowListReader(options: AllowListOptions): AllowListReade
 
   return {
     current: () => lists,
-    attempted: attempted.promise,
+    isRead: () => isRead,
     async read(signal) {
       let said = "";
       for (let pauseMs: number = retryMs.start; !signal.aborted; pauseMs = Math.min(pauseMs * 2, retryMs.max)) {
         try {
           await readOnce(signal);
+          isRead = true;
           log.info("allow-lists of shares read", { namespace, ...textOf(lists) });
           return;
         } catch (reason) {
@@ -99,8 +101,6 @@ export function createAllowListReader(options: AllowListOptions): AllowListReade
               remedy: `let this service account get the ConfigMaps ${shareKinds.map((kind) => allowListSources[kind].configMap).join(" and ")}`,
             });
           said = message;
-        } finally {
-          attempted.resolve();
         }
         await world.sleep(pauseMs, signal).catch(() => undefined);
       }

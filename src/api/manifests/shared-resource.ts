@@ -58,6 +58,7 @@ export const sharedResourceRow: ComponentRow = {
           "--endpoint=unix:///csi/csi.sock",
           `--kubelet-registration-path=${pluginFolder(installation)}/csi.sock`,
           `--kubelet-registry-folder=${registry}`,
+          `--kubelet-folder=${installation.kubeletFolder}`,
           `--volume-map-folder=${records}`,
           `--config=${config}/config.yaml`,
           `--allow-list-namespace=${installation.namespace}`,

@@ -77,6 +77,11 @@ const flags = {
     default: "/var/lib/kubelet/plugins_registry",
     help: "The kubelet's plugin registration folder, as mounted in this process.",
   }),
+  kubeletFolder: text({
+    ...node,
+    default: "/var/lib/kubelet",
+    help: "The kubelet's --root-dir, as mounted in this process at the same path. Volumes are mounted below its folder pods, and nowhere else.",
+  }),
   volumeMapFolder: text({
     ...node,
     default: "/csi-volumes-map",
@@ -182,7 +187,6 @@ const runNode = (input: Input, config: ReturnType<typeof parseConfig>): Promise<
   return runStandalone(input, name, start, { endpoint: options.httpsEndpoint, files });
 };
 
-/** The allow-lists are tried once before a share is judged: a restart must not empty volumes of listed shares for a moment. */
 async function connectWithLists(input: Input, context: ProcessContext, signal: AbortSignal) {
   const connection = await connectTo(input, context, signal);
   const reader = createAllowListReader({
@@ -191,14 +195,7 @@ async function connectWithLists(input: Input, context: ProcessContext, signal: A
     namespace: await allowListNamespaceOf(input),
     connect: async () => ({ api: connection.api }),
   });
-  void reader.read(signal);
-  await reader.attempted;
-  return {
-    ...connection,
-    get lists() {
-      return reader.current();
-    },
-  };
+  return { ...connection, lists: reader };
 }
 
 const allowListNamespaceOf = async ({ options }: Input): Promise<string> =>

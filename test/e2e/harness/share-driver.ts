@@ -162,19 +162,21 @@ export interface ShareDriverOptions {
   readonly flags?: readonly string[];
   /** Another one than ours. */
   readonly program?: readonly string[];
+  /** Of the kubelet whose pods it serves; absent: the instance's folder, where the targets of a test are. */
+  readonly kubeletFolder?: string;
 }
 
 /** With the flags and the memory of its manifests; `start` does not wait until it is ready. */
 export async function shareDriverProcess(
   instance: Instance,
-  { kubeconfig, flags: given = [], program = componentProgram }: ShareDriverOptions,
+  { kubeconfig, flags: given = [], program = componentProgram, kubeletFolder = instance.folder }: ShareDriverOptions,
 ) {
   const name = "share-driver";
   const folder = join(instance.folder, name);
   const records = join(folder, "records");
   const { flags, ...shippedToo } = await shippedContainer(instance, component, {
     name,
-    folders: { "/csi": folder, "/csi-volumes-map": records },
+    folders: { "/csi": folder, "/csi-volumes-map": records, [shipped.kubeletFolder]: kubeletFolder },
     flags: ["-v=5", "--nodeid=localhost", ...given],
   });
   const words = [...program, component, `--kubeconfig=${kubeconfig}`, ...flags];
@@ -213,6 +215,7 @@ export async function startRegisteredShareDriver(
   await installShares(node.plane);
   const driver = await startShareDriver(instance, {
     kubeconfig: await driverKubeconfig(node.plane),
+    kubeletFolder: node.rootDir,
     flags: [
       `--kubelet-registration-path=${join(instance.folder, "share-driver", "csi.sock")}`,
       `--kubelet-registry-folder=${join(node.rootDir, "plugins_registry")}`,

@@ -340,7 +340,7 @@ suite("the share driver on real mounts", () => {
         `--ginkgo.json-report=${report}`,
         `--ginkgo.focus=${focus}`,
         `--csi.endpoint=unix://${driver.socket}`,
-        `--csi.mountdir=${join(instance.folder, "sanity-mount")}`,
+        `--csi.mountdir=${join(instance.folder, "pods", "sanity")}`,
         `--csi.stagingdir=${join(instance.folder, "sanity-staging")}`,
         ...flags,
       ]);

@@ -50,7 +50,7 @@ export function createMemoryHost({ mounts, records }: Machine, { step, onShown }
     },
     mounted: async (specs) => new Set(specs.filter(({ target }) => mounts.has(target)).map(({ id }) => id)),
     isGone: async (target) => !mounts.has(target),
-    async unmount(id, target) {
+    async unmount({ id, target }) {
       await step();
       if (mounts.get(target)?.id !== id) return;
       show(target, undefined);

@@ -16,12 +16,12 @@ import { type NodeApi, startNode } from "../../../src/components/shared-resource
 import type { VolumeSpec } from "../../../src/components/shared-resource/node/types.ts";
 import { type CsiClient, createCsiClientOver } from "../../../src/csi/client.ts";
 import { createClient } from "../../../src/kube/client.ts";
-import { platformAllowLists } from "../../../src/rules/share-allow-lists.ts";
 import { createMetrics } from "../../../src/runtime/metrics.ts";
 import { createVirtualWorld } from "../../virtual-world.ts";
 import { createLine } from "./line.ts";
 import { createMachine, createMemoryHost } from "./memory-host.ts";
 import { createMonitors } from "./monitors.ts";
+import { readLists } from "./read-lists.ts";
 import { createTruth } from "./truth.ts";
 import { createUsers } from "./users.ts";
 
@@ -110,9 +110,10 @@ export async function simulate(seed: number, sabotage: Sabotage = {}, actions = 
           nodeId: "node",
           maxVolumesPerNode: 0,
           recordFolder: "",
+          kubeletFolder: "",
           config: defaultConfig,
           host: sabotage.host?.(host) ?? host,
-          connect: async () => ({ api: sabotage.api?.(api) ?? api, lists: platformAllowLists }),
+          connect: async () => ({ api: sabotage.api?.(api) ?? api, lists: readLists }),
         },
       ),
     );

@@ -30,20 +30,17 @@ export async function startController(
     namespace: allowListNamespace,
     connect: async () => ({ api }),
   });
-  let areListsRead = false;
   const controller = createShareController({
     ...context,
     record,
     instruments,
     plan,
     relistMs: config.shareRelistIntervalMs,
-    lists: () => (areListsRead ? reader.current() : undefined),
+    lists: () => (reader.isRead() ? reader.current() : undefined),
   });
   const readLists = async (signal: AbortSignal): Promise<void> => {
     await reader.read(signal);
-    if (signal.aborted) return;
-    areListsRead = true;
-    controller.listsRead();
+    if (reader.isRead()) controller.listsRead();
   };
   metrics.refresh(() => {
     const { info, warning, critical } = controller.bySeverity();

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { ShareKind } from "../../../api/share-lists.ts";
 import type { ObjectOf, ShareReference } from "../../../api/types.ts";
 import { platformAllowLists } from "../../../rules/share-allow-lists.ts";
-import { observeShare, type ShareStore } from "./observe.ts";
+import { type KnownLists, observeShare, type ShareStore } from "./observe.ts";
 
 const share = (kind: ShareKind, name: string, reference: Partial<ShareReference>): ObjectOf<ShareKind> =>
   ({
@@ -15,8 +15,9 @@ const storeOf = (...shares: readonly ObjectOf<ShareKind>[]): ShareStore => ({
   isSynced: () => true,
   get: (name) => shares.find(({ metadata }) => metadata.name === name),
 });
-const observe = (kind: ShareKind, name: string, store: ShareStore) =>
-  observeShare({ shareKind: kind, share: name }, store, platformAllowLists);
+const lists: KnownLists = { current: () => platformAllowLists, isRead: () => true };
+const observe = (kind: ShareKind, name: string, store: ShareStore, known = lists) =>
+  observeShare({ shareKind: kind, share: name }, store, known);
 const reference = { namespace: "team", name: "data" };
 
 test("a share leads to its Secret or ConfigMap", () => {
@@ -48,6 +49,22 @@ for (const { name, kind, to, usable } of names)
     assert.equal(state.kind, usable ? "usable" : "unusable");
     if (state.kind === "unusable") assert.match(state.problem, / \[SNAP-152\]$/);
   });
+
+const unread: KnownLists = {
+  current: () => ({ SharedSecret: new Map(), SharedConfigMap: new Map() }),
+  isRead: () => false,
+};
+test("a reserved name is not judged before the allow-lists are read; its source is known", () => {
+  const [name, source] = ["openshift-etc-pki-entitlement", { kind: "Secret", ...reserved }] as const;
+  const store = storeOf(share("SharedSecret", name, reserved), share("SharedSecret", "plain", reference));
+  const state = observe("SharedSecret", name, store, unread);
+  assert.ok(state.kind === "unknown", state.kind);
+  assert.deepEqual(state.source, source);
+  assert.match(state.because, /ConfigMap ocp-sharedsecret-list.*could not be read yet: let .* get it$/);
+  assert.equal(observe("SharedSecret", "plain", store, unread).kind, "usable");
+  const fromVariable = { ...unread, current: () => platformAllowLists };
+  assert.deepEqual(observe("SharedSecret", name, store, fromVariable), { kind: "usable", source }, "R18");
+});
 
 for (const name of ["", "  ", "a,metadata.namespace=kube-system", "a/b", "..", "A", "a b", "a\nb"])
   test(`a reference to ${JSON.stringify(name)} never gets into a field selector`, () => {

@@ -1,6 +1,6 @@
 /** What a decision about one volume needs, from the caches, in one synchronous step. */
 import type { CodedMessage } from "../../../api/plan.ts";
-import type { ShareKind } from "../../../api/share-lists.ts";
+import { allowListSources, type ShareKind } from "../../../api/share-lists.ts";
 import type { ObjectOf } from "../../../api/types.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import { withCode } from "../../../rules/error-codes.ts";
@@ -10,7 +10,8 @@ import type { VolumeView } from "./plan.ts";
 import { type Source, sourceKinds, type VolumeSpec, type Written } from "./types.ts";
 
 export type ShareState =
-  | { readonly kind: "unknown" }
+  /** With the source, if only the permission for the name of the share is not known. */
+  | { readonly kind: "unknown"; readonly because: string; readonly source?: Source }
   | { readonly kind: "absent" }
   | { readonly kind: "unusable"; readonly problem: CodedMessage; readonly isReserved: boolean }
   | { readonly kind: "usable"; readonly source: Source };
@@ -20,23 +21,34 @@ export interface ShareStore {
   get(name: string): ObjectOf<ShareKind> | undefined;
 }
 
+/** As far as they have been read. */
+export interface KnownLists {
+  current(): AllowLists;
+  isRead(): boolean;
+}
+
+export const notListed: ShareState = { kind: "unknown", because: "the shares have not been listed yet" };
+
 export function observeShare(
   { shareKind, share: name }: Pick<VolumeSpec, "shareKind" | "share">,
   store: ShareStore,
-  lists: AllowLists,
+  lists: KnownLists,
 ): ShareState {
-  if (!store.isSynced()) return { kind: "unknown" };
+  if (!store.isSynced()) return notListed;
   const share = store.get(name);
   if (share === undefined) return { kind: "absent" };
   const reference = referenceOf(shareKind, share as unknown as JsonObject);
-  const reserved = reservedNameProblem(shareKind, name, reference, lists);
-  if (reserved !== undefined) return { kind: "unusable", problem: reserved, isReserved: true };
-  const kind = sourceKinds[shareKind];
+  const source = { kind: sourceKinds[shareKind], ...reference };
   const problem = referenceProblem(shareKind, name, reference);
-  return problem === undefined
-    ? { kind: "usable", source: { kind, ...reference } }
-    : { kind: "unusable", problem, isReserved: false };
+  const reserved = reservedNameProblem(shareKind, name, reference, lists.current());
+  if (reserved !== undefined && lists.isRead()) return { kind: "unusable", problem: reserved, isReserved: true };
+  if (problem !== undefined) return { kind: "unusable", problem, isReserved: false };
+  return reserved === undefined ? { kind: "usable", source } : { kind: "unknown", because: notRead(shareKind), source };
 }
+
+/** A list that is not read refuses nothing: it would empty volumes of shares that it may hold. */
+const notRead = (kind: ShareKind): string =>
+  `its name is reserved, and ConfigMap ${allowListSources[kind].configMap}, which lists such shares, could not be read yet: let the service account of the driver get it`;
 
 /** A name of Kubernetes: nothing else gets into a field selector. */
 const isName = (text: string): boolean => text.length <= 253 && /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/.test(text);
@@ -57,7 +69,7 @@ function referenceProblem(
 }
 
 export interface VolumeFacts {
-  readonly spec: VolumeSpec;
+  readonly refresh: boolean;
   readonly written: Written | undefined;
   readonly share: ShareState;
   readonly review: "allowed" | "denied" | undefined;
@@ -66,10 +78,10 @@ export interface VolumeFacts {
     | { readonly kind: "present"; readonly content: { readonly digest: string } };
 }
 
-export const observeVolume = ({ spec, written, share, review, source }: VolumeFacts): VolumeView => ({
+export const observeVolume = ({ refresh, written, share, review, source }: VolumeFacts): VolumeView => ({
   share: share.kind,
   review: review ?? "unknown",
   source: source.kind === "present" ? { digest: source.content.digest } : source.kind,
-  refresh: spec.refresh,
+  refresh,
   written,
 });

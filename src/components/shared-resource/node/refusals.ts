@@ -1,7 +1,7 @@
 /** Why a volume is not published, with the gRPC code and a remedy. */
 import { Fault } from "../../../base/fault.ts";
 import { withCode } from "../../../rules/error-codes.ts";
-import type { ShareState } from "./observe.ts";
+import { notListed, type ShareState } from "./observe.ts";
 import type { PublishRequest } from "./plan-request.ts";
 import type { SourceState } from "./sources.ts";
 import type { Source, VolumeSpec } from "./types.ts";
@@ -11,20 +11,17 @@ const shareOf = ({ shareKind, share }: Pick<VolumeSpec, "shareKind" | "share">):
 const sourceOf = ({ kind, namespace, name }: Source): string => `${kind} ${namespace}/${name}`;
 
 export const unanswered = (request: PublishRequest, reason: unknown): Fault =>
-  new Fault(
-    "Unavailable",
-    withCode(
-      `${shareOf(request)} cannot be mounted now, because the API server does not answer: ${Fault.from(reason).message}`,
-      "SNAP-705",
-    ),
-  );
+  notNow(request, `the API server does not answer: ${Fault.from(reason).message}`);
+
+const notNow = (request: PublishRequest, because: string): Fault =>
+  new Fault("Unavailable", withCode(`${shareOf(request)} cannot be mounted now, because ${because}`, "SNAP-705"));
 
 export function shareRefusal(request: PublishRequest, share: ShareState): Fault | undefined {
   switch (share.kind) {
     case "usable":
       return undefined;
     case "unknown":
-      return unanswered(request, "the shares have not been listed yet");
+      return share === notListed ? unanswered(request, share.because) : notNow(request, share.because);
     case "absent":
       return new Fault(
         "InvalidArgument",

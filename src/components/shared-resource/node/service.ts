@@ -14,8 +14,6 @@ export interface ServiceOptions {
   readonly maxVolumesPerNode: number;
   readonly volumes: Pick<Volumes, "publish" | "unpublish">;
   readonly reviews: Pick<Reviews, "fresh">;
-  /** False: no volume is refreshed. */
-  readonly refreshResources: boolean;
   shareState(spec: Pick<VolumeSpec, "shareKind" | "share">): ShareState;
   /** Told of each publish, and how its checks went. */
   readonly counts: PublishCounts;
@@ -39,8 +37,7 @@ export function nodeService(options: ServiceOptions): Served {
     async nodePublishVolume(given, signal) {
       counts.requested();
       try {
-        const { refresh, ...request } = publishRequestOf(given);
-        await publish(options, { ...request, refresh: refresh && options.refreshResources }, signal);
+        await publish(options, publishRequestOf(given), signal);
         return {};
       } catch (reason) {
         counts.failed();

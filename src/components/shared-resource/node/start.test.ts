@@ -4,6 +4,7 @@ import { type TestContext, test } from "node:test";
 import { startApiServer } from "../../../../test/api-server.ts";
 import { createMemoryLog, faultOf } from "../../../../test/csi-sockets.ts";
 import { createMachine, createMemoryHost } from "../../../../test/sim/shared-resource/memory-host.ts";
+import { readLists } from "../../../../test/sim/shared-resource/read-lists.ts";
 import { createTruth } from "../../../../test/sim/shared-resource/truth.ts";
 import { createUsers } from "../../../../test/sim/shared-resource/users.ts";
 import { sharedResourceCrds } from "../../../api/crds/shared-resource.ts";
@@ -11,14 +12,31 @@ import { standardParts } from "../../../apiserver/parts.ts";
 import { isStream } from "../../../base/http.ts";
 import { createCsiClientOver } from "../../../csi/client.ts";
 import { createClient } from "../../../kube/client.ts";
-import { platformAllowLists } from "../../../rules/share-allow-lists.ts";
 import { createMetrics } from "../../../runtime/metrics.ts";
+import type { AllowListReader } from "../../../runtime/share-allow-lists.ts";
 import { defaultConfig } from "../config.ts";
 import { type NodeApi, startNode } from "./start.ts";
-import type { FileSet } from "./types.ts";
+import type { FileSet, VolumeSpec } from "./types.ts";
 
 const definitions = sharedResourceCrds();
 const reference = { namespace: "owner", name: "x" };
+const forbidden = {
+  status: 403,
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify({ kind: "Status", apiVersion: "v1", status: "Failure", reason: "Forbidden", code: 403 }),
+};
+/** As `publish` asks for it. */
+const aVolume = (id: string, more: Partial<VolumeSpec> = {}): VolumeSpec => ({
+  id,
+  target: `/pods/${id}/mount`,
+  shareKind: "SharedSecret",
+  share: "one",
+  pod: { namespace: "team", name: "p", uid: "u", serviceAccount: "reader" },
+  refresh: true,
+  ...more,
+});
+
+type Failing = "write" | "mount" | "adopt";
 
 async function setUp(
   t: TestContext,
@@ -26,7 +44,16 @@ async function setUp(
     refreshResources = true,
     isConnected = true,
     failsOn,
-  }: { refreshResources?: boolean; isConnected?: boolean; failsOn?: "write" | "mount" } = {},
+    lists = readLists,
+    left = [],
+  }: {
+    refreshResources?: boolean;
+    isConnected?: boolean;
+    failsOn?: Failing;
+    lists?: AllowListReader;
+    /** What an earlier process has mounted. */
+    left?: readonly VolumeSpec[];
+  } = {},
 ) {
   const { world, handler, ask } = startApiServer({ parts: standardParts(), definitions });
   const truth = createTruth();
@@ -40,11 +67,21 @@ async function setUp(
   await users.point("SharedSecret", "one", reference);
   await users.grant("SharedSecret", "one", "team");
   const machine = createMachine();
-  const state: { failsOn: "write" | "mount" | undefined; holdsShares: boolean } = { failsOn, holdsShares: false };
+  for (const spec of left) {
+    await users.point("SharedSecret", spec.share, reference);
+    await users.grant("SharedSecret", spec.share, "team");
+    machine.mounts.set(spec.target, { id: spec.id, shown: new Map([["key-0", Buffer.from("v.0")]]) });
+    machine.records.set(spec.id, { spec, source: "Secret owner x" });
+  }
+  const state: { failsOn: Failing | undefined; holdsShares: boolean; refusesGets: boolean } = {
+    failsOn,
+    holdsShares: false,
+    refusesGets: false,
+  };
   const changes: string[] = [];
   const onShown = (target: string): void => void changes.push(shown(target.split("/")[2] ?? "") ?? "nothing");
   const memory = createMemoryHost(machine, { step: () => world.sleep(1), onShown });
-  const unlessFailing = (what: "write" | "mount"): void => {
+  const unlessFailing = (what: Failing): void => {
     if (state.failsOn === what) throw Object.assign(new Error("ENOSPC: no space left"), { code: "ENOSPC" });
   };
   const host = {
@@ -52,6 +89,10 @@ async function setUp(
     mount: async (...args: Parameters<typeof memory.mount>) => {
       unlessFailing("mount");
       return memory.mount(...args);
+    },
+    adopt: async (target: string) => {
+      unlessFailing("adopt");
+      return memory.adopt(target);
     },
     write: async (target: string, files: FileSet) => {
       unlessFailing("write");
@@ -73,13 +114,14 @@ async function setUp(
   const api = createClient({
     handler: async (request) => {
       asked.push(`${request.method} ${request.path}`);
+      if (state.refusesGets && /\/shared(secrets|configmaps)\//.test(request.path)) return forbidden;
       const response = await handler(request);
       const { body } = response;
       return isStream(body) && request.path.includes("/shared") ? { ...response, body: held(body) } : response;
     },
     world,
   });
-  const connected = Promise.resolve<NodeApi>({ api, lists: platformAllowLists });
+  const connected = Promise.resolve<NodeApi>({ api, lists });
   const driver = await world.run(
     startNode(
       { world, log, metrics, signal: stop.signal },
@@ -89,6 +131,7 @@ async function setUp(
         nodeId: "n",
         maxVolumesPerNode: 7,
         recordFolder: "",
+        kubeletFolder: "",
         config: { ...defaultConfig, refreshResources },
         host,
         connect: () => (isConnected ? connected : new Promise(() => undefined)),
@@ -215,6 +258,114 @@ test("a Secret that is deleted after its share got another reference takes nothi
   await users.removeSource("SharedSecret", other);
   await world.advance(3_000);
   assert.deepEqual(changes.slice(20), Array(20).fill("nothing"));
+});
+
+test("a deleted Secret takes the data away also where the driver may not read the share", async (t) => {
+  const { world, users, publish, state, shown, asked, log } = await setUp(t);
+  for (let index = 0; index < 20; index++) await publish(`csi-${index}`);
+  state.refusesGets = true;
+  asked.length = 0;
+  await users.removeSource("SharedSecret", reference);
+  await world.advance(3_000);
+  for (let index = 0; index < 20; index++) assert.equal(shown(`csi-${index}`), undefined);
+  assert.equal(asked.filter((line) => line.endsWith("/sharedsecrets/one")).length, 1, "one read for all of them");
+  assert.equal(log.lines.filter(({ message }) => message.startsWith("share cannot be read")).length, 1);
+  await users.write("SharedSecret", reference, "v.2");
+  await world.advance(3_000);
+  assert.equal(shown("csi-0"), "v.2");
+});
+
+const reservedName = "openshift-mine";
+/** Allow-lists that the API server does not hand out for a while. */
+function lateLists() {
+  const answer = Promise.withResolvers<void>();
+  const state = { isRead: false, names: new Map([[reservedName, reference]]) };
+  const lists: AllowListReader = {
+    current: () => ({ SharedSecret: state.isRead ? state.names : new Map(), SharedConfigMap: new Map() }),
+    isRead: () => state.isRead,
+    read: () => answer.promise,
+  };
+  const arrive = (): void => {
+    state.isRead = true;
+    answer.resolve();
+  };
+  return { lists, state, arrive };
+}
+
+test("while the allow-lists cannot be read, a listed share's volume keeps its data, and no new one is mounted; then both are current", async (t) => {
+  const { lists, arrive } = lateLists();
+  const { world, publish, shown } = await setUp(t, { lists, left: [aVolume("csi-1", { share: reservedName })] });
+  await world.advance(60_000);
+  assert.equal(shown("csi-1"), "v.0");
+  const fault = await faultOf(publish("csi-2", { sharedSecret: reservedName }));
+  assert.equal(fault.code, "Unavailable");
+  assert.match(fault.message, /cannot be mounted now, because its name is reserved, and ConfigMap .* \[SNAP-705\]$/);
+  arrive();
+  await world.advance(100);
+  assert.equal(shown("csi-1"), "v.1", "looked at again");
+  await publish("csi-2", { sharedSecret: reservedName });
+});
+
+test("a share that the allow-lists turn out not to hold is emptied when they are read", async (t) => {
+  const { lists, state, arrive } = lateLists();
+  state.names.clear();
+  const { world, shown } = await setUp(t, { lists, left: [aVolume("csi-1", { share: reservedName })] });
+  await world.advance(20_000);
+  assert.equal(shown("csi-1"), "v.0");
+  arrive();
+  await world.advance(100);
+  assert.equal(shown("csi-1"), undefined);
+});
+
+for (const what of ["permission", "Secret", "share"] as const)
+  test(`while the allow-lists cannot be read, a ${what} that is taken away takes the data all the same`, async (t) => {
+    const { lists } = lateLists();
+    const volume = aVolume("csi-1", { share: reservedName });
+    const { world, users, shown } = await setUp(t, { lists, left: [volume] });
+    await world.advance(20_000);
+    assert.equal(shown("csi-1"), "v.0");
+    if (what === "permission") await users.revoke("SharedSecret", reservedName, "team");
+    else if (what === "Secret") await users.removeSource("SharedSecret", reference);
+    else await users.unshare("SharedSecret", reservedName);
+    await world.advance(10_000);
+    assert.equal(shown("csi-1"), undefined);
+  });
+
+test("refreshResources: false also holds for volumes that were mounted before, and the kubelet may publish them again", async (t) => {
+  const { world, publish, shown, machine } = await setUp(t, { refreshResources: false, left: [aVolume("csi-1")] });
+  await world.advance(20_000);
+  assert.equal(shown("csi-1"), "v.0");
+  await publish("csi-1");
+  assert.equal(shown("csi-1"), "v.0");
+  assert.equal(machine.records.get("csi-1")?.spec.refresh, true, "what the pod asks for");
+});
+
+test("a volume that was recorded without refresh is refreshed once the kubelet has published it again with it", async (t) => {
+  const { world, users, publish, shown, machine } = await setUp(t, { left: [aVolume("csi-1", { refresh: false })] });
+  await world.advance(20_000);
+  assert.equal(shown("csi-1"), "v.0");
+  await publish("csi-1");
+  assert.equal(shown("csi-1"), "v.1");
+  assert.equal(machine.records.get("csi-1")?.spec.refresh, true);
+  await users.write("SharedSecret", reference, "v.2");
+  await world.advance(1_000);
+  assert.equal(shown("csi-1"), "v.2");
+});
+
+test("a mounted volume whose files cannot be read is kept current and emptied like the others", async (t) => {
+  const { world, users, shown } = await setUp(t, { failsOn: "adopt", left: [aVolume("csi-1")] });
+  await world.advance(1_000);
+  assert.equal(shown("csi-1"), "v.1");
+  await users.revoke("SharedSecret", "one", "team");
+  await world.advance(10_000);
+  assert.equal(shown("csi-1"), undefined);
+});
+
+test("an unpublish with another target leaves the volume and its record", async (t) => {
+  const { publish, node, world, machine, shown } = await setUp(t);
+  await publish("csi-1");
+  await world.run(node.nodeUnpublishVolume({ volumeId: "csi-1", targetPath: "/pods/other/mount" }));
+  assert.deepEqual([shown("csi-1"), machine.records.size], ["v.1", 1]);
 });
 
 test("of unpublished volumes nothing is left: no watch, no review, no work when their share changes", async (t) => {

@@ -14,13 +14,13 @@ import type { Unary } from "../../../csi/wire.ts";
 import type { KubeApi, PathAsker } from "../../../kube/api.ts";
 import type { Store } from "../../../kube/store.ts";
 import { createStores, type StoreTable, unsyncedIn, watchStores } from "../../../kube/stores.ts";
-import type { AllowLists } from "../../../rules/share-allow-lists.ts";
 import type { Component, ProcessContext } from "../../../runtime/frame.ts";
+import type { AllowListReader } from "../../../runtime/share-allow-lists.ts";
 import type { SharedResourceConfig } from "../config.ts";
 import { createHost, type VolumeHost } from "./host.ts";
 import { identityService } from "./identity.ts";
 import { nodeMetrics } from "./metrics.ts";
-import { observeShare, type ShareState } from "./observe.ts";
+import { notListed, observeShare, type ShareState } from "./observe.ts";
 import { createReviews } from "./reviews.ts";
 import { nodeService, type PublishCounts } from "./service.ts";
 import { createSources } from "./sources.ts";
@@ -29,7 +29,7 @@ import { createVolumes } from "./volumes.ts";
 
 export interface NodeApi {
   readonly api: KubeApi & PathAsker;
-  readonly lists: AllowLists;
+  readonly lists: AllowListReader;
   close?(): void;
 }
 
@@ -45,6 +45,8 @@ export interface NodeOptions {
   readonly config: SharedResourceConfig;
   /** Where the records of mounted volumes are. */
   readonly recordFolder: string;
+  /** Where the kubelet has the folders of its pods. */
+  readonly kubeletFolder: string;
   /** The machine, unless given. */
   readonly host?: VolumeHost | undefined;
   /** Waits until there is an API server. */
@@ -60,7 +62,7 @@ export interface NodeDriver extends Component {
 
 export async function startNode(context: ProcessContext, options: NodeOptions): Promise<NodeDriver> {
   const { world, log, metrics } = context;
-  const { name, address, registration, host = createHost({ ...options, world }) } = options;
+  const { name, address, registration, host = createHost({ ...options, world, log }) } = options;
   const failing = new AbortController();
   const signal = AbortSignal.any([context.signal, failing.signal]);
   let connected: NodeApi | undefined;
@@ -71,7 +73,7 @@ export async function startNode(context: ProcessContext, options: NodeOptions): 
   const stores = createStores(table, log);
   const shareState = (spec: Pick<VolumeSpec, "shareKind" | "share">): ShareState => {
     const store = stores[spec.shareKind];
-    if (connected === undefined) return { kind: "unknown" };
+    if (connected === undefined) return notListed;
     const found = { isSynced: store.isSynced, get: (share: string) => store.get(keyIn(undefined, share)) };
     return observeShare(spec, found, connected.lists);
   };
@@ -89,7 +91,8 @@ export async function startNode(context: ProcessContext, options: NodeOptions): 
   const parts = { api, world, log, signal };
   const reviews = createReviews({ ...parts, onChange: (subject) => volumes.subjectChanged(subject) });
   const sources = createSources({ ...parts, onChange: (source) => volumes.sourceChanged(source) });
-  const volumes = createVolumes({ host, reviews, sources, shareState, readShare, world, log });
+  const { refreshResources } = options.config;
+  const volumes = createVolumes({ host, reviews, sources, shareState, readShare, refreshResources, world, log });
   for (const store of Object.values(stores))
     store.onChange((before, after) => {
       const share = (after ?? before)?.metadata.name;
@@ -104,11 +107,7 @@ export async function startNode(context: ProcessContext, options: NodeOptions): 
       (shareKind === "SharedSecret" ? counters.secretNameFailures : counters.configMapNameFailures).add({}),
     readOnly: (isReadOnly) => (isReadOnly ? counters.readOnlySuccesses : counters.readOnlyFailures).add({}),
   };
-  const { refreshResources } = options.config;
-  const services = [
-    identityService(options),
-    nodeService({ ...options, volumes, reviews, shareState, refreshResources, counts }),
-  ];
+  const services = [identityService(options), nodeService({ ...options, volumes, reviews, shareState, counts })];
 
   await volumes.recover();
   const closed: Promise<void>[] = [];
@@ -123,10 +122,12 @@ export async function startNode(context: ProcessContext, options: NodeOptions): 
   }
   const watch = async (): Promise<void> => {
     connected = await options.connect(signal);
+    const { lists } = connected;
+    const read = lists.read(signal).then(volumes.resync);
     const watched = watchStores(connected.api, table, stores, { world, log, signal });
     // A list without a volume's share changes nothing in the store, and says that it is gone.
     for (const { whenSynced } of Object.values(stores)) void whenSynced.then(volumes.resync);
-    await watched;
+    await Promise.all([watched, read]);
   };
   return {
     calls: layered(unaryOf(services), locked(createLocks())),

@@ -9,7 +9,7 @@ export interface VolumeSpec {
   readonly shareKind: ShareKind;
   readonly share: string;
   readonly pod: PodInfo;
-  /** False: the content stays as it was when it was written. */
+  /** What the pod asks for. False: the content stays as it was when it was written. The configuration of the driver can say so too. */
   readonly refresh: boolean;
 }
 

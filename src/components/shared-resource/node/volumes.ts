@@ -7,7 +7,7 @@
  * and the files themselves say the same.
  */
 import type { Key } from "../../../base/brand.ts";
-import { loggable } from "../../../base/fault.ts";
+import { isFault, loggable } from "../../../base/fault.ts";
 import { equal, type JsonValue } from "../../../base/json.ts";
 import type { Log } from "../../../base/log.ts";
 import type { World } from "../../../base/world.ts";
@@ -42,6 +42,8 @@ export interface VolumesOptions {
   shareState(spec: Pick<VolumeSpec, "shareKind" | "share">): ShareState;
   /** Reads the share from the API server into the cache. */
   readShare(spec: Pick<VolumeSpec, "shareKind" | "share">): Promise<void>;
+  /** False: no volume is refreshed, whatever it asks for. */
+  readonly refreshResources: boolean;
   readonly world: World;
   readonly log: Log;
 }
@@ -63,7 +65,7 @@ export interface Volumes {
 }
 
 interface Entry {
-  readonly spec: VolumeSpec;
+  spec: VolumeSpec;
   written: Written | undefined;
   /** What the record says, so that it is written only when that changes. */
   recorded: string | undefined;
@@ -80,6 +82,7 @@ export function createVolumes(options: VolumesOptions): Volumes {
   const trigger = (ids: readonly string[]): void => {
     for (const id of ids) queue.add(id as Key);
   };
+  const refreshes = ({ refresh }: VolumeSpec): boolean => refresh && options.refreshResources;
 
   const open = (spec: VolumeSpec, { written, source }: { written?: Written; source?: string | undefined }): Entry => {
     users.add(shareKey(spec), spec.id);
@@ -115,8 +118,8 @@ export function createVolumes(options: VolumesOptions): Volumes {
 
   /** A volume that is not refreshed follows what it was filled from; the others follow their share. */
   const sourceFor = ({ spec, written, follows }: Entry, share: ShareState): Source | undefined => {
-    const pinned = spec.refresh || written === undefined ? undefined : parsedSource(written.source);
-    return pinned ?? (share.kind === "usable" ? share.source : follows?.source);
+    const pinned = refreshes(spec) || written === undefined ? undefined : parsedSource(written.source);
+    return pinned ?? referredBy(share) ?? follows?.source;
   };
 
   /**
@@ -124,10 +127,10 @@ export function createVolumes(options: VolumesOptions): Volumes {
    * empty the volume. False: the share has changed, which triggers the volume again.
    */
   const stillFollows = async ({ spec, follows }: Entry, state: SourceState): Promise<boolean> => {
-    if (!spec.refresh || follows === undefined) return true;
+    if (!refreshes(spec) || follows === undefined) return true;
     await readShareSince(state, spec);
-    const share = shareState(spec);
-    return share.kind !== "usable" || sourceKey(share.source) === sourceKey(follows.source);
+    const source = referredBy(shareState(spec));
+    return source === undefined || sourceKey(source) === sourceKey(follows.source);
   };
   /** Once per share after each observation of a source, however many volumes there are. */
   const readSince = new WeakMap<SourceState, Map<string, Promise<void>>>();
@@ -137,6 +140,13 @@ export function createVolumes(options: VolumesOptions): Volumes {
     const read =
       reads.get(shareKey(spec)) ??
       options.readShare(spec).catch((reason: unknown) => {
+        // The deletion was seen, and this read only orders two watches: where it is refused, there is nothing to wait for.
+        if (isFault(reason, "PermissionDenied"))
+          return log.warn("share cannot be read; the deletion of its source counts", {
+            share: shareKey(spec),
+            reason: loggable(reason),
+            remedy: "let the service account of the driver get shares",
+          });
         reads.delete(shareKey(spec));
         throw reason;
       });
@@ -149,13 +159,12 @@ export function createVolumes(options: VolumesOptions): Volumes {
     if (entry === undefined) return;
     const { spec, written } = entry;
     const share = shareState(spec);
-    // Nothing has been listed since the start of this process.
-    if (share.kind === "unknown") return;
     follow(entry, sourceFor(entry, share));
     const source = entry.follows?.source;
     const state = source === undefined ? ({ kind: "unknown" } as const) : sources.state(source);
     const review = reviews.current(subjectOf(spec));
-    const plan = planVolume(observeVolume({ spec, written, share, review, source: state }));
+    const refresh = refreshes(spec);
+    const plan = planVolume(observeVolume({ refresh, written, share, review, source: state }));
     if (plan.kind === "wipe" && plan.because === "source is gone" && !(await stillFollows(entry, state))) return;
     const about = { share: shareKey(spec), pod: `${spec.pod.namespace}/${spec.pod.name}`, volume: spec.id };
     if (plan.kind === "wipe") {
@@ -189,9 +198,12 @@ export function createVolumes(options: VolumesOptions): Volumes {
   const fill = async (request: PublishRequest, source: Source, signal: AbortSignal): Promise<void> => {
     const { readOnly: _readOnly, group: _group, ...spec } = request;
     const known = entries.get(spec.id);
-    if (known !== undefined && !equal(known.spec as unknown as JsonValue, spec as unknown as JsonValue))
-      throw otherVolume(known.spec);
+    if (known !== undefined && !isSameVolume(known.spec, spec)) throw otherVolume(known.spec);
     const entry = known ?? open(spec, {});
+    if (entry.spec.refresh !== spec.refresh) {
+      entry.spec = spec;
+      entry.recorded = undefined;
+    }
     try {
       // A volume that is not refreshed keeps what it has, also when the kubelet asks again.
       follow(entry, sourceFor(entry, { kind: "usable", source }));
@@ -222,22 +234,26 @@ export function createVolumes(options: VolumesOptions): Volumes {
     try {
       await record(entry, source);
       const isMounted = !(await host.mount(spec, request.group));
-      const isUnchanged = isMounted && (!spec.refresh || entry.written?.digest === state.content.digest);
+      const isUnchanged = isMounted && (!refreshes(spec) || entry.written?.digest === state.content.digest);
       if (entry.written === undefined || !isUnchanged) await write(entry, source, state.content);
     } catch (reason) {
-      if (isNew) await remove(spec.id, spec.target).catch((left: unknown) => reportLeft(spec, left));
+      if (isNew) await remove(spec).catch((left: unknown) => reportLeft(spec, left));
       throw reason;
     }
   };
-  const remove = async (id: string, target: string): Promise<void> => {
-    await host.unmount(id, target);
-    await host.records.remove(id);
+  const remove = async (spec: VolumeSpec): Promise<void> => {
+    await host.unmount({ ...spec, spec });
+    await host.records.remove(spec.id);
   };
   const reportLeft = ({ id, target }: VolumeSpec, reason: unknown): void =>
     log.error("volume could not be removed after a failed publish", { volume: id, target, reason: loggable(reason) });
 
   const takeOver = async ({ spec, source }: VolumeRecord): Promise<void> => {
-    const digest = await host.adopt(spec.target);
+    const about = { volume: spec.id, target: spec.target };
+    const digest = await host.adopt(spec.target).catch((reason: unknown) => {
+      log.error("files of a mounted volume cannot be read, replacing them", { ...about, reason: loggable(reason) });
+      return "unreadable";
+    });
     const written = digest === undefined ? {} : { written: { digest, source: source ?? "" } };
     entries.set(spec.id, open(spec, { ...written, source }));
     trigger([spec.id]);
@@ -248,8 +264,11 @@ export function createVolumes(options: VolumesOptions): Volumes {
     unpublish: (id, target) =>
       alone(id, async () => {
         const entry = entries.get(id);
-        await remove(id, target);
-        if (entry === undefined || entry.spec.target !== target) return;
+        await host.unmount({ id, target, spec: entry?.spec });
+        // Published elsewhere, it stays there.
+        if (entry !== undefined && entry.spec.target !== target) return;
+        await host.records.remove(id);
+        if (entry === undefined) return;
         entries.delete(id);
         close(entry);
       }),
@@ -279,6 +298,13 @@ export function createVolumes(options: VolumesOptions): Volumes {
     count: () => entries.size,
   };
 }
+
+/** What the share refers to, as far as it is known. */
+const referredBy = (share: ShareState): Source | undefined => ("source" in share ? share.source : undefined);
+
+/** The configuration of the driver may have been another one when the volume was recorded. */
+const isSameVolume = (one: VolumeSpec, other: VolumeSpec): boolean =>
+  equal({ ...one, refresh: true } as unknown as JsonValue, { ...other, refresh: true } as unknown as JsonValue);
 
 /** Back from the text of a record; undefined for upstream's records, which do not say it. */
 function parsedSource(text: string): Source | undefined {
