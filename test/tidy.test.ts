@@ -191,6 +191,14 @@ test("argv and the environment are read in main.ts only", () => {
   assert.deepEqual(strays, []);
 });
 
+test("no file declares an interface twice: TypeScript would merge them, and each would accept the other's options", () => {
+  const merged = sources.flatMap(({ path, text }) => {
+    const names = [...text.matchAll(/^(?:export )?interface (\w+)/gm)].map(([, name]) => name);
+    return names.filter((name, index) => names.indexOf(name) !== index).map((name) => `${path}: ${name}`);
+  });
+  assert.deepEqual(merged, []);
+});
+
 test("the sources contain no TODO markers", () => {
   const marker = new RegExp(["TO" + "DO", "FIX" + "ME", "X" + "XX"].join("|"));
   assert.deepEqual(

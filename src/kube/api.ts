@@ -123,12 +123,14 @@ export interface PathWriter {
   /** PUT; the body carries the resourceVersion it was read at. */
   replacePath(path: string, body: JsonObject, options?: CallOptions): Promise<JsonValue>;
   /** NotFound is a Fault. What the object owns is deleted in the background unless said otherwise. */
-  deletePath(path: string, options?: DeleteOptions): Promise<void>;
+  deletePath(path: string, options?: DeletePathOptions): Promise<void>;
 }
 
-export interface DeleteOptions extends CallOptions {
+export interface DeletePathOptions extends CallOptions {
   /** The object stays until what it owns is gone. */
   readonly isForeground?: boolean | undefined;
+  /** Delete this incarnation and no other. */
+  readonly uid?: string | undefined;
 }
 
 export interface ApplyOptions extends CallOptions {

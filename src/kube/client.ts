@@ -175,9 +175,10 @@ export function createClient(
       return parseResponse(await send(request), `PUT ${path}`, read);
     },
 
-    deletePath: async (path, { signal, isForeground = false } = {}) => {
+    deletePath: async (path, { signal, isForeground = false, uid } = {}) => {
       const propagationPolicy = isForeground ? "Foreground" : "Background";
-      const body = { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy };
+      const preconditions = uid === undefined ? undefined : { uid };
+      const body = { apiVersion: "v1", kind: "DeleteOptions", preconditions, propagationPolicy };
       await send({ method: "DELETE", path, body: print(body), isForObject: true, signal });
     },
   };
