@@ -150,3 +150,26 @@ test("each failed reconcile is reported, a conflict is not a failure", async () 
   await world.advance(60_000);
   assert.deepEqual([faults, reported], [[], [inTeam("one"), inTeam("one")]]);
 });
+
+test("an exception while a failed reconcile is counted ends neither its controller nor its retries", async () => {
+  const tries: Key[] = [];
+  const { world, acted, logged, sync, run } = setUpController({
+    workers: 1,
+    act: async (key) => {
+      tries.push(key);
+      if (key === inTeam("bad")) throw new Fault("PermissionDenied", "no");
+    },
+    onFailure: () => {
+      throw new TypeError("cannot read driver");
+    },
+  });
+  sync(aConfig("bad"), aConfig("good"));
+  void run();
+  await world.advance(60_000);
+  assert.ok(acted.includes("team/good@0"), acted.join());
+  assert.ok(tries.filter((key) => key === inTeam("bad")).length > 3);
+  assert.ok(
+    logged.some((line) => line.startsWith("error: a failed reconcile cannot be counted")),
+    logged.join("\n"),
+  );
+});

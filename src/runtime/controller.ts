@@ -116,11 +116,20 @@ export function createController<Stores extends AnyStores, View, Action extends 
       atMostMs: isFault(reason, "Unavailable") ? limits.unreachedRetryMsMax : undefined,
     });
     const fields = { key, retryMs: Math.round(retryMs) };
-    if (!isConflict) options.onFailure?.(key, { reason, action });
+    if (!isConflict) tellFailure(key, { reason, action });
     if (isConflict)
       log.debug("object changed in the meantime, reconciling again", { ...fields, reason: reason.message });
     else if (isFault(reason)) logFault(reason, fields);
     else log.error("reconcile failed with an unexpected error", { ...fields, reason });
+  };
+
+  /** Whoever is told may fail on an odd object: that stays with its key. */
+  const tellFailure = (key: Key, failure: Failure<Action>): void => {
+    try {
+      options.onFailure?.(key, failure);
+    } catch (reason) {
+      log.error("a failed reconcile cannot be counted", { key, reason });
+    }
   };
 
   // Without an API server every object that wants something fails, every few seconds, for the same reason.

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aClaim, aClass, aContent, aSnapshot, aVolume, driver } from "../../../test/builders.ts";
 import { createVirtualWorld } from "../../../test/virtual-world.ts";
+import type { VolumeSnapshotContent } from "../../api/types.ts";
 import { keyIn } from "../../base/brand.ts";
 import { createStores } from "../../kube/stores.ts";
 import { anywhere } from "../../rules/node-affinity.ts";
@@ -177,6 +178,15 @@ test("each failed reconcile counts once, for its driver and operation", async ()
     `${errors}{driver_name="${driver}",operation_name="DeleteSnapshot"} 1`,
     `${errors}{driver_name="unknown",operation_name="CreateSnapshot"} 1`,
   ]);
+});
+
+test("a failed reconcile of a content without a spec counts for an unknown driver", async () => {
+  const { stores, measuring, lines } = setUp();
+  const { spec: _spec, ...content } = aContent();
+  stores.VolumeSnapshotContent.applyReply(content as VolumeSnapshotContent);
+  for (const { metadata } of stores.VolumeSnapshotContent.all())
+    countFailure(measuring, "VolumeSnapshotContent", keyIn(undefined, metadata.name));
+  assert.deepEqual(await lines(errors), [`${errors}{driver_name="unknown",operation_name="CreateSnapshot"} 1`]);
 });
 
 test("gauges count snapshots by phase, the age of the oldest unready snapshot, and stuck deletions", async () => {

@@ -3,7 +3,7 @@
  * requests it and ends when the snapshot shows its result. Operations that ended before this process started are not measured; those
  * that began before are measured from the first event that this process received.
  */
-import type { VolumeSnapshot } from "../../api/types.ts";
+import type { VolumeSnapshot, VolumeSnapshotContent } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
 import type { Key, Millis } from "../../base/brand.ts";
 import { keyIn } from "../../base/brand.ts";
@@ -107,7 +107,11 @@ const driverFor = {
     const volumeName = stores.PersistentVolumeClaim.get(key)?.spec?.volumeName ?? "";
     return stores.PersistentVolume.get(keyIn(undefined, volumeName))?.spec?.csi?.driver;
   },
-  VolumeSnapshotContent: (stores: SnapshotStores, key: Key) => stores.VolumeSnapshotContent.get(key)?.spec.driver,
+  VolumeSnapshotContent: (stores: SnapshotStores, key: Key) => {
+    // CRDs without a schema let a content without a spec through.
+    const content: Partial<VolumeSnapshotContent> | undefined = stores.VolumeSnapshotContent.get(key);
+    return content?.spec?.driver;
+  },
 };
 
 const typeOf = (snapshot: VolumeSnapshot): string =>
