@@ -18,4 +18,21 @@ export const installErrorRows = {
     remedy:
       "Correct what the message names in the driver's manifest, or add the containers by hand from docs/guides/install.md.",
   },
+  "SNAP-804": {
+    title: "Objects of the installation belong to somebody else",
+    why: "Cluster roles, bindings and webhook configurations have one name in the whole cluster. Taking them over would leave the installation that uses them without its rights.",
+    remedy:
+      "Give --namespace of the installation that you mean, or uninstall the other one first. --adopt takes the objects over.",
+  },
+  "SNAP-805": {
+    title: "There is no installation in the namespace",
+    why: "None of the components that --components names has an object that belongs to an installation in this namespace, and no webhook configuration asks its Service.",
+    remedy: "Give the namespace of the installation with --namespace; the message names those that there are.",
+  },
+  "SNAP-806": {
+    title: "install does not change the phase of a CRD",
+    why: "Objects are stored as v1beta1, or a migration has not ended. Only snapkeep migrate checks the stored objects before it moves a CRD.",
+    remedy:
+      "Run the migrate command that the message names, then install again. --keep-crds installs the components beside the CRDs as they are.",
+  },
 } as const satisfies Record<string, ErrorRow>;

@@ -8,7 +8,7 @@ import { parseFlags } from "../../runtime/flags.ts";
 import { connected } from "../connected.ts";
 import { installationOf, yamlDocuments } from "../deploy.ts";
 import { applyAll } from "../install/apply.ts";
-import { findDrift } from "../install/drift.ts";
+import { type Drift, findDrift } from "../install/drift.ts";
 import { createResources } from "../install/resources.ts";
 import { waitUntilReady } from "../install/rollout.ts";
 import { defaultComponents, describe, objectsOf, planFor, selectionProblem } from "../install/selection.ts";
@@ -31,7 +31,16 @@ const flags = {
   uninstall: bool({
     ...action,
     default: false,
-    help: "Delete what --apply has created, pods first. CustomResourceDefinitions and data stay; the output names them.",
+    help: "Delete what --apply has created in this namespace: webhook configurations first, then pods, then the rest. Objects of other installations, CustomResourceDefinitions and data stay; the output names them.",
+  }),
+  dryRun: bool({ default: false, help: "With --uninstall: only print what would be deleted, and what stays." }),
+  adopt: bool({
+    default: false,
+    help: "With --apply: take over objects that belong to another installation or to somebody else. Without it they are named and nothing is changed.",
+  }),
+  keepCrds: bool({
+    default: false,
+    help: "With --apply: leave the stored CustomResourceDefinitions as they are, in whatever phase of snapkeep migrate.",
   }),
   components: list({
     default: defaultComponents,
@@ -89,6 +98,7 @@ export const command = defineCommand({
       line: "snapkeep install sidecar --into=deployment/my-driver --namespace=storage --diff",
     },
     { does: "Fail in CI if the cluster differs", line: "snapkeep install --check" },
+    { does: "See what an uninstallation would delete", line: "snapkeep install --uninstall --dry-run" },
   ],
   check: (options, [first, ...others]) => {
     if ((first !== undefined && first !== "sidecar") || others.length > 0)
@@ -102,6 +112,9 @@ export const command = defineCommand({
     const given = actions.filter((name) => options[name]);
     if (given.length !== 1)
       return `give one of ${actions.map((name) => `--${name}`).join(", ")}; for example snapkeep install --diff`;
+    if (options.dryRun && !options.uninstall)
+      return "--dry-run goes with --uninstall; --diff shows what --apply would change";
+    if ((options.adopt || options.keepCrds) && !options.apply) return "--adopt and --keep-crds go with --apply";
     return selectionProblem(options.components);
   },
   run: async (input) => {
@@ -127,8 +140,9 @@ const inCluster = (input: Input, plan: ReturnType<typeof planFor>): Promise<numb
     const resources = createResources(api, signal);
     const say = (line: string) => void out.write(`${line}\n`);
     const waiting = { world, signal, msMax: options.timeout, progress: createProgress(world, error) };
-    if (options.uninstall) await uninstallAll(plan, { resources, waiting, say });
-    else if (options.apply) await applyAll(plan, { api, resources, waiting, say });
+    const { adopt: adopts, keepCrds: keepsCrds, dryRun: isDryRun } = options;
+    if (options.uninstall) await uninstallAll(plan, { resources, waiting, say, isDryRun });
+    else if (options.apply) await applyAll(plan, { api, resources, waiting, say, adopts, keepsCrds });
     else return showDrift(input, await findDrift(plan, resources));
     return 0;
   });
@@ -167,13 +181,17 @@ async function flagChecker(): Promise<(name: string, argv: readonly string[]) =>
     });
 }
 
+function driftText({ object, changes, owner, problem }: Drift): string {
+  if (owner !== undefined) return `! ${object}: belongs to ${owner}\n`;
+  if (problem !== undefined) return `! ${object}: ${problem}\n`;
+  if (changes === undefined) return `+ ${object}\n`;
+  return `~ ${object}\n${changes.map((line) => `    ${line}\n`).join("")}`;
+}
+
 function showDrift({ options, out }: Input, { drifts, notes }: Awaited<ReturnType<typeof findDrift>>): number {
   if (options.output === "json") out.write(`${JSON.stringify({ drifts, notes }, undefined, 2)}\n`);
   else {
-    for (const { object, changes } of drifts)
-      out.write(
-        changes === undefined ? `+ ${object}\n` : `~ ${object}\n${changes.map((line) => `    ${line}\n`).join("")}`,
-      );
+    for (const drift of drifts) out.write(driftText(drift));
     for (const note of notes) out.write(`${note}\n`);
     if (drifts.length === 0) out.write("the cluster is as this release would install it\n");
   }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type CrdPhase, snapshotCrd } from "../../api/crds/index.ts";
 import type { ManifestObject } from "../../api/manifests/component.ts";
 import { versionAnnotation } from "../../api/manifests/objects.ts";
 import { snapshotConfigurationName } from "../../api/manifests/webhook-configurations.ts";
@@ -7,11 +8,12 @@ import type { JsonObject } from "../../base/json.ts";
 import { realWorld } from "../../base/world.ts";
 import type { KubeApi } from "../../kube/api.ts";
 import { installationOf } from "../deploy.ts";
+import { type MigrationRecord, recordAnnotation } from "../migrate/definition.ts";
 import { applyAll, withLivePolicy } from "./apply.ts";
 import { isLater, judgeCrd } from "./crd-age.ts";
 import type { Resources } from "./resources.ts";
 import { rolloutProblem } from "./rollout.ts";
-import { describe, planFor, selectionProblem } from "./selection.ts";
+import { describe, isWorkload, planFor, selectionProblem } from "./selection.ts";
 import { uninstallAll } from "./uninstall.ts";
 
 const plan = planFor(["snapshot-controller"], installationOf("1.2.3"));
@@ -105,8 +107,45 @@ test("definitions: of this or an older release they are applied, of others they 
   assert.equal(judgeCrd(undefined, crd).kind, "apply");
   assert.equal(judgeCrd(annotated("1.2.3"), crd).kind, "apply");
   assert.equal(judgeCrd(annotated("0.9.0"), crd).kind, "apply");
-  assert.equal(judgeCrd({ metadata: {}, spec: { versions: [{ name: "v1" }] } }, crd).kind, "keep");
-  assert.equal(judgeCrd({ metadata: {}, spec: { versions: [{ name: "v1" }, { name: "v2" }] } }, crd).kind, "refuse");
+  const ofOthers = (...versions: JsonObject[]) => ({ metadata: {}, spec: { versions } });
+  assert.equal(judgeCrd(ofOthers({ name: "v1", storage: true }), crd).kind, "keep");
+  assert.equal(judgeCrd(ofOthers({ name: "v1", storage: true }, { name: "v2" }), crd).kind, "refuse");
+});
+
+/** The definition of a phase with what a migration has stored on it. */
+const inPhase = (phase: CrdPhase, storedVersions: readonly string[], record?: Partial<MigrationRecord>): JsonObject => {
+  const annotations = record === undefined ? {} : { [recordAnnotation]: JSON.stringify(record) };
+  const { metadata, ...definition } = snapshotCrd("VolumeSnapshot", phase);
+  return {
+    ...(definition as unknown as JsonObject),
+    metadata: { ...metadata, annotations: { [versionAnnotation]: "1.2.3", ...annotations } } as unknown as JsonObject,
+    status: { storedVersions: [...storedVersions] },
+  };
+};
+
+for (const { given, stored, next } of [
+  { given: "phase 1", stored: inPhase(1, ["v1beta1"]), next: "snapkeep migrate --to-phase=3" },
+  { given: "phase 2", stored: inPhase(2, ["v1beta1"]), next: "snapkeep migrate --to-phase=3" },
+  { given: "phase 3, not rewritten", stored: inPhase(3, ["v1beta1", "v1"]), next: "snapkeep migrate --to-phase=3" },
+  {
+    given: "phase 3 at the beginning of a rollback",
+    stored: inPhase(3, ["v1"], { goal: 2, back: true, step: "begun" }),
+    next: "snapkeep migrate --rollback --to-phase=2",
+  },
+  {
+    given: "phase 2 in a migration",
+    stored: inPhase(2, ["v1beta1"], { goal: 2, back: false, step: "apply" }),
+    next: "snapkeep migrate --to-phase=2",
+  },
+])
+  test(`a definition in ${given} is not replaced, and the migrate command is named`, () => {
+    const verdict = judgeCrd(stored, crd);
+    assert.equal(verdict.kind === "migrate" ? verdict.next : verdict.kind, next);
+  });
+
+test("a definition in phase 3 whose migration has ended is renewed", () => {
+  assert.equal(judgeCrd(inPhase(3, ["v1"]), crd).kind, "apply");
+  assert.equal(judgeCrd(inPhase(3, ["v1"], { goal: 3, back: false, step: "finished" }), crd).kind, "apply");
 });
 
 test("versions are compared by number, and a release is later than its candidates", () => {
@@ -141,8 +180,11 @@ test("a rollout is done when all pods are of the new version and ready, and the 
   assert.equal(rolloutProblem(deployment({ ...done, replicas: 3 })), "1 old pods have not ended");
 });
 
+const stored = (objects: readonly ManifestObject[]): readonly JsonObject[] =>
+  objects as unknown as readonly JsonObject[];
+
 test("uninstalling names the lease that stays in kube-system", async () => {
-  const { context, said } = clusterOf([lease("kube-system", 60_000)]);
+  const { context, said } = clusterOf([lease("kube-system", 60_000), ...stored(plan.objects)]);
   await uninstallAll(plan, context);
   assert.ok(
     said.some((line) => line.startsWith("stays: Lease kube-system/snapshot-controller-leader")),
@@ -152,22 +194,26 @@ test("uninstalling names the lease that stays in kube-system", async () => {
 
 /** The kinds that an uninstallation deletes, in order; workloads are there for so many looks after their deletion. */
 async function uninstalled(looksMax: number, msMax: number) {
-  const { context, said } = clusterOf([]);
+  const webhook = planFor(["webhook"], installationOf("1.2.3"));
+  const { context, said } = clusterOf(stored(webhook.objects));
   const deleted: string[] = [];
+  const gone = new Set<string>();
   let looks = 0;
-  const read: Resources["read"] = async ({ kind }) => {
-    if (!/^(Deployment|DaemonSet)$/.test(kind) || looks === looksMax) return undefined;
+  const read: Resources["read"] = async (object) => {
+    if (!gone.has(describe(object))) return object as unknown as JsonObject;
+    if (!isWorkload(object) || looks === looksMax) return undefined;
     looks += 1;
     deleted.push("pods are there");
-    return {};
+    return object as unknown as JsonObject;
   };
-  const remove: Resources["remove"] = async ({ kind }, { isForeground = false } = {}) => {
-    deleted.push(isForeground ? `${kind} in the foreground` : kind);
+  const remove: Resources["remove"] = async (found, { isForeground = false } = {}) => {
+    gone.add(describe(found as unknown as ManifestObject));
+    deleted.push(isForeground ? `${String(found.kind)} in the foreground` : String(found.kind));
     return true;
   };
   const waiting = { ...context.waiting, msMax };
   const resources = { ...context.resources, read, remove };
-  await uninstallAll(planFor(["webhook"], installationOf("1.2.3")), { ...context, resources, waiting });
+  await uninstallAll(webhook, { ...context, resources, waiting });
   return { deleted: deleted.filter((line, index) => line !== deleted[index - 1]), said };
 }
 
@@ -185,9 +231,11 @@ test("uninstalling deletes rights and certificates when the pods have ended, and
 test("uninstalling goes on without pods that do not end, and names their workload", async () => {
   const { deleted, said } = await uninstalled(Number.POSITIVE_INFINITY, 0);
   assert.ok(deleted.includes("ServiceAccount"));
-  assert.equal(
-    said[0],
-    "the pods of Deployment snapkeep/snapshot-validation-deployment have not ended; they lose their rights now",
+  assert.ok(
+    said.includes(
+      "the pods of Deployment snapkeep/snapshot-validation-deployment have not ended; they lose their rights now",
+    ),
+    said.join("\n"),
   );
 });
 

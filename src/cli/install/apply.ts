@@ -8,8 +8,9 @@ import type { JsonObject } from "../../base/json.ts";
 import type { KubeApi } from "../../kube/api.ts";
 import { withCode } from "../../rules/error-codes.ts";
 import { certificateDefaults, renewInCluster } from "../certs/renew.ts";
-import { judgeCrd } from "./crd-age.ts";
+import { type CrdVerdict, judgeCrd } from "./crd-age.ts";
 import { at, findExisting } from "./existing.ts";
+import { judgeObjects, refuseForeign } from "./judge.ts";
 import type { Resources } from "./resources.ts";
 import { type Waiting, waitUntilReady, waitUntilServed } from "./rollout.ts";
 import { describe, type InstallPlan, isWorkload } from "./selection.ts";
@@ -18,12 +19,17 @@ export interface ApplyContext {
   readonly api: KubeApi;
   readonly resources: Resources;
   readonly waiting: Waiting;
+  /** Takes objects of another installation over. */
+  readonly adopts?: boolean;
+  /** Installs beside the stored CRDs, in whatever phase they are. */
+  readonly keepsCrds?: boolean;
   say(line: string): void;
 }
 
 export async function applyAll(plan: InstallPlan, context: ApplyContext): Promise<void> {
   const { resources, waiting, say } = context;
   await tellExisting(plan, context);
+  if (context.adopts !== true) refuseForeign(await judgeObjects(plan, resources), plan.installation.namespace);
   const crds = await applicableCrds(plan, context);
   for (const crd of crds) await resources.apply(crd);
   if (crds.length > 0) say(`${crds.length} CustomResourceDefinitions applied`);
@@ -61,24 +67,33 @@ async function tellExisting({ rows }: InstallPlan, { resources, waiting, say }: 
 
 async function applicableCrds(
   { crds }: InstallPlan,
-  { resources, say }: ApplyContext,
+  { resources, keepsCrds = false, say }: ApplyContext,
 ): Promise<readonly ManifestObject[]> {
   const applicable = [];
   for (const crd of crds) {
-    const verdict = judgeCrd(await resources.read(crd), crd);
-    if (verdict.kind === "refuse")
-      throw new Fault(
-        "FailedPrecondition",
-        withCode(
-          `${describe(crd)} is not replaced: ${verdict.why}; install that release or a later one; nothing was changed`,
-          "SNAP-802",
-        ),
-      );
-    if (verdict.kind === "keep") say(`${describe(crd)} stays as it is: ${verdict.why}`);
-    else applicable.push(crd);
+    const stored = await resources.read(crd);
+    const verdict = judgeCrd(stored, crd);
+    const stays = keepsCrds && stored !== undefined;
+    if (!stays && (verdict.kind === "refuse" || verdict.kind === "migrate")) throw refusedCrd(crd, verdict);
+    if (verdict.kind === "apply" && !stays) applicable.push(crd);
+    else say(`${describe(crd)} stays as it is: ${verdict.kind === "apply" ? "--keep-crds" : verdict.why}`);
   }
   return applicable;
 }
+
+const refusedCrd = (crd: ManifestObject, verdict: Exclude<CrdVerdict, { kind: "apply" | "keep" }>): Fault =>
+  new Fault(
+    "FailedPrecondition",
+    verdict.kind === "migrate"
+      ? withCode(
+          `${describe(crd)} is not replaced: ${verdict.why}, and install never changes a phase; nothing was changed; run ${verdict.next} first (snapkeep migrate --status shows where the CRDs are), or install beside the CRDs as they are with --keep-crds`,
+          "SNAP-806",
+        )
+      : withCode(
+          `${describe(crd)} is not replaced: ${verdict.why}; install that release or a later one; nothing was changed`,
+          "SNAP-802",
+        ),
+  );
 
 /** One that exists belongs to somebody else, and keeps its labels: "restricted" could stop other pods in it. */
 async function createNamespaces({ namespaces }: InstallPlan, { resources, say }: ApplyContext): Promise<void> {

@@ -3,16 +3,22 @@
 import type { ManifestObject } from "../../api/manifests/component.ts";
 import { versionAnnotation } from "../../api/manifests/objects.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { kindOfCrd, phaseProblem } from "./crd-phase.ts";
 import { at } from "./existing.ts";
 
 export type CrdVerdict =
   | { readonly kind: "apply" }
   /** Of another maker: it stays, because both makers' components work with it. */
   | { readonly kind: "keep"; readonly why: string }
-  | { readonly kind: "refuse"; readonly why: string };
+  | { readonly kind: "refuse"; readonly why: string }
+  /** Its phase is not the one that would be applied. */
+  | { readonly kind: "migrate"; readonly why: string; readonly next: string };
 
 export function judgeCrd(stored: JsonObject | undefined, wanted: ManifestObject): CrdVerdict {
   if (stored === undefined) return { kind: "apply" };
+  const kind = kindOfCrd(wanted.metadata.name);
+  const problem = kind && phaseProblem(kind, stored);
+  if (problem !== undefined) return { kind: "migrate", ...problem };
   const version = at(stored, "metadata", "annotations", versionAnnotation);
   const own = at(wanted as unknown as JsonObject, "metadata", "annotations", versionAnnotation);
   const unknown = versionsOf(stored).find((name) => !versionsOf(wanted as unknown as JsonObject).includes(name));

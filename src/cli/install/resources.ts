@@ -14,8 +14,8 @@ export interface Resources {
   apply(object: ManifestObject, options?: { readonly dryRun?: boolean }): Promise<JsonObject>;
   /** As it was read, with changes. */
   replace(object: JsonObject): Promise<void>;
-  /** False: there was none. In the foreground, a workload stays until its pods are gone. */
-  remove(object: ManifestObject, options?: { readonly isForeground?: boolean }): Promise<boolean>;
+  /** This incarnation alone. False: there was none. In the foreground, a workload stays until its pods are gone. */
+  remove(stored: JsonObject, options?: { readonly isForeground?: boolean }): Promise<boolean>;
   /** All objects of a kind, in all namespaces; none where the kind is not served. */
   list(apiVersion: string, kind: string): Promise<readonly JsonObject[]>;
   /** Kinds are looked up anew: definitions were added. */
@@ -60,10 +60,11 @@ export function createResources(api: PathReader & PathWriter, signal: AbortSigna
     replace: async (object) => {
       await api.replacePath((await pathOf(object as unknown as ManifestObject)) ?? "", object, { signal });
     },
-    remove: async (object, { isForeground } = {}) => {
+    remove: async (stored, { isForeground } = {}) => {
+      const object = stored as unknown as ManifestObject & { readonly metadata: { readonly uid?: string } };
       const path = await pathOf(object);
       if (path === undefined) return false;
-      return api.deletePath(path, { signal, isForeground }).then(
+      return api.deletePath(path, { signal, isForeground, uid: object.metadata.uid }).then(
         () => true as const,
         (reason) => missing(reason) ?? false,
       );

@@ -2,6 +2,7 @@
 import type { ComponentRow, Installation, ManifestObject } from "../../api/manifests/component.ts";
 import { crdObjects, manifestFiles, monitoringObjects, namespaceObjects } from "../../api/manifests/objects.ts";
 import { componentRows } from "../../api/manifests/rows.ts";
+import { labelled } from "./ownership.ts";
 
 export const defaultComponents = componentRows.filter(({ isDefault }) => isDefault).map(({ name }) => name);
 
@@ -19,21 +20,28 @@ export interface InstallPlan {
   readonly installation: Installation;
   readonly crds: readonly ManifestObject[];
   readonly namespaces: readonly ManifestObject[];
+  /** By component. */
+  readonly parts: readonly (readonly ManifestObject[])[];
   readonly objects: readonly ManifestObject[];
 }
 
 export function planFor(names: readonly string[], installation: Installation): InstallPlan {
   const rows = componentRows.filter(({ name }) => names.includes(name));
-  return {
-    rows,
-    installation,
-    crds: crdObjects(rows, installation),
-    namespaces: namespaceObjects(rows, installation),
-    objects: rows.flatMap((row) => [
+  const own = (objects: readonly ManifestObject[]) => objects.map((object) => labelled(object, installation));
+  const parts = rows.map((row) =>
+    own([
       ...manifestFiles(row, installation).flatMap(({ objects }) => objects),
       ...neededObjects(row, names, installation),
       ...monitoringObjects(row, installation),
     ]),
+  );
+  return {
+    rows,
+    installation,
+    crds: crdObjects(rows, installation),
+    namespaces: own(namespaceObjects(rows, installation)),
+    parts,
+    objects: parts.flat(),
   };
 }
 

@@ -2,36 +2,106 @@
 import type { ManifestObject } from "../../api/manifests/component.ts";
 import { namespaceOf, object } from "../../api/manifests/component.ts";
 import { ownedLabel } from "../../api/manifests/objects.ts";
+import { Fault } from "../../base/fault.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { withCode } from "../../rules/error-codes.ts";
 import { at } from "./existing.ts";
+import { askingConfigurations, type Judged, judgeObjects, ownerOf, servicesOf } from "./judge.ts";
+import { namespacesNamedBy, ownershipOf } from "./ownership.ts";
 import type { Resources } from "./resources.ts";
 import type { Waiting } from "./rollout.ts";
 import { describe, type InstallPlan, isWorkload } from "./selection.ts";
+import { type ServiceName, withoutServices } from "./webhook-references.ts";
 
 export interface UninstallContext {
   readonly resources: Resources;
   readonly waiting: Waiting;
+  /** Only says what would be deleted. */
+  readonly isDryRun?: boolean;
   say(line: string): void;
 }
 
 export async function uninstallAll(plan: InstallPlan, context: UninstallContext): Promise<void> {
-  const { resources, say } = context;
-  const objects = [...plan.objects.toReversed(), ...secretsOf(plan)];
-  const workloads = objects.filter(isWorkload);
-  let removed = 0;
-  const remove = async (items: readonly ManifestObject[], isForeground = false): Promise<void> => {
-    for (const item of items) if (await resources.remove(item, { isForeground })) removed += 1;
-  };
-  // Without its webhook, a configuration with failurePolicy Fail would refuse requests.
-  await remove(objects.filter(isConfiguration));
-  await remove(workloads, true);
-  await untilEnded(workloads, context);
-  await remove(objects.filter((item) => !isConfiguration(item) && !isWorkload(item)));
-  say(`${removed} objects deleted`);
-  for (const namespace of plan.namespaces) await removeNamespace(namespace, resources, say);
+  const { resources, say, isDryRun = false } = context;
+  const judged = await judgeObjects({ ...plan, parts: partsOf(plan) }, resources);
+  const asking = await askingConfigurations(servicesOf(plan), resources);
+  const own = judged.filter(({ stored, ownership }) => stored !== undefined && ownership.kind !== "foreign");
+  if (own.length === 0 && asking.length === 0) throw await noInstallation(plan, resources);
+  for (const one of judged) {
+    const owner = ownerOf(one);
+    if (owner !== undefined) say(`stays: ${describe(one.object)}, which belongs to ${owner}`);
+  }
+  const names = new Set([...asking.map(describeStored), ...own.map(({ object }) => describe(object))]);
+  for (const name of names) say(`${isDryRun ? "would delete" : "deletes"}: ${name}`);
+  if (!isDryRun) await removeAll(own, asking, plan, context);
+  for (const namespace of plan.namespaces) await removeNamespace(namespace, plan, context);
   for (const line of await whatStays(plan, resources)) say(`stays: ${line}`);
 }
 
+async function removeAll(
+  own: readonly Judged[],
+  asking: readonly JsonObject[],
+  plan: InstallPlan,
+  context: UninstallContext,
+): Promise<void> {
+  const { resources, say } = context;
+  let removed = 0;
+  const remove = async (items: readonly Judged[], isForeground = false): Promise<void> => {
+    for (const { stored = {} } of items) if (await resources.remove(stored, { isForeground })) removed += 1;
+  };
+  // Without its webhook, a configuration with failurePolicy Fail would refuse requests.
+  removed += await removeWebhooks(asking, servicesOf(plan), resources);
+  await remove(own.filter(({ object }) => isConfiguration(object)));
+  const workloads = own.filter(({ object }) => isWorkload(object));
+  await remove(workloads, true);
+  await untilEnded(
+    workloads.map(({ object }) => object),
+    context,
+  );
+  await remove(own.filter(({ object }) => !isConfiguration(object) && !isWorkload(object)).toReversed());
+  say(`${removed} objects deleted`);
+}
+
+/** The certificates are no manifest: `snapkeep certs` makes them. */
+const partsOf = ({ rows, parts, installation }: InstallPlan): InstallPlan["parts"] =>
+  rows.map((row, index) => {
+    const { certificateSecret: name } = row;
+    const metadata = { name: name ?? "", namespace: namespaceOf(row, installation) };
+    const secrets = name === undefined ? [] : [object("v1", "Secret", { metadata })];
+    return [...secrets, ...(parts[index] ?? [])];
+  });
+
+async function removeWebhooks(
+  asking: readonly JsonObject[],
+  services: readonly ServiceName[],
+  resources: Resources,
+): Promise<number> {
+  let removed = 0;
+  for (const configuration of asking) {
+    const rest = withoutServices(configuration, services);
+    if (rest !== undefined) await resources.replace(rest);
+    else if (await resources.remove(configuration)) removed += 1;
+  }
+  return removed;
+}
+
+/** A mistyped namespace is more likely than an uninstallation of nothing. */
+async function noInstallation({ installation }: InstallPlan, resources: Resources): Promise<Fault> {
+  const bindings = await resources.list("rbac.authorization.k8s.io/v1", "ClusterRoleBinding");
+  const others = [...namespacesNamedBy(bindings.filter(isOfSnapkeep))].sort();
+  const there = others.length === 0 ? "" : `; there is one in ${others.join(", ")}`;
+  return new Fault(
+    "NotFound",
+    withCode(
+      `nothing was deleted: none of the components has an object in namespace ${installation.namespace}${there}; give the namespace of the installation with --namespace`,
+      "SNAP-805",
+    ),
+  );
+}
+
+const isOfSnapkeep = (found: JsonObject): boolean =>
+  Object.entries(ownedLabel).every(([label, value]) => at(found, "metadata", "labels", label) === value);
+const describeStored = (stored: JsonObject): string => describe(stored as unknown as ManifestObject);
 const isConfiguration = ({ kind }: ManifestObject): boolean => kind.endsWith("WebhookConfiguration");
 const lookEveryMs = 200;
 
@@ -52,25 +122,18 @@ async function untilEnded(
   }
 }
 
-const secretsOf = ({ rows, installation }: InstallPlan): readonly ManifestObject[] =>
-  rows.flatMap((row) =>
-    row.certificateSecret === undefined
-      ? []
-      : [
-          object("v1", "Secret", {
-            metadata: { name: row.certificateSecret, namespace: namespaceOf(row, installation) },
-          }),
-        ],
-  );
-
 /** Only one that an installation has created, and that holds no pods and claims of others. */
-async function removeNamespace(namespace: ManifestObject, resources: Resources, say: (line: string) => void) {
+async function removeNamespace(
+  namespace: ManifestObject,
+  { installation }: InstallPlan,
+  { resources, say, isDryRun = false }: UninstallContext,
+): Promise<void> {
   const stored = await resources.read(namespace);
   if (stored === undefined) return;
   const { name } = namespace.metadata;
   const [label = "", value] = Object.entries(ownedLabel)[0] ?? [];
-  if (at(stored, "metadata", "labels", label) !== value)
-    return say(`stays: ${describe(namespace)}, which was there before`);
+  const ownership = ownershipOf(stored, installation, new Set());
+  if (ownership.kind === "foreign") return say(`stays: ${describe(namespace)}, which was there before`);
   const isForeign = (item: JsonObject): boolean =>
     at(item, "metadata", "namespace") === name && at(item, "metadata", "labels", label) !== value;
   const foreign = [
@@ -80,7 +143,8 @@ async function removeNamespace(namespace: ManifestObject, resources: Resources, 
     ...(await resources.list("apps/v1", "DaemonSet")),
   ].filter(isForeign);
   if (foreign.length > 0) return say(`stays: ${describe(namespace)}, which has ${foreign.length} objects of others`);
-  await resources.remove(namespace);
+  if (isDryRun) return say(`would delete: ${describe(namespace)}`);
+  await resources.remove(stored);
   say(`${describe(namespace)} deleted`);
 }
 

@@ -1,0 +1,88 @@
+/**
+ * Which installation an object belongs to. Each object that `install` applies carries a label with the namespace of its installation.
+ * Objects of a release that did not write the label, or that kubectl has applied, are recognised by the bindings of their component:
+ * the namespace of the bound service account is the namespace of the installation. Pure.
+ */
+import type { Installation, ManifestObject } from "../../api/manifests/component.ts";
+import { ownedLabel, versionAnnotation } from "../../api/manifests/objects.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { at } from "./existing.ts";
+
+export const installationLabel = "snapkeep.dev/installation";
+
+export type Ownership =
+  | { readonly kind: "absent" }
+  | { readonly kind: "own" }
+  /** Of this installation, but without its label: the next --apply writes it. */
+  | { readonly kind: "unlabelled" }
+  | { readonly kind: "foreign"; readonly owner: string };
+
+/** The object as this installation applies it: its owner and its release can be read from the cluster. */
+export function labelled<T extends ManifestObject>(object: T, { namespace, version }: Installation): T {
+  const { labels, annotations } = object.metadata as { labels?: JsonObject; annotations?: JsonObject };
+  const metadata = {
+    ...object.metadata,
+    labels: { ...labels, ...ownedLabel, [installationLabel]: namespace },
+    annotations: { ...annotations, [versionAnnotation]: version },
+  };
+  return { ...object, metadata };
+}
+
+/** The namespaces of the installations that the stored bindings and webhook configurations of one component name. */
+export const namespacesNamedBy = (component: readonly (JsonObject | undefined)[]): ReadonlySet<string> =>
+  new Set(component.flatMap((found) => (found === undefined ? [] : installationsNamedBy(found))));
+
+function installationsNamedBy(found: JsonObject): readonly string[] {
+  const label = labelOf(found, installationLabel);
+  return label === undefined ? pointedAt(found) : [label];
+}
+
+/** Of the service accounts of a binding, and of the services that a webhook configuration asks. */
+const pointedAt = (found: JsonObject): readonly string[] => {
+  const subjects = listAt(found, "subjects").filter((subject) => at(subject, "kind") === "ServiceAccount");
+  const services = listAt(found, "webhooks").map((webhook) => at(webhook, "clientConfig", "service"));
+  return [...subjects, ...services].flatMap((place) => {
+    const namespace = at(place, "namespace");
+    return typeof namespace === "string" ? [namespace] : [];
+  });
+};
+
+/** Of one stored object, given the namespaces that its component's bindings name. */
+export function ownershipOf(
+  found: JsonObject | undefined,
+  { namespace, driverNamespace }: Pick<Installation, "namespace" | "driverNamespace">,
+  namedByComponent: ReadonlySet<string>,
+): Ownership {
+  if (found === undefined) return { kind: "absent" };
+  // A binding says itself whose it is, whatever the others of its component say.
+  const ownWord = pointedAt(found);
+  const named = ownWord.length > 0 ? new Set(ownWord) : namedByComponent;
+  const label = labelOf(found, installationLabel);
+  if (label === namespace) return { kind: "own" };
+  if (label !== undefined) return { kind: "foreign", owner: installationIn(label, releaseOf(found)) };
+  const release = at(found, "metadata", "annotations", "meta.helm.sh/release-name");
+  if (typeof release === "string") return { kind: "foreign", owner: `Helm release ${placeOfRelease(found, release)}` };
+  if (named.has(namespace) || named.has(driverNamespace)) return { kind: "unlabelled" };
+  const [other] = named;
+  if (other !== undefined) return { kind: "foreign", owner: installationIn(other, releaseOf(found)) };
+  const [key = "", value] = Object.entries(ownedLabel)[0] ?? [];
+  return labelOf(found, key) === value
+    ? { kind: "unlabelled" }
+    : { kind: "foreign", owner: "somebody else: it has no label of snapkeep" };
+}
+
+const labelOf = (found: JsonObject, label: string): string | undefined => {
+  const value = at(found, "metadata", "labels", label);
+  return typeof value === "string" ? value : undefined;
+};
+const releaseOf = (found: JsonObject) => at(found, "metadata", "annotations", versionAnnotation);
+const listAt = (found: JsonObject, field: string): readonly JsonObject[] => {
+  const list = found[field];
+  return Array.isArray(list) ? list.filter(isObject) : [];
+};
+const installationIn = (namespace: string, release: unknown): string =>
+  `the installation in namespace ${namespace}${typeof release === "string" ? ` (release ${release})` : ""}`;
+const placeOfRelease = (found: JsonObject, name: string): string => {
+  const namespace = at(found, "metadata", "annotations", "meta.helm.sh/release-namespace");
+  return typeof namespace === "string" ? `${namespace}/${name}` : name;
+};
