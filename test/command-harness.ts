@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { draftOf } from "../src/api/builders.ts";
-import { snapshotCrds } from "../src/api/crds/index.ts";
+import { type CrdDraft, snapshotCrds } from "../src/api/crds/index.ts";
 import { kubeconfigText } from "../src/apiserver/serve/kubeconfig.ts";
 import { createApiServer } from "../src/apiserver/server.ts";
 import type { Handler, HttpRequest } from "../src/base/http.ts";
@@ -33,6 +33,8 @@ export interface HarnessOptions {
   /** Awaited before the driver replies; the signal aborts when the caller stops waiting. */
   beforeCreateSnapshot?(name: string, signal: AbortSignal): Promise<unknown>;
   readonly environment?: Readonly<Record<string, string>>;
+  /** The CRDs that the server has; absent: those of phase 3. */
+  readonly definitions?: readonly CrdDraft[];
   /** The clock of the programs, where it is another than the server's. */
   readonly world?: World;
   /** Awaited before the API server looks at a request of a program; the tests' own client does not come this way. */
@@ -45,7 +47,7 @@ export async function startHarness(t: TestContext, options: HarnessOptions = {})
   const { beforeCreateSnapshot: beforeCut, beforeRequest } = options;
   const folder = temporaryFolder(t);
   const stop = new AbortController();
-  const definitions = snapshotCrds(3);
+  const { definitions = snapshotCrds(3) } = options;
   const api = createApiServer({ world: realWorld, definitions });
   const held: Handler = async (request) => {
     await beforeRequest?.(request);

@@ -26,7 +26,7 @@ export const installErrorRows = {
   },
   "SNAP-805": {
     title: "There is no installation in the namespace",
-    why: "None of the components that --components names has an object that belongs to an installation in this namespace, and no webhook configuration asks its Service.",
+    why: "No object of the components that --components names belongs to an installation in this namespace, and no webhook configuration asks a Service there.",
     remedy: "Give the namespace of the installation with --namespace; the message names those that there are.",
   },
   "SNAP-806": {

@@ -77,8 +77,8 @@ describe("the installation of shared resources", () => {
     account = await plane.kubeconfigFor("installer", token.trim());
   });
   after(async () => {
-    const { code, text } = await install(plane.kubeconfig, "--uninstall");
-    assert.equal(code, 0, text);
+    // The last test has uninstalled, unless one before it failed.
+    await install(plane.kubeconfig, "--uninstall");
     await kubectl(["delete", "--ignore-not-found", "clusterrole,clusterrolebinding", "snapkeep-installer"]);
   });
 
@@ -140,5 +140,14 @@ describe("the installation of shared resources", () => {
     assert.equal((await install(plane.kubeconfig, "--check")).code, 0);
     const { data } = await stored("configmap", lists[0]);
     assert.deepEqual(data, { "openshift-etc-pki-entitlement": "openshift-config-managed:etc-pki-entitlement" });
+  });
+
+  test("R86: with the rights of the guide all of it is uninstalled", async () => {
+    const { code, text } = await install(account, "--uninstall");
+    assert.equal(code, 0, text);
+    const own = ["-A", "-l", `snapkeep.dev/installation=${namespace}`, "-o", "name"];
+    const kinds = "deployments,daemonsets,services,serviceaccounts,roles,rolebindings,clusterroles,clusterrolebindings";
+    assert.equal(await must("get", kinds, ...own), "");
+    assert.equal(await must("get", "validatingwebhookconfigurations,mutatingwebhookconfigurations", ...own), "");
   });
 });

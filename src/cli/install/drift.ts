@@ -38,13 +38,24 @@ export async function findDrift(plan: InstallPlan, resources: Resources) {
   const groups = new Set(plan.crds.map(({ metadata }) => metadata.name.split(".").slice(1).join(".")));
   const waits = (object: ManifestObject): boolean => groups.has(object.apiVersion.split("/")[0] ?? "");
   for (const object of unserved.filter(waits)) drifts.push({ object: describe(object) });
-  return { drifts, notes: unservedLines(unserved.filter((object) => !waits(object))) };
+  const notes = [...(await phaseNotes(plan, resources)), ...unservedLines(unserved.filter((object) => !waits(object)))];
+  return { drifts, notes };
+}
+
+async function phaseNotes({ crds }: InstallPlan, resources: Resources): Promise<readonly string[]> {
+  const notes: string[] = [];
+  for (const crd of crds) {
+    const verdict = judgeCrd(await resources.read(crd), crd);
+    if (verdict.kind === "migrate")
+      notes.push(`${describe(crd)} is left to snapkeep migrate: ${verdict.why}; next: ${verdict.next}`);
+  }
+  return notes;
 }
 
 /** Configurations that ask a Service of this installation which is not there: an uninstallation of an older release left them. */
 async function unansweredWebhooks(plan: InstallPlan, resources: Resources): Promise<readonly Drift[]> {
   const missing: ServiceName[] = [];
-  for (const metadata of servicesOf(plan))
+  for (const metadata of servicesOf(plan.objects))
     if ((await resources.read({ apiVersion: "v1", kind: "Service", metadata })) === undefined) missing.push(metadata);
   return (await askingConfigurations(missing, resources)).map((configuration) => ({
     object: describe(configuration as unknown as ManifestObject),

@@ -49,7 +49,7 @@ export function refuseForeign(judged: readonly Judged[], namespace: string): voi
   );
 }
 
-export const servicesOf = ({ objects }: Pick<InstallPlan, "objects">): readonly ServiceName[] =>
+export const servicesOf = (objects: readonly ManifestObject[]): readonly ServiceName[] =>
   objects
     .filter(({ kind }) => kind === "Service")
     .map(({ metadata: { name, namespace = "default" } }) => ({ name, namespace }));

@@ -33,6 +33,7 @@ export const namespacesNamedBy = (component: readonly (JsonObject | undefined)[]
   new Set(component.flatMap((found) => (found === undefined ? [] : installationsNamedBy(found))));
 
 function installationsNamedBy(found: JsonObject): readonly string[] {
+  if (helmReleaseOf(found) !== undefined) return [];
   const label = labelOf(found, installationLabel);
   return label === undefined ? pointedAt(found) : [label];
 }
@@ -60,8 +61,8 @@ export function ownershipOf(
   const label = labelOf(found, installationLabel);
   if (label === namespace) return { kind: "own" };
   if (label !== undefined) return { kind: "foreign", owner: installationIn(label, releaseOf(found)) };
-  const release = at(found, "metadata", "annotations", "meta.helm.sh/release-name");
-  if (typeof release === "string") return { kind: "foreign", owner: `Helm release ${placeOfRelease(found, release)}` };
+  const release = helmReleaseOf(found);
+  if (release !== undefined) return { kind: "foreign", owner: `Helm release ${release}` };
   if (named.has(namespace) || named.has(driverNamespace)) return { kind: "unlabelled" };
   const [other] = named;
   if (other !== undefined) return { kind: "foreign", owner: installationIn(other, releaseOf(found)) };
@@ -82,7 +83,11 @@ const listAt = (found: JsonObject, field: string): readonly JsonObject[] => {
 };
 const installationIn = (namespace: string, release: unknown): string =>
   `the installation in namespace ${namespace}${typeof release === "string" ? ` (release ${release})` : ""}`;
-const placeOfRelease = (found: JsonObject, name: string): string => {
+
+/** Namespace and name. */
+function helmReleaseOf(found: JsonObject): string | undefined {
+  const name = at(found, "metadata", "annotations", "meta.helm.sh/release-name");
   const namespace = at(found, "metadata", "annotations", "meta.helm.sh/release-namespace");
+  if (typeof name !== "string") return undefined;
   return typeof namespace === "string" ? `${namespace}/${name}` : name;
-};
+}

@@ -24,33 +24,31 @@ export interface UninstallContext {
 export async function uninstallAll(plan: InstallPlan, context: UninstallContext): Promise<void> {
   const { resources, say, isDryRun = false } = context;
   const judged = await judgeObjects({ ...plan, parts: partsOf(plan) }, resources);
-  const asking = await askingConfigurations(servicesOf(plan), resources);
   const own = judged.filter(({ stored, ownership }) => stored !== undefined && ownership.kind !== "foreign");
-  if (own.length === 0 && asking.length === 0) throw await noInstallation(plan, resources);
+  const services = servicesOf(judged.filter((one) => ownerOf(one) === undefined).map(({ object }) => object));
+  const asking = await askingConfigurations(services, resources);
+  if (own.length === 0 && asking.length === 0) throw await noInstallation(plan, judged, resources);
   for (const one of judged) {
     const owner = ownerOf(one);
     if (owner !== undefined) say(`stays: ${describe(one.object)}, which belongs to ${owner}`);
   }
   const names = new Set([...asking.map(describeStored), ...own.map(({ object }) => describe(object))]);
   for (const name of names) say(`${isDryRun ? "would delete" : "deletes"}: ${name}`);
-  if (!isDryRun) await removeAll(own, asking, plan, context);
+  if (!isDryRun) {
+    // Without its webhook, a configuration with failurePolicy Fail would refuse requests.
+    const removed = await removeWebhooks(asking, services, resources);
+    say(`${removed + (await removeAll(own, context))} objects deleted`);
+  }
   for (const namespace of plan.namespaces) await removeNamespace(namespace, plan, context);
   for (const line of await whatStays(plan, resources)) say(`stays: ${line}`);
 }
 
-async function removeAll(
-  own: readonly Judged[],
-  asking: readonly JsonObject[],
-  plan: InstallPlan,
-  context: UninstallContext,
-): Promise<void> {
-  const { resources, say } = context;
+async function removeAll(own: readonly Judged[], context: UninstallContext): Promise<number> {
+  const { resources } = context;
   let removed = 0;
   const remove = async (items: readonly Judged[], isForeground = false): Promise<void> => {
     for (const { stored = {} } of items) if (await resources.remove(stored, { isForeground })) removed += 1;
   };
-  // Without its webhook, a configuration with failurePolicy Fail would refuse requests.
-  removed += await removeWebhooks(asking, servicesOf(plan), resources);
   await remove(own.filter(({ object }) => isConfiguration(object)));
   const workloads = own.filter(({ object }) => isWorkload(object));
   await remove(workloads, true);
@@ -59,7 +57,7 @@ async function removeAll(
     context,
   );
   await remove(own.filter(({ object }) => !isConfiguration(object) && !isWorkload(object)).toReversed());
-  say(`${removed} objects deleted`);
+  return removed;
 }
 
 /** The certificates are no manifest: `snapkeep certs` makes them. */
@@ -86,14 +84,20 @@ async function removeWebhooks(
 }
 
 /** A mistyped namespace is more likely than an uninstallation of nothing. */
-async function noInstallation({ installation }: InstallPlan, resources: Resources): Promise<Fault> {
+async function noInstallation(
+  { installation: { namespace } }: InstallPlan,
+  judged: readonly Judged[],
+  resources: Resources,
+): Promise<Fault> {
   const bindings = await resources.list("rbac.authorization.k8s.io/v1", "ClusterRoleBinding");
   const others = [...namespacesNamedBy(bindings.filter(isOfSnapkeep))].sort();
   const there = others.length === 0 ? "" : `; there is one in ${others.join(", ")}`;
+  const here = judged.find((one) => one.object.metadata.namespace === namespace && ownerOf(one) !== undefined);
+  const owned = here === undefined ? "" : `; ${describe(here.object)} belongs to ${ownerOf(here)}`;
   return new Fault(
     "NotFound",
     withCode(
-      `nothing was deleted: none of the components has an object in namespace ${installation.namespace}${there}; give the namespace of the installation with --namespace`,
+      `nothing was deleted: there is no installation of these components in namespace ${namespace}${owned}${there}; give the namespace of the installation with --namespace`,
       "SNAP-805",
     ),
   );

@@ -1,0 +1,402 @@
+/**
+ * `snapkeep install` typed at clusters in every state: what is refused, what is named, what is done. Played on the embedded server and
+ * on a real control plane. Pods do not run: --apply gives up waiting for them, which is no part of these rows.
+ */
+import assert from "node:assert/strict";
+import { type CrdDraft, type CrdPhase, snapshotCrds } from "../src/api/crds/index.ts";
+import type { ManifestObject } from "../src/api/manifests/component.ts";
+import { versionAnnotation } from "../src/api/manifests/objects.ts";
+import { claimConfiguration, snapshotConfigurationName } from "../src/api/manifests/webhook-configurations.ts";
+import { isFault } from "../src/base/fault.ts";
+import { isObject, type JsonObject } from "../src/base/json.ts";
+import { installationOf } from "../src/cli/deploy.ts";
+import { at } from "../src/cli/install/existing.ts";
+import { installationLabel } from "../src/cli/install/ownership.ts";
+import { createResources, type Resources } from "../src/cli/install/resources.ts";
+import { describe, type InstallPlan, planFor } from "../src/cli/install/selection.ts";
+import { recordAnnotation } from "../src/cli/migrate/definition.ts";
+import type { createClient } from "../src/kube/client.ts";
+
+export interface InstallSession {
+  readonly client: ReturnType<typeof createClient>;
+  /** `snapkeep install` with these arguments. */
+  install(...argv: readonly string[]): Promise<{ readonly code: number; readonly text: string }>;
+}
+
+/** A session with two namespaces of one row. */
+export interface RowSession extends InstallSession {
+  readonly resources: Resources;
+  readonly one: string;
+  readonly two: string;
+}
+
+interface Expected {
+  /** Absent: --apply, which waits for pods that cannot run. */
+  readonly code?: 0 | 1;
+  readonly says?: readonly RegExp[];
+  after?(session: RowSession): Promise<void>;
+  /** All stored objects of both installations stay as they are. */
+  readonly changesNothing?: true;
+}
+
+export interface InstallRow extends Expected {
+  readonly cluster: string;
+  setUp(session: RowSession): Promise<unknown>;
+  /** ONE and TWO are the names of the two namespaces. */
+  readonly command: string;
+}
+
+const unchanged = (code: 0 | 1, ...says: readonly RegExp[]): Expected => ({ code, says, changesNothing: true });
+const ends = (after: (session: RowSession) => Promise<void>): Expected => ({ after });
+
+const version = "1.2.3";
+const allComponents = ["snapshot-controller", "webhook"];
+const planIn = (namespace: string, names = allComponents): InstallPlan =>
+  planFor(names, installationOf(version, { namespace }));
+const rbac = "rbac.authorization.k8s.io/v1";
+const binding = { apiVersion: rbac, kind: "ClusterRoleBinding", metadata: { name: "snapkeep-snapshot-controller" } };
+const role = { ...binding, kind: "ClusterRole" };
+
+const serviceIn = (namespace: string) => ({ namespace, name: "snapshot-validation-service" });
+const claimsFor = (namespace: string): ManifestObject =>
+  claimConfiguration({
+    client: { service: serviceIn(namespace) },
+    serviceAccount: { namespace, name: "snapshot-webhook" },
+  }) as unknown as ManifestObject;
+
+const nothing = async (): Promise<void> => undefined;
+const installed = ({ install, one }: RowSession) => install("--apply", `--namespace=${one}`);
+
+/** As a release that wrote no labels, or kubectl, leaves an installation. */
+async function installedUnlabelled(session: RowSession): Promise<void> {
+  await installed(session);
+  for (const object of planIn(session.one).objects)
+    await edited(session, object, ({ metadata }) => {
+      const { labels, annotations } = metadata as { labels: JsonObject; annotations: JsonObject };
+      delete labels[installationLabel];
+      delete annotations["snapkeep.dev/version"];
+    });
+}
+
+async function installedByHelm(session: RowSession): Promise<void> {
+  await installedUnlabelled(session);
+  for (const object of planIn(session.one).objects)
+    await edited(session, object, ({ metadata }) => {
+      const release = { "meta.helm.sh/release-name": "snaps", "meta.helm.sh/release-namespace": session.one };
+      (metadata as JsonObject).annotations = release;
+    });
+}
+
+async function edited({ resources }: RowSession, object: ManifestObject, edit: (stored: JsonObject) => void) {
+  const stored = await resources.read(object);
+  if (stored === undefined) return;
+  edit(stored);
+  await resources.replace(stored);
+}
+
+const apply = async ({ resources }: RowSession, object: object): Promise<void> => {
+  await resources.apply(object as ManifestObject);
+};
+
+/** An uninstallation of a release that did not know the configuration of claims. */
+async function leftClaimsBehind(session: RowSession): Promise<void> {
+  await apply(session, claimsFor(session.one));
+}
+
+const withClaims = async (session: RowSession): Promise<void> => {
+  await installed(session);
+  await apply(session, claimsFor(session.one));
+};
+
+async function withSharedConfiguration(session: RowSession): Promise<void> {
+  await installed(session);
+  const configuration = claimsFor(session.one) as unknown as JsonObject;
+  const [own] = configuration.webhooks as readonly JsonObject[];
+  const other = { ...own, name: "other.example.com", clientConfig: { service: serviceIn(session.two) } };
+  await apply(session, { ...configuration, webhooks: [own, other] });
+}
+
+/** external-snapshotter's own objects have the names of ours, in its namespace. */
+async function upstreamIn(session: RowSession): Promise<void> {
+  await apply(session, { apiVersion: "v1", kind: "Namespace", metadata: { name: session.one } });
+  const place = { namespace: session.one, name: "snapshot-controller" };
+  await apply(session, { apiVersion: "v1", kind: "ServiceAccount", metadata: place });
+  const container = { name: "snapshot-controller", image: "registry.k8s.io/sig-storage/snapshot-controller:v8.6.0" };
+  const labels = { app: "upstream" };
+  const template = { metadata: { labels }, spec: { containers: [container] } };
+  const spec = { replicas: 1, selector: { matchLabels: labels }, template };
+  await apply(session, { apiVersion: "apps/v1", kind: "Deployment", metadata: place, spec });
+}
+
+const ruled = async (session: RowSession): Promise<void> => apply(session, { ...role, rules: [] });
+
+async function bindingNames({ resources }: RowSession, namespace: string | undefined): Promise<void> {
+  const stored = await resources.read(binding);
+  const [subject] = (stored?.subjects ?? []) as readonly JsonObject[];
+  assert.equal(at(subject, "namespace"), namespace);
+}
+const claimsAre = async ({ resources, one }: RowSession, isThere: boolean): Promise<void> =>
+  assert.equal((await resources.read(claimsFor(one))) !== undefined, isThere);
+const isOwnedBy = async ({ resources }: RowSession, namespace: string): Promise<void> =>
+  assert.equal(at(await resources.read(binding), "metadata", "labels", installationLabel), namespace);
+const isGone = async ({ resources, one }: RowSession): Promise<void> => {
+  for (const object of planIn(one).objects) assert.equal(await resources.read(object), undefined, describe(object));
+};
+
+const validation = {
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind: "ValidatingWebhookConfiguration",
+  metadata: { name: snapshotConfigurationName },
+};
+async function onlyWebhookIsLeft(session: RowSession): Promise<void> {
+  await bindingNames(session, undefined);
+  assert.notEqual(await session.resources.read(validation), undefined);
+}
+async function onlyOtherWebhookIsLeft({ resources, one }: RowSession): Promise<void> {
+  const stored = await resources.read(claimsFor(one));
+  const webhooks = (stored?.webhooks ?? []) as readonly JsonObject[];
+  assert.deepEqual(
+    webhooks.map(({ name }) => name),
+    ["other.example.com"],
+  );
+}
+
+const refused = /belong to somebody else.*nothing was changed.*\[SNAP-804\]/;
+const none = /nothing was deleted: there is no installation of these components in namespace .*\[SNAP-805\]/;
+const ownerIsOne = /belongs to the installation in namespace \S*one/;
+
+/** By state of the cluster, what each command does. */
+const table: readonly (readonly [string, InstallRow["setUp"], Readonly<Record<string, Expected>>])[] = [
+  [
+    "is empty",
+    nothing,
+    {
+      "--apply -n ONE": ends((s) => isOwnedBy(s, s.one)),
+      "--check -n ONE": unchanged(1, /^\+ ClusterRole /m),
+      "--diff -n ONE": unchanged(0, /^\+ ClusterRole /m),
+      "--uninstall -n ONE": unchanged(1, none),
+      "--uninstall --dry-run -n ONE": unchanged(1, none),
+    },
+  ],
+  [
+    "has the installation",
+    installed,
+    {
+      "--apply -n ONE": ends((s) => isOwnedBy(s, s.one)),
+      "--diff -n ONE": unchanged(0, /as this release would install it/),
+      "--uninstall --dry-run -n ONE": unchanged(0, /^would delete: ClusterRoleBinding/m, /^would delete: Namespace/m),
+      "--uninstall -n ONE": { ...ends(isGone), code: 0, says: [/^deletes: ClusterRoleBinding/m] },
+      "--uninstall -n ONE --components=webhook": {
+        ...ends((s) => bindingNames(s, s.one)),
+        says: [/^deletes: Deployment \S+\/snapshot-validation-deployment/m],
+      },
+      "--uninstall -n ONE --components=snapshot-controller": ends(onlyWebhookIsLeft),
+      "--apply -n TWO": unchanged(1, refused, ownerIsOne),
+      "--apply -n TWO --components=webhook": unchanged(1, refused),
+      "--apply -n TWO --adopt": ends((s) => bindingNames(s, s.two)),
+      "--check -n TWO": unchanged(
+        1,
+        /^! ClusterRoleBinding snapkeep-snapshot-controller: belongs to the installation/m,
+      ),
+      "--diff -n TWO": unchanged(0, /^! ClusterRole /m),
+      "--uninstall -n TWO": unchanged(1, none, /there is one in \S*one/),
+      "--uninstall -n TWO --dry-run": unchanged(1, none),
+      "--uninstall -n ONE-drivers": unchanged(1, none),
+      "--uninstall": unchanged(1, none),
+    },
+  ],
+  [
+    "has half of an installation, after --adopt from elsewhere",
+    async (s) => {
+      await installed(s);
+      await s.install("--apply", `--namespace=${s.two}`, "--adopt");
+    },
+    {
+      "--uninstall -n ONE": {
+        ...ends((s) => bindingNames(s, s.two)),
+        says: [/^stays: ClusterRoleBinding \S+, which belongs to the installation in namespace \S*two/m],
+      },
+    },
+  ],
+  [
+    "has an installation without labels",
+    installedUnlabelled,
+    {
+      "--apply -n ONE": ends((s) => isOwnedBy(s, s.one)),
+      "--check -n ONE": unchanged(1, /snapkeep\.dev\/installation: absent → /),
+      "--uninstall -n ONE": { ...ends(isGone), code: 0 },
+      "--uninstall -n ONE --dry-run": unchanged(0, /^would delete: ClusterRoleBinding/m),
+      "--apply -n TWO": unchanged(1, refused, ownerIsOne),
+      "--apply -n TWO --adopt": ends((s) => bindingNames(s, s.two)),
+      "--check -n TWO": unchanged(1, ownerIsOne),
+      "--uninstall -n TWO": unchanged(1, none, /there is one in \S*one/),
+    },
+  ],
+  [
+    "has a Helm release",
+    installedByHelm,
+    {
+      "--apply -n ONE": unchanged(1, refused, /belongs to Helm release \S+\/snaps/),
+      "--check -n ONE": unchanged(1, /Helm release/),
+      "--uninstall -n ONE": unchanged(1, none, /belongs to Helm release/),
+      "--uninstall -n TWO": unchanged(1, none),
+      "--apply -n ONE --adopt": ends((s) => isOwnedBy(s, s.one)),
+    },
+  ],
+  [
+    "has a role of somebody else under our name",
+    ruled,
+    {
+      "--apply -n ONE": unchanged(1, refused, /ClusterRole snapkeep-snapshot-controller belongs to somebody else/),
+      "--uninstall -n ONE": unchanged(1, none),
+      "--apply -n ONE --adopt": ends((s) => isOwnedBy(s, s.one)),
+    },
+  ],
+  [
+    "has external-snapshotter in the namespace",
+    upstreamIn,
+    {
+      "--apply -n ONE": unchanged(1, refused, /Deployment \S+\/snapshot-controller belongs to somebody else/),
+      "--uninstall -n ONE": unchanged(1, none),
+    },
+  ],
+  [
+    "has a configuration of claims that kubectl has applied",
+    withClaims,
+    {
+      "--uninstall -n ONE": {
+        ...ends((s) => claimsAre(s, false)),
+        code: 0,
+        says: [/^deletes: MutatingWebhookConfiguration claim-sources/m],
+      },
+      "--uninstall -n ONE --dry-run": unchanged(0, /^would delete: MutatingWebhookConfiguration claim-sources/m),
+      "--uninstall -n TWO": unchanged(1, none),
+      "--uninstall -n ONE --components=snapshot-controller": ends((s) => claimsAre(s, true)),
+    },
+  ],
+  [
+    "has a configuration of claims whose Service is gone",
+    leftClaimsBehind,
+    {
+      "--check -n ONE": unchanged(
+        1,
+        /^! MutatingWebhookConfiguration claim-sources\S+: it asks a Service that does not exist: requests for persistentvolumeclaims are refused/m,
+      ),
+      "--uninstall -n ONE": { ...ends((s) => claimsAre(s, false)), code: 0 },
+    },
+  ],
+  [
+    "has a configuration that also asks a Service of somebody else",
+    withSharedConfiguration,
+    { "--uninstall -n ONE": { ...ends(onlyOtherWebhookIsLeft), code: 0 } },
+  ],
+];
+
+export const installRows: readonly InstallRow[] = table.flatMap(([cluster, setUp, commands]) =>
+  Object.entries(commands).map(([command, expected]) => ({ cluster, setUp, command, ...expected })),
+);
+
+/** Everything that rows may create, without what the server changes by itself. */
+async function snapshotOf(session: RowSession): Promise<readonly unknown[]> {
+  const { resources, one, two } = session;
+  const objects = [one, two].flatMap((namespace) => [...planIn(namespace).objects, ...planIn(namespace).namespaces]);
+  const found = [];
+  for (const object of [...objects, claimsFor(one)]) {
+    const stored = await resources.read(object);
+    const { metadata, spec, subjects, webhooks, rules } = stored ?? {};
+    const { labels, annotations, uid } = isObject(metadata) ? metadata : {};
+    found.push(stored && { name: describe(object), labels, annotations, uid, spec, subjects, webhooks, rules });
+  }
+  return found;
+}
+
+async function cleanUp({ resources, one, two }: RowSession): Promise<void> {
+  const objects = [one, two].flatMap((namespace) => [
+    claimsFor(namespace),
+    ...planIn(namespace).objects,
+    ...planIn(namespace).namespaces,
+  ]);
+  for (const object of objects) {
+    const stored = await resources.read(object);
+    if (stored !== undefined)
+      await resources.remove(stored).catch((reason: unknown) => {
+        // A namespace that ends already.
+        if (!isFault(reason, "Conflict")) throw reason;
+      });
+  }
+}
+
+export async function playInstallRow(row: InstallRow, session: InstallSession, prefix: string): Promise<void> {
+  const resources = createResources(session.client, new AbortController().signal);
+  const own: RowSession = { ...session, resources, one: `${prefix}-one`, two: `${prefix}-two` };
+  try {
+    await row.setUp(own);
+    resources.forget();
+    const before = await snapshotOf(own);
+    const argv = row.command.replaceAll("ONE", own.one).replaceAll("TWO", own.two).split(" ");
+    const { code, text } = await session.install(...argv);
+    if (row.code !== undefined) assert.equal(code, row.code, text);
+    for (const pattern of row.says ?? []) assert.match(text, pattern);
+    if (row.changesNothing === true) assert.deepEqual(await snapshotOf(own), before, text);
+    await row.after?.(own);
+  } finally {
+    await cleanUp(own);
+  }
+}
+
+/** A snapshot CRD with the annotation of this release, and with what a migration has recorded on it. */
+export const crdsIn = (phase: CrdPhase, record?: object): readonly CrdDraft[] =>
+  snapshotCrds(phase).map((crd) => ({
+    ...crd,
+    metadata: {
+      ...crd.metadata,
+      annotations: {
+        ...crd.metadata.annotations,
+        [versionAnnotation]: version,
+        ...(record === undefined ? {} : { [recordAnnotation]: JSON.stringify(record) }),
+      },
+    },
+  }));
+
+/** What `install` says of CRDs that it leaves to `migrate`, and the command that it names. */
+export const crdStates: readonly (readonly [string, readonly CrdDraft[], string])[] = [
+  ["in phase 1", crdsIn(1), "snapkeep migrate --to-phase=3"],
+  ["in phase 2", crdsIn(2), "snapkeep migrate --to-phase=3"],
+  [
+    "in phase 3, at the beginning of a rollback",
+    crdsIn(3, { goal: 2, back: true, step: "begun", run: "r", startedAt: "2026-01-01T00:00:00Z", serveV1beta1: false }),
+    "snapkeep migrate --rollback --to-phase=2",
+  ],
+  [
+    "in phase 2, in the middle of a migration",
+    crdsIn(2, { goal: 2, back: false, step: "apply", run: "r", startedAt: "2026-01-01T00:00:00Z", serveV1beta1: true }),
+    "snapkeep migrate --to-phase=2",
+  ],
+];
+
+async function storedCrds({ client }: InstallSession): Promise<readonly unknown[]> {
+  const { objects } = await client.list("CustomResourceDefinition");
+  return objects.map(({ metadata: { name, annotations }, spec }) => ({ name, annotations, spec }));
+}
+
+/** The CRDs are stored already; install changes them with no command. */
+export async function playCrdState(next: string, session: InstallSession, namespace: string): Promise<void> {
+  const resources = createResources(session.client, new AbortController().signal);
+  const own: RowSession = { ...session, resources, one: namespace, two: `${namespace}-two` };
+  try {
+    const before = await storedCrds(session);
+    const refusal = await session.install("--apply", "-n", namespace);
+    assert.equal(refusal.code, 1, refusal.text);
+    assert.ok(/install never changes a phase; nothing was changed.*\[SNAP-806\]/.test(refusal.text), refusal.text);
+    assert.ok(refusal.text.includes(`run ${next} first`), refusal.text);
+    await bindingNames(own, undefined);
+    const { text } = await session.install("--diff", "-n", namespace);
+    assert.ok(text.includes(`is left to snapkeep migrate: `) && text.includes(`; next: ${next}\n`), text);
+    const beside = await session.install("--apply", "-n", namespace, "--keep-crds");
+    assert.match(beside.text, /^CustomResourceDefinition volumesnapshots\S+ stays as it is: /m);
+    await bindingNames(own, namespace);
+    assert.deepEqual(await storedCrds(session), before);
+  } finally {
+    await cleanUp(own);
+  }
+}
