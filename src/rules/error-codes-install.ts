@@ -30,7 +30,7 @@ export const installErrorRows = {
     remedy: "Give the namespace of the installation with --namespace; the message names those that there are.",
   },
   "SNAP-806": {
-    title: "install does not change the phase of a CRD",
+    title: "An installation does not change the phase of a CRD",
     why: "Objects are stored as v1beta1, or a migration has not ended. Only snapkeep migrate checks the stored objects before it moves a CRD.",
     remedy:
       "Run the migrate command that the message names, then install again. --keep-crds installs the components beside the CRDs as they are.",
