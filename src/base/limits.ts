@@ -96,12 +96,15 @@ export const limits = {
   /** sockaddr_un has 108 bytes, the last of them zero. */
   socketPathBytesMax: 107,
   shutdownMsMax: 25_000,
+  serveHandshakeMsMax: 5_000,
   serveHeadersMsMax: 10_000,
   serveRequestMsMax: 60_000,
   /** Longer than the 90 s after which Go's clients drop an idle connection, so that the server never closes a connection in use. */
   serveIdleMsMax: 120_000,
   serveHeaderBytesMax: 64 * 2 ** 10,
   serveConnectionsMax: 4_096,
+  /** Of all request bodies that are still arriving at one port. */
+  serveBodiesBytesMax: 256 * 2 ** 20,
   /** To metrics and health: kubelet, Prometheus and a person or two. */
   statusConnectionsMax: 32,
 } as const;

@@ -374,6 +374,32 @@ test("with a client CA only clients with its certificates are served, also after
   }
 });
 
+test("a connection of a client whose authority was replaced gets one more answer, and others go on", async () => {
+  const [authority, people, others] = ["server", "people", "others"].map((name) => createAuthority(name));
+  assert.ok(authority !== undefined && people !== undefined && others !== undefined);
+  const { certificate: cert, key } = authority.issue({ commonName: "s", ipv4: ["127.0.0.1"] });
+  const identity = { cert, key, clientCa: people.certificate };
+  const server = await overHttps(async () => ({ status: 200, headers: {}, body: "ok" }), identity, options);
+  const { certificate, key: clientKey } = people.issue({ commonName: "me" });
+  const keep = new TlsAgent({ keepAlive: true, ca: authority.certificate, cert: certificate, key: clientKey });
+  const connection = async (): Promise<string | undefined> => {
+    const call = httpsRequest(server.url, { agent: keep });
+    call.end();
+    return (await answerOf(call)).headers.connection;
+  };
+  try {
+    assert.equal(await connection(), "keep-alive");
+    server.renew({ ...identity });
+    assert.equal(await connection(), "keep-alive");
+    server.renew({ ...identity, clientCa: others.certificate });
+    assert.equal(await connection(), "close");
+    await assert.rejects(connection());
+  } finally {
+    keep.destroy();
+    await server.close(0);
+  }
+});
+
 for (const host of ["0.0.0.0", "::", undefined])
   test(`a server on ${host ?? "every address"} reports an address that this machine can reach`, async () => {
     const server = await overHttp(async () => ({ status: 200, headers: {}, body: "ok" }), {

@@ -4,38 +4,42 @@
  * server closes, a streamed answer is read only as fast as the client reads, and a mistake in it becomes a 500 of its own
  * request and nothing else.
  */
-import type { Server as HttpServer, IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { Server as HttpServer } from "node:http";
 import { createServer as createHttpServer } from "node:http";
 import type { Server as HttpsServer, ServerOptions } from "node:https";
 import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import type { Duplex } from "node:stream";
+import type { TLSSocket } from "node:tls";
 import type { Millis } from "../base/brand.ts";
 import { Fault } from "../base/fault.ts";
-import type { Body, Handler, HttpRequest, HttpResponse } from "../base/http.ts";
-import { isStream } from "../base/http.ts";
+import type { Handler } from "../base/http.ts";
 import { limits } from "../base/limits.ts";
 import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import type { Address } from "./address.ts";
 import { printAddress } from "./address.ts";
-import { createMalformedListener, errorResponse } from "./error-response.ts";
-import { receive } from "./serve-body.ts";
 import { keepFew } from "./serve-crowd.ts";
+import { createRefusalLog, type OnRefusal, reportHandshakes } from "./serve-refusals.ts";
+import { createRequests, type Requests } from "./serve-requests.ts";
 
 export interface ServeOptions {
   readonly address: Address;
   readonly log: Log;
-  readonly world: Pick<World, "sleep">;
+  readonly world: Pick<World, "sleep" | "elapsed">;
   /** 0: requests have no bodies, and one that announces one is refused at once. */
   readonly requestBytesMax?: number | undefined;
-  /** Above this number the longest idle connection is closed. Absent: above a high limit new ones are refused. */
+  /** Of all bodies that are still arriving: above this, the one that began first is refused. */
+  readonly bodiesBytesMax?: number | undefined;
+  /** Above this number a connection is closed for each new one: one that has asked nothing, or the longest idle one. */
   readonly connectionsMax?: number | undefined;
-  /** How long a client may take to send its headers, and all of a request. */
+  /** How long a client may take for its TLS handshake, to send its headers, and all of a request. */
   readonly patience?: Patience | undefined;
+  /** Called for each connection or body that is refused. The server logs them by itself. */
+  readonly refused?: OnRefusal | undefined;
 }
 
 interface Patience {
+  readonly handshakeMsMax?: Millis;
   readonly headersMsMax: Millis;
   readonly requestMsMax: Millis;
 }
@@ -59,7 +63,7 @@ export interface TlsIdentity {
 }
 
 export interface TlsServer extends Server {
-  /** New connections use this one; those that exist go on. */
+  /** New connections use this one; those that exist go on. With another client authority, they end after one more answer. */
   renew(identity: TlsIdentity): void;
 }
 
@@ -78,19 +82,37 @@ const socketOptions = ({ patience = usualPatience }: ServeOptions) =>
 const closeMsMax = 5_000;
 
 export const overHttp = (handler: Handler, options: ServeOptions): Promise<Server> => {
-  const requests = createRequests(handler, options);
-  return listening(createHttpServer(socketOptions(options), requests.listener), "http", requests, options);
+  const refused = refusalsOf(options);
+  const requests = createRequests(handler, options, refused);
+  return listening(createHttpServer(socketOptions(options), requests.listener), "http", requests, options, refused);
 };
 
 export async function overHttps(handler: Handler, identity: TlsIdentity, options: ServeOptions): Promise<TlsServer> {
-  const requests = createRequests(handler, options);
-  const server = createHttpsServer({ ...socketOptions(options), ...contextOf(identity) }, requests.listener);
+  const refused = refusalsOf(options);
+  const requests = createRequests(handler, options, refused);
+  const handshakeTimeout = options.patience?.handshakeMsMax ?? limits.serveHandshakeMsMax;
+  const tls = { ...contextOf(identity), handshakeTimeout };
+  const server = createHttpsServer({ ...socketOptions(options), ...tls }, requests.listener);
+  reportHandshakes(server, refused);
+  const sockets = new Set<TLSSocket>();
+  server.on("secureConnection", (socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  let { clientCa } = identity;
   return {
-    ...(await listening(server, "https", requests, options)),
-    // A renewal does not know the client authorities; without them, Node would trust every public one.
-    renew: (next) => server.setSecureContext(contextOf({ ...next, clientCa: next.clientCa ?? identity.clientCa })),
+    ...(await listening(server, "https", requests, options, refused)),
+    renew(next) {
+      const previous = clientCa;
+      // A renewal need not know the client authorities; without them, Node would trust every public one.
+      clientCa = next.clientCa ?? clientCa;
+      server.setSecureContext(contextOf({ ...next, clientCa }));
+      if (clientCa !== previous) for (const socket of sockets) requests.endAfterNext(socket);
+    },
   };
 }
+
+const refusalsOf = ({ world, log, refused }: ServeOptions): OnRefusal => createRefusalLog(world, log, refused);
 
 const contextOf = ({ cert, key, clientCa }: TlsIdentity): ServerOptions => ({
   cert,
@@ -103,10 +125,10 @@ async function listening(
   server: HttpServer | HttpsServer,
   scheme: "http" | "https",
   requests: Requests,
-  { address, world, log, connectionsMax }: ServeOptions,
+  { address, world, log, connectionsMax = limits.serveConnectionsMax }: ServeOptions,
+  refused: OnRefusal,
 ): Promise<Server> {
-  if (connectionsMax === undefined) server.maxConnections = limits.serveConnectionsMax;
-  else keepFew(server, connectionsMax);
+  keepFew(server, { connectionsMax, crowdedOut: (from) => refused({ reason: "connections", from }) });
   server.on("clientError", requests.malformed);
   await new Promise<void>((resolve, reject) => {
     server.once("error", (reason: NodeJS.ErrnoException) => reject(cannotListen(address, reason)));
@@ -154,130 +176,3 @@ const cannotListen = (address: Address, reason: NodeJS.ErrnoException): Fault =>
     `cannot listen on ${printAddress(address)}: ${listenProblems[reason.code ?? ""] ?? reason.message}`,
     { cause: reason },
   );
-
-interface Requests {
-  readonly listener: RequestListener;
-  /** For what is no request. */
-  readonly malformed: (error: Error, socket: Duplex) => void;
-  /** From now on every answer closes its connection. */
-  drain(): void;
-  /** The same, and streams end. */
-  stop(): void;
-}
-
-function createRequests(
-  handler: Handler,
-  { log, requestBytesMax = limits.requestBytesMax }: Pick<ServeOptions, "log" | "requestBytesMax">,
-): Requests {
-  /** Answers without an end of their own: the server's end is theirs. */
-  const streaming = new Set<AbortController>();
-  const malformed = createMalformedListener();
-  let state: "serving" | "draining" | "stopping" = "serving";
-
-  const respond = async (incoming: IncomingMessage, outgoing: ServerResponse, body: Body): Promise<void> => {
-    const gone = new AbortController();
-    const answered = malformed.answers(incoming);
-    outgoing.once("close", () => {
-      answered();
-      streaming.delete(gone);
-      // This response had promised to keep its connection before we knew that we would stop.
-      if (state === "stopping") incoming.socket.end();
-      if (!outgoing.writableFinished) gone.abort(new Fault("Cancelled", "the client is gone"));
-    });
-    const headers = incoming.headers as HttpRequest["headers"];
-    let response: HttpResponse;
-    try {
-      response = await handler({
-        method: incoming.method ?? "GET",
-        path: incoming.url ?? "/",
-        headers,
-        body,
-        signal: gone.signal,
-      });
-    } catch (reason) {
-      if (outgoing.destroyed) return;
-      if (!(reason instanceof Fault)) log.error("request failed", { path: incoming.url, reason });
-      response = errorResponse(Fault.from(reason));
-    }
-    if (state !== "serving") outgoing.shouldKeepAlive = false;
-    if (!isStream(response.body)) return sendWhole(incoming, outgoing, response, response.body);
-    if (outgoing.destroyed) return void response.body[Symbol.asyncIterator]().return?.();
-    streaming.add(gone);
-    if (state !== "serving") gone.abort(shuttingDown());
-    await sendStream(incoming, outgoing, response, response.body);
-  };
-
-  const listener: RequestListener = (incoming, outgoing) => {
-    const finish = (body: Body): void => {
-      respond(incoming, outgoing, body).catch((reason) => {
-        log.warn("response was interrupted", { path: incoming.url, reason });
-        outgoing.destroy();
-      });
-    };
-    receive(incoming, requestBytesMax, finish, () => tooLarge(incoming, outgoing, requestBytesMax));
-  };
-
-  return {
-    listener,
-    malformed: malformed.listener,
-    drain() {
-      if (state === "serving") state = "draining";
-    },
-    stop() {
-      state = "stopping";
-      for (const stream of streaming) stream.abort(shuttingDown());
-    },
-  };
-}
-
-const shuttingDown = (): Fault => new Fault("Unavailable", "the server is shutting down");
-
-type Head = Pick<HttpResponse, "status" | "headers">;
-
-function sendWhole({ method }: IncomingMessage, outgoing: ServerResponse, { status, headers }: Head, body: Body): void {
-  const bytes = typeof body === "string" ? Buffer.byteLength(body) : body.byteLength;
-  outgoing.writeHead(status, { ...headers, "content-length": bytes });
-  outgoing.end(method === "HEAD" ? undefined : body);
-}
-
-async function sendStream(
-  { method }: IncomingMessage,
-  outgoing: ServerResponse,
-  { status, headers }: Head,
-  body: AsyncIterable<Body>,
-): Promise<void> {
-  outgoing.writeHead(status, headers);
-  // A watch may stay silent for minutes; its reader must know at once that it has begun.
-  outgoing.flushHeaders();
-  const chunks = body[Symbol.asyncIterator]();
-  // Whoever waits in the stream when the client goes must be let out, even if it does not look at the signal.
-  outgoing.once("close", () => void chunks.return?.().catch(() => undefined));
-  if (method !== "HEAD")
-    for (let step = await chunks.next(); step.done !== true && !outgoing.destroyed; step = await chunks.next())
-      if (!outgoing.write(step.value)) await drained(outgoing);
-  outgoing.end();
-}
-
-/** Resolves as well when the client is gone: then nothing drains any more. */
-const drained = (outgoing: ServerResponse): Promise<void> =>
-  new Promise((resolve) => {
-    const go = (): void => {
-      outgoing.off("drain", go);
-      outgoing.off("close", go);
-      resolve();
-    };
-    if (outgoing.destroyed) return resolve();
-    outgoing.once("drain", go);
-    outgoing.once("close", go);
-  });
-
-function tooLarge(incoming: IncomingMessage, outgoing: ServerResponse, bytesMax: number): void {
-  outgoing.shouldKeepAlive = false;
-  const response = errorResponse(
-    new Fault(
-      "TooLarge",
-      bytesMax === 0 ? "requests have no bodies here" : `the body is larger than ${bytesMax} bytes`,
-    ),
-  );
-  sendWhole(incoming, outgoing, response, response.body);
-}

@@ -66,3 +66,41 @@ test("a renewed certificate and key are loaded, and an incomplete pair is retrie
   assert.deepEqual(applied, [second]);
   assert.deepEqual(warnings, ["certificate cannot be renewed, the old one stays"]);
 });
+
+test("a renewed authority of clients is loaded, and one that is missing or damaged is not", async () => {
+  const clientCaFile = join(folder, "client-ca.crt");
+  const withCa = { ...files, clientCaFile };
+  const [first, second] = ["first", "second"].map((name) => createAuthority(name).certificate);
+  assert.ok(first !== undefined && second !== undefined);
+  write(aPair());
+  await assert.rejects(readTlsFiles(withCa), {
+    message: `--client-ca-file ${clientCaFile} cannot be read (ENOENT); mount it or correct the path`,
+  });
+  for (const damaged of ["", "no certificate", second.slice(0, 200), second.replaceAll("A", "B")]) {
+    writeFileSync(clientCaFile, damaged);
+    await assert.rejects(readTlsFiles(withCa), {
+      message: /holds no certificate; give the authority's certificate in PEM$/,
+    });
+  }
+  writeFileSync(clientCaFile, first);
+  const current = await readTlsFiles(withCa);
+  assert.equal(current.clientCa, first);
+  const applied: TlsIdentity[] = [];
+  const stop = new AbortController();
+  const script = [
+    () => writeFileSync(clientCaFile, second.slice(0, 200)),
+    () => rmSync(clientCaFile),
+    () => writeFileSync(clientCaFile, second),
+    () => undefined,
+    () => stop.abort(),
+  ];
+  const world = {
+    sleep: async () => {
+      script.shift()?.();
+      if (stop.signal.aborted) throw stop.signal.reason;
+    },
+  };
+  const apply = (identity: TlsIdentity) => void applied.push(identity);
+  await followTlsFiles({ files: withCa, current, world, log: silent, signal: stop.signal, apply });
+  assert.deepEqual(applied, [{ ...current, clientCa: second }]);
+});

@@ -1,8 +1,9 @@
 /**
- * A server's certificate and key from files that somebody renews: cert-manager, or the kubelet for a mounted Secret. They
- * are looked at again every few seconds. A pair that does not fit together (one file is already new, the other is not) or
+ * A server's certificate and key, and the authority of its clients, from files that somebody renews: cert-manager, or the kubelet for a
+ * mounted Secret. They are looked at again every few seconds. A pair that does not fit together (one file is already new, the other is not) or
  * cannot be read is skipped, and the one in use goes on.
  */
+import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
 import type { Millis } from "../base/brand.ts";
@@ -14,14 +15,16 @@ import type { TlsIdentity } from "./serve.ts";
 export interface TlsFiles {
   readonly certFile: string;
   readonly keyFile: string;
+  /** Empty or absent: clients need no certificate. */
+  readonly clientCaFile?: string;
 }
 
 const lookEveryMs = 10_000;
 
-export async function readTlsFiles({ certFile, keyFile }: TlsFiles): Promise<TlsIdentity> {
+export async function readTlsFiles({ certFile, keyFile, clientCaFile = "" }: TlsFiles): Promise<TlsIdentity> {
   // One after the other: when both are missing, which one is named must not depend on the disk.
-  const cert = await readPem(certFile, "certificate");
-  const key = await readPem(keyFile, "private key");
+  const cert = await readPem(`the certificate ${certFile}`, certFile);
+  const key = await readPem(`the private key ${keyFile}`, keyFile);
   try {
     createSecureContext({ cert, key });
   } catch (reason) {
@@ -31,15 +34,29 @@ export async function readTlsFiles({ certFile, keyFile }: TlsFiles): Promise<Tls
       `${certFile} and ${keyFile} are not a certificate and its key (${why}); give a matching pair in PEM`,
     );
   }
-  return { cert, key };
+  return clientCaFile === "" ? { cert, key } : { cert, key, clientCa: await readClientCa(clientCaFile) };
 }
 
-const readPem = (file: string, what: string): Promise<string> =>
+async function readClientCa(file: string): Promise<string> {
+  const text = await readPem(`--client-ca-file ${file}`, file);
+  if (isCertificate(text)) return text;
+  throw new Fault(
+    "InvalidArgument",
+    `--client-ca-file ${file} holds no certificate; give the authority's certificate in PEM`,
+  );
+}
+
+function isCertificate(text: string): boolean {
+  try {
+    return new X509Certificate(text).publicKey !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+const readPem = (what: string, file: string): Promise<string> =>
   readFile(file, "utf8").catch((reason: NodeJS.ErrnoException) => {
-    throw new Fault(
-      "InvalidArgument",
-      `the ${what} ${file} cannot be read (${reason.code}); mount it or correct the path`,
-    );
+    throw new Fault("InvalidArgument", `${what} cannot be read (${reason.code}); mount it or correct the path`);
   });
 
 export interface RenewalOptions {
@@ -68,10 +85,13 @@ export async function followTlsFiles({
     try {
       const found = await readTlsFiles(files);
       problem = undefined;
-      if (found.cert === inUse.cert && found.key === inUse.key) return;
+      const hasNewCa = found.clientCa !== inUse.clientCa;
+      const hasNewPair = found.cert !== inUse.cert || found.key !== inUse.key;
+      if (!hasNewPair && !hasNewCa) return;
       apply(found);
       inUse = found;
-      log.info("certificate renewed", { file: files.certFile });
+      if (hasNewPair) log.info("certificate renewed", { file: files.certFile });
+      if (hasNewCa) log.info("authority of client certificates renewed", { file: files.clientCaFile });
     } catch (reason) {
       const { message } = Fault.from(reason);
       if (message !== problem) log.warn("certificate cannot be renewed, the old one stays", { reason: message });

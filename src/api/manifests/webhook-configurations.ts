@@ -1,5 +1,6 @@
 /** How the API server is told of the webhook: a validating configuration for snapshots, one for shares, and a mutating one for claims. */
 import type { JsonObject } from "../../base/json.ts";
+import { annotations } from "../names.ts";
 
 export interface WebhookPlace {
   /** Where the API server finds the webhook: a Service, or, outside of a cluster, a URL. */
@@ -29,6 +30,20 @@ const shared: JsonObject = {
   matchPolicy: "Equivalent",
 };
 
+const differ = (member: string): string => `object.${member} != oldObject.${member}`;
+/**
+ * An update that changes none of these members is not asked about. Removing a finalizer is an update: without this, Fail and a webhook that
+ * is down would keep every object from being deleted. The members are all that the rules read.
+ */
+const onlyIfChanged = (...members: readonly string[]): string =>
+  ["oldObject == null", ...members.map(differ)].join(" || ");
+/** The same for one of several kinds: all conditions of a webhook must hold, so each is true for the other kinds. */
+const ofKind = (plural: string, ...members: readonly string[]): JsonObject => ({
+  name: `${plural}-changed`,
+  expression: `request.resource.resource != '${plural}' || ${onlyIfChanged(...members)}`,
+});
+const defaultClassAnnotation = `metadata.?annotations[?'${annotations.defaultClass}']`;
+
 export const snapshotConfiguration = (place: WebhookPlace): JsonObject => ({
   apiVersion: group,
   kind: "ValidatingWebhookConfiguration",
@@ -50,6 +65,11 @@ export const snapshotConfiguration = (place: WebhookPlace): JsonObject => ({
       // Until the webhook is known to answer; `snapkeep webhook promote` sets Fail.
       failurePolicy: "Ignore",
       timeoutSeconds: 2,
+      matchConditions: [
+        ofKind("volumesnapshots", "?spec"),
+        ofKind("volumesnapshotcontents", "?spec"),
+        ofKind("volumesnapshotclasses", "?driver", "?parameters", "?deletionPolicy", defaultClassAnnotation),
+      ],
     },
   ],
 });
@@ -83,8 +103,7 @@ export const claimConfiguration = (place: WebhookPlace): JsonObject => ({
         // An update that leaves the source alone needs no verdict: claims can be bound and deleted while the webhook is down.
         {
           name: "source-is-new",
-          expression:
-            "oldObject == null || object.spec.?dataSource != oldObject.spec.?dataSource || object.spec.?dataSourceRef != oldObject.spec.?dataSourceRef",
+          expression: onlyIfChanged("spec.?dataSource", "spec.?dataSourceRef"),
         },
         { name: "names-a-source", expression: "has(object.spec.dataSource) || has(object.spec.dataSourceRef)" },
         {
@@ -121,7 +140,7 @@ export const shareConfiguration = (place: WebhookPlace): JsonObject => ({
       rules: [
         // The volumes of a pod cannot be changed.
         shareRule(onCreate, "", ["v1"], ["pods"]),
-        shareRule(onWrite, "", ["v1"], ["replicationcontrollers"]),
+        shareRule(onWrite, "", ["v1"], ["replicationcontrollers", "podtemplates"]),
         shareRule(onWrite, "apps", ["v1", "v1beta1"], ["deployments", "daemonsets", "statefulsets", "replicasets"]),
         shareRule(onWrite, "batch", ["v1", "v1beta1"], ["jobs", "cronjobs"]),
         shareRule(onWrite, "apps.openshift.io", ["v1"], ["deploymentconfigs"]),
@@ -139,6 +158,8 @@ export const shareConfiguration = (place: WebhookPlace): JsonObject => ({
       failurePolicy: "Ignore",
       // Every pod of the cluster waits for the answer.
       timeoutSeconds: 2,
+      // A PodTemplate has no spec.
+      matchConditions: [{ name: "spec-changed", expression: onlyIfChanged("?spec", "?template") }],
     },
   ],
 });

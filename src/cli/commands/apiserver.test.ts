@@ -77,6 +77,31 @@ test("an unreadable or unwritable file is an error with its path, and nothing is
   assert.ok(!existsSync(`${folder}.draft`));
 });
 
+test("the gate of restores across namespaces has two names, and with either a claim keeps the namespace of its source", async (t) => {
+  for (const [gate, kept] of [
+    ["CrossNamespaceSourceProvisioning=true", "team"],
+    ["CrossNamespaceVolumeDataSource=true", "team"],
+    ["CrossNamespaceSourceProvisioning=false", undefined],
+  ] as const) {
+    const file = join(temporaryFolder(t), "kubeconfig");
+    const server = start(t, "--kubeconfig-out", file, `--feature-gates=${gate}`);
+    await eventually("the server says where its kubeconfig is", () => server.said.text.includes(file));
+    const client = await clientOf(t, file);
+    const dataSourceRef = {
+      apiGroup: "snapshot.storage.k8s.io",
+      kind: "VolumeSnapshot",
+      name: "monday",
+      namespace: "team",
+    };
+    const spec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Mi" } }, dataSourceRef };
+    const claim = draftOf("PersistentVolumeClaim", { namespace: "default", name: "restored" }, { spec });
+    const stored = await client.create("PersistentVolumeClaim", claim);
+    assert.equal(stored.spec?.dataSourceRef?.namespace, kept, gate);
+    server.stop();
+    assert.equal(await server.code, 0, server.said.text);
+  }
+});
+
 test("an unknown feature gate or an invalid port is one error line and exit code 2", async (t) => {
   for (const flag of ["--feature-gates=Nothing=true", "--port=70000"]) {
     const { said, code } = start(t, flag);

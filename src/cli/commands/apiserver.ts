@@ -6,6 +6,7 @@ import { defineCommand } from "../../runtime/command.ts";
 import { featureGates, integer, oneOf, text } from "../../runtime/flag-kinds.ts";
 import { kubeconfigOut, publishKubeconfig } from "../kubeconfig/publish.ts";
 import { openRunFolder } from "../run-folder.ts";
+import { crossNamespaceAliases } from "./upstream-gates.ts";
 
 export const command = defineCommand({
   flags: {
@@ -20,7 +21,8 @@ export const command = defineCommand({
     featureGates: featureGates(
       { CrossNamespaceVolumeDataSource: false, AnyVolumeDataSource: true },
       {
-        help: "Kubernetes feature gates; unset gates have Kubernetes' defaults. AnyVolumeDataSource=false requires --claim-rules=documents.",
+        aliases: crossNamespaceAliases,
+        help: "Kubernetes feature gates; unset gates have Kubernetes' defaults. CrossNamespaceVolumeDataSource is also written CrossNamespaceSourceProvisioning. AnyVolumeDataSource=false requires --claim-rules=documents.",
       },
     ),
     claimRules: oneOf<ClaimRules>(claimRules, {

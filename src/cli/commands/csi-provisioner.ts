@@ -8,6 +8,7 @@ import { checkComponent, checkNodeDeployment, componentFlags } from "../../runti
 import { runComponent } from "../../runtime/component.ts";
 import { serverAt } from "../../runtime/connect.ts";
 import { bool, decimal, duration, featureGates, integer, type Options, text } from "../../runtime/flag-kinds.ts";
+import { crossNamespaceAliases } from "./upstream-gates.ts";
 
 const group = { group: "Volumes" } as const;
 const onNodes = { group: "Node deployment" } as const;
@@ -75,7 +76,7 @@ const flags = {
     {
       ...group,
       help: "Feature gates to enable or disable. CrossNamespaceVolumeDataSource, also written CrossNamespaceSourceProvisioning, serves claims whose source is named with its namespace, by a ReferenceGrant.",
-      aliases: { CrossNamespaceSourceProvisioning: "CrossNamespaceVolumeDataSource" },
+      aliases: crossNamespaceAliases,
       ignored: ["ReleaseLeaderElectionOnExit", "AllAlpha", "AllBeta"],
     },
   ),

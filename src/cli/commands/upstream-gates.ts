@@ -60,6 +60,9 @@ const meaningless: readonly string[] = [
 export const upstreamGates = (row: { readonly group: string }) =>
   featureGates(served, { ...row, ignored: meaningless });
 
+/** The requirement document of restores across namespaces has another name for the gate of Kubernetes and of upstream. */
+export const crossNamespaceAliases = { CrossNamespaceSourceProvisioning: "CrossNamespaceVolumeDataSource" } as const;
+
 /** Says which of the gates given do nothing. */
 export function logIdleGates(gates: Gates, log: Log): void {
   if (gates.CSIVolumeGroupSnapshot) log.warn("group snapshots are not supported yet: this feature gate has no effect");

@@ -42,7 +42,7 @@ const flags = {
     ...group,
     default: "",
     example: "/etc/webhook/client-ca.crt",
-    help: "Certificate authority in PEM. If set, the webhook serves only clients with a certificate of this authority.",
+    help: "Certificate authority in PEM. If set, the webhook serves only clients with a certificate of this authority. Reloaded when the file changes.",
   }),
   crossNamespaceGate: oneOf(["auto", "on", "off"], {
     ...group,

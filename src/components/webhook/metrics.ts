@@ -21,6 +21,12 @@ export const webhookMetrics = {
     help: "PersistentVolumeClaims that were rejected because of their data source, by the rule that was broken.",
     labels: ["rule"],
   },
+  refusals: {
+    type: "counter",
+    name: "snapshot_webhook_refused_connections_total",
+    help: "Connections and request bodies that the webhook refused before it read a review, by reason: client-certificate, certificate (the client does not accept ours), timeout, disconnected, protocol, connections and bodies (too many at once).",
+    labels: ["reason"],
+  },
   certificateExpiry: {
     type: "gauge",
     name: "snapshot_webhook_certificate_expiry_timestamp_seconds",

@@ -1,19 +1,30 @@
 /** From options to a webhook that listens: certificate files, their renewal, and the facts that the API server tells. */
 import { X509Certificate } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import type { Millis } from "../../base/brand.ts";
-import { Fault } from "../../base/fault.ts";
+import { limits } from "../../base/limits.ts";
 import type { Address } from "../../runtime/address.ts";
 import type { Component, ProcessContext } from "../../runtime/frame.ts";
 import { overHttps, type TlsIdentity, type TlsServer } from "../../runtime/serve.ts";
+import type { OnRefusal } from "../../runtime/serve-refusals.ts";
 import type { AllowListReader } from "../../runtime/share-allow-lists.ts";
 import { followTlsFiles, readTlsFiles } from "../../runtime/tls-files.ts";
 import type { ApiFacts } from "./api-facts.ts";
 import { createWebhook } from "./index.ts";
 import { webhookMetrics } from "./metrics.ts";
 
-/** The API server takes objects of 3 MiB, and the review of an update holds two of them. */
-const reviewBytesMax = 8 * 2 ** 20;
+/** The API server takes objects of 3 MiB. The review of an update holds two of them; the rest is for user, groups and options. */
+const reviewBytesMax = 2 * limits.requestBytesMax + 2 ** 18;
+/**
+ * Anybody in the cluster may connect. All that strangers can occupy (64 KiB of headers and about as much for TLS per connection, and the
+ * bodies that are arriving) must fit into the memory limit of the manifests, beside the review that is being judged.
+ */
+const boundsOfStrangers = {
+  requestBytesMax: reviewBytesMax,
+  bodiesBytesMax: 64 * 2 ** 20,
+  connectionsMax: 1_024,
+  // An API server waits 30 s for an answer at most.
+  patience: { headersMsMax: 10_000, requestMsMax: 30_000 },
+} as const;
 
 export interface ReviewOptions {
   readonly address: Address;
@@ -54,7 +65,8 @@ export async function serveReviews(
       crossNamespace: gate === "on" || (gate === "auto" && facts.keepsSourceNamespace()),
     }),
   });
-  const server = await overHttps(handler, identity, { address, log, world, requestBytesMax: reviewBytesMax });
+  const refused: OnRefusal = ({ reason }) => instruments.refusals.add({ reason });
+  const server = await overHttps(handler, identity, { address, log, world, refused, ...boundsOfStrangers });
   const showExpiry = ({ cert }: TlsIdentity): void => instruments.certificateExpiry.set({}, expiryOf(cert));
   showExpiry(identity);
   return {
@@ -68,17 +80,16 @@ export async function serveReviews(
 
 export async function start(context: ProcessContext, options: WebhookOptions, facts: WebhookFacts): Promise<Component> {
   const { world, log, signal } = context;
-  const files = { certFile: options.tlsCertFile, keyFile: options.tlsPrivateKeyFile };
-  const clientCa = await clientCaIn(options.clientCaFile);
-  const current = { ...(await readTlsFiles(files)), clientCa };
+  const { tlsCertFile: certFile, tlsPrivateKeyFile: keyFile, clientCaFile } = options;
+  const files = { certFile, keyFile, clientCaFile };
+  const current = await readTlsFiles(files);
   const server = await serveReviews(context, options, facts, current);
-  log.info("serving admission reviews", { url: server.url, clientCertificates: clientCa !== undefined });
-  const apply = (identity: TlsIdentity): void => server.renew({ ...identity, clientCa });
+  log.info("serving admission reviews", { url: server.url, clientCertificates: current.clientCa !== undefined });
   return {
     ready: () => stopping(signal),
     run: async (stop) => {
       await Promise.all([
-        followTlsFiles({ files, current, world, log, signal: stop, apply }),
+        followTlsFiles({ files, current, world, log, signal: stop, apply: server.renew }),
         facts.watch(AbortSignal.any([stop, signal])),
         facts.allowLists.read(AbortSignal.any([stop, signal])),
       ]);
@@ -91,21 +102,5 @@ export async function start(context: ProcessContext, options: WebhookOptions, fa
 }
 
 const stopping = ({ aborted }: AbortSignal): string | undefined => (aborted ? "stopping" : undefined);
-
-async function clientCaIn(file: string): Promise<string | undefined> {
-  if (file === "") return undefined;
-  const text = await readFile(file, "utf8").catch((reason: NodeJS.ErrnoException) => {
-    throw new Fault(
-      "InvalidArgument",
-      `--client-ca-file ${file} cannot be read (${reason.code}); mount it or correct the path`,
-    );
-  });
-  if (!text.includes("-----BEGIN CERTIFICATE-----"))
-    throw new Fault(
-      "InvalidArgument",
-      `--client-ca-file ${file} holds no certificate; give the authority's certificate in PEM`,
-    );
-  return text;
-}
 
 const expiryOf = (cert: TlsIdentity["cert"]): number => Date.parse(new X509Certificate(cert).validTo) / 1_000;

@@ -51,8 +51,15 @@ const kind = (
   body: (volumes) => ({ apiVersion, kind: name, spec: spec(volumes) }),
 });
 
+/** The one kind without a spec. */
+const podTemplate: JudgedKind = {
+  ...kind("v1", "PodTemplate", template),
+  body: (volumes) => ({ apiVersion: "v1", kind: "PodTemplate", template: template(volumes) }),
+};
+
 export const judgedKinds: readonly JudgedKind[] = [
   kind("v1", "Pod", podSpec, false),
+  podTemplate,
   kind("v1", "ReplicationController", (volumes) => ({ replicas: 0, selector: labels, template: template(volumes) })),
   kind("apps/v1", "Deployment", (volumes) => ({ replicas: 0, ...selected(volumes) })),
   kind("apps/v1", "DaemonSet", selected),
