@@ -1,5 +1,8 @@
 /** The webhook for snapshots in the simulation: the production verdicts, without the network between it and the API server. */
+import { snapshotConfiguration } from "../../src/api/manifests/webhook-configurations.ts";
 import type { KubeObject } from "../../src/api/types.ts";
+import { conditionsHold } from "../../src/apiserver/admission/match-conditions.ts";
+import type { Webhook as RegisteredWebhook } from "../../src/apiserver/admission/webhook.ts";
 import type { Admission, Review } from "../../src/apiserver/contracts.ts";
 import { internal, Refusal } from "../../src/apiserver/status.ts";
 import type { JsonObject } from "../../src/base/json.ts";
@@ -23,6 +26,9 @@ interface WebhookOptions {
   note(entry: Omit<AdmissionEntry, "type" | "atMs">): void;
 }
 
+/** The conditions that ship, under which the webhook is asked. */
+const place = { client: { url: "https://webhook" }, serviceAccount: { namespace: "snapkeep", name: "webhook" } };
+const [shipped] = snapshotConfiguration(place).webhooks as unknown as readonly [RegisteredWebhook];
 /** As deploy/webhook registers it. */
 const operations = ["CREATE", "UPDATE"];
 const kinds: readonly string[] = ["VolumeSnapshot", "VolumeSnapshotContent", "VolumeSnapshotClass"];
@@ -34,8 +40,11 @@ const surroundings: Parameters<typeof decide>[1] = {
 };
 
 export function createWebhook({ policy, decide: answer = decide, note }: WebhookOptions): Webhook {
-  const isAsked = ({ operation, resource, subresource }: Review): boolean =>
-    operations.includes(operation) && subresource === "" && kinds.includes(resource.kind);
+  const isAsked = (review: Review): boolean =>
+    operations.includes(review.operation) &&
+    review.subresource === "" &&
+    kinds.includes(review.resource.kind) &&
+    conditionsHold(shipped, review, review.resource);
   const judge = (review: Review): void => {
     const { operation, resource, object, oldObject } = review;
     if (object === undefined) return;
