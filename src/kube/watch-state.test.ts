@@ -38,13 +38,19 @@ const cases: readonly { given: string; from: WatchPosition; end: WatchEnd; next:
   {
     given: "a watch that the server ended in time",
     from: at("watching", 2),
-    end: { kind: "closed", version: "7", lively: true },
+    end: { kind: "closed", version: "7", lively: true, heard: true },
     next: "watching 7, 0 failures",
+  },
+  {
+    given: "the last of many short watches that the server ended without a word",
+    from: { ...at("watching", 0), silences: limits.watchSilencesMax - 1 },
+    end: { kind: "closed", version: "7", lively: true, heard: false },
+    next: "listing, 0 failures",
   },
   {
     given: "a watch that the server ended at once",
     from: at("watching", 2),
-    end: { kind: "closed", version: "7", lively: false },
+    end: { kind: "closed", version: "7", lively: false, heard: false },
     next: "wait, watching 7, 3 failures",
   },
   {

@@ -25,7 +25,7 @@ export interface WatchPosition {
 export type WatchEnd =
   | { readonly kind: "listed"; readonly version: string }
   | { readonly kind: "unlisted"; readonly fault: Fault }
-  | { readonly kind: "closed"; readonly version: string; readonly lively: boolean }
+  | { readonly kind: "closed"; readonly version: string; readonly lively: boolean; readonly heard: boolean }
   | { readonly kind: "silent"; readonly version: string; readonly heard: boolean }
   | { readonly kind: "broken"; readonly version: string; readonly lively: boolean; readonly fault: Fault };
 
@@ -42,19 +42,18 @@ export function positionAfter({ failures, silences }: WatchPosition, end: WatchE
       return { state: watchingAt(end.version), failures, silences: 0, wait: false };
     case "unlisted":
       return { state: listing, failures: failures + 1, silences: 0, wait: true };
-    case "closed":
+    case "closed": {
+      const count = end.lively && !end.heard ? silences + 1 : 0;
       return {
-        state: watchingAt(end.version),
+        state: afterSilences(count, end.version),
         failures: end.lively ? 0 : failures + 1,
-        silences: 0,
+        silences: count,
         wait: !end.lively,
       };
+    }
     case "silent": {
-      // kube-apiserver sends no bookmarks for a kind of which it has seen no event since it started, so this is common. But
-      // it is also how a server restored from a backup treats a version that it has yet to reach: now and then, look.
       const count = end.heard ? 0 : silences + 1;
-      const enough = count >= limits.watchSilencesMax;
-      return { state: enough ? listing : watchingAt(end.version), failures: 0, silences: count, wait: true };
+      return { state: afterSilences(count, end.version), failures: 0, silences: count, wait: true };
     }
     case "broken": {
       const count = end.lively ? 0 : failures + 1;
@@ -66,6 +65,13 @@ export function positionAfter({ failures, silences }: WatchPosition, end: WatchE
 
 const listing: WatchState = { kind: "listing" };
 const watchingAt = (version: string): WatchState => ({ kind: "watching", version });
+
+/**
+ * kube-apiserver sends no bookmarks for a kind of which it has seen no event since it started, so silence is common. But it is also how a
+ * server restored from a backup treats a version that it has yet to reach: now and then, look.
+ */
+const afterSilences = (count: number, version: string): WatchState =>
+  count >= limits.watchSilencesMax ? listing : watchingAt(version);
 
 const mustRelist = (code: FaultCode, failures: number): boolean =>
   relistAfter.includes(code) ||

@@ -28,6 +28,11 @@ export interface WatchOptions {
   readonly scope?: WatchScope | undefined;
   /** A stream that brings neither an event nor a bookmark for so long is dead, whatever TCP believes. */
   readonly silenceMsMax?: Millis | undefined;
+  /**
+   * A watch is opened again after so long at the latest. The server asks for the permission only then, so that a right which is taken back
+   * ends no open watch.
+   */
+  readonly openMsMax?: Millis | undefined;
 }
 
 const retry = { startMs: limits.watchRetryMsMin, maxMs: limits.watchRetryMsMax };
@@ -98,7 +103,7 @@ async function listOnce<K extends KindName>(
 async function watchOnce<K extends KindName>(
   api: KubeApi,
   kind: K,
-  { world, signal, scope, silenceMsMax = limits.watchSilenceMsMax }: WatchOptions,
+  { world, signal, scope, silenceMsMax = limits.watchSilenceMsMax, openMsMax }: WatchOptions,
   since: string,
   handOver: Take<K>,
 ): Promise<WatchEnd> {
@@ -108,7 +113,7 @@ async function watchOnce<K extends KindName>(
   let heard = false;
   const lively = (): boolean => heard || world.elapsed() - startedAt >= limits.watchLivelyMsMin;
   try {
-    const query = { ...scope, resourceVersion: since, timeoutSeconds: drawTimeoutSeconds(world) };
+    const query = { ...scope, resourceVersion: since, timeoutSeconds: drawTimeoutSeconds(world, openMsMax) };
     await api.watch(kind, { ...query, signal: watchdog.signal }, (event) => {
       const came = versionOf(event);
       if (isNewer(version, came)) throw wentBack(kind, version, came);
@@ -117,7 +122,7 @@ async function watchOnce<K extends KindName>(
       if (event.kind !== "bookmark") handOver(event);
       watchdog.rearm();
     });
-    return { kind: "closed", version, lively: lively() };
+    return { kind: "closed", version, lively: lively(), heard };
   } catch (reason) {
     if (reason instanceof NotTaken) throw reason.cause;
     if (watchdog.barked()) return { kind: "silent", version, heard };
@@ -148,8 +153,10 @@ const wentBack = (kind: KindName, from: string, to: string): Fault =>
   new Fault("Expired", `the watch of ${kind} objects went back from version ${from} to ${to}`);
 
 /** Drawn by lot, so that the watches of many clients do not end and begin together. */
-const drawTimeoutSeconds = (world: World): number =>
-  Math.floor((limits.watchMsMin + world.random() * (limits.watchMsMax - limits.watchMsMin)) / 1_000);
+function drawTimeoutSeconds(world: World, openMsMax: Millis | undefined): number {
+  const [min, max] = openMsMax === undefined ? [limits.watchMsMin, limits.watchMsMax] : [openMsMax / 2, openMsMax];
+  return Math.floor((min + world.random() * (max - min)) / 1_000);
+}
 
 /** Aborts the request when nothing was heard for `silenceMsMax`, counted from when we had taken in the last news. */
 function createWatchdog(world: World, silenceMsMax: Millis, parent: AbortSignal) {

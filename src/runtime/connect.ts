@@ -34,6 +34,8 @@ export interface ConnectOptions {
   readonly kinds: readonly KindName[];
   /** How long to wait for all of them; 0: one attempt. */
   readonly waitMsMax: Millis;
+  /** The longest pause between two attempts. */
+  readonly pauseMsMax?: Millis | undefined;
   readonly userAgent: string;
   readonly environment: Environment;
   readonly world: World;
@@ -131,9 +133,10 @@ const pause = { startMs: 200, maxMs: 5_000 } as const;
 
 /** Tries until it works or the time is over; then what was wrong last is thrown. */
 export async function retryUntil<T>(
-  { world, log, signal, waitMsMax }: Pick<ConnectOptions, "world" | "log" | "signal" | "waitMsMax">,
+  options: Pick<ConnectOptions, "world" | "log" | "signal" | "waitMsMax" | "pauseMsMax">,
   attempt: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
+  const { world, log, signal, waitMsMax, pauseMsMax = pause.maxMs } = options;
   const startedAt = world.elapsed();
   const leftMs = (): Millis => Math.max(0, waitMsMax - (world.elapsed() - startedAt));
   let said: string | undefined;
@@ -150,7 +153,10 @@ export async function retryUntil<T>(
       if (message !== said)
         log.warn("waiting for the API server", { reason: loggable(reason), forMs: Math.round(leftMs()) });
       said = message;
-      await world.sleep(Math.min(leftMs(), backoffMs(pause, failures, world.random())), signal);
+      await world.sleep(
+        Math.min(leftMs(), backoffMs({ ...pause, maxMs: pauseMsMax }, failures, world.random())),
+        signal,
+      );
     }
   }
 }

@@ -206,6 +206,8 @@ const connectTo = (input: Input, { world, log, metrics }: ProcessContext, signal
     flags: input.options,
     kinds: ["SharedSecret", "SharedConfigMap"],
     waitMsMax: Number.MAX_SAFE_INTEGER,
+    // Pods wait for their volumes.
+    pauseMsMax: 1_000,
     userAgent: `${name}/snapkeep-${input.version}`,
     environment: input.environment,
     world,

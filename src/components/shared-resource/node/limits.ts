@@ -5,6 +5,8 @@ export const nodeLimits = {
   reviewMsMax: 3_000,
   /** An older review permits no new byte. */
   reviewFreshMsMax: 10_000,
+  /** A Secret is watched for so long at most before the right to read it is asked for again: its owner may have taken it back. */
+  sourceWatchMsMax: 60_000,
   /** How long a publish waits for the first list of its Secret or ConfigMap. */
   sourceWaitMsMax: 3_000,
   /** Of one tmpfs. A Secret holds 1 MiB, but each of its keys takes a page, and a swap holds two sets. */

@@ -24,6 +24,8 @@ export interface Reviews {
   current(subject: Subject): Verdict | undefined;
   /** For a publish: at most five seconds old, asked for if need be. Throws what the API server failed with. */
   fresh(subject: Subject): Promise<Verdict>;
+  /** There is a connection now: what could not be asked without one is asked at once. */
+  connected(): void;
 }
 
 export interface ReviewsOptions {
@@ -140,6 +142,14 @@ export function createReviews({ api, world, log, signal, onChange }: ReviewsOpti
       const isRecent = world.elapsed() - entry.askedAt < nodeLimits.reviewEveryMs;
       if (entry.asking === undefined && failure !== undefined && isRecent) throw failure;
       return ask(entry);
+    },
+    connected() {
+      for (const entry of entries.values()) {
+        if (entry.failure === undefined || entry.asking !== undefined) continue;
+        entry.failure = undefined;
+        entry.askedAt = never;
+        schedule(entry);
+      }
     },
   };
 }

@@ -27,7 +27,7 @@ export type SourceState =
 
 export interface Sources {
   hold(source: Source): () => void;
-  /** What was seen last, also while the API server does not answer. */
+  /** What was seen last, also while the API server does not answer. Unknown while the driver may not read it. */
   state(source: Source): SourceState;
   /** For a publish: waits for the first list, and throws what the last request failed with. */
   known(source: Source, signal: AbortSignal): Promise<SourceState>;
@@ -68,14 +68,17 @@ export function createSources({ api, world, log, signal, onChange }: SourcesOpti
     };
     store.onChange(take);
     const told = (failure: Fault | undefined): void => {
+      const isNews = isRefused(failure) !== isRefused(entry.failure);
       entry.failure = failure;
       if (failure !== undefined) entry.listed.resolve();
+      if (isNews) onChange(source);
     };
     const watched = watchInto(noting(api(), told), store, {
       world,
       log: log.with({ namespace, name }),
       signal: AbortSignal.any([signal, stop.signal]),
       scope,
+      openMsMax: nodeLimits.sourceWatchMsMax,
     });
     watched.catch((reason: unknown) => log.error("watch of a source ended", { reason }));
     // An empty list changes nothing in a store, and says that there is no such object.
@@ -109,7 +112,12 @@ export function createSources({ api, world, log, signal, onChange }: SourcesOpti
         entry.stop.abort(new Fault("Cancelled", "no volume needs it any more"));
       };
     },
-    state: (source) => entries.get(sourceKey(source))?.state ?? unknown,
+    state(source) {
+      const entry = entries.get(sourceKey(source));
+      if (entry === undefined) return unknown;
+      // Its bytes are no longer ours to hand out. A deletion that was seen stays true.
+      return isRefused(entry.failure) && entry.state.kind !== "absent" ? unknown : entry.state;
+    },
     async known(source, caller) {
       const entry = entries.get(sourceKey(source));
       if (entry === undefined) return unknown;
@@ -127,24 +135,31 @@ const rejection = (signal: AbortSignal): Promise<never> =>
     else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
 
-/** The same API, which says how each list and watch went. */
+const isRefused = (failure: Fault | undefined): boolean => failure?.code === "PermissionDenied";
+
+/** The same API, which says how each list and watch went. A watch that was refused is followed by one that brings news only if it was not. */
 const noting = (api: KubeApi, told: (failure: Fault | undefined) => void): KubeApi => {
-  const note = async <T>(request: Promise<T>, isGood: boolean): Promise<T> => {
+  const note = async <T>(request: Promise<T>, isList: boolean): Promise<T> => {
     try {
       const reply = await request;
-      // Only a list says that the object could be read: a watch may have been opened long ago.
-      if (isGood) told(undefined);
+      told(undefined);
       return reply;
     } catch (reason) {
       const fault = Fault.from(reason);
-      if (fault.code === "PermissionDenied" || fault.code === "Unauthenticated" || isGood) told(fault);
+      if (fault.code === "PermissionDenied" || fault.code === "Unauthenticated" || isList) told(fault);
       throw reason;
     }
   };
   return {
     ...api,
     list: (kind, query) => note(api.list(kind, query), true),
-    watch: (kind, query, take) => note(api.watch(kind, query, take), false),
+    watch(kind, query, take) {
+      const news: typeof take = (event) => {
+        told(undefined);
+        take(event);
+      };
+      return note(api.watch(kind, query, news), false);
+    },
   };
 };
 

@@ -43,12 +43,14 @@ async function setUp(
   {
     refreshResources = true,
     isConnected = true,
+    connectsAfterMs = 0,
     failsOn,
     lists = readLists,
     left = [],
   }: {
     refreshResources?: boolean;
     isConnected?: boolean;
+    connectsAfterMs?: number;
     failsOn?: Failing;
     lists?: AllowListReader;
     /** What an earlier process has mounted. */
@@ -73,11 +75,12 @@ async function setUp(
     machine.mounts.set(spec.target, { id: spec.id, shown: new Map([["key-0", Buffer.from("v.0")]]) });
     machine.records.set(spec.id, { spec, source: "Secret owner x" });
   }
-  const state: { failsOn: Failing | undefined; holdsShares: boolean; refusesGets: boolean } = {
-    failsOn,
-    holdsShares: false,
-    refusesGets: false,
-  };
+  const state: {
+    failsOn: Failing | undefined;
+    holdsShares: boolean;
+    /** Paths that the driver may not read. */
+    forbids: RegExp | undefined;
+  } = { failsOn, holdsShares: false, forbids: undefined };
   const changes: string[] = [];
   const onShown = (target: string): void => void changes.push(shown(target.split("/")[2] ?? "") ?? "nothing");
   const memory = createMemoryHost(machine, { step: () => world.sleep(1), onShown });
@@ -114,14 +117,14 @@ async function setUp(
   const api = createClient({
     handler: async (request) => {
       asked.push(`${request.method} ${request.path}`);
-      if (state.refusesGets && /\/shared(secrets|configmaps)\//.test(request.path)) return forbidden;
+      if (state.forbids?.test(request.path)) return forbidden;
       const response = await handler(request);
       const { body } = response;
       return isStream(body) && request.path.includes("/shared") ? { ...response, body: held(body) } : response;
     },
     world,
   });
-  const connected = Promise.resolve<NodeApi>({ api, lists });
+  const connected = world.sleep(connectsAfterMs).then((): NodeApi => ({ api, lists }));
   const driver = await world.run(
     startNode(
       { world, log, metrics, signal: stop.signal },
@@ -200,6 +203,15 @@ test("before there is an API server, volumes are unpublished and none is publish
   assert.equal(driver.ready?.(), "waiting for the API server");
 });
 
+test("after a restart without an API server, mounts are served as soon as there is one", async (t) => {
+  const { world, publish, shown } = await setUp(t, { connectsAfterMs: 12_000, left: [aVolume("csi-1")] });
+  await world.advance(11_800);
+  assert.equal((await faultOf(publish("csi-2"))).code, "Unavailable");
+  await world.advance(200);
+  await publish("csi-2");
+  assert.deepEqual([shown("csi-1"), shown("csi-2")], ["v.1", "v.1"]);
+});
+
 test("a publish that fails leaves no mount and no record, and the next one fills the volume", async (t) => {
   for (const failsOn of ["write", "mount"] as const) {
     const { publish, machine, state, shown } = await setUp(t, { failsOn });
@@ -263,7 +275,7 @@ test("a Secret that is deleted after its share got another reference takes nothi
 test("a deleted Secret takes the data away also where the driver may not read the share", async (t) => {
   const { world, users, publish, state, shown, asked, log } = await setUp(t);
   for (let index = 0; index < 20; index++) await publish(`csi-${index}`);
-  state.refusesGets = true;
+  state.forbids = /\/sharedsecrets\/one$/;
   asked.length = 0;
   await users.removeSource("SharedSecret", reference);
   await world.advance(3_000);
@@ -366,6 +378,27 @@ test("an unpublish with another target leaves the volume and its record", async 
   await publish("csi-1");
   await world.run(node.nodeUnpublishVolume({ volumeId: "csi-1", targetPath: "/pods/other/mount" }));
   assert.deepEqual([shown("csi-1"), machine.records.size], ["v.1", 1]);
+});
+
+test("an owner's withdrawn right to read ends the watch within a minute: no update, no new mount and no refill, and no data is lost", async (t) => {
+  const { world, users, publish, state, shown } = await setUp(t);
+  await publish("csi-1");
+  state.forbids = /\/namespaces\/owner\/secrets/;
+  await world.advance(60_000);
+  await users.write("SharedSecret", reference, "v.2");
+  await world.advance(20_000);
+  assert.equal(shown("csi-1"), "v.1");
+  assert.match((await faultOf(publish("csi-2"))).message, /may not read Secret owner\/x of .* \[SNAP-707\]$/);
+  await users.revoke("SharedSecret", "one", "team");
+  await world.advance(10_000);
+  assert.equal(shown("csi-1"), undefined);
+  await users.grant("SharedSecret", "one", "team");
+  await world.advance(20_000);
+  assert.equal(shown("csi-1"), undefined, "what was read while it was allowed is not handed out");
+  state.forbids = undefined;
+  await world.advance(80_000);
+  assert.equal(shown("csi-1"), "v.2");
+  await publish("csi-2");
 });
 
 test("of unpublished volumes nothing is left: no watch, no review, no work when their share changes", async (t) => {

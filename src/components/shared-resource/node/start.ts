@@ -123,6 +123,7 @@ export async function startNode(context: ProcessContext, options: NodeOptions): 
   const watch = async (): Promise<void> => {
     connected = await options.connect(signal);
     const { lists } = connected;
+    reviews.connected();
     const read = lists.read(signal).then(volumes.resync);
     const watched = watchStores(connected.api, table, stores, { world, log, signal });
     // A list without a volume's share changes nothing in the store, and says that it is gone.
