@@ -200,6 +200,7 @@ export async function setUpAcross({ options = {}, server = {}, replaced, before,
   const startProvisioner = async (given: Partial<StartOptions> = {}) => {
     const stop = new AbortController();
     const context = createLocalContext({
+      name: "csi-provisioner",
       api: createClient({ handler: watched, world }),
       world,
       log: silent,

@@ -48,6 +48,8 @@ export function setUpController({ act, ...overrides }: Overrides = {}) {
     (message: string, fields: Readonly<Record<string, unknown>> = {}) =>
       void logged.push(`${level}: ${message} ${fields.key ?? ""}`.trim());
   const log: Log = {
+    verbosity: 0,
+    trace: () => undefined,
     debug: () => undefined,
     info: say("info"),
     warn: say("warn"),

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { Fault } from "../src/base/fault.ts";
-import type { Fields, Log } from "../src/base/log.ts";
+import { type Fields, type Log, traceVerbosity } from "../src/base/log.ts";
 import { realWorld } from "../src/base/world.ts";
 import { type CsiSocketOptions, createCsiClient } from "../src/csi/client.ts";
 import type { Served } from "../src/csi/serve.ts";
@@ -28,6 +28,8 @@ export function createMemoryLog(lines: Line[] = [], always: Fields = {}): Memory
       void lines.push({ level, message, ...always, ...fields });
   return {
     lines,
+    verbosity: traceVerbosity,
+    trace: write("trace"),
     debug: write("debug"),
     info: write("info"),
     warn: write("warn"),

@@ -52,9 +52,10 @@ export async function startShareController({ fault = async (_request, send) => s
   };
   const said: string[] = [];
   const say = (message: string, fields: object = {}): void => void said.push(`${message} ${JSON.stringify(fields)}`);
-  const log: Log = { debug: say, info: say, warn: say, error: say, with: () => log };
+  const log: Log = { verbosity: 0, trace: say, debug: say, info: say, warn: say, error: say, with: () => log };
   const api = createClient({ handler, world });
   const context = createLocalContext({
+    name: "shared-resource",
     api,
     world,
     log,

@@ -5,6 +5,7 @@
 import type { Brand, Millis } from "../base/brand.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { KindName } from "./kinds.ts";
+import type { Reason } from "./reasons.ts";
 import type { Draft, KubeObject } from "./types.ts";
 
 /** Which object, and which incarnation of it. */
@@ -64,6 +65,8 @@ export const settled: Next = { kind: "settled" };
 export interface Plan<Action = ClusterAction> {
   readonly actions: readonly Action[];
   readonly next: Next;
+  /** Why: for the log, the gauge of waiting objects, and whoever explains an object. */
+  readonly reason?: Reason;
 }
 export const nothing: Plan<never> = { actions: [], next: settled };
 export type Planner<View, Action = ClusterAction> = (view: View) => Plan<Action>;

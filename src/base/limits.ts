@@ -1,6 +1,8 @@
 /** Every queue, body, loop and wait has a named bound: here if layers share it, in `limits.ts` of a component otherwise. */
 export const limits = {
   queueKeysMax: 100_000,
+  /** At verbosity 4: keys of which a controller remembers what it has decided last. */
+  decisionsRememberedMax: 2_048,
   requestBytesMax: 3 * 2 ** 20,
   responseBytesMax: 256 * 2 ** 20,
   /** From the first byte sent to the last of a whole answer. */

@@ -5,6 +5,11 @@
 export type Fields = Readonly<Record<string, unknown>>;
 
 export interface Log {
+  /** From -v. */
+  readonly verbosity: number;
+  /** From verbosity 5 on: each request that changes something, and each CSI call. */
+  trace(message: string, fields?: Fields): void;
+  /** From verbosity 4 on: each decision. */
   debug(message: string, fields?: Fields): void;
   info(message: string, fields?: Fields): void;
   warn(message: string, fields?: Fields): void;
@@ -14,4 +19,16 @@ export interface Log {
 }
 
 const ignore = (): void => undefined;
-export const silent: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore, with: () => silent };
+export const silent: Log = {
+  verbosity: 0,
+  trace: ignore,
+  debug: ignore,
+  info: ignore,
+  warn: ignore,
+  error: ignore,
+  with: () => silent,
+};
+
+/** As in Kubernetes, where decisions are logged at 4. */
+export const debugVerbosity = 4;
+export const traceVerbosity = 5;

@@ -5,6 +5,7 @@ import { referenceGrantCrd } from "../api/crds/reference-grant.ts";
 import { type KindName, kindRows } from "../api/kinds.ts";
 import type { Access, Right } from "../api/manifests/component.ts";
 import { componentRows, sidecarRows } from "../api/manifests/rows.ts";
+import { reasonRows } from "../api/reasons.ts";
 import { faults } from "../base/fault.ts";
 import { errorRows } from "../rules/error-codes.ts";
 import type { CommandModule, CommandRow } from "../runtime/command.ts";
@@ -12,7 +13,7 @@ import { exitCodes, signalCodes } from "../runtime/exit-codes.ts";
 import { dashed } from "../runtime/flags.ts";
 import { defaultText, flagGroups } from "../runtime/help.ts";
 import type { MetricTable } from "../runtime/metrics.ts";
-import { leaderMetrics, queueMetrics, requestMetrics } from "../runtime/metrics.ts";
+import { leaderMetrics, queueMetrics, requestMetrics, waitingMetrics } from "../runtime/metrics.ts";
 import { processMetrics } from "../runtime/process-metrics.ts";
 import { usageLine } from "./run.ts";
 
@@ -33,6 +34,7 @@ export async function referencePages(commands: readonly CommandRow[]): Promise<R
     "metrics.md": metricsPage(loaded),
     "permissions.md": permissionsPage(),
     "alerts.md": alertsPage(),
+    "reasons.md": reasonsPage(),
   };
 }
 
@@ -73,6 +75,21 @@ function commandSection(row: CommandRow, command: CommandModule): string {
   );
   return [`## ${usageLine(row, command)}`, row.summary, `\`\`\`sh\n${examples}\n\`\`\``, ...groups].join("\n\n");
 }
+
+const reasonsPage = (): string =>
+  page(
+    "Reasons",
+    "Why a component does what it does with an object. At `--v=4` each decision that differs from the last one of the same object is a line of the log with its reason. Objects that wait are counted in the metric `snapkeep_waiting_objects{component,reason}`.",
+    table(
+      ["reason", "waits", "who acts next", "meaning"],
+      Object.entries(reasonRows).map(([name, { waits, actor, means }]) => [
+        code(name),
+        waits ? "yes" : "no",
+        actor,
+        means,
+      ]),
+    ),
+  );
 
 const faultsPage = (): string =>
   page(
@@ -166,6 +183,7 @@ const metricsPage = (loaded: readonly Loaded[]): string =>
     "## Every component",
     metricsTable({
       ...prefixed("queue", queueMetrics),
+      ...waitingMetrics,
       ...prefixed("request", requestMetrics),
       ...leaderMetrics,
       ...processMetrics,

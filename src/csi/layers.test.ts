@@ -41,7 +41,7 @@ test("a finished call is logged with its time, request and reply, and without it
   await world.run(layered(slow, logged(log, world))(aCall(), never));
   assert.deepEqual(log.lines, [
     {
-      level: "debug",
+      level: "trace",
       message: "csi call finished",
       method: "/csi.v1.Controller/CreateSnapshot",
       tookMs: 250,

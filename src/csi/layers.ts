@@ -55,7 +55,7 @@ export const logged =
     try {
       const reply = await next(call, signal);
       fields.tookMs = Math.round(world.elapsed() - startedAt);
-      log.debug("csi call finished", exchange(fields, call, reply));
+      log.trace("csi call finished", exchange(fields, call, reply));
       return reply;
     } catch (reason) {
       const scrub = scrubFor(call);

@@ -32,6 +32,7 @@ export interface Outgoing extends HttpRequest {
 /** One attempt on the wire, for rest_client_requests_total and rest_client_request_duration_seconds. */
 export interface Measurement {
   readonly method: string;
+  readonly path: string;
   /** The HTTP status, or "<error>" when there was no answer. */
   readonly code: string;
   readonly ms: Millis;
@@ -60,7 +61,8 @@ export function createCaller({ handler, world, limiter, measure }: CallDeps): Ca
     const onProgress = (progress: Progress): void => guard.restart(boundOf(request, progress));
     const answered = guard.race(handler({ ...request, signal: guard.signal, onProgress } as Outgoing));
     if (measure === undefined) return answered;
-    const log = (code: string): void => measure({ method: request.method, code, ms: world.elapsed() - startedAt });
+    const log = (code: string): void =>
+      measure({ method: request.method, path: request.path, code, ms: world.elapsed() - startedAt });
     return measured(answered, log);
   };
 

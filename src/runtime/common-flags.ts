@@ -46,7 +46,7 @@ export const loggingFlags = {
     name: "v",
     default: 0,
     min: 0,
-    help: "Log verbosity: 0 for operators, 4 adds each decision, 5 adds each CSI call.",
+    help: "Log verbosity: 0 for operators, 4 adds each decision, 5 adds each CSI call and each write to the API server.",
   }),
   loggingFormat: oneOf(["text", "json"], {
     ...loggingGroup,

@@ -16,12 +16,12 @@ import { createEventRecorder, type EventRecorder } from "../kube/events.ts";
 import type { Leadership } from "../kube/lease.ts";
 import type { kubeFlags, workFlags } from "./common-flags.ts";
 import { type Connection, connect } from "./connect.ts";
+import type { ControllerObserver } from "./controller.ts";
 import { type LeaderOptions, runElected } from "./election.ts";
 import type { Options } from "./flag-kinds.ts";
 import { type Component, type Frame, type FrameInput, type ProcessContext, runFrame } from "./frame.ts";
 import { createLeaderGuard, type LeaderGuard } from "./leader-guard.ts";
-import { queueObserver, requestMeasure } from "./measure.ts";
-import type { QueueObserver } from "./queue.ts";
+import { controllerObserver, requestMeasure } from "./measure.ts";
 
 /** What a component that works on the Kubernetes API is built from: by a command, by `snapkeep up`, by the simulation. */
 export interface ComponentContext extends ProcessContext {
@@ -38,7 +38,7 @@ export interface ComponentContext extends ProcessContext {
    * when the component is busy.
    */
   recordAs(source: string, isBusy?: () => boolean): EventRecorder["record"];
-  observer(queue: string): QueueObserver;
+  observer(queue: string): ControllerObserver;
 }
 
 export interface ComponentSpec {
@@ -68,7 +68,7 @@ export async function runComponent(input: ComponentInput, spec: ComponentSpec): 
   return runFrame(input, { name: spec.name, unstarted: "waiting for the API server", health }, async (frame) => {
     const connection = await connectFor(input, spec, frame, leaderGuard);
     frame.onClose(connection.close);
-    const context = contextOf(input, frame, connection, { leading, refusal: leaderGuard.ofCall });
+    const context = contextOf(input, spec, frame, connection, { leading, refusal: leaderGuard.ofCall });
     const component = await spec.start(context);
     elects &&= component.leaseName !== undefined;
     let hasReadLease = !elects;
@@ -115,6 +115,7 @@ const connectFor = (
 
 const contextOf = (
   { options }: ComponentInput,
+  { name }: ComponentSpec,
   { world, log, metrics, signal, onClose }: Frame,
   { api }: Connection,
   guard: Pick<ComponentContext, "leading" | "refusal">,
@@ -133,7 +134,7 @@ const contextOf = (
     onClose(() => events.close(eventsMsMax));
     return events.record;
   },
-  observer: (queue) => queueObserver(metrics, queue),
+  observer: (queue) => controllerObserver(metrics, name, queue),
 });
 
 /** A watch that ends before it was stopped has failed; a stopped watch leaves the result to the work. */

@@ -11,7 +11,7 @@ function setUp(waitMsMax: number) {
   const logged: string[] = [];
   const say = (message: string, fields: Readonly<Record<string, unknown>> = {}) =>
     void logged.push(`${message}: ${fields.reason ?? fields.afterMs}`);
-  const log: Log = { debug: say, info: say, warn: say, error: say, with: () => log };
+  const log: Log = { verbosity: 0, trace: say, debug: say, info: say, warn: say, error: say, with: () => log };
   const stop = new AbortController();
   return { world, logged, stop, options: { world, log, signal: stop.signal, waitMsMax } };
 }

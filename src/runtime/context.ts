@@ -4,10 +4,12 @@ import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import { createEventRecorder } from "../kube/events.ts";
 import type { ComponentContext } from "./component.ts";
-import { queueObserver } from "./measure.ts";
+import { controllerObserver } from "./measure.ts";
 import { createMetrics } from "./metrics.ts";
 
 export interface LocalContextOptions {
+  /** The component's name. */
+  readonly name: string;
   readonly api: ComponentContext["api"];
   readonly world: World;
   readonly log: Log;
@@ -16,7 +18,7 @@ export interface LocalContextOptions {
   readonly backoff: Backoff;
 }
 
-export function createLocalContext({ api, world, log, ...options }: LocalContextOptions): ComponentContext {
+export function createLocalContext({ name, api, world, log, ...options }: LocalContextOptions): ComponentContext {
   const metrics = createMetrics();
   return {
     api,
@@ -28,6 +30,6 @@ export function createLocalContext({ api, world, log, ...options }: LocalContext
     leading: () => true,
     refusal: () => undefined,
     recordAs: (source, isBusy) => createEventRecorder({ api, world, log, component: source, isBusy }).record,
-    observer: (queue) => queueObserver(metrics, queue),
+    observer: (queue) => controllerObserver(metrics, name, queue),
   };
 }

@@ -5,7 +5,8 @@
  * key backs off, all others go on. Nothing runs before all stores are complete, because until then absence means nothing.
  */
 import type { KindName } from "../api/kinds.ts";
-import { nothing, type Planner } from "../api/plan.ts";
+import { nothing, type Plan, type Planner } from "../api/plan.ts";
+import type { ReasonCode } from "../api/reasons.ts";
 import { type KubeObject, keyOf, type ObjectOf } from "../api/types.ts";
 import type { Backoff } from "../base/backoff.ts";
 import type { Key, Millis } from "../base/brand.ts";
@@ -15,6 +16,7 @@ import type { Fields, Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import type { AnyStores } from "../kube/stores.ts";
 import type { ActionHandlers } from "./action-handlers.ts";
+import { createDecisions } from "./decisions.ts";
 import { createLogThrottle } from "./log-throttle.ts";
 import type { QueueObserver, QueueStats } from "./queue.ts";
 import { createQueue } from "./queue.ts";
@@ -34,13 +36,15 @@ export interface ControllerOptions<Stores extends AnyStores, View, Action extend
   /** Called with each view before it is planned: the only step of a reconcile that may write what the process remembers. */
   readonly remember?: ((view: View) => void) | undefined;
   readonly plan: Planner<View, Action>;
+  /** Names where the object is in its life, for the log. */
+  readonly phase?: ((view: View) => string) | undefined;
   readonly handlers: ActionHandlers<Action>;
   /** Keys worked on at once. */
   readonly workers: number;
   readonly world: World;
   readonly log: Log;
   readonly backoff: Backoff;
-  readonly observer?: QueueObserver | undefined;
+  readonly observer?: ControllerObserver | undefined;
   /** Every object is looked at again after this long, whatever happened; 0 or absent: never. */
   readonly resyncMs?: Millis | undefined;
   /** No run starts while this is false. */
@@ -48,6 +52,11 @@ export interface ControllerOptions<Stores extends AnyStores, View, Action extend
   readonly queueKeysMax?: number | undefined;
   /** Told of each run that failed, conflicts aside: those are no failure but news. */
   readonly onFailure?: ((key: Key, failure: Failure<Action>) => void) | undefined;
+}
+
+export interface ControllerObserver extends QueueObserver {
+  /** Called once, with a function that counts on scrape how many objects wait, by reason. */
+  bindWaiting?(counts: () => ReadonlyMap<ReasonCode, number>): void;
 }
 
 export interface Failure<Action> {
@@ -84,16 +93,27 @@ export function createController<Stores extends AnyStores, View, Action extends 
     onRoom: () => resync.resume(),
   });
   const resync = createResync(() => keysOfAll(stores, options.triggers, log), queue.add);
+  const decisions = createDecisions(log);
+  options.observer?.bindWaiting?.(decisions.waiting);
   const addOrResync = (key: Key): void => {
     if (!queue.add(key)) resync.start();
+  };
+
+  const decide = (key: Key, view: View): Plan<Action> => {
+    const plan = options.plan(view);
+    const { actions, reason } = plan;
+    if (reason !== undefined)
+      decisions.note(key, { phase: options.phase?.(view), actions: actions.map(({ kind }) => kind), reason });
+    return plan;
   };
 
   const runOnce = async (key: Key, signal: AbortSignal, reported: AbortSignal): Promise<void> => {
     let current: Action | undefined;
     try {
       const view = options.observe(stores, key);
+      if (view === undefined) decisions.forget(key);
       if (view !== undefined) options.remember?.(view);
-      const { actions, next } = view === undefined ? nothing : options.plan(view);
+      const { actions, next } = view === undefined ? nothing : decide(key, view);
       for (const action of actions) {
         current = action;
         await handlers[action.kind as Action["kind"]](action as never, signal);

@@ -3,14 +3,14 @@
  * JSON with the field names of Kubernetes' own components. Fields pass through `redact`. A log never throws: what cannot
  * be printed is said to be unprintable, and what cannot be written is lost.
  */
-import type { Fields, Log } from "../base/log.ts";
+import { debugVerbosity, type Fields, type Log, traceVerbosity } from "../base/log.ts";
 import { redact } from "../base/redact.ts";
 import type { World } from "../base/world.ts";
 import type { Writer } from "./command.ts";
 
 export interface LogOptions {
   readonly format: "text" | "json";
-  /** From -v: at 4 and above, debug messages are written. */
+  /** From -v: at 4 and above debug messages are written, at 5 and above also traces. */
   readonly verbosity: number;
   /** Who speaks: the component. */
   readonly name: string;
@@ -18,11 +18,8 @@ export interface LogOptions {
   readonly out: Writer;
 }
 
-type Level = "debug" | "info" | "warn" | "error";
+type Level = "trace" | "debug" | "info" | "warn" | "error";
 type Format = (level: Level, at: number, name: string, message: string, fields: Fields) => string;
-
-/** As in Kubernetes, where decisions are logged at 4. */
-const debugVerbosity = 4;
 
 export function createLog({ format, verbosity, name, world, out }: LogOptions): Log {
   const print = formats[format];
@@ -40,6 +37,8 @@ export function createLog({ format, verbosity, name, world, out }: LogOptions): 
         write(level, message, { ...bound, ...fields });
     const ignore = (): void => undefined;
     return {
+      verbosity,
+      trace: verbosity >= traceVerbosity ? at("trace") : ignore,
       debug: verbosity >= debugVerbosity ? at("debug") : ignore,
       info: at("info"),
       warn: at("warn"),
@@ -58,8 +57,16 @@ function attempt(write: () => void): void {
   }
 }
 
+const verbosities: Readonly<Record<Level, number>> = {
+  trace: traceVerbosity,
+  debug: debugVerbosity,
+  info: 0,
+  warn: 0,
+  error: 0,
+};
+
 /** klog has no letter for debug: to it that is information of a higher verbosity. */
-const letters: Readonly<Record<Level, string>> = { debug: "I", info: "I", warn: "W", error: "E" };
+const letters: Readonly<Record<Level, string>> = { trace: "I", debug: "I", info: "I", warn: "W", error: "E" };
 
 const text: Format = (level, at, name, message, fields) => {
   const iso = new Date(at).toISOString();
@@ -76,7 +83,7 @@ const json: Format = (level, at, name, message, fields) =>
     level,
     logger: name,
     msg: message,
-    v: level === "debug" ? debugVerbosity : 0,
+    v: verbosities[level],
     ...(redact(fields) as Fields),
   });
 

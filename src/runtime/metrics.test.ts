@@ -55,7 +55,7 @@ test("queue metrics have the names and labels of client-go", async () => {
 test("request metrics have the names and labels of client-go", async () => {
   const metrics = createMetrics();
   const measure = requestMeasure(metrics)("10.0.0.1:6443");
-  measure({ method: "PATCH", code: "409", ms: 30 });
+  measure({ method: "PATCH", path: "/api/v1/pods/a", code: "409", ms: 30 });
   assert.deepEqual(await linesOf(metrics, "rest_client_requests_total"), [
     'rest_client_requests_total{code="409",method="PATCH",host="10.0.0.1:6443"} 1',
   ]);

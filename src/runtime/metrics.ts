@@ -137,6 +137,16 @@ export const queueMetrics = {
   },
 } as const satisfies MetricTable;
 
+/** What is stuck in a cluster, by cause. The reasons are those of src/api/reasons.ts and no others. */
+export const waitingMetrics = {
+  objects: {
+    type: "gauge",
+    name: "snapkeep_waiting_objects",
+    help: "Objects that wait, by component and reason.",
+    labels: ["component", "reason"],
+  },
+} as const satisfies MetricTable;
+
 /** As client-go's rest client names them. */
 export const requestMetrics = {
   requests: {

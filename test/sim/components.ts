@@ -214,6 +214,14 @@ function createNotingLog({ name, world }: Incarnation, recorder: Recorder): Log 
       text: `${message} ${JSON.stringify(fields, (_, value) => (typeof value === "bigint" ? String(value) : value))}`,
     });
   const ignore = (): void => undefined;
-  const log: Log = { debug: ignore, info: ignore, warn: note, error: note, with: () => log };
+  const log: Log = {
+    verbosity: 0,
+    trace: ignore,
+    debug: ignore,
+    info: ignore,
+    warn: note,
+    error: note,
+    with: () => log,
+  };
   return log;
 }

@@ -120,7 +120,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     await Promise.all([serving, api.close()]);
   };
   const contextFor = (name: string) =>
-    createLocalContext({ api: clientFor(name), world, log, signal, workers: 10, backoff });
+    createLocalContext({ name, api: clientFor(name), world, log, signal, workers: 10, backoff });
   const client = clientFor("snapkeep-up");
   const startAll = async (): Promise<readonly Component[]> => {
     const started = await Promise.all(

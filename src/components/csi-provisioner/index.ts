@@ -12,10 +12,9 @@ import type { KubeApi, PathReader } from "../../kube/api.ts";
 import type { OptionalStore } from "../../kube/optional-store.ts";
 import { type GrantFrom, referrersIn } from "../../rules/reference-grant.ts";
 import { createActionHandlers } from "../../runtime/action-handlers.ts";
-import { createController, type Triggers } from "../../runtime/controller.ts";
+import { type ControllerObserver, createController, type Triggers } from "../../runtime/controller.ts";
 import type { Grants } from "../../runtime/grants.ts";
 import type { Links } from "../../runtime/links.ts";
-import type { QueueObserver } from "../../runtime/queue.ts";
 import type { Rpc } from "./act.ts";
 import { createAttributesReader } from "./attributes-reader.ts";
 import { consentId, createCaches, type ProvisionerStores } from "./caches.ts";
@@ -75,7 +74,7 @@ export interface CsiProvisionerDeps {
   failed?(rpc: Rpc, about: KubeObject | undefined): void;
   count?(what: "created" | "deleted", about: KubeObject, tookMs: Millis): void;
   record(about: KubeObject, event: CodedEvent): void;
-  observer?(queue: string): QueueObserver;
+  observer?(queue: string): ControllerObserver;
 }
 
 export interface CsiProvisioner {

@@ -35,6 +35,7 @@ async function setUp({ capabilities = [], services = [], claims = ["new"], hook,
     await kube.create(object.kind as never, object as never);
   const stop = new AbortController();
   const context = createLocalContext({
+    name: "csi-provisioner",
     api: kube as unknown as ComponentContext["api"],
     world,
     log: silent,

@@ -9,9 +9,8 @@ import type { CsiClient } from "../../csi/client.ts";
 import type { KubeApi } from "../../kube/api.ts";
 import { createStores, type StoresOf, type StoreTable, watchStores } from "../../kube/stores.ts";
 import { createActionHandlers } from "../../runtime/action-handlers.ts";
-import { createController, type Triggers } from "../../runtime/controller.ts";
+import { type ControllerObserver, createController, type Triggers } from "../../runtime/controller.ts";
 import { createCallSemaphore, createCsiCallHandler } from "../../runtime/csi-calls.ts";
-import type { QueueObserver } from "../../runtime/queue.ts";
 import { createSend, type Operation, rpcs } from "./act.ts";
 import { createMemory } from "./memory.ts";
 import { type DriverFacts, indexes, observe, type SidecarOptions } from "./observe.ts";
@@ -55,7 +54,7 @@ export interface CsiSnapshotterDeps {
   /** Called for each count action of a plan. */
   count?(what: CountAction["what"]): void;
   record(about: KubeObject, event: CodedEvent): void;
-  observer?(queue: string): QueueObserver;
+  observer?(queue: string): ControllerObserver;
 }
 
 /** Contents that are reconciled while others wait for the driver. Waiting costs nothing, so there may be many. */

@@ -26,6 +26,7 @@ async function setUp(capabilities: readonly (keyof typeof Capability)[]) {
   for (const object of [aClass(), aContent()]) await kube.create(object.kind as never, object as never);
   const stop = new AbortController();
   const context = createLocalContext({
+    name: "csi-snapshotter",
     api: kube as unknown as ComponentContext["api"],
     world,
     log: silent,

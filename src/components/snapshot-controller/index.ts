@@ -9,8 +9,7 @@ import type { World } from "../../base/world.ts";
 import type { KubeApi } from "../../kube/api.ts";
 import { createStores, watchStores } from "../../kube/stores.ts";
 import { type ActionHandlers, createActionHandlers } from "../../runtime/action-handlers.ts";
-import { createController, type Failure } from "../../runtime/controller.ts";
-import type { QueueObserver } from "../../runtime/queue.ts";
+import { type ControllerObserver, createController, type Failure } from "../../runtime/controller.ts";
 import { createClaimLists } from "./claim-lists.ts";
 import { createMemory, type MemoryOptions } from "./memory.ts";
 import {
@@ -63,7 +62,7 @@ export interface SnapshotControllerDeps {
   /** Called for each failed reconcile of this object. */
   failed?(kind: "VolumeSnapshot" | "PersistentVolumeClaim" | "VolumeSnapshotContent", key: Key): void;
   record(about: KubeObject, event: CodedEvent): void;
-  observer?(queue: string): QueueObserver;
+  observer?(queue: string): ControllerObserver;
 }
 
 export interface SnapshotController {

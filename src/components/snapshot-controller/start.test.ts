@@ -24,6 +24,7 @@ async function setUp() {
   for (const object of objects) await kube.create(object.kind as never, object as never);
   const stop = new AbortController();
   const context = createLocalContext({
+    name: "snapshot-controller",
     api: { ...kube, getPath: noSuchGroup, postPath: noSuchGroup, findVersion } as ComponentContext["api"],
     world,
     log: silent,

@@ -8,7 +8,8 @@
  */
 import { refOf } from "../../../api/builders.ts";
 import { shareConditions } from "../../../api/names.ts";
-import type { ClusterAction, JsonPatchOperation, Plan } from "../../../api/plan.ts";
+import { type ClusterAction, type JsonPatchOperation, type Plan, type Ref, settled } from "../../../api/plan.ts";
+import { because, type Reason } from "../../../api/reasons.ts";
 import type { ShareKind } from "../../../api/share-lists.ts";
 import type { Condition } from "../../../api/types.ts";
 import type { Millis } from "../../../base/brand.ts";
@@ -29,17 +30,35 @@ export type ShareAction =
 
 export function planShare(view: ShareView): Plan<ShareAction> {
   const { share, look } = view;
-  if (share.metadata.deletionTimestamp !== undefined) return { actions: [], next: { kind: "settled" } };
+  if (share.metadata.deletionTimestamp !== undefined)
+    return { actions: [], next: settled, reason: because("Settled", "the share is being deleted") };
   const reports = nameReport(view);
   if (look === undefined || isOutdated(view, look))
-    return { actions: [...reports, { kind: "look", view }], next: { kind: "after", ms: 0 } };
+    return {
+      actions: [...reports, { kind: "look", view }],
+      next: { kind: "after", ms: 0 },
+      reason: because("Writes", `the API server is asked for ${referredBy(view)}`),
+    };
   const writes = look.isWritten ? [] : availableWrite(view, look);
   const { uid } = share.metadata;
   return {
     actions: [...writes, ...(look.isWritten ? [] : [{ kind: "written", uid } as const]), ...reports],
     next: { kind: "after", ms: Math.max(0, look.atMs + intervalMs(view, look.finding) - view.nowMs) },
+    reason: reasonOf(view, look),
   };
 }
+
+function reasonOf(view: ShareView, { finding }: Look): Reason {
+  const { kind, reference, share } = view;
+  const { message, status } = wantedCondition(view, finding);
+  if (finding === "found") return because("Settled", message);
+  const referred: Ref = { kind: referredKinds[kind], ...reference };
+  const current = share.status?.conditions?.find(({ type }) => type === shareConditions.available);
+  const since = current?.status === status ? Date.parse(current.lastTransitionTime) : undefined;
+  return because(finding === "missing" ? "SecretNotFound" : "NotPermitted", message, [referred], since);
+}
+
+const referredBy = ({ kind, reference }: ShareView): string => `${referredKinds[kind]} ${textOf(reference)}`;
 
 const intervalMs = ({ relistMs }: ShareView, finding: Finding): Millis =>
   finding === "found" ? relistMs : Math.min(relistMs, limits.brokenReferenceMs);
@@ -68,8 +87,9 @@ function nameReport({ kind, share, reference, lists, counted }: ShareView): read
 
 type Wanted = Pick<Condition, "status" | "reason" | "message">;
 
-function wantedCondition({ kind, reference }: ShareView, finding: Finding): Wanted {
-  const referred = `${referredKinds[kind]} ${textOf(reference)}`;
+function wantedCondition(view: ShareView, finding: Finding): Wanted {
+  const { kind, reference } = view;
+  const referred = referredBy(view);
   switch (finding) {
     case "found":
       return { status: "True", reason: "ReferenceFound", message: `${referred} exists` };
