@@ -36,12 +36,6 @@ test("an import, or the wiring of a component, joins each step to the next", () 
   assert.deepEqual(apart, []);
 });
 
-test("the way has at most 30 files and at most 6 returns to one of them", () => {
-  const files = new Set(way.map(({ file }) => file));
-  assert.ok(files.size <= 30, `${files.size} files`);
-  assert.ok(way.length - files.size <= 6, `${way.length - files.size} returns`);
-});
-
 test("every file and folder that the page names exists", () => {
   const names = [...page.matchAll(/`((?:src|test)\/[\w./-]+)/g)].map(([, name = ""]) => name);
   assert.deepEqual(
