@@ -83,8 +83,6 @@ export const aContentView = (change: Partial<ContentSituation> = {}): ContentVie
     isFirstAttempt: change.reply === undefined,
     malformedReplies: 0,
     replyLeftMs: change.reply === undefined ? 0 : 1_000,
-    sinceReplyMs: 0,
-    sinceAnyReplyMs: 0,
     sidecarId: "our-id",
     createSent: "sent",
     isRemovalPending: false,

@@ -1,6 +1,5 @@
 /** What components asked of the API server, from the server's own record. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { sidecarLimits } from "../../src/components/csi-snapshotter/limits.ts";
 import type { AuditEntry } from "../../test/e2e/harness/audit.ts";
 import type { ControlPlane } from "../../test/e2e/harness/control-plane.ts";
 
@@ -17,8 +16,8 @@ const isUpkeep = ({ verb, objectRef }: AuditEntry): boolean =>
 const componentRequests = (plane: ControlPlane, from: number): readonly AuditEntry[] =>
   plane.auditLog(from).filter((entry) => isComponent(entry) && !isUpkeep(entry));
 
-/** Longer than any write is put off for the sake of others. */
-const settledMs = sidecarLimits.annotationIdleMs + 2_000;
+/** Longer than any write is put off for the sake of others: a claim keeps its finalizer for three seconds. */
+const settledMs = 5_000;
 
 /** Waits until the components have asked nothing more for a while, so that what trails behind is counted too. */
 export async function settledRequests(plane: ControlPlane, from: number): Promise<readonly AuditEntry[]> {

@@ -98,23 +98,12 @@ test("malformed replies are counted until another reply or goal; a missing reply
   assert.deepEqual(counted, [1, 2, 2, 2, 3, 0, 1, 1, 2, 0]);
 });
 
-test("the time of the last reply outlives the replies themselves", async () => {
-  const { world, cache, cached } = setUp();
-  assert.equal(cache.lastReceivedAtMs(), Number.NEGATIVE_INFINITY);
-  await world.advance(5_000);
-  cache.put(creating, failed);
-  await world.advance(1_000);
-  cache.forget(creating.metadata.uid);
-  assert.deepEqual([cached(), cache.lastReceivedAtMs()], [undefined, 5_000]);
-});
-
 test("without a call the observed reply is none, and the next attempt is the first", () =>
   assert.deepEqual(observeReply(undefined, "create", 5_000), {
     reply: { kind: "none" },
     isFirstAttempt: true,
     malformedReplies: 0,
     replyLeftMs: 0,
-    sinceReplyMs: 0,
   }));
 
 const observations: readonly [given: string, Reply, Target["goal"], afterMs: number, expect: Reply["kind"] | "none"][] =
@@ -135,6 +124,6 @@ for (const [given, reply, goal, afterMs, expect] of observations)
 test("a held reply counts beyond its time and its goal", () => {
   const { cache, cached } = setUp();
   cache.put(creating, failed);
-  const { reply, isFirstAttempt, replyLeftMs, sinceReplyMs } = observeReply(cached(), "delete", 5_000, () => true);
-  assert.deepEqual([reply, isFirstAttempt, replyLeftMs, sinceReplyMs], [failed, true, 0, 5_000]);
+  const { reply, isFirstAttempt, replyLeftMs } = observeReply(cached(), "delete", 5_000, () => true);
+  assert.deepEqual([reply, isFirstAttempt, replyLeftMs], [failed, true, 0]);
 });

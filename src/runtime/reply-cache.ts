@@ -43,8 +43,6 @@ export interface CachedReply<Answer, Goal extends string> {
 export interface ReplyCache<Target extends CallTarget, Answer extends { readonly kind: string }, Goal extends string>
   extends ReadonlyMap<string, CachedReply<Answer, Goal>> {
   put(target: Target, reply: CsiReply<Answer>): void;
-  /** When the last reply about any target came, by the monotonic clock. */
-  lastReceivedAtMs(): Millis;
   forget(uid: string): void;
 }
 
@@ -76,9 +74,7 @@ export function createReplyCache<
     const pauses = { "until poll": poll, "until retry": backoff, "for good": undefined };
     return pauses[validityOf(target, reply)];
   };
-  let lastReceivedAtMs = Number.NEGATIVE_INFINITY;
   return Object.assign(replies, {
-    lastReceivedAtMs: () => lastReceivedAtMs,
     put(target: Target, reply: CsiReply<Answer>): void {
       const { uid } = target.metadata;
       const goal = goalOf(target);
@@ -87,7 +83,6 @@ export function createReplyCache<
       const tries = hasSameGoal && before.reply.kind === reply.kind ? before.tries + 1 : 0;
       const pause = pauseFor(target, reply);
       const receivedAtMs = world.elapsed();
-      lastReceivedAtMs = receivedAtMs;
       replies.set(uid, {
         reply,
         goal,
@@ -110,8 +105,6 @@ export interface ObservedReply<Answer> {
   readonly malformedReplies: number;
   /** How long the reply still counts; the object is reconciled again then. */
   readonly replyLeftMs: Millis;
-  /** Age of the reply; 0 without one. */
-  readonly sinceReplyMs: Millis;
 }
 
 export function observeReply<Answer extends { readonly kind: string }, Goal extends string>(
@@ -122,8 +115,8 @@ export function observeReply<Answer extends { readonly kind: string }, Goal exte
   isHeld: (reply: CsiReply<Answer>) => boolean = () => false,
 ): ObservedReply<Answer> {
   if (cached === undefined)
-    return { reply: { kind: "none" }, isFirstAttempt: true, malformedReplies: 0, replyLeftMs: 0, sinceReplyMs: 0 };
-  const { reply, expiresAtMs, receivedAtMs } = cached;
+    return { reply: { kind: "none" }, isFirstAttempt: true, malformedReplies: 0, replyLeftMs: 0 };
+  const { reply, expiresAtMs } = cached;
   const hasSameGoal = cached.goal === goal;
   // A deletion does not wait for the retry of a failed creation.
   const isCurrent = expiresAtMs > elapsedMs && (hasSameGoal || !isCallError(reply));
@@ -132,7 +125,6 @@ export function observeReply<Answer extends { readonly kind: string }, Goal exte
     isFirstAttempt: !hasSameGoal,
     malformedReplies: hasSameGoal ? cached.malformedReplies : 0,
     replyLeftMs: Math.max(expiresAtMs - elapsedMs, 0),
-    sinceReplyMs: elapsedMs - receivedAtMs,
   };
 }
 

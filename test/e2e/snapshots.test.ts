@@ -51,7 +51,7 @@ for (const [driver, ground] of combinations)
       assert.equal(status.boundVolumeSnapshotContentName, content.metadata.name);
       assert.equal(status.restoreSize, "1Mi");
       assert.equal(content.spec.sourceVolumeMode, "Filesystem");
-      await untilUnmarked(stand, "first");
+      assert.equal(content.metadata.annotations?.[annotations.beingCreated], undefined);
       await stand.untilUnprotected("one");
       await stand.remove("first");
       await stand.untilGone({ kind: "VolumeSnapshotContent", name: content.metadata.name });
@@ -146,11 +146,6 @@ for (const [driver, ground] of combinations)
       assert.deepEqual(await leftovers(stand.fixtures), []);
     });
   });
-
-const untilUnmarked = ({ contentOf }: SnapshotSuite, name: string): Promise<true> =>
-  until({ what: "the being-created annotation is removed" }, async () =>
-    (await contentOf(name)).metadata.annotations?.[annotations.beingCreated] === undefined ? true : undefined,
-  );
 
 async function adopt({ fixtures }: SnapshotSuite, snapshotHandle: string): Promise<void> {
   const spec = {

@@ -8,7 +8,7 @@ import { scenarioNamed } from "./scenarios.ts";
 
 const scenario = scenarioNamed("two-leaders");
 /** Writes and calls of a create, spread over its whole length. */
-const moments = Array.from({ length: 16 }, (_, index) => 4 * index);
+const moments = Array.from({ length: 22 }, (_, index) => 3 * index);
 /** Stopped for long enough to lose the lease. */
 const twentySeconds = 4;
 

@@ -5,7 +5,7 @@ import { createVirtualWorld } from "../../../test/virtual-world.ts";
 import { annotations } from "../../api/names.ts";
 import { Fault } from "../../base/fault.ts";
 import type { CsiReply } from "../../runtime/reply-cache.ts";
-import { type ContentMemory, createMemory, type Goal } from "./memory.ts";
+import { createMemory, type Goal } from "./memory.ts";
 import type { SnapshotAnswer } from "./reply.ts";
 
 type Reply = CsiReply<SnapshotAnswer>;
@@ -116,31 +116,11 @@ for (const [given, snapshotHandle, reply, [from, to]] of validities)
     assert.ok(replyLeftMs >= from && replyLeftMs <= to, `${replyLeftMs} ms`);
   });
 
-test("the age of a content's reply and the time since any reply are separate", async () => {
-  const { world, replies, about } = setUp();
-  const [one, other] = [aContent({ metadata: { uid: "one" } }), aContent({ metadata: { uid: "other" } })];
-  await world.advance(1_000);
-  replies.put(one, unreached);
-  await world.advance(3_000);
-  replies.put(other, unreached);
-  await world.advance(1_000);
-  const ages = ({ sinceReplyMs, sinceAnyReplyMs }: ContentMemory) => [sinceReplyMs, sinceAnyReplyMs];
-  assert.deepEqual(
-    [ages(about(one)), ages(about(other))],
-    [
-      [4_000, 1_000],
-      [1_000, 1_000],
-    ],
-  );
-});
-
-test("a content that is gone leaves no reply, and the time since any reply stays", async () => {
-  const { world, replies, about, forget } = setUp();
+test("a content that is gone leaves no reply", () => {
+  const { replies, about, forget } = setUp();
   replies.put(aContent(), refused);
-  await world.advance(100);
   forget(aContent());
-  const { reply, sinceAnyReplyMs } = about(aContent());
-  assert.deepEqual([replies.size, reply.kind, sinceAnyReplyMs], [0, "none", 100]);
+  assert.deepEqual([replies.size, about(aContent()).reply.kind], [0, "none"]);
 });
 
 test("the memory of a content contains its create attempt", () => {

@@ -5,10 +5,6 @@
  *                            bound  the contents in the cache: a reply is forgotten with its content
  *                            lost   the call is repeated at once, and its backoff starts anew
  *                            safe   a content always asks for the same snapshot name, and DeleteSnapshot may be repeated
- * replies.lastReceivedAtMs   holds  when the driver last replied about any content
- *                            bound  one time
- *                            lost   the being-created annotation of ready contents is removed at once
- *                            safe   any sidecar may remove it at any time; only the order of writes in a burst changes
  * attempts                   holds  for which contents and snapshots CreateSnapshot was sent, which contents were released unsent
  *                            bound  sidecarLimits.createAttemptsMax; what is not newer than a forgotten entry counts as unknown
  *                            lost   the contents count as handled by a predecessor
@@ -27,7 +23,6 @@
  */
 import type { VolumeSnapshotContent } from "../../api/types.ts";
 import type { Backoff } from "../../base/backoff.ts";
-import type { Millis } from "../../base/brand.ts";
 import { isFinal } from "../../base/fault.ts";
 import { uuid, type World } from "../../base/world.ts";
 import {
@@ -44,8 +39,6 @@ import type { SnapshotAnswer } from "./reply.ts";
 
 /** What the process remembers about one content. */
 export interface ContentMemory extends ObservedReply<SnapshotAnswer> {
-  /** How long ago the driver last replied about any content. */
-  readonly sinceAnyReplyMs: Millis;
   readonly attempt: CreateAttempt;
 }
 
@@ -79,7 +72,6 @@ export function createMemory({ world, backoff, poll, sidecarId = uuid(world) }: 
       const cached = replies.get(content.metadata.uid);
       return {
         ...observeReply(cached, goalOf(content), elapsedMs, (reply) => isRefusalHeld(content, reply)),
-        sinceAnyReplyMs: elapsedMs - replies.lastReceivedAtMs(),
         attempt: attempts.about(content),
       };
     },

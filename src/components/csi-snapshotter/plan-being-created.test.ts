@@ -11,34 +11,18 @@ import {
   ready,
   taken,
 } from "../../../test/content-plans.ts";
-import type { ContentSituation } from "../../../test/views.ts";
 import { annotations, finalizers } from "../../api/names.ts";
-import { type Next, settled } from "../../api/plan.ts";
+import { settled } from "../../api/plan.ts";
 import type { ContentView } from "./observe.ts";
 import { planContent } from "./plan.ts";
 
-const removals: readonly [given: string, change: Partial<ContentSituation>, expect: Next | "removed"][] = [
-  ["the driver has just answered", { sinceAnyReplyMs: 0 }, { kind: "after", ms: 3_000 }],
-  [
-    "the driver answered others two seconds ago",
-    { sinceReplyMs: 9_000, sinceAnyReplyMs: 2_000 },
-    { kind: "after", ms: 1_000 },
-  ],
-  ["the driver has been quiet", { sinceReplyMs: 9_000, sinceAnyReplyMs: 3_000 }, "removed"],
-  [
-    "the driver is never quiet, nearly a minute after",
-    { sinceReplyMs: 59_500, sinceAnyReplyMs: 0 },
-    { kind: "after", ms: 500 },
-  ],
-  ["the driver is never quiet, a minute after", { sinceReplyMs: 60_000, sinceAnyReplyMs: 0 }, "removed"],
-];
-for (const [given, change, expect] of removals)
-  test(`removing the being-created annotation of a ready content has low priority: ${given}`, () => {
-    const content = aContent({ metadata: beingCreated, status: ready });
-    const { actions, next } = planContent(aView({ content, reply: taken, ...change }));
-    assert.deepEqual(actions.map(brief), expect === "removed" ? ["patch annotation"] : []);
-    assert.deepEqual(next, expect === "removed" ? settled : expect);
-  });
+test("the handle of a snapshot is stored before the being-created annotation is removed, and nothing is put off", () => {
+  const unwritten = aContent({ metadata: beingCreated });
+  const stored = planContent(aView({ content: unwritten, reply: taken }));
+  assert.deepEqual([stored.actions.map(brief), stored.next], [["patch/status rest"], { kind: "after", ms: 0 }]);
+  const removed = planContent(aView({ content: aContent({ metadata: beingCreated, status: ready }), reply: taken }));
+  assert.deepEqual([removed.actions.map(brief), removed.next], [["patch annotation"], settled]);
+});
 
 test("a ready content without the being-created annotation is not reconciled again", () => {
   const { actions, next } = planContent(aView({ content: aContent({ status: ready }), reply: taken }));

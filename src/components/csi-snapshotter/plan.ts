@@ -14,7 +14,6 @@ import { type Fault, isFinal } from "../../base/fault.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { type Problem, withCode } from "../../rules/error-codes.ts";
 import { intentFor, isKnownUnsent } from "./create-attempts.ts";
-import { sidecarLimits } from "./limits.ts";
 import type { ContentView } from "./observe.ts";
 import { isDeletionConfirmed, isOurs, phaseOf } from "./phase.ts";
 import { createCall, listCall } from "./plan-calls.ts";
@@ -41,7 +40,8 @@ export function planContent(view: ContentView): SidecarPlan {
     case "foreign":
       return nothing;
     case "ready":
-      return planReady(view);
+      // The last write of a content: the snapshot-controller shows the snapshot ready after it, and users may change the content then.
+      return doing(settled, removeBeingCreated(view.facts.content));
     case "removable":
       return planRemoval(view);
     case "unverified":
@@ -57,21 +57,6 @@ export function planContent(view: ContentView): SidecarPlan {
 /** The being-created annotation delays a removal only because CreateSnapshot may be in flight. */
 const isRemovableUnsent = ({ facts, memory }: ContentView): boolean =>
   isOurs(facts) && isDeletionConfirmed(facts.content) && isKnownUnsent(memory.attempt);
-
-/**
- * The being-created annotation of a ready content can be removed late: any sidecar removes it. In a burst this write waits, because
- * users wait for the others.
- */
-function planReady({ facts, memory: { reply, sinceReplyMs, sinceAnyReplyMs } }: ContentView): SidecarPlan {
-  const actions = removeBeingCreated(facts.content);
-  const leftMs = Math.min(
-    sidecarLimits.annotationIdleMs - sinceAnyReplyMs,
-    sidecarLimits.annotationDelayMsMax - sinceReplyMs,
-  );
-  return actions.length > 0 && reply.kind === "taken" && leftMs > 0
-    ? doing({ kind: "after", ms: leftMs })
-    : doing(settled, actions);
-}
 
 function planCreate(view: ContentView): SidecarPlan {
   const { content } = view.facts;

@@ -26,10 +26,10 @@ const sights: readonly [
   isSeen: boolean,
 ][] = [
   ["writes its name on a content", plain, named, true],
-  ["says what was cut of a content with its name", named, taken, true],
+  ["removes its name from a content", taken, aContent({ status: { snapshotHandle: "s-1", readyToUse: true } }), true],
+  ["has its name on a content whose handle somebody else has written, such as upstream's sidecar", named, taken, false],
   ["has its name on a content that has just come, by whomever it was made", undefined, named, false],
   ["has its name on a content that somebody else changed", named, named, false],
-  ["takes its name off", taken, aContent({ status: { snapshotHandle: "s-1", readyToUse: true } }), false],
   ["had its name on a content that is gone", taken, undefined, false],
 ];
 for (const [given, before, after, isSeen] of sights)

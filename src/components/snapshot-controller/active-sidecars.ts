@@ -3,8 +3,8 @@
  * known to be active for a driver, the create request of a content carries the being-created annotation with the sidecar's id,
  * which saves the sidecar a write before CreateSnapshot. Without this file everything works, with one write more.
  *
- * Only our sidecars write their id on contents, and only one that did so lately is used: upstream's sidecar could not remove the
- * annotation from a content for which it cannot call the driver.
+ * Only our sidecars write their id on contents and remove it, and only one that did so lately is used: upstream's sidecar could not
+ * remove the annotation from a content for which it cannot call the driver. It leaves the id where it is, whatever else it writes.
  */
 import { annotations, labels } from "../../api/names.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
@@ -35,11 +35,9 @@ export function createActiveSidecars({ elapsed }: Pick<World, "elapsed">): Activ
   };
   return {
     see: (before, after) => {
-      const id = sidecarOf(after);
-      if (before === undefined || after === undefined || id === undefined) return;
-      const isActive = sidecarOf(before) !== id || isTaken(before) !== isTaken(after);
-      const place = placeOf(after.spec.driver, after.metadata.labels?.[labels.managedBy]);
-      if (isActive) note(place, id);
+      if (before === undefined || after === undefined || sidecarOf(before) === sidecarOf(after)) return;
+      const id = sidecarOf(after) ?? sidecarOf(before);
+      if (id !== undefined) note(placeOf(after.spec.driver, after.metadata.labels?.[labels.managedBy]), id);
     },
     of: (driver, node) => {
       const last = byPlace.get(placeOf(driver, node));
@@ -51,8 +49,6 @@ export function createActiveSidecars({ elapsed }: Pick<World, "elapsed">): Activ
 
 const sidecarOf = (content: VolumeSnapshotContent | undefined): string | undefined =>
   content?.metadata.annotations?.[annotations.snapshotterId];
-/** Upstream's sidecar removes the annotations before it writes the handle; ours afterwards, so its id is still there. */
-const isTaken = ({ status }: VolumeSnapshotContent): boolean => Boolean(status?.snapshotHandle);
 
 /**
  * Annotations of a new content. None where CreateSnapshot needs a secret: if the secret cannot be read, the driver cannot be called,

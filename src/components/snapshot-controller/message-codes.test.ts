@@ -3,7 +3,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aClaim, aClass, aContent, aSnapshot, aVolume } from "../../../test/builders.ts";
 import { codesIn } from "../../../test/coded-messages.ts";
-import { aProtectedView as aView, both, deletionTimestamp, readyContent } from "../../../test/snapshot-plans.ts";
+import {
+  aProtectedView as aView,
+  both,
+  deletionTimestamp,
+  readyContent,
+  readyStatus,
+} from "../../../test/snapshot-plans.ts";
 import { aLoneContentView, type SnapshotParts } from "../../../test/views.ts";
 import { annotations, parameters } from "../../api/names.ts";
 import type { ClusterAction } from "../../api/plan.ts";
@@ -25,7 +31,7 @@ const withSecret = (name: string, namespace?: string): SnapshotParts => ({
     },
   }),
 });
-const leaving = aSnapshot({ metadata: { finalizers: both, deletionTimestamp } });
+const leaving = aSnapshot({ metadata: { finalizers: both, deletionTimestamp }, status: readyStatus });
 const stuck = aContent({
   metadata: {
     deletionTimestamp,

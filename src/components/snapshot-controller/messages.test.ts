@@ -2,7 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aClaim, aContent, aSnapshot, aVolume } from "../../../test/builders.ts";
-import { aProtectedView as aView, both, deletionTimestamp, readyContent } from "../../../test/snapshot-plans.ts";
+import {
+  aProtectedView as aView,
+  both,
+  deletionTimestamp,
+  readyContent,
+  readyStatus,
+} from "../../../test/snapshot-plans.ts";
 import type { SnapshotParts } from "../../../test/views.ts";
 import { planSnapshot } from "./plan.ts";
 
@@ -42,7 +48,7 @@ const cases: readonly { view: SnapshotParts; begins: string }[] = [
   },
   {
     view: {
-      snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp } }),
+      snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp }, status: readyStatus }),
       content: readyContent,
       restoring: [aClaim({ metadata: { name: "restored" } })],
     },

@@ -114,8 +114,18 @@ export const indexes = {
 } as const;
 
 /** The sidecar has not written anything into the content's status that a user should see. */
-export const hasNoReport = ({ status }: VolumeSnapshotContent): boolean =>
-  status?.readyToUse !== true && status?.creationTime === undefined && status?.error === undefined;
+export const hasNoReport = (content: VolumeSnapshotContent): boolean =>
+  isBecomingReady(content) ||
+  (content.status?.readyToUse !== true &&
+    content.status?.creationTime === undefined &&
+    content.status?.error === undefined);
+
+/**
+ * The sidecar has stored the handle of a ready snapshot, and its last write, which removes the being-created annotation, is to come.
+ * Whoever reads a content that is shown ready may change it, and a write of ours would be a conflict.
+ */
+export const isBecomingReady = ({ metadata, status }: VolumeSnapshotContent): boolean =>
+  status?.readyToUse === true && metadata.annotations?.[annotations.beingCreated] !== undefined;
 
 const mayBeBeingCreated = ({ metadata, status }: VolumeSnapshotContent): boolean =>
   status?.readyToUse !== true && metadata.annotations?.[annotations.beingCreated] === "yes";

@@ -105,13 +105,19 @@ testPlans([
   },
   {
     given: "a snapshot being deleted while a claim of another namespace restores from it",
+    view: aView({ snapshot: leaving, content: readyContent, restoring: [copy] }),
+    phase: "deleting",
+    expect: ["event SnapshotDeletePending"],
+  },
+  {
+    given: "a snapshot being deleted that was not shown ready yet: no restore has begun, and none would",
     view: aView({
       snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp } }),
       content: readyContent,
-      restoring: [copy],
+      restoring: [aClaim()],
     }),
     phase: "deleting",
-    expect: ["event SnapshotDeletePending"],
+    expect: ["patch VolumeSnapshotContent"],
   },
   {
     given: "a snapshot being deleted that a claim of another namespace may restore, while grants are not known yet",
@@ -178,7 +184,11 @@ testPlans([
   {
     given: "a snapshot being deleted with an unknown class and source",
     view: aView({
-      snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp }, spec: { source: {} } }),
+      snapshot: aSnapshot({
+        metadata: { finalizers: both, deletionTimestamp },
+        spec: { source: {} },
+        status: readyStatus,
+      }),
       content: readyContent,
       snapshotClass: undefined,
       defaultClasses: [aClass(), aClass({ metadata: { name: "also" } })],

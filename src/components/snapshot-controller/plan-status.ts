@@ -2,6 +2,7 @@
 import type { VolumeSnapshot, VolumeSnapshotContent } from "../../api/types.ts";
 import { binaryQuantity, parseQuantity, printQuantity } from "../../base/quantity.ts";
 import { rfc3339 } from "../../base/time.ts";
+import { isBecomingReady } from "./observe.ts";
 
 type Status = NonNullable<VolumeSnapshot["status"]>;
 
@@ -10,6 +11,9 @@ type Status = NonNullable<VolumeSnapshot["status"]>;
  * restore may have begun, whatever the driver reports later. Fields of other controllers (the group's) stay as they are.
  */
 export function statusFrom(snapshot: VolumeSnapshot, content: VolumeSnapshotContent, now: string): Status {
+  // One write for all that the sidecar has said; what is said already stays until then.
+  if (isBecomingReady(content) && snapshot.status?.readyToUse !== true)
+    return { ...snapshot.status, boundVolumeSnapshotContentName: content.metadata.name, readyToUse: false };
   const { error: oldError, ...old } = snapshot.status ?? {};
   const said = content.status ?? {};
   const readyToUse = old.readyToUse === true || (said.readyToUse === true && Boolean(said.snapshotHandle));

@@ -1,4 +1,5 @@
 import { aClaim, aContent, aSnapshot } from "../../../test/builders.ts";
+import { beingCreated } from "../../../test/content-plans.ts";
 import {
   aProtectedView as aView,
   bornMs,
@@ -8,6 +9,16 @@ import {
   testPlans,
 } from "../../../test/snapshot-plans.ts";
 import { bindingDelayMs } from "./plan.ts";
+
+const becomingReady = { ...readyContent, metadata: { ...readyContent.metadata, ...beingCreated } };
+const failing = aSnapshot({
+  metadata: { finalizers: both },
+  status: {
+    boundVolumeSnapshotContentName: "snapcontent-uid-snap",
+    readyToUse: false,
+    error: { message: "no space", time: "2026-01-01T00:00:02Z" },
+  },
+});
 
 testPlans([
   {
@@ -66,6 +77,33 @@ testPlans([
     expect: ["patch VolumeSnapshot/status"],
   },
   {
+    given: "a content that is ready, with the being-created annotation, which its sidecar removes with its last write",
+    view: aView({ content: becomingReady }),
+    phase: "waiting",
+    expect: [],
+  },
+  {
+    given: "the same, and no write has come for long",
+    view: aView({ content: becomingReady, nowMs: bornMs + bindingDelayMs }),
+    phase: "waiting",
+    expect: ["patch VolumeSnapshot/status"],
+  },
+  {
+    given: "the same, of a bound snapshot with an error",
+    view: aView({ snapshot: failing, content: becomingReady, nowMs: bornMs + 60_000 }),
+    phase: "waiting",
+    expect: [],
+  },
+  {
+    given: "the same, of a snapshot that was shown ready before: it stays ready",
+    view: aView({
+      snapshot: aSnapshot({ metadata: { finalizers: both }, status: readyStatus }),
+      content: becomingReady,
+    }),
+    phase: "ready",
+    expect: [],
+  },
+  {
     given: "a content that is ready",
     view: aView({ content: readyContent }),
     phase: "waiting",
@@ -95,14 +133,7 @@ testPlans([
   {
     given: "an error of the content that the snapshot already has",
     view: aView({
-      snapshot: aSnapshot({
-        metadata: { finalizers: both },
-        status: {
-          boundVolumeSnapshotContentName: "snapcontent-uid-snap",
-          readyToUse: false,
-          error: { message: "no space", time: "2026-01-01T00:00:02Z" },
-        },
-      }),
+      snapshot: failing,
       content: aContent({
         status: { readyToUse: false, error: { message: "no space", time: "2026-01-01T00:00:09Z" } },
       }),

@@ -249,8 +249,9 @@ function planDeletion({ facts, memory, nowMs }: SnapshotView): SnapshotPlan {
   const { snapshot, content, restoring } = facts;
   if (!ownFinalizers.some((name) => snapshot.metadata.finalizers?.includes(name))) return nothing;
   if (content === undefined || !belongsTo(content, snapshot)) return doing(confirmation(facts), release(snapshot));
-  // Only a ready snapshot can be restored. Waiting for a claim that waits for readiness would be a deadlock.
-  const reader = content.status?.readyToUse === true ? restoring[0] : undefined;
+  // Only a snapshot that is shown ready can be restored. Waiting for a claim that waits for readiness would be a deadlock.
+  const isRestorable = content.status?.readyToUse === true && snapshot.status?.readyToUse === true;
+  const reader = isRestorable ? restoring[0] : undefined;
   if (reader !== undefined)
     return doing([
       event(
@@ -261,11 +262,9 @@ function planDeletion({ facts, memory, nowMs }: SnapshotView): SnapshotPlan {
       ),
     ]);
   // A snapshot that is released before the grants are known cannot be kept any more.
-  if (content.status?.readyToUse === true && facts.isRestoringUndecided)
-    return { actions: [], next: { kind: "after", ms: undecidedPollMs } };
+  if (isRestorable && facts.isRestoringUndecided) return { actions: [], next: { kind: "after", ms: undecidedPollMs } };
   const annotate = edit("VolumeSnapshotContent", content, { annotations: { [annotations.beingDeleted]: "yes" } });
-  if (content.status?.readyToUse === true && !memory.areClaimsRead && !isGivenUp(content))
-    return doing([{ kind: "readClaims", snapshot }]);
+  if (isRestorable && !memory.areClaimsRead && !isGivenUp(content)) return doing([{ kind: "readClaims", snapshot }]);
   const unread = memory.missingClaims.map(absence);
   if (content.spec.deletionPolicy === "Retain") return doing(unread, annotate, release(snapshot));
   // In two reconciles, so that the deletion names the version it was decided for: an administrator may set Retain in between.

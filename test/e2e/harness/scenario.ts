@@ -3,7 +3,6 @@
  * of our components that gives the answers which a healthy server never gives.
  */
 import assert from "node:assert/strict";
-import { annotations } from "../../../src/api/names.ts";
 import type { Ref } from "../../../src/api/plan.ts";
 import type { VolumeSnapshot, VolumeSnapshotContent } from "../../../src/api/types.ts";
 import { Fault, isFault } from "../../../src/base/fault.ts";
@@ -151,10 +150,7 @@ function actsOn(stand: SnapshotSuite, driver: OddDriver, volume: string): Acts {
     taken: async (name) => {
       await take(name);
       await stand.untilReady(name);
-      return until({ what: "the being-created annotation is removed" }, async () => {
-        const content = await stand.contentOf(name);
-        return content.metadata.annotations?.[annotations.beingCreated] === undefined ? content : undefined;
-      });
+      return stand.contentOf(name);
     },
     lifeGoesOn: async () => {
       await stand.take("another", bystanderName, stand.classes.delete);

@@ -34,6 +34,22 @@ export const controllerBugs: readonly Bug[] = [
       }),
   },
   {
+    name: "shows a snapshot ready before its content has lost the being-created annotation",
+    source: "the conflict of Kubernetes' own stress test with Retain",
+    scenario: "dynamic-create",
+    breaks: ["I-9"],
+    seedsMax: 5,
+    sabotage: () =>
+      inSnapshot({
+        view: (view) => {
+          const { [annotations.beingCreated]: _, ...kept } = view.facts.content?.metadata.annotations ?? {};
+          return view.facts.content?.status?.readyToUse === true
+            ? { ...view, facts: withContent(view.facts, { metadata: { annotations: kept } }) }
+            : view;
+        },
+      }),
+  },
+  {
     name: "takes readiness back",
     source: "I-8",
     scenario: "dynamic-create",
@@ -179,7 +195,7 @@ export const controllerBugs: readonly Bug[] = [
     source: "npm run chaos, with watches delayed by 0.3 s",
     scenario: "restore-deleted-at-once",
     breaks: ["I-18"],
-    seedsMax: 50,
+    seedsMax: 150,
     sabotage: () => inSnapshot({ view: (view) => ({ ...view, memory: { ...view.memory, areClaimsRead: true } }) }),
   },
   {

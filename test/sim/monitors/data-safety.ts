@@ -268,7 +268,8 @@ const wasKnownInvalid = (seen: Seen, write: Write, snapshot: KubeObject, content
 
 const readyIsBacked: Monitor = {
   id: "I-9",
-  promise: "a ready snapshot has a ready content with a handle, and both refer to each other",
+  promise:
+    "a snapshot is shown ready when its content is ready, has a handle and no being-created annotation, and both refer to each other",
   onWrite(write, seen) {
     if (write.kind !== "VolumeSnapshot" || !isOurs(write)) return undefined;
     const [before, after] = [snapshotIn(write.before), snapshotIn(write.after)];
@@ -278,9 +279,10 @@ const readyIsBacked: Monitor = {
       (content) =>
         content.status?.readyToUse === true &&
         handleOf(content) !== undefined &&
+        !isBeingCreated(content) &&
         content.spec.volumeSnapshotRef.uid === after.metadata.uid,
     );
-    return isBacked ? undefined : `${write.key} became ready without a ready content`;
+    return isBacked ? undefined : `${write.key} became ready without a ready content that rests`;
   },
 };
 

@@ -208,7 +208,9 @@ const noCircle: Monitor = {
     const circle = snapshotsIn(seen).find((snapshot) => {
       const content = contentsIn(seen).find((item) => isOf(item, snapshot));
       const isUnready =
-        content !== undefined && content.status?.readyToUse !== true && !waitsForStranger(seen, snapshot);
+        content !== undefined &&
+        !(content.status?.readyToUse === true && snapshot.status?.readyToUse === true) &&
+        !waitsForStranger(seen, snapshot);
       return isGoing(snapshot) && holdsSnapshot(snapshot) && isUnready && restoringFrom(seen, snapshot).length > 0;
     });
     return circle === undefined
