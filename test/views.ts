@@ -62,7 +62,7 @@ export const aLoneContentView = ({
   nowMs = 0,
   ...facts
 }: ContentParts = {}): ControllerContentView => ({
-  facts: { content: aContent(), snapshot: undefined, isBeingCreatedWithoutClass: false, ...facts },
+  facts: { content: aContent(), snapshot: undefined, isNamed: false, isBeingCreatedWithoutClass: false, ...facts },
   memory: { wasSnapshotDeletedUnready },
   nowMs,
 });

@@ -102,7 +102,8 @@ export const snapshotErrorRows = {
   "SNAP-241": {
     title: "A VolumeSnapshot cannot be deleted yet, because a claim is being restored from it",
     why: "The provisioner reads from the snapshot until the claim is bound.",
-    remedy: "Wait until the claim is bound, or delete the claim.",
+    remedy:
+      "Wait until the claim is bound, or delete the claim. For a claim of another namespace the message names the ReferenceGrant that permits it: remove that grant.",
   },
   "SNAP-242": {
     title: "A VolumeSnapshot cannot be deleted yet, because its content cannot be deleted",

@@ -19,6 +19,7 @@ const restore = (change: Partial<Restore> = {}): Restore => ({
   ...change,
 });
 const created = (creationTimestamp: string) => aPendingClaim({ metadata: { creationTimestamp } });
+const abroad = { namespace: "abroad" };
 const deleted = aReadySnapshot({ deletionTimestamp: "2026-01-01T01:00:00Z" });
 const allowing = (value: string) =>
   aReadyContent({ sourceVolumeMode: "Block" }, { [annotations.allowVolumeModeChange]: value });
@@ -42,6 +43,20 @@ const restores: readonly (readonly [given: string, change: Partial<Restore>, exp
   [
     "a snapshot deleted before the claim came, and a restore that has started",
     { snapshot: deleted, claim: created("2026-01-01T02:00:00Z"), isStarted: true },
+    "s-1",
+  ],
+  [
+    "a snapshot deleted after a claim of another namespace came",
+    { snapshot: deleted, claim: aPendingClaim({ metadata: { ...abroad, creationTimestamp: "2026-01-01T00:30:00Z" } }) },
+    /SNAP-302/,
+  ],
+  [
+    "the same, and its restore has started",
+    {
+      snapshot: deleted,
+      claim: aPendingClaim({ metadata: { ...abroad, creationTimestamp: "2026-01-01T00:30:00Z" } }),
+      isStarted: true,
+    },
     "s-1",
   ],
   ["an unbound snapshot", { snapshot: aReadySnapshot({}, { boundVolumeSnapshotContentName: undefined }) }, /SNAP-303/],

@@ -48,7 +48,7 @@ export function restoreSource(restore: Restore): RestoreSource | SourceViolation
   const of = `VolumeSnapshot ${snapshotKey}`;
   if (snapshot === undefined)
     return wrong("SNAP-301", `${of} does not exist: create it, or correct spec.dataSource.name in a new claim`);
-  if (snapshot.metadata.deletionTimestamp !== undefined && !isStarted && isYounger(restore.claim, snapshot))
+  if (snapshot.metadata.deletionTimestamp !== undefined && !isStarted && !isWaitedFor(restore.claim, snapshot))
     return wrong("SNAP-302", `${of} is being deleted: restore from another VolumeSnapshot`);
   const bound = snapshot.status?.boundVolumeSnapshotContentName;
   if (!bound)
@@ -72,9 +72,13 @@ export function restoreSource(restore: Restore): RestoreSource | SourceViolation
   return tooSmall(restore, snapshot) ?? otherMode(restore, content) ?? { kind: "snapshot", handle };
 }
 
-/** A claim that came before its snapshot was deleted is finished: snapshot-controller holds the snapshot for it. */
-const isYounger = ({ metadata }: PersistentVolumeClaim, snapshot: VolumeSnapshot): boolean =>
-  Date.parse(metadata.creationTimestamp ?? "") > Date.parse(snapshot.metadata.deletionTimestamp ?? "");
+/**
+ * A claim of the snapshot's namespace that came before the deletion is finished: snapshot-controller holds the snapshot for it. For a
+ * claim of another namespace it does so only once a call is stored (docs/decisions/0013).
+ */
+const isWaitedFor = ({ metadata }: PersistentVolumeClaim, snapshot: VolumeSnapshot): boolean =>
+  metadata.namespace === snapshot.metadata.namespace &&
+  !(Date.parse(metadata.creationTimestamp ?? "") > Date.parse(snapshot.metadata.deletionTimestamp ?? ""));
 
 function tooSmall({ requestedBytes }: Restore, { status, metadata }: VolumeSnapshot): SourceViolation | undefined {
   const size = status?.restoreSize;

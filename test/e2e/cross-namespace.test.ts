@@ -11,6 +11,7 @@ import {
   guest,
   owner,
   shared,
+  snapshotNamed,
   switches,
   type Way,
   ways,
@@ -92,6 +93,37 @@ for (const [driver, ground, served] of rows)
         await stage.revoke("self");
       });
     }
+
+    test("a granted guest's claims that can get no volume keep no snapshot of the owner", async () => {
+      const { client } = place.connection;
+      const { suite, storageClassName } = stage;
+      // hostpath knows only the last snapshot of a volume.
+      await stage.claim("pin-data", {}, { namespace: owner });
+      await stage.untilBound("pin-data", owner);
+      await suite.take("pinned", "pin-data", suite.classes.delete);
+      await suite.untilReady("pinned");
+      await stage.grant("pins", grantSpec("pinned"));
+      const late = draftOf("StorageClass", { name: "late" }, {
+        provisioner: suite.driver.driver,
+        volumeBindingMode: "WaitForFirstConsumer",
+      } as never);
+      await client.create("StorageClass", late);
+      const dataSourceRef = { ...snapshotNamed("pinned"), namespace: owner };
+      const small = { dataSourceRef, resources: { requests: { storage: "1Ki" } } };
+      await stage.claim("too-small", small, { storageClassName });
+      await stage.claim("classless", { dataSourceRef }, { storageClassName: "missing" });
+      await stage.claim("podless", { dataSourceRef }, { storageClassName: "late" });
+      await stage.untilSaid("too-small", "SNAP-136");
+      const content = await suite.contentOf("pinned");
+      await suite.remove("pinned");
+      await suite.untilGone({ kind: "VolumeSnapshotContent", name: content.metadata.name });
+      for (const name of ["too-small", "classless", "podless"]) {
+        assert.ok(await stage.isPending(name));
+        await stage.remove(name);
+      }
+      await stage.remove("pin-data", owner);
+      await stage.revoke("pins");
+    });
 
     test("a clone of a claim of another namespace needs a grant to that claim", async () => {
       const dataSourceRef = { kind: "PersistentVolumeClaim", name: "data", namespace: owner };

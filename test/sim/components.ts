@@ -48,7 +48,7 @@ export interface Sabotage {
   /** Instead of the webhook's own verdicts. */
   readonly decide?: Decide;
   /** Instead of asking the grants. */
-  readonly isGranted?: () => boolean;
+  readonly grantFor?: () => string | undefined;
   /** The transport that sends without asking again. */
   readonly sendsUnasked?: keyof LeaderGuard;
 }
@@ -83,7 +83,7 @@ const starts: Readonly<Record<ComponentName, Start>> = {
       {
         readsGrants: grants,
         grantsRecheckMs: recheckMs,
-        isGranted: sabotage.isGranted,
+        grantFor: sabotage.grantFor,
         activeSidecars:
           sidecar === undefined
             ? undefined

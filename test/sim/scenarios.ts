@@ -1,4 +1,6 @@
 /** What users do, as scripts. Each runs under every fault; those marked core also under every single fault at every call. */
+import { finalizers } from "../../src/api/names.ts";
+import type { JsonObject } from "../../src/base/json.ts";
 import { type Family, faultNamed } from "./faults/index.ts";
 import {
   aBoundClaim,
@@ -196,15 +198,28 @@ const scripts: readonly Scenario[] = [
     script: async (user, dice) => {
       const isGranted = dice() < 0.7;
       const endsWithGrant = dice() < 0.5;
+      const isStored = dice() < 0.7;
+      const restoring = finalizers.snapshotRestoring;
+      /** As a provisioner does, before it stores a call and after it has removed it. */
+      const refinalize = async (change: (names: readonly string[]) => readonly string[]): Promise<void> => {
+        const { resourceVersion, finalizers: names = [] } = user.find("VolumeSnapshot", monday)?.metadata ?? {};
+        const metadata = { resourceVersion, finalizers: change(names) } as unknown as JsonObject;
+        await user.patch("VolumeSnapshot", monday, { metadata });
+      };
       if (isGranted) await user.create("ReferenceGrant", aGrant("lend", "abroad"));
       await take(user);
       await user.create("PersistentVolumeClaim", aRestoringClaim("restored", "monday", "abroad"));
       await user.sleep(1_000);
+      if (isStored) await refinalize((names) => [...names, restoring]);
       await user.remove("VolumeSnapshot", monday);
       await user.sleep(2_000);
       if (isGranted && endsWithGrant) await user.remove("ReferenceGrant", "default/lend");
       else if (isGranted)
         await user.patch("PersistentVolumeClaim", "abroad/restored", { status: { phase: "Bound" } }, "status");
+      // A finalizer that is never removed holds the snapshot, and not its content: nobody lets the claim read from it.
+      if (isStored && !isGranted) return void (await user.until((seen) => contentOf(seen) === undefined, 60_000));
+      await user.sleep(1_000);
+      if (isStored) await refinalize((names) => names.filter((name) => name !== restoring));
       await user.until(gone());
     },
   }),

@@ -238,7 +238,7 @@ function createCsi(
         await cluster.confirm(action, signal);
         if (action.ref.kind === "PersistentVolumeClaim") options.unconfirmed.confirmed(action.ref.uid ?? "");
       },
-      protectSource: ({ source }, signal) => protection.protect(source, signal),
+      protectSource: ({ source, isRequired }, signal) => protection.protect(source, signal, isRequired),
       logIntent,
       settleIntent,
       requireIntent: async ({ name }) => {

@@ -32,7 +32,12 @@ export const strayUid = (name: string, id: string): string => `${name} ${id}`;
 
 export type LogAction =
   /** Before the intent is stored: the source carries our finalizer. */
-  | { readonly kind: "protectSource"; readonly source: SourceObject }
+  | {
+      readonly kind: "protectSource";
+      readonly source: SourceObject;
+      /** Nothing else keeps it, so the call is not sent without the finalizer. */
+      readonly isRequired: boolean;
+    }
   /** Before CreateVolume is sent. */
   | { readonly kind: "logIntent"; readonly name: string; readonly intent: Intent }
   /** Before a stored volume is deleted or may go: no successor may create it again, or delete what its owner keeps. */

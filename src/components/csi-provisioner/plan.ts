@@ -4,6 +4,7 @@ import { provisioning } from "../../api/names.ts";
 import { editByReplacing } from "../../api/patches.ts";
 import { type ClusterAction, type CodedMessage, settled } from "../../api/plan.ts";
 import type { PersistentVolumeClaim } from "../../api/types.ts";
+import type { Key } from "../../base/brand.ts";
 import { type Fault, isFault } from "../../base/fault.ts";
 import type { NamedSource } from "../../rules/data-source.ts";
 import { type ErrorCode, withCode } from "../../rules/error-codes.ts";
@@ -194,10 +195,19 @@ function sendCreation(
   const { name, source } = facts;
   const protects = source.kind === "claim" || (source.kind === "snapshot" && memory.protectsSnapshots);
   const protect: readonly LogAction[] = protects
-    ? [{ kind: "protectSource", source: { kind: source.kind, key: source.key } }]
+    ? [
+        {
+          kind: "protectSource",
+          source: { kind: source.kind, key: source.key },
+          isRequired: facts.intent === undefined && isOfAnotherNamespace(source.key, intent),
+        },
+      ]
     : [];
   return send(creationOf(name), intent.call, ...first, ...protect, { kind: "logIntent", name, intent });
 }
+
+/** The snapshot-controller keeps a snapshot for claims of its namespace; for others only while it has the finalizer. */
+const isOfAnotherNamespace = (source: Key, { claim }: Intent): boolean => !source.startsWith(`${claim.namespace}/`);
 
 function planCreated(
   view: VolumeView,

@@ -112,6 +112,15 @@ test("a finalizer is renewed on a snapshot that is being deleted, too", async ()
   assert.deepEqual(on(), renewed);
 });
 
+test("without the finalizer that it requires, a call is not sent for a snapshot that is being deleted", async () => {
+  const { protection } = setUp(aReadySnapshot({ deletionTimestamp: "2026-01-01T01:00:00Z" }));
+  await protection.protect(monday, signal);
+  await assert.rejects(protection.protect(monday, signal, true), { code: "Conflict" });
+  const kept = setUp(aReadySnapshot());
+  await kept.protection.protect(monday, signal, true);
+  assert.deepEqual(kept.finalizers(), held.finalizers);
+});
+
 /** The removal of a finalizer that this process has put on gets no reply, and may still arrive. */
 async function withLostRemoval(others: readonly string[]) {
   let isAway = false;

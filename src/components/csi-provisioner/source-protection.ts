@@ -14,6 +14,7 @@ import { editByReplacing, renewByReplacing } from "../../api/patches.ts";
 import type { ClusterAction } from "../../api/plan.ts";
 import type { PersistentVolumeClaim, VolumeSnapshot } from "../../api/types.ts";
 import type { Key } from "../../base/brand.ts";
+import { Fault } from "../../base/fault.ts";
 import { createLru } from "../../base/lru.ts";
 import type { IntentLog } from "./intent-log.ts";
 import { type SourceObject, sourceFinalizers } from "./source.ts";
@@ -22,8 +23,11 @@ export interface SourceProtection {
   /** Counts as a use until the function returned is called. */
   hold(source: SourceObject): () => void;
   isUsed(source: SourceObject): boolean;
-  /** Resolves when the source has the finalizer, or cannot get it because it is gone or being deleted. */
-  protect(source: SourceObject, signal: AbortSignal): Promise<void>;
+  /**
+   * Resolves when the source has the finalizer, or cannot get it because it is gone or being deleted; a Conflict then, if it is
+   * required.
+   */
+  protect(source: SourceObject, signal: AbortSignal, isRequired?: boolean): Promise<void>;
   /** Does nothing if the source is in use. */
   unprotect(source: SourceObject, signal: AbortSignal): Promise<void>;
 }
@@ -105,10 +109,12 @@ export function createSourceProtection(options: SourceProtectionOptions): Source
       };
     },
     isUsed,
-    protect: async (source, signal) => {
+    protect: async (source, signal, isRequired = false) => {
       // What runs may be the removal of the finalizer: the object is looked at again afterwards.
       await writing.get(idOf(source))?.catch(() => undefined);
       await (writing.get(idOf(source)) ?? start(source, "finalizer", signal));
+      if (isRequired && objectOf(source)?.metadata.finalizers?.includes(sourceFinalizers[source.kind]) !== true)
+        throw new Fault("Conflict", `${kindOf(source)} ${source.key} is gone or being deleted, and cannot be kept`);
     },
     unprotect: async (source, signal) => {
       if (!isUsed(source) && !writing.has(idOf(source))) await start(source, "no finalizer", signal);

@@ -5,7 +5,7 @@ import { aClaim, aClass, aSnapshot, aVolume, driver } from "../../../test/builde
 import { createFakeKube, type Hook } from "../../../test/fake-kube.ts";
 import { createVirtualWorld } from "../../../test/virtual-world.ts";
 import { draftOf } from "../../api/builders.ts";
-import { annotations, labels } from "../../api/names.ts";
+import { annotations, finalizers, labels } from "../../api/names.ts";
 import { keyOf } from "../../api/types.ts";
 import { Fault } from "../../base/fault.ts";
 import { silent } from "../../base/log.ts";
@@ -24,7 +24,7 @@ const aNode = (name: string, nodeLabels: Record<string, string>) =>
 interface Setting {
   /** A kind whose object comes right after the caches are synced, before the snapshot. */
   readonly late?: string;
-  readonly isGranted?: () => boolean;
+  readonly grantFor?: () => string | undefined;
   readonly onGrantsChange?: (listener: (namespace: string) => void) => void;
   readonly hook?: Hook;
   readonly pv?: typeof volume;
@@ -32,7 +32,7 @@ interface Setting {
 }
 
 /** A cluster with a bound claim, a class and a snapshot of it, and a controller that takes snapshots node by node. */
-async function setUp({ hook, pv = volume, policy = "Delete", isGranted, onGrantsChange, late }: Setting = {}) {
+async function setUp({ hook, pv = volume, policy = "Delete", grantFor, onGrantsChange, late }: Setting = {}) {
   const world = createVirtualWorld();
   let isRunning = false;
   const kube = createFakeKube((call, when) => (isRunning ? hook?.(call, when) : undefined));
@@ -47,7 +47,7 @@ async function setUp({ hook, pv = volume, policy = "Delete", isGranted, onGrants
     api: kube,
     world,
     log: silent,
-    options: { preventVolumeModeConversion: true, placeOf: nodes.placeOf, isGranted },
+    options: { preventVolumeModeConversion: true, placeOf: nodes.placeOf, grantFor },
     onPlacesChange: nodes.onChange,
     onGrantsChange,
     workers: 4,
@@ -158,7 +158,7 @@ test("a claim of another namespace stops blocking a deletion when its grant is d
   let isGranted = true;
   let grantsChanged: (namespace: string) => void = () => undefined;
   const { kube, world, told, end } = await setUp({
-    isGranted: () => isGranted,
+    grantFor: () => (isGranted ? "lend" : undefined),
     onGrantsChange: (listener) => {
       grantsChanged = listener;
     },
@@ -177,7 +177,12 @@ test("a claim of another namespace stops blocking a deletion when its grant is d
   };
   const reader = aClaim({ metadata: { namespace: "abroad", name: "copy" }, spec: { dataSourceRef } as never });
   await kube.create("PersistentVolumeClaim", { ...reader, status: { phase: "Pending" } } as never);
-  await kube.delete({ kind: "VolumeSnapshot", namespace: "team", name: "monday" });
+  const snapshot = { kind: "VolumeSnapshot", namespace: "team", name: "monday" } as const;
+  const finalizersOn = async () => (await kube.get(snapshot)).metadata.finalizers ?? [];
+  const stored = [...(await finalizersOn()), finalizers.snapshotRestoring];
+  await kube.patch(snapshot, { type: "merge", body: { metadata: { finalizers: stored } } });
+  await kube.patch(snapshot, { type: "merge", body: { status: { readyToUse: true } } });
+  await kube.delete(snapshot);
   await world.advance(60_000);
   assert.ok(told.includes("Warning SnapshotDeletePending of VolumeSnapshot team/monday"));
   assert.equal(kube.stored("VolumeSnapshotContent")[0]?.metadata.deletionTimestamp, undefined);

@@ -13,7 +13,6 @@ import { type ControllerObserver, createController, type Failure } from "../../r
 import { createClaimLists } from "./claim-lists.ts";
 import { createMemory, type MemoryOptions } from "./memory.ts";
 import {
-  allRestoredSnapshotKeys,
   type ClaimView,
   hasFinalizer,
   observeClaim,
@@ -25,6 +24,7 @@ import { planSnapshot, type SnapshotAction } from "./plan.ts";
 import { isNeeded, planClaim } from "./plan-claim.ts";
 import { planContent } from "./plan-content.ts";
 import { refusedWriteEvent } from "./refused-writes.ts";
+import { allRestoredSnapshotKeys } from "./restoring.ts";
 import {
   claimOf,
   claimTriggers,

@@ -45,15 +45,14 @@ import { createIdleTimes } from "./idle-times.ts";
 import { createMissingClaims } from "./missing-claims.ts";
 import { createMissingSnapshots } from "./missing-snapshots.ts";
 import {
-  allRestoredSnapshotKeys,
   type ClaimFacts,
   type ContentFacts,
   claimOfContent,
   hasFinalizer,
-  mayRefer,
   type SnapshotFacts,
   type SnapshotOptions,
 } from "./observe.ts";
+import { allRestoredSnapshotKeys, mayBlock } from "./restoring.ts";
 import type { SnapshotStores } from "./triggers.ts";
 
 /** Whether our finalizer protects a claim. doubtful: it is on, and a request that removes it may be under way. */
@@ -111,7 +110,7 @@ export interface Memory {
 
 export interface MemoryOptions {
   readonly stores: SnapshotStores;
-  readonly options: Pick<SnapshotOptions, "isGranted" | "links">;
+  readonly options: Pick<SnapshotOptions, "grantFor" | "links">;
   readonly world: Pick<World, "elapsed">;
   /** The simulation names sidecars that have not written yet. */
   readonly activeSidecars?: ActiveSidecars | undefined;
@@ -172,11 +171,7 @@ export function createMemory({
       const driver = volume?.spec?.csi?.driver;
       return {
         protection: claim === undefined ? "none" : protectionOf(claim),
-        missingClaims: missingClaims
-          .from(keyOf(snapshot))
-          .filter(
-            (claim) => mayRefer(options, snapshot)(claim) || mayRefer(options, snapshot, "VolumeSnapshotLink")(claim),
-          ),
+        missingClaims: missingClaims.from(keyOf(snapshot)).filter(mayBlock(options, snapshot)),
         areClaimsRead: wereClaimsReadFor(snapshot),
         queueIdleMs: idleTimes.standstillMs(),
         activeSidecar:

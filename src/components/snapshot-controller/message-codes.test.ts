@@ -76,7 +76,14 @@ const cases: readonly (readonly [code: string, view: SnapshotParts])[] = [
   ["SNAP-231", withSecret("s")],
   ["SNAP-232", withSecret("${pvc.name}", "storage")],
   ["SNAP-233", withSecret("s", "Storage")],
-  ["SNAP-241", { snapshot: leaving, content: readyContent, restoring: [aClaim({ metadata: { name: "restored" } })] }],
+  [
+    "SNAP-241",
+    {
+      snapshot: leaving,
+      content: readyContent,
+      restoring: [{ claim: aClaim({ metadata: { name: "restored" } }), grant: undefined }],
+    },
+  ],
   ["SNAP-242", { snapshot: leaving, content: stuck }],
   ["SNAP-291", {}],
   ["SNAP-292", { snapshot: waiting, content: aContent({ status: { creationTime: 1_767_225_601_000_000_000n } }) }],

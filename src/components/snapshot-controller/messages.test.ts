@@ -50,7 +50,7 @@ const cases: readonly { view: SnapshotParts; begins: string }[] = [
     view: {
       snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp }, status: readyStatus }),
       content: readyContent,
-      restoring: [aClaim({ metadata: { name: "restored" } })],
+      restoring: [{ claim: aClaim({ metadata: { name: "restored" } }), grant: undefined }],
     },
     begins: "Snapshot is being used to restore a PVC",
   },

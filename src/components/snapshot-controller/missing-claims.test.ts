@@ -4,7 +4,7 @@ import { aClaim } from "../../../test/builders.ts";
 import type { PersistentVolumeClaim } from "../../api/types.ts";
 import { keyIn } from "../../base/brand.ts";
 import { createMissingClaims } from "./missing-claims.ts";
-import { restoredSnapshotKeys } from "./observe.ts";
+import { restoredSnapshotKeys } from "./restoring.ts";
 
 const source = { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "monday" };
 const waiting = (name = "copy", change: Parameters<typeof aClaim>[0] = {}): PersistentVolumeClaim =>

@@ -8,7 +8,7 @@ import { keyOf } from "../../api/types.ts";
 import { type Key, keyIn } from "../../base/brand.ts";
 import { memoryLimits } from "./limits.ts";
 import type { ObjectName } from "./memory.ts";
-import { isWaiting } from "./observe.ts";
+import { isWaiting } from "./restoring.ts";
 
 export interface MissingClaims {
   /** Called for every change of a claim. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aClaim, aClass, aContent, aSnapshot, aVolume } from "../../../test/builders.ts";
-import { annotations } from "../../api/names.ts";
+import { annotations, finalizers } from "../../api/names.ts";
 import { keyOf } from "../../api/types.ts";
 import { keyIn } from "../../base/brand.ts";
 import { createStores } from "../../kube/stores.ts";
@@ -97,29 +97,38 @@ const linking = (name: string) => ({
 const byLink = linking("bridge");
 const byUnknownLink = linking("unknown");
 
-const foreign: readonly { given: string; isGranted: SnapshotOptions["isGranted"]; holds: boolean }[] = [
-  { given: "where grants are not served or read", isGranted: undefined, holds: false },
-  { given: "without a grant", isGranted: () => false, holds: false },
-  {
-    given: "with a grant",
-    isGranted: (namespace, { metadata }) => namespace === "abroad" && metadata.name === "monday",
-    holds: true,
-  },
+const read = { metadata: { finalizers: [finalizers.snapshotRestoring] } };
+const lend: SnapshotOptions["grantFor"] = (namespace, { metadata }) =>
+  namespace === "abroad" && metadata.name === "monday" ? "lend" : undefined;
+const foreign: readonly {
+  given: string;
+  grantFor: SnapshotOptions["grantFor"];
+  snapshot?: Parameters<typeof aSnapshot>[0];
+  holds: boolean;
+}[] = [
+  { given: "where grants are not served or read", grantFor: undefined, holds: false },
+  { given: "without a grant", grantFor: () => undefined, holds: false },
+  { given: "with a grant", grantFor: lend, holds: true },
+  // Too small, of no class, waiting for a pod: it may wait for ever.
+  { given: "with a grant, and without a stored call", grantFor: lend, snapshot: {}, holds: false },
 ];
-for (const { given, isGranted, holds } of foreign)
+for (const { given, grantFor, snapshot: parts = read, holds } of foreign)
   test(`a claim of another namespace ${given} ${holds ? "blocks" : "does not block"} the deletion, in the cache or missing from it`, () => {
     const stores = createStores(storeTable);
-    const snapshot = aSnapshot();
+    const snapshot = aSnapshot(parts);
     const spec = { dataSourceRef: { ...source, namespace: snapshot.metadata.namespace } };
     stores.VolumeSnapshot.applyReply(snapshot);
     stores.PersistentVolumeClaim.applyReply(
       aClaim({ metadata: { namespace: "abroad" }, spec: spec as never, status: { phase: "Pending" } }),
     );
-    const granting = { ...options, isGranted };
+    const granting = { ...options, grantFor };
     const memory = createMemory({ ...forMemory, stores, options: granting });
     const facts = observeSnapshot(stores, granting, keyOf(snapshot));
     assert.ok(facts);
-    assert.equal(facts.restoring.length, holds ? 1 : 0);
+    assert.deepEqual(
+      facts.restoring.map(({ grant }) => grant),
+      holds ? ["lend"] : [],
+    );
     for (const namespace of ["abroad", "team"]) {
       const gone = aClaim({ metadata: { namespace, name: "gone" }, spec: spec as never, status: { phase: "Pending" } });
       stores.PersistentVolumeClaim.applyReply(gone);
@@ -159,7 +168,7 @@ for (const [given, what, claim, is] of undecided)
   test(`the API server has not said which ${given}: it ${is ? "may be" : "is not"} restoring from a snapshot being deleted`, () => {
     const stores = createStores(storeTable);
     const deletionTimestamp = "2026-01-01T00:00:01Z";
-    const snapshot = aSnapshot({ metadata: { deletionTimestamp } });
+    const snapshot = aSnapshot({ metadata: { ...read.metadata, deletionTimestamp } });
     const asking: SnapshotOptions = {
       ...options,
       isUndecided: { grants: () => what === "grants", links: () => what === "links" },
@@ -174,6 +183,10 @@ for (const [given, what, claim, is] of undecided)
       assert.equal(observeSnapshot(stores, asking, keyOf(item))?.isRestoringUndecided, is_);
     }
     assert.equal(observeSnapshot(stores, options, keyOf(snapshot))?.isRestoringUndecided, false);
+    // Without a stored call only claims of its own namespace count, and they need no grant.
+    stores.VolumeSnapshot.applyReply(aSnapshot({ metadata: { deletionTimestamp, resourceVersion: "9" } }));
+    const isOfOwn = aClaim(claim).metadata.namespace === snapshot.metadata.namespace;
+    assert.equal(observeSnapshot(stores, asking, keyOf(snapshot))?.isRestoringUndecided, is && isOfOwn);
   });
 
 for (const [given, namespace, granted, holds] of [
@@ -183,11 +196,12 @@ for (const [given, namespace, granted, holds] of [
 ] as const)
   test(`a claim ${given} that names the snapshot by a link ${holds ? "blocks" : "does not block"} the deletion, in the cache or missing from it`, () => {
     const stores = createStores(storeTable);
-    const snapshot = aSnapshot();
+    const snapshot = aSnapshot(read);
     const link = keyIn(namespace, "abroad-link");
     const linking: SnapshotOptions = {
       ...options,
-      isGranted: (_namespace, _snapshot, referrer) => granted !== undefined && (referrer ?? "claims") === granted,
+      grantFor: (_namespace, _snapshot, referrer) =>
+        granted !== undefined && (referrer ?? "claims") === granted ? "lend" : undefined,
       links: {
         pointingAt: (key) => (key === keyOf(snapshot) ? [link] : []),
         targetOf: (key) => (key === link ? keyOf(snapshot) : undefined),

@@ -12,16 +12,22 @@ import type {
 } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
 import { type Key, keyIn, type Millis } from "../../base/brand.ts";
-import { sourceOf as dataSourceOf } from "../../rules/data-source.ts";
 import { anywhere, type VolumePlace } from "../../rules/node-affinity.ts";
 import { contentNameOf, sourceOf } from "../../rules/snapshot-source.ts";
 import type { SnapshotObjects } from "../../rules/snapshot-violation.ts";
 import type { ClaimMemory, ContentMemory, SnapshotMemory } from "./memory.ts";
+import {
+  isRestoringUndecided,
+  linkKeyOf,
+  type RestoringClaim,
+  restoredSnapshotKeys,
+  restoringFrom,
+} from "./restoring.ts";
 
 /** What the caches show of a snapshot. Phases and rules are decided by this alone. */
 export interface SnapshotFacts extends SnapshotObjects {
-  /** Claims that wait for a volume made from this snapshot: those of its namespace, and those that a grant lets refer to it. */
-  readonly restoring: readonly PersistentVolumeClaim[];
+  /** Claims that block the deletion of this snapshot. */
+  readonly restoring: readonly RestoringClaim[];
   /** Whether a claim of another namespace may be one of them: the API server has not said yet which grants or links there are. */
   readonly isRestoringUndecided: boolean;
   /** Where the volume is reached from; anywhere unless sidecars are node-local. */
@@ -52,6 +58,8 @@ export interface ContentFacts {
   readonly content: VolumeSnapshotContent;
   /** The snapshot of the name that the content points at, whatever its uid. */
   readonly snapshot: VolumeSnapshot | undefined;
+  /** A VolumeSnapshot names the content, whatever the content refers to. */
+  readonly isNamed: boolean;
   /** CreateSnapshot may be under way for the content, and the class with its parameters is gone. */
   readonly isBeingCreatedWithoutClass: boolean;
 }
@@ -82,9 +90,9 @@ export interface SnapshotOptions {
   readonly preventVolumeModeConversion: boolean;
   /** Where a volume is reached from. */
   placeOf(volume: PersistentVolume): VolumePlace;
-  /** Whether claims of another namespace may refer to the snapshot, by themselves or by a link; absent: they may not. */
-  readonly isGranted?:
-    | ((claimNamespace: string, snapshot: VolumeSnapshot, referrer?: "VolumeSnapshotLink") => boolean)
+  /** Name of a ReferenceGrant that lets claims of another namespace refer to the snapshot, by themselves or by a link; absent: none does. */
+  readonly grantFor?:
+    | ((claimNamespace: string, snapshot: VolumeSnapshot, referrer?: "VolumeSnapshotLink") => string | undefined)
     | undefined;
   /** VolumeSnapshotLinks, by the snapshot that they point at and the reverse; absent: links are not followed. */
   readonly links?: { pointingAt(snapshot: Key): readonly Key[]; targetOf(link: Key): Key | undefined } | undefined;
@@ -141,28 +149,6 @@ export function claimOfContent(stores: SnapshotCaches, content: Draft): Persiste
   return key === undefined ? undefined : stores.PersistentVolumeClaim.get(key);
 }
 
-/** The snapshot that the claim names itself, of whichever namespace. */
-export function restoredSnapshotKeys(claim: PersistentVolumeClaim): Key[] {
-  const source = dataSourceOf(claim);
-  return source.kind === "snapshot" ? [keyIn(source.namespace, source.name)] : [];
-}
-
-/** The same, and the one that the claim names by a link. */
-export function allRestoredSnapshotKeys(
-  { links }: Pick<SnapshotOptions, "links">,
-  claim: PersistentVolumeClaim,
-): Key[] {
-  const link = linkKeyOf(claim);
-  const target = link === undefined ? undefined : links?.targetOf(link);
-  return target === undefined ? restoredSnapshotKeys(claim) : [target];
-}
-
-/** The VolumeSnapshotLink that the claim names. */
-function linkKeyOf(claim: PersistentVolumeClaim): Key | undefined {
-  const source = dataSourceOf(claim);
-  return source.kind === "link" ? keyIn(source.namespace, source.name) : undefined;
-}
-
 export function observeSnapshot(stores: SnapshotCaches, options: SnapshotOptions, key: Key): SnapshotFacts | undefined {
   const snapshot = stores.VolumeSnapshot.get(key);
   if (snapshot === undefined) return undefined;
@@ -196,61 +182,6 @@ function defaultClassesOf(stores: SnapshotCaches, driver: string | undefined): r
     (item) => item.driver === driver && item.metadata.annotations?.[annotations.defaultClass] === "true",
   );
 }
-
-/**
- * A claim that was created after the snapshot's deletion does not block it: provisioners do not restore from a snapshot that is
- * being deleted, and the two would wait for each other. Times are whole seconds; in the same second the claim counts as earlier.
- */
-function restoringFrom(
-  stores: SnapshotCaches,
-  options: SnapshotOptions,
-  snapshot: VolumeSnapshot,
-): readonly PersistentVolumeClaim[] {
-  const linked = linkedTo(stores, options, snapshot);
-  return [
-    ...stores.PersistentVolumeClaim.by("restoresFrom", keyOf(snapshot)).filter(({ metadata }) =>
-      mayRefer(options, snapshot)(metadata),
-    ),
-    ...linked.filter(({ metadata }) => mayRefer(options, snapshot, "VolumeSnapshotLink")(metadata)),
-  ].filter(isFirst(snapshot));
-}
-
-const linkedTo = (
-  stores: SnapshotCaches,
-  { links }: SnapshotOptions,
-  snapshot: VolumeSnapshot,
-): readonly PersistentVolumeClaim[] =>
-  (links?.pointingAt(keyOf(snapshot)) ?? []).flatMap((link) => stores.PersistentVolumeClaim.by("restoresBy", link));
-
-const isFirst =
-  ({ metadata: { deletionTimestamp } }: VolumeSnapshot) =>
-  (claim: PersistentVolumeClaim): boolean =>
-    isWaiting(claim) && !isLater(claim.metadata.creationTimestamp, deletionTimestamp);
-
-/** Asked only when the snapshot is being deleted: nothing else depends on it. */
-function isRestoringUndecided(stores: SnapshotCaches, options: SnapshotOptions, snapshot: VolumeSnapshot): boolean {
-  const { isUndecided } = options;
-  if (isUndecided === undefined || snapshot.metadata.deletionTimestamp === undefined) return false;
-  const named = isUndecided.grants()
-    ? [...stores.PersistentVolumeClaim.by("restoresFrom", keyOf(snapshot)), ...linkedTo(stores, options, snapshot)]
-    : [];
-  const isCandidate = isFirst(snapshot);
-  if (named.some(isCandidate)) return true;
-  return (
-    isUndecided.links() &&
-    [...stores.PersistentVolumeClaim.all()].some((claim) => linkKeyOf(claim) !== undefined && isCandidate(claim))
-  );
-}
-/** A claim of another namespace without a grant neither blocks a snapshot nor has its name shown to the snapshot's user. */
-export const mayRefer =
-  ({ isGranted }: Pick<SnapshotOptions, "isGranted">, snapshot: VolumeSnapshot, referrer?: "VolumeSnapshotLink") =>
-  ({ namespace = "" }: { readonly namespace?: string | undefined }): boolean =>
-    namespace === snapshot.metadata.namespace || isGranted?.(namespace, snapshot, referrer) === true;
-/** Waits for its volume, and is not being deleted. */
-export const isWaiting = ({ metadata, status }: PersistentVolumeClaim): boolean =>
-  status?.phase === "Pending" && metadata.deletionTimestamp === undefined;
-const isLater = (one: string | undefined, other: string | undefined): boolean =>
-  one !== undefined && other !== undefined && Date.parse(one) > Date.parse(other);
 
 export const hasFinalizer = ({ metadata }: PersistentVolumeClaim): boolean =>
   metadata.finalizers?.includes(finalizers.claimAsSource) === true;
@@ -287,5 +218,6 @@ export function observeContent(stores: SnapshotCaches, key: Key): ContentFacts |
   const snapshot = snapshotOf(stores, content);
   const className = content.spec.volumeSnapshotClassName;
   const isClassGone = Boolean(className) && !stores.VolumeSnapshotClass.get(keyIn(undefined, className ?? ""));
-  return { content, snapshot, isBeingCreatedWithoutClass: isClassGone && mayBeBeingCreated(content) };
+  const isNamed = stores.VolumeSnapshot.keysBy("content", content.metadata.name).length > 0;
+  return { content, snapshot, isNamed, isBeingCreatedWithoutClass: isClassGone && mayBeBeingCreated(content) };
 }

@@ -105,7 +105,7 @@ testPlans([
   },
   {
     given: "a snapshot being deleted while a claim of another namespace restores from it",
-    view: aView({ snapshot: leaving, content: readyContent, restoring: [copy] }),
+    view: aView({ snapshot: leaving, content: readyContent, restoring: [{ claim: copy, grant: "lend" }] }),
     phase: "deleting",
     expect: ["event SnapshotDeletePending"],
   },
@@ -114,7 +114,7 @@ testPlans([
     view: aView({
       snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp } }),
       content: readyContent,
-      restoring: [aClaim()],
+      restoring: [{ claim: aClaim(), grant: undefined }],
     }),
     phase: "deleting",
     expect: ["patch VolumeSnapshotContent"],
@@ -167,7 +167,7 @@ testPlans([
     view: aView({
       snapshot: aSnapshot({ metadata: { finalizers: both, deletionTimestamp } }),
       content: aContent(),
-      restoring: [aClaim()],
+      restoring: [{ claim: aClaim(), grant: undefined }],
     }),
     phase: "deleting",
     expect: ["patch VolumeSnapshotContent"],
@@ -206,3 +206,12 @@ testPlans([
 
 test("a snapshot that waits until grants are known is looked at again soon", () =>
   assert.deepEqual(planSnapshot(undecided).next, { kind: "after", ms: 2_000 }));
+
+test("the event about a claim of another namespace names the grant to remove", () => {
+  const view = aView({ snapshot: leaving, content: readyContent, restoring: [{ claim: copy, grant: "lend" }] });
+  const [action] = planSnapshot(view).actions;
+  assert.match(
+    action?.kind === "event" ? action.event.message : "no event",
+    /restore a PVC: other\/copy, which ReferenceGrant team\/lend permits; .* at once if that grant is removed/,
+  );
+});

@@ -32,6 +32,7 @@ import { phaseOf, type SnapshotPhase, violationOf } from "./phase.ts";
 import { contentFor } from "./plan-draft.ts";
 import { snapshotLabelEdit } from "./plan-label.ts";
 import { statusFrom } from "./plan-status.ts";
+import type { RestoringClaim } from "./restoring.ts";
 
 /**
  * A driver usually replies soon, and then one status write is enough instead of two. In a burst most contents wait for those before
@@ -258,7 +259,7 @@ function planDeletion({ facts, memory, nowMs }: SnapshotView): SnapshotPlan {
         snapshot,
         "Warning",
         "SnapshotDeletePending",
-        withCode(`Snapshot is being used to restore a PVC: ${keyOf(reader)}`, "SNAP-241"),
+        withCode(`Snapshot is being used to restore a PVC: ${restoreOf(reader, snapshot)}`, "SNAP-241"),
       ),
     ]);
   // A snapshot that is released before the grants are known cannot be kept any more.
@@ -273,6 +274,12 @@ function planDeletion({ facts, memory, nowMs }: SnapshotView): SnapshotPlan {
     ? doing(unread, [deletionOf(content)])
     : doing(deletionError(snapshot, content, nowMs));
 }
+
+/** The owner of the snapshot may not see, or delete, a claim of another namespace. */
+const restoreOf = ({ claim, grant }: RestoringClaim, { metadata: { namespace } }: VolumeSnapshot): string =>
+  grant === undefined
+    ? keyOf(claim)
+    : `${keyOf(claim)}, which ReferenceGrant ${namespace}/${grant} permits; the deletion goes on when CreateVolume has ended, or at once if that grant is removed`;
 
 /** The sidecar deletes it, or has done so. */
 const isGivenUp = ({ metadata }: VolumeSnapshotContent): boolean =>

@@ -27,13 +27,13 @@ export interface Replacements
   /** False: ReferenceGrants and VolumeSnapshotLinks are not read, and no claim of another namespace is granted a snapshot. */
   readonly readsGrants?: boolean | undefined;
   readonly grantsRecheckMs?: Millis | undefined;
-  readonly isGranted?: SnapshotOptions["isGranted"];
+  readonly grantFor?: SnapshotOptions["grantFor"];
 }
 
 export async function start(
   context: ComponentContext,
   { enableDistributedSnapshotting, preventVolumeModeConversion }: StartOptions,
-  { readsGrants = true, grantsRecheckMs, isGranted, ...replaced }: Replacements = {},
+  { readsGrants = true, grantsRecheckMs, grantFor, ...replaced }: Replacements = {},
 ): Promise<Component> {
   const { api, world, log, metrics, leading } = context;
   const nodes = enableDistributedSnapshotting ? createNodeFinder(api, { world, log }) : undefined;
@@ -44,11 +44,11 @@ export async function start(
     isUndecided: grants && links && { grants: grants.isUndecided, links: links.isUndecided },
     preventVolumeModeConversion,
     placeOf: nodes?.placeOf ?? (() => anywhere),
-    isGranted:
-      isGranted ??
+    grantFor:
+      grantFor ??
       ((claimNamespace, { metadata: { namespace = "", name } }, referrer = "PersistentVolumeClaim" as never) =>
-        grants?.finder()?.(referrerOf(referrer, claimNamespace), grantToOf({ kind: "snapshot", namespace, name })) !==
-        undefined),
+        grants?.finder()?.(referrerOf(referrer, claimNamespace), grantToOf({ kind: "snapshot", namespace, name }))
+          ?.metadata.name),
   };
   const controller = createSnapshotController({
     ...context,

@@ -5,7 +5,8 @@ import { type Key, keyIn } from "../../base/brand.ts";
 import type { StoresOf, StoreTable } from "../../kube/stores.ts";
 import { contentNameOf } from "../../rules/snapshot-source.ts";
 import type { Triggers } from "../../runtime/controller.ts";
-import { indexes, restoredSnapshotKeys } from "./observe.ts";
+import { indexes } from "./observe.ts";
+import { restoredSnapshotKeys } from "./restoring.ts";
 
 export const storeTable = {
   VolumeSnapshot: { indexes: indexes.VolumeSnapshot },

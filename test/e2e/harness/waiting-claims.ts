@@ -30,7 +30,8 @@ export const untilHeldBy = ({ client }: Pick<ScenarioContext, "client">, claim: 
   until({ what: `an event names ${claim}` }, async () =>
     (await client.list("Event", { namespace })).objects.some(
       ({ reason, message }) =>
-        reason === "SnapshotDeletePending" && message?.includes(`restore a PVC: ${claim} [SNAP-`),
+        reason === "SnapshotDeletePending" &&
+        [`restore a PVC: ${claim} [SNAP-`, `restore a PVC: ${claim}; `].some((told) => message?.includes(told)),
     )
       ? true
       : undefined,

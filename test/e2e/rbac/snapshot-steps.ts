@@ -117,10 +117,21 @@ export function snapshotSteps({ client, driver }: Stage, proxyNow: () => FaultPr
         await touch(snapshot(trial.id, needed));
         return (await client.get(claim(guest, "restored"))).status?.phase === "Pending" ? true : undefined;
       });
+      const { metadata, status } = await client.get(snapshot(trial.id, needed));
+      const content = { kind: "VolumeSnapshotContent", name: status?.boundVolumeSnapshotContentName ?? "" } as const;
+      const setFinalizers = (names: readonly string[]) =>
+        client.patch(snapshot(trial.id, needed), { type: "merge", body: { metadata: { finalizers: [...names] } } });
+      // As a provisioner does before it stores a call.
+      await setFinalizers([...(metadata.finalizers ?? []), finalizers.snapshotRestoring]);
       for (const ref of refs) await client.delete(ref);
       await gone(trial, snapshot(trial.id, unneeded));
-      assert.ok(await isThere({ client }, snapshot(trial.id, needed)), "the snapshot that is needed is gone");
+      assert.ok(await isThere({ client }, content), "the content that is needed is gone");
       await client.delete(claim(guest, "restored"));
+      await gone(trial, content);
+      await trial.until("only the provisioner's finalizer is on", async () =>
+        (await client.get(snapshot(trial.id, needed))).metadata.finalizers?.length === 1 ? true : undefined,
+      );
+      await setFinalizers([]);
       await gone(trial, snapshot(trial.id, needed));
     },
   });

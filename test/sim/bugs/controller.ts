@@ -104,7 +104,7 @@ export const controllerBugs: readonly Bug[] = [
     scenario: "restore-across-namespaces",
     breaks: ["I-15"],
     seedsMax: 20,
-    sabotage: () => ({ isGranted: () => true }),
+    sabotage: () => ({ grantFor: () => "any" }),
   },
   {
     name: "releases a snapshot during the restore of a claim with a grant",
@@ -112,7 +112,7 @@ export const controllerBugs: readonly Bug[] = [
     scenario: "restore-across-namespaces",
     breaks: ["I-18"],
     seedsMax: 20,
-    sabotage: () => ({ isGranted: () => false }),
+    sabotage: () => ({ grantFor: () => undefined }),
   },
   {
     name: "replaces all finalizers of the claim",

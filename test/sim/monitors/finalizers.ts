@@ -18,7 +18,7 @@ import {
   wasNamedAsLeft,
   wasUnreadable,
 } from "./monitor.ts";
-import { hasToWaitFor, restoringFrom } from "./restoring.ts";
+import { hasToWaitFor, restoringFrom, waitingFor } from "./restoring.ts";
 
 const own: readonly string[] = [
   ...Object.values(finalizers),
@@ -188,12 +188,13 @@ const sourceProtection: Monitor = {
   id: "I-18",
   promise: "a ready snapshot is not deleted while a claim that may refer to it is being restored from it",
   onWrite(write, seen) {
-    if (write.kind !== "VolumeSnapshot" || !isOurs(write) || write.after !== undefined) return undefined;
+    if (write.kind !== "VolumeSnapshot" || !isOurs(write)) return undefined;
+    const isLetGo = write.after === undefined || removed(write).includes(finalizers.snapshotBound);
     const before = snapshotIn(write.before);
-    if (before?.status?.readyToUse !== true) return undefined;
+    if (!isLetGo || before?.status?.readyToUse !== true) return undefined;
     // Once it waited, it waits until it is bound.
     const decision = parting(seen, before) ?? write;
-    const reader = restoringFrom(seen, before).find((claim) => hasToWaitFor(seen, decision, claim, before));
+    const reader = waitingFor(seen, before).find((claim) => hasToWaitFor(seen, decision, claim, before));
     return reader === undefined || wasForcedAway(seen, before) || wasStripped(seen, before)
       ? undefined
       : `${write.key} went while claim ${reader.metadata.name} is restored from it`;

@@ -83,6 +83,10 @@ const aNeighbour = comes(
 );
 const held = { ...going, finalizers: [finalizers.snapshotBound] };
 const isHeld = comes(aSnapshot(held));
+/** A call that reads from it is stored. */
+const read = { finalizers: [finalizers.snapshotBound, finalizers.snapshotRestoring] };
+const isHeldAndRead = comes(aSnapshot({ ...going, ...read }));
+const isHeardOfAsRead = isHeardOf(aSnapshot({ ...going, ...read }));
 const released: Step = ({ write }) => write("snapshot-controller", aSnapshot(held), undefined);
 const ours = aClaim({ annotations: { [provisioning.storageProvisioner]: driver } });
 const isOffered: readonly Step[] = [
@@ -102,7 +106,9 @@ const isAsked: Step = (bench) =>
   });
 
 const histories: readonly [string, readonly string[], readonly Step[]][] = [
-  ["a claim by a link holds a snapshot", [], [comes(ofLinks), comes(aLink), comes(aClaim()), isHeld]],
+  // V-9: at rest no source is protected without a stored call.
+  ["a claim by a link holds a snapshot", ["V-9"], [comes(ofLinks), comes(aLink), comes(aClaim()), isHeldAndRead]],
+  ["without a stored call it holds nothing", ["I-15"], [comes(ofLinks), comes(aLink), comes(aClaim()), isHeld]],
   ["a claim without its grant holds nothing", ["I-15"], [comes(aLink), comes(aClaim()), isHeld]],
   [
     "a claim whose link is gone holds nothing",
@@ -117,7 +123,12 @@ const histories: readonly [string, readonly string[], readonly Step[]][] = [
   [
     "a claim by a link that was heard of is waited for",
     ["I-18"],
-    [isHeardOf(ofLinks), isHeardOf(aLink), isHeardOf(aClaim()), later, released],
+    [isHeldAndRead, isHeardOf(ofLinks), isHeardOf(aLink), isHeardOf(aClaim()), isHeardOfAsRead, later, released],
+  ],
+  [
+    "the same, and no call is stored: it is not waited for",
+    [],
+    [isHeld, isHeardOf(ofLinks), isHeardOf(aLink), isHeardOf(aClaim()), later, released],
   ],
   [
     "a claim whose link was not heard of cannot be waited for",

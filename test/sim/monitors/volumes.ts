@@ -311,7 +311,9 @@ const nothingLeft: Monitor = {
   atRest(seen) {
     const [name] = storedCalls(seen).keys();
     if (name !== undefined && !wasStoredLate(seen)) return `the call of ${name} is still stored`;
-    const snapshot = snapshotsIn(seen).find((item) => has(item, finalizers.snapshotRestoring));
+    const snapshot = snapshotsIn(seen).find(
+      (item) => has(item, finalizers.snapshotRestoring) && !wasAddedByUser(seen, item.metadata.uid),
+    );
     if (snapshot !== undefined) return `snapshot ${snapshot.metadata.name} is protected, and nothing is made from it`;
     const claim = claimsIn(seen).find((item) => has(item, provisioning.claimCloningFinalizer));
     if (claim !== undefined) return `claim ${claim.metadata.name} is protected, and nothing is made from it`;
@@ -320,6 +322,17 @@ const nothingLeft: Monitor = {
     );
     return stuck === undefined ? undefined : `PersistentVolume ${stuck.metadata.name} is stuck in its deletion`;
   },
+};
+
+/** A user who plays a provisioner may forget the finalizer. */
+const wasAddedByUser = (seen: Seen, uid: string): boolean => {
+  const isOn = (object: KubeObject | undefined): boolean =>
+    object !== undefined && has(object, finalizers.snapshotRestoring);
+  const last = seen.entries.findLast(
+    (entry): entry is Write =>
+      entry.type === "write" && entry.after?.metadata.uid === uid && isOn(entry.after) && !isOn(entry.before),
+  );
+  return last?.actor === "user" && last.before !== undefined;
 };
 
 /** Stored by a request that has outlived its sender: nothing was sent, and whoever writes next finds it. */
