@@ -27,7 +27,7 @@ export const callErrorRows = {
     title: "A VolumeSnapshotContent has no uid of its VolumeSnapshot",
     why: "The name of the snapshot at the driver is made from spec.volumeSnapshotRef.uid.",
     remedy:
-      "Wait: the snapshot-controller fills it in when the VolumeSnapshot exists. Look whether the snapshot-controller runs.",
+      "Delete the content: it was exported and applied again, or its uid was removed. To take a snapshot, create a VolumeSnapshot of the claim. To use a snapshot that exists, name its handle in spec.source.snapshotHandle instead of a volume.",
   },
   "SNAP-512": {
     title: "A VolumeSnapshotContent for a new snapshot names no class",

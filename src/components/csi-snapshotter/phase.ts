@@ -51,10 +51,12 @@ export const isRemovable = (content: VolumeSnapshotContent): boolean =>
   (isWithoutSnapshot(content) ||
     !isBeingCreated(content) ||
     content.status?.readyToUse === true ||
-    !namesVolume(content));
+    !isRepeatable(content));
 
 const hasClearSource = (content: VolumeSnapshotContent): boolean => contentSourceOf(content).kind !== "unclear";
-/** Whether CreateSnapshot can be repeated. On loose CRDs a user can change the source after the first call. */
+/** Whether CreateSnapshot can be sent, or repeated. On loose CRDs a user can change source and uid after the first call. */
+export const isRepeatable = (content: VolumeSnapshotContent): boolean =>
+  namesVolume(content) && Boolean(content.spec.volumeSnapshotRef?.uid);
 export const namesVolume = (content: VolumeSnapshotContent): boolean => contentSourceOf(content).kind === "volume";
 
 /** Nor does one without a clear source: without a uid nothing was ever requested for it. */

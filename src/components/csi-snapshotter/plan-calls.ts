@@ -29,7 +29,7 @@ export function createCall({ content, snapshotClass, options }: ContentFacts): P
   if (!ref.uid)
     return wrong(
       "SNAP-511",
-      "spec.volumeSnapshotRef.uid is not set: the snapshot's name is made from it; the snapshot-controller fills it in",
+      "spec.volumeSnapshotRef.uid is not set: the snapshot's name is made from it, and the snapshot-controller fills it in only where spec.source.snapshotHandle names a snapshot that exists; delete this content, and create a VolumeSnapshot of the claim",
     );
   if (!className && !isIdentified(content))
     return wrong(

@@ -14,7 +14,7 @@ import { type ErrorCode, withCode } from "../../rules/error-codes.ts";
 import { isKnownUnsent } from "./create-attempts.ts";
 import type { ContentMemory } from "./memory.ts";
 import type { ContentView } from "./observe.ts";
-import { isBeingCreated, namesVolume } from "./phase.ts";
+import { isBeingCreated, isRepeatable, namesVolume } from "./phase.ts";
 import { deleteCall, secretMismatch, snapshotName } from "./plan-calls.ts";
 import {
   call,
@@ -48,18 +48,24 @@ export function planRemoval(view: ContentView): SidecarPlan {
   return doing(settled, call(content, prepared, confirmed(content)), mismatch(view));
 }
 
-/** CreateSnapshot may have taken something, and the content no longer says of which volume: the driver cannot be asked again. */
+/**
+ * CreateSnapshot may have taken something, and the content no longer says of which volume, or by which name: the driver cannot be asked
+ * again.
+ */
 const isUnrepeatable = ({ facts: { content }, memory: { attempt } }: ContentView): boolean =>
-  !namesVolume(content) &&
+  !isRepeatable(content) &&
   isBeingCreated(content) &&
   content.status?.readyToUse !== true &&
   !isKnownUnsent(attempt) &&
-  Boolean(content.spec.volumeSnapshotRef?.uid);
+  (namesVolume(content) || Boolean(content.spec.volumeSnapshotRef?.uid));
 
 function planUnrepeatable({ facts: { content, options } }: ContentView): SidecarPlan {
   if (content.status?.snapshotHandle) return doing(settled, removeBeingCreated(content));
-  const name = snapshotName(options, content.spec.volumeSnapshotRef.uid ?? "");
-  const left = `Content ${content.metadata.name} is let go: spec.source no longer names the one volume that snapshot "${name}" was requested of, so the driver cannot be asked whether it was taken; look for it, and delete it by the means of the storage`;
+  const { volumeSnapshotRef: ref, source } = content.spec;
+  const why = ref?.uid
+    ? `spec.source no longer names the one volume that snapshot "${snapshotName(options, ref.uid)}" was requested of`
+    : `spec.volumeSnapshotRef.uid is not set, and if it was, a snapshot of volume "${source.volumeHandle}" may have been requested by a name made from it`;
+  const left = `Content ${content.metadata.name} is let go: ${why}, so the driver cannot be asked whether it was taken; look for it, and delete it by the means of the storage`;
   return release(content, withCode(left, "SNAP-535"));
 }
 

@@ -8,6 +8,7 @@ import type { VolumeSnapshotContent } from "../../api/types.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { contentViolation } from "../../rules/binding-rules.ts";
 import { withCode } from "../../rules/error-codes.ts";
+import { contentSourceOf } from "../../rules/snapshot-source.ts";
 import type { Violation } from "../../rules/violation.ts";
 import type { ContentFacts, ContentView } from "./observe.ts";
 import { contentLabelEdit } from "./plan-label.ts";
@@ -69,10 +70,23 @@ function planMistake({ facts: { content }, nowMs }: ContentView, { reason, messa
 }
 
 /** A content that waits for its first snapshot is not; nor one with the being-deleted annotation, which its snapshot has set. */
-const isWithoutSnapshot = ({ content: { metadata, spec }, snapshot }: ContentFacts): boolean =>
-  Boolean(spec.volumeSnapshotRef?.uid) &&
-  snapshot?.metadata.uid !== spec.volumeSnapshotRef.uid &&
-  metadata.annotations?.[annotations.beingDeleted] !== "yes";
+const isWithoutSnapshot = (facts: ContentFacts): boolean => {
+  const { content, snapshot } = facts;
+  const { metadata, spec } = content;
+  if (metadata.annotations?.[annotations.beingDeleted] === "yes") return false;
+  const { uid } = spec.volumeSnapshotRef ?? {};
+  return uid ? snapshot?.metadata.uid !== uid : isStranded(facts);
+};
+
+/**
+ * Without a uid a content waits for its first snapshot, if it names a snapshot that exists; the sidecar lets it go when it is deleted. One that
+ * names a volume was exported and applied again, or its uid was removed: it never gets a snapshot, and no sidecar serves one
+ * without a driver.
+ */
+const isStranded = ({ content, isNamed }: ContentFacts): boolean =>
+  content.metadata.deletionTimestamp !== undefined &&
+  !isNamed &&
+  (contentSourceOf(content).kind === "volume" || !content.spec.driver);
 
 function planAlone(view: ContentView): Plan {
   const { facts } = view;
@@ -83,9 +97,9 @@ function planAlone(view: ContentView): Plan {
 
 /** The next steps lead to DeleteSnapshot: the server must confirm that the snapshot is gone. */
 function goneForCertain({ content, snapshot }: ContentFacts): ClusterAction {
-  const { namespace, name } = content.spec.volumeSnapshotRef;
-  // Without an address there is no single object to ask for.
-  if (!namespace || !name) return { kind: "relist", ref: { kind: "VolumeSnapshot" } };
+  const { namespace, name, uid } = content.spec.volumeSnapshotRef ?? {};
+  // Without an address, or a uid, there is no single object to ask for.
+  if (!namespace || !name || !uid) return { kind: "relist", ref: { kind: "VolumeSnapshot" } };
   const ref = { kind: "VolumeSnapshot", namespace, name } as const;
   return { kind: "confirm", ref, resourceVersion: snapshot?.metadata.resourceVersion };
 }
