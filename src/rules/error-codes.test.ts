@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { test } from "node:test";
-import { errorRows, shortened, withCode, withoutCode } from "./error-codes.ts";
+import { after, errorRows, shortened, withCode, withoutCode } from "./error-codes.ts";
 import { callErrorRows } from "./error-codes-calls.ts";
 import { migrationErrorRows } from "./error-codes-migration.ts";
 import { objectErrorRows } from "./error-codes-objects.ts";
@@ -85,4 +85,11 @@ test("a shortened message keeps its code", () => {
   assert.match(shortened(long, 100), /^x+… \[SNAP-501\]$/);
   assert.equal(shortened("y".repeat(101), 100), `${"y".repeat(99)}…`);
   assert.equal(shortened(long, 1_000), long);
+});
+
+test("what a user wrote is quoted on one line, and commands neither a terminal nor a CI job", () => {
+  const name = "a\u001b[2J\u009b2J\r\n::error::fake\u202e";
+  const shown = "a\\u001b[2J\\u009b2J\\u000d\\n::error::fake\\u202e";
+  assert.equal(withCode(`claim ${name} not found`, "SNAP-201"), `claim ${shown} not found [SNAP-201]`);
+  assert.equal(after(`${name}: `, withCode("wrong", "SNAP-201")), `${shown}: wrong [SNAP-201]`);
 });

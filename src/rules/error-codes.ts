@@ -12,6 +12,7 @@
  *   8  what is installed in a cluster: install
  */
 import type { CodedMessage } from "../api/plan.ts";
+import { printable } from "../base/printable.ts";
 import { callErrorRows } from "./error-codes-calls.ts";
 import { installErrorRows } from "./error-codes-install.ts";
 import { migrationErrorRows } from "./error-codes-migration.ts";
@@ -40,11 +41,12 @@ export interface Problem {
 }
 
 /** The only way to a message for a user. */
-export const withCode = (text: string, code: ErrorCode): CodedMessage => `${text} [${code}]` as CodedMessage;
+/** What a user writes into a field is quoted in events and statuses, which others read on a terminal: one line, and nothing obeys it. */
+export const withCode = (text: string, code: ErrorCode): CodedMessage => `${printable(text)} [${code}]` as CodedMessage;
 
 /** The same code, with something said before it. */
 export const after = (beginning: string, message: CodedMessage): CodedMessage =>
-  `${beginning}${message}` as CodedMessage;
+  `${printable(beginning)}${message}` as CodedMessage;
 
 const codeAtEnd = / \[SNAP-\d+\]$/;
 /** For a message that is quoted within another: each has one code, at its end. */

@@ -49,6 +49,23 @@ test("an unreachable server is retried until the time limit, then the last error
   assert.deepEqual(logged, ["waiting for the API server: nothing answers at https://10.0.0.1"]);
 });
 
+for (const [waitMsMax, limit] of [
+  [30_000, 30_000],
+  [Number.POSITIVE_INFINITY, undefined],
+] as const)
+  test(`a wait ${limit === undefined ? "without a limit says no time" : "with a limit says how long it lasts"}`, async () => {
+    const said: unknown[] = [];
+    const warn = (_message: string, fields: object = {}) => void said.push(fields);
+    const { world, options } = setUp(waitMsMax);
+    const ended = retryUntil({ ...options, log: { ...options.log, warn } }, async () => {
+      if (said.length > 0) return;
+      throw refused();
+    });
+    await world.run(ended);
+    const reason = "nothing answers at https://10.0.0.1";
+    assert.deepEqual(said, [limit === undefined ? { reason } : { reason, forMs: limit }]);
+  });
+
 test("each new reason and the success are logged in one line", async () => {
   const { world, logged, options } = setUp(60_000);
   const answers = [

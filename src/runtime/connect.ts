@@ -160,8 +160,9 @@ export async function retryUntil<T>(
     } catch (reason) {
       const { message } = Fault.from(reason);
       if (leftMs() === 0 || signal.aborted) throw reason;
-      if (message !== said)
-        log.warn("waiting for the API server", { reason: loggable(reason), forMs: Math.round(leftMs()) });
+      // Whoever waits without a limit says no time.
+      const limit = Number.isFinite(leftMs()) ? { forMs: Math.round(leftMs()) } : {};
+      if (message !== said) log.warn("waiting for the API server", { reason: loggable(reason), ...limit });
       said = message;
       await world.sleep(
         Math.min(leftMs(), backoffMs({ ...pause, maxMs: pauseMsMax }, failures, world.random())),

@@ -205,7 +205,7 @@ const connectTo = (input: Input, { world, log, metrics }: ProcessContext, signal
   connect({
     flags: input.options,
     kinds: ["SharedSecret", "SharedConfigMap"],
-    waitMsMax: Number.MAX_SAFE_INTEGER,
+    waitMsMax: Number.POSITIVE_INFINITY,
     // Pods wait for their volumes.
     pauseMsMax: 1_000,
     userAgent: `${name}/snapkeep-${input.version}`,

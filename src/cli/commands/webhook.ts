@@ -139,7 +139,7 @@ async function startWebhook(context: ProcessContext, { options, environment, ver
     connect({
       flags: options,
       kinds,
-      waitMsMax: Number.MAX_SAFE_INTEGER,
+      waitMsMax: Number.POSITIVE_INFINITY,
       userAgent: `${name}/snapkeep-${version}`,
       environment,
       world,

@@ -14,12 +14,15 @@ interface Entry {
 type Page = { readonly entries: readonly (Entry | undefined)[]; readonly nextToken?: string };
 type Answer = (request: { readonly snapshotId: string; readonly startingToken: string }) => Page;
 
+const login = { token: "looking-glass" };
 const nowNs = 1_767_225_605_000_000_000n;
 
 /** Looks for s-9 at a driver with these replies, and records the requests. */
 async function find(answer: Answer, signal = new AbortController().signal) {
   const requested: string[] = [];
-  const listSnapshots = async ({ snapshotId = "", startingToken = "" }) => {
+  const listSnapshots = async ({ snapshotId = "", startingToken = "", secrets = {} }) => {
+    // The filter, the next page and the impossible handle: no request may be without the secret.
+    assert.deepEqual(secrets, login);
     requested.push(`${snapshotId}${startingToken && ` from ${startingToken}`}`);
     const { entries, nextToken = "" } = answer({ snapshotId, startingToken });
     return create(ListSnapshotsResponseSchema, {
@@ -28,7 +31,9 @@ async function find(answer: Answer, signal = new AbortController().signal) {
     });
   };
   const csi = { controller: { listSnapshots } } as unknown as CsiClient;
-  const found = await findSnapshot({ csi, handle: "s-9", secrets: {}, nowNs, signal }).catch((fault: Fault) => fault);
+  const found = await findSnapshot({ csi, handle: "s-9", secrets: login, nowNs, signal }).catch(
+    (fault: Fault) => fault,
+  );
   return { requested, found };
 }
 /** Honours the filter by its own notion of what is the same. */

@@ -23,7 +23,7 @@ import { quickCreateDelete } from "./quick-create-delete.ts";
 import { retainWithBeingDeleted } from "./retain-with-being-deleted.ts";
 import { storedversionsDroppedVersion } from "./storedversions-dropped-version.ts";
 import { twoWritersOneAnnotationMap } from "./two-writers-one-annotation-map.ts";
-import { veleroStyleVscRebinding } from "./velero-style-vsc-rebinding.ts";
+import { contentsDeletedAtOnce, veleroStyleVscRebinding } from "./velero-style-vsc-rebinding.ts";
 import { vsDeletePvcPending } from "./vs-delete-pvc-pending.ts";
 import { vsWithoutClassWithoutPvc } from "./vs-without-class-without-pvc.ts";
 
@@ -53,7 +53,7 @@ export const scenarios: Readonly<Record<ScenarioName, Scenarios>> = {
   "driver-mismatch-content": [driverMismatchContent],
   "retain-with-being-deleted": [retainWithBeingDeleted],
   "orphan-vsc-no-vs": orphanVscNoVs,
-  "velero-style-vsc-rebinding": [veleroStyleVscRebinding],
+  "velero-style-vsc-rebinding": [veleroStyleVscRebinding, contentsDeletedAtOnce],
   "content-taken-by-force": [contentTakenByForce],
   "leader-paused-60s-resumes": [leaderPaused60sResumes],
   "metrics-handler-blocks": [metricsHandlerBlocks],
