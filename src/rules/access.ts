@@ -4,6 +4,7 @@
  */
 import { kindRows } from "../api/kinds.ts";
 import type {
+  PersistentVolume,
   PersistentVolumeClaim,
   ReferenceGrant,
   VolumeSnapshot,
@@ -18,6 +19,7 @@ export interface AccessObjects extends RbacObjects {
   readonly contents: readonly VolumeSnapshotContent[];
   readonly links: readonly VolumeSnapshotLink[];
   readonly claims: readonly PersistentVolumeClaim[];
+  readonly volumes: readonly PersistentVolume[];
   readonly grants: readonly ReferenceGrant[];
   /** Names. */
   readonly namespaces: readonly string[];
@@ -29,7 +31,7 @@ export interface SnapshotName {
 }
 
 /** claim: by spec.dataSourceRef.namespace. link: by a VolumeSnapshotLink. */
-type Way = "claim" | "link";
+export type Way = "claim" | "link";
 
 interface Grantee {
   readonly namespace: string;
@@ -53,9 +55,12 @@ interface Restored {
   readonly volume?: string | undefined;
 }
 
+/** A claim whose volume is older than the snapshot: it was restored from another one of the same name, which is deleted. */
+type RestoredEarlier = Omit<Restored, "allowed">;
+
 interface Copy {
   readonly content: string;
-  /** The snapshot that the content names. */
+  /** The snapshot that the content names; of the same name, it is an earlier one. */
   readonly snapshot: string;
 }
 
@@ -68,14 +73,16 @@ export interface SnapshotAccess {
   readonly copies: readonly Copy[];
   /** Claims that name the snapshot. What they have restored stays readable, whatever becomes of the grant. */
   readonly restored: readonly Restored[];
+  readonly restoredFromEarlier: readonly RestoredEarlier[];
 }
 
-const { VolumeSnapshot: snapshotRow, VolumeSnapshotLink: linkRow, VolumeSnapshotContent: contentRow } = kindRows;
+export const { VolumeSnapshot: snapshotRow } = kindRows;
+const { VolumeSnapshotLink: linkRow, VolumeSnapshotContent: contentRow } = kindRows;
 const froms: Readonly<Record<Way, Omit<GrantFrom, "namespace">>> = {
   claim: { group: "", kind: "PersistentVolumeClaim" },
   link: { group: linkRow.group, kind: "VolumeSnapshotLink" },
 };
-const ways = Object.keys(froms) as readonly Way[];
+export const ways = Object.keys(froms) as readonly Way[];
 
 const creating = (group: string, resource: string): ResourceRequest => ({
   verb: "create",
@@ -84,8 +91,8 @@ const creating = (group: string, resource: string): ResourceRequest => ({
   subresource: "",
   name: "",
 });
-const claimCreation = creating("", kindRows.PersistentVolumeClaim.plural);
-const contentCreation = creating(contentRow.group, contentRow.plural);
+export const claimCreation = creating("", kindRows.PersistentVolumeClaim.plural);
+export const contentCreation = creating(contentRow.group, contentRow.plural);
 
 const targetOf = (snapshot: SnapshotName): GrantTo => ({
   group: snapshotRow.group,
@@ -110,7 +117,7 @@ export function granteesOf({ grants }: Pick<AccessObjects, "grants">, snapshot: 
   return [own, ...granted];
 }
 
-const namespacesIn = (grant: ReferenceGrant, way: Way): readonly string[] => [
+export const namespacesIn = (grant: ReferenceGrant, way: Way): readonly string[] => [
   ...new Set(
     referrersIn(grant)
       .filter(({ group, kind }) => group === froms[way].group && kind === froms[way].kind)
@@ -131,34 +138,75 @@ export function snapshotAccess(objects: AccessObjects, snapshot: SnapshotName): 
     })),
     bypass: whoCan(objects, contentCreation, ""),
     copies: copiesOf(objects, snapshot),
-    restored: restoredFrom(objects, snapshot),
+    ...restoredFrom(objects, snapshot),
   };
 }
 
 const handleIn = ({ spec, status }: VolumeSnapshotContent): string =>
   status?.snapshotHandle || spec.source?.snapshotHandle || "";
-const snapshotIn = ({ spec }: VolumeSnapshotContent): string =>
+export const snapshotIn = ({ spec }: VolumeSnapshotContent): string =>
   `${spec.volumeSnapshotRef?.namespace ?? ""}/${spec.volumeSnapshotRef?.name ?? ""}`;
 
-function copiesOf({ contents }: AccessObjects, { namespace, name }: SnapshotName): readonly Copy[] {
-  const own = `${namespace}/${name}`;
-  const handles = contents
-    .filter((content) => snapshotIn(content) === own && handleIn(content) !== "")
+const snapshotAt = ({ snapshots }: AccessObjects, { namespace, name }: SnapshotName): VolumeSnapshot | undefined =>
+  snapshots.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name);
+
+/** By uid, once the content has one: another snapshot may have had the name before. */
+function isContentOf(
+  content: VolumeSnapshotContent,
+  name: SnapshotName,
+  snapshot: VolumeSnapshot | undefined,
+): boolean {
+  const { uid } = content.spec.volumeSnapshotRef ?? {};
+  const isOther = uid && snapshot !== undefined && uid !== snapshot.metadata.uid;
+  return snapshotIn(content) === `${name.namespace}/${name.name}` && !isOther;
+}
+
+function copiesOf(objects: AccessObjects, name: SnapshotName): readonly Copy[] {
+  const snapshot = snapshotAt(objects, name);
+  const own = new Set(objects.contents.filter((content) => isContentOf(content, name, snapshot)));
+  const handles = [...own]
+    .filter((content) => handleIn(content) !== "")
     .map((content) => `${content.spec.driver} ${handleIn(content)}`);
-  return contents
-    .filter((content) => snapshotIn(content) !== own && handles.includes(`${content.spec.driver} ${handleIn(content)}`))
+  return objects.contents
+    .filter((content) => !own.has(content) && handles.includes(`${content.spec.driver} ${handleIn(content)}`))
     .map((content) => ({ content: content.metadata.name, snapshot: snapshotIn(content) }));
 }
 
-function restoredFrom(objects: AccessObjects, snapshot: SnapshotName): readonly Restored[] {
-  const grantees = granteesOf(objects, snapshot);
-  return objects.claims.flatMap((claim) => {
-    const way = wayOf(objects, claim, snapshot);
+function restoredFrom(
+  objects: AccessObjects,
+  name: SnapshotName,
+): Pick<SnapshotAccess, "restored" | "restoredFromEarlier"> {
+  const grantees = granteesOf(objects, name);
+  const snapshot = snapshotAt(objects, name);
+  const all = objects.claims.flatMap((claim) => {
+    const way = wayOf(objects, claim, name);
     if (way === undefined) return [];
     const { namespace } = claim.metadata;
     const allowed = grantees.some((grantee) => grantee.namespace === namespace && grantee.way === way);
-    return [{ claim: text(claim), way, allowed, volume: claim.spec?.volumeName }];
+    const isEarlier = snapshot !== undefined && isFromEarlier(objects, claim, snapshot);
+    return [{ claim: text(claim), way, allowed, volume: claim.spec?.volumeName, isEarlier }];
   });
+  return {
+    restored: all.filter(({ isEarlier }) => !isEarlier).map(({ isEarlier: _, ...claim }) => claim),
+    restoredFromEarlier: all
+      .filter(({ isEarlier }) => isEarlier)
+      .map(({ isEarlier: _, allowed: __, ...claim }) => claim),
+  };
+}
+
+/**
+ * A claim names its source without a uid, and the snapshot of that name may be another one by now. No volume is restored before its
+ * snapshot is created, so an older volume is another snapshot's. Dates of the API server have whole seconds: equal ones prove nothing.
+ */
+function isFromEarlier(
+  { volumes }: AccessObjects,
+  { spec, metadata }: PersistentVolumeClaim,
+  snapshot: VolumeSnapshot,
+): boolean {
+  const volume = volumes.find(({ metadata: { name } }) => name === spec?.volumeName);
+  const isBound = volume?.spec?.claimRef?.uid === metadata.uid;
+  const [made, taken] = [volume, snapshot].map((object) => Date.parse(object?.metadata.creationTimestamp ?? ""));
+  return isBound && made !== undefined && taken !== undefined && made < taken;
 }
 
 /** How a claim names the snapshot; undefined: it does not. An explicit namespace needs a grant, also the claim's own. */
@@ -220,38 +268,4 @@ function whyUseless(objects: AccessObjects, grant: ReferenceGrant): string | und
     granteesOf({ grants: [grant] }, nameOf(snapshot)).some(({ grant: by }) => by !== undefined),
   );
   return isUsed ? undefined : `no VolumeSnapshot of namespace ${grant.metadata.namespace ?? ""} matches spec.to`;
-}
-
-/** What manifests open, without the objects of a cluster: one line for each, to be compared. */
-export function openings(
-  objects: Pick<AccessObjects, "grants" | "contents" | "roles" | "bindings">,
-): ReadonlySet<string> {
-  const lines = objects.grants.flatMap((grant) =>
-    ways.flatMap((way) =>
-      namespacesIn(grant, way).flatMap((namespace) =>
-        (grant.spec?.to ?? [])
-          .filter((item) => item?.group === snapshotRow.group && item.kind === "VolumeSnapshot")
-          .map(
-            ({ name }) =>
-              `namespace ${namespace} may restore ${name ? `VolumeSnapshot ${grant.metadata.namespace}/${name}` : `every VolumeSnapshot of ${grant.metadata.namespace}`} by a ${way === "claim" ? "PersistentVolumeClaim" : "VolumeSnapshotLink"}`,
-          ),
-      ),
-    ),
-  );
-  const bypass = whoCan(objects, contentCreation, "").map(
-    ({ subject }) => `${subject} may create VolumeSnapshotContents with any handle, past all grants`,
-  );
-  const raw = objects.contents
-    .filter(({ spec }) => spec.source?.snapshotHandle)
-    .map(
-      (content) =>
-        `VolumeSnapshotContent ${content.metadata.name} gives handle ${content.spec.source?.snapshotHandle} of driver ${content.spec.driver} to VolumeSnapshot ${snapshotIn(content)}, past all grants`,
-    );
-  const namespaces = new Set(objects.grants.flatMap((grant) => referrersIn(grant).map(({ namespace }) => namespace)));
-  const creators = [...namespaces].flatMap((namespace) =>
-    whoCan(objects, claimCreation, namespace).map(
-      ({ subject }) => `${subject} may create PersistentVolumeClaims in ${namespace}, which has a grant`,
-    ),
-  );
-  return new Set([...lines, ...bypass, ...raw, ...creators]);
 }

@@ -86,3 +86,22 @@ const subjectText = ({ kind, name, namespace }: Subject, bindingNamespace: strin
 
 const bindingText = ({ kind, metadata: { name, namespace } }: BindingObject): string =>
   `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
+
+const accounts = "system:serviceaccounts";
+
+/** Whether everybody who is the one subject is the other too, as far as names tell: the groups that Kubernetes itself fills. */
+export function subjectCovers(wide: string, narrow: string): boolean {
+  const [one, other] = [wide, narrow].map(asServiceAccount);
+  if (one === undefined || other === undefined || one === other) return one === other;
+  if (one === "Group system:authenticated")
+    return !["Group system:unauthenticated", "User system:anonymous"].includes(other);
+  if (one === `Group ${accounts}`) return other.startsWith("ServiceAccount ") || other.startsWith(`Group ${accounts}:`);
+  return (
+    one.startsWith(`Group ${accounts}:`) &&
+    other.startsWith(`ServiceAccount ${one.slice(`Group ${accounts}:`.length)}/`)
+  );
+}
+
+/** A service account may be bound as the user that it is. */
+const asServiceAccount = (subject: string): string =>
+  subject.replace(/^User system:serviceaccount:([^:]+):([^:]+)$/, "ServiceAccount $1/$2");

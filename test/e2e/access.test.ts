@@ -7,6 +7,7 @@ import { type Connection, connect } from "./harness/client.ts";
 import { installSnapshotCrds } from "./harness/components.ts";
 import type { ControlPlane } from "./harness/control-plane.ts";
 import { newNamespace, useControlPlane } from "./harness/shared.ts";
+import { until } from "./harness/until.ts";
 
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 
@@ -108,6 +109,62 @@ describe("access on a real kube-apiserver", () => {
     assert.ok(out.includes(`  VolumeSnapshot ${dev}/shortcut: VolumeSnapshotContent ${prod}-shortcut\n`), out);
     assert.ok(out.includes(`Claims that name it\n  ${dev}/copy: no volume yet`), out);
     assert.ok(out.includes(`  ReferenceGrant ${prod}/outdated: no VolumeSnapshot of namespace ${prod} matches`), out);
+  });
+
+  test("a claim that an earlier snapshot of the name has filled is listed apart from those of the present one", async () => {
+    const spec = {
+      accessModes: ["ReadWriteOnce"],
+      storageClassName: "served-by-nobody",
+      resources: { requests: { storage: "1Mi" } },
+      dataSource: { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "tuesday" },
+    };
+    const { client } = connection;
+    const made = async (name: string) => {
+      const volumeName = `${prod}-${name}`;
+      const at = { namespace: prod, name };
+      const claim = await client.create(
+        "PersistentVolumeClaim",
+        draftOf("PersistentVolumeClaim", at, { spec: { ...spec, volumeName } } as never),
+      );
+      const { uid } = claim.metadata;
+      const claimRef = { apiVersion: "v1", kind: "PersistentVolumeClaim", ...at, uid };
+      const { accessModes, storageClassName } = spec;
+      const capacity = { storage: "1Mi" };
+      const csi = { driver: "disk.example.com", volumeHandle: volumeName };
+      const volume = {
+        accessModes,
+        storageClassName,
+        capacity,
+        claimRef,
+        csi,
+        persistentVolumeReclaimPolicy: "Retain",
+      };
+      return client.create(
+        "PersistentVolume",
+        draftOf("PersistentVolume", { name: volumeName }, { spec: volume } as never),
+      );
+    };
+    const take = () =>
+      client.create(
+        "VolumeSnapshot",
+        draftOf(
+          "VolumeSnapshot",
+          { namespace: prod, name: "tuesday" },
+          { spec: { source: { persistentVolumeClaimName: "data" } } },
+        ),
+      );
+    const early = await made("early");
+    await until({ what: "a later second has begun" }, async () =>
+      Date.now() >= Date.parse(early.metadata.creationTimestamp ?? "") + 1_100 ? true : undefined,
+    );
+    const first = await take();
+    await client.delete({ kind: "VolumeSnapshot", namespace: prod, name: "tuesday" });
+    const second = await take();
+    assert.notEqual(second.metadata.uid, first.metadata.uid);
+    await made("late");
+    const { out, error } = await access(`${prod}/tuesday`);
+    assert.match(out, new RegExp(`Claims that name it\n  ${prod}/late: volume ${prod}-late\n`), error);
+    assert.match(out, new RegExp(`with a volume of an earlier .*\n  ${prod}/early: volume ${prod}-early\n`));
   });
 
   test("-o json has the same, and --namespace is the reverse", async () => {

@@ -1,6 +1,6 @@
 /** The webhook on a real API server over its whole life: turned off and on, down, renewed, restarted, and asked by strangers. */
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { request as httpsRequest } from "node:https";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -172,7 +172,8 @@ describe("the life of the webhook", () => {
     await webhook.stop();
     await webhook.start(`--client-ca-file=${file}`);
     const known = clients.issue({ commonName: "kube-apiserver" });
-    const other = createAuthority("others").issue({ commonName: "kube-apiserver" });
+    const others = createAuthority("others");
+    const other = others.issue({ commonName: "kube-apiserver" });
     assert.equal(await health(webhook, { cert: known.certificate, key: known.key }), 200);
     await assert.rejects(health(webhook, {}), /alert|ECONNRESET|socket/i);
     await assert.rejects(health(webhook, { cert: other.certificate, key: other.key }), /alert|ECONNRESET|socket/i);
@@ -180,7 +181,45 @@ describe("the life of the webhook", () => {
     await until({ what: "the API server is refused" }, async () =>
       /failed calling webhook/.test(await probe()) ? true : undefined,
     );
+    const refused = async (reason: string): Promise<number> => {
+      const text = await (await fetch(`${webhook.metricsUrl}/metrics`)).text();
+      const line = new RegExp(`^snapshot_webhook_refused_connections_total{reason="${reason}"} (\\d+)$`, "m").exec(
+        text,
+      );
+      return Number(line?.[1] ?? 0);
+    };
+    assert.ok((await refused("client-certificate")) >= 3);
+    const log = readFileSync(webhook.daemon().log, "utf8");
+    assert.equal(log.split("\n").filter((line) => /connection refused.*client-certificate/.test(line)).length, 1, log);
+
+    writeFileSync(file, others.certificate);
+    await until({ what: "the other authority counts" }, async () =>
+      (await health(webhook, { cert: other.certificate, key: other.key }).catch(() => undefined)) === 200
+        ? true
+        : undefined,
+    );
+    await assert.rejects(health(webhook, { cert: known.certificate, key: known.key }), /alert|ECONNRESET|socket/i);
     await webhook.stop();
+    await webhook.start();
+    await enable("snapshots");
+  });
+
+  test("an API server that does not accept the webhook's certificate is counted by that reason", async () => {
+    const serving = readFileSync(webhook.certFile, "utf8");
+    const key = readFileSync(webhook.keyFile, "utf8");
+    const strange = createAuthority("strange").issue({ commonName: "webhook", ipv4: ["127.0.0.1"] });
+    await webhook.stop();
+    writeFileSync(webhook.certFile, strange.certificate);
+    writeFileSync(webhook.keyFile, strange.key);
+    await webhook.start();
+    await until({ what: "the API server's refusal is counted" }, async () => {
+      assert.match(await probe(), /failed calling webhook/);
+      const text = await (await fetch(`${webhook.metricsUrl}/metrics`)).text();
+      return /^snapshot_webhook_refused_connections_total\{reason="certificate"\} [1-9]/m.test(text) ? true : undefined;
+    });
+    await webhook.stop();
+    writeFileSync(webhook.certFile, serving);
+    writeFileSync(webhook.keyFile, key);
     await webhook.start();
     await enable("snapshots");
   });

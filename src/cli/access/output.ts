@@ -41,6 +41,10 @@ export const snapshotText = (access: SnapshotAccess, grants: readonly UselessGra
           `  ${claim}: ${volume === undefined ? "no volume yet" : `volume ${volume}`}${allowed ? "" : ", not allowed any more"}`,
       ),
     ),
+    section(
+      "Claims that name it, with a volume of an earlier snapshot of this name",
+      access.restoredFromEarlier.map(({ claim, volume }) => `  ${claim}: volume ${volume}`),
+    ),
     section("Grants for restores that match nothing", useless(grants)),
   );
 

@@ -1,6 +1,7 @@
 /** The objects that decide on access, from a cluster or from manifests. */
 import type { KindName } from "../../api/kinds.ts";
-import type { VolumeSnapshotContent } from "../../api/types.ts";
+import type { PersistentVolume, VolumeSnapshotContent } from "../../api/types.ts";
+import { isFault } from "../../base/fault.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { KubeApi, PageReader, PathReader, VersionFinder } from "../../kube/api.ts";
 import type { AccessObjects } from "../../rules/access.ts";
@@ -25,6 +26,7 @@ export async function readCluster(api: AccessApi, signal: AbortSignal): Promise<
     snapshots: (await api.list("VolumeSnapshot", { signal })).objects,
     contents: (await api.list("VolumeSnapshotContent", { signal })).objects,
     claims: (await api.list("PersistentVolumeClaim", { signal })).objects,
+    volumes: await volumesIn(api, signal),
     namespaces: (await api.list("Namespace", { signal })).objects.map(({ metadata }) => metadata.name),
     links: await optional("VolumeSnapshotLink"),
     grants: await optional("ReferenceGrant"),
@@ -35,6 +37,16 @@ export async function readCluster(api: AccessApi, signal: AbortSignal): Promise<
     ],
   };
 }
+
+/** Their dates tell which claims an earlier snapshot has filled. Whoever may not list them sees all claims as the present one's. */
+const volumesIn = async (api: AccessApi, signal: AbortSignal): Promise<readonly PersistentVolume[]> => {
+  try {
+    return (await api.list("PersistentVolume", { signal })).objects;
+  } catch (reason) {
+    if (isFault(reason, "PermissionDenied")) return [];
+    throw reason;
+  }
+};
 
 /** Of a snapshot that was named: it must exist. */
 export const exists = ({ snapshots }: AccessObjects, namespace: string, name: string): boolean =>
@@ -51,6 +63,7 @@ export function readObjects(manifests: readonly Manifest[]): AccessObjects {
     snapshots: of("VolumeSnapshot"),
     contents: of<VolumeSnapshotContent>("VolumeSnapshotContent").filter(({ spec }) => isObject(spec)),
     claims: of("PersistentVolumeClaim"),
+    volumes: of("PersistentVolume"),
     links: of("VolumeSnapshotLink"),
     grants: of("ReferenceGrant"),
     namespaces: of<{ metadata: { name: string } }>("Namespace").map(({ metadata }) => metadata.name),
@@ -59,7 +72,13 @@ export function readObjects(manifests: readonly Manifest[]): AccessObjects {
   };
 }
 
-const clusterWide: readonly string[] = ["Namespace", "VolumeSnapshotContent", "ClusterRole", "ClusterRoleBinding"];
+const clusterWide: readonly string[] = [
+  "Namespace",
+  "PersistentVolume",
+  "VolumeSnapshotContent",
+  "ClusterRole",
+  "ClusterRoleBinding",
+];
 
 /** kubectl apply puts what names no namespace into "default", unless it is told another. */
 const withNamespace = (object: JsonObject): JsonObject => {

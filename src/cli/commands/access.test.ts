@@ -97,6 +97,24 @@ test("access --diff prints what a change of manifests opens and closes, and exit
   assert.deepEqual([await same.code, JSON.parse(same.said.out)], [0, { opened: [], closed: [] }]);
 });
 
+test("access --diff of a grant that now names one snapshot in place of all opens nothing, and exits with 0", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "access-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = (name: string, to: object): string => {
+    const path = join(folder, name);
+    const spec = { from: [fromClaimsOf("dev")], to: [to] };
+    writeFileSync(path, JSON.stringify({ kind: "ReferenceGrant", metadata: { name: "g", namespace: "prod" }, spec }));
+    return path;
+  };
+  const [wide, narrow] = [file("wide.json", toSnapshots), file("narrow.json", { ...toSnapshots, name: "monday" })];
+  const narrowed = startCommand("access", "--diff", wide, narrow);
+  assert.equal(await narrowed.code, 0, narrowed.said.out);
+  assert.match(narrowed.said.out, /^- .*every VolumeSnapshot of prod.*\n0 opened, 1 closed\n$/);
+  const widened = startCommand("access", "--diff", narrow, wide);
+  assert.equal(await widened.code, 1, widened.said.out);
+  assert.match(widened.said.out, /^\+ .*every VolumeSnapshot of prod.*\n1 opened, 0 closed\n$/);
+});
+
 test("access without a snapshot or a namespace, and --diff with one folder, are mistakes of the command line", async () => {
   for (const words of [[], ["a", "b"], ["--diff", "a"]]) {
     const { code, said } = startCommand("access", ...words);

@@ -1,6 +1,7 @@
 /** `snapkeep access`: who can read the data of a snapshot, and by whose consent. */
 import { Fault } from "../../base/fault.ts";
-import { openings, reachableFrom, snapshotAccess, uselessGrants } from "../../rules/access.ts";
+import { reachableFrom, snapshotAccess, uselessGrants } from "../../rules/access.ts";
+import { accessChange } from "../../rules/access-openings.ts";
 import { type CommandInput, defineCommand } from "../../runtime/command.ts";
 import { kubeFlags } from "../../runtime/common-flags.ts";
 import { exitCodes } from "../../runtime/exit-codes.ts";
@@ -85,22 +86,16 @@ async function show(api: Parameters<typeof readCluster>[0], input: Input): Promi
 
 const jsonText = (value: object): string => `${JSON.stringify(value, undefined, 2)}\n`;
 
-/** What both have is none of this review's business. */
 async function diff({ options, positionals, out }: Input): Promise<number> {
-  const [old, now] = await Promise.all(
-    positionals.map(async (path) => {
-      const { manifests, unreadable } = readManifests(await filesAt([path], async () => ""));
-      const [broken] = unreadable;
-      if (broken !== undefined)
-        throw new Fault(
-          "InvalidArgument",
-          `${broken.file}:${broken.line}: is neither YAML nor JSON: ${broken.message}`,
-        );
-      return openings(readObjects(manifests));
-    }),
-  );
-  const opened = [...(now ?? [])].filter((line) => old?.has(line) !== true).sort();
-  const closed = [...(old ?? [])].filter((line) => now?.has(line) !== true).sort();
+  const read = async (path: string | undefined) => {
+    const { manifests, unreadable } = readManifests(await filesAt([path ?? ""], async () => ""));
+    const [broken] = unreadable;
+    if (broken !== undefined)
+      throw new Fault("InvalidArgument", `${broken.file}:${broken.line}: is neither YAML nor JSON: ${broken.message}`);
+    return readObjects(manifests);
+  };
+  const [old, now] = positionals;
+  const { opened, closed } = accessChange(await read(old), await read(now));
   if (options.output === "json") out.write(jsonText({ opened, closed }));
   else {
     out.write([...opened.map((line) => `+ ${line}\n`), ...closed.map((line) => `- ${line}\n`)].join(""));
