@@ -60,11 +60,13 @@ export interface Store<K extends KindName, Index extends string = string> {
 export interface StoreOptions<K extends KindName, Index extends string = string> {
   readonly indexes?: Readonly<Record<Index, Indexer<ObjectOf<K>>>> | undefined;
   readonly log?: Log | undefined;
+  /** What is kept of an object; absent: all of it. Must keep the metadata. */
+  readonly transform?: ((object: ObjectOf<K>) => ObjectOf<K>) | undefined;
 }
 
 export function createStore<K extends KindName, Index extends string = never>(
   kind: K,
-  { indexes: indexers, log = silent }: StoreOptions<K, Index> = {},
+  { indexes: indexers, log = silent, transform = (object) => object }: StoreOptions<K, Index> = {},
 ): Store<K, Index> {
   const objects = new Map<Key, ObjectOf<K>>();
   const goneUids = new Map<Key, string>();
@@ -112,7 +114,7 @@ export function createStore<K extends KindName, Index extends string = never>(
   const applyReply = (object: ObjectOf<K>): boolean => {
     const key = keyOf(object);
     if (isOverdue(key, object.metadata)) return false;
-    put(key, withoutManagedFields(object));
+    put(key, transform(withoutManagedFields(object)));
     return true;
   };
 

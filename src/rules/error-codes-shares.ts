@@ -47,12 +47,37 @@ export const shareErrorRows = {
   },
   "SNAP-709": {
     title: "The files of a volume cannot be written",
-    why: "The memory of the node, or the 64 MiB of the volume, are used up. The volume keeps its old content.",
-    remedy: "Free memory on the node, or use fewer keys: each takes at least a page of memory.",
+    why: "The memory of the node is used up, or something else is wrong with the file system. The volume keeps its old content.",
+    remedy:
+      "The message has the error of the operating system. Free memory on the node, or use fewer keys: each takes at least a page of memory.",
   },
   "SNAP-710": {
     title: "The place of a volume is taken",
     why: "Something is at the target path, or the volume's id is in use, that this driver did not put there.",
     remedy: "Unmount or remove what is at the path on the node. The kubelet tries again.",
+  },
+  "SNAP-711": {
+    title: "The Secret or ConfigMap of a share is too large for a volume",
+    why: "Each key takes a page of memory and what the kernel keeps about it, about 7 KiB, however short its value is. A mounted volume keeps its old content.",
+    remedy:
+      "Use fewer keys: one file with many entries takes less than many files. Or raise --volume-memory of the driver, see docs/guides/shared-resources.md.",
+  },
+  "SNAP-712": {
+    title: "The shared volumes of a namespace take too much memory on a node",
+    why: "The driver keeps memory for other namespaces. A mounted volume keeps its old content, and is updated when there is room.",
+    remedy:
+      "Spread the pods over more nodes, share less, or mount one volume instead of many. Or raise --namespace-memory of the driver.",
+  },
+  "SNAP-713": {
+    title: "The shared volumes of a node take too much memory",
+    why: "The memory of all volumes counts for the driver's container, which would be killed at its limit. A mounted volume keeps its old content, and is updated when there is room.",
+    remedy:
+      "Move pods to other nodes. Or raise --node-memory of the driver together with the memory limit of its container, see docs/guides/shared-resources.md.",
+  },
+  "SNAP-714": {
+    title: "A mounted volume is not as it should be",
+    why: "What the share says now could not be written, what was taken away could not be removed, or it is not known what the volume should be.",
+    remedy:
+      "The message says why. The driver tries again by itself; if an error of the operating system persists, delete the pod.",
   },
 } as const satisfies Record<string, ErrorRow>;

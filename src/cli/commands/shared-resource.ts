@@ -1,11 +1,14 @@
 /** `snapkeep shared-resource`: the driver of SharedSecret and SharedConfigMap volumes on a node, or their controller. */
 
+import { besideVolumesMiB, mebibyte, shareMemory } from "../../api/share-memory.ts";
 import { Fault } from "../../base/fault.ts";
 import type { Log } from "../../base/log.ts";
+import { binaryQuantity, wholeUnits } from "../../base/quantity.ts";
 import { parseConfig, readConfigFile, whenConfigChanges } from "../../components/shared-resource/config.ts";
 import { shareControllerMetrics } from "../../components/shared-resource/controller/metrics.ts";
 import { startController } from "../../components/shared-resource/controller/start.ts";
 import { nodeMetrics } from "../../components/shared-resource/node/metrics.ts";
+import { fittingLimits, type MemoryLimits } from "../../components/shared-resource/node/plan-memory.ts";
 import { startNode } from "../../components/shared-resource/node/start.ts";
 import { socketPathOf } from "../../csi/address.ts";
 import { checkedDriverName } from "../../csi/driver-name.ts";
@@ -15,7 +18,7 @@ import { type CommandInput, complaintOf, defineCommand } from "../../runtime/com
 import { checkAddress, checkComponent, componentFlags } from "../../runtime/common-flags.ts";
 import { runComponent } from "../../runtime/component.ts";
 import { connect } from "../../runtime/connect.ts";
-import { integer, type Options, oneOf, text } from "../../runtime/flag-kinds.ts";
+import { integer, type Options, oneOf, quantity, text } from "../../runtime/flag-kinds.ts";
 import { type ProcessContext, runStandalone } from "../../runtime/frame.ts";
 import { createLog } from "../../runtime/log.ts";
 import { requestMeasure } from "../../runtime/measure.ts";
@@ -25,6 +28,9 @@ const name = "shared-resource";
 const node = { group: "Node driver" } as const;
 /** The port and the files are those of the driver that is replaced. */
 const tlsMetrics = { group: "Metrics and health" } as const;
+
+const memoryFlag = (mebibytes: number, help: string) =>
+  quantity({ ...node, default: binaryQuantity(mebibytes * mebibyte), help });
 
 const flags = {
   mode: oneOf(["node", "controller"], {
@@ -88,6 +94,18 @@ const flags = {
     required: true,
     help: "Folder of the records of mounted volumes, on a file system that outlives the process. It is the folder of the driver that is replaced, whose volumes are taken over.",
   }),
+  volumeMemory: memoryFlag(
+    shareMemory.volumeMiB,
+    "Memory that one volume may take: its files in whole pages, and what the kernel keeps about each of them, about 3 KiB.",
+  ),
+  namespaceMemory: memoryFlag(
+    shareMemory.namespaceMiB,
+    "Memory that all volumes of the pods of one namespace may take on this node.",
+  ),
+  nodeMemory: memoryFlag(
+    shareMemory.nodeMiB,
+    `Memory that all volumes of this node may take. It counts for this process: the limit of the container must be larger by ${shareMemory.updatesAtOnceMax} times --volume-memory and ${shareMemory.processMiB}Mi. Lowered at the start if the container has less.`,
+  ),
   ...componentFlags,
   httpsEndpoint: text({
     ...tlsMetrics,
@@ -181,11 +199,34 @@ const runNode = (input: Input, config: ReturnType<typeof parseConfig>): Promise<
       registration: endpoint === "" ? undefined : { endpoint, registryFolder },
       config,
       recordFolder: options.volumeMapFolder,
+      memory: memoryFor(options, context.log),
       connect: (signal) => connectWithLists(input, context, signal),
     });
   const files = { certFile: options.tlsCertFile, keyFile: options.tlsPrivateKeyFile };
   return runStandalone(input, name, start, { endpoint: options.httpsEndpoint, files });
 };
+
+/** What the flags say, as far as the container has it. */
+function memoryFor({ volumeMemory, namespaceMemory, nodeMemory }: Options<typeof flags>, log: Log): MemoryLimits {
+  const volumeBytes = Number(wholeUnits(volumeMemory));
+  const wanted = {
+    volumeBytes,
+    namespaceBytes: Number(wholeUnits(namespaceMemory)),
+    nodeBytes: Number(wholeUnits(nodeMemory)),
+  };
+  const besideBytes = besideVolumesMiB(volumeBytes / mebibyte) * mebibyte;
+  // 0: no limit is known.
+  const containerBytes = process.constrainedMemory() || undefined;
+  const fitting = fittingLimits(wanted, { containerBytes, besideBytes });
+  if (fitting.nodeBytes < wanted.nodeBytes)
+    log.warn("volumes get less memory than --node-memory, because the container's limit is too low: raise it", {
+      nodeMiB: Math.floor(fitting.nodeBytes / mebibyte),
+      wantedMiB: Math.floor(wanted.nodeBytes / mebibyte),
+      containerMiB: Math.floor((containerBytes ?? 0) / mebibyte),
+      neededMiB: Math.ceil((wanted.nodeBytes + besideBytes) / mebibyte),
+    });
+  return fitting;
+}
 
 async function connectWithLists(input: Input, context: ProcessContext, signal: AbortSignal) {
   const connection = await connectTo(input, context, signal);

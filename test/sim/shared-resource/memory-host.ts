@@ -66,6 +66,8 @@ export function createMemoryHost({ mounts, records }: Machine, { step, onShown }
       await step();
       show(target, undefined);
     },
+    sizes: async (target) =>
+      [...(mounts.get(target)?.shown ?? [])].map(([name, { length }]) => [name, length] as const),
     async adopt(target) {
       await step();
       const shown = mounts.get(target)?.shown;

@@ -47,6 +47,7 @@ function aMachine(t: TestContext) {
   const host = createHost({
     recordFolder: records,
     kubeletFolder: folder,
+    volumeBytes: 32 * 2 ** 20,
     world: createVirtualWorld(),
     log: silent,
     run,

@@ -10,10 +10,11 @@ import { makeFolders } from "../../../node/folders.ts";
 import { type Mount, mountTable, unlessMissing } from "../../../node/mounts.ts";
 import { asFault, type RunProgram, runProgram } from "../../../node/program.ts";
 import { withCode } from "../../../rules/error-codes.ts";
-import { nodeLimits } from "./limits.ts";
+import type { FileSizes } from "./plan-memory.ts";
 import { anchorOf, createRecords, type Records } from "./records.ts";
 import type { FileSet, VolumeSpec } from "./types.ts";
 import { adoptFiles, takeBytes, wipeFiles, writeFiles } from "./volume-files.ts";
+import { sizesIn } from "./volume-sizes.ts";
 
 export interface VolumeHost {
   readonly records: Records;
@@ -31,6 +32,8 @@ export interface VolumeHost {
   write(target: string, files: FileSet): Promise<void>;
   /** Takes all away, also from files that a pod has open or mounted by subPath. */
   wipe(target: string): Promise<void>;
+  /** Names and sizes of the files in a mounted volume. */
+  sizes(target: string): Promise<FileSizes>;
   /** The digest of what is in a mounted volume; undefined: it is empty. Repairs what a killed process left half done. */
   adopt(target: string): Promise<string | undefined>;
 }
@@ -45,18 +48,20 @@ export interface HostOptions {
   readonly recordFolder: string;
   /** Where the kubelet has the folders of its pods. Nothing is mounted elsewhere. */
   readonly kubeletFolder: string;
+  /** What the files of one volume may take: the tmpfs holds two sets of them, because the old one is there until the new one is. */
+  readonly volumeBytes: number;
   readonly world: Pick<World, "now" | "random">;
   readonly log: Log;
   readonly run?: RunProgram | undefined;
   readonly table?: (() => Promise<readonly Mount[]>) | undefined;
 }
 
-const options = `mode=0755,size=${nodeLimits.volumeBytesMax},nosuid,nodev,noexec`;
 /** Linux 6.4 or newer: no byte of a Secret gets onto a disk. */
 const noSwap = "noswap";
 
 export function createHost(hostOptions: HostOptions): VolumeHost {
   const { recordFolder, kubeletFolder, world, log, run = runProgram, table = () => mountTable() } = hostOptions;
+  const options = `mode=0755,size=${2 * hostOptions.volumeBytes},nosuid,nodev,noexec`;
   const topAt = async (path: string): Promise<Mount | undefined> => (await table()).findLast(({ at }) => at === path);
   const label = (): string => {
     const drawn = Math.floor(world.random() * 2 ** 32).toString(16);
@@ -135,6 +140,7 @@ export function createHost(hostOptions: HostOptions): VolumeHost {
       mustBeMounted(target)
         .then(() => empty(target))
         .catch(explained(target)),
+    sizes: (target) => sizesIn(target),
     adopt: (target) => adoptFiles(target),
   };
 }

@@ -9,12 +9,21 @@ export const nodeLimits = {
   sourceWatchMsMax: 60_000,
   /** How long a publish waits for the first list of its Secret or ConfigMap. */
   sourceWaitMsMax: 3_000,
-  /** Of one tmpfs. A Secret holds 1 MiB, but each of its keys takes a page, and a swap holds two sets. */
-  volumeBytesMax: 64 * 2 ** 20,
+  /** Of objects with their data that are kept, to be written without another read. */
+  contentBytesMax: 16 * 2 ** 20,
+  /** A list of one object may have 1.5 MiB, and a node has hundreds of them at its start. */
+  sourceListsAtOnceMax: 8,
+  /** Sets of files that are held in memory to be written, of updates and of publishes. */
+  writesAtOnceMax: 4,
+  /** How often it is looked for volumes that are not as they should be. */
+  inspectEveryMs: 10_000,
+  /** A volume that is not as it should be for so long gets an event on its pod, repeated this often. */
+  troubleEventAfterMs: 10_000,
+  troubleEventEveryMs: 600_000,
   /** Of a key, which becomes a file name. */
   keyBytesMax: 253,
   recordBytesMax: 64 * 2 ** 10,
-  /** Volumes that are updated at once. */
-  updatesAtOnceMax: 8,
+  /** Volumes that are looked at, and emptied if need be, at once. What is to be written waits elsewhere, so that it delays no emptying. */
+  looksAtOnceMax: 8,
   updateRetry: { startMs: 200, maxMs: 5_000 },
 } as const;

@@ -2,7 +2,7 @@
  * The Secrets and ConfigMaps of mounted volumes, each by a watch of its own: the driver needs no permission for others, and one
  * that cannot be read delays no other.
  *
- * Memory: one object per Secret or ConfigMap in use, with its files. Lost with the process, and listed again.
+ * Memory: digest and size per Secret or ConfigMap in use, and the data of some (contents.ts). Lost with the process, and listed again.
  */
 import { createHash } from "node:crypto";
 import type { ObjectOf } from "../../../api/types.ts";
@@ -13,9 +13,12 @@ import { type World, withDeadline } from "../../../base/world.ts";
 import type { KubeApi } from "../../../kube/api.ts";
 import { createStore, type Store } from "../../../kube/store.ts";
 import { watchInto } from "../../../kube/stores.ts";
+import { createTurns, type Turns } from "../../../runtime/turns.ts";
+import { createContents } from "./contents.ts";
 import { nodeLimits } from "./limits.ts";
 import { keyProblem } from "./plan-files.ts";
-import { type Content, type FileSet, type Source, sourceKey } from "./types.ts";
+import { setBytes, sizesOf } from "./plan-memory.ts";
+import { type Content, type ContentFacts, type FileSet, type Source, sourceKey } from "./types.ts";
 
 export type SourceState =
   /** Not listed yet. */
@@ -23,7 +26,9 @@ export type SourceState =
   | { readonly kind: "absent" }
   /** It is there, and a key of it is no file name. */
   | { readonly kind: "unusable"; readonly problem: string }
-  | { readonly kind: "present"; readonly content: Content };
+  | { readonly kind: "present"; readonly content: ContentFacts };
+
+type SourceObject = ObjectOf<Source["kind"]>;
 
 export interface Sources {
   hold(source: Source): () => void;
@@ -31,6 +36,8 @@ export interface Sources {
   state(source: Source): SourceState;
   /** For a publish: waits for the first list, and throws what the last request failed with. */
   known(source: Source, signal: AbortSignal): Promise<SourceState>;
+  /** The files of a source that is present, of the version that was seen last or of a newer one. */
+  read(source: Source): Promise<Content & ContentFacts>;
 }
 
 export interface SourcesOptions {
@@ -38,6 +45,8 @@ export interface SourcesOptions {
   readonly world: World;
   readonly log: Log;
   readonly signal: AbortSignal;
+  /** Of a page of memory. */
+  readonly pageBytes: number;
   onChange(source: Source): void;
 }
 
@@ -53,17 +62,34 @@ interface Entry {
 
 const unknown: SourceState = { kind: "unknown" };
 
-export function createSources({ api, world, log, signal, onChange }: SourcesOptions): Sources {
+export function createSources({ api, world, log, signal, pageBytes, onChange }: SourcesOptions): Sources {
   const entries = new Map<string, Entry>();
+  const contents = createContents();
+  const listing = createTurns(nodeLimits.sourceListsAtOnceMax);
+  /** By what a store keeps: the state that follows from the whole object. */
+  const states = new WeakMap<SourceObject, SourceState>();
+  const reading = new Map<string, Promise<SourceObject>>();
+
+  /** A store keeps no data. */
+  const slim = (key: string, object: SourceObject): SourceObject => {
+    contents.put(key, object);
+    const kept = withoutData(object);
+    states.set(kept, stateOf(object, pageBytes));
+    return kept;
+  };
 
   const open = (source: Source): Entry => {
     const stop = new AbortController();
     const { kind, namespace, name } = source;
     const scope = { namespace, fieldSelector: `metadata.name=${name}` };
-    const store: Store<Source["kind"]> = createStore(kind, { log });
+    const transform = (object: SourceObject): SourceObject => slim(sourceKey(source), object);
+    const store: Store<Source["kind"]> = createStore<Source["kind"]>(kind, { log, transform });
     const entry: Entry = { store, holders: 0, state: unknown, listed: Promise.withResolvers(), stop };
     const take = (): void => {
-      entry.state = stateOf(store.get(keyIn(namespace, name)), store.isSynced());
+      const kept = store.get(keyIn(namespace, name));
+      if (kept === undefined) contents.drop(sourceKey(source));
+      const absent: SourceState = store.isSynced() ? { kind: "absent" } : unknown;
+      entry.state = kept === undefined ? absent : (states.get(kept) ?? unknown);
       onChange(source);
     };
     store.onChange(take);
@@ -73,7 +99,7 @@ export function createSources({ api, world, log, signal, onChange }: SourcesOpti
       if (failure !== undefined) entry.listed.resolve();
       if (isNews) onChange(source);
     };
-    const watched = watchInto(noting(api(), told), store, {
+    const watched = watchInto(noting(api(), listing, told), store, {
       world,
       log: log.with({ namespace, name }),
       signal: AbortSignal.any([signal, stop.signal]),
@@ -97,6 +123,18 @@ export function createSources({ api, world, log, signal, onChange }: SourcesOpti
     }
   };
 
+  /** Once for all volumes that want it at the same time. */
+  const fetched = (source: Source): Promise<SourceObject> => {
+    const key = sourceKey(source);
+    const running = reading.get(key);
+    if (running !== undefined) return running;
+    const started = api()
+      .get(source, { signal })
+      .finally(() => reading.delete(key));
+    reading.set(key, started);
+    return started;
+  };
+
   return {
     hold(source) {
       const key = sourceKey(source);
@@ -109,6 +147,7 @@ export function createSources({ api, world, log, signal, onChange }: SourcesOpti
         held = false;
         if (entry.holders > 0 || entries.get(key) !== entry) return;
         entries.delete(key);
+        contents.drop(key);
         entry.stop.abort(new Fault("Cancelled", "no volume needs it any more"));
       };
     },
@@ -126,6 +165,14 @@ export function createSources({ api, world, log, signal, onChange }: SourcesOpti
       );
       return entry.failure === undefined ? entry.state : readNow(entry, source, caller);
     },
+    async read(source) {
+      const key = sourceKey(source);
+      const object = contents.get(key) ?? (await fetched(source));
+      entries.get(key)?.store.applyReply(object);
+      const problem = keyProblem(object);
+      if (problem !== undefined) throw new Fault("FailedPrecondition", problem);
+      return sized(contentOf(filesOf(object)), pageBytes);
+    },
   };
 }
 
@@ -138,7 +185,7 @@ const rejection = (signal: AbortSignal): Promise<never> =>
 const isRefused = (failure: Fault | undefined): boolean => failure?.code === "PermissionDenied";
 
 /** The same API, which says how each list and watch went. A watch that was refused is followed by one that brings news only if it was not. */
-const noting = (api: KubeApi, told: (failure: Fault | undefined) => void): KubeApi => {
+const noting = (api: KubeApi, listing: Turns, told: (failure: Fault | undefined) => void): KubeApi => {
   const note = async <T>(request: Promise<T>, isList: boolean): Promise<T> => {
     try {
       const reply = await request;
@@ -152,7 +199,11 @@ const noting = (api: KubeApi, told: (failure: Fault | undefined) => void): KubeA
   };
   return {
     ...api,
-    list: (kind, query) => note(api.list(kind, query), true),
+    list: (kind, query) =>
+      note(
+        listing(() => api.list(kind, query)),
+        true,
+      ),
     watch(kind, query, take) {
       const news: typeof take = (event) => {
         told(undefined);
@@ -163,15 +214,21 @@ const noting = (api: KubeApi, told: (failure: Fault | undefined) => void): KubeA
   };
 };
 
-function stateOf(object: ObjectOf<Source["kind"]> | undefined, isSynced: boolean): SourceState {
-  if (object === undefined) return isSynced ? { kind: "absent" } : unknown;
+function stateOf(object: SourceObject, pageBytes: number): SourceState {
   const problem = keyProblem(object);
-  return problem === undefined
-    ? { kind: "present", content: contentOf(filesOf(object)) }
-    : { kind: "unusable", problem };
+  if (problem !== undefined) return { kind: "unusable", problem };
+  const { digest, bytes } = sized(contentOf(filesOf(object)), pageBytes);
+  return { kind: "present", content: { digest, bytes } };
 }
 
-function filesOf(object: ObjectOf<Source["kind"]>): FileSet {
+function withoutData(object: SourceObject): SourceObject {
+  const { data: _data, ...rest } = object;
+  if (rest.kind === "Secret") return rest;
+  const { binaryData: _binary, ...bare } = rest as ObjectOf<"ConfigMap">;
+  return bare;
+}
+
+function filesOf(object: SourceObject): FileSet {
   const encoded = object.kind === "Secret" ? (object.data ?? {}) : (object.binaryData ?? {});
   const plain = object.kind === "Secret" ? {} : (object.data ?? {});
   return new Map([
@@ -181,6 +238,11 @@ function filesOf(object: ObjectOf<Source["kind"]>): FileSet {
 }
 
 export const contentOf = (files: FileSet): Content => ({ files, digest: digestOf(files) });
+
+const sized = (content: Content, pageBytes: number): Content & ContentFacts => ({
+  ...content,
+  bytes: setBytes(sizesOf(content.files), pageBytes),
+});
 
 /** Equal for equal names and bytes, in whatever order they came. */
 function digestOf(files: FileSet): string {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { startApiServer } from "../../../../test/api-server.ts";
 import { createMemoryLog, faultOf } from "../../../../test/csi-sockets.ts";
-import { createMachine, createMemoryHost } from "../../../../test/sim/shared-resource/memory-host.ts";
+import { createMachine, createMemoryHost, type Machine } from "../../../../test/sim/shared-resource/memory-host.ts";
 import { readLists } from "../../../../test/sim/shared-resource/read-lists.ts";
 import { createTruth } from "../../../../test/sim/shared-resource/truth.ts";
 import { createUsers } from "../../../../test/sim/shared-resource/users.ts";
@@ -15,6 +15,7 @@ import { createClient } from "../../../kube/client.ts";
 import { createMetrics } from "../../../runtime/metrics.ts";
 import type { AllowListReader } from "../../../runtime/share-allow-lists.ts";
 import { defaultConfig } from "../config.ts";
+import { emptyVolumeBytes, type MemoryLimits, setBytes } from "./plan-memory.ts";
 import { type NodeApi, startNode } from "./start.ts";
 import type { FileSet, VolumeSpec } from "./types.ts";
 
@@ -36,7 +37,7 @@ const aVolume = (id: string, more: Partial<VolumeSpec> = {}): VolumeSpec => ({
   ...more,
 });
 
-type Failing = "write" | "mount" | "adopt";
+type Failing = "write" | "mount" | "adopt" | "wipe";
 
 async function setUp(
   t: TestContext,
@@ -47,6 +48,8 @@ async function setUp(
     failsOn,
     lists = readLists,
     left = [],
+    memory,
+    machine = createMachine(),
   }: {
     refreshResources?: boolean;
     isConnected?: boolean;
@@ -55,6 +58,8 @@ async function setUp(
     lists?: AllowListReader;
     /** What an earlier process has mounted. */
     left?: readonly VolumeSpec[];
+    memory?: MemoryLimits;
+    machine?: Machine;
   } = {},
 ) {
   const { world, handler, ask } = startApiServer({ parts: standardParts(), definitions });
@@ -68,7 +73,6 @@ async function setUp(
   await users.write("SharedSecret", reference, "v.1");
   await users.point("SharedSecret", "one", reference);
   await users.grant("SharedSecret", "one", "team");
-  const machine = createMachine();
   for (const spec of left) {
     await users.point("SharedSecret", spec.share, reference);
     await users.grant("SharedSecret", spec.share, "team");
@@ -83,23 +87,27 @@ async function setUp(
   } = { failsOn, holdsShares: false, forbids: undefined };
   const changes: string[] = [];
   const onShown = (target: string): void => void changes.push(shown(target.split("/")[2] ?? "") ?? "nothing");
-  const memory = createMemoryHost(machine, { step: () => world.sleep(1), onShown });
+  const memoryHost = createMemoryHost(machine, { step: () => world.sleep(1), onShown });
   const unlessFailing = (what: Failing): void => {
     if (state.failsOn === what) throw Object.assign(new Error("ENOSPC: no space left"), { code: "ENOSPC" });
   };
   const host = {
-    ...memory,
-    mount: async (...args: Parameters<typeof memory.mount>) => {
+    ...memoryHost,
+    mount: async (...args: Parameters<typeof memoryHost.mount>) => {
       unlessFailing("mount");
-      return memory.mount(...args);
+      return memoryHost.mount(...args);
     },
     adopt: async (target: string) => {
       unlessFailing("adopt");
-      return memory.adopt(target);
+      return memoryHost.adopt(target);
     },
     write: async (target: string, files: FileSet) => {
       unlessFailing("write");
-      return memory.write(target, files);
+      return memoryHost.write(target, files);
+    },
+    wipe: async (target: string) => {
+      unlessFailing("wipe");
+      return memoryHost.wipe(target);
     },
   };
   const stop = new AbortController();
@@ -137,6 +145,7 @@ async function setUp(
         kubeletFolder: "",
         config: { ...defaultConfig, refreshResources },
         host,
+        memory,
         connect: () => (isConnected ? connected : new Promise(() => undefined)),
       },
     ),
@@ -513,4 +522,132 @@ test("R25, R48, R82: reserved names and writable volumes that the driver refuses
     pod_readonly_failures: 3,
     pod_readonly_successes: 1,
   });
+});
+
+/** A volume may have 20 keys of one byte; a namespace two volumes with 30 keys, the node four with 40. */
+const keys = (count: number): number =>
+  setBytes(
+    Array.from({ length: count }, (_, at) => [`key-${at}`, 1] as const),
+    4_096,
+  );
+const small: MemoryLimits = {
+  volumeBytes: emptyVolumeBytes + keys(20),
+  namespaceBytes: 2 * emptyVolumeBytes + keys(30),
+  nodeBytes: 4 * emptyVolumeBytes + keys(40),
+};
+const codeOf = (text: string): string => /SNAP-\d+/.exec(text)?.[0] ?? text;
+
+async function setUpSmall(t: TestContext, more: Parameters<typeof setUp>[1] = {}) {
+  const all = await setUp(t, { memory: small, ...more });
+  const { ask, users, metrics, machine } = all;
+  for (const namespace of ["owner", "other"]) {
+    if (namespace === "other") await users.furnish([namespace]);
+    await users.grant("SharedSecret", "one", namespace);
+  }
+  return {
+    ...all,
+    fill: async (count: number, text = "x") => {
+      const value = Buffer.from(text).toString("base64");
+      const data = Object.fromEntries(Array.from({ length: count }, (_, at) => [`key-${at}`, value]));
+      const body = { apiVersion: "v1", kind: "Secret", metadata: { name: "x" }, type: "Opaque", data };
+      const { status, text: reply } = await ask("PUT", "/api/v1/namespaces/owner/secrets/x", body);
+      assert.equal(status, 200, reply);
+    },
+    keysIn: (id: string): number => machine.mounts.get(`/pods/${id}/mount`)?.shown?.size ?? 0,
+    troubled: async (): Promise<readonly string[]> =>
+      [
+        ...(await metrics.scrape()).text.matchAll(
+          /^openshift_csi_share_volumes_not_current\{cause="(\w+)"\} ([1-9]\d*)$/gm,
+        ),
+      ].map(([, cause, count]) => `${cause} ${count}`),
+    events: async (): Promise<readonly string[]> => {
+      const { text } = await ask("GET", "/api/v1/namespaces/team/events");
+      const { items } = JSON.parse(text) as {
+        items: { reason: string; message: string; involvedObject: { kind: string; name: string } }[];
+      };
+      return items.map(
+        ({ reason, message, involvedObject: { kind, name } }) => `${kind} ${name} ${reason} ${codeOf(message)}`,
+      );
+    },
+  };
+}
+const inNamespace = (namespace: string) => ({ "csi.storage.k8s.io/pod.namespace": namespace });
+
+test("a volume that does not fit is refused, by volume, by namespace and by node, and leaves nothing", async (t) => {
+  const nodeBytes = 3 * emptyVolumeBytes + keys(40);
+  const { publish, fill, world, machine } = await setUpSmall(t, { memory: { ...small, nodeBytes } });
+  const refusalOf = async (id: string, namespace = "team"): Promise<string> => {
+    const { code, message } = await faultOf(publish(id, inNamespace(namespace)));
+    assert.equal(code, "ResourceExhausted");
+    return codeOf(message);
+  };
+  await fill(21);
+  await world.advance(100);
+  assert.equal(await refusalOf("csi-1"), "SNAP-711");
+  assert.deepEqual([machine.mounts.size, machine.records.size], [0, 0]);
+  await fill(16);
+  await world.advance(100);
+  await publish("csi-1");
+  assert.equal(await refusalOf("csi-2"), "SNAP-712");
+  await publish("csi-3", inNamespace("owner"));
+  assert.equal(await refusalOf("csi-4", "other"), "SNAP-713");
+  assert.deepEqual([...machine.records.keys()], ["csi-1", "csi-3"]);
+});
+
+test("a share that grows keeps its old set, is reported, can be revoked, and is written when there is room", async (t) => {
+  const { publish, unpublish, fill, keysIn, world, users, troubled, events, metrics } = await setUpSmall(t);
+  await fill(10);
+  await world.advance(100);
+  for (const id of ["csi-1", "csi-2"]) await publish(id);
+  await publish("csi-3", inNamespace("owner"));
+  assert.deepEqual(await troubled(), []);
+  await fill(19);
+  await world.advance(30_000);
+  assert.deepEqual(["csi-1", "csi-2", "csi-3"].map(keysIn), [19, 10, 19], "the namespace has room for one of its two");
+  assert.deepEqual(await troubled(), ["memory 1"]);
+  assert.match(
+    (await metrics.scrape()).text,
+    /^openshift_csi_share_volumes_not_current_seconds\{cause="memory"\} [23]\d/m,
+  );
+  assert.deepEqual(await events(), ["Pod p SharedVolumeNotCurrent SNAP-712"]);
+  await publish("csi-2");
+  assert.equal(keysIn("csi-2"), 10, "a repeated publish keeps it too");
+  for (const id of ["csi-1", "csi-3"]) await unpublish(id);
+  await world.advance(5_000);
+  assert.equal(keysIn("csi-2"), 19);
+  assert.deepEqual(await troubled(), []);
+  await fill(21);
+  await world.advance(5_000);
+  assert.deepEqual(await troubled(), ["memory 1"]);
+  await users.revoke("SharedSecret", "one", "team");
+  await world.advance(11_000);
+  assert.equal(keysIn("csi-2"), 0);
+  assert.deepEqual(await troubled(), []);
+});
+
+test("after a restart, what an earlier process has mounted counts", async (t) => {
+  const machine = createMachine();
+  const first = await setUpSmall(t, { machine });
+  await first.fill(16);
+  await first.world.advance(100);
+  await first.publish("csi-1");
+  const second = await setUpSmall(t, { machine });
+  await second.fill(16);
+  await second.world.advance(100);
+  assert.equal(codeOf((await faultOf(second.publish("csi-2"))).message), "SNAP-712");
+  await second.unpublish("csi-1");
+  await second.publish("csi-2");
+});
+
+test("a volume that cannot be emptied, and one of which nobody knows what it should be, are counted and get an event", async (t) => {
+  const { publish, world, users, state, troubled, events } = await setUpSmall(t);
+  await publish("csi-1");
+  state.failsOn = "wipe";
+  await users.revoke("SharedSecret", "one", "team");
+  await world.advance(40_000);
+  assert.deepEqual(await troubled(), ["not_emptied 1"]);
+  assert.deepEqual(await events(), ["Pod p SharedVolumeNotCurrent SNAP-714"]);
+  state.failsOn = undefined;
+  await world.advance(10_000);
+  assert.deepEqual(await troubled(), []);
 });

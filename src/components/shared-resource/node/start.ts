@@ -3,7 +3,10 @@
  * before it has found an API server, because volumes must be unpublished then too; until it has, nothing is published.
  */
 
+import type { CodedEvent } from "../../../api/plan.ts";
 import type { ShareKind } from "../../../api/share-lists.ts";
+import { mebibyte, shareMemory } from "../../../api/share-memory.ts";
+import type { KubeObject } from "../../../api/types.ts";
 import { keyIn } from "../../../base/brand.ts";
 import { Fault, isFault } from "../../../base/fault.ts";
 import { createLocks, layered, locked } from "../../../csi/layers.ts";
@@ -12,8 +15,10 @@ import { unaryOf } from "../../../csi/serve.ts";
 import { createCsiServer } from "../../../csi/server.ts";
 import type { Unary } from "../../../csi/wire.ts";
 import type { KubeApi, PathAsker } from "../../../kube/api.ts";
+import { createEventRecorder, type EventRecorder } from "../../../kube/events.ts";
 import type { Store } from "../../../kube/store.ts";
 import { createStores, type StoreTable, unsyncedIn, watchStores } from "../../../kube/stores.ts";
+import { pageBytes } from "../../../node/page-size.ts";
 import type { Component, ProcessContext } from "../../../runtime/frame.ts";
 import type { AllowListReader } from "../../../runtime/share-allow-lists.ts";
 import type { SharedResourceConfig } from "../config.ts";
@@ -21,9 +26,11 @@ import { createHost, type VolumeHost } from "./host.ts";
 import { identityService } from "./identity.ts";
 import { nodeMetrics } from "./metrics.ts";
 import { notListed, observeShare, type ShareState } from "./observe.ts";
+import type { MemoryLimits } from "./plan-memory.ts";
 import { createReviews } from "./reviews.ts";
 import { nodeService, type PublishCounts } from "./service.ts";
 import { createSources } from "./sources.ts";
+import { createTroubleReports } from "./trouble-reports.ts";
 import type { VolumeSpec } from "./types.ts";
 import { createVolumes } from "./volumes.ts";
 
@@ -47,11 +54,20 @@ export interface NodeOptions {
   readonly recordFolder: string;
   /** Where the kubelet has the folders of its pods. */
   readonly kubeletFolder: string;
+  /** What the volumes may take. */
+  readonly memory?: MemoryLimits | undefined;
   /** The machine, unless given. */
   readonly host?: VolumeHost | undefined;
   /** Waits until there is an API server. */
   connect(signal: AbortSignal): Promise<NodeApi>;
 }
+
+/** Of the flags. */
+export const defaultMemory: MemoryLimits = {
+  volumeBytes: shareMemory.volumeMiB * mebibyte,
+  namespaceBytes: shareMemory.namespaceMiB * mebibyte,
+  nodeBytes: shareMemory.nodeMiB * mebibyte,
+};
 
 const table = { SharedSecret: {}, SharedConfigMap: {} } as const satisfies StoreTable;
 
@@ -62,7 +78,8 @@ export interface NodeDriver extends Component {
 
 export async function startNode(context: ProcessContext, options: NodeOptions): Promise<NodeDriver> {
   const { world, log, metrics } = context;
-  const { name, address, registration, host = createHost({ ...options, world, log }) } = options;
+  const { name, address, registration, memory: limits = defaultMemory } = options;
+  const { host = createHost({ ...options, ...limits, world, log }) } = options;
   const failing = new AbortController();
   const signal = AbortSignal.any([context.signal, failing.signal]);
   let connected: NodeApi | undefined;
@@ -90,16 +107,30 @@ export async function startNode(context: ProcessContext, options: NodeOptions): 
   };
   const parts = { api, world, log, signal };
   const reviews = createReviews({ ...parts, onChange: (subject) => volumes.subjectChanged(subject) });
-  const sources = createSources({ ...parts, onChange: (source) => volumes.sourceChanged(source) });
+  const memory = { limits, pageBytes: pageBytes() };
+  const sources = createSources({ ...parts, ...memory, onChange: (source) => volumes.sourceChanged(source) });
   const { refreshResources } = options.config;
-  const volumes = createVolumes({ host, reviews, sources, shareState, readShare, refreshResources, world, log });
+  const shared = { reviews, sources, shareState, readShare, refreshResources };
+  const volumes = createVolumes({ host, ...shared, memory, world, log });
   for (const store of Object.values(stores))
     store.onChange((before, after) => {
       const share = (after ?? before)?.metadata.name;
       if (share !== undefined) volumes.shareChanged({ shareKind: store.kind, share });
     });
   const counters = metrics.instruments(nodeMetrics);
-  metrics.refresh(() => counters.volumes.set({}, volumes.count()));
+  let events: EventRecorder | undefined;
+  const { inspect } = volumes;
+  const record = (volume: VolumeSpec, event: CodedEvent): void => events?.record(podReference(volume), event);
+  const reports = createTroubleReports({ world, inspect, record });
+  counters.memoryBytesMax.set({}, limits.nodeBytes);
+  metrics.refresh(() => {
+    counters.volumes.set({}, volumes.count());
+    counters.memoryBytes.set({}, volumes.memoryBytes());
+    for (const [cause, { count, ageMs }] of reports.look()) {
+      counters.troubled.set({ cause }, count);
+      counters.troubledSeconds.set({ cause }, ageMs / 1_000);
+    }
+  });
   const counts: PublishCounts = {
     requested: () => counters.requests.add({}),
     failed: () => counters.failures.add({}),
@@ -122,6 +153,7 @@ export async function startNode(context: ProcessContext, options: NodeOptions): 
   }
   const watch = async (): Promise<void> => {
     connected = await options.connect(signal);
+    events = createEventRecorder({ api: connected.api, world, log, component: name, host: options.nodeId });
     const { lists } = connected;
     reviews.connected();
     const read = lists.read(signal).then(volumes.resync);
@@ -138,12 +170,23 @@ export async function startNode(context: ProcessContext, options: NodeOptions): 
       stop.addEventListener("abort", abort, { once: true });
       if (stop.aborted) abort();
       try {
-        await Promise.all([watch(), volumes.run(signal), ...closed]);
+        await Promise.all([watch(), volumes.run(signal), reports.run(signal), ...closed]);
       } finally {
         failing.abort();
         await Promise.all(closed);
+        await events?.close(eventsMsMax);
         connected?.close?.();
       }
     },
   };
 }
+
+/** How long the process waits at its end for events to be sent. */
+const eventsMsMax = 2_000;
+
+const podReference = ({ pod }: VolumeSpec): KubeObject =>
+  ({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { namespace: pod.namespace, name: pod.name, uid: pod.uid },
+  }) as KubeObject;

@@ -61,5 +61,12 @@ export interface Content {
   readonly digest: string;
 }
 
+/** What is remembered of a set of files. */
+export interface ContentFacts {
+  readonly digest: string;
+  /** What it takes in the memory of a volume. */
+  readonly bytes: number;
+}
+
 /** What is in a volume now, and of which Secret or ConfigMap. */
 export type Written = { readonly digest: string; readonly source: string };

@@ -1,29 +1,39 @@
 /**
  * All volumes of this node: published, kept current, unpublished.
  *
- *   share, source or permission changes ──▶ queue ──▶ observe ──▶ plan ──▶ write or wipe
+ *   share, source or permission changes ──▶ looks ──▶ observe ──▶ plan ──▶ wipe
+ *                                                                    └──▶ writes ──▶ observe ──▶ plan ──▶ write or wipe
  *
- * Memory: per mounted volume its request, the digest of its content and what it follows. After a restart the records, the mount table
- * and the files themselves say the same.
+ * Two queues: however much there is to write for others, a volume is emptied at once.
+ *
+ * Memory: per mounted volume its request, the digest of its content, what it follows, and why it is not as it should be. After a restart
+ * the records, the mount table and the files themselves say the same.
  */
+
+import type { CodedMessage } from "../../../api/plan.ts";
+import { shareMemory } from "../../../api/share-memory.ts";
 import type { Key } from "../../../base/brand.ts";
-import { isFault, loggable } from "../../../base/fault.ts";
+import { Fault, isFault, loggable } from "../../../base/fault.ts";
 import { equal, type JsonValue } from "../../../base/json.ts";
 import type { Log } from "../../../base/log.ts";
 import type { World } from "../../../base/world.ts";
-import { createQueue } from "../../../runtime/queue.ts";
+import { createQueue, type Queue } from "../../../runtime/queue.ts";
+import { createTurns } from "../../../runtime/turns.ts";
 import type { VolumeHost } from "./host.ts";
 import { nodeLimits } from "./limits.ts";
+import { createMemoryUse, type MemoryUse } from "./memory-use.ts";
 import { observeVolume, type ShareState } from "./observe.ts";
-import { planVolume } from "./plan.ts";
+import { planVolume, type VolumePlan } from "./plan.ts";
+import { type MemoryLimits, setBytes } from "./plan-memory.ts";
 import type { PublishRequest } from "./plan-request.ts";
+import { type Attempt, troubleOf } from "./plan-trouble.ts";
 import type { VolumeRecord } from "./records.ts";
 import { deniedUse, otherVolume, sourceFailed, sourceRefusal } from "./refusals.ts";
 import type { Reviews } from "./reviews.ts";
 import { createSerial } from "./serial.ts";
 import type { SourceState, Sources } from "./sources.ts";
+import type { TroubledVolume } from "./trouble-reports.ts";
 import {
-  type Content,
   type Source,
   type Subject,
   shareKey,
@@ -44,6 +54,7 @@ export interface VolumesOptions {
   readShare(spec: Pick<VolumeSpec, "shareKind" | "share">): Promise<void>;
   /** False: no volume is refreshed, whatever it asks for. */
   readonly refreshResources: boolean;
+  readonly memory: { readonly limits: MemoryLimits; readonly pageBytes: number };
   readonly world: World;
   readonly log: Log;
 }
@@ -62,15 +73,20 @@ export interface Volumes {
   /** Looks at all volumes again. */
   resync(): void;
   count(): number;
+  /** Those that are not as they should be. */
+  inspect(): readonly TroubledVolume[];
+  memoryBytes(): number;
 }
 
-interface Entry {
+interface Entry extends Attempt {
   spec: VolumeSpec;
   written: Written | undefined;
   /** What the record says, so that it is written only when that changes. */
   recorded: string | undefined;
   follows?: { readonly source: Source; readonly release: () => void } | undefined;
   readonly releaseReview: () => void;
+  refusal?: CodedMessage | undefined;
+  failure?: string | undefined;
 }
 
 export function createVolumes(options: VolumesOptions): Volumes {
@@ -78,11 +94,15 @@ export function createVolumes(options: VolumesOptions): Volumes {
   const entries = new Map<string, Entry>();
   const users = createUsers();
   const alone = createSerial();
-  const queue = createQueue({ world, backoff: nodeLimits.updateRetry });
+  const looks = createQueue({ world, backoff: nodeLimits.updateRetry });
+  const writes = createQueue({ world, backoff: nodeLimits.updateRetry });
   const trigger = (ids: readonly string[]): void => {
-    for (const id of ids) queue.add(id as Key);
+    for (const id of ids) looks.add(id as Key);
   };
   const refreshes = ({ refresh }: VolumeSpec): boolean => refresh && options.refreshResources;
+  const memory: MemoryUse = createMemoryUse({ limits: options.memory.limits, onRoom: trigger });
+  /** Sets of files in memory at once, of updates and of publishes. */
+  const writing = createTurns(nodeLimits.writesAtOnceMax);
 
   const open = (spec: VolumeSpec, { written, source }: { written?: Written; source?: string | undefined }): Entry => {
     users.add(shareKey(spec), spec.id);
@@ -106,10 +126,18 @@ export function createVolumes(options: VolumesOptions): Volumes {
     before.release();
   };
 
-  const write = async (entry: Entry, source: Source, { files, digest }: Content): Promise<void> => {
-    await host.write(entry.spec.target, files);
-    entry.written = { digest, source: sourceKey(source) };
-  };
+  const write = (entry: Entry, source: Source, unread = (reason: unknown): unknown => reason): Promise<void> =>
+    writing(async () => {
+      const { files, digest, bytes } = await sources.read(source).catch((reason: unknown) => {
+        throw unread(reason);
+      });
+      // It may be newer than what was looked at.
+      const refusal = memory.take(entry.spec.id, entry.spec.pod.namespace, bytes);
+      if (refusal !== undefined) throw new Fault("ResourceExhausted", refusal);
+      await host.write(entry.spec.target, files);
+      entry.written = { digest, source: sourceKey(source) };
+      memory.settle(entry.spec.id, entry.spec.pod.namespace, bytes);
+    });
   const record = async (entry: Entry, source: Source): Promise<void> => {
     if (entry.recorded === sourceKey(source)) return;
     await host.records.write({ spec: entry.spec, source: sourceKey(source) });
@@ -154,45 +182,74 @@ export function createVolumes(options: VolumesOptions): Volumes {
     return read;
   };
 
-  const update = async (id: string): Promise<void> => {
-    const entry = entries.get(id);
-    if (entry === undefined) return;
-    const { spec, written } = entry;
-    const share = shareState(spec);
-    follow(entry, sourceFor(entry, share));
-    const source = entry.follows?.source;
-    const state = source === undefined ? ({ kind: "unknown" } as const) : sources.state(source);
+  const observed = ({ spec, written, follows }: Entry, share: ShareState) => {
+    const source = follows?.source;
+    const state: SourceState = source === undefined ? { kind: "unknown" } : sources.state(source);
     const review = reviews.current(subjectOf(spec));
-    const refresh = refreshes(spec);
-    const plan = planVolume(observeVolume({ refresh, written, share, review, source: state }));
-    if (plan.kind === "wipe" && plan.because === "source is gone" && !(await stillFollows(entry, state))) return;
-    const about = { share: shareKey(spec), pod: `${spec.pod.namespace}/${spec.pod.name}`, volume: spec.id };
-    if (plan.kind === "wipe") {
-      await host.wipe(spec.target);
-      entry.written = undefined;
-      log.info("volume emptied", { ...about, because: plan.because });
-      // Whoever comes back does so through the share, not through what was pinned.
-      queue.add(id as Key);
-    } else if (plan.kind === "write" && source !== undefined && state.kind === "present") {
-      // The record first: killed in between, the next process must not look for what is not in the volume.
-      await record(entry, source);
-      await write(entry, source, state.content);
-      log.debug("volume updated", about);
-    }
+    const view = observeVolume({ refresh: refreshes(spec), written, share, review, source: state });
+    return { source, state, view, plan: planVolume(view) };
   };
 
-  const work = async (signal: AbortSignal): Promise<void> => {
+  /** What is to be written is handed on, unless it may be written here. */
+  const update = async (id: string, mayWrite: boolean): Promise<void> => {
+    const entry = entries.get(id);
+    if (entry === undefined) return;
+    const share = shareState(entry.spec);
+    follow(entry, sourceFor(entry, share));
+    const { source, state, plan } = observed(entry, share);
+    if (plan.kind !== "write") entry.refusal = undefined;
+    if (plan.kind === "wipe" && plan.because === "source is gone" && !(await stillFollows(entry, state))) return;
+    if (plan.kind === "wipe") await empty(entry, plan);
+    else if (plan.kind === "write" && !mayWrite) writes.add(id as Key);
+    else if (plan.kind === "write" && source !== undefined && state.kind === "present")
+      await replace(entry, source, state.content.bytes);
+  };
+  const aboutOf = ({ spec }: Entry) => ({
+    share: shareKey(spec),
+    pod: `${spec.pod.namespace}/${spec.pod.name}`,
+    volume: spec.id,
+  });
+  const empty = async (entry: Entry, { because }: VolumePlan & { readonly kind: "wipe" }): Promise<void> => {
+    const { spec } = entry;
+    await host.wipe(spec.target);
+    entry.written = undefined;
+    memory.settle(spec.id, spec.pod.namespace, 0);
+    log.info("volume emptied", { ...aboutOf(entry), because });
+    // Whoever comes back does so through the share, not through what was pinned.
+    looks.add(spec.id as Key);
+  };
+  /** Refused: the old set stays, until there is room or the source changes. */
+  const replace = async (entry: Entry, source: Source, bytes: number): Promise<void> => {
+    const { id, pod } = entry.spec;
+    const refusal = memory.take(id, pod.namespace, bytes);
+    if (refusal !== undefined && refusal !== entry.refusal)
+      log.warn("volume keeps its old content", { ...aboutOf(entry), reason: refusal });
+    entry.refusal = refusal;
+    if (refusal !== undefined) return;
+    // The record first: killed in between, the next process must not look for what is not in the volume.
+    await record(entry, source);
+    await write(entry, source);
+    log.debug("volume updated", aboutOf(entry));
+  };
+
+  const work = async (queue: Queue, mayWrite: boolean, signal: AbortSignal): Promise<void> => {
     for (let key = await queue.next(signal); key !== undefined; key = await queue.next(signal)) {
       const id: string = key;
       try {
-        await alone(id, () => update(id));
+        await alone(id, () => update(id, mayWrite));
         queue.forget(key);
+        noteFailure(id, undefined);
       } catch (reason) {
         const retryMs = queue.retry(key);
+        noteFailure(id, Fault.from(reason).message);
         log.warn("volume cannot be updated, trying again", { volume: id, retryMs, reason: loggable(reason) });
       }
       queue.done(key);
     }
+  };
+  const noteFailure = (id: string, failure: string | undefined): void => {
+    const entry = entries.get(id);
+    if (entry !== undefined) entry.failure = failure;
   };
 
   const fill = async (request: PublishRequest, source: Source, signal: AbortSignal): Promise<void> => {
@@ -231,11 +288,16 @@ export function createVolumes(options: VolumesOptions): Volumes {
     // The wait may have been long enough for the permission to go.
     if (reviews.current(subjectOf(spec)) !== "allowed") throw deniedUse(request);
     const isNew = !entries.has(spec.id);
+    const full = memory.take(spec.id, spec.pod.namespace, state.content.bytes);
+    if (full !== undefined && entry.written === undefined) throw new Fault("ResourceExhausted", full);
     try {
       await record(entry, source);
       const isMounted = !(await host.mount(spec, request.group));
       const isUnchanged = isMounted && (!refreshes(spec) || entry.written?.digest === state.content.digest);
-      if (entry.written === undefined || !isUnchanged) await write(entry, source, state.content);
+      // A set that does not fit keeps a mounted volume as it is, also when the kubelet asks again.
+      const isKept = isUnchanged || (isMounted && full !== undefined);
+      if (entry.written === undefined || !isKept)
+        await write(entry, source, (reason) => sourceFailed(request, source, reason));
     } catch (reason) {
       if (isNew) await remove(spec).catch((left: unknown) => reportLeft(spec, left));
       throw reason;
@@ -244,6 +306,7 @@ export function createVolumes(options: VolumesOptions): Volumes {
   const remove = async (spec: VolumeSpec): Promise<void> => {
     await host.unmount({ ...spec, spec });
     await host.records.remove(spec.id);
+    memory.release(spec.id);
   };
   const reportLeft = ({ id, target }: VolumeSpec, reason: unknown): void =>
     log.error("volume could not be removed after a failed publish", { volume: id, target, reason: loggable(reason) });
@@ -254,6 +317,11 @@ export function createVolumes(options: VolumesOptions): Volumes {
       log.error("files of a mounted volume cannot be read, replacing them", { ...about, reason: loggable(reason) });
       return "unreadable";
     });
+    const bytes = await host.sizes(spec.target).then(
+      (sizes) => setBytes(sizes, options.memory.pageBytes),
+      () => options.memory.limits.volumeBytes,
+    );
+    memory.settle(spec.id, spec.pod.namespace, bytes);
     const written = digest === undefined ? {} : { written: { digest, source: source ?? "" } };
     entries.set(spec.id, open(spec, { ...written, source }));
     trigger([spec.id]);
@@ -268,6 +336,7 @@ export function createVolumes(options: VolumesOptions): Volumes {
         // Published elsewhere, it stays there.
         if (entry !== undefined && entry.spec.target !== target) return;
         await host.records.remove(id);
+        memory.release(id);
         if (entry === undefined) return;
         entries.delete(id);
         close(entry);
@@ -289,13 +358,23 @@ export function createVolumes(options: VolumesOptions): Volumes {
       if (records.length > 0) log.info("volumes taken over", { records: records.length, mounted: entries.size });
     },
     run: async (signal) => {
-      await Promise.all(Array.from({ length: nodeLimits.updatesAtOnceMax }, () => work(signal)));
+      await Promise.all([
+        ...Array.from({ length: nodeLimits.looksAtOnceMax }, () => work(looks, false, signal)),
+        ...Array.from({ length: shareMemory.updatesAtOnceMax }, () => work(writes, true, signal)),
+      ]);
     },
     shareChanged: (share) => trigger(users.of(shareKey(share))),
     subjectChanged: (subject) => trigger(users.of(subjectKey(subject))),
     sourceChanged: (source) => trigger(users.of(sourceKey(source))),
     resync: () => trigger([...entries.keys()]),
     count: () => entries.size,
+    memoryBytes: memory.total,
+    inspect: () =>
+      [...entries.values()].flatMap((entry) => {
+        const { view, plan } = observed(entry, shareState(entry.spec));
+        const trouble = troubleOf(view, plan, entry);
+        return trouble === undefined ? [] : [{ spec: entry.spec, trouble }];
+      }),
   };
 }
 
