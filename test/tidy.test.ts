@@ -181,6 +181,32 @@ test("clock, timers and random numbers are used in base/world.ts only", () => {
   assert.deepEqual(strays, []);
 });
 
+/** Set back by an hour, it would make every age wrong by an hour. */
+test("no file subtracts two readings of the wall clock: durations are measured by elapsed()", () => {
+  const reading = /\bnow\(\)\s*-|-\s*(?:\w+\.)*now\(\)|\bnowMs\s*-|-\s*(?:\w+\.)*nowMs\b/;
+  const lines = program.flatMap(({ path, text }) =>
+    withoutComments(text)
+      .split("\n")
+      .filter((line) => reading.test(line))
+      .map((line) => `${path}: ${line.trim()}`),
+  );
+  const strays = lines.filter((line) => !wallClockDates.some((known) => line.startsWith(known)));
+  assert.deepEqual(strays, []);
+  const unused = wallClockDates.filter((known) => !lines.some((line) => line.startsWith(known)));
+  assert.deepEqual(unused, [], "no longer needed");
+});
+
+/** Where the other side is a date that somebody else has written, or a duration before now. */
+const wallClockDates: readonly string[] = [
+  // Timestamps of objects.
+  "src/kube/status.ts:",
+  "src/components/snapshot-controller/measure.ts:",
+  "src/components/snapshot-controller/plan.ts: const leftMs = Date.parse(",
+  // Dates that are made or read: of certificates, and of a window of stored records.
+  "src/cli/certs/issue.ts:",
+  "src/cli/migrate/judge-stored.ts:",
+];
+
 test("argv and the environment are read in main.ts only", () => {
   const strays = sources
     .filter(

@@ -14,7 +14,7 @@ export const shareMemory = {
   /** Volumes that are updated at once: each has two sets of files for a moment. */
   updatesAtOnceMax: 2,
   /** The process itself. */
-  processMiB: 256,
+  processMiB: 384,
 } as const;
 
 /** Beside the sets of all volumes: the second sets of those that are updated, and the process. */

@@ -20,4 +20,9 @@ export const shareControllerErrorRows = {
     remedy:
       "Look at the pods, the Service and the certificate of the webhook: see docs/guides/shared-resources-admission.md. To do without the webhook, delete its ValidatingWebhookConfiguration.",
   },
+  "SNAP-754": {
+    title: "The API server does not trust the webhook for shares",
+    why: "The certificate has expired, has another name, or is not of the authority in caBundle. The failurePolicy is Ignore, so the API server admits shares and pods without asking.",
+    remedy: "Run snapkeep certs --apply, which renews the certificate and sets caBundle.",
+  },
 } as const satisfies Record<string, ErrorRow>;

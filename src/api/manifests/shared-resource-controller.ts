@@ -13,7 +13,8 @@ const rbac = "rbac.authorization.k8s.io";
 const shares = "sharedresource.openshift.io";
 
 const checks = ["pod_readonly", "sharedsecret_reserved_name", "sharedconfigmap_reserved_name"];
-const rateOf = (metric: string): string => `(sum(rate(${metric}[1m])) or vector(0))`;
+/** Over five minutes: with Prometheus' default of one scrape a minute, a shorter range holds one sample, and no rate. */
+const rateOf = (metric: string): string => `(sum(rate(${metric}[5m])) or vector(0))`;
 /** What was refused, wherever it was noticed. Metrics that nothing exports yet count as 0. */
 const failuresBy = (...places: readonly string[]): string =>
   `(${places.flatMap((place) => checks.map((check) => rateOf(`openshift_csi_share_${check}_failures_${place}_total`))).join(" + ")})`;
@@ -98,12 +99,13 @@ export const sharedResourceControllerRow: ComponentRow = {
     })),
     {
       name: "SharedResourceWebhookUnreachable",
-      expression: "max(openshift_csi_share_webhook_endpoints) == 0",
+      expression: "max(openshift_csi_share_webhook_endpoints) == 0 or max(openshift_csi_share_webhook_trusted) == 0",
       for: "5m",
       severity: "warning",
-      summary: "The webhook for shared resources has no endpoint: misuse is refused only when a pod starts.",
+      summary:
+        "The webhook for shared resources has no endpoint, or the API server does not trust its certificate: misuse is refused only when a pod starts.",
       remedy:
-        "Look at the pods of the webhook, its Service and its certificate. Nothing else depends on it: deleting its ValidatingWebhookConfiguration is harmless.",
+        "Look at the pods of the webhook and its Service; snapkeep certs --apply renews its certificate and caBundle. Nothing else depends on it: deleting its ValidatingWebhookConfiguration is harmless.",
     },
   ],
   panels: [

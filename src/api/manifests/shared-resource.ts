@@ -101,7 +101,27 @@ export const sharedResourceRow: ComponentRow = {
   crds: () => sharedResourceCrds() as unknown as readonly ManifestObject[],
   others: () => [{ path: "csidriver.yaml", objects: [csiDriver] }],
   additions: () => [],
-  alerts: [],
+  alerts: [
+    {
+      name: "SharedResourceVolumeNotEmptied",
+      expression: 'sum(openshift_csi_share_volumes_not_current{cause=~"not_emptied|not_taken_over"}) > 0',
+      for: "5m",
+      severity: "critical",
+      summary: "Pods can read data of shares that was taken away from them.",
+      remedy:
+        "The event SharedVolumeNotCurrent of the pod and the log of the driver on its node say why. Delete the pod, which removes the volume, if the driver does not succeed by itself.",
+    },
+    {
+      name: "SharedResourceVolumeNotCurrent",
+      expression: 'sum(openshift_csi_share_volumes_not_current{cause!~"not_emptied|not_taken_over"}) > 0',
+      for: "15m",
+      severity: "warning",
+      summary:
+        "Volumes of shares do not show what their Secret or ConfigMap holds now, or nobody knows whether they do.",
+      remedy:
+        "The label cause of openshift_csi_share_volumes_not_current and the event SharedVolumeNotCurrent of the pod say why: no room (memory), no answer of the API server (unanswered), a Secret or ConfigMap that cannot be read (source), or an error while writing (not_written).",
+    },
+  ],
   panels: [
     {
       title: "Mounts of shared resources",

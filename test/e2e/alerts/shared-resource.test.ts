@@ -28,6 +28,8 @@ interface Case {
   readonly at: string;
   /** The severities that fire. */
   readonly fires: readonly string[];
+  /** Between two scrapes, and two evaluations; 30 s unless given. Prometheus' default is a minute. */
+  readonly every?: string;
 }
 
 const prefix = "openshift_csi_share_";
@@ -70,6 +72,30 @@ const cases: readonly Case[] = [
     fires: ["info"],
   },
   {
+    given: "R70: one refusal by the webhook in five uses, scraped once a minute",
+    series: {
+      pod_readonly_failures_webhook_total: "0+1x20",
+      mount_requests_total: "0+4x20",
+      mount_failures_total: "0x20",
+    },
+    every: "60s",
+    alert: misuse,
+    at: "6m",
+    fires: ["info"],
+  },
+  {
+    given: "R70: one refusal in twenty uses, scraped once a minute",
+    series: {
+      pod_readonly_failures_webhook_total: "0+1x20",
+      mount_requests_total: "0+20x20",
+      mount_failures_total: "0x20",
+    },
+    every: "60s",
+    alert: misuse,
+    at: "6m",
+    fires: [],
+  },
+  {
     given: "R70: one refusal in twenty uses",
     series: {
       pod_readonly_failures_webhook_total: "0+1x20",
@@ -95,7 +121,7 @@ const cases: readonly Case[] = [
       mount_failures_total: "0x24",
     },
     alert: misuse,
-    at: "8m",
+    at: "10m",
     fires: [],
   },
   {
@@ -134,15 +160,56 @@ const cases: readonly Case[] = [
     fires: ["warning"],
   },
   {
+    given: "R79: a webhook whose certificate the API server does not trust",
+    series: { webhook_endpoints: "2x20", webhook_trusted: "0x20" },
+    every: "60s",
+    alert: "SharedResourceWebhookUnreachable",
+    at: "7m",
+    fires: ["warning"],
+  },
+  {
+    given: "R80: a webhook that is reached and trusted",
+    series: { webhook_endpoints: "2x20", webhook_trusted: "1x20" },
+    alert: "SharedResourceWebhookUnreachable",
+    at: "6m",
+    fires: [],
+  },
+  {
+    given: "R73: a volume that is not emptied, scraped once a minute",
+    series: { 'volumes_not_current{cause="not_emptied"}': "1x20", 'volumes_not_current{cause="memory"}': "0x20" },
+    every: "60s",
+    alert: "SharedResourceVolumeNotEmptied",
+    at: "7m",
+    fires: ["critical"],
+  },
+  {
+    given: "R73: a volume that has no room",
+    series: { 'volumes_not_current{cause="not_emptied"}': "0x40", 'volumes_not_current{cause="memory"}': "1x40" },
+    alert: "SharedResourceVolumeNotCurrent",
+    at: "16m",
+    fires: ["warning"],
+  },
+  {
+    given: "R73: volumes that are all as they should be",
+    series: { 'volumes_not_current{cause="not_emptied"}': "0x40", 'volumes_not_current{cause="memory"}': "0x40" },
+    alert: "SharedResourceVolumeNotCurrent",
+    at: "16m",
+    fires: [],
+  },
+  {
     given: "R80: no webhook configuration",
-    series: { webhook_endpoints: "-1x20" },
+    series: { webhook_endpoints: "-1x20", webhook_trusted: "-1x20" },
     alert: "SharedResourceWebhookUnreachable",
     at: "6m",
     fires: [],
   },
 ];
 
-async function promtool(t: { after(end: () => void): void }, { series, alert, at, fires }: Case) {
+/** With the labels of the scrape beside its own. */
+const seriesOf = (name: string): string =>
+  `${prefix}${name.endsWith("}") ? name.replace(/\}$/, ',instance="a"}') : `${name}{instance="a"}`}`;
+
+async function promtool(t: { after(end: () => void): void }, { series, alert, at, fires, every = "30s" }: Case) {
   const folder = mkdtempSync(join(tmpdir(), "snapkeep-alerts-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, "test.yaml");
@@ -150,12 +217,12 @@ async function promtool(t: { after(end: () => void): void }, { series, alert, at
     rules.find((rule) => rule.alert === alert && rule.labels.severity === severity)?.annotations;
   const text = stringify({
     rule_files: [rulesFile],
-    evaluation_interval: "30s",
+    evaluation_interval: every,
     tests: [
       {
-        interval: "30s",
+        interval: every,
         input_series: Object.entries(series).map(([name, values]) => ({
-          series: `${prefix}${name}{instance="a"}`,
+          series: seriesOf(name),
           values,
         })),
         alert_rule_test: [

@@ -64,14 +64,21 @@ export function createShareController(deps: ShareControllerDeps) {
     name,
     stores,
     triggers,
-    observe: (seen, key) => observeShare(seen, key, { memory, lists: lists(), relistMs, nowMs: world.now() }),
+    observe: (seen, key) =>
+      observeShare(seen, key, {
+        memory,
+        lists: lists(),
+        relistMs,
+        nowMs: world.now(),
+        elapsedMs: world.elapsed(),
+      }),
     plan: deps.plan ?? planShare,
     handlers: {
       ...createActionHandlers({ api, stores, leading, record: deps.record }),
       look: async ({ view }, signal) => {
         const { generation, uid } = view.share.metadata;
         const finding = await find(view, signal);
-        memory.looked(uid, { generation, reference: view.reference, finding, atMs: world.now() });
+        memory.looked(uid, { generation, reference: view.reference, finding, atMs: world.elapsed() });
       },
       written: async ({ uid }) => memory.written(uid),
       count: async ({ share, uid, reference }) => {

@@ -17,6 +17,7 @@ export interface Look {
   readonly generation: number | undefined;
   readonly reference: ShareReference;
   readonly finding: Finding;
+  /** By the clock that nobody sets. */
   readonly atMs: Millis;
   /** The condition is as this look wants it, or was, until somebody else changed it. */
   readonly isWritten: boolean;

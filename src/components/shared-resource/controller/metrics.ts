@@ -34,4 +34,10 @@ export const shareControllerMetrics = {
     help: "Ready endpoints of the webhook's Service; -1 where no webhook configuration for shares exists, or its endpoints are not known.",
     labels: [],
   },
+  webhookTrusted: {
+    type: "gauge",
+    name: "openshift_csi_share_webhook_trusted",
+    help: "1: the caBundle of the webhook configuration for shares fits the certificates of its endpoints, which have not expired. 0: it does not. -1: there is no configuration, or no endpoint answers.",
+    labels: [],
+  },
 } as const satisfies MetricTable;

@@ -26,7 +26,10 @@ export interface ShareView {
   /** Undefined until they have been read: no name is judged before. */
   readonly lists: AllowLists | undefined;
   readonly relistMs: Millis;
+  /** For what is written into a condition. */
   readonly nowMs: Millis;
+  /** By the clock that nobody sets: how old a look is. */
+  readonly elapsedMs: Millis;
 }
 
 export interface ShareStores {
@@ -34,7 +37,7 @@ export interface ShareStores {
   readonly SharedConfigMap: { get(key: Key): SharedConfigMap | undefined };
 }
 
-export type Surroundings = Pick<ShareView, "lists" | "relistMs" | "nowMs"> & { readonly memory: Memory };
+export type Surroundings = Pick<ShareView, "lists" | "relistMs" | "nowMs" | "elapsedMs"> & { readonly memory: Memory };
 
 export function observeShare(
   stores: ShareStores,

@@ -43,7 +43,7 @@ export function planShare(view: ShareView): Plan<ShareAction> {
   const { uid } = share.metadata;
   return {
     actions: [...writes, ...(look.isWritten ? [] : [{ kind: "written", uid } as const]), ...reports],
-    next: { kind: "after", ms: Math.max(0, look.atMs + intervalMs(view, look.finding) - view.nowMs) },
+    next: { kind: "after", ms: Math.max(0, look.atMs + intervalMs(view, look.finding) - view.elapsedMs) },
     reason: reasonOf(view, look),
   };
 }
@@ -66,7 +66,7 @@ const intervalMs = ({ relistMs }: ShareView, finding: Finding): Millis =>
 const isOutdated = (view: ShareView, look: Look): boolean =>
   look.generation !== view.share.metadata.generation ||
   textOf(look.reference) !== textOf(view.reference) ||
-  view.nowMs >= look.atMs + intervalMs(view, look.finding);
+  view.elapsedMs >= look.atMs + intervalMs(view, look.finding);
 
 const textOf = ({ namespace, name }: ShareReference): string => `${namespace}/${name}`;
 

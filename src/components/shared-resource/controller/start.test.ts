@@ -31,6 +31,28 @@ test("R8, R35, R41, R42: Available follows the reference on creation, on a chang
   await end();
 });
 
+test("R35, R36: a clock that is set back or forward by an hour delays no look at a reference, and brings none forward", async () => {
+  for (const jumpMs of [-3_600_000, 3_600_000]) {
+    const { world, ask, create, createSecret, available, requests, end } = await startShareController();
+    await create("secret", "keys", "keys");
+    await world.advance(1_000);
+    world.jump(jumpMs);
+    await createSecret("keys");
+    await world.advance(30_000);
+    assert.equal((await available("keys"))?.status, "True", `set by ${jumpMs} ms`);
+    world.jump(jumpMs);
+    const looks = (): number =>
+      requests.filter(({ method, path }) => method === "GET" && path === `${secrets}/keys`).length;
+    const before = looks();
+    await world.advance(relistMs - 60_000);
+    assert.equal(looks(), before, `set by ${jumpMs} ms`);
+    await world.run(ask("DELETE", `${secrets}/keys`));
+    await world.advance(61_000);
+    assert.equal((await available("keys"))?.status, "False", `set by ${jumpMs} ms`);
+    await end();
+  }
+});
+
 test("R36: a deleted reference is noticed no later than one relist interval after", async () => {
   const { world, ask, create, createSecret, available, end } = await startShareController();
   await createSecret("keys");

@@ -6,7 +6,7 @@ import { createAllowListReader } from "../../../runtime/share-allow-lists.ts";
 import type { SharedResourceConfig } from "../config.ts";
 import { createShareController, type ShareControllerDeps } from "./index.ts";
 import { shareControllerMetrics } from "./metrics.ts";
-import { checkWebhook } from "./webhook-endpoints.ts";
+import { checkWebhook, type WebhookReport } from "./webhook-endpoints.ts";
 
 export interface ControllerOptions {
   readonly config: Pick<SharedResourceConfig, "shareRelistIntervalMs">;
@@ -50,8 +50,11 @@ export async function startController(
     instruments.secrets.set({}, controller.stores.SharedSecret.size());
     instruments.configMaps.set({}, controller.stores.SharedConfigMap.size());
   });
-  instruments.webhookEndpoints.set({}, -1);
-  const report = (endpoints: number): void => instruments.webhookEndpoints.set({}, endpoints);
+  const report = ({ endpoints, trusted }: WebhookReport): void => {
+    instruments.webhookEndpoints.set({}, endpoints);
+    instruments.webhookTrusted.set({}, trusted);
+  };
+  report({ endpoints: -1, trusted: -1 });
   return {
     leaseName: "shared-resource-controller-leader",
     watch: async (signal) => void (await Promise.all([controller.watch(signal), readLists(signal)])),

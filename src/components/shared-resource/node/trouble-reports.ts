@@ -38,22 +38,22 @@ export function createTroubleReports({ world, inspect, record }: TroubleReportsO
   let known = new Map<string, Known>();
 
   const look = (): ReadonlyMap<TroubleCause, TroubleSummary> => {
-    const nowMs = world.elapsed();
+    const elapsedMs = world.elapsed();
     const found = inspect();
     known = new Map(
       found.map(({ spec, trouble: { cause } }) => {
         const before = known.get(spec.id);
         const isSame = before?.cause === cause;
-        return [spec.id, isSame ? before : { cause, sinceMs: nowMs, recordedMs: Number.NEGATIVE_INFINITY }];
+        return [spec.id, isSame ? before : { cause, sinceMs: elapsedMs, recordedMs: Number.NEGATIVE_INFINITY }];
       }),
     );
     for (const { spec, trouble } of found) {
       const entry = known.get(spec.id);
-      if (entry === undefined || !isEventDue(entry, nowMs)) continue;
-      entry.recordedMs = nowMs;
+      if (entry === undefined || !isEventDue(entry, elapsedMs)) continue;
+      entry.recordedMs = elapsedMs;
       record(spec, { type: "Warning", reason: "SharedVolumeNotCurrent", message: trouble.message });
     }
-    return summaryOf([...known.values()], nowMs);
+    return summaryOf([...known.values()], elapsedMs);
   };
 
   return {
@@ -67,13 +67,13 @@ export function createTroubleReports({ world, inspect, record }: TroubleReportsO
   };
 }
 
-const isEventDue = ({ sinceMs, recordedMs }: Known, nowMs: Millis): boolean =>
-  nowMs - sinceMs >= nodeLimits.troubleEventAfterMs && nowMs - recordedMs >= nodeLimits.troubleEventEveryMs;
+const isEventDue = ({ sinceMs, recordedMs }: Known, elapsedMs: Millis): boolean =>
+  elapsedMs - sinceMs >= nodeLimits.troubleEventAfterMs && elapsedMs - recordedMs >= nodeLimits.troubleEventEveryMs;
 
-const summaryOf = (all: readonly Known[], nowMs: Millis): ReadonlyMap<TroubleCause, TroubleSummary> =>
+const summaryOf = (all: readonly Known[], elapsedMs: Millis): ReadonlyMap<TroubleCause, TroubleSummary> =>
   new Map(
     troubleCauses.map((cause) => {
-      const ages = all.filter((one) => one.cause === cause).map(({ sinceMs }) => nowMs - sinceMs);
+      const ages = all.filter((one) => one.cause === cause).map(({ sinceMs }) => elapsedMs - sinceMs);
       return [cause, { count: ages.length, ageMs: Math.max(0, ...ages) }];
     }),
   );

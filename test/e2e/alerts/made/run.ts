@@ -9,7 +9,7 @@ Runs our components on a real control plane, and Debian's prometheus with the ru
 divided by 60. First all is well, and no alert may fire. Then the situation of each alert is made, and each has to fire.
 
 Exit code: 0 when each alert fires in its situation and is silent before, 1 when not.
-Needs Go 1.26 or newer and the Debian package prometheus.
+Needs Go 1.26 or newer, the Debian package prometheus, and root on Linux.
 `;
 if (process.argv.length > 2) {
   process.stdout.write(usage);

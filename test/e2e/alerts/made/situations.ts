@@ -15,6 +15,7 @@ import { freePort } from "../../harness/ports.ts";
 import { installShares } from "../../harness/share-driver.ts";
 import { until } from "../../harness/until.ts";
 import { createTestWebhook, type TestWebhook } from "../../harness/webhook.ts";
+import { type ShareVolumes, startShareVolumes } from "./share-volumes.ts";
 
 const driverName = "directory.snapkeep.dev";
 const snapshots = "/apis/snapshot.storage.k8s.io/v1beta1";
@@ -53,6 +54,7 @@ export async function startCluster(): Promise<Cluster> {
   const sidecar = [`--csi-address=${driver.socket}`, ...elected];
   await webhook.start(`--allow-list-namespace=${home}`);
   await webhook.configure("shares", "Ignore");
+  const volumes = await startShareVolumes(plane, home);
   const daemons: readonly Daemon[] = [
     startComponent(plane, "snapshot-controller", [...elected, endpoint(controllerPort)], { NODE_OPTIONS: ahead }),
     startComponent(plane, "csi-snapshotter", [...sidecar, endpoint(snapshotterPort)]),
@@ -77,7 +79,7 @@ export async function startCluster(): Promise<Cluster> {
   };
   return {
     plane,
-    targets: [...ports.map((port) => `127.0.0.1:${port}`), new URL(webhook.metricsUrl).host],
+    targets: [...ports.map((port) => `127.0.0.1:${port}`), new URL(webhook.metricsUrl).host, volumes.target],
     beBusy: async () => {
       const path = `${snapshots}/namespaces/${home}/volumesnapshots/${await take("good")}`;
       await until({ what: "the snapshot is ready" }, async () =>
@@ -85,7 +87,7 @@ export async function startCluster(): Promise<Cluster> {
       );
       await must("DELETE", path);
     },
-    troubles: [failing({ plane, driver, webhook, must, take }), ending(daemons, webhook, must)],
+    troubles: [failing({ plane, driver, webhook, volumes, must, take }), ending(daemons, webhook, must)],
     stop: async () => {
       connection.close();
       await driver.close();
@@ -126,11 +128,12 @@ interface Stage {
   readonly plane: ControlPlane;
   readonly driver: OddDriver;
   readonly webhook: TestWebhook;
+  readonly volumes: ShareVolumes;
   readonly must: Must;
   take(claim: string): Promise<string>;
 }
 
-function failing({ plane, driver, webhook, must, take }: Stage): Troubles {
+function failing({ plane, driver, webhook, volumes, must, take }: Stage): Troubles {
   const share = (name: string) =>
     must("POST", `${shares}/sharedsecrets`, {
       apiVersion: "sharedresource.openshift.io/v1alpha1",
@@ -194,6 +197,16 @@ function failing({ plane, driver, webhook, must, take }: Stage): Troubles {
             spec: { containers: [{ name: "main", image: "none" }], volumes },
           });
         }),
+    },
+    {
+      alerts: ["SharedResourceVolumeNotEmptied (critical)"],
+      what: "the permission to use a share is taken away, and the files of its volume cannot be removed",
+      make: volumes.keepFiles,
+    },
+    {
+      alerts: ["SharedResourceVolumeNotCurrent (warning)"],
+      what: "the Secret of a share gets more keys than a volume may have",
+      make: volumes.grow,
     },
     {
       alerts: ["WebhookFailures (critical)"],
