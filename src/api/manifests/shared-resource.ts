@@ -104,7 +104,7 @@ export const sharedResourceRow: ComponentRow = {
   alerts: [
     {
       name: "SharedResourceVolumeNotEmptied",
-      expression: 'sum(openshift_csi_share_volumes_not_current{cause=~"not_emptied|not_taken_over"}) > 0',
+      expression: 'sum(openshift_csi_share_volumes_not_current{cause="not_emptied"}) > 0',
       for: "5m",
       severity: "critical",
       summary: "Pods can read data of shares that was taken away from them.",
@@ -113,7 +113,7 @@ export const sharedResourceRow: ComponentRow = {
     },
     {
       name: "SharedResourceVolumeNotCurrent",
-      expression: 'sum(openshift_csi_share_volumes_not_current{cause!~"not_emptied|not_taken_over"}) > 0',
+      expression: 'sum(openshift_csi_share_volumes_not_current{cause!="not_emptied"}) > 0',
       for: "15m",
       severity: "warning",
       summary:
