@@ -169,6 +169,8 @@ export async function simulate(seed: number, sabotage: Sabotage = {}, actions = 
       driver.line.cutWatches();
     },
     dropWatches: async () => driver.line.cutWatches(),
+    // By up to two hours, forward or back, as a time server does.
+    setClock: async () => world.jump((world.random() - 0.5) * 4 * 3_600_000),
   };
 
   async function unpublish({ id, target }: VolumeSpec): Promise<void> {
@@ -231,10 +233,11 @@ const usual = ["grant", "revoke", "share", "unshare", "write", "remove", "publis
 const schedules: readonly (readonly string[])[] = [
   usual,
   [...usual, "cut", "dropWatches"],
+  [...usual, "setClock", "setClock"],
   [...usual, "restart"],
-  [...usual, "cut", "dropWatches", "restart", "publish"],
+  [...usual, "cut", "dropWatches", "restart", "publish", "setClock"],
   // Nothing is taken away here, so nothing may be missing.
-  ["publish", "publish", "write", "cut", "dropWatches", "restart", "grant", "unpublish"],
+  ["publish", "publish", "write", "cut", "dropWatches", "restart", "setClock", "grant", "unpublish"],
   ["publish", "publish", "write", "write", "share", "cut", "restart", "unpublish", "grant", "grant", "revoke"],
 ];
 

@@ -74,6 +74,7 @@ async function live(seed: number, plan = planShare): Promise<void> {
           { type: "merge" },
         ),
       ),
+    async () => world.jump((random() - 0.5) * 4 * 3_600_000),
     async (name) => {
       const status = pick(["True", "False", "Unknown"]);
       const others = ((await share(name)).status?.conditions ?? []).filter(({ type }) => type !== "Ready");
