@@ -8,7 +8,11 @@ import { componentRows } from "../api/manifests/rows.ts";
 import { shareConfiguration } from "../api/manifests/webhook-configurations.ts";
 import { shareConditions } from "../api/names.ts";
 import { allowListSources, shareKinds } from "../api/share-lists.ts";
+import { besideVolumesMiB, mebibyte } from "../api/share-memory.ts";
+import { parseQuantity, type Quantity, wholeUnits } from "../base/quantity.ts";
+import { fittingLimits } from "../components/shared-resource/node/plan-memory.ts";
 import { podMakers } from "../rules/pod-specs.ts";
+import { command } from "./commands/shared-resource.ts";
 import { deployFiles, installationOf } from "./deploy.ts";
 import { planFor } from "./install/selection.ts";
 
@@ -19,6 +23,23 @@ const objects = Object.entries(deployFiles(installation))
   .filter(({ object }) => object !== null);
 const named = (kind: string, name: string) =>
   objects.filter(({ object }) => object.kind === kind && object.metadata?.name === name).map(({ object }) => object);
+
+test("the memory limit of the driver's container holds what the defaults of its flags allow, and not much more", () => {
+  const [daemonSet] = named("DaemonSet", "shared-resource-csi-driver-node");
+  const [{ resources, args }] = daemonSet.spec.template.spec.containers;
+  assert.ok(!args.some((arg: string) => arg.includes("-memory=")), "the flags have their defaults");
+  const bytesOf = (given: Quantity): number => Number(wholeUnits(given));
+  const defaultOf = (flag: string): number => bytesOf(command.flags[flag]?.default as Quantity);
+  const limits = {
+    volumeBytes: defaultOf("volumeMemory"),
+    namespaceBytes: defaultOf("namespaceMemory"),
+    nodeBytes: defaultOf("nodeMemory"),
+  };
+  const containerBytes = bytesOf(parseQuantity(resources.limits.memory));
+  const besideBytes = besideVolumesMiB(limits.volumeBytes / mebibyte) * mebibyte;
+  assert.deepEqual(fittingLimits(limits, { containerBytes, besideBytes }), limits);
+  assert.ok(containerBytes - limits.nodeBytes - besideBytes < 64 * mebibyte);
+});
 
 const [configuration] = named("ValidatingWebhookConfiguration", "validation.webhook.csidriversharedresource");
 const [webhook] = configuration.webhooks;

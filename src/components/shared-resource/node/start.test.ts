@@ -84,7 +84,9 @@ async function setUp(
     holdsShares: boolean;
     /** Paths that the driver may not read. */
     forbids: RegExp | undefined;
-  } = { failsOn, holdsShares: false, forbids: undefined };
+    /** How long it takes to write a set. */
+    writeMs: number;
+  } = { failsOn, holdsShares: false, forbids: undefined, writeMs: 0 };
   const changes: string[] = [];
   const onShown = (target: string): void => void changes.push(shown(target.split("/")[2] ?? "") ?? "nothing");
   const memoryHost = createMemoryHost(machine, { step: () => world.sleep(1), onShown });
@@ -103,6 +105,7 @@ async function setUp(
     },
     write: async (target: string, files: FileSet) => {
       unlessFailing("write");
+      await world.sleep(state.writeMs);
       return memoryHost.write(target, files);
     },
     wipe: async (target: string) => {
@@ -623,6 +626,28 @@ test("a share that grows keeps its old set, is reported, can be revoked, and is 
   await world.advance(11_000);
   assert.equal(keysIn("csi-2"), 0);
   assert.deepEqual(await troubled(), []);
+});
+
+test("however much there is to write for another tenant, a volume is emptied within 10 s after its permission is gone", async (t) => {
+  const { publish, world, users, state, shown } = await setUp(t);
+  await users.furnish(["other"]);
+  await users.write("SharedSecret", { namespace: "owner", name: "busy" }, "v.1");
+  await users.point("SharedSecret", "busy", { namespace: "owner", name: "busy" });
+  await users.grant("SharedSecret", "busy", "other");
+  for (let at = 0; at < 100; at++) await publish(`busy-${at}`, { ...inNamespace("other"), sharedSecret: "busy" });
+  await publish("csi-1");
+  state.writeMs = 2_000;
+  const write = (version: number) => users.write("SharedSecret", { namespace: "owner", name: "busy" }, `v.${version}`);
+  for (let second = 0; second < 20; second++) {
+    await write(2 + second);
+    await world.advance(1_000);
+  }
+  await users.revoke("SharedSecret", "one", "team");
+  for (let second = 0; second < 9; second++) {
+    await write(22 + second);
+    await world.advance(1_000);
+  }
+  assert.equal(shown("csi-1"), undefined);
 });
 
 test("after a restart, what an earlier process has mounted counts", async (t) => {
