@@ -20,6 +20,7 @@ const costs: readonly { given: string; files: readonly (readonly [string, number
     { given: "a key whose link does not fit into an inode", files: files(1, 1, "k".repeat(240)), bytes: 3 * page },
     { given: "a key of 1 MB", files: files(1, 1_000_000), bytes: 247 * page },
     { given: "15,000 keys of one byte", files: files(15_000, 1), bytes: 15_000 * (page + 2 * 1_536) },
+    { given: "the most keys of one byte that the default allows", files: files(9_353, 1), bytes: 16_368 * page },
     { given: "a key of one byte on a machine with large pages", files: files(1, 1), page: 65_536, bytes: 2 * 65_536 },
   ];
 for (const { given, files, page: size = page, bytes } of costs)

@@ -53,6 +53,14 @@ export const subjectKey = ({ shareKind, share, namespace, serviceAccount }: Subj
 export const shareKey = ({ shareKind, share }: Pick<Subject, "shareKind" | "share">): string => `${shareKind} ${share}`;
 export const sourceKey = ({ kind, namespace, name }: Source): string => `${kind} ${namespace} ${name}`;
 
+/** Back from the text of a record; undefined for upstream's records, which do not say it. */
+export function parsedSource(text: string): Source | undefined {
+  const [kind, namespace, name] = text.split(" ");
+  return (kind === "Secret" || kind === "ConfigMap") && namespace !== undefined && name !== undefined
+    ? { kind, namespace, name }
+    : undefined;
+}
+
 /** File names and their bytes. */
 export type FileSet = ReadonlyMap<string, Uint8Array>;
 

@@ -13,7 +13,7 @@
 import type { CodedMessage } from "../../../api/plan.ts";
 import { shareMemory } from "../../../api/share-memory.ts";
 import type { Key } from "../../../base/brand.ts";
-import { Fault, isFault, loggable } from "../../../base/fault.ts";
+import { Fault, loggable } from "../../../base/fault.ts";
 import { equal, type JsonValue } from "../../../base/json.ts";
 import type { Log } from "../../../base/log.ts";
 import type { World } from "../../../base/world.ts";
@@ -31,9 +31,12 @@ import type { VolumeRecord } from "./records.ts";
 import { deniedUse, otherVolume, sourceFailed, sourceRefusal } from "./refusals.ts";
 import type { Reviews } from "./reviews.ts";
 import { createSerial } from "./serial.ts";
+import { createShareReads } from "./share-reads.ts";
 import type { SourceState, Sources } from "./sources.ts";
 import type { TroubledVolume } from "./trouble-reports.ts";
 import {
+  type ContentFacts,
+  parsedSource,
   type Source,
   type Subject,
   shareKey,
@@ -94,6 +97,7 @@ export function createVolumes(options: VolumesOptions): Volumes {
   const entries = new Map<string, Entry>();
   const users = createUsers();
   const alone = createSerial();
+  const readSince = createShareReads(options);
   const looks = createQueue({ world, backoff: nodeLimits.updateRetry });
   const writes = createQueue({ world, backoff: nodeLimits.updateRetry });
   const trigger = (ids: readonly string[]): void => {
@@ -126,17 +130,19 @@ export function createVolumes(options: VolumesOptions): Volumes {
     before.release();
   };
 
+  const take = ({ spec }: Entry, { bytes }: ContentFacts): CodedMessage | undefined =>
+    memory.take(spec.id, spec.pod.namespace, bytes);
   const write = (entry: Entry, source: Source, unread = (reason: unknown): unknown => reason): Promise<void> =>
     writing(async () => {
-      const { files, digest, bytes } = await sources.read(source).catch((reason: unknown) => {
+      const content = await sources.read(source).catch((reason: unknown) => {
         throw unread(reason);
       });
       // It may be newer than what was looked at.
-      const refusal = memory.take(entry.spec.id, entry.spec.pod.namespace, bytes);
+      const refusal = take(entry, content);
       if (refusal !== undefined) throw new Fault("ResourceExhausted", refusal);
-      await host.write(entry.spec.target, files);
-      entry.written = { digest, source: sourceKey(source) };
-      memory.settle(entry.spec.id, entry.spec.pod.namespace, bytes);
+      await host.write(entry.spec.target, content.files);
+      entry.written = { digest: content.digest, source: sourceKey(source) };
+      memory.settle(entry.spec.id, entry.spec.pod.namespace, content.bytes);
     });
   const record = async (entry: Entry, source: Source): Promise<void> => {
     if (entry.recorded === sourceKey(source)) return;
@@ -156,32 +162,10 @@ export function createVolumes(options: VolumesOptions): Volumes {
    */
   const stillFollows = async ({ spec, follows }: Entry, state: SourceState): Promise<boolean> => {
     if (!refreshes(spec) || follows === undefined) return true;
-    await readShareSince(state, spec);
+    await readSince(state, spec);
     const source = referredBy(shareState(spec));
     return source === undefined || sourceKey(source) === sourceKey(follows.source);
   };
-  /** Once per share after each observation of a source, however many volumes there are. */
-  const readSince = new WeakMap<SourceState, Map<string, Promise<void>>>();
-  const readShareSince = (state: SourceState, spec: VolumeSpec): Promise<void> => {
-    const reads = readSince.get(state) ?? new Map<string, Promise<void>>();
-    readSince.set(state, reads);
-    const read =
-      reads.get(shareKey(spec)) ??
-      options.readShare(spec).catch((reason: unknown) => {
-        // The deletion was seen, and this read only orders two watches: where it is refused, there is nothing to wait for.
-        if (isFault(reason, "PermissionDenied"))
-          return log.warn("share cannot be read; the deletion of its source counts", {
-            share: shareKey(spec),
-            reason: loggable(reason),
-            remedy: "let the service account of the driver get shares",
-          });
-        reads.delete(shareKey(spec));
-        throw reason;
-      });
-    reads.set(shareKey(spec), read);
-    return read;
-  };
-
   const observed = ({ spec, written, follows }: Entry, share: ShareState) => {
     const source = follows?.source;
     const state: SourceState = source === undefined ? { kind: "unknown" } : sources.state(source);
@@ -202,7 +186,7 @@ export function createVolumes(options: VolumesOptions): Volumes {
     if (plan.kind === "wipe") await empty(entry, plan);
     else if (plan.kind === "write" && !mayWrite) writes.add(id as Key);
     else if (plan.kind === "write" && source !== undefined && state.kind === "present")
-      await replace(entry, source, state.content.bytes);
+      await replace(entry, source, state.content);
   };
   const aboutOf = ({ spec }: Entry) => ({
     share: shareKey(spec),
@@ -219,9 +203,8 @@ export function createVolumes(options: VolumesOptions): Volumes {
     looks.add(spec.id as Key);
   };
   /** Refused: the old set stays, until there is room or the source changes. */
-  const replace = async (entry: Entry, source: Source, bytes: number): Promise<void> => {
-    const { id, pod } = entry.spec;
-    const refusal = memory.take(id, pod.namespace, bytes);
+  const replace = async (entry: Entry, source: Source, content: ContentFacts): Promise<void> => {
+    const refusal = take(entry, content);
     if (refusal !== undefined && refusal !== entry.refusal)
       log.warn("volume keeps its old content", { ...aboutOf(entry), reason: refusal });
     entry.refusal = refusal;
@@ -288,20 +271,24 @@ export function createVolumes(options: VolumesOptions): Volumes {
     // The wait may have been long enough for the permission to go.
     if (reviews.current(subjectOf(spec)) !== "allowed") throw deniedUse(request);
     const isNew = !entries.has(spec.id);
-    const full = memory.take(spec.id, spec.pod.namespace, state.content.bytes);
-    if (full !== undefined && entry.written === undefined) throw new Fault("ResourceExhausted", full);
+    const full = entry.written === undefined ? take(entry, state.content) : undefined;
+    if (full !== undefined) throw new Fault("ResourceExhausted", full);
     try {
-      await record(entry, source);
-      const isMounted = !(await host.mount(spec, request.group));
-      const isUnchanged = isMounted && (!refreshes(spec) || entry.written?.digest === state.content.digest);
-      // A set that does not fit keeps a mounted volume as it is, also when the kubelet asks again.
-      const isKept = isUnchanged || (isMounted && full !== undefined);
-      if (entry.written === undefined || !isKept)
-        await write(entry, source, (reason) => sourceFailed(request, source, reason));
+      await mountAndFill(entry, request, source, state.content);
     } catch (reason) {
       if (isNew) await remove(spec).catch((left: unknown) => reportLeft(spec, left));
       throw reason;
     }
+  };
+  const mountAndFill = async (entry: Entry, request: PublishRequest, source: Source, content: ContentFacts) => {
+    const { spec, written } = entry;
+    await record(entry, source);
+    const isMounted = !(await host.mount(spec, request.group));
+    const isUnchanged = isMounted && (!refreshes(spec) || written?.digest === content.digest);
+    // A set that does not fit keeps a mounted volume as it is, also when the kubelet asks again.
+    const isKept = isUnchanged || (isMounted && take(entry, content) !== undefined);
+    if (written !== undefined && isKept) return;
+    await write(entry, source, (reason) => sourceFailed(request, source, reason));
   };
   const remove = async (spec: VolumeSpec): Promise<void> => {
     await host.unmount({ ...spec, spec });
@@ -384,11 +371,3 @@ const referredBy = (share: ShareState): Source | undefined => ("source" in share
 /** The configuration of the driver may have been another one when the volume was recorded. */
 const isSameVolume = (one: VolumeSpec, other: VolumeSpec): boolean =>
   equal({ ...one, refresh: true } as unknown as JsonValue, { ...other, refresh: true } as unknown as JsonValue);
-
-/** Back from the text of a record; undefined for upstream's records, which do not say it. */
-function parsedSource(text: string): Source | undefined {
-  const [kind, namespace, name] = text.split(" ");
-  return (kind === "Secret" || kind === "ConfigMap") && namespace !== undefined && name !== undefined
-    ? { kind, namespace, name }
-    : undefined;
-}
