@@ -9,6 +9,8 @@ import { planShare } from "./plan.ts";
 const reference = { namespace: "team", name: "password" };
 const sinceMs = Date.parse("2026-01-01T00:00:00Z");
 const nowMs = sinceMs + 60_000;
+/** Of the process, whatever the wall clock says. */
+const elapsedMs = 5_000;
 
 function aView(finding: Finding | undefined, metadata: object = {}, status?: object): ShareView {
   const share = {
@@ -18,7 +20,7 @@ function aView(finding: Finding | undefined, metadata: object = {}, status?: obj
     spec: { secretRef: reference },
     status,
   } as unknown as SharedSecret;
-  const look = finding && { generation: 1, reference, finding, atMs: nowMs, isWritten: false };
+  const look = finding && { generation: 1, reference, finding, atMs: elapsedMs, isWritten: false };
   return {
     kind: "SharedSecret",
     share,
@@ -28,6 +30,7 @@ function aView(finding: Finding | undefined, metadata: object = {}, status?: obj
     lists: undefined,
     relistMs: 60_000,
     nowMs,
+    elapsedMs,
   };
 }
 
