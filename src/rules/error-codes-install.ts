@@ -35,4 +35,10 @@ export const installErrorRows = {
     remedy:
       "Run the migrate command that the message names, then install again. --keep-crds installs the components beside the CRDs as they are.",
   },
+  "SNAP-807": {
+    title: "No webhook configuration asks the Service of the certificate",
+    why: "The certificate is issued for the DNS names of one Service. A webhook that is asked by another name could not be reached with its authority.",
+    remedy:
+      "Give the namespace and the name of the webhook's Service with --namespace and --service; the message has those that are asked.",
+  },
 } as const satisfies Record<string, ErrorRow>;

@@ -5,8 +5,11 @@ import {
   shareConfigurationName,
   snapshotConfigurationName,
 } from "../../api/manifests/webhook-configurations.ts";
+import type { ObjectOf } from "../../api/types.ts";
+import type { Millis } from "../../base/brand.ts";
 import { isFault } from "../../base/fault.ts";
 import type { KubeApi } from "../../kube/api.ts";
+import { bundleChanges, type Endpoint } from "./bundle.ts";
 import type { CertificateSet } from "./issue.ts";
 
 interface SecretRef {
@@ -68,29 +71,39 @@ const configurations = [
   { kind: "MutatingWebhookConfiguration", name: claimConfigurationName },
 ] as const;
 
-/** Returns the names of the configurations that trust the authority from now on; those that do not exist are left out. */
-export async function trustAuthority(
-  api: KubeApi,
-  { authority, previousAuthority = "" }: CertificateSet,
-  signal: AbortSignal,
-): Promise<readonly string[]> {
-  const caBundle = Buffer.from(`${authority.certificate}${previousAuthority}`).toString("base64");
-  const changed: string[] = [];
+export type Configuration = ObjectOf<"ValidatingWebhookConfiguration"> | ObjectOf<"MutatingWebhookConfiguration">;
+
+/** Those of snapkeep that exist. */
+export async function readConfigurations(api: KubeApi, signal: AbortSignal): Promise<readonly Configuration[]> {
+  const found: Configuration[] = [];
   for (const ref of configurations) {
-    const found = await api.get(ref, { signal }).catch((reason: unknown) => {
+    const configuration = await api.get(ref, { signal }).catch((reason: unknown) => {
       if (isFault(reason, "NotFound")) return undefined;
       throw reason;
     });
-    const webhooks = found?.webhooks ?? [];
-    if (found === undefined || webhooks.every(({ clientConfig }) => clientConfig.caBundle === caBundle)) continue;
-    const body = webhooks.map((_, index) => ({
-      op: "add" as const,
-      path: `/webhooks/${index}/clientConfig/caBundle`,
-      value: caBundle,
-    }));
-    const test = { op: "test" as const, path: "/metadata/resourceVersion", value: found.metadata.resourceVersion };
-    await api.patch(ref, { type: "json", body: [test, ...body] }, { signal });
-    changed.push(ref.name);
+    if (configuration !== undefined) found.push(configuration);
+  }
+  return found;
+}
+
+/** Returns the names of the configurations that trust the authority from now on. */
+export async function trustAuthority(
+  api: KubeApi,
+  found: readonly Configuration[],
+  set: CertificateSet,
+  endpoint: Endpoint,
+  nowMs: Millis,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const changed: string[] = [];
+  for (const configuration of found) {
+    const changes = bundleChanges(configuration.webhooks ?? [], set, endpoint, nowMs);
+    if (changes.length === 0) continue;
+    const { kind, metadata } = configuration;
+    const test = { op: "test" as const, path: "/metadata/resourceVersion", value: metadata.resourceVersion };
+    const ref = { kind: kind as "ValidatingWebhookConfiguration", name: metadata.name };
+    await api.patch(ref, { type: "json", body: [test, ...changes] }, { signal });
+    changed.push(metadata.name);
   }
   return changed;
 }

@@ -1,6 +1,9 @@
 /** Certificates that are good for a while stay; the others are made anew. */
+import { Fault } from "../../base/fault.ts";
 import type { KubeApi } from "../../kube/api.ts";
-import { readSecret, trustAuthority, writeSecret } from "./cluster.ts";
+import { withCode } from "../../rules/error-codes.ts";
+import { asksEndpoint, describeEndpoint } from "./bundle.ts";
+import { type Configuration, readConfigurations, readSecret, trustAuthority, writeSecret } from "./cluster.ts";
 import { type CertificateSet, issueServing, type KeyPair, newAuthority, shortcomingOf } from "./issue.ts";
 
 export interface RenewOptions {
@@ -34,13 +37,32 @@ export async function renewInCluster(
   say: (line: string) => void,
 ): Promise<void> {
   const ref = { namespace: options.namespace, name: options.secret };
+  const configurations = await readConfigurations(api, signal);
+  refuseUnasked(options, configurations);
   const { set, said, isNew } = await upToDate(options, nowMs, await readSecret(api, ref, signal));
   say(said);
   // Trusted before it is served: a pod may mount the new certificate at any time after it is written.
-  for (const name of await trustAuthority(api, set, signal)) say(`set caBundle of ${name}`);
+  for (const name of await trustAuthority(api, configurations, set, options, nowMs, signal))
+    say(`set caBundle of ${name}`);
   if (!isNew) return;
   await writeSecret(api, ref, set, signal);
   say(`wrote Secret ${ref.namespace}/${ref.name}`);
+}
+
+/** A mistyped namespace: the certificate would be for a Service that no webhook configuration asks. */
+function refuseUnasked(options: RenewOptions, configurations: readonly Configuration[]): void {
+  const webhooks = configurations.flatMap(({ metadata, webhooks: all = [] }) =>
+    all.map((webhook) => ({ name: metadata.name, webhook })),
+  );
+  if (webhooks.length === 0 || webhooks.some(({ webhook }) => asksEndpoint(webhook, options))) return;
+  const asked = webhooks.map(({ name, webhook }) => `${name} asks ${describeEndpoint(webhook)}`);
+  throw new Fault(
+    "FailedPrecondition",
+    withCode(
+      `no webhook configuration asks Service ${options.namespace}/${options.service}: ${asked.join("; ")}; nothing was changed; give its namespace and name with --namespace and --service`,
+      "SNAP-807",
+    ),
+  );
 }
 
 export async function upToDate(options: RenewOptions, nowMs: number, found: Partial<CertificateSet>) {

@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { startHarness } from "../../../test/command-harness.ts";
 import { startCommand } from "../../../test/command-line.ts";
 import { temporaryFolder } from "../../../test/csi-sockets.ts";
+import { draftOf } from "../../api/builders.ts";
 import {
   snapshotConfiguration,
   snapshotConfigurationName,
@@ -45,7 +46,7 @@ test("certs --out keeps valid certificates and renews expiring ones with the sam
   );
   assert.equal(certificateIn(folder, "ca.crt").fingerprint256, authority.fingerprint256);
   assert.notEqual(certificateIn(folder, "tls.crt").fingerprint256, serving.fingerprint256);
-  assert.match((await certs(`--out=${folder}`, "--service=other")).out, /it is not for other\.default\.svc/);
+  assert.match((await certs(`--out=${folder}`, "--service=other")).out, /it is not for other\.snapkeep\.svc/);
 });
 
 test("--out and --apply exclude each other, and one of them is required", async () => {
@@ -53,33 +54,89 @@ test("--out and --apply exclude each other, and one of them is required", async 
   assert.equal((await certs("--out=x", "--apply")).code, 2);
 });
 
-const place: WebhookPlace = {
-  client: { service: { namespace: "default", name: "snapshot-validation-service" } },
+const placeIn = (namespace: string): WebhookPlace => ({
+  client: { service: { namespace, name: "snapshot-validation-service" } },
   authority: undefined,
-  serviceAccount: { namespace: "default", name: "webhook" },
-};
+  serviceAccount: { namespace, name: "webhook" },
+});
+
+/** A cluster with the webhook configuration of snapshots, which asks the Service in its namespace. */
+async function webhookIn(t: TestContext, namespace = "snapkeep") {
+  const { client, start } = await startHarness(t);
+  await client.create("Namespace", draftOf("Namespace", { name: namespace }, {}));
+  const ref = { kind: "ValidatingWebhookConfiguration", name: snapshotConfigurationName } as const;
+  await client.create(ref.kind, snapshotConfiguration(placeIn(namespace)) as unknown as Draft);
+  const secret = { kind: "Secret", namespace: "snapkeep", name: "snapshot-validation-secret" } as const;
+  return {
+    client,
+    ref,
+    secret,
+    run: async (...argv: readonly string[]) => {
+      const { code, said } = start("certs", "--apply", ...argv);
+      return { code: await code, said: said() };
+    },
+    read: async (entry: string) =>
+      Buffer.from((await client.get(secret)).data?.[entry] ?? "", "base64").toString("utf8"),
+    bundles: async () =>
+      ((await client.get(ref)).webhooks ?? []).map(({ clientConfig }) =>
+        Buffer.from(clientConfig.caBundle ?? "", "base64").toString("utf8"),
+      ),
+  };
+}
 
 test("certs --apply writes the Secret and the caBundle, and keeps the old authority in the caBundle", async (t) => {
-  const { client, start } = await startHarness(t);
-  await client.create("ValidatingWebhookConfiguration", snapshotConfiguration(place) as unknown as Draft);
-  const secret = { kind: "Secret", namespace: "default", name: "snapshot-validation-secret" } as const;
-  const read = async (entry: string) =>
-    Buffer.from((await client.get(secret)).data?.[entry] ?? "", "base64").toString("utf8");
-  const bundle = async () => {
-    const found = await client.get({ kind: "ValidatingWebhookConfiguration", name: snapshotConfigurationName });
-    return Buffer.from(found.webhooks?.[0]?.clientConfig.caBundle ?? "", "base64").toString("utf8");
-  };
-
-  assert.equal(await start("certs", "--apply").code, 0);
+  const { client, secret, run, read, bundles } = await webhookIn(t);
+  assert.equal((await run()).code, 0);
   assert.equal((await client.get(secret)).type, "kubernetes.io/tls");
   assert.equal(await read("cert.pem"), await read("tls.crt"));
   const old = await read("ca.crt");
-  assert.equal(await bundle(), old);
-  const again = start("certs", "--apply");
-  assert.equal(await again.code, 0);
-  assert.match(again.said(), /^the certificates are good for a while; nothing to do\n$/);
+  assert.deepEqual(await bundles(), [old]);
+  assert.match((await run()).said, /^the certificates are good for a while; nothing to do\n$/);
 
-  assert.equal(await start("certs", "--apply", "--force").code, 0);
+  assert.equal((await run("--force")).code, 0);
   assert.notEqual(await read("ca.crt"), old);
-  assert.equal(await bundle(), `${await read("ca.crt")}${old}`);
+  assert.deepEqual(await bundles(), [`${await read("ca.crt")}${old}`]);
+});
+
+test("authorities that have not expired stay trusted after two --force and after a lost Secret", async (t) => {
+  const { client, secret, run, read, bundles } = await webhookIn(t);
+  const authorities: string[] = [];
+  for (const flags of [[], ["--force"], ["--force"]]) {
+    assert.equal((await run(...flags)).code, 0);
+    authorities.push(await read("ca.crt"));
+  }
+  await client.delete(secret);
+  assert.equal((await run()).code, 0);
+  authorities.push(await read("ca.crt"));
+  const [bundle = ""] = await bundles();
+  assert.equal(new Set(authorities).size, 4);
+  assert.ok(bundle.startsWith(authorities[3] ?? "none"));
+  for (const authority of authorities) assert.ok(bundle.includes(authority));
+});
+
+test("certs --apply in another namespace than the Service's is refused, and nothing is written", async (t) => {
+  const { client, secret, run, bundles } = await webhookIn(t, "storage");
+  const { code, said } = await run();
+  assert.equal(code, 1);
+  assert.match(
+    said,
+    /no webhook configuration asks Service snapkeep\/snapshot-validation-service: \S+ asks Service storage\/snapshot-validation-service; nothing was changed; .*\[SNAP-807\]/,
+  );
+  assert.deepEqual(await bundles(), [""]);
+  await assert.rejects(client.get(secret), /not found/);
+});
+
+test("certs --apply leaves webhooks alone that ask another Service or an address", async (t) => {
+  const { client, ref, run, read, bundles } = await webhookIn(t);
+  const { webhooks = [], ...found } = await client.get(ref);
+  const [own] = webhooks;
+  const elsewhere = [
+    { service: { namespace: "other", name: "snapshot-validation-service" } },
+    { url: "https://hook.example.com/judge" },
+  ].map((clientConfig, index) => ({ ...own, name: `w${index}.example.com`, clientConfig }));
+  await client.replace(ref.kind, { ...found, webhooks: [...webhooks, ...elsewhere] } as typeof found);
+  assert.equal((await run()).code, 0);
+  assert.deepEqual(await bundles(), [await read("ca.crt"), "", ""]);
+  assert.equal((await run("--dns=hook.example.com")).code, 0);
+  assert.deepEqual(await bundles(), [await read("ca.crt"), "", await read("ca.crt")]);
 });

@@ -14,10 +14,15 @@ const flags = {
   apply: bool({
     ...target,
     default: false,
-    help: "Write the certificates to the cluster: to the Secret, and the authority as caBundle to the webhook configurations.",
+    help: "Write the certificates to the cluster: to the Secret, and the authority as caBundle to the webhook configurations that ask the Service.",
   }),
   secret: text({ ...target, default: certificateDefaults.secret, help: "Name of the Secret." }),
-  namespace: text({ ...target, short: "n", default: "default", help: "Namespace of the Secret and of the Service." }),
+  namespace: text({
+    ...target,
+    short: "n",
+    default: "snapkeep",
+    help: "Namespace of the Secret and of the Service; that of snapkeep install.",
+  }),
   service: text({
     default: certificateDefaults.service,
     help: "Name of the webhook's Service; the certificate is issued for its DNS names.",
@@ -48,11 +53,11 @@ export const command = defineCommand({
   examples: [
     {
       does: "Write the certificates to files",
-      line: "snapkeep certs --out=certs --service=webhook --namespace=snapkeep",
+      line: "snapkeep certs --out=certs --service=webhook --namespace=storage",
     },
     {
       does: "Write the certificates to the cluster; run the command daily to renew them in time",
-      line: "snapkeep certs --apply --namespace=snapkeep",
+      line: "snapkeep certs --apply",
     },
   ],
   check: ({ out, apply }) =>
