@@ -184,6 +184,8 @@ const table: readonly (readonly [string, InstallRow["setUp"], Readonly<Record<st
     {
       "--apply -n ONE": ends((s) => isOwnedBy(s, s.one)),
       "--diff -n ONE": unchanged(0, /as this release would install it/),
+      "--check -n ONE": unchanged(1, /^x Deployment \S+\/snapshot-controller: /m, /^x Lease \S+: nobody holds it/m),
+      "--check -n ONE -o json": unchanged(1, /"problems": \[\s*\{\s*"object": "Deployment /),
       "--uninstall --dry-run -n ONE": unchanged(0, /^would delete: ClusterRoleBinding/m, /^would delete: Namespace/m),
       "--uninstall -n ONE": { ...ends(isGone), code: 0, says: [/^deletes: ClusterRoleBinding/m] },
       "--uninstall -n ONE --components=webhook": {

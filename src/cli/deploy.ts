@@ -10,13 +10,13 @@ import { dashboard } from "./install/dashboard.ts";
 
 export const installationOf = (
   version: string,
-  { namespace = "snapkeep", repository = "snapkeep", kubeletFolder = "/var/lib/kubelet" } = {},
+  { namespace = "snapkeep", repository = "snapkeep", tag = version, kubeletFolder = "/var/lib/kubelet" } = {},
 ): Installation => ({
   version,
   namespace,
   driverNamespace: `${namespace}-drivers`,
-  image: `${repository}:${version}`,
-  driverImage: `${repository}:${version}-driver`,
+  image: `${repository}:${tag}`,
+  driverImage: `${repository}:${tag}-driver`,
   kubeletFolder,
 });
 

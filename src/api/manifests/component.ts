@@ -121,8 +121,6 @@ export interface DriverNeeds {
 export interface SidecarRow {
   readonly name: string;
   readonly replaces: string;
-  /** Where the images of the replaced program end: how it is found in a driver's own pod. */
-  readonly replacedImage: string;
   rights(driver: string, needs: DriverNeeds): Access;
   /** Flags that are added where the driver's own manifest has none. */
   container(driver: string, socket: { readonly path: string; readonly mount: VolumeMount }): ContainerRow;

@@ -70,7 +70,6 @@ const callsWhy =
 export const csiProvisionerRow: SidecarRow = {
   name: "csi-provisioner",
   replaces: "external-provisioner",
-  replacedImage: "/csi-provisioner",
   rights: (driver, { topology, attachments }) => {
     const leaseName = leaseNameFrom(driver);
     return {

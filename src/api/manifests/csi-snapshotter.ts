@@ -9,7 +9,6 @@ const port = 8_081;
 export const csiSnapshotterRow: SidecarRow = {
   name: "csi-snapshotter",
   replaces: "external-snapshotter's sidecar",
-  replacedImage: "/csi-snapshotter",
   rights: (driver) => ({
     clusterRules: [
       {

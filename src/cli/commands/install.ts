@@ -9,6 +9,8 @@ import { connected } from "../connected.ts";
 import { installationOf, yamlDocuments } from "../deploy.ts";
 import { applyAll } from "../install/apply.ts";
 import { type Drift, findDrift } from "../install/drift.ts";
+import { findProblems, type Problem } from "../install/health.ts";
+import { parseImage } from "../install/image.ts";
 import { createResources } from "../install/resources.ts";
 import { waitUntilReady } from "../install/rollout.ts";
 import { defaultComponents, describe, objectsOf, planFor, selectionProblem } from "../install/selection.ts";
@@ -27,7 +29,11 @@ const flags = {
     help: "Apply the manifests, create the webhook's certificates, and wait until everything is ready.",
   }),
   diff: bool({ ...action, default: false, help: "Print what --apply would change." }),
-  check: bool({ ...action, default: false, help: "Like --diff, and exit with 1 if anything would change." }),
+  check: bool({
+    ...action,
+    default: false,
+    help: "Like --diff, and whether it works: pods that are not ready with their own reasons, and leases that nobody holds. Exit with 1 if anything is wrong.",
+  }),
   uninstall: bool({
     ...action,
     default: false,
@@ -56,7 +62,7 @@ const flags = {
     default: "snapkeep",
     required: true,
     example: "registry.example.com/snapkeep",
-    help: "Image without a tag; the tag is the version of this program.",
+    help: "Image, with or without a tag; without one the tag is the version of this program. Drivers run the image whose tag ends in -driver.",
   }),
   kubeletDir: text({
     default: "/var/lib/kubelet",
@@ -112,6 +118,8 @@ export const command = defineCommand({
     const given = actions.filter((name) => options[name]);
     if (given.length !== 1)
       return `give one of ${actions.map((name) => `--${name}`).join(", ")}; for example snapkeep install --diff`;
+    const image = parseImage(options.image, "0");
+    if (image.kind === "wrong") return `--image: ${image.why}`;
     if (options.dryRun && !options.uninstall)
       return "--dry-run goes with --uninstall; --diff shows what --apply would change";
     if ((options.adopt || options.keepCrds) && !options.apply) return "--adopt and --keep-crds go with --apply";
@@ -123,7 +131,7 @@ export const command = defineCommand({
       options.components,
       installationOf(version, {
         namespace: options.namespace,
-        repository: options.image,
+        ...imageOf(options.image, version),
         kubeletFolder: options.kubeletDir.replace(/\/+$/, ""),
       }),
     );
@@ -134,6 +142,16 @@ export const command = defineCommand({
   },
 });
 
+/** check has refused what is wrong. */
+function imageOf(given: string, version: string): { readonly repository: string; readonly tag: string } {
+  const image = parseImage(given, version);
+  return image.kind === "image" ? image : { repository: given, tag: version };
+}
+const imageText = (given: string, version: string): string => {
+  const { repository, tag } = imageOf(given, version);
+  return `${repository}:${tag}`;
+};
+
 const inCluster = (input: Input, plan: ReturnType<typeof planFor>): Promise<number> =>
   connected("snapkeep-install", input, {}, async (api) => {
     const { options, world, signal, out, error } = input;
@@ -143,7 +161,10 @@ const inCluster = (input: Input, plan: ReturnType<typeof planFor>): Promise<numb
     const { adopt: adopts, keepCrds: keepsCrds, dryRun: isDryRun } = options;
     if (options.uninstall) await uninstallAll(plan, { resources, waiting, say, isDryRun });
     else if (options.apply) await applyAll(plan, { api, resources, waiting, say, adopts, keepsCrds });
-    else return showDrift(input, await findDrift(plan, resources));
+    else {
+      const problems = options.check ? await findProblems(plan, resources, world.now()) : [];
+      return showDrift(input, { ...(await findDrift(plan, resources)), problems });
+    }
     return 0;
   });
 
@@ -155,7 +176,7 @@ const intoDriver = (input: Input): Promise<number> =>
     const stored = await resources.read(ref);
     if (stored === undefined)
       throw new Fault("NotFound", `${describe(ref)} does not exist; name it with --into and --namespace`);
-    const { workload, changes } = withSidecars(stored, `${options.image}:${version}`, await flagChecker());
+    const { workload, changes } = withSidecars(stored, imageText(options.image, version), await flagChecker());
     if (options.print) out.write(yamlDocuments([workload as unknown as ManifestObject]));
     else for (const line of changes.length === 0 ? ["nothing changes"] : changes) out.write(`${line}\n`);
     if (!options.apply || changes.length === 0) return 0;
@@ -188,12 +209,18 @@ function driftText({ object, changes, owner, problem }: Drift): string {
   return `~ ${object}\n${changes.map((line) => `    ${line}\n`).join("")}`;
 }
 
-function showDrift({ options, out }: Input, { drifts, notes }: Awaited<ReturnType<typeof findDrift>>): number {
-  if (options.output === "json") out.write(`${JSON.stringify({ drifts, notes }, undefined, 2)}\n`);
+interface Findings extends Awaited<ReturnType<typeof findDrift>> {
+  readonly problems: readonly Problem[];
+}
+
+function showDrift({ options, out }: Input, { drifts, notes, problems }: Findings): number {
+  if (options.output === "json") out.write(`${JSON.stringify({ drifts, problems, notes }, undefined, 2)}\n`);
   else {
     for (const drift of drifts) out.write(driftText(drift));
+    for (const { object, says } of problems) out.write(`x ${object}: ${says}\n`);
     for (const note of notes) out.write(`${note}\n`);
     if (drifts.length === 0) out.write("the cluster is as this release would install it\n");
+    if (options.check && problems.length === 0) out.write("everything that is installed works\n");
   }
-  return options.check && drifts.length > 0 ? 1 : 0;
+  return options.check && drifts.length + problems.length > 0 ? 1 : 0;
 }

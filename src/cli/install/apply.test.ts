@@ -12,7 +12,7 @@ import { type MigrationRecord, recordAnnotation } from "../migrate/definition.ts
 import { applyAll, withLivePolicy } from "./apply.ts";
 import { isLater, judgeCrd } from "./crd-age.ts";
 import type { Resources } from "./resources.ts";
-import { rolloutProblem } from "./rollout.ts";
+import { rolloutProblem } from "./rollout-problem.ts";
 import { describe, isWorkload, planFor, selectionProblem } from "./selection.ts";
 import { uninstallAll } from "./uninstall.ts";
 

@@ -48,7 +48,7 @@ function imagesOf(object: JsonObject): readonly string[] {
 }
 
 /** Released leases have no holder; those of a holder that is gone run out. */
-function isHeld(lease: JsonObject, nowMs: number): boolean {
+export function isHeld(lease: JsonObject, nowMs: number): boolean {
   const renewed = Date.parse(String(at(lease, "spec", "renewTime") ?? ""));
   const seconds = Number(at(lease, "spec", "leaseDurationSeconds") ?? 0);
   return (at(lease, "spec", "holderIdentity") ?? "") !== "" && renewed + seconds * 1000 > nowMs;

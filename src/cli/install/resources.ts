@@ -4,6 +4,7 @@ import { isFault } from "../../base/fault.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import type { PathReader, PathWriter } from "../../kube/api.ts";
 import { listPath } from "../../kube/list-path.ts";
+import { withQuery } from "../../kube/query.ts";
 
 export const fieldManager = "snapkeep-install";
 
@@ -16,10 +17,15 @@ export interface Resources {
   replace(object: JsonObject): Promise<void>;
   /** This incarnation alone. False: there was none. In the foreground, a workload stays until its pods are gone. */
   remove(stored: JsonObject, options?: { readonly isForeground?: boolean }): Promise<boolean>;
-  /** All objects of a kind, in all namespaces; none where the kind is not served. */
-  list(apiVersion: string, kind: string): Promise<readonly JsonObject[]>;
+  /** All objects of a kind, in all namespaces or in one; none where the kind is not served. */
+  list(apiVersion: string, kind: string, where?: ListPlace): Promise<readonly JsonObject[]>;
   /** Kinds are looked up anew: definitions were added. */
   forget(): void;
+}
+
+export interface ListPlace {
+  readonly namespace?: string | undefined;
+  readonly fieldSelector?: string | undefined;
 }
 
 interface Resource {
@@ -69,10 +75,12 @@ export function createResources(api: PathReader & PathWriter, signal: AbortSigna
         (reason) => missing(reason) ?? false,
       );
     },
-    list: async (apiVersion, kind) => {
+    list: async (apiVersion, kind, { namespace, fieldSelector } = {}) => {
       const resource = (await resourcesOf(apiVersion)).get(kind);
       if (resource === undefined) return [];
-      const answer = await listPath(api, `${rootOf(apiVersion)}/${resource.name}`, { signal });
+      const place = namespace === undefined ? "" : `/namespaces/${namespace}`;
+      const path = withQuery(`${rootOf(apiVersion)}${place}/${resource.name}`, { fieldSelector });
+      const answer = await listPath(api, path, { signal });
       return isObject(answer) && Array.isArray(answer.items) ? answer.items.filter(isObject) : [];
     },
     forget: () => known.clear(),

@@ -4,7 +4,9 @@ import { Fault } from "../../base/fault.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { World } from "../../base/world.ts";
 import { at } from "./existing.ts";
+import { podProblems } from "./health.ts";
 import type { Resources } from "./resources.ts";
+import { rolloutProblem } from "./rollout-problem.ts";
 import { describe } from "./selection.ts";
 
 export interface Waiting {
@@ -22,13 +24,17 @@ async function waitFor(
   objects: readonly ManifestObject[],
   missing: (object: JsonObject | undefined) => string | undefined,
   { world, signal, msMax, progress }: Waiting,
+  /** Why, in more words. */
+  why: (object: JsonObject) => Promise<string> = async () => "",
 ): Promise<void> {
   const giveUpAt = world.elapsed() + msMax;
   for (;;) {
     const found: string[] = [];
     for (const object of objects) {
-      const problem = missing(await resources.read(object));
-      if (problem !== undefined) found.push(`${describe(object)}: ${problem}`);
+      const stored = await resources.read(object);
+      const problem = missing(stored);
+      if (problem !== undefined)
+        found.push(`${describe(object)}: ${problem}${stored === undefined ? "" : await why(stored)}`);
     }
     if (found.length === 0) return;
     if (world.elapsed() > giveUpAt)
@@ -50,6 +56,8 @@ export const waitUntilReady = (resources: Resources, objects: readonly ManifestO
     objects.filter(({ kind }) => ["Deployment", "StatefulSet", "DaemonSet"].includes(kind)),
     rolloutProblem,
     waiting,
+    async (workload) =>
+      (await podProblems(workload, resources)).map(({ object, says }) => ` (${object}: ${says})`).join(""),
   );
 
 function hasCondition(object: JsonObject | undefined, type: string): boolean {
@@ -57,20 +65,4 @@ function hasCondition(object: JsonObject | undefined, type: string): boolean {
   return (
     Array.isArray(conditions) && conditions.some((row) => at(row, "type") === type && at(row, "status") === "True")
   );
-}
-
-/** As `kubectl rollout status` decides. */
-export function rolloutProblem(object: JsonObject | undefined): string | undefined {
-  if (object === undefined) return "does not exist";
-  const number = (...path: readonly string[]): number => Number(at(object, ...path) ?? 0);
-  if (number("status", "observedGeneration") < number("metadata", "generation"))
-    return "not seen by its controller yet";
-  const isDaemonSet = at(object, "kind") === "DaemonSet";
-  const wanted = isDaemonSet ? number("status", "desiredNumberScheduled") : number("spec", "replicas");
-  const [updated, available, total] = isDaemonSet
-    ? [number("status", "updatedNumberScheduled"), number("status", "numberAvailable"), wanted]
-    : [number("status", "updatedReplicas"), number("status", "availableReplicas"), number("status", "replicas")];
-  if (updated < wanted) return `${updated} of ${wanted} pods are of this version`;
-  if (available < wanted) return `${available} of ${wanted} pods are ready`;
-  return total > wanted ? `${total - wanted} old pods have not ended` : undefined;
 }

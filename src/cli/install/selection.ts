@@ -1,5 +1,5 @@
 /** Which components are meant, and all objects of theirs in the order in which they are applied. */
-import type { ComponentRow, Installation, ManifestObject } from "../../api/manifests/component.ts";
+import { type ComponentRow, type Installation, type ManifestObject, object } from "../../api/manifests/component.ts";
 import { crdObjects, manifestFiles, monitoringObjects, namespaceObjects } from "../../api/manifests/objects.ts";
 import { componentRows } from "../../api/manifests/rows.ts";
 import { labelled } from "./ownership.ts";
@@ -62,3 +62,13 @@ export const describe = ({ kind, metadata: { namespace, name } }: ManifestObject
 
 /** What has pods. */
 export const isWorkload = ({ kind }: ManifestObject): boolean => kind === "Deployment" || kind === "DaemonSet";
+
+/** Leases that components hold in namespaces that are not the installation's: they do not go with their namespace. */
+export const leasesOf = ({ rows }: Pick<InstallPlan, "rows">): readonly ManifestObject[] =>
+  rows.flatMap(({ namespaceRules }) =>
+    namespaceRules.flatMap(({ resources, resourceNames = [], namespace }) =>
+      namespace !== undefined && resources?.includes("leases")
+        ? resourceNames.map((name) => object("coordination.k8s.io/v1", "Lease", { metadata: { name, namespace } }))
+        : [],
+    ),
+  );

@@ -33,8 +33,64 @@ test("a replaced sidecar keeps its name, arguments, environment and mounts", () 
     args: ["csi-snapshotter", "--csi-address=$(ADDRESS)", "--leader-election"],
     securityContext: { runAsUser: 0 },
   });
-  assert.deepEqual(changes, [`container csi-snapshotter runs ${image} instead of ${snapshotter.image}`]);
+  assert.deepEqual(changes, [
+    `container csi-snapshotter, taken for csi-snapshotter by its name, runs ${image} instead of ${snapshotter.image}`,
+  ]);
 });
+
+const digest = `sha256:${"0".repeat(64)}`;
+for (const { given, container, by } of [
+  {
+    given: "a container of that name with any image",
+    container: { name: "csi-snapshotter", image: "mirror/x:1" },
+    by: "name",
+  },
+  {
+    given: "an image with a digest",
+    container: { name: "s", image: `mirror:5000/sig/csi-snapshotter@${digest}` },
+    by: "image",
+  },
+  {
+    given: "an image with tag and digest",
+    container: { name: "s", image: `csi-snapshotter:v8@${digest}` },
+    by: "image",
+  },
+  {
+    given: "a vendor's image",
+    container: { name: "s", image: "registry.example.com/openshift/ose-csi-snapshotter-rhel9" },
+    by: "image",
+  },
+  {
+    given: "a command with its path",
+    container: { name: "s", image: `tools@${digest}`, command: ["/usr/bin/csi-snapshotter"] },
+    by: "command",
+  },
+  {
+    given: "a short name with the flag of the socket",
+    container: { name: "external-snapshotter", image: `x@${digest}`, args: ["--csi-address=/csi/csi.sock"] },
+    by: "flags",
+  },
+] as const)
+  test(`given ${given}, it is replaced and not added a second time`, () => {
+    const present = { volumeMounts, args: ["--csi-address=/csi/csi.sock"], ...container } as unknown as JsonObject;
+    const { workload: changed, changes } = withSidecars(workload(driver, present), image, accepts, ["csi-snapshotter"]);
+    assert.equal(containersOf(changed).length, 2);
+    assert.match(
+      changes.join(),
+      new RegExp(`^container ${container.name}, taken for csi-snapshotter by its ${by}, runs`),
+    );
+  });
+
+for (const container of [
+  { name: "provisioner", image: "vendor/nfs-provisioner:1" },
+  { name: "snapshot-metadata", image: "registry.k8s.io/sig-storage/csi-snapshot-metadata:v1" },
+  { name: "x", image: "vendor/csi-snapshotter-exporter/api:1" },
+])
+  test(`container ${container.name} of ${container.image} is no sidecar`, () => {
+    const { workload: changed } = withSidecars(workload(driver, container), image, accepts);
+    assert.deepEqual(containersOf(changed)[1], container);
+    assert.equal(containersOf(changed).length, 4);
+  });
 
 test("a missing sidecar is added with the socket of the driver", () => {
   const { workload: changed, changes } = withSidecars(workload(driver, snapshotter), image, accepts);

@@ -30,12 +30,42 @@ export function workloadRef(word: string, namespace: string): ManifestObject | u
     : { apiVersion: "apps/v1", kind, metadata: { name, namespace } };
 }
 
-const isImageOf = ({ name, replacedImage }: SidecarRow, container: JsonObject): boolean => {
-  const image = String(container.image ?? "").split(/[:@](?!.*\/)/)[0] ?? "";
-  return image.endsWith(replacedImage) || commandOf(container).includes(name);
+/** How a container was recognised as the replaced program, for the person who reads the change. */
+type Sign = "name" | "image" | "command" | "flags";
+
+/** Surest first: mirrors rename images, and some drivers shorten names. */
+const signs: Readonly<Record<Sign, (row: SidecarRow, container: JsonObject) => boolean>> = {
+  name: ({ name }, container) => container.name === name,
+  image: ({ name }, { image }) => isImageOf(name, image),
+  command: ({ name }, container) => commandOf(container).some((word) => word.split("/").at(-1) === name),
+  flags: ({ name }, container) =>
+    shortNames(name).includes(String(container.name)) && commandOf(container).some((word) => socketFlag.test(word)),
 };
+
+const shortNames = (name: string): readonly string[] => {
+  const short = name.replace(/^csi-/, "");
+  return [short, `external-${short}`];
+};
+
+/** "mirror:5000/sig/ose-csi-snapshotter-rhel9@sha256:…" is a csi-snapshotter: by the last part of the path, without tag and digest. */
+function isImageOf(name: string, image: JsonValue | undefined): boolean {
+  const path = String(image ?? "")
+    .replace(/@.*$/, "")
+    .replace(/:[^/]*$/, "");
+  return new RegExp(`(^|[-_.])${name}([-_.]|$)`).test(path.split("/").at(-1) ?? "");
+}
+
+function found(row: SidecarRow, containers: readonly JsonObject[]) {
+  for (const sign of Object.keys(signs) as readonly Sign[]) {
+    const container = containers.find((one) => signs[sign](row, one));
+    if (container !== undefined) return { container, sign };
+  }
+  return undefined;
+}
+
 const commandOf = (container: JsonObject): readonly string[] => [...words(container.command), ...words(container.args)];
 const words = (value: JsonValue | undefined): readonly string[] => (Array.isArray(value) ? value.map(String) : []);
+const socketFlag = /^--?(?:csi-address|endpoint)(?:=(.*))?$/;
 
 /** `accepts` says why our command does not take these arguments, if so. */
 export function withSidecars(
@@ -45,11 +75,11 @@ export function withSidecars(
   wanted: readonly string[] = sidecarRows.map(({ name }) => name),
 ): SidecarChange {
   const pod = at(workload, "spec", "template", "spec");
-  const found = at(pod, "containers");
-  let containers = Array.isArray(found) ? found.filter(isObject) : [];
+  const listed = at(pod, "containers");
+  let containers = Array.isArray(listed) ? listed.filter(isObject) : [];
   const changes: string[] = [];
   for (const row of sidecarRows.filter(({ name }) => wanted.includes(name))) {
-    const present = containers.find((container) => isImageOf(row, container));
+    const { container: present, sign } = found(row, containers) ?? {};
     const next = asRoot(present === undefined ? added(row, containers, image) : replaced(row, present, image), pod);
     const argv = words(next.args)
       .slice(1)
@@ -60,7 +90,7 @@ export function withSidecars(
     changes.push(
       present === undefined
         ? `container ${String(next.name)} is added`
-        : `container ${String(next.name)} runs ${image} instead of ${String(present.image)}`,
+        : `container ${String(next.name)}, taken for ${row.name} by its ${sign}, runs ${image} instead of ${String(present.image)}`,
     );
     containers =
       present === undefined ? [...containers, next] : containers.map((item) => (item === present ? next : item));
@@ -87,8 +117,6 @@ function asRoot(container: JsonObject, pod: JsonValue | undefined): JsonObject {
   const own = isObject(container.securityContext) ? container.securityContext : {};
   return { ...container, securityContext: { ...own, runAsUser: 0 } };
 }
-
-const socketFlag = /^--?(?:csi-address|endpoint)(?:=(.*))?$/;
 
 /** The socket as another container of the pod finds it: the argument that names it, and the mount that it lies in. */
 function added(row: SidecarRow, containers: readonly JsonObject[], image: string): JsonObject {

@@ -10,7 +10,7 @@ import { askingConfigurations, type Judged, judgeObjects, ownerOf, servicesOf } 
 import { namespacesNamedBy, ownershipOf } from "./ownership.ts";
 import type { Resources } from "./resources.ts";
 import type { Waiting } from "./rollout.ts";
-import { describe, type InstallPlan, isWorkload } from "./selection.ts";
+import { describe, type InstallPlan, isWorkload, leasesOf } from "./selection.ts";
 import { type ServiceName, withoutServices } from "./webhook-references.ts";
 
 export interface UninstallContext {
@@ -170,19 +170,9 @@ async function whatStays({ crds, rows }: InstallPlan, resources: Resources): Pro
         `${count} ${kind}${count === 1 ? "" : "s"}; without a controller and a driver they can be neither used nor deleted`,
       );
   }
-  for (const lease of leasesElsewhere(rows))
+  for (const lease of leasesOf({ rows }))
     if ((await resources.read(lease)) !== undefined)
       lines.push(`${describe(lease)}: the controller that is installed next takes it over`);
   for (const { data } of rows) if (data !== undefined) lines.push(data);
   return lines;
 }
-
-/** Leases in namespaces that are not the installation's: those do not go with their namespace. */
-const leasesElsewhere = (rows: InstallPlan["rows"]): readonly ManifestObject[] =>
-  rows.flatMap(({ namespaceRules }) =>
-    namespaceRules.flatMap(({ resources, resourceNames = [], namespace }) =>
-      namespace !== undefined && resources?.includes("leases")
-        ? resourceNames.map((name) => object("coordination.k8s.io/v1", "Lease", { metadata: { name, namespace } }))
-        : [],
-    ),
-  );
