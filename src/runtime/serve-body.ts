@@ -5,6 +5,8 @@ import type { Body } from "../base/http.ts";
 const announcesBody = ({ headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
 
+const announcedBytes = ({ headers }: IncomingMessage): number => Number(headers["content-length"] ?? -1);
+
 export interface BodyLimits {
   /** Of one body. 0: requests have no bodies. */
   readonly bytesMax: number;
@@ -66,6 +68,19 @@ export function createBodyReceiver({ bytesMax, allBytesMax }: BodyLimits): BodyR
     else hold(body, chunk);
   };
 
+  const begin = (incoming: IncomingMessage, outcomes: BodyOutcomes): Arriving => {
+    const body: Arriving = { chunks: [], bytes: 0, held: 0, isRefused: false, outcomes };
+    incoming.once("close", () => release(body));
+    return body;
+  };
+  const end = (body: Arriving): void => {
+    const { chunks, bytes, isRefused, outcomes } = body;
+    release(body);
+    if (isRefused) return;
+    if (bytes > bytesMax) outcomes.tooLarge();
+    else outcomes.whole(Buffer.concat(chunks));
+  };
+
   return (incoming, outcomes) => {
     if (bytesMax === 0) {
       // The body is not awaited, so a slow sender occupies nothing.
@@ -73,17 +88,19 @@ export function createBodyReceiver({ bytesMax, allBytesMax }: BodyLimits): BodyR
       else outcomes.whole("");
       return;
     }
-    const body: Arriving = { chunks: [], bytes: 0, held: 0, isRefused: false, outcomes };
-    incoming.on("data", (chunk: Buffer) => take(body, chunk));
-    incoming.on("end", () => {
-      const { chunks, bytes, isRefused } = body;
-      release(body);
-      if (isRefused) return;
-      if (bytes > bytesMax) return outcomes.tooLarge();
-      // Nearly every body comes in one chunk, and then it is not copied.
-      const [first = ""] = chunks;
-      outcomes.whole(chunks.length > 1 ? Buffer.concat(chunks) : first);
+    // Nearly every body comes in one chunk: nothing of it is still arriving, and it is not copied.
+    let only: Buffer | undefined;
+    let body: Arriving | undefined;
+    incoming.on("data", (chunk: Buffer) => {
+      if (body === undefined && chunk.length <= bytesMax && chunk.length === announcedBytes(incoming)) only = chunk;
+      else {
+        body ??= begin(incoming, outcomes);
+        take(body, chunk);
+      }
     });
-    incoming.on("close", () => release(body));
+    incoming.on("end", () => {
+      if (body !== undefined) end(body);
+      else outcomes.whole(only ?? "");
+    });
   };
 }

@@ -11,20 +11,22 @@ import { keepFew } from "./serve-crowd.ts";
 const authority = createAuthority("crowd");
 const { certificate: cert, key } = authority.issue({ commonName: "s", ipv4: ["127.0.0.1"] });
 
-/** Requests to /slow are not answered. */
-const listener: RequestListener = ({ url }, response) => {
-  if (url !== "/slow") response.end("ok");
-};
-
 async function served(t: TestContext, connectionsMax: number, scheme: "http" | "https") {
-  const server = scheme === "http" ? createServer(listener) : createTlsServer({ cert, key }, listener);
   let crowdedOut = 0;
-  keepFew(server, {
+  const crowd = keepFew({
     connectionsMax,
     crowdedOut: () => {
       crowdedOut += 1;
     },
   });
+  /** Requests to /slow are not answered. */
+  const listener: RequestListener = ({ url, socket }, response) => {
+    crowd.asked(socket);
+    response.once("close", () => crowd.answered(socket));
+    if (url !== "/slow") response.end("ok");
+  };
+  const server = scheme === "http" ? createServer(listener) : createTlsServer({ cert, key }, listener);
+  crowd.watch(server);
   await new Promise<void>((resolve) => void (server as Server).listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const lost: string[] = [];

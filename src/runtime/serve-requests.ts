@@ -9,7 +9,14 @@ import { limits } from "../base/limits.ts";
 import { createMalformedListener, errorResponse } from "./error-response.ts";
 import type { ServeOptions } from "./serve.ts";
 import { createBodyReceiver } from "./serve-body.ts";
+import type { Crowd } from "./serve-crowd.ts";
 import type { OnRefusal } from "./serve-refusals.ts";
+
+/** What bounds the clients of a server. */
+export interface Guard {
+  readonly crowd: Crowd;
+  readonly refused: OnRefusal;
+}
 
 export interface Requests {
   readonly listener: RequestListener;
@@ -26,13 +33,13 @@ export interface Requests {
 export function createRequests(
   handler: Handler,
   { log, requestBytesMax = limits.requestBytesMax, bodiesBytesMax = limits.serveBodiesBytesMax }: ServeOptions,
-  refused: OnRefusal,
+  { crowd, refused }: Guard,
 ): Requests {
   const receive = createBodyReceiver({ bytesMax: requestBytesMax, allBytesMax: bodiesBytesMax });
   /** Answers without an end of their own: the server's end is theirs. */
   const streaming = new Set<AbortController>();
   const malformed = createMalformedListener();
-  const ending = new WeakSet<Socket>();
+  let ending: WeakSet<Socket> | undefined;
   let state: "serving" | "draining" | "stopping" = "serving";
 
   const respond = async (incoming: IncomingMessage, outgoing: ServerResponse, body: Body): Promise<void> => {
@@ -40,6 +47,7 @@ export function createRequests(
     const answered = malformed.answers(incoming);
     outgoing.once("close", () => {
       answered();
+      crowd.answered(incoming.socket);
       streaming.delete(gone);
       // This response had promised to keep its connection before we knew that we would stop.
       if (state === "stopping") incoming.socket.end();
@@ -60,7 +68,7 @@ export function createRequests(
       if (!(reason instanceof Fault)) log.error("request failed", { path: incoming.url, reason });
       response = errorResponse(Fault.from(reason));
     }
-    if (state !== "serving" || ending.has(incoming.socket)) outgoing.shouldKeepAlive = false;
+    if (state !== "serving" || ending?.has(incoming.socket) === true) outgoing.shouldKeepAlive = false;
     if (!isStream(response.body)) return sendWhole(incoming, outgoing, response, response.body);
     if (outgoing.destroyed) return void response.body[Symbol.asyncIterator]().return?.();
     streaming.add(gone);
@@ -69,6 +77,8 @@ export function createRequests(
   };
 
   const listener: RequestListener = (incoming, outgoing) => {
+    // Whoever is refused is disconnected, so only answers are counted back.
+    crowd.asked(incoming.socket);
     receive(incoming, {
       whole(body) {
         respond(incoming, outgoing, body).catch((reason) => {
@@ -90,7 +100,10 @@ export function createRequests(
     drain() {
       if (state === "serving") state = "draining";
     },
-    endAfterNext: (socket) => void ending.add(socket),
+    endAfterNext(socket) {
+      ending ??= new WeakSet();
+      ending.add(socket);
+    },
     stop() {
       state = "stopping";
       for (const stream of streaming) stream.abort(shuttingDown());

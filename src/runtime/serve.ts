@@ -20,7 +20,7 @@ import type { Address } from "./address.ts";
 import { printAddress } from "./address.ts";
 import { keepFew } from "./serve-crowd.ts";
 import { createRefusalLog, type OnRefusal, reportHandshakes } from "./serve-refusals.ts";
-import { createRequests, type Requests } from "./serve-requests.ts";
+import { createRequests, type Guard, type Requests } from "./serve-requests.ts";
 
 export interface ServeOptions {
   readonly address: Address;
@@ -82,18 +82,18 @@ const socketOptions = ({ patience = usualPatience }: ServeOptions) =>
 const closeMsMax = 5_000;
 
 export const overHttp = (handler: Handler, options: ServeOptions): Promise<Server> => {
-  const refused = refusalsOf(options);
-  const requests = createRequests(handler, options, refused);
-  return listening(createHttpServer(socketOptions(options), requests.listener), "http", requests, options, refused);
+  const guard = guardOf(options);
+  const requests = createRequests(handler, options, guard);
+  return listening(createHttpServer(socketOptions(options), requests.listener), "http", requests, options, guard);
 };
 
 export async function overHttps(handler: Handler, identity: TlsIdentity, options: ServeOptions): Promise<TlsServer> {
-  const refused = refusalsOf(options);
-  const requests = createRequests(handler, options, refused);
+  const guard = guardOf(options);
+  const requests = createRequests(handler, options, guard);
   const handshakeTimeout = options.patience?.handshakeMsMax ?? limits.serveHandshakeMsMax;
   const tls = { ...contextOf(identity), handshakeTimeout };
   const server = createHttpsServer({ ...socketOptions(options), ...tls }, requests.listener);
-  reportHandshakes(server, refused);
+  reportHandshakes(server, guard.refused);
   const sockets = new Set<TLSSocket>();
   server.on("secureConnection", (socket) => {
     sockets.add(socket);
@@ -101,7 +101,7 @@ export async function overHttps(handler: Handler, identity: TlsIdentity, options
   });
   let { clientCa } = identity;
   return {
-    ...(await listening(server, "https", requests, options, refused)),
+    ...(await listening(server, "https", requests, options, guard)),
     renew(next) {
       const previous = clientCa;
       // A renewal need not know the client authorities; without them, Node would trust every public one.
@@ -112,7 +112,13 @@ export async function overHttps(handler: Handler, identity: TlsIdentity, options
   };
 }
 
-const refusalsOf = ({ world, log, refused }: ServeOptions): OnRefusal => createRefusalLog(world, log, refused);
+function guardOf({ world, log, refused: also, connectionsMax = limits.serveConnectionsMax }: ServeOptions): Guard {
+  const refused = createRefusalLog(world, log, also);
+  return {
+    refused,
+    crowd: keepFew({ connectionsMax, crowdedOut: (from) => refused({ reason: "connections", from }) }),
+  };
+}
 
 const contextOf = ({ cert, key, clientCa }: TlsIdentity): ServerOptions => ({
   cert,
@@ -125,10 +131,10 @@ async function listening(
   server: HttpServer | HttpsServer,
   scheme: "http" | "https",
   requests: Requests,
-  { address, world, log, connectionsMax = limits.serveConnectionsMax }: ServeOptions,
-  refused: OnRefusal,
+  { address, world, log }: ServeOptions,
+  { crowd }: Guard,
 ): Promise<Server> {
-  keepFew(server, { connectionsMax, crowdedOut: (from) => refused({ reason: "connections", from }) });
+  crowd.watch(server);
   server.on("clientError", requests.malformed);
   await new Promise<void>((resolve, reject) => {
     server.once("error", (reason: NodeJS.ErrnoException) => reject(cannotListen(address, reason)));
