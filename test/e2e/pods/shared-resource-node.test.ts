@@ -11,14 +11,13 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { after, suite, type TestContext, test } from "node:test";
+import { after, suite, test } from "node:test";
 import { ControllerServiceCapability_RPC_Type as Capability, Controller } from "../../../src/csi/gen/csi_pb.js";
 import { serve } from "../../../src/csi/serve.ts";
-import { connectTo, faultOf, startDriver } from "../../csi-sockets.ts";
+import { faultOf, startDriver } from "../../csi-sockets.ts";
 import { createAuthority } from "../harness/certificates.ts";
 import { proxyTo } from "../harness/fault-proxy.ts";
 import { createInstance } from "../harness/instance.ts";
-import { mountsUnder } from "../harness/mounts.ts";
 import { freePort } from "../harness/ports.ts";
 import { request } from "../harness/request.ts";
 import { run } from "../harness/run.ts";
@@ -28,13 +27,12 @@ import {
   installShares,
   letRead,
   letUse,
-  publishRequest,
   revokeLetRead,
-  type ShareDriver,
   startShareDriver,
   updateSource,
   type VolumeRequest,
 } from "../harness/share-driver.ts";
+import { kubeletOf, nothingLeft, reads, volumeIn } from "../harness/share-volumes.ts";
 import { newNamespace, useControlPlane } from "../harness/shared.ts";
 import { tool } from "../harness/tools.ts";
 import { until } from "../harness/until.ts";
@@ -103,55 +101,18 @@ suite("the share driver on real mounts", () => {
     return { plane, namespace, shares, first, second, third, proxy, driver, port, overTls };
   }
 
-  const volumeOf = (
-    { namespace, shares }: Setting,
-    id: string,
-    index = 0,
-    more: Partial<VolumeRequest> = {},
-  ): VolumeRequest & { readonly token: string } => {
+  const volumeOf = ({ namespace, shares }: Setting, id: string, index = 0, more: Partial<VolumeRequest> = {}) => {
     const share = shares[index % shares.length];
-    const target = join(instance.folder, "pods", id, "mount");
-    mkdirSync(join(target, ".."), { recursive: true });
-    const volume = { id, target, namespace, share: share?.name ?? "", kind: share?.kind ?? "SharedSecret", ...more };
-    return { ...volume, token: join(target, "token") };
+    const asked = { id, namespace, share: share?.name ?? "", kind: share?.kind ?? "SharedSecret", ...more };
+    return volumeIn(instance, asked);
   };
-  const publisher = (t: TestContext, driver: ShareDriver) => {
-    const { node } = connectTo(t, driver.socket);
-    return {
-      publish: (volume: VolumeRequest) => node.nodePublishVolume(publishRequest(volume)),
-      unpublish: ({ id, target }: VolumeRequest) => node.nodeUnpublishVolume({ volumeId: id, targetPath: target }),
-    };
-  };
-  /** The caches are filled a moment after the socket is there. */
-  const published = async (publish: (volume: VolumeRequest) => Promise<unknown>, volume: VolumeRequest) =>
-    until({ what: `${volume.id} is published` }, () =>
-      publish(volume).then(
-        () => true as const,
-        (reason: { code?: string }) => {
-          if (reason.code !== "Unavailable") throw reason;
-          return undefined;
-        },
-      ),
-    );
-  const nothingLeft = (driver: ShareDriver): void => {
-    assert.deepEqual(mountsUnder(join(instance.folder, "pods")), []);
-    assert.deepEqual(readdirSync(driver.records), []);
-    const left = readdirSync(join(instance.folder, "pods"), { recursive: true }).filter((name) =>
-      String(name).endsWith("/mount"),
-    );
-    assert.deepEqual(left, []);
-  };
-  const reads = (path: string, text: string): Promise<true> =>
-    until({ what: `${path} reads ${text}`, everyMs: 20 }, () =>
-      existsSync(path) && readFileSync(path, "utf8") === text ? true : undefined,
-    );
 
   test("a volume of upstream's driver is taken over by its record after a restart, beside our own, and unpublishing twice is no mistake", async (t) => {
     const found = await setting();
     const { driver, plane, first, second } = found;
-    const { publish, unpublish } = publisher(t, driver);
+    const { published, unpublish } = kubeletOf(t, driver);
     const volumes = found.shares.map((_, index) => volumeOf(found, `kept-${index}`, index));
-    for (const volume of volumes) await published(publish, volume);
+    for (const volume of volumes) await published(volume);
     const [one] = volumes;
     assert.ok(one);
     assert.equal(statfsSync(one.target).type, tmpfsMagic, "the data is in memory only");
@@ -198,15 +159,15 @@ suite("the share driver on real mounts", () => {
       await unpublish(volume);
       await unpublish(volume);
     }
-    nothingLeft(driver);
+    nothingLeft(instance, driver);
   });
 
   test("an API server that does not answer takes nothing from mounted volumes, and nothing new is mounted", async (t) => {
     const found = await setting();
     const { driver, proxy } = found;
-    const { publish, unpublish } = publisher(t, driver);
+    const { publish, published, unpublish } = kubeletOf(t, driver);
     const volume = volumeOf(found, "outage-1", 2);
-    await published(publish, volume);
+    await published(volume);
     const text = readFileSync(volume.token, "utf8");
     const other = volumeOf(found, "outage-2", 2, { serviceAccount: "someone-else" });
     await proxy.refuse(true);
@@ -222,13 +183,13 @@ suite("the share driver on real mounts", () => {
     assert.equal(existsSync(other.target), false, "what is refused leaves nothing behind");
     await unpublish(volume);
     await proxy.refuse(false);
-    nothingLeft(driver);
+    nothingLeft(instance, driver);
   });
 
   test("one Secret that the driver may not read is refused, and blocks no other", async (t) => {
     const found = await setting();
     const { driver, plane, namespace } = found;
-    const { publish, unpublish } = publisher(t, driver);
+    const { publish, published, unpublish } = kubeletOf(t, driver);
     const locked = { name: `${namespace}-locked`, namespace, data: { token: canary } };
     await createShare(plane, locked);
     await letUse(plane, { share: locked.name, namespace });
@@ -241,7 +202,7 @@ suite("the share driver on real mounts", () => {
       });
     await refused();
     const others = [0, 1, 2, 3, 4].map((index) => volumeOf(found, `beside-${index}`, index));
-    for (const other of others) await published(publish, other);
+    for (const other of others) await published(other);
     await refused();
     await letRead(plane, locked);
     await until({ what: "the Secret can be read" }, () =>
@@ -252,13 +213,13 @@ suite("the share driver on real mounts", () => {
     );
     assert.equal(readFileSync(volume.token, "utf8"), canary);
     for (const one of [...others, volume]) await unpublish(one);
-    nothingLeft(driver);
+    nothingLeft(instance, driver);
   });
 
   test("R25, R48, R82: misuse is refused at the mount with the right code, and counted in the metrics over TLS, without a webhook", async (t) => {
     const found = await setting();
     const { driver, plane, namespace, overTls } = found;
-    const { publish } = publisher(t, driver);
+    const { publish } = kubeletOf(t, driver);
     const reserved = { name: `openshift-${namespace}`, namespace, data: { token: canary } };
     await createShare(plane, reserved);
     await letUse(plane, { share: reserved.name, namespace });
@@ -316,7 +277,7 @@ suite("the share driver on real mounts", () => {
       "R52: each refusal is counted once",
     );
     assert.ok(!now.text.includes(canary));
-    nothingLeft(driver);
+    nothingLeft(instance, driver);
   });
 
   test("csi-sanity's specs for nodes and identities pass, as far as they apply to inline volumes", async (t) => {

@@ -61,6 +61,21 @@ touch /out/done
 const setOf = (version: number): Readonly<Record<string, string>> =>
   Object.fromEntries(Array.from({ length: 3 + (version % 4) }, (_, key) => [`key-${key}`, `${version}\n`]));
 
+/** A key may be as long as this, and begin like an option. */
+const longKey = "-".padEnd(253, "k");
+/** Holds what it can hold: an open file, and a file mounted by subPath. */
+const holder = `
+note() { echo "$*" >> /out/log; }
+exec 3< /share/token
+note held "$(cat /sub)" "$(cat ./share/${longKey})"
+until [ "$(cat /share/token 2>/dev/null)" = v2 ]; do usleep 50000; done
+exec 4< /share/token
+note updated "$(cat /sub)"
+until [ -z "$(ls -A /share)" ]; do usleep 50000; done
+note gone "[$(cat /sub)]" "[$(cat <&3)]" "[$(cat <&4)]"
+sleep 600
+`;
+
 suite("volumes of shares", () => {
   const instance = createInstance();
   after(instance.stop);
@@ -147,6 +162,47 @@ suite("volumes of shares", () => {
     assert.deepEqual(mountsUnder(join(node.rootDir, "pods", metadata.uid)), []);
     await until({ what: "the record is gone" }, () => (readdirSync(driver.records).length === 0 ? true : undefined));
   });
+
+  for (const kind of ["SharedSecret", "SharedConfigMap"] as const)
+    test(`a pod loses a ${kind}'s bytes when what it refers to is deleted, also in open files and by subPath, whatever its keys are named, and ends`, async (t) => {
+      const node = await useNode();
+      const { plane } = node;
+      const driver = await useDriver(node);
+      const namespace = await newNamespace(plane, "held");
+      const share = { kind, name: `held-${namespace}`, namespace, data: { token: "v1", [longKey]: "v1" } };
+      await createShare(plane, share);
+      await letUse(plane, { kind, share: share.name, namespace });
+      const pod = {
+        name: "holder",
+        namespace,
+        script: holder,
+        serviceAccountName: "reader",
+        volumes: [{ name: "out", emptyDir: {} }, shareVolumeOf("share", share)],
+        volumeMounts: [
+          { name: "out", mountPath: "/out" },
+          { name: "share", mountPath: "/share" },
+          { name: "share", mountPath: "/sub", subPath: "token" },
+        ],
+      };
+      await createPod(node, pod);
+      t.after(() => deletePod(node, pod));
+      await waitForPod(node, pod, "Running");
+      const { metadata } = (await readPod(node, namespace, pod.name)) ?? assert.fail("there is no pod");
+      const folder = join(node.rootDir, "pods", metadata.uid);
+      const log = join(folder, "volumes/kubernetes.io~empty-dir/out/log");
+      const noted = (lines: readonly string[]): Promise<true> =>
+        until({ what: `the pod notes "${lines.at(-1)}"` }, () =>
+          existsSync(log) && readFileSync(log, "utf8") === lines.map((line) => `${line}\n`).join("") ? true : undefined,
+        );
+      await noted(["held v1 v1"]);
+      await updateSource(plane, { ...share, data: { token: "v2", [longKey]: "v2" } });
+      await noted(["held v1 v1", "updated v1"]);
+      await deleteSource(plane, share);
+      await noted(["held v1 v1", "updated v1", "gone [] [] []"]);
+      await deletePod(node, pod);
+      assert.deepEqual(mountsUnder(folder), []);
+      await until({ what: "the record is gone" }, () => (readdirSync(driver.records).length === 0 ? true : undefined));
+    });
 
   test("a pod that loops while its share changes 1,000 times sees the old set of files or the new one, never a mix", async (t) => {
     const node = await useNode();

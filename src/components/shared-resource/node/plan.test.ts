@@ -11,11 +11,19 @@ const view = (more: Partial<VolumeView> = {}): VolumeView => ({
   ...more,
 });
 
+const part = { digest: undefined, source: "Secret a b" };
 type Expected = VolumePlan["kind"] | (VolumePlan & { kind: "wipe" })["because"];
 const cases: readonly { given: string; view: VolumeView; expected: Expected }[] = [
   { given: "another set in the source", view: view(), expected: "write" },
   { given: "the same set in the source", view: view({ source: { digest: "old" } }), expected: "keep" },
   { given: "an empty volume", view: view({ written: undefined }), expected: "write" },
+  { given: "a part of a set", view: view({ written: part }), expected: "write" },
+  {
+    given: "a part of a set and refreshResource: false",
+    view: view({ written: part, refresh: false }),
+    expected: "write",
+  },
+  { given: "a part of a set and a denied review", view: view({ written: part, review: "denied" }), expected: "denied" },
   { given: "a denied review", view: view({ review: "denied" }), expected: "denied" },
   {
     given: "a denied review and a source that cannot be read",

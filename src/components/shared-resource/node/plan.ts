@@ -41,6 +41,6 @@ function wantedOf({ share, review, source, refresh, written }: VolumeView): Volu
   if (share === "unusable") return wipe("share is not valid");
   if (source === "absent") return wipe("source is gone");
   if (share === "unknown" || review === "unknown" || typeof source === "string") return keep;
-  if (written === undefined) return { kind: "write" };
+  if (written?.digest === undefined) return { kind: "write" };
   return refresh && written.digest !== source.digest ? { kind: "write" } : keep;
 }

@@ -99,6 +99,11 @@ async function setUp(
       unlessFailing("mount");
       return memoryHost.mount(...args);
     },
+    /** The first part works. */
+    wipe: async (target: string) => {
+      await memory.wipe(target);
+      unlessFailing("wipe");
+    },
     adopt: async (target: string) => {
       unlessFailing("adopt");
       return memoryHost.adopt(target);
@@ -375,6 +380,19 @@ test("a volume that was recorded without refresh is refreshed once the kubelet h
   await world.advance(1_000);
   assert.equal(shown("csi-1"), "v.2");
 });
+
+for (const refreshResource of ["true", "false"])
+  test(`a volume that was emptied in part is filled again when the permission is back, with refreshResource ${refreshResource}`, async (t) => {
+    const { world, users, publish, state, shown } = await setUp(t);
+    await publish("csi-1", { refreshResource });
+    state.failsOn = "wipe";
+    await users.revoke("SharedSecret", "one", "team");
+    await world.advance(10_000);
+    assert.equal(shown("csi-1"), undefined);
+    await users.grant("SharedSecret", "one", "team");
+    await world.advance(10_000);
+    assert.equal(shown("csi-1"), "v.1");
+  });
 
 test("a mounted volume whose files cannot be read is kept current and emptied like the others", async (t) => {
   const { world, users, shown } = await setUp(t, { failsOn: "adopt", left: [aVolume("csi-1")] });

@@ -76,5 +76,5 @@ export interface ContentFacts {
   readonly bytes: number;
 }
 
-/** What is in a volume now, and of which Secret or ConfigMap. */
-export type Written = { readonly digest: string; readonly source: string };
+/** What is in a volume now, and of which Secret or ConfigMap. Without a digest it is a part of a set: writing or emptying has failed. */
+export type Written = { readonly digest: string | undefined; readonly source: string };

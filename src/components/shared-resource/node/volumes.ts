@@ -140,6 +140,7 @@ export function createVolumes(options: VolumesOptions): Volumes {
       // It may be newer than what was looked at.
       const refusal = take(entry, content);
       if (refusal !== undefined) throw new Fault("ResourceExhausted", refusal);
+      entry.written = { digest: undefined, source: sourceKey(source) };
       await host.write(entry.spec.target, content.files);
       entry.written = { digest: content.digest, source: sourceKey(source) };
       memory.settle(entry.spec.id, entry.spec.pod.namespace, content.bytes);
@@ -195,6 +196,7 @@ export function createVolumes(options: VolumesOptions): Volumes {
   });
   const empty = async (entry: Entry, { because }: VolumePlan & { readonly kind: "wipe" }): Promise<void> => {
     const { spec } = entry;
+    entry.written &&= { ...entry.written, digest: undefined };
     await host.wipe(spec.target);
     entry.written = undefined;
     memory.settle(spec.id, spec.pod.namespace, 0);
@@ -284,9 +286,10 @@ export function createVolumes(options: VolumesOptions): Volumes {
     const { spec, written } = entry;
     await record(entry, source);
     const isMounted = !(await host.mount(spec, request.group));
-    const isUnchanged = isMounted && (!refreshes(spec) || written?.digest === content.digest);
+    const digest = written?.digest;
+    const isCurrent = digest !== undefined && (!refreshes(spec) || digest === content.digest);
     // A set that does not fit keeps a mounted volume as it is, also when the kubelet asks again.
-    const isKept = isUnchanged || (isMounted && take(entry, content) !== undefined);
+    const isKept = (isMounted && isCurrent) || (isMounted && take(entry, content) !== undefined);
     if (written !== undefined && isKept) return;
     await write(entry, source, (reason) => sourceFailed(request, source, reason));
   };
@@ -302,14 +305,15 @@ export function createVolumes(options: VolumesOptions): Volumes {
     const about = { volume: spec.id, target: spec.target };
     const digest = await host.adopt(spec.target).catch((reason: unknown) => {
       log.error("files of a mounted volume cannot be read, replacing them", { ...about, reason: loggable(reason) });
-      return "unreadable";
+      return "unreadable" as const;
     });
     const bytes = await host.sizes(spec.target).then(
       (sizes) => setBytes(sizes, options.memory.pageBytes),
       () => options.memory.limits.volumeBytes,
     );
     memory.settle(spec.id, spec.pod.namespace, bytes);
-    const written = digest === undefined ? {} : { written: { digest, source: source ?? "" } };
+    const known = digest === "unreadable" ? undefined : digest;
+    const written = digest === undefined ? {} : { written: { digest: known, source: source ?? "" } };
     entries.set(spec.id, open(spec, { ...written, source }));
     trigger([spec.id]);
   };
