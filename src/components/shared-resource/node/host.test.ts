@@ -222,6 +222,10 @@ test("folders of the kubelet may be symbolic links: the mount table has the real
   await host.mount(specAt(target));
   assert.ok(calls[0]?.endsWith(` ${join(folder, "real", "p", "mount")}`), calls[0]);
   assert.deepEqual([...(await host.mounted([specAt(target)]))], ["csi-1"]);
+  await host.write(target, new Map([["token", Buffer.from("x")]]));
+  assert.equal(readFileSync(join(target, "token"), "utf8"), "x");
+  await host.wipe(target);
+  assert.deepEqual(readdirSync(target), []);
   await host.unmount(volumeAt(target));
   assert.deepEqual(readdirSync(join(folder, "real", "p")), []);
 });
