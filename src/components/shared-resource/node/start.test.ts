@@ -679,14 +679,20 @@ test("after a restart, what an earlier process has mounted counts", async (t) =>
 });
 
 test("a volume that cannot be emptied, and one of which nobody knows what it should be, are counted and get an event", async (t) => {
-  const { publish, world, users, state, troubled, events } = await setUpSmall(t);
+  const { publish, world, users, state, troubled, events, log } = await setUpSmall(t);
   await publish("csi-1");
   state.failsOn = "wipe";
   await users.revoke("SharedSecret", "one", "team");
   await world.advance(40_000);
   assert.deepEqual(await troubled(), ["not_emptied 1"]);
   assert.deepEqual(await events(), ["Pod p SharedVolumeNotCurrent SNAP-714"]);
+  assert.equal(log.lines.filter(({ message }) => message === "volume is not as it should be").length, 1);
   state.failsOn = undefined;
   await world.advance(10_000);
   assert.deepEqual(await troubled(), []);
+  await users.grant("SharedSecret", "one", "team");
+  await world.advance(10_000);
+  state.forbids = /\/subjectaccessreviews$/;
+  await world.advance(20_000);
+  assert.deepEqual(await troubled(), ["unanswered 1"]);
 });

@@ -120,7 +120,15 @@ export async function startNode(context: ProcessContext, options: NodeOptions): 
   const counters = metrics.instruments(nodeMetrics);
   let events: EventRecorder | undefined;
   const { inspect } = volumes;
-  const record = (volume: VolumeSpec, event: CodedEvent): void => events?.record(podReference(volume), event);
+  const record = (volume: VolumeSpec, event: CodedEvent): void => {
+    const { id, pod } = volume;
+    log.warn("volume is not as it should be", {
+      volume: id,
+      pod: `${pod.namespace}/${pod.name}`,
+      reason: event.message,
+    });
+    events?.record(podReference(volume), event);
+  };
   const reports = createTroubleReports({ world, inspect, record });
   counters.memoryBytesMax.set({}, limits.nodeBytes);
   metrics.refresh(() => {
