@@ -77,6 +77,12 @@ export const createVolumeCallsSuffix = "-create-volume-calls";
 
 export const snapshotContentNameFor = (snapshotUid: string): string => `snapcontent-${snapshotUid}`;
 
+/** Labels of CSIStorageCapacity objects: those of external-provisioner, which takes its own by them. */
+export const capacityLabels = {
+  driver: "csi.storage.k8s.io/drivername",
+  managedBy: "csi.storage.k8s.io/managed-by",
+} as const;
+
 /** Of external-provisioner, kube-controller-manager and kube-scheduler. */
 export const provisioning = {
   defaultClass: "storageclass.kubernetes.io/is-default-class",

@@ -187,6 +187,7 @@ export type PersistentVolumeClaim = Stored<K8sPersistentVolumeClaim, "Persistent
 export type PersistentVolume = Stored<K8sPersistentVolume, "PersistentVolume">;
 export type StorageClass = Stored<K8sStorageClass, "StorageClass">;
 export type CSINode = Stored<K8sCSINode, "CSINode">;
+export type CSIStorageCapacity = Stored<K8sCSIStorageCapacity, "CSIStorageCapacity">;
 export type Node = Stored<K8sNode, "Node">;
 export type VolumeAttachment = Stored<K8sVolumeAttachment, "VolumeAttachment">;
 export type Lease = Stored<K8sLease, "Lease">;
@@ -215,7 +216,7 @@ interface TypedObjects {
   CSIDriver: Stored<K8sCSIDriver, "CSIDriver">;
   CSINode: Stored<K8sCSINode, "CSINode">;
   VolumeAttachment: Stored<K8sVolumeAttachment, "VolumeAttachment">;
-  CSIStorageCapacity: Stored<K8sCSIStorageCapacity, "CSIStorageCapacity">;
+  CSIStorageCapacity: CSIStorageCapacity;
   ValidatingWebhookConfiguration: Stored<K8sValidatingWebhookConfiguration, "ValidatingWebhookConfiguration">;
   MutatingWebhookConfiguration: Stored<K8sMutatingWebhookConfiguration, "MutatingWebhookConfiguration">;
   CustomResourceDefinition: Stored<K8sCustomResourceDefinition, "CustomResourceDefinition">;

@@ -38,6 +38,8 @@ export const limits = {
   optionalKindRecheckMs: 60_000,
   optionalKindRetryMs: 1_000,
   optionalKindMsMax: 10_000,
+  /** The same where something waits for the kind. */
+  optionalKindAwaitedMs: 5_000,
   /** How long what cannot be taken back waits for it, if something may depend on it. */
   optionalKindUndecidedMsMax: 300_000,
   /** A driver that sends so many replies that cannot be decoded, and no other, is not waited for. */

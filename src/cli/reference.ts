@@ -196,7 +196,7 @@ const metricsPage = (loaded: readonly Loaded[]): string =>
 const prefixed = (prefix: string, metrics: MetricTable): MetricTable =>
   Object.fromEntries(Object.entries(metrics).map(([key, row]) => [`${prefix}.${key}`, row]));
 
-const everything = { topology: true, attachments: true };
+const everything = { topology: true, attachments: true, capacity: true };
 
 const permissionsPage = (): string =>
   page(

@@ -169,3 +169,26 @@ test("the start waits for the complete list, with a time limit", async () => {
   stop.abort();
   await end();
 });
+
+test("an optional kind that something waits for is looked for every few seconds, and no oftener", async () => {
+  const { world, state, asked, optional, end } = setUp({ isServed: false });
+  await world.advance(1_000);
+  for (let second = 0; second < 20; second++) {
+    for (let times = 0; times < 10; times++) optional.lookSoon();
+    await world.advance(1_000);
+  }
+  state.isServed = true;
+  state.allowed = [];
+  optional.lookSoon();
+  await world.advance(5_000);
+  assert.equal(asked.length, 1, "it is served, and may not be read");
+  state.allowed = ["list", "watch"];
+  await world.advance(20_000);
+  assert.equal(asked.length, 1, "nobody waits");
+  optional.lookSoon();
+  await world.advance(1_000);
+  assert.equal(asked.length, 3);
+  assert.notEqual(optional.current(), undefined);
+  optional.lookSoon();
+  await end();
+});

@@ -33,6 +33,8 @@ export interface OptionalStore<K extends KindName, Index extends string = string
    * there is. It ends after a while, so that nothing waits for a server that never says.
    */
   isUndecided(): boolean;
+  /** Something waits for the kind: it is looked for sooner, but no oftener than every few seconds. */
+  lookSoon(): void;
   /** Told of every change; when the store turns off, all of its objects are gone. */
   onChange(listener: Listener<K>): void;
 }
@@ -77,6 +79,22 @@ export function createOptionalStore<K extends KindName, Index extends string = n
       });
   };
   const pause = (signal: AbortSignal, ms = recheckMs): Promise<void> => world.sleep(ms, signal).catch(() => undefined);
+  /** Ends the pause before the next look, if it has lasted long enough by then. */
+  let hurry = (): void => undefined;
+  const pauseUntilAwaited = async (signal: AbortSignal): Promise<void> => {
+    const { own: pausing, release } = controllerUnder(signal);
+    const startedAt = world.elapsed();
+    const end = (): void => pausing.abort(new Fault("Cancelled", "something waits for the kind"));
+    hurry = () => {
+      hurry = () => undefined;
+      const leftMs = Math.max(0, limits.optionalKindAwaitedMs - (world.elapsed() - startedAt));
+      void pause(pausing.signal, leftMs).then(end);
+    };
+    await pause(pausing.signal);
+    end();
+    hurry = () => undefined;
+    release();
+  };
 
   /** False: stopped before. Discovery can be without the kind for a moment while its CRD is changed: it is asked a second time. */
   const untilLost = async (signal: AbortSignal): Promise<boolean> => {
@@ -119,7 +137,7 @@ export function createOptionalStore<K extends KindName, Index extends string = n
         else {
           undecidedSinceMs = undefined;
           known.resolve();
-          await pause(signal);
+          await pauseUntilAwaited(signal);
         }
       }
     },
@@ -132,6 +150,7 @@ export function createOptionalStore<K extends KindName, Index extends string = n
     },
     isUndecided: () =>
       undecidedSinceMs !== undefined && world.elapsed() - undecidedSinceMs < limits.optionalKindUndecidedMsMax,
+    lookSoon: () => hurry(),
     onChange: (listener) => void listeners.add(listener),
   };
 }

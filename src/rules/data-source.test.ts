@@ -84,7 +84,7 @@ const sourceRows: readonly (readonly [
   [
     "a link of another namespace, which no provisioner follows",
     { dataSourceRef: { apiGroup: snapshots, kind: "VolumeSnapshotLink", name: "abroad", namespace: "prod" } },
-    { kind: "foreign", group: snapshots, sourceKind: "VolumeSnapshotLink", name: "abroad" },
+    { kind: "distant link", namespace: "prod", name: "abroad" },
   ],
   [
     "a source without a name",

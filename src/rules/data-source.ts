@@ -24,6 +24,8 @@ export type SourceRef =
   | { readonly kind: "link"; readonly namespace: string; readonly name: string }
   /** A populator of its own fills the volume: nothing to do for a provisioner. */
   | { readonly kind: "foreign"; readonly group: string; readonly sourceKind: string; readonly name: string }
+  /** A VolumeSnapshotLink that is named with its namespace: links are followed in the namespace of the claim, and only by their name. */
+  | { readonly kind: "distant link"; readonly namespace: string; readonly name: string }
   | { readonly kind: "nameless" };
 
 const objectKinds = {
@@ -66,8 +68,10 @@ export function sourceOf({ metadata, spec }: Pick<PersistentVolumeClaim, "metada
     | undefined;
   if (ref === undefined) return { kind: "none" };
   if (!ref.name) return { kind: "nameless" };
-  if (ref.kind === "VolumeSnapshotLink" && ref.apiGroup === kindRows.VolumeSnapshotLink.group && !ref.namespace)
-    return { kind: "link", namespace: own, name: ref.name };
+  if (ref.kind === "VolumeSnapshotLink" && ref.apiGroup === kindRows.VolumeSnapshotLink.group)
+    return ref.namespace
+      ? { kind: "distant link", namespace: ref.namespace, name: ref.name }
+      : { kind: "link", namespace: own, name: ref.name };
   const kind = kindOf(ref);
   if (kind === undefined)
     return { kind: "foreign", group: ref.apiGroup ?? "", sourceKind: ref.kind ?? "", name: ref.name };

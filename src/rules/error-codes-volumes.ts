@@ -205,6 +205,11 @@ export const volumeErrorRows = {
     remedy:
       "Install the CRD (snapkeep crds --for cross-namespace), and let the role of csi-provisioner get, list and watch volumesnapshotlinks.",
   },
+  "SNAP-365": {
+    title: "The VolumeSnapshotLink of a claim is named with its namespace",
+    why: "A link lets the claims of its own namespace use a snapshot. Whoever could name the link of another namespace would use what was granted to others.",
+    remedy: "Create a VolumeSnapshotLink in the namespace of the claim, and a claim that names it without a namespace.",
+  },
   "SNAP-391": {
     title: "A volume was provisioned",
     why: "Nothing is wrong: the PersistentVolume exists, and the claim is bound to it.",

@@ -17,8 +17,10 @@ export interface Restore {
   readonly access: Permitted;
   readonly requestedBytes: bigint;
   readonly driver: string;
-  /** "namespace/name", as the claim names it. */
+  /** "namespace/name", as the claim names it, or its link. */
   readonly snapshotKey: string;
+  /** Name of the VolumeSnapshotLink that names the snapshot. */
+  readonly link?: string | undefined;
   readonly snapshot: VolumeSnapshot | undefined;
   readonly content: VolumeSnapshotContent | undefined;
   /** CreateVolume may have been called for this claim before: the restore is finished also when the snapshot is being deleted. */
@@ -44,10 +46,12 @@ const wrong = (code: ErrorCode, message: string): SourceViolation => ({
 });
 
 export function restoreSource(restore: Restore): RestoreSource | SourceViolation {
-  const { snapshot, content, driver, snapshotKey, isStarted } = restore;
-  const of = `VolumeSnapshot ${snapshotKey}`;
-  if (snapshot === undefined)
-    return wrong("SNAP-301", `${of} does not exist: create it, or correct spec.dataSource.name in a new claim`);
+  const { snapshot, content, driver, snapshotKey, link, isStarted } = restore;
+  const of = `VolumeSnapshot ${snapshotKey}${link === undefined ? "" : `, which VolumeSnapshotLink ${link} names,`}`;
+  if (snapshot === undefined) {
+    const remedy = link === undefined ? "spec.dataSource.name in a new claim" : "spec.source in a new link";
+    return wrong("SNAP-301", `${of} does not exist: create it, or correct ${remedy}`);
+  }
   if (snapshot.metadata.deletionTimestamp !== undefined && !isStarted && !isWaitedFor(restore.claim, snapshot))
     return wrong("SNAP-302", `${of} is being deleted: restore from another VolumeSnapshot`);
   const bound = snapshot.status?.boundVolumeSnapshotContentName;

@@ -15,7 +15,7 @@ import type { KubeApi, PathAsker, PathReader, VersionFinder } from "../kube/api.
 import { createEventRecorder, type EventRecorder } from "../kube/events.ts";
 import type { Leadership } from "../kube/lease.ts";
 import type { kubeFlags, workFlags } from "./common-flags.ts";
-import { type Connection, connect } from "./connect.ts";
+import { type Connection, connect, type RateFlags } from "./connect.ts";
 import type { ControllerObserver } from "./controller.ts";
 import { type LeaderOptions, runElected } from "./election.ts";
 import type { Options } from "./flag-kinds.ts";
@@ -26,6 +26,8 @@ import { controllerObserver, requestMeasure } from "./measure.ts";
 /** What a component that works on the Kubernetes API is built from: by a command, by `snapkeep up`, by the simulation. */
 export interface ComponentContext extends ProcessContext {
   readonly api: KubeApi & PathReader & PathAsker & VersionFinder;
+  /** A client with a rate limit of its own, for what must not delay anything else. Absent: the server is in the same process. */
+  atRate?(rate: RateFlags): ComponentContext["api"];
   readonly workers: number;
   readonly backoff: Backoff;
   readonly resyncMs: Millis;
@@ -117,10 +119,11 @@ const contextOf = (
   { options }: ComponentInput,
   { name }: ComponentSpec,
   { world, log, metrics, signal, onClose }: Frame,
-  { api }: Connection,
+  { api, atRate }: Connection,
   guard: Pick<ComponentContext, "leading" | "refusal">,
 ): ComponentContext => ({
   api,
+  atRate,
   world,
   log,
   metrics,

@@ -16,8 +16,7 @@ function setUp(waitMsMax: number) {
   return { world, logged, stop, options: { world, log, signal: stop.signal, waitMsMax } };
 }
 test("a rate of zero or less is no limit, and the default burst is one second of the rate", () => {
-  const limitOf = (kubeApiQps: number, kubeApiBurst = 0) =>
-    rateLimitOf({ kubeconfig: "", context: "", kubeApiQps, kubeApiBurst });
+  const limitOf = (kubeApiQps: number, kubeApiBurst = 0) => rateLimitOf({ kubeApiQps, kubeApiBurst });
   assert.deepEqual([limitOf(0), limitOf(-1, 10)], [undefined, undefined]);
   assert.deepEqual(
     [limitOf(50), limitOf(5, 10)],

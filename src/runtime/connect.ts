@@ -21,12 +21,16 @@ import { createTransport } from "../kube/transport.ts";
 import type { Refusal } from "../kube/transport-send.ts";
 import type { Environment } from "./flags.ts";
 
+/** Zero or less: no limit. */
+export interface RateFlags {
+  readonly kubeApiQps: number;
+  readonly kubeApiBurst: number;
+}
+
 export interface ConnectOptions {
-  readonly flags: {
+  readonly flags: RateFlags & {
     readonly kubeconfig: string;
     readonly context: string;
-    readonly kubeApiQps: number;
-    readonly kubeApiBurst: number;
     /** Address of the API server, instead of the one in the kubeconfig. */
     readonly master?: string;
   };
@@ -47,8 +51,12 @@ export interface ConnectOptions {
   readonly managedFields?: "keep" | "strip" | undefined;
 }
 
+type Api = KubeApi & PageReader & PathReader & PathAsker & PathWriter & TextReader & VersionFinder;
+
 export interface Connection {
-  readonly api: KubeApi & PageReader & PathReader & PathAsker & PathWriter & TextReader & VersionFinder;
+  readonly api: Api;
+  /** Another client over the same connections, with a rate limit of its own. */
+  atRate(rate: RateFlags): Api;
   readonly target: Target;
   close(): void;
 }
@@ -63,17 +71,21 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
   });
   const target = flags.master ? { ...configured, server: serverAt(flags.master) } : configured;
   const transport = createTransport(target, { refusal: options.refusal });
-  const api = createClient({
-    handler: transport.handler,
-    world,
-    userAgent: options.userAgent,
-    rateLimit: rateLimitOf(flags),
-    measure: traced(options.log, options.measure?.(target.server.host)),
-    managedFields: options.managedFields,
-  });
+  const atRate = (rate: RateFlags): Api =>
+    namingMissing(
+      createClient({
+        handler: transport.handler,
+        world,
+        userAgent: options.userAgent,
+        rateLimit: rateLimitOf(rate),
+        measure: traced(options.log, options.measure?.(target.server.host)),
+        managedFields: options.managedFields,
+      }),
+    );
+  const api = atRate(flags);
   try {
     await retryUntil(options, (deadline) => findKinds(api, options.kinds, deadline));
-    return { api: namingMissing(api), target, close: transport.close };
+    return { api, atRate, target, close: transport.close };
   } catch (reason) {
     transport.close();
     throw signal.aborted ? new Fault("Cancelled", "stopped before the API server answered") : reason;
@@ -101,7 +113,7 @@ export function serverAt(master: string): URL {
 }
 
 /** As for client-go: a rate below zero is none. */
-export function rateLimitOf({ kubeApiQps: qps, kubeApiBurst: burst }: ConnectOptions["flags"]) {
+export function rateLimitOf({ kubeApiQps: qps, kubeApiBurst: burst }: RateFlags) {
   return qps <= 0 ? undefined : { qps, burst: Math.max(1, burst === 0 ? Math.ceil(qps) : burst) };
 }
 
@@ -121,7 +133,7 @@ export async function findKinds(
 }
 
 /** A collection that was there and is not found in any version went with its CRD, which may come back. */
-export const namingMissing = <Api extends KubeApi>(api: Api): Api => ({
+export const namingMissing = <Client extends KubeApi>(api: Client): Client => ({
   ...api,
   list: async (kind, query) => {
     try {

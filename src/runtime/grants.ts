@@ -7,7 +7,8 @@ import { isFault } from "../base/fault.ts";
 import { createOptionalStore, type OptionalStore, type OptionalStoreOptions } from "../kube/optional-store.ts";
 import { type GrantFrom, type GrantTo, grantAllows, keysOfGrant, keysOfReference } from "../rules/reference-grant.ts";
 
-export interface Grants extends Pick<OptionalStore<"ReferenceGrant">, "watch" | "known" | "isUndecided" | "onChange"> {
+export interface Grants
+  extends Pick<OptionalStore<"ReferenceGrant">, "watch" | "known" | "isUndecided" | "lookSoon" | "onChange"> {
   /** Looks into the cache. Undefined: grants are not served, or may not be read. */
   finder(): ((from: GrantFrom, to: GrantTo) => ReferenceGrant | undefined) | undefined;
   /**
@@ -21,7 +22,7 @@ const indexes = { reference: keysOfGrant };
 
 export function createGrants(options: Omit<OptionalStoreOptions<"ReferenceGrant", never>, "indexes">): Grants {
   const { api } = options;
-  const { current, watch, known, isUndecided, onChange } = createOptionalStore<"ReferenceGrant", "reference">(
+  const { current, watch, known, isUndecided, lookSoon, onChange } = createOptionalStore<"ReferenceGrant", "reference">(
     "ReferenceGrant",
     { ...options, indexes },
   );
@@ -29,6 +30,7 @@ export function createGrants(options: Omit<OptionalStoreOptions<"ReferenceGrant"
     watch,
     known,
     isUndecided,
+    lookSoon,
     onChange,
     finder: () => {
       const store = current();

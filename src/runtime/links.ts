@@ -5,7 +5,7 @@ import { createOptionalStore, type OptionalStore, type OptionalStoreOptions } fr
 import { linkedSource } from "../rules/data-source.ts";
 
 export interface Links
-  extends Pick<OptionalStore<"VolumeSnapshotLink">, "watch" | "known" | "isUndecided" | "onChange"> {
+  extends Pick<OptionalStore<"VolumeSnapshotLink">, "watch" | "known" | "isUndecided" | "lookSoon" | "onChange"> {
   /** Whether they can be read. */
   isServed(): boolean;
   get(key: Key): VolumeSnapshotLink | undefined;

@@ -45,8 +45,6 @@ describe("secrets, names and metrics of the provisioner", () => {
       "--volume-name-uuid-length=8",
       "--default-fstype=xfs",
       "--extra-create-metadata",
-      "--enable-capacity",
-      "--capacity-threads=4",
     ]);
     for (const name of ["of-data", "for-snapshots", "for-restores", "stage"]) await aSecret(name);
   });
@@ -130,13 +128,6 @@ describe("secrets, names and metrics of the provisioner", () => {
     assert.deepEqual((value as { mountFlags: string[] }).mountFlags, ["noatime"]);
     assert.deepEqual(volume.spec?.mountOptions, ["noatime"]);
     await claims.remove("named");
-  });
-
-  test("the log says that storage capacity is not published", () => {
-    assert.match(
-      readFileSync(provisioner.log, "utf8"),
-      /storage capacity is not published: --enable-capacity does nothing/,
-    );
   });
 
   const families = {

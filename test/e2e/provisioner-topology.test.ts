@@ -6,16 +6,16 @@ import { after, before, describe, test } from "node:test";
 import { draftOf } from "../../src/api/builders.ts";
 import { provisioning } from "../../src/api/names.ts";
 import type { PersistentVolume } from "../../src/api/types.ts";
+import { Fault } from "../../src/base/fault.ts";
 import { aStorageClass, type Claims, claimsOf } from "./harness/claims.ts";
 import { type Connection, connect } from "./harness/client.ts";
 import { startComponent } from "./harness/components.ts";
 import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts";
 import type { Daemon } from "./harness/instance.ts";
 import { type OddDriver, startOddDriver } from "./harness/odd-driver.ts";
-import { tool } from "./harness/tools.ts";
+import { podsOf, registerNode, startScheduler } from "./harness/scheduling.ts";
 import { until } from "./harness/until.ts";
 
-const scheduler = await tool("kube-scheduler");
 const namespace = "default";
 const zone = "odd.example.com/zone";
 const zones = ["a", "b"] as const;
@@ -36,9 +36,9 @@ describe("two nodes and kube-scheduler", () => {
     plane = await startControlPlane({});
     connection = await connect(plane.kubeconfig);
     driver = await startOddDriver(plane.instance.folder, { hasTopology: true });
-    for (const name of zones) await aNode(name);
-    const flags = [`--kubeconfig=${plane.kubeconfig}`, "--leader-elect=false", "--secure-port=0"];
-    plane.instance.start("kube-scheduler", scheduler, flags);
+    for (const name of zones)
+      await registerNode(connection.client, name, { [zone]: name }, [driver.driver, localDriver]);
+    startScheduler(plane);
     const waits = { volumeBindingMode: "WaitForFirstConsumer" };
     await aStorageClass(connection.client, "late", driver.driver, waits);
     await aStorageClass(connection.client, "immediate", driver.driver);
@@ -56,38 +56,8 @@ describe("two nodes and kube-scheduler", () => {
     plane?.stop();
   });
 
-  /** As a kubelet registers itself and two drivers. */
-  const aNode = async (name: string): Promise<void> => {
-    const { client } = connection;
-    await client.create("Node", draftOf("Node", { name, labels: { [zone]: name } }, {}));
-    const room = { cpu: "4", memory: "4Gi", pods: "10" };
-    const conditions = [{ type: "Ready", status: "True" }];
-    const body = { status: { capacity: room, allocatable: room, conditions } };
-    await client.patch({ kind: "Node", name }, { type: "merge", body }, { subresource: "status" });
-    const drivers = [driver.driver, localDriver].map((registered) => ({
-      name: registered,
-      nodeID: name,
-      topologyKeys: [zone],
-    }));
-    await client.create("CSINode", draftOf("CSINode", { name }, { spec: { drivers } }));
-  };
-  const createPod = async (name: string, inZone: string): Promise<void> => {
-    const pod = {
-      apiVersion: "v1",
-      kind: "Pod",
-      metadata: { name, namespace },
-      spec: {
-        nodeSelector: { [zone]: inZone },
-        tolerations: [{ operator: "Exists" }],
-        containers: [{ name: "main", image: "none" }],
-        volumes: [{ name: "data", persistentVolumeClaim: { claimName: name } }],
-      },
-    };
-    const { status, text } = await plane.request("POST", `/api/v1/namespaces/${namespace}/pods`, pod);
-    assert.equal(status, 201, text);
-  };
-  const removePod = (name: string) =>
-    plane.request("DELETE", `/api/v1/namespaces/${namespace}/pods/${name}?gracePeriodSeconds=0`);
+  const createPod = (name: string, inZone: string) => podsOf(plane).create(name, { [zone]: inZone });
+  const removePod = (name: string) => podsOf(plane).remove(name);
   const withProvisioner = async (flags: readonly string[], work: () => Promise<void>): Promise<void> => {
     const daemon = startComponent(plane, "csi-provisioner", [`--csi-address=${driver.socket}`, "--v=4", ...flags]);
     try {
@@ -166,6 +136,39 @@ describe("two nodes and kube-scheduler", () => {
     });
     assert.deepEqual([...driver.volumes], []);
   });
+
+  for (const [when, gate] of [
+    ["before the driver has made the volume", "beforeVolume"],
+    ["when the driver has made the volume, and its reply is lost", "beforeReply"],
+  ] as const)
+    test(`a CSINode that is deleted ${when} neither leaks the volume nor moves the claim`, async () => {
+      const { client } = connection;
+      const csiNode = await client.get({ kind: "CSINode", name: "a" });
+      driver.forget();
+      await withProvisioner(["--retry-interval-start=100ms"], async () => {
+        let isFirst = true;
+        driver.gates[gate] = async () => {
+          if (!isFirst) return;
+          isFirst = false;
+          await client.delete({ kind: "CSINode", name: "a" });
+          throw new Fault("Unavailable", "the connection is lost");
+        };
+        const name = `lost-${gate.toLowerCase()}`;
+        await late.create(name);
+        await createPod(name, "a");
+        assert.deepEqual(affinityOf(await late.untilBound(name)), affinityTo("a"));
+        const { metadata } = await client.get(late.ref(name));
+        assert.equal(metadata.annotations?.[provisioning.selectedNode], "a");
+        assert.equal(driver.volumes.size, 1);
+        const [first, ...others] = driver.askedForVolumes;
+        for (const other of others) assert.deepEqual(other, first);
+        await removePod(name);
+        await late.remove(name);
+      });
+      driver.mend();
+      assert.deepEqual([...driver.volumes], []);
+      await client.create("CSINode", draftOf("CSINode", { name: "a" }, { spec: csiNode.spec }));
+    });
 
   describe("one provisioner on each node", () => {
     const locals = new Map<string, OddDriver>();

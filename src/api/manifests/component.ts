@@ -115,6 +115,8 @@ export interface DriverNeeds {
   readonly topology: boolean;
   /** Volumes are attached to nodes by a controller. */
   readonly attachments: boolean;
+  /** The provisioner publishes its capacity (`--enable-capacity`). */
+  readonly capacity: boolean;
 }
 
 /** A container that runs in the pod of a CSI driver, and the rights that it needs of the driver's service account. */

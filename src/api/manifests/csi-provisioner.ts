@@ -39,7 +39,7 @@ const clusterRules: readonly Right[] = [
   eventRight,
 ];
 
-/** Only drivers that announce topologies are asked for them. */
+/** Only drivers that announce topologies, or whose capacity is published, are asked for them. */
 const topologyRules: readonly Right[] = [
   {
     apiGroups: [""],
@@ -64,17 +64,46 @@ const attachmentRules: readonly Right[] = [
   },
 ];
 
+/** Only with --enable-capacity. */
+const capacityRules: readonly Right[] = [
+  {
+    apiGroups: ["storage.k8s.io"],
+    resources: ["csistoragecapacities"],
+    verbs: ["get", "list", "watch", "create", "update", "delete"],
+    why: "With --enable-capacity it publishes how much room each topology has, for kube-scheduler.",
+  },
+  {
+    apiGroups: [""],
+    resources: ["pods"],
+    verbs: ["get"],
+    why: "With --enable-capacity the object that controls its pod owns what is published.",
+  },
+  {
+    apiGroups: ["apps"],
+    resources: ["replicasets"],
+    verbs: ["get"],
+    why: "With --capacity-ownerref-level=2 that is the Deployment above the ReplicaSet.",
+  },
+];
+
 const callsWhy =
   "Of several replicas, the holder of the lease works; calls of CreateVolume are stored in a second one.";
 
 export const csiProvisionerRow: SidecarRow = {
   name: "csi-provisioner",
   replaces: "external-provisioner",
-  rights: (driver, { topology, attachments }) => {
+  rights: (driver, { topology, attachments, capacity }) => {
     const leaseName = leaseNameFrom(driver);
     return {
-      clusterRules: [...clusterRules, ...(topology ? topologyRules : []), ...(attachments ? attachmentRules : [])],
-      namespaceRules: leaseRights([leaseName, `${leaseName}-create-volume-calls`.toLowerCase()], callsWhy),
+      clusterRules: [
+        ...clusterRules,
+        ...(topology || capacity ? topologyRules : []),
+        ...(attachments ? attachmentRules : []),
+      ],
+      namespaceRules: [
+        ...leaseRights([leaseName, `${leaseName}-create-volume-calls`.toLowerCase()], callsWhy),
+        ...(capacity ? capacityRules : []),
+      ],
     };
   },
   container: (_driver, { path, mount }) => ({

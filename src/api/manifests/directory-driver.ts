@@ -5,7 +5,7 @@ import { csiProvisionerRow } from "./csi-provisioner.ts";
 import { csiSnapshotterRow } from "./csi-snapshotter.ts";
 
 const driver = "directory.snapkeep.dev";
-const needs: DriverNeeds = { topology: false, attachments: false };
+const needs: DriverNeeds = { topology: false, attachments: false, capacity: false };
 const root = "/var/lib/snapkeep/directory-driver";
 const registry = "/registration";
 const port = 8_080;

@@ -17,8 +17,13 @@ test("flags that contradict each other, or would mix up volumes, are refused wit
   assert.match(complaint("--volume-name-uuid-length=0") ?? "", /one name/);
 });
 
-test("flags of what is not done here are accepted", () => {
-  assert.equal(complaint("--enable-capacity", "--capacity-threads=4", "--node-deployment-base-delay=1s"), undefined);
+test("capacity is published for a pod that knows its namespace, and its name if an owner is wanted", () => {
+  const enabled = ["--enable-capacity", "--capacity-threads=4"];
+  assert.match(complaint(...enabled) ?? "", /NAMESPACE; set it from metadata.namespace/);
+  assert.match(complaint(...enabled, "--namespace=drivers") ?? "", /POD_NAME.*--capacity-ownerref-level=-1/);
+  assert.equal(complaint(...enabled, "--namespace=drivers", "--capacity-ownerref-level=-1"), undefined);
+  const { options } = parseFlags(command.flags, enabled, { NAMESPACE: "drivers", POD_NAME: "driver-0" });
+  assert.equal(command.check?.(options, []), undefined);
 });
 
 test("the gate of restores across namespaces has two names", () => {

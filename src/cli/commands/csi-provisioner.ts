@@ -1,4 +1,6 @@
 /** `snapkeep csi-provisioner`: flags of the sidecar it replaces, and the component behind them. */
+import { capacityMetrics } from "../../components/csi-provisioner/capacity/metrics.ts";
+import type { CapacityOptions } from "../../components/csi-provisioner/capacity/options.ts";
 import { provisionerMetrics } from "../../components/csi-provisioner/metrics.ts";
 import { name, start } from "../../components/csi-provisioner/start.ts";
 import { socketPathOf } from "../../csi/address.ts";
@@ -12,7 +14,8 @@ import { crossNamespaceAliases } from "./upstream-gates.ts";
 
 const group = { group: "Volumes" } as const;
 const onNodes = { group: "Node deployment" } as const;
-const ignored = { group: "Capacity", hidden: true, help: "Accepted for compatibility; has no effect." } as const;
+const ofCapacity = { group: "Storage capacity" } as const;
+const ignored = { group: "Ignored", hidden: true, help: "Accepted for compatibility; has no effect." } as const;
 
 const flags = {
   ...componentFlags,
@@ -82,13 +85,58 @@ const flags = {
   ),
   cloningProtectionThreads: integer({ ...ignored, default: 1, min: 0 }),
   snapshotOrphanSweepInterval: duration({ ...ignored, default: 300_000, min: 0 }),
-  enableCapacity: bool({ ...ignored, default: false }),
-  capacityThreads: integer({ ...ignored, default: 1, min: 0 }),
-  capacityPollInterval: duration({ ...ignored, default: 60_000, min: 0 }),
-  capacityOwnerrefLevel: integer({ ...ignored, default: 1 }),
-  capacityForImmediateBinding: bool({ ...ignored, default: false }),
-  kubeApiCapacityQps: decimal({ ...ignored, default: 1 }),
-  kubeApiCapacityBurst: integer({ ...ignored, default: 5 }),
+  enableCapacity: bool({
+    ...ofCapacity,
+    default: false,
+    help: "Publish what GetCapacity answers as CSIStorageCapacity objects, which kube-scheduler reads if storageCapacity of the CSIDriver is true.",
+  }),
+  capacityThreads: integer({
+    ...ofCapacity,
+    default: 1,
+    min: 0,
+    help: "Number of CSIStorageCapacity objects worked on at once; 0 counts as 1.",
+  }),
+  capacityPollInterval: duration({
+    ...ofCapacity,
+    default: 60_000,
+    min: 0,
+    help: "How often the driver is asked for the capacity of each topology segment and StorageClass: at most once a second.",
+  }),
+  capacityOwnerrefLevel: integer({
+    ...ofCapacity,
+    default: 1,
+    max: 10,
+    help: "Owner of CSIStorageCapacity objects, which go with it: 0 for the pod, 1 for the object that controls it (a StatefulSet or DaemonSet), 2 for the one above (a Deployment), -1 for none.",
+  }),
+  capacityForImmediateBinding: bool({
+    ...ofCapacity,
+    default: false,
+    help: "Also publish the capacity of StorageClasses with immediate binding.",
+  }),
+  kubeApiCapacityQps: decimal({
+    ...ofCapacity,
+    default: 1,
+    help: "Requests per second about CSIStorageCapacity objects, beside all others; 0 or less: unlimited.",
+  }),
+  kubeApiCapacityBurst: integer({
+    ...ofCapacity,
+    default: 5,
+    help: "Number of these requests that may be sent at once.",
+  }),
+  namespace: text({
+    ...ofCapacity,
+    default: "",
+    environment: "NAMESPACE",
+    hidden: true,
+    help: "Namespace of the pod and of CSIStorageCapacity objects.",
+  }),
+  podName: text({
+    ...ofCapacity,
+    default: "",
+    environment: "POD_NAME",
+    hidden: true,
+    help: "Name of the pod, whose owner owns CSIStorageCapacity objects.",
+  }),
   master: text({
     group: "Kubernetes API",
     default: "",
@@ -124,7 +172,7 @@ const flags = {
 
 export const command = defineCommand({
   flags,
-  metrics: provisionerMetrics,
+  metrics: { ...provisionerMetrics, ...capacityMetrics },
   examples: [
     {
       does: "Run in the pod of the CSI driver",
@@ -140,6 +188,7 @@ export const command = defineCommand({
     checkName(options) ??
     checkNodeDeployment(options, "claims") ??
     checkMaster(options) ??
+    checkCapacity(options) ??
     complaintOf(() => socketPathOf(options.csiAddress)),
   run: (input) =>
     runComponent(input, {
@@ -148,8 +197,6 @@ export const command = defineCommand({
       waitMsMax: 30_000,
       start: async (context) => {
         const { options } = input;
-        if (options.enableCapacity)
-          context.log.warn("storage capacity is not published: --enable-capacity does nothing");
         return start(context, {
           ...options,
           defaultFsType: options.defaultFstype,
@@ -157,10 +204,33 @@ export const command = defineCommand({
           crossNamespace: options.featureGates.CrossNamespaceVolumeDataSource,
           usesAttributesClasses: options.featureGates.VolumeAttributesClass,
           namespace: options.leaderElectionNamespace || (await namespaceIn(serviceAccountFolder)),
+          capacity: capacityOf(options),
         });
       },
     }),
 });
+
+const capacityOf = (options: Options<typeof flags>): CapacityOptions | undefined =>
+  options.enableCapacity
+    ? {
+        namespace: options.namespace,
+        podName: options.podName,
+        ownerLevel: options.capacityOwnerrefLevel,
+        pollMs: options.capacityPollInterval,
+        forImmediateBinding: options.capacityForImmediateBinding,
+        threads: options.capacityThreads,
+        rate: { kubeApiQps: options.kubeApiCapacityQps, kubeApiBurst: options.kubeApiCapacityBurst },
+      }
+    : undefined;
+
+function checkCapacity(options: Options<typeof flags>): string | undefined {
+  if (!options.enableCapacity) return undefined;
+  if (options.namespace === "")
+    return "--enable-capacity needs the pod's namespace in the environment variable NAMESPACE; set it from metadata.namespace";
+  return options.capacityOwnerrefLevel >= 0 && options.podName === ""
+    ? "--enable-capacity needs the pod's name in the environment variable POD_NAME, whose owner owns the objects; set it from metadata.name, or set --capacity-ownerref-level=-1 for no owner"
+    : undefined;
+}
 
 const checkMaster = ({ master }: Options<typeof flags>): string | undefined =>
   master === "" ? undefined : complaintOf(() => serverAt(master));

@@ -62,6 +62,61 @@ test("a missing link, and links that cannot be read, are told; the claim is serv
   await stage.end();
 });
 
+/** A claim that waits is looked at every 5 s, and so is the kind that it waits for. */
+const promptMs = 11_000;
+
+test("without the CRD of links a claim that names one waits, and is served soon after the CRD and the link are there", async () => {
+  const { snapshotCrds } = await import("../../api/crds/index.ts");
+  const { crossNamespaceCrds } = await import("../../api/crds/cross-namespace.ts");
+  const { referenceGrantCrd } = await import("../../api/crds/reference-grant.ts");
+  const stage = await setUpAcross({ server: { definitions: [...snapshotCrds(3), referenceGrantCrd()] } });
+  await stage.snapshot("monday", "s-1");
+  await stage.grant("lend", { from: [linksOf(guest)], to: [allSnapshots] });
+  await stage.start();
+  await stage.claim("copy", byLink("abroad"));
+  await stage.world.advance(200_000);
+  assert.match((await stage.said("copy")).join("\n"), /cannot be read: install the CRD.*\[SNAP-364\]/);
+  for (const crd of crossNamespaceCrds()) await stage.world.run(stage.api.create("CustomResourceDefinition", crd));
+  await stage.world.advance(1_000);
+  await stage.link("abroad", { name: "monday", namespace: owner });
+  await stage.world.advance(promptMs);
+  assert.deepEqual(stage.created, ["s-1"]);
+  await stage.end();
+});
+
+test("a claim that names a link with its namespace says so, wherever the link is, and is not filled", async () => {
+  const stage = await setUpAcross();
+  await stage.snapshot("monday", "s-1");
+  await stage.grant("lend", { from: [linksOf(guest)], to: [allSnapshots] });
+  await stage.start();
+  await stage.link("abroad", { name: "monday", namespace: owner });
+  const { dataSourceRef } = byLink("abroad");
+  for (const namespace of [owner, guest]) {
+    await stage.claim(`copy-${namespace}`, { dataSourceRef: { ...dataSourceRef, namespace } });
+    await stage.world.advance(60_000);
+    assert.match(
+      (await stage.said(`copy-${namespace}`)).join("\n"),
+      /is named with its namespace.*leave spec.dataSourceRef.namespace out in a new claim.*\[SNAP-365\]/,
+    );
+  }
+  assert.deepEqual(stage.created, []);
+  await stage.end();
+});
+
+test("a link to a snapshot that does not exist is blamed on the link", async () => {
+  const stage = await setUpAcross();
+  await stage.grant("lend", { from: [linksOf(guest)], to: [allSnapshots] });
+  await stage.start();
+  await stage.link("abroad", { name: "monday", namespace: owner });
+  await stage.claim("copy", byLink("abroad"));
+  await stage.world.advance(10_000);
+  assert.match(
+    (await stage.said("copy")).join("\n"),
+    /monday, which VolumeSnapshotLink abroad names, does not exist: create it, or correct spec.source in a new link \[SNAP-301\]/,
+  );
+  await stage.end();
+});
+
 test("without the CRD of grants only claims with a namespace wait, and they are served soon after it is there", async () => {
   const { snapshotCrds } = await import("../../api/crds/index.ts");
   const { referenceGrantCrd } = await import("../../api/crds/reference-grant.ts");
@@ -78,7 +133,7 @@ test("without the CRD of grants only claims with a namespace wait, and they are 
   await stage.world.run(stage.api.create("CustomResourceDefinition", referenceGrantCrd()));
   await stage.world.advance(1_000);
   await stage.grant("lend");
-  await stage.world.advance(61_000);
+  await stage.world.advance(promptMs);
   assert.deepEqual(stage.created, ["", "s-1"]);
   await stage.end();
 });
@@ -156,7 +211,7 @@ test("without the right to read grants only claims with a namespace wait, and th
   assert.deepEqual(stage.created, [""], "the plain claim");
   assert.match((await stage.said("copy")).join("\n"), /let its role get, list and watch referencegrants.*\[SNAP-362\]/);
   isAllowed = true;
-  await stage.world.advance(61_000);
+  await stage.world.advance(promptMs);
   assert.deepEqual(stage.created, ["", "s-1"]);
   await stage.end();
 });

@@ -59,9 +59,10 @@ function linkOfPending(claim: PersistentVolumeClaim): string | undefined {
 export const consentId = (namespace: string, from: Partial<GrantFrom>): string => `${namespace} ${from.namespace}`;
 
 export function createCaches(options: ProvisionerOptions, { plugin, controller }: DriverFacts, log: Log) {
+  const readsNodes = plugin.has("VOLUME_ACCESSIBILITY_CONSTRAINTS") || options.publishesCapacity === true;
   const table: StoreTable = {
     ...basicTable(options),
-    ...(plugin.has("VOLUME_ACCESSIBILITY_CONSTRAINTS") && options.ownNode === undefined ? topologyTable : {}),
+    ...(readsNodes && options.ownNode === undefined ? topologyTable : {}),
     ...(controller.has("PUBLISH_UNPUBLISH_VOLUME") ? attachmentTable : {}),
   };
   const stores = createStores(table, log);

@@ -43,7 +43,7 @@ export interface CsiProvisionerDeps {
   /** VolumeSnapshots, where they are served and may be watched. */
   readonly snapshots: Pick<OptionalStore<"VolumeSnapshot">, "current" | "onChange">;
   /** ReferenceGrants; undefined: sources that are named with a namespace are not served. */
-  readonly grants?: Pick<Grants, "finder" | "isStill" | "onChange"> | undefined;
+  readonly grants?: Pick<Grants, "finder" | "isStill" | "lookSoon" | "onChange"> | undefined;
   /** VolumeSnapshotLinks; undefined: they are left to another populator. */
   readonly links?: Omit<Links, "watch" | "known" | "isUndecided"> | undefined;
   /** VolumeSnapshotContents, where they are served and may be watched. */
@@ -242,6 +242,12 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
     ...shared("csi-provisioner-claim"),
     triggers: volumeTriggers,
     observe: (_seen, key) => observeVolume(around(), key, memoryOf(String(key))),
+    // Their CRD may have been installed, or the right to read them granted.
+    remember: ({ facts: { source } }) => {
+      if (source.kind === "unlinked" && source.why === "unreadable") deps.links?.lookSoon();
+      if ("access" in source && source.access.kind === "denied" && source.access.why === "unreadable")
+        deps.grants?.lookSoon();
+    },
     plan: deps.plans?.volume ?? planVolume,
     onFailure: (key) => deps.failed?.("CreateVolume", claimOf(String(key))),
   });

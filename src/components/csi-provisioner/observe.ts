@@ -39,9 +39,9 @@ interface NamedFacts {
 
 /** What a claim is to be filled from, as far as it has been read. */
 export type SourceFacts =
-  | Exclude<SourceRef, NamedSource | { readonly kind: "link" }>
+  | Exclude<SourceRef, NamedSource | { readonly kind: "link" | "distant link" }>
   /** A link that cannot be followed. */
-  | { readonly kind: "unlinked"; readonly key: Key; readonly why: "missing" | "empty" | "unreadable" }
+  | { readonly kind: "unlinked"; readonly key: Key; readonly why: "missing" | "empty" | "unreadable" | "distant" }
   | (NamedFacts & {
       readonly kind: "snapshot";
       readonly snapshot: VolumeSnapshot | undefined;
@@ -213,11 +213,12 @@ function resolved(
   { links, options }: Surroundings,
   source: SourceRef,
 ): NamedSource | Exclude<SourceFacts, { readonly named: NamedSource }> {
-  if (source.kind !== "link") return source;
+  if (source.kind !== "link" && source.kind !== "distant link") return source;
   const { namespace, name } = source;
   if (links === undefined || options.crossNamespaceSnapshot !== true)
     return { kind: "foreign", group: "snapshot.storage.k8s.io", sourceKind: "VolumeSnapshotLink", name };
   const key = keyIn(namespace, name);
+  if (source.kind === "distant link") return { kind: "unlinked", key, why: "distant" };
   if (!links.isServed()) return { kind: "unlinked", key, why: "unreadable" };
   const link = links.get(key);
   if (link === undefined) return { kind: "unlinked", key, why: "missing" };

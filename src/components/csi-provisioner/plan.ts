@@ -155,11 +155,16 @@ function planDenied(view: VolumeView, claim: PersistentVolumeClaim, message: Cod
   const { facts, memory } = view;
   // A denial of the server counts as an attempt that failed already.
   const error = { ...errorOf(claim, failed, message), isFailure: memory.reply.kind !== "denied" };
-  if (facts.intent === undefined) return doing(later(memory), error);
-  if (!memory.isUncertain) return doing(later(memory), error, forget(facts.name));
-  const { actions, next } = planAbandoned(view, facts.intent);
-  return doing(next, error, ...actions);
+  const next = isUnreadable(facts.source) ? sooner(later(memory), after(pollMs)) : later(memory);
+  if (facts.intent === undefined) return doing(next, error);
+  if (!memory.isUncertain) return doing(next, error, forget(facts.name));
+  const { actions, next: rest } = planAbandoned(view, facts.intent);
+  return doing(rest, error, ...actions);
 }
+
+/** Grants cannot be read: each look at the claim has them looked for again. */
+const isUnreadable = (source: VolumeView["facts"]["source"]): boolean =>
+  "access" in source && source.access.kind === "denied" && source.access.why === "unreadable";
 
 /** Nothing was sent, or the driver has refused it. */
 function planUnsent(view: VolumeView, claim: PersistentVolumeClaim): ProvisionerPlan {
@@ -286,6 +291,7 @@ const withoutNode = (claim: PersistentVolumeClaim): readonly ClusterAction[] =>
 
 /** Rules whose remedy is on an object that is not watched: VolumeSnapshotContents, Nodes. */
 const polledCodes: ReadonlySet<ErrorCode> = new Set([
+  "SNAP-364",
   "SNAP-304",
   "SNAP-305",
   "SNAP-308",

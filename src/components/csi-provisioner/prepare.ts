@@ -24,6 +24,8 @@ export interface ProvisionerOptions extends NameOptions {
   readonly crossNamespaceSnapshot?: boolean | undefined;
   /** Whether volumeAttributesClassName of claims is obeyed. */
   readonly usesAttributesClasses?: boolean | undefined;
+  /** Whether it is published how much room each topology segment has. */
+  readonly publishesCapacity?: boolean | undefined;
   /** One provisioner runs on each node, and serves the claims of its own node. */
   readonly ownNode?: OwnNode | undefined;
 }

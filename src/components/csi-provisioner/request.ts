@@ -64,6 +64,7 @@ function judgedSource({ facts }: Pick<VolumeView, "facts">, claim: PersistentVol
         requestedBytes: bytes,
         driver: driver.name,
         snapshotKey: source.key,
+        link: source.named.link?.name,
         snapshot: source.snapshot,
         content: source.content,
         isStarted,
@@ -124,6 +125,10 @@ export function unlinked({ key, why }: Extract<VolumeFacts["source"], { readonly
   const [code, message] = (
     {
       missing: ["SNAP-363", `${named} does not exist: create it, or correct spec.dataSourceRef.name in a new claim`],
+      distant: [
+        "SNAP-365",
+        `${named} is named with its namespace, and links are followed only by their name, in the namespace of the claim: leave spec.dataSourceRef.namespace out in a new claim, and create the link beside it`,
+      ],
       empty: ["SNAP-363", `${named} names no VolumeSnapshot: set spec.source.name in a new link`],
       unreadable: [
         "SNAP-364",

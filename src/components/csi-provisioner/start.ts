@@ -13,6 +13,8 @@ import type { ComponentContext } from "../../runtime/component.ts";
 import type { Component } from "../../runtime/frame.ts";
 import { createGrants } from "../../runtime/grants.ts";
 import { createLinks, type Links } from "../../runtime/links.ts";
+import type { CapacityOptions } from "./capacity/options.ts";
+import { startCapacity } from "./capacity/start.ts";
 import { classNameOf } from "./claim.ts";
 import { type CsiProvisionerDeps, createCsiProvisioner } from "./index.ts";
 import { provisionerMetrics } from "./metrics.ts";
@@ -23,7 +25,7 @@ import type { ProvisionerOptions } from "./prepare.ts";
 
 export const name = "csi-provisioner";
 
-export interface StartOptions extends Omit<ProvisionerOptions, "ownNode"> {
+export interface StartOptions extends Omit<ProvisionerOptions, "ownNode" | "publishesCapacity"> {
   readonly csiAddress: string;
   readonly timeout: Millis;
   /** False: the driver's topology is not used. */
@@ -35,6 +37,8 @@ export interface StartOptions extends Omit<ProvisionerOptions, "ownNode"> {
   readonly nodeDeploymentMaxDelay?: Millis | undefined;
   /** Of the Lease objects. */
   readonly namespace: string;
+  /** Undefined: storage capacity is not published. */
+  readonly capacity?: CapacityOptions | undefined;
 }
 
 /** What runs in one process with its driver, or in the simulation, replaces. */
@@ -91,7 +95,7 @@ export async function start(
     record: context.recordAs(`${name} ${driver.name}`, () => provisioner.isBusy()),
     csi: driver.csi,
     driver: () => ({ name: driver.name, plugin, controller: driver.capabilities() ?? new Set() }),
-    options: { ...options, ownNode },
+    options: { ...options, ownNode, publishesCapacity: options.capacity !== undefined },
     takingDelay: {
       startMs: options.nodeDeploymentBaseDelay ?? takingMs.base,
       maxMs: options.nodeDeploymentMaxDelay ?? takingMs.max,
@@ -106,8 +110,11 @@ export async function start(
     failed: (rpc, about) => {
       const across = rpc === "CreateVolume" ? acrossLabels(about, links) : undefined;
       if (across !== undefined) instruments.crossFailed.add(across);
-      if (rpc === "CreateVolume") instruments.provisionFailed.add(claimLabels(about));
-      else instruments.deleteFailed.add(volumeLabels(about));
+      if (rpc === "CreateVolume") {
+        instruments.provisionFailed.add(claimLabels(about));
+        capacity?.failed(about as PersistentVolumeClaim | undefined);
+      }
+      if (rpc === "DeleteVolume") instruments.deleteFailed.add(volumeLabels(about));
     },
     count: (what, about, tookMs) => {
       const [counter, duration, labels] =
@@ -121,11 +128,12 @@ export async function start(
     },
   });
   driver.onRead(provisioner.factsChanged);
+  const capacity = options.capacity && startCapacity(context, options.capacity, driver, provisioner.stores, ownNode);
   return {
     leaseName,
     watch: async (stop) => {
       const optional = [snapshots, contents, protecting, grants, links];
-      await Promise.all([provisioner.watch(stop), ...optional.map((one) => one?.watch(stop))]);
+      await Promise.all([provisioner.watch(stop), ...[...optional, capacity].map((one) => one?.watch(stop))]);
     },
     run: async (stop) => {
       const optional = [snapshots, contents, grants, links];
@@ -140,6 +148,7 @@ export async function start(
         );
       await Promise.all([
         provisioner.run(stop),
+        capacity?.run(stop),
         links && registerLinks({ api, world, log, leading: context.leading }, stop),
       ]);
     },

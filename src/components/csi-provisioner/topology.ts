@@ -4,6 +4,7 @@
  * claim's name, so that the claims of a StatefulSet spread.
  */
 import type { CSINode, Node, StorageClass } from "../../api/types.ts";
+import { fnv1a } from "../../base/fnv.ts";
 
 export type Segments = Readonly<Record<string, string>>;
 
@@ -59,7 +60,18 @@ function withoutSegments({ driver, nodes, csiNodes }: TopologyInput, name: strin
 }
 
 const keysOn = (driver: string, csiNode: CSINode | undefined): readonly string[] =>
-  csiNode?.spec.drivers.find(({ name }) => name === driver)?.topologyKeys ?? [];
+  registrationOn(driver, csiNode)?.topologyKeys ?? [];
+
+const registrationOn = (driver: string, csiNode: CSINode | undefined) =>
+  csiNode?.spec.drivers.find(({ name }) => name === driver);
+
+/** Of a node that has the driver; empty: the driver has no topology. Undefined: it has not, or a label is missing. */
+export function segmentsOn(driver: string, node: Node | undefined, csiNode: CSINode | undefined): Segments | undefined {
+  const registration = registrationOn(driver, csiNode);
+  return registration === undefined || node === undefined
+    ? undefined
+    : segmentsBy(registration.topologyKeys ?? [], node);
+}
 
 function segmentsOfNode({ driver, nodes, csiNodes }: TopologyInput, name: string): Segments | undefined {
   const keys = keysOn(
@@ -115,8 +127,6 @@ const contains = (whole: Segments, part: Segments): boolean =>
 /** "data-db-3" starts three places after "data-db": the claims of one StatefulSet get different topologies. */
 function turned(requisite: readonly Segments[], claimName: string): readonly Segments[] {
   const [, stem = claimName, ordinal = "0"] = /^(.*)-(\d+)$/.exec(claimName) ?? [];
-  let hash = 2_166_136_261;
-  for (const character of stem) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 16_777_619) >>> 0;
-  const first = (hash + Number(ordinal)) % requisite.length;
+  const first = (fnv1a(stem) + Number(ordinal)) % requisite.length;
   return [...requisite.slice(first), ...requisite.slice(0, first)];
 }

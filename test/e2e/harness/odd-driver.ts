@@ -11,6 +11,7 @@ import {
   type CreateVolumeRequest,
   type DeleteSnapshotRequest,
   type DeleteVolumeRequest,
+  type GetCapacityRequest,
   Identity,
   type ListSnapshotsRequest,
   Node,
@@ -43,6 +44,11 @@ export interface OddVolume {
   readonly accessibleTopology?: readonly { readonly segments: Record<string, string> }[];
 }
 
+export interface OddCapacity {
+  readonly availableCapacity: bigint;
+  readonly maximumVolumeSize?: bigint;
+}
+
 export interface OddDriver extends Driver {
   /** By the class parameter "odd": what is wrong with the answer to CreateVolume. */
   readonly volumeOddities: Map<string, (right: OddVolume) => Partial<OddVolume>>;
@@ -50,6 +56,8 @@ export interface OddDriver extends Driver {
   readonly volumes: Set<string>;
   /** Awaited by each CreateVolume, before the volume is made and before the reply: where a test lets calls wait. */
   readonly gates: Partial<Record<"beforeVolume" | "beforeReply", (request: CreateVolumeRequest) => Promise<unknown>>>;
+  /** What it answers to GetCapacity; absent: it does not serve the call. */
+  readonly capacity: { answer?: (request: GetCapacityRequest) => OddCapacity | Promise<OddCapacity> };
   readonly askedForVolumes: CreateVolumeRequest[];
   readonly askedToDeleteVolumes: DeleteVolumeRequest[];
   /** By volume handle; a volume without one is served well. Removing it corrects the driver. */
@@ -117,6 +125,7 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
   const volumeOddities: OddDriver["volumeOddities"] = new Map();
   const volumes: OddDriver["volumes"] = new Set();
   const gates: OddDriver["gates"] = {};
+  const capacity: OddDriver["capacity"] = {};
   const askedForVolumes: OddDriver["askedForVolumes"] = [];
   const askedToDeleteVolumes: OddDriver["askedToDeleteVolumes"] = [];
   const makeVolume = ({ name, capacityRange, parameters, ...request }: CreateVolumeRequest): OddVolume => {
@@ -176,6 +185,10 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
         volumes.delete(request.volumeId);
         return real?.controller.deleteVolume(request) ?? {};
       },
+      getCapacity(request) {
+        if (capacity.answer === undefined) throw new Fault("Unimplemented", "GetCapacity is not served");
+        return capacity.answer(request);
+      },
       async createSnapshot(request) {
         asked.push(request);
         const { name, sourceVolumeId } = request;
@@ -224,6 +237,7 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
     volumeOddities,
     volumes,
     gates,
+    capacity,
     askedForVolumes,
     askedToDeleteVolumes,
     snapshots,
@@ -238,6 +252,7 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
       bars.clear();
       delete gates.beforeVolume;
       delete gates.beforeReply;
+      delete capacity.answer;
       for (const list of Object.values(refusals)) list.length = 0;
     },
     forget: () => {

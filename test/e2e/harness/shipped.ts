@@ -51,7 +51,7 @@ export const shippedSidecarAccount = (
   plane: Plane,
   component: string,
   driver: string,
-  needs: DriverNeeds = { topology: true, attachments: true },
+  needs: DriverNeeds = { topology: true, attachments: true, capacity: true },
 ): Promise<Account> =>
   once(plane, [component, driver, ...Object.values(needs)].join(" "), () => {
     const row = sidecarRows.find(({ name }) => name === component) ?? assert.fail(`no sidecar ${component}`);

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { parseAllDocuments } from "yaml";
 import { type CrdDraft, crdNameOf, snapshotKinds } from "../../../src/api/crds/index.ts";
 import type { ControlPlane } from "./control-plane.ts";
-import type { Daemon } from "./instance.ts";
+import type { Daemon, Environment } from "./instance.ts";
 import { moduleFolder, tools } from "./tools.ts";
 
 /** At import, so that a build counts against no test's time. */
@@ -17,10 +17,11 @@ export function startUpstream(
   { instance, kubeconfig }: Pick<ControlPlane, "instance" | "kubeconfig">,
   program: keyof typeof programs,
   flags: readonly string[] = [],
+  environment: Environment = {},
 ): Daemon {
   started += 1;
   const given = [`--kubeconfig=${kubeconfig}`, "--v=4", ...flags];
-  return instance.start(`upstream-${program}-${started}`, programs[program], given);
+  return instance.start(`upstream-${program}-${started}`, programs[program], given, environment);
 }
 
 /** Upstream's own limits would be what is measured. */

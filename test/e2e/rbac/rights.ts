@@ -63,7 +63,11 @@ function rendered(): readonly SingleRight[] {
 function ofSidecars(): readonly SingleRight[] {
   const namespaceOf = (right: Right): string => right.namespace ?? installation.driverNamespace;
   return sidecarRows.flatMap(({ name, rights }) => {
-    const { clusterRules, namespaceRules }: Access = rights(sidecarDriver, { topology: true, attachments: true });
+    const { clusterRules, namespaceRules }: Access = rights(sidecarDriver, {
+      topology: true,
+      attachments: true,
+      capacity: false,
+    });
     return [
       ...singles(name, undefined, clusterRules),
       ...namespaceRules.flatMap((right) => singles(name, namespaceOf(right), [right])),

@@ -1,0 +1,16 @@
+/** What the flags say of storage capacity. */
+import type { Millis } from "../../../base/brand.ts";
+
+export interface CapacityOptions {
+  /** Of the objects, and of the pod. */
+  readonly namespace: string;
+  readonly podName: string;
+  /** 0: the pod owns the objects; 1: what controls it, and so on. Below 0: the objects have no owner. */
+  readonly ownerLevel: number;
+  readonly pollMs: Millis;
+  readonly forImmediateBinding: boolean;
+  /** Objects worked on at once. */
+  readonly threads: number;
+  /** Of requests about them. */
+  readonly rate: { readonly kubeApiQps: number; readonly kubeApiBurst: number };
+}

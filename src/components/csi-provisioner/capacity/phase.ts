@@ -1,0 +1,41 @@
+/** The name of the state in which a segment and a class are. */
+import type { CSIStorageCapacity } from "../../../api/types.ts";
+import { parseQuantity, wholeUnits } from "../../../base/quantity.ts";
+import type { CapacityAnswer, CapacityView, Publisher } from "./observe.ts";
+
+export type CapacityPhase =
+  /** The class or the segment is gone, or the capacity of the class is not published. */
+  | "unwanted"
+  /** The driver has not been asked, or too long ago, or about another class of the name. */
+  | "unasked"
+  | "unpublished"
+  | "outdated"
+  | "current";
+
+export function phaseOf({ facts, memory: { answer } }: CapacityView): CapacityPhase {
+  const { storageClass, segments, objects, publisher } = facts;
+  const [object] = objects;
+  if (storageClass === undefined || segments === undefined) return "unwanted";
+  if (answer === undefined || answer.classUid !== storageClass.metadata.uid) return "unasked";
+  if (object === undefined) return "unpublished";
+  return isCurrent(object, answer, publisher) ? "current" : "outdated";
+}
+
+const isCurrent = (object: CSIStorageCapacity, answer: CapacityAnswer, publisher: Publisher): boolean =>
+  bytesOf(object.capacity) === answer.bytes &&
+  bytesOf(object.maximumVolumeSize) === answer.maximumBytes &&
+  isOwned(object, publisher);
+
+/** Undefined where none, or none that can be read, is published. */
+function bytesOf(quantity: CSIStorageCapacity["capacity"]): bigint | undefined {
+  try {
+    return quantity === undefined ? undefined : wholeUnits(parseQuantity(quantity));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Without an owner of our own, whoever owns the object may go on owning it. */
+const isOwned = ({ metadata }: CSIStorageCapacity, { owner }: Publisher): boolean =>
+  owner === undefined ||
+  metadata.ownerReferences?.some(({ uid, controller }) => uid === owner.uid && controller === true) === true;
