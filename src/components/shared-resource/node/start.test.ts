@@ -9,6 +9,7 @@ import { createTruth } from "../../../../test/sim/shared-resource/truth.ts";
 import { createUsers } from "../../../../test/sim/shared-resource/users.ts";
 import { sharedResourceCrds } from "../../../api/crds/shared-resource.ts";
 import { standardParts } from "../../../apiserver/parts.ts";
+import { Fault } from "../../../base/fault.ts";
 import { isStream } from "../../../base/http.ts";
 import { createCsiClientOver } from "../../../csi/client.ts";
 import { createClient } from "../../../kube/client.ts";
@@ -84,9 +85,13 @@ async function setUp(
     holdsShares: boolean;
     /** Paths that the driver may not read. */
     forbids: RegExp | undefined;
+    /** Paths that are not answered, from now on. */
+    loses: RegExp | undefined;
+    /** Before a Secret that is read by its name is answered. */
+    onRead: (() => Promise<void>) | undefined;
     /** How long it takes to write a set. */
     writeMs: number;
-  } = { failsOn, holdsShares: false, forbids: undefined, writeMs: 0 };
+  } = { failsOn, holdsShares: false, forbids: undefined, loses: undefined, onRead: undefined, writeMs: 0 };
   const changes: string[] = [];
   const onShown = (target: string): void => void changes.push(shown(target.split("/")[2] ?? "") ?? "nothing");
   const memoryHost = createMemoryHost(machine, { step: () => world.sleep(1), onShown });
@@ -130,6 +135,8 @@ async function setUp(
     handler: async (request) => {
       asked.push(`${request.method} ${request.path}`);
       if (state.forbids?.test(request.path)) return forbidden;
+      if (state.loses?.test(request.path)) throw new Fault("Unavailable", "no answer");
+      if (request.path.endsWith("/secrets/x") && request.method === "GET") await state.onRead?.();
       const response = await handler(request);
       const { body } = response;
       return isStream(body) && request.path.includes("/shared") ? { ...response, body: held(body) } : response;
@@ -425,6 +432,21 @@ test("an owner's withdrawn right to read ends the watch within a minute: no upda
   await world.advance(80_000);
   assert.equal(shown("csi-1"), "v.2");
   await publish("csi-2");
+});
+
+test("a review that has aged while the Secret was read is no denial: the mount is tried again", async (t) => {
+  const { world, publish, state, shown } = await setUp(t);
+  state.forbids = /\/secrets\?/;
+  state.onRead = async () => {
+    state.loses = /subjectaccessreviews/;
+    await world.sleep(11_000);
+  };
+  const fault = await faultOf(publish("csi-1"));
+  assert.deepEqual([fault.code, / \[SNAP-705\]$/.test(fault.message)], ["Unavailable", true]);
+  [state.loses, state.onRead] = [undefined, undefined];
+  await world.advance(5_000);
+  await publish("csi-1");
+  assert.equal(shown("csi-1"), "v.1");
 });
 
 test("of unpublished volumes nothing is left: no watch, no review, no work when their share changes", async (t) => {

@@ -28,7 +28,7 @@ import { type MemoryLimits, setBytes } from "./plan-memory.ts";
 import type { PublishRequest } from "./plan-request.ts";
 import { type Attempt, troubleOf } from "./plan-trouble.ts";
 import type { VolumeRecord } from "./records.ts";
-import { deniedUse, otherVolume, sourceFailed, sourceRefusal } from "./refusals.ts";
+import { deniedUse, otherVolume, reviewFailed, sourceFailed, sourceRefusal } from "./refusals.ts";
 import type { Reviews } from "./reviews.ts";
 import { createSerial } from "./serial.ts";
 import { createShareReads } from "./share-reads.ts";
@@ -270,8 +270,11 @@ export function createVolumes(options: VolumesOptions): Volumes {
     });
     const refusal = sourceRefusal(request, source, state);
     if (refusal !== undefined || state.kind !== "present") throw refusal;
-    // The wait may have been long enough for the permission to go.
-    if (reviews.current(subjectOf(spec)) !== "allowed") throw deniedUse(request);
+    // The wait may have been long enough for the permission to go, or for its review to age.
+    const verdict = await reviews.fresh(subjectOf(spec)).catch((reason: unknown) => {
+      throw reviewFailed(request, reason);
+    });
+    if (verdict === "denied") throw deniedUse(request);
     const isNew = !entries.has(spec.id);
     const full = entry.written === undefined ? take(entry, state.content) : undefined;
     if (full !== undefined) throw new Fault("ResourceExhausted", full);
