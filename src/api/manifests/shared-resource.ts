@@ -3,6 +3,7 @@ import type { CSIDriver } from "kubernetes-types/storage/v1.js";
 import { sharedResourceCrds } from "../crds/shared-resource.ts";
 import { containerMiB } from "../share-memory.ts";
 import { type ComponentRow, type Installation, type ManifestObject, object, type Right } from "./component.ts";
+import { eventRight } from "./rights.ts";
 
 const driver = "csi.sharedresource.openshift.io";
 const port = 8_080;
@@ -39,6 +40,7 @@ export const sharedResourceRow: ComponentRow = {
       verbs: ["create"],
       why: "A pod gets the data only if its service account may use the share. The owner of a share grants the driver its Secret or ConfigMap, one by one.",
     },
+    eventRight,
   ],
   namespaceRules: [],
   workload: {

@@ -307,13 +307,46 @@ function driverLife(
       await holds(trial, kind, true);
     },
   });
+  const grown: Step = {
+    check: "a ConfigMap that grows beyond the memory of a volume twice gets one event of the pod, which is counted",
+    prove: async (trial) => {
+      const path = `/api/v1/namespaces/${team}/configmaps/${trial.id}`;
+      const keys = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`key-${at}`, ""]));
+      const reported = (times: number) =>
+        trial.until(`the event was recorded ${times} times`, async () => {
+          // Each scrape looks at the volumes, as Prometheus makes the driver do.
+          await fetch(`${statusUrl}/metrics`).catch(() => undefined);
+          const events = `/api/v1/namespaces/${team}/events?fieldSelector=reason=SharedVolumeNotCurrent,involvedObject.uid=uid-${trial.id}-SharedConfigMap`;
+          const { items } = JSON.parse(await must("GET", events)) as { items: readonly { count?: number }[] };
+          return items.some(({ count = 1 }) => count >= times) ? true : undefined;
+        });
+      for (const times of [1, 2]) {
+        await must("PUT", path, { metadata: { name: trial.id }, data: { token: "YQ==", ...keys } });
+        await reported(times);
+        await must("PUT", path, { metadata: { name: trial.id }, data: { token: `${times}` } });
+        await trial.until("the volume is current", async () => {
+          const text = await (await fetch(`${statusUrl}/metrics`)).text();
+          return /^openshift_csi_share_volumes_not_current\{cause="memory"\} 0$/m.test(text) ? true : undefined;
+        });
+      }
+    },
+  };
+  let statusUrl = "";
   return {
     component,
     start: async (kubeconfig) => {
-      const flags = [`--allow-list-namespace=${home}`];
-      return (await shareDriverProcess(plane.instance, { kubeconfig, flags })).start();
+      const flags = [`--allow-list-namespace=${home}`, "--volume-memory=256Ki"];
+      const driver = await shareDriverProcess(plane.instance, { kubeconfig, flags });
+      statusUrl = driver.statusUrl;
+      return driver.start();
     },
-    steps: [mounts("SharedSecret"), mounts("SharedConfigMap"), emptied("SharedSecret"), emptied("SharedConfigMap")],
+    steps: [
+      mounts("SharedSecret"),
+      mounts("SharedConfigMap"),
+      emptied("SharedSecret"),
+      emptied("SharedConfigMap"),
+      grown,
+    ],
     clean: async () => {
       await removeShares();
       if (published.length === 0) return;
