@@ -4,6 +4,7 @@ import { leaseName, leaseNamespace } from "../../../src/api/manifests/snapshot-c
 import type { Ref } from "../../../src/api/plan.ts";
 import type { FaultProxy } from "../../fault-proxy.ts";
 import { startComponent } from "../harness/components.ts";
+import { switches } from "../harness/cross-namespace.ts";
 import { proxyTo } from "../harness/fault-proxy.ts";
 import { installation } from "./rights.ts";
 import { ignoreMissing, type Stage } from "./snapshot-stage.ts";
@@ -21,6 +22,9 @@ const flagsOf = (component: Component, { driver }: Stage): readonly string[] => 
   `--leader-election-namespace=${placeOf(component)}`,
 ];
 
+/** A provisioner that is not tried restores across namespaces. */
+const extrasOf = (component: Component): readonly string[] => (component === "csi-provisioner" ? switches : []);
+
 export function snapshotLives(stage: Stage): Readonly<Record<Component, Life>> {
   const { plane } = stage;
   const running = new Map<Component, ReturnType<typeof startComponent>>();
@@ -31,7 +35,7 @@ export function snapshotLives(stage: Stage): Readonly<Record<Component, Life>> {
     // The others run with all rights.
     for (const other of names)
       if (other !== component && running.get(other)?.running() !== true)
-        running.set(other, startComponent(plane, other, flagsOf(other, stage)));
+        running.set(other, startComponent(plane, other, [...flagsOf(other, stage), ...extrasOf(other)]));
     const proxied = await proxyTo({ ...plane, kubeconfig });
     proxy = proxied.proxy;
     return startComponent({ ...plane, kubeconfig: proxied.kubeconfig }, component, flagsOf(component, stage));

@@ -111,27 +111,24 @@ export function snapshotSteps({ client, driver }: Stage, proxyNow: () => FaultPr
         way === "ref"
           ? { ...snapshotNamed(needed), namespace: trial.id }
           : { apiGroup: group, kind: "VolumeSnapshotLink", name: needed };
-      await createClaim(claim(guest, "restored"), { storageClassName: idleClass, dataSourceRef } as never);
-      // What was granted before the claim was created is known when the claim is.
-      await trial.until("the controller has seen the claim", async () => {
-        await touch(snapshot(trial.id, needed));
-        return (await client.get(claim(guest, "restored"))).status?.phase === "Pending" ? true : undefined;
-      });
-      const { metadata, status } = await client.get(snapshot(trial.id, needed));
-      const content = { kind: "VolumeSnapshotContent", name: status?.boundVolumeSnapshotContentName ?? "" } as const;
-      const setFinalizers = (names: readonly string[]) =>
-        client.patch(snapshot(trial.id, needed), { type: "merge", body: { metadata: { finalizers: [...names] } } });
-      // As a provisioner does before it stores a call.
-      await setFinalizers([...(metadata.finalizers ?? []), finalizers.snapshotRestoring]);
-      for (const ref of refs) await client.delete(ref);
-      await gone(trial, snapshot(trial.id, unneeded));
-      assert.ok(await isThere({ client }, content), "the content that is needed is gone");
-      await client.delete(claim(guest, "restored"));
-      await gone(trial, content);
-      await trial.until("only the provisioner's finalizer is on", async () =>
-        (await client.get(snapshot(trial.id, needed))).metadata.finalizers?.length === 1 ? true : undefined,
-      );
-      await setFinalizers([]);
+      // Its volume is made only when the test says so: until then a CreateVolume call is stored.
+      const volume = Promise.withResolvers<void>();
+      driver.gates.beforeVolume = () => volume.promise;
+      try {
+        await createClaim(claim(guest, "restored"), { dataSourceRef } as never);
+        const { status } = await trial.until("a CreateVolume call is stored", async () => {
+          const seen = await client.get(snapshot(trial.id, needed));
+          return seen.metadata.finalizers?.includes(finalizers.snapshotRestoring) ? seen : undefined;
+        });
+        const content = { kind: "VolumeSnapshotContent", name: status?.boundVolumeSnapshotContentName ?? "" } as const;
+        for (const ref of refs) await client.delete(ref);
+        await gone(trial, snapshot(trial.id, unneeded));
+        const { metadata } = await client.get(content);
+        assert.equal(metadata.deletionTimestamp, undefined, "the content that is needed is being deleted");
+      } finally {
+        volume.resolve();
+        delete driver.gates.beforeVolume;
+      }
       await gone(trial, snapshot(trial.id, needed));
     },
   });
