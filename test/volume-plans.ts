@@ -156,8 +156,11 @@ export const aVolumeView = (facts: Partial<VolumeFacts> = {}, memory: Partial<Vo
     isUndoing: false,
     isLearning: false,
     malformedReplies: 0,
+    repliesInRow: 1,
     repliedTo: undefined,
     isUncertain: facts.intent !== undefined,
+    isAdopted: false,
+    mayBePublished: false,
     lateVolumeMs: 0,
     isUnconfirmed: false,
     sharedWith: undefined,
@@ -198,6 +201,7 @@ export const briefAction = (action: ProvisionerAction): string => {
     }
     case "event":
       return action.event.reason;
+    case "reportCall":
     case "reportError":
       return `${action.reason} ${/SNAP-\d+/.exec(action.message)?.[0]}`;
     case "pause":

@@ -168,9 +168,21 @@ export const volumeErrorRows = {
   },
   "SNAP-348": {
     title: "A volume may be left at the driver",
-    why: "The claim is gone, and whether its volume was created cannot be learned: the driver's replies to CreateVolume could not be read. The source of the volume is let go, so that it can be deleted.",
+    why: "The claim is gone, and the id of its volume cannot be learned: the driver's replies to CreateVolume could not be read, or it refuses to say it. The source of the volume is let go, so that it can be deleted.",
     remedy:
       "Look for the volume by its name at the storage system, delete it there, and report this to the maker of the driver.",
+  },
+  "SNAP-349": {
+    title: "A volume of a claim that is gone may have been retained, and is not deleted",
+    why: "The provisioner was killed between the note that it was about to store the PersistentVolume and the removal of the stored call. Nothing says whether the PersistentVolume was stored, used, retained and deleted since.",
+    remedy:
+      "If nobody needs the data, delete the volume with the command of the message, or by the means of the storage. To keep it, create a PersistentVolume with its handle.",
+  },
+  "SNAP-350": {
+    title: "A stored CreateVolume call says otherwise than its claim",
+    why: "The call was stored before a restart. Claim, StorageClass or source have changed since, or somebody else has written the Lease of stored calls. The volume is asked for as claim and class say now.",
+    remedy:
+      "Nothing if they were changed. If not, find out who has written the Lease of stored calls (audit log), and let only the provisioner update it.",
   },
   "SNAP-351": {
     title: "The driver cannot delete the volume",

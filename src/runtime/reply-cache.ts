@@ -34,6 +34,8 @@ export interface CachedReply<Answer, Goal extends string> {
   readonly goal: Goal;
   /** Malformed replies, this one included, since the last well-formed one for the same goal. */
   readonly malformedReplies: number;
+  /** Replies of this kind for the same goal right before it. */
+  readonly tries: number;
   /** By the monotonic clock, as is the next. */
   readonly receivedAtMs: Millis;
   readonly expiresAtMs: Millis;
@@ -66,7 +68,7 @@ export function createReplyCache<
   goalOf,
   validityOf,
 }: ReplyCacheOptions<Target, Answer, Goal>): ReplyCache<Target, Answer, Goal> {
-  const replies = new Map<string, CachedReply<Answer, Goal> & { readonly tries: number }>();
+  const replies = new Map<string, CachedReply<Answer, Goal>>();
   /** An API server that cannot be reached is soon back: a secret is read again within seconds. */
   const unreached: Backoff = { ...backoff, maxMs: Math.min(backoff.maxMs, limits.unreachedRetryMsMax) };
   const pauseFor = (target: Target, reply: CsiReply<Answer>): Backoff | undefined => {

@@ -9,6 +9,7 @@ import { runSimulated, type Sabotage, type Surroundings } from "./components.ts"
 import { endStateOf } from "./end-state.ts";
 import { faultNamed, type PlannedFault } from "./faults/index.ts";
 import { createJudge, type Violation } from "./monitors/index.ts";
+import { wasUncertain } from "./monitors/volume.ts";
 import { createProcesses } from "./processes.ts";
 import { describe, type Entry, type TakeNote } from "./record.ts";
 import type { Scenario } from "./scenario.ts";
@@ -32,6 +33,8 @@ export interface Outcome {
   readonly struck: readonly string[];
   readonly entries: readonly Entry[];
   readonly endState: () => string;
+  /** Volumes that were left and reported, because their PersistentVolume may have been retained. */
+  readonly reported: number;
   /** Whether the faults made another script of it, which need not end as without faults. */
   readonly endsOtherwise: boolean;
   /** From the last fault, restart or act of the user until the components had nothing left to do. */
@@ -154,6 +157,7 @@ export async function runOne({ scenario, seed, faults, sabotage = () => ({}) }: 
     struck: strikes.struck,
     entries: recorder.entries,
     endState,
+    reported: [...recorder.volumes.values()].filter(({ name }) => wasUncertain(recorder, name)).length,
     endsOtherwise: strikes.endsOtherwise(),
     recoveryMs: unrest.recoveryMs(),
     trace,

@@ -30,6 +30,8 @@ export interface CampaignResult {
   readonly faultsByFamily: Readonly<Record<string, number>>;
   readonly schedulesByScenario: Readonly<Record<string, number>>;
   readonly found: Readonly<Record<string, number>>;
+  /** Volumes whose PersistentVolume may have been retained: not deleted, and not leaked. */
+  readonly reported: number;
 }
 
 export interface Tally {
@@ -54,6 +56,7 @@ export function createTally(): Tally {
   let schedules = 0;
   let failed = 0;
   let calls = 0;
+  let reported = 0;
   const recoveries: Recovery[] = [];
   const faultCounts: number[] = [];
   const soFar = () => ({ schedules, failed, seconds: (performance.now() - startedAt) / 1_000 });
@@ -65,6 +68,7 @@ export function createTally(): Tally {
     add({ scenario, seed }, finding) {
       schedules += 1;
       calls += finding.calls;
+      reported += finding.reported;
       recoveries.push({ ms: finding.recoveryMs, seed });
       faultCounts.push(finding.struck.length);
       bump(runs, scenario.name);
@@ -82,6 +86,7 @@ export function createTally(): Tally {
       faultsByFamily: Object.fromEntries(struck),
       schedulesByScenario: Object.fromEntries([...runs].sort()),
       found: Object.fromEntries(found),
+      reported,
     }),
   };
 }
@@ -118,5 +123,6 @@ export function printed(result: CampaignResult): string {
     ...lines(result.schedulesByScenario),
     "found",
     ...lines(result.found),
+    line("volumes reported, not deleted", result.reported),
   ].join("\n");
 }

@@ -19,6 +19,7 @@ export interface Finding {
   readonly calls: number;
   readonly recoveryMs: number;
   readonly struck: readonly string[];
+  readonly reported: number;
   readonly violations: readonly Violation[];
 }
 
@@ -47,8 +48,8 @@ export async function judgeBatch(schedules: readonly Schedule[]): Promise<Report
   const before = process.cpuUsage();
   const findings: Finding[] = [];
   for (const schedule of schedules) {
-    const { boundaries, recoveryMs, struck, violations } = await judged(schedule);
-    findings.push({ calls: boundaries.length, recoveryMs, struck, violations });
+    const { boundaries, recoveryMs, struck, reported, violations } = await judged(schedule);
+    findings.push({ calls: boundaries.length, recoveryMs, struck, reported, violations });
   }
   const { user, system } = process.cpuUsage(before);
   return { findings, cpuSeconds: (user + system) / 1e6 };

@@ -69,11 +69,12 @@ test("a grant that is revoked at any moment before it is read stops the restore,
     assert.deepEqual([volumes.length, published], isTooLate ? [1, 1] : [0, 0], `revoked before ${index}: ${steps}`);
     if (!isTooLate) assert.ok(!steps.includes("CreateVolume"), `revoked before ${index}: ${steps}`);
   }
-  assert.deepEqual(moments.slice(0, 7), [
+  assert.deepEqual(moments.slice(0, 8), [
     "GET leases",
+    "POST leases",
     "GET volumesnapshotcontents",
     "PUT volumesnapshots",
-    "POST leases",
+    "PUT leases",
     "GET volumesnapshots",
     "GET referencegrants",
     "CreateVolume",

@@ -20,7 +20,13 @@ import type { VolumeCall } from "./call.ts";
 import type { ConsentCheck } from "./consent.ts";
 import type { IntentLog } from "./intent-log.ts";
 import type { VolumeAnswer } from "./observe.ts";
-import type { IntentAction, LogAction, ProvisionerAction, VolumeTarget } from "./plan-steps.ts";
+import {
+  type IntentAction,
+  isRefusal,
+  type LogAction,
+  type ProvisionerAction,
+  type VolumeTarget,
+} from "./plan-steps.ts";
 import type { Remembered } from "./remembered.ts";
 import type { SnapshotReader } from "./snapshot-reader.ts";
 import { type SourceObject, sourcesOf } from "./source.ts";
@@ -85,7 +91,7 @@ const reportedMax = 10_000;
 const lingerMs: Millis = 2_000;
 
 export function createProvisionerHandlers(options: HandlerOptions): ActionHandlers<ProvisionerAction> {
-  const { cluster, intents, remembered, protection, storing, leading } = options;
+  const { cluster, intents, remembered, protection, storing, leading, log } = options;
   const reported = createLru<string>(reportedMax);
 
   const isReported = (about: KubeObject, message: CodedMessage): boolean => {
@@ -107,10 +113,13 @@ export function createProvisionerHandlers(options: HandlerOptions): ActionHandle
   const removeIntent = (name: string): void => freeing(name, () => intents.remove(name));
   const settleIntent: ActionHandlers<LogAction>["settleIntent"] = ({ name }, signal) =>
     freeing(name, () => intents.settle(name, signal));
-  const logIntent: ActionHandlers<LogAction>["logIntent"] = ({ name, intent }, signal) =>
-    intents.add(name, intent, signal);
+  const logIntent: ActionHandlers<LogAction>["logIntent"] = ({ name, intent, from }, signal) =>
+    intents.add(name, intent, signal, from);
 
-  const csi = createCsi(options, { settleIntent, logIntent });
+  const publishing: ActionHandlers<LogAction>["publishing"] = ({ name, id }, signal) =>
+    intents.publishing(name, id, signal);
+
+  const csi = createCsi(options, { settleIntent, logIntent, publishing });
   return {
     ...cluster,
     create: async (action, signal) => {
@@ -183,12 +192,18 @@ export function createProvisionerHandlers(options: HandlerOptions): ActionHandle
         options.triggerVolume(keyIn(undefined, name), remembered.delayTaking(name));
       }
     },
+    publishing,
     unprotectSource: ({ source }, signal) => protection.unprotect(source, signal),
     reportError: async ({ about, reason, message, consent, isFailure }, signal) => {
       if (isReported(about, message)) return;
       if (isFailure === true) options.denied(about);
       const isTold = consent === undefined || (await options.mayTell(consent.from, consent.to, signal));
       report(about, reason, isTold ? message : consent.otherwise);
+    },
+    reportCall: async ({ about, reason, message, volume }) => {
+      if (!leading()) return;
+      log.error("a stored CreateVolume call is not carried out", { volume, reason, message });
+      options.record(about, { type: "Warning", reason, message });
     },
     count: async ({ what, about, uid }) => options.count(what, about, remembered.tookMs(uid)),
   };
@@ -202,7 +217,7 @@ const unstorable = (name: string, { message }: Fault): CodedMessage =>
 
 function createCsi(
   options: HandlerOptions,
-  { settleIntent, logIntent }: Pick<ActionHandlers<LogAction>, "settleIntent" | "logIntent">,
+  writes: Pick<ActionHandlers<LogAction>, "settleIntent" | "logIntent" | "publishing">,
 ) {
   const { api, csi, world, log, cluster, intents, remembered, protection } = options;
   const { replies } = remembered;
@@ -226,7 +241,8 @@ function createCsi(
       return await sendCall(csi, call as VolumeCall, secrets, signal);
     } catch (reason) {
       const fault = Fault.from(reason);
-      if (isFinal(fault) || isFault(fault, "ResourceExhausted")) refused();
+      if (isFault(fault, "AlreadyExists")) refused("exists");
+      else if (isRefusal(fault)) refused();
       throw reason;
     }
   };
@@ -239,8 +255,7 @@ function createCsi(
         if (action.ref.kind === "PersistentVolumeClaim") options.unconfirmed.confirmed(action.ref.uid ?? "");
       },
       protectSource: ({ source, isRequired }, signal) => protection.protect(source, signal, isRequired),
-      logIntent,
-      settleIntent,
+      ...writes,
       requireIntent: async ({ name }) => {
         if (intents.get(name) === undefined)
           throw new Fault("Conflict", `the call of ${name} was settled when its volume was about to be deleted`);

@@ -119,7 +119,8 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
     writes.expect(name);
     volumes.trigger(keyIn(undefined, name));
   };
-  const intents = createIntentLog({ api, world, log, leading, adopted, ...deps.intents });
+  const nameFor = (claimUid: string): string => volumeNameFor(options, claimUid);
+  const intents = createIntentLog({ api, world, log, nameFor, leading, adopted, ...deps.intents });
   const reader = createSnapshotReader({
     api,
     world,
@@ -139,6 +140,8 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
   const memoryOf = (uid: string): VolumeMemory => ({
     ...remembered.memoryOf(uid),
     isUncertain: intents.isUncertain(uid),
+    isAdopted: intents.isAdopted(uid),
+    mayBePublished: intents.mayBePublished(uid),
     lateVolumeMs: writes.lateMs(uid),
     isUnconfirmed: unconfirmed.has(claimOf(uid)?.metadata.uid ?? ""),
     identity: deps.identity,
@@ -157,8 +160,7 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
     links: deps.links,
     attributesClass: attributes.get,
   });
-  const volumeKeyOf = ({ metadata }: PersistentVolumeClaim): Key =>
-    keyIn(undefined, volumeNameFor(options, metadata.uid));
+  const volumeKeyOf = ({ metadata }: PersistentVolumeClaim): Key => keyIn(undefined, nameFor(metadata.uid));
   const claimOf = (name: string): PersistentVolumeClaim | undefined =>
     stores.PersistentVolumeClaim.by("volume", name)[0];
   const claimsByLink = (link: Key): readonly PersistentVolumeClaim[] => stores.PersistentVolumeClaim.by("link", link);
@@ -282,7 +284,7 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
   });
   stores.PersistentVolumeClaim.onChange((before, after) => {
     if (before === undefined || after !== undefined) return;
-    const name = volumeNameFor(options, before.metadata.uid);
+    const name = nameFor(before.metadata.uid);
     if (intents.get(name) === undefined) remembered.forget(name);
   });
   snapshots.onChange((before, after) => {
@@ -295,7 +297,7 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
 
   /** Somebody who has to consent may have thought again. */
   const lookAgain = (claim: PersistentVolumeClaim): void => {
-    remembered.forgetDenial(volumeNameFor(options, claim.metadata.uid));
+    remembered.forgetDenial(nameFor(claim.metadata.uid));
     volumes.trigger(volumeKeyOf(claim));
   };
   deps.grants?.onChange((before, after) => {

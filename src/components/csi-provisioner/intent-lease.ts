@@ -29,14 +29,22 @@ export function nextLease(lease: Lease, text: string): Lease {
 }
 
 /** What cannot be read is reported, and the rest is used. */
-export function callsIn(lease: Lease | undefined, log: Log): ReadonlyMap<string, Intent> {
+export function callsIn(
+  lease: Lease | undefined,
+  nameFor: (claimUid: string) => string,
+  log: Log,
+): ReadonlyMap<string, Intent> {
   const text = lease?.metadata.annotations?.[annotation];
   if (text === undefined) return new Map();
   const consequence = "volumes of deleted claims may be left at the driver";
   try {
-    const { intents, unreadable } = intentsIn(text);
+    const { intents, unreadable } = intentsIn(text, nameFor);
     if (unreadable.length > 0)
-      log.error("some stored CreateVolume calls cannot be read", { annotation, volumes: unreadable, consequence });
+      log.error("some stored CreateVolume calls cannot be read, or have not the name of their claim's volume", {
+        annotation,
+        volumes: unreadable,
+        consequence,
+      });
     return intents;
   } catch (reason) {
     log.error("stored CreateVolume calls cannot be read", { annotation, reason: loggable(reason), consequence });

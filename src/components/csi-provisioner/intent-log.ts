@@ -3,8 +3,11 @@
  * claim that is still there, and for a claim that is gone it learns the volume's id by the same call and deletes the volume.
  *
  * All calls share one Lease object of our own, whose annotation holds them as JSON: many claims of a burst are stored with one write
- * (group commit), and nothing stays on claims. A call is removed with the next write, or after a while; it stays until then only beside
+ * (group commit), and nothing stays on claims. A call is removed with the next write, within a second; it stays until then only beside
  * its PersistentVolume, and `settle` removes it before that volume is deleted, or its PersistentVolume may go.
+ *
+ * Before the first request that stores the PersistentVolume of a call, `publishing` notes that beside the call: without the note, whoever
+ * finds the call knows that there never was one, and may delete the volume of a claim that is gone.
  */
 import type { Lease } from "../../api/types.ts";
 import type { Millis } from "../../base/brand.ts";
@@ -25,12 +28,21 @@ export interface IntentLog {
   all(): Iterable<readonly [string, Intent]>;
   /** Whether a call of this name may have created a volume, as far as its callers know. */
   isUncertain(volumeName: string): boolean;
-  /** Reads what is stored. To be called by each new leader before anything else. */
+  /** The call is as another process has stored it, or somebody else has written it: none of this process has made it from its claim. */
+  isAdopted(volumeName: string): boolean;
+  /** Another process has noted that it was about to store the PersistentVolume. */
+  mayBePublished(volumeName: string): boolean;
+  /** Reads what is stored, and keeps late writes of predecessors out. To be called by each new leader before anything else. */
   load(signal: AbortSignal): Promise<void>;
-  /** Resolves when the intent is stored. */
-  add(volumeName: string, intent: Intent, signal: AbortSignal): Promise<void>;
-  /** To be called when the call is sent. The function returned is to be called if the driver has refused it: then it did nothing. */
-  sending(volumeName: string): () => void;
+  /** Resolves when the intent is stored. What was made from the claim by this process is not adopted any more. */
+  add(volumeName: string, intent: Intent, signal: AbortSignal, from?: "claim"): Promise<void>;
+  /** Resolves when it is stored that a PersistentVolume with the volume of this id may have been; without an id, that none was. */
+  publishing(volumeName: string, id: string | undefined, signal: AbortSignal): Promise<void>;
+  /**
+   * To be called when the call is sent. The function returned is to be called if the driver has refused it: then it did nothing. A
+   * refusal may say that a volume of this name is there (`exists`): as many as you like say nothing else.
+   */
+  sending(volumeName: string): (says?: "exists") => void;
   /** Removed from the view at once, from the server with the next write. */
   remove(volumeName: string): void;
   /** Resolves when nothing is stored under this name any more. */
@@ -45,6 +57,8 @@ export interface IntentLogOptions {
   readonly namespace: string;
   readonly name: string;
   readonly log: Log;
+  /** The name of the volume that is made for a claim. */
+  nameFor(claimUid: string): string;
   leading(): boolean;
   /** Told of the calls of another writer that were found while this one wrote. */
   adopted?(volumeName: string): void;
@@ -53,18 +67,25 @@ export interface IntentLogOptions {
 
 /** Kubernetes allows 256 KiB of annotations on one object. */
 const bytesMaxDefault = 200_000;
+/** The rest is for notes, which must never wait for others to end. */
+const bytesMaxWithNotes = 240_000;
+/** An id that is longer is not noted: people can find the volume by its name. */
+const idBytesMax = 256;
 /** Calls that are over are removed after this long if nothing else is written. */
-const flushMs: Millis = 30_000;
+const flushMs: Millis = 1_000;
 /** How long a call waits for others to end when all together would be too large. */
 const roomMsMax: Millis = 60_000;
 const triesMax = 4;
 /**
  * How often a burst writes. On an idle machine a write is over before the next claim comes, and each would cost a write of its own; a
- * tenth of a second costs a burst nothing, because kube-controller-manager binds its claims one after the other.
+ * fifth of a second costs a burst nothing, because kube-controller-manager binds its claims one after the other.
  */
-const writeRate = { qps: 10, burst: 5 };
+const writeRate = { qps: 5, burst: 10 };
 /** How long the end of the process waits for its last write. */
 const closeMsMax: Millis = 2_000;
+
+const cannotWrite =
+  "CreateVolume calls cannot be stored, so no volume is created: let the role create Leases, and update and get this one";
 
 interface Entry {
   readonly intent: Intent;
@@ -72,6 +93,8 @@ interface Entry {
   /** perhaps: a write that was to replace it has no outcome, so the server has this one or the other. */
   stored: "no" | "perhaps" | "yes";
   isUncertain: boolean;
+  isAdopted: boolean;
+  readonly mayBePublished: boolean;
   /** In a row, of the last calls. */
   refusals: number;
 }
@@ -82,7 +105,7 @@ interface Entry {
 const refusalsMax = 5;
 
 export function createIntentLog(options: IntentLogOptions): IntentLog {
-  const { api, world, namespace, name, log, leading, bytesMax = bytesMaxDefault } = options;
+  const { api, world, namespace, name, log, nameFor, leading, bytesMax = bytesMaxDefault } = options;
   const ref = { kind: "Lease", namespace, name } as const;
   const entries = new Map<string, Entry>();
   /** How many calls have each shape: it is written once. */
@@ -125,11 +148,19 @@ export function createIntentLog(options: IntentLogOptions): IntentLog {
       if (isFault(reason, "NotFound")) return undefined;
       throw reason;
     });
-    const found = callsIn(lease, log);
+    const found = callsIn(lease, nameFor, log);
     const added = [...found].filter(([volumeName]) => !entries.has(volumeName) && !stored.has(volumeName));
     stored = new Set(found.keys());
     for (const [volumeName, intent] of added)
-      put(volumeName, { intent, parts: partsOf(intent), stored: "yes", isUncertain: true, refusals: 0 });
+      put(volumeName, {
+        intent,
+        parts: partsOf(intent),
+        stored: "yes",
+        isUncertain: true,
+        isAdopted: true,
+        mayBePublished: intent.published !== undefined,
+        refusals: 0,
+      });
     return added.map(([volumeName]) => volumeName);
   };
 
@@ -159,13 +190,18 @@ export function createIntentLog(options: IntentLogOptions): IntentLog {
     }
   };
 
-  /** A request of the predecessor may still be on its way, and would remove calls that are repeated here: see `nextLease`. */
+  /**
+   * A request of the predecessor may still be on its way: it would remove calls that are repeated here (see `nextLease`), or store one
+   * that is never sent, also where there is nothing yet.
+   */
   const fence = async (signal: AbortSignal): Promise<void> => {
-    for (let tries = 1; entries.size > 0 && lease !== undefined; tries++)
+    for (let tries = 1; ; tries++)
       try {
         return await writeOnce(signal);
       } catch (reason) {
-        if (!isFault(reason, "Conflict", "NotFound") || tries === triesMax) throw reason;
+        // Without the right to write nothing is created; what is stored already can be deleted all the same.
+        if (entries.size === 0 && isFault(reason, "PermissionDenied")) return log.warn(cannotWrite, { lease: ref });
+        if (!isFault(reason, "Conflict", "AlreadyExists", "NotFound") || tries === triesMax) throw reason;
         await reload(signal);
       }
   };
@@ -214,6 +250,45 @@ export function createIntentLog(options: IntentLogOptions): IntentLog {
     }
   };
 
+  /** An id where there is room for it. */
+  const notable = (id: string): string => {
+    const length = Buffer.byteLength(JSON.stringify(id));
+    return length <= idBytesMax && bytes + length <= bytesMaxWithNotes ? id : "";
+  };
+  const isStored = (volumeName: string, intent: Intent): boolean => {
+    const entry = entries.get(volumeName);
+    return entry?.stored === "yes" && equal(entry.intent, intent);
+  };
+  const store = async (volumeName: string, intent: Intent, signal: AbortSignal): Promise<void> => {
+    const before = entries.get(volumeName);
+    const { isUncertain = false, mayBePublished = false } = before ?? {};
+    const parts = partsOf(intent);
+    const entry: Entry = {
+      intent,
+      parts,
+      stored: "no",
+      isUncertain,
+      isAdopted: before?.isAdopted === true && before.parts.shape === parts.shape,
+      mayBePublished,
+      refusals: 0,
+    };
+    put(volumeName, entry);
+    try {
+      await commit(signal);
+    } catch (reason) {
+      // Nothing was sent, so nothing is lost; if it was stored after all, the next write removes it, and there will be one.
+      if (entries.get(volumeName) === entry) {
+        if (before === undefined) drop(volumeName);
+        else {
+          if (before.stored === "yes") before.stored = "perhaps";
+          put(volumeName, before);
+        }
+      }
+      planFlush();
+      throw reason;
+    }
+  };
+
   const hasRemains = (): boolean => [...stored].some((volumeName) => !entries.has(volumeName));
   const planFlush = (): void => {
     const signal = running;
@@ -240,33 +315,27 @@ export function createIntentLog(options: IntentLogOptions): IntentLog {
     },
     all: () => [...entries].map(([volumeName, { intent }]) => [volumeName, intent] as const),
     isUncertain: (volumeName) => entries.get(volumeName)?.isUncertain === true,
+    isAdopted: (volumeName) => entries.get(volumeName)?.isAdopted === true,
+    mayBePublished: (volumeName) => entries.get(volumeName)?.mayBePublished === true,
     load: async (signal) => {
       running = signal;
       await reload(signal);
       await fence(signal);
     },
-    add: async (volumeName, intent, signal) => {
-      const before = entries.get(volumeName);
-      if (before?.stored === "yes" && equal(before.intent, intent)) return;
-      const parts = partsOf(intent);
-      await waitForRoom(volumeName, parts, signal);
-      const isUncertain = before?.isUncertain === true;
-      const entry: Entry = { intent, parts, stored: "no", isUncertain, refusals: 0 };
-      put(volumeName, entry);
-      try {
-        await commit(signal);
-      } catch (reason) {
-        // Nothing was sent, so nothing is lost; if it was stored after all, the next write removes it, and there will be one.
-        if (entries.get(volumeName) === entry) {
-          if (before === undefined) drop(volumeName);
-          else {
-            if (before.stored === "yes") before.stored = "perhaps";
-            put(volumeName, before);
-          }
-        }
-        planFlush();
-        throw reason;
+    add: async (volumeName, intent, signal, from) => {
+      if (!isStored(volumeName, intent)) {
+        await waitForRoom(volumeName, partsOf(intent), signal);
+        await store(volumeName, intent, signal);
       }
+      const entry = entries.get(volumeName);
+      if (from === "claim" && entry !== undefined) entry.isAdopted = false;
+    },
+    publishing: async (volumeName, id, signal) => {
+      const known = entries.get(volumeName)?.intent;
+      if (known === undefined) throw new Fault("Conflict", `the call of ${volumeName} has been settled meanwhile`);
+      const { published: _, ...rest } = known;
+      const intent = id === undefined ? rest : { ...rest, published: notable(id) };
+      if (!isStored(volumeName, intent)) await store(volumeName, intent, signal);
     },
     sending: (volumeName) => {
       const entry = entries.get(volumeName);
@@ -274,8 +343,8 @@ export function createIntentLog(options: IntentLogOptions): IntentLog {
       const { isUncertain, refusals } = entry;
       entry.isUncertain = true;
       entry.refusals = 0;
-      return () => {
-        entry.refusals = refusals + 1;
+      return (says) => {
+        entry.refusals = says === "exists" ? refusals : refusals + 1;
         entry.isUncertain = isUncertain && entry.refusals < refusalsMax;
       };
     },

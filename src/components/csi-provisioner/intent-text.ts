@@ -2,7 +2,10 @@
  * How intents are written into one annotation. Calls of a burst differ in little: what they share (class, size, source) is written
  * once, as a shape, and each call names its shape. So a call takes some 120 bytes instead of 700, and a thousand fit.
  *
- *   {"shapes":[{…}],"calls":{"pvc-1":[0,"namespace","claim","uid"]}}
+ *   {"notes":true,"shapes":[{…}],"calls":{"pvc-1":[0,"namespace","claim","uid"],"pvc-2":[0,"namespace","claim","uid","id"]}}
+ *
+ * The id is the note that a PersistentVolume may have been stored with this volume. A text without "notes" is from a version that left no
+ * such note: any of its calls may have its PersistentVolume.
  */
 import { Fault } from "../../base/fault.ts";
 import { isObject } from "../../base/json.ts";
@@ -14,12 +17,13 @@ export interface IntentParts {
   readonly claim: string;
 }
 
-export function partsOf({ claim, ...shared }: Intent): IntentParts {
+export function partsOf({ claim, published, ...shared }: Intent): IntentParts {
   const { namespace, name, uid } = claim;
+  const row = published === undefined ? [namespace, name, uid] : [namespace, name, uid, published];
   return {
     // The name keeps its place: a call that is read again is compared as text.
     shape: JSON.stringify({ ...shared, call: { ...shared.call, name: "" } }),
-    claim: JSON.stringify([namespace, name, uid]).slice(1),
+    claim: JSON.stringify(row).slice(1),
   };
 }
 
@@ -35,7 +39,7 @@ export function textOf(calls: Iterable<readonly [string, IntentParts]>): string 
     return known;
   };
   const rows = Array.from(calls, ([name, { shape, claim }]) => `${JSON.stringify(name)}:[${numberOf(shape)},${claim}`);
-  return `{"shapes":[${[...shapes.keys()].join(",")}],"calls":{${rows.join(",")}}}`;
+  return `{"notes":true,"shapes":[${[...shapes.keys()].join(",")}],"calls":{${rows.join(",")}}}`;
 }
 
 export interface IntentsRead {
@@ -44,25 +48,39 @@ export interface IntentsRead {
   readonly unreadable: readonly string[];
 }
 
-/** Whatever stands there, what can be read is used: somebody may have edited the object. Throws where nothing can be read. */
-export function intentsIn(text: string): IntentsRead {
+/**
+ * Whatever stands there, what can be read is used: somebody may have edited the object. A call is ours only under the name that is made
+ * from its claim's uid. Throws where nothing can be read.
+ */
+export function intentsIn(text: string, nameFor: (claimUid: string) => string): IntentsRead {
   const all = unchecked(text);
+  const isUsable = (entry: readonly [string, unknown]): entry is readonly [string, Intent] => {
+    const [name, value] = entry;
+    return isIntent(name, value) && nameFor(value.claim.uid) === name;
+  };
   return {
-    intents: new Map(all.filter((entry): entry is readonly [string, Intent] => isIntent(...entry))),
-    unreadable: all.filter((entry) => !isIntent(...entry)).map(([name]) => name),
+    intents: new Map(all.filter(isUsable)),
+    unreadable: all.filter((entry) => !isUsable(entry)).map(([name]) => name),
   };
 }
 
 /** By volume name; none of them need be an intent. */
 export function unchecked(text: string): readonly (readonly [string, unknown])[] {
-  const { shapes, calls } = (JSON.parse(text) ?? {}) as { readonly shapes?: unknown; readonly calls?: unknown };
+  const { notes, shapes, calls } = (JSON.parse(text) ?? {}) as {
+    readonly [Part in "notes" | "shapes" | "calls"]?: unknown;
+  };
   if (!Array.isArray(shapes) || !isObject(calls)) throw new Fault("DataLoss", "it has no shapes and calls");
-  return Object.entries(calls).map(([name, row]) => [name, intentOf(shapes, name, row)] as const);
+  return Object.entries(calls).map(([name, row]) => [name, intentOf(shapes, name, row, notes === true)] as const);
 }
 
-function intentOf(shapes: readonly unknown[], volumeName: string, row: unknown): unknown {
-  const [shape, namespace, name, uid] = Array.isArray(row) ? (row as readonly unknown[]) : [];
+function intentOf(shapes: readonly unknown[], volumeName: string, row: unknown, hasNotes: boolean): unknown {
+  const [shape, namespace, name, uid, noted] = Array.isArray(row) ? (row as readonly unknown[]) : [];
   const shared = typeof shape === "number" ? (shapes[shape] as Partial<Intent> | undefined) : undefined;
-  const call = { ...shared?.call, name: volumeName };
-  return { claim: { namespace, name, uid }, ...shared, call };
+  const published = noted ?? (hasNotes ? undefined : "");
+  return {
+    ...shared,
+    claim: { namespace, name, uid },
+    call: { ...shared?.call, name: volumeName },
+    ...(published === undefined ? {} : { published }),
+  };
 }

@@ -1,4 +1,6 @@
 /** A CreateVolume call that may have been sent, as it is stored: all that is needed to repeat it, or to undo it, without its claim. */
+import { isObject } from "../../base/json.ts";
+import type { SecretRef } from "../../rules/secret-template.ts";
 import type { CreateVolumeCall } from "./call.ts";
 import type { SecretsByRole } from "./parameters.ts";
 
@@ -16,24 +18,77 @@ export interface Intent {
   readonly claimKey?: string;
   /** The id of the volume, which nobody may use and the driver has not deleted: it is all that is left to do. */
   readonly undoes?: string;
+  /**
+   * A PersistentVolume may have been stored with the volume of this id; empty: of an unknown id. Without it, none was: a process notes
+   * this before it sends the first request that stores one.
+   */
+  readonly published?: string;
 }
 
 /**
- * Whether this can be sent as it is. Somebody may have edited the object; and a call under another name than its own could undo the
- * volume of another claim.
+ * Whether this has the form of a call, so that nothing fails on it later. Whether it may be sent is judged in stored-calls.ts: somebody
+ * may have edited the object. A call under another name than its own could undo the volume of another claim.
  */
 export function isIntent(volumeName: string, value: unknown): value is Intent {
-  const { claim, call, secrets, undoes = "" } = (value ?? {}) as Partial<Intent>;
+  if (!isObject(value)) return false;
+  const { claim, call, secrets, mountOptions = [] } = value;
+  const optional = ["reclaimPolicy", "attributesClass", "snapshotKey", "claimKey", "undoes", "published"];
   return (
-    typeof undoes === "string" &&
-    typeof claim?.uid === "string" &&
-    isRecord(secrets) &&
-    call?.method === "create" &&
-    call.name === volumeName &&
-    /^\d{1,19}$/.test(call.bytes) &&
-    Array.isArray(call.capabilities) &&
-    isRecord(call.parameters)
+    isObject(claim) &&
+    [claim.namespace, claim.name, claim.uid].every(isText) &&
+    isObject(secrets) &&
+    Object.values(secrets).every(isSecretRef) &&
+    isTexts(mountOptions) &&
+    optional.every((field) => value[field] === undefined || isText(value[field])) &&
+    isCall(volumeName, call)
   );
 }
 
-const isRecord = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
+function isCall(volumeName: string, call: unknown): boolean {
+  if (!isObject(call)) return false;
+  const { capabilities, source, topology, mutableParameters, secret, consent } = call;
+  return (
+    call.method === "create" &&
+    call.name === volumeName &&
+    isText(call.bytes) &&
+    /^\d{1,19}$/.test(call.bytes) &&
+    Array.isArray(capabilities) &&
+    capabilities.every(isCapability) &&
+    isStringMap(call.parameters) &&
+    isOptional(source, isSource) &&
+    isOptional(topology, isTopology) &&
+    isOptional(mutableParameters, isStringMap) &&
+    isOptional(secret, isSecretRef) &&
+    isOptional(consent, isConsent)
+  );
+}
+
+const isText = (value: unknown): value is string => typeof value === "string";
+const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
+const isStringMap = (value: unknown): boolean => isObject(value) && Object.values(value).every(isText);
+const isOptional = (value: unknown, isRight: (value: unknown) => boolean): boolean =>
+  value === undefined || isRight(value);
+const isSecretRef = (value: unknown): value is SecretRef =>
+  isObject(value) && isText(value.namespace) && isText(value.name);
+const isSource = (value: unknown): boolean =>
+  isObject(value) && (value.kind === "snapshot" || value.kind === "volume") && isText(value.handle);
+const isTopology = (value: unknown): boolean =>
+  isObject(value) &&
+  [value.requisite, value.preferred].every((terms) => Array.isArray(terms) && terms.every(isStringMap));
+const isConsent = (value: unknown): boolean =>
+  isObject(value) &&
+  [value.from, value.to].every((side) => isObject(side) && isText(side.namespace)) &&
+  isText((value.to as { readonly name?: unknown }).name) &&
+  isText(value.uid);
+
+const accessModes: ReadonlySet<unknown> = new Set([
+  "SINGLE_NODE_WRITER",
+  "SINGLE_NODE_SINGLE_WRITER",
+  "SINGLE_NODE_MULTI_WRITER",
+  "MULTI_NODE_READER_ONLY",
+  "MULTI_NODE_MULTI_WRITER",
+]);
+const isCapability = (value: unknown): boolean =>
+  isObject(value) &&
+  accessModes.has(value.mode) &&
+  isOptional(value.mount, (mount) => isObject(mount) && isText(mount.fsType) && isTexts(mount.flags));

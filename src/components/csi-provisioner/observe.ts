@@ -76,6 +76,8 @@ export interface VolumeFacts {
   readonly holder: string | undefined;
   /** Whether a PersistentVolume has the id that the driver has answered before. */
   readonly isStrayHeld?: boolean | undefined;
+  /** Of the driver, where a stored call is judged by them. */
+  readonly classes?: readonly StorageClass[] | undefined;
   readonly driver: DriverFacts;
   readonly options: ProvisionerOptions;
   readonly nodes: readonly Node[];
@@ -99,10 +101,16 @@ export interface VolumeMemory {
   readonly isLearning: boolean;
   /** Malformed replies, the last one included, since the last well-formed one for the same goal. */
   readonly malformedReplies: number;
+  /** Replies in a row that were as the last one: errors, for example. */
+  readonly repliesInRow: number;
   /** The call that the reply is to, or a later one. */
   readonly repliedTo: VolumeCall | undefined;
   /** An attempt whose outcome nobody knows may have created the volume: a later refusal does not say that there is none. */
   readonly isUncertain: boolean;
+  /** The stored call is as another process, or whoever else, has written it, and was not made from the claim by this process. */
+  readonly isAdopted: boolean;
+  /** Another process has noted that it was about to store the PersistentVolume: its owner may have retained it, and it may be gone. */
+  readonly mayBePublished: boolean;
   /** How long a request that was sent before may still store the PersistentVolume: while its claim is there, its volume is kept. */
   readonly lateVolumeMs: Millis;
   /** The cache may be behind: the server has to confirm the claim before CreateVolume is sent for the first time. */
@@ -178,6 +186,7 @@ export function observeVolume(around: Surroundings, key: Key, memory: VolumeMemo
       attributes: attributesOf(around, claim),
       intent,
       holder: holderOf(around, name, memory, intent),
+      classes: memory.isAdopted ? classesOf(around) : undefined,
       isStrayHeld: memory.stray !== undefined && volumesWith(around, memory.stray.id).length > 0,
       driver,
       options,
@@ -186,6 +195,9 @@ export function observeVolume(around: Surroundings, key: Key, memory: VolumeMemo
     memory,
   };
 }
+
+const classesOf = ({ stores, driver }: Surroundings): readonly StorageClass[] =>
+  [...stores.StorageClass.all()].filter(({ provisioner }) => provisioner === driver.name);
 
 function nodesOf({ stores, driver, options }: Surroundings) {
   if (!driver.plugin.has("VOLUME_ACCESSIBILITY_CONSTRAINTS")) return { nodes: [], csiNodes: [] };
@@ -199,7 +211,7 @@ function attributesOf({ options, attributesClass }: Surroundings, claim: Persist
 }
 
 function holderOf(around: Surroundings, name: string, { reply, sharedWith }: VolumeMemory, intent: Intent | undefined) {
-  const id = reply.kind === "created" ? reply.volume.id : intent?.undoes;
+  const id = reply.kind === "created" ? reply.volume.id : (intent?.undoes ?? intent?.published);
   if (id === undefined) return undefined;
   const holder = volumesWith(around, id).find(({ metadata }) => metadata.name !== name);
   return holder?.metadata.name ?? sharedWith;

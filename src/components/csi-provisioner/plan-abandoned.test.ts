@@ -135,7 +135,7 @@ testVolumePlans([
     given: "five replies that cannot be read, to a restore whose claim is gone",
     view: aVolumeView({ claim: undefined, intent: restore }, { reply: unreadable, malformedReplies: 5 }),
     phase: "abandoned",
-    expect: ["VolumeLeftAtDriver", "forgetIntent"],
+    expect: ["VolumeLeftAtDriver SNAP-348", "forgetIntent"],
   },
   {
     given: "four replies that cannot be read, to a restore whose claim is gone",
@@ -222,7 +222,7 @@ test("the stored id of a volume that cannot be deleted takes the place of its so
 test("the event about a volume that may be left names the volume, its source and the driver's reply", () => {
   const view = aVolumeView({ claim: undefined, intent: restore }, { reply: unreadable, malformedReplies: 5 });
   const [action] = planVolume(view).actions;
-  assert.ok(action?.kind === "event");
+  assert.ok(action?.kind === "reportCall");
   assert.deepEqual(action.about.metadata, { namespace: "team", name: "new", uid: "u-new" });
-  assert.match(action.event.message, /"pvc-u-new".*5 replies of driver .*no: MalformedReply.*"s-1".*\[SNAP-348\]$/);
+  assert.match(action.message, /"pvc-u-new".*5 replies of driver .*no: MalformedReply.*"s-1".*\[SNAP-348\]$/);
 });

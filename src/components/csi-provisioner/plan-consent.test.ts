@@ -137,7 +137,7 @@ testVolumePlans([
     given: "a volume that was created with consent, which was revoked meanwhile",
     view: aVolumeView({ source: denied(), intent }, { reply: restored, ...uncertain }),
     phase: "wanted",
-    expect: ["create PersistentVolume", "ProvisioningSucceeded", "count"],
+    expect: ["publishing", "create PersistentVolume", "ProvisioningSucceeded", "count"],
   },
   {
     given: "a volume whose id was asked for after the revocation",

@@ -39,21 +39,34 @@ export type LogAction =
       readonly isRequired: boolean;
     }
   /** Before CreateVolume is sent. */
-  | { readonly kind: "logIntent"; readonly name: string; readonly intent: Intent }
+  | { readonly kind: "logIntent"; readonly name: string; readonly intent: Intent; readonly from?: "claim" }
   /** Before a stored volume is deleted or may go: no successor may create it again, or delete what its owner keeps. */
   | { readonly kind: "settleIntent"; readonly name: string }
   /** Goes on only if the call has not been settled since it was decided to undo it: its PersistentVolume may have come and gone. */
-  | { readonly kind: "requireIntent"; readonly name: string };
+  | { readonly kind: "requireIntent"; readonly name: string }
+  /**
+   * Before the PersistentVolume with the volume of this id is stored; without an id, before its volume is deleted, which no
+   * PersistentVolume has. The stored call says so first.
+   */
+  | { readonly kind: "publishing"; readonly name: string; readonly id: string | undefined };
 
 export type IntentAction = ClusterAction | LogAction;
 
 export type ProvisionerAction =
   | ClusterAction
-  | Extract<LogAction, { readonly kind: "settleIntent" | "logIntent" }>
+  | Extract<LogAction, { readonly kind: "settleIntent" | "logIntent" | "publishing" }>
   | CsiCallAction<VolumeTarget, VolumeCall & { readonly secret: VolumeCall["secret"] }, IntentAction>
   /** With the name of a volume: for this attempt to create it alone. */
   | { readonly kind: "readSnapshot"; readonly key: Key; readonly attempt?: string }
   | { readonly kind: "readAttributes"; readonly name: string }
+  /** What is wrong with a stored call goes to the log and into an event. */
+  | {
+      readonly kind: "reportCall";
+      readonly volume: string;
+      readonly about: KubeObject;
+      readonly reason: string;
+      readonly message: CodedMessage;
+    }
   /** The CreateVolume call has its outcome. */
   | { readonly kind: "forgetIntent"; readonly name: string; readonly forgetsReply?: true }
   /** The reply is forgotten, and with it the intent if there is no volume; nothing is sent for a while, each time for longer. */

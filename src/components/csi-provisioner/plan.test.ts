@@ -33,7 +33,7 @@ const madeFrom = (handle: string): VolumeReply => ({
   kind: "created",
   volume: { id: "vol-9", bytes: 0n, context: {}, topology: [], source: { kind: "snapshot", handle } },
 });
-const stored = ["create PersistentVolume", "ProvisioningSucceeded", "count"];
+const stored = ["publishing", "create PersistentVolume", "ProvisioningSucceeded", "count"];
 
 const stray = (reply: VolumeReply = { kind: "none" }) => ({
   reply: created,
@@ -393,7 +393,9 @@ test("a node that is gone is taken off the claim, by replacing it", () => {
 
 test("the PersistentVolume is made of what was stored with the call, not of what the class says now", () => {
   const kept = anIntent({ reclaimPolicy: "Retain", mountOptions: ["noatime"] });
-  const [action] = planVolume(aVolumeView({ intent: kept, storageClass: undefined }, { reply: created })).actions;
+  const view = aVolumeView({ intent: kept, storageClass: undefined }, { reply: created });
+  const [note, action] = planVolume(view).actions;
+  assert.deepEqual(note, { kind: "publishing", name: "pvc-u-new", id: "vol-9" });
   assert.ok(action?.kind === "create");
   const { spec } = action.object as { spec?: { persistentVolumeReclaimPolicy?: string; mountOptions?: string[] } };
   assert.deepEqual([spec?.persistentVolumeReclaimPolicy, spec?.mountOptions], ["Retain", ["noatime"]]);

@@ -36,6 +36,7 @@ import {
   strayOf,
 } from "./plan-steps.ts";
 import { type Request, requestOf, unlinked } from "./request.ts";
+import { judge } from "./stored-calls.ts";
 import { unusable } from "./unusable.ts";
 
 const failed = "ProvisioningFailed";
@@ -113,12 +114,13 @@ function planWanted(view: VolumeView, claim: PersistentVolumeClaim): Provisioner
   const { reply } = memory;
   if (memory.pauseMs > 0) return doing(after(memory.pauseMs));
   // The claim is open again, or the owner of its source consents again: what was given up goes first.
-  if (facts.intent?.undoes !== undefined) return planAbandoned(view, facts.intent);
+  if (facts.intent?.undoes !== undefined && !memory.isAdopted) return planAbandoned(view, facts.intent);
   const denial = deniedIn(view);
   if (denial !== undefined) return planDenied(view, claim, denial);
   // A volume that could not be used is deleted: the next one is asked for after a pause.
   if (reply.kind === "deleted") return doing(settled, pause(facts.name, true));
   if (facts.intent === undefined) return planUnsent(view, claim);
+  if (memory.isAdopted) return planAdopted(view, claim, facts.intent);
   if (reply.kind === "created") return planCreated(view, claim, facts.intent, reply.volume);
   if (reply.kind === "failed" || reply.kind === "unsent") return planFailed(view, claim, reply.fault);
   // CreateVolume may have been sent with these arguments: it is repeated with the same until its outcome is known.
@@ -178,6 +180,42 @@ function planUnsent(view: VolumeView, claim: PersistentVolumeClaim): Provisioner
   return doing(settled, sendCreation(view, request.intent, confirmationOf(view, claim)));
 }
 
+/**
+ * Another process has stored the call: the claim is served as it asks to be now, under the same name. What cannot be asked for any more
+ * is undone.
+ */
+function planAdopted(view: VolumeView, claim: PersistentVolumeClaim, stored: Intent): ProvisionerPlan {
+  const { facts } = view;
+  const request = requestOf(facts, claim);
+  if (request.kind !== "intent") {
+    const unready = planUnready(view, claim, request);
+    if (request.kind !== "wrong") return unready;
+    const { actions, next } = planAbandoned(view, stored);
+    return doing(sooner(unready.next, next), ...unready.actions, ...actions);
+  }
+  const { intent, differences } = judge(stored, request.intent);
+  const creation = sendCreation(view, intent);
+  return differences.length === 0
+    ? doing(settled, creation)
+    : doing(settled, reportOther(view, claim, differences), creation);
+}
+
+/** Names no values: whoever may read the claim's events need not be who may see them. */
+function reportOther(
+  { facts }: VolumeView,
+  claim: PersistentVolumeClaim,
+  differences: readonly string[],
+): ProvisionerAction {
+  const text = `a stored CreateVolume call for ${facts.name} says otherwise than the claim, its StorageClass and its source do now (${differences.join(", ")}): it is not carried out, and the volume is asked for as they say; if nobody has changed them, look who has written the Lease of stored calls`;
+  return {
+    kind: "reportCall",
+    volume: facts.name,
+    about: claim,
+    reason: "StoredCallDiffers",
+    message: withCode(text, "SNAP-350"),
+  };
+}
+
 /** By a question, not by an earlier reply: the cache may have that very version, and the claim may be gone since. */
 const confirmationOf = ({ memory }: VolumeView, claim: PersistentVolumeClaim): readonly ClusterAction[] =>
   memory.isUnconfirmed
@@ -208,7 +246,7 @@ function sendCreation(
         },
       ]
     : [];
-  return send(creationOf(name), intent.call, ...first, ...protect, { kind: "logIntent", name, intent });
+  return send(creationOf(name), intent.call, ...first, ...protect, { kind: "logIntent", name, intent, from: "claim" });
 }
 
 /** The snapshot-controller keeps a snapshot for claims of its namespace; for others only while it has the finalizer. */
@@ -251,6 +289,7 @@ function planCreated(
   const message = withCode(`Successfully provisioned volume ${name}`, "SNAP-391");
   return doing(
     settled,
+    { kind: "publishing", name, id: created.id },
     { kind: "create", ref: { kind: "PersistentVolume", name }, object },
     { kind: "event", about: claim, event: { type: "Normal", reason: "ProvisioningSucceeded", message } },
     { kind: "count", what: "created", about: claim, uid: name },

@@ -44,6 +44,7 @@ export interface Remembered {
     | "isUndoing"
     | "isLearning"
     | "malformedReplies"
+    | "repliesInRow"
     | "repliedTo"
     | "pauseMs"
     | "sharedWith"
@@ -159,6 +160,7 @@ export function createRemembered(
         isUndoing: counts && cached.goal === "delete",
         isLearning: counts && cached.goal === "learn",
         malformedReplies: counts ? cached.malformedReplies : 0,
+        repliesInRow: counts ? cached.tries + 1 : 0,
         replyLeftMs: Math.max(replyLeftMs, 0),
         repliedTo: calls.get(uid),
         stray: strayId === undefined ? undefined : strayIn(uid, strayId),

@@ -131,7 +131,7 @@ export const consentBugs: readonly Bug[] = [
           return "access" in source && view.memory.reply.kind === "created"
             ? {
                 facts: { ...view.facts, source: { ...source, access: { kind: "none" } as never } },
-                memory: { ...view.memory, isLearning: false },
+                memory: { ...view.memory, isLearning: false, isAdopted: false },
               }
             : view;
         },

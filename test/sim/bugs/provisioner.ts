@@ -100,6 +100,14 @@ export const provisionerBugs: readonly Bug[] = [
       }),
   },
   {
+    name: "stores a PersistentVolume without a note beside its call",
+    source: "decision 19; a successor takes a retained volume for an abandoned one",
+    scenario: "claim",
+    breaks: ["V-11"],
+    seedsMax: 3,
+    sabotage: () => inVolume({ plan: (plan) => without(plan, "publishing") }),
+  },
+  {
     name: "never forgets a call",
     source: "step left out",
     scenario: "claim",
@@ -178,12 +186,15 @@ export const provisionerBugs: readonly Bug[] = [
     sabotage: () => inStored({ view: (view) => withVolume(view, () => ({ status: { phase: "Released" } })) }),
   },
   {
-    name: "lets a retained PersistentVolume go before its call is settled",
+    name: "lets a retained PersistentVolume go before its call is settled, and believes no note",
     source: "decision 19; a successor takes the volume for an abandoned one",
     scenario: "volume-kept",
     breaks: ["V-4"],
-    seedsMax: 150,
-    sabotage: () => inStored({ plan: (plan) => without(plan, "settleIntent") }),
+    seedsMax: 300,
+    sabotage: () => ({
+      ...inStored({ plan: (plan) => without(plan, "settleIntent") }),
+      ...inVolume({ view: (view) => withMemory(view, { mayBePublished: false }) }),
+    }),
   },
   {
     name: "believes a claim that the cache has and the server has not",

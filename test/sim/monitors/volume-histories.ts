@@ -64,7 +64,8 @@ const aLease = (calls: object): KubeObject =>
     {},
   );
 const call = (source?: string) => ({
-  claim: { uid },
+  claim: { namespace: "default", name: "shop", uid },
+  published: id,
   call: { name, ...(source === undefined ? {} : { source: { kind: "snapshot", handle: source } }) },
   ...(source === undefined ? {} : { snapshotKey: "default/monday" }),
 });
@@ -186,6 +187,14 @@ export const volumeHistories: Readonly<Record<string, (bench: Bench) => void>> =
   "V-10": ({ write }) => {
     write("user", undefined, aClass);
     write("user", undefined, aClaim({ metadata: { annotations: { [provisioning.storageProvisioner]: driver } } }));
+  },
+  "V-11": (bench) => {
+    const { published: _, ...unnoted } = call();
+    bench.write("user", undefined, aBoundClaim);
+    stores(bench, { [name]: unnoted });
+    bench.volumes.set(id, stored);
+    bench.write("csi-provisioner", undefined, aVolume());
+    settles(bench, { [name]: unnoted });
   },
   "I-21": (bench) => {
     abroad(bench);

@@ -12,7 +12,7 @@ import type { Intent } from "../../../src/components/csi-provisioner/intent.ts";
 import { unchecked } from "../../../src/components/csi-provisioner/intent-text.ts";
 import { intents } from "../components.ts";
 import { withoutAlias } from "../odd.ts";
-import type { CsiSent, Seen, Write } from "../record.ts";
+import type { CsiSent, Note, Seen, Write } from "../record.ts";
 import type { StoredVolume } from "../volumes.ts";
 import { handleOf } from "./monitor.ts";
 
@@ -76,18 +76,54 @@ export function sourcesOf(seen: Seen, { metadata, spec }: PersistentVolumeClaim)
     : claimHandles(seen, `${namespace}/${ref.name}`);
 }
 
-/** Whether an event has said that this volume may be left at the driver, after as many replies that cannot be read as it takes. */
-export function wasLeft(seen: Seen, name: string): boolean {
-  const calls = seen.calls.filter(({ method, subject }) => method === "CreateVolume" && subject === name);
-  const isNamed = seen.entries.some(
-    (entry) =>
+/** Whether an event has said that this volume may be left at the driver, and there was a reason. */
+export const wasLeft = (seen: Seen, name: string): boolean =>
+  wasUnreadable(seen, name) || wasUncertain(seen, name) || wasOther(seen, name);
+
+const reportsOf = (seen: Seen, name: string, code: string): readonly Note[] =>
+  seen.entries.filter(
+    (entry): entry is Note =>
       entry.type === "note" &&
       entry.what === "said" &&
       entry.text.startsWith("event VolumeLeftAtDriver") &&
-      entry.text.includes(`"${name}"`),
+      entry.text.includes(`"${name}"`) &&
+      entry.text.includes(code),
   );
+
+/**
+ * A process has noted that it was about to store the PersistentVolume, and another one found the note when neither PersistentVolume nor
+ * claim were there. A process that knows what came of its own request has nothing to report.
+ */
+export function wasUncertain(seen: Seen, name: string): boolean {
+  const noted = seen.entries.find(
+    (entry): entry is Write =>
+      entry.type === "write" &&
+      isOfStoredCalls(entry) &&
+      callsIn(entry.after).get(name)?.published !== undefined &&
+      callsIn(entry.before).get(name)?.published === undefined,
+  );
+  const claim = claimWithUid(seen, claimUidIn(name));
+  const isClaimed =
+    claim !== undefined && seen.objects("PersistentVolumeClaim").get(keyOf(claim))?.metadata.uid === claim.metadata.uid;
   return (
-    isNamed &&
+    noted !== undefined &&
+    !isClaimed &&
+    reportsOf(seen, name, "SNAP-349").some(({ process, atMs }) => process !== noted.process && atMs > noted.atMs)
+  );
+}
+
+/** The driver has refused to say the id several times, because it had the volume with other arguments. */
+function wasOther(seen: Seen, name: string): boolean {
+  const calls = seen.calls.filter(({ method, subject }) => method === "CreateVolume" && subject === name);
+  const refused = calls.filter((call) => seen.endOf(call)?.outcome === "AlreadyExists");
+  return refused.length >= limits.malformedRepliesMax && reportsOf(seen, name, "SNAP-348").length > 0;
+}
+
+/** After as many replies that cannot be read as it takes. */
+function wasUnreadable(seen: Seen, name: string): boolean {
+  const calls = seen.calls.filter(({ method, subject }) => method === "CreateVolume" && subject === name);
+  return (
+    reportsOf(seen, name, "SNAP-348").length > 0 &&
     calls.some(({ process }) =>
       unreadableInRow(
         seen,

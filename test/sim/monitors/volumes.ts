@@ -376,6 +376,26 @@ const fits: Monitor = {
   },
 };
 
+const noteFirst: Monitor = {
+  id: "V-11",
+  promise: "a PersistentVolume is stored only when it is noted beside its call, with the same volume",
+  onWrite(write, seen) {
+    const { volume } = createdBy(write, seen) ?? {};
+    if (volume === undefined) return undefined;
+    const { name } = volume.metadata;
+    const handle = volume.spec?.csi?.volumeHandle;
+    const notes = seen.entries.flatMap((entry) =>
+      entry.type === "write" && isOfStoredCalls(entry) && callsIn(entry.after).has(name)
+        ? [callsIn(entry.after).get(name)?.published]
+        : [],
+    );
+    // Whether the call is stored at all, V-2 says.
+    return notes.length === 0 || notes.includes(handle)
+      ? undefined
+      : `PersistentVolume ${name} is stored, and its call does not say that it may be`;
+  },
+};
+
 const served: Monitor = {
   id: "V-10",
   promise: "at rest every claim has its volume whose class and source allow it",
@@ -424,6 +444,7 @@ export const volumeMonitors: readonly Monitor[] = [
   sourceStays,
   nothingLeft,
   served,
+  noteFirst,
   notEmpty,
   fits,
 ];
