@@ -376,7 +376,7 @@ test("five refusals in a row end the uncertainty of a call, and one without an o
 });
 
 test("a late write of the predecessor cannot remove what its successor has found", async () => {
-  const { kube, intents, another, signal, storedNames, add, load } = setUp();
+  const { kube, another, signal, storedNames, add, load } = setUp();
   await load();
   await add("pvc-1");
   const [before] = kube.stored("Lease");
