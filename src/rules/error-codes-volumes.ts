@@ -187,7 +187,8 @@ export const volumeErrorRows = {
   "SNAP-351": {
     title: "The driver cannot delete the volume",
     why: "The message quotes the driver.",
-    remedy: "Correct what the driver complains about. The call is repeated by itself.",
+    remedy:
+      "Correct what the driver complains about. The call is repeated by itself; one that the driver refuses for good (INVALID_ARGUMENT, UNIMPLEMENTED, NOT_FOUND, OUT_OF_RANGE) ten times in a row is repeated when the PersistentVolume changes, for example by a label. To let the object go without its volume, set persistentVolumeReclaimPolicy to Retain and delete it.",
   },
   "SNAP-352": {
     title: "A volume is still attached",

@@ -269,6 +269,8 @@ export interface StoredVolumeFacts {
 export interface StoredVolumeView {
   readonly facts: StoredVolumeFacts;
   readonly memory: Pick<VolumeMemory, "reply" | "replyLeftMs" | "repliedTo"> & {
+    /** Of the PersistentVolume, when the driver had refused for good to delete its volume as often as it is asked. */
+    readonly refusedVersion?: string | undefined;
     /** A request of ours that creates it is in flight: an earlier one has created it, and this one would create it again. */
     readonly isBeingStored: boolean;
   };

@@ -15,6 +15,8 @@ import type { SourceObject } from "./source.ts";
 export interface VolumeTarget {
   readonly metadata: { readonly name: string; readonly uid: string };
   readonly goal: "create" | "learn" | "delete";
+  /** Of the PersistentVolume, as it was when the call was decided. */
+  readonly version?: string | undefined;
 }
 
 export const creationOf = (name: string): VolumeTarget => ({ metadata: { name, uid: name }, goal: "create" });
@@ -119,6 +121,13 @@ export const pause = (name: string, forgetsIntent: boolean): ProvisionerAction =
 
 /** No volume was created by this call. ResourceExhausted is a refusal of CreateVolume, though not of other requests. */
 export const isRefusal = (fault: Fault): boolean => isFinal(fault) || isFault(fault, "ResourceExhausted");
+
+/**
+ * DeleteVolume answers so whatever the cluster looks like: the volume's id, or the call itself, is wrong. A volume that is in use, or a
+ * secret that is wrong, can be mended where nobody sees it.
+ */
+export const isRefusedForGood = (fault: Fault): boolean =>
+  isFault(fault, "InvalidArgument", "Unimplemented", "NotFound", "OutOfRange");
 
 export const after = (ms: Millis): Next => ({ kind: "after", ms });
 export const later = ({ replyLeftMs }: { readonly replyLeftMs: Millis }): Next =>

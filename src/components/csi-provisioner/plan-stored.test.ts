@@ -154,6 +154,18 @@ planTester<StoredVolumeView, ProvisionerAction>({
     expect: ["VolumeFailedDelete SNAP-338", "settleIntent, confirm, delete"],
   },
   {
+    given: "a driver that has refused for good to delete the volume, and a PersistentVolume that has not changed since",
+    view: aView(stored("Released"), {}, { refusedVersion: stored("Released").metadata.resourceVersion }),
+    phase: "deletable",
+    expect: [],
+  },
+  {
+    given: "a driver that has refused for good to delete the volume, and a PersistentVolume that has changed since",
+    view: aView(stored("Released"), {}, { refusedVersion: "an earlier one" }),
+    phase: "deletable",
+    expect: ["settleIntent, confirm, delete"],
+  },
+  {
     given: "a driver that cannot delete the volume",
     view: aView(stored("Released"), {}, { reply: refusal("FailedPrecondition") }),
     phase: "deletable",

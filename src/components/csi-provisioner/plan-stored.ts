@@ -25,9 +25,10 @@ import {
 
 const failed = "VolumeFailedDelete";
 
-export const deletionOf = ({ metadata: { name, uid } }: PersistentVolume): VolumeTarget => ({
+export const deletionOf = ({ metadata: { name, uid, resourceVersion } }: PersistentVolume): VolumeTarget => ({
   metadata: { name, uid },
   goal: "delete",
+  version: resourceVersion,
 });
 
 export type StoredPhase = "foreign" | "kept" | "unprotected" | "attached" | "deletable";
@@ -66,11 +67,15 @@ export function planStored(view: StoredVolumeView): ProvisionerPlan {
         ),
       );
     case "deletable":
-      return view.memory.isBeingStored ? nothing : planDeletion(view);
+      return view.memory.isBeingStored || isGivenUp(view) ? nothing : planDeletion(view);
     default:
       return nothing;
   }
 }
+
+/** The driver has refused several times, and for good: it is asked again when the PersistentVolume has changed, or by the next process. */
+const isGivenUp = ({ facts, memory }: StoredVolumeView): boolean =>
+  memory.refusedVersion === facts.volume.metadata.resourceVersion;
 
 /**
  * On volumes whose data is deleted with them, and on no others. A PersistentVolume without the finalizer can go at any moment while its

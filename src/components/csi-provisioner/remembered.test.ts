@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createVirtualWorld } from "../../../test/virtual-world.ts";
+import { Fault, type FaultCode } from "../../base/fault.ts";
 import { creationOf, strayOf, undoingOf } from "./plan-steps.ts";
 import { createRemembered } from "./remembered.ts";
 
@@ -33,4 +34,21 @@ test("an id is no stray after its volume was deleted, nor when it is answered ag
   remembered.keep(creationOf("pvc-3"), created("shared"));
   remembered.keep(creationOf("pvc-3"), created("own"));
   assert.equal(remembered.memoryOf("pvc-3").stray, undefined, "it is the volume of pvc-2");
+});
+
+test("a deletion that the driver refuses for good is remembered after ten times, for this version of its PersistentVolume", () => {
+  const remembered = setUp();
+  const deletion = (version: string) => ({ metadata: { name: "pvc-1", uid: "u-1" }, goal: "delete", version }) as const;
+  const refusedTimes = (times: number, code: FaultCode, version = "7"): string | undefined => {
+    for (let time = 0; time < times; time++)
+      remembered.keep(deletion(version), { kind: "failed", fault: new Fault(code, "no") });
+    return remembered.memoryOf("u-1").refusedVersion;
+  };
+  assert.equal(refusedTimes(9, "InvalidArgument"), undefined);
+  assert.equal(refusedTimes(1, "InvalidArgument"), "7");
+  assert.equal(refusedTimes(1, "InvalidArgument", "8"), "8", "it was asked once more for the next version");
+  assert.equal(refusedTimes(20, "FailedPrecondition"), undefined, "it may be in use");
+  assert.equal(refusedTimes(1, "InvalidArgument"), "7");
+  remembered.keep(deletion("9"), { kind: "deleted" });
+  assert.equal(remembered.memoryOf("u-1").refusedVersion, undefined);
 });

@@ -2,6 +2,8 @@
  * What the process remembers of its calls: replies, the calls that they are to, pauses after volumes that were created in vain, delays
  * before claims are taken for the own node, and ids that a driver has answered and then replaced by others.
  *
+ * It also remembers which deletions the driver refuses for good.
+ *
  * Memory: one reply for each volume in work, and bounded maps. What is lost with it: a call is repeated earlier, under the same name;
  * and the volume of a replaced id stays at the driver, which is that driver's defect.
  */
@@ -11,8 +13,8 @@ import { createLru } from "../../base/lru.ts";
 import type { World } from "../../base/world.ts";
 import { type CachedReply, type CsiReply, createReplyCache, type ReplyCache } from "../../runtime/reply-cache.ts";
 import type { VolumeCall } from "./call.ts";
-import type { Stray, VolumeAnswer, VolumeMemory } from "./observe.ts";
-import { strayUid, type VolumeTarget } from "./plan-steps.ts";
+import type { StoredVolumeView, Stray, VolumeAnswer, VolumeMemory } from "./observe.ts";
+import { isRefusedForGood, strayUid, type VolumeTarget } from "./plan-steps.ts";
 
 export interface Remembered {
   readonly replies: ReplyCache<VolumeTarget, VolumeAnswer, VolumeTarget["goal"]>;
@@ -37,23 +39,26 @@ export interface Remembered {
   forget(volumeName: string): void;
   memoryOf(
     uid: string,
-  ): Pick<
-    VolumeMemory,
-    | "reply"
-    | "replyLeftMs"
-    | "isUndoing"
-    | "isLearning"
-    | "malformedReplies"
-    | "repliesInRow"
-    | "repliedTo"
-    | "pauseMs"
-    | "sharedWith"
-    | "takeInMs"
-    | "stray"
-  >;
+  ): Pick<StoredVolumeView["memory"], "refusedVersion"> &
+    Pick<
+      VolumeMemory,
+      | "reply"
+      | "replyLeftMs"
+      | "isUndoing"
+      | "isLearning"
+      | "malformedReplies"
+      | "repliesInRow"
+      | "repliedTo"
+      | "pauseMs"
+      | "sharedWith"
+      | "takeInMs"
+      | "stray"
+    >;
 }
 
 const volumesMax = 10_000;
+/** What the driver refuses for good is asked so many times. */
+const refusalsMax = 10;
 /** Secrets cannot be watched: one that was missing is looked for again after this long at the latest. */
 const secretRetryMsMax: Millis = 15_000;
 
@@ -94,6 +99,13 @@ export function createRemembered(
     if (before !== undefined && before !== reply.volume.id && !ids.has(before)) strays.set(volumeName, before);
     answered.set(volumeName, reply.volume.id);
   };
+  const refused = createLru<string>(volumesMax);
+  const noteRefusal = ({ metadata: { uid }, goal, version }: VolumeTarget, reply: CsiReply<VolumeAnswer>): void => {
+    const tries = (replies.get(uid)?.tries ?? 0) + 1;
+    const isForGood = goal === "delete" && reply.kind === "failed" && isRefusedForGood(reply.fault);
+    if (isForGood && tries >= refusalsMax && version !== undefined) refused.set(uid, version);
+    else refused.delete(uid);
+  };
   const forgetIdOf = (volumeName: string): void => {
     const reply = replies.get(volumeName)?.reply;
     if (reply?.kind === "created" && ids.get(reply.volume.id) === volumeName) ids.delete(reply.volume.id);
@@ -113,6 +125,7 @@ export function createRemembered(
     keep: (target, reply) => {
       forgetIdOf(target.metadata.uid);
       replies.put(target, reply);
+      noteRefusal(target, reply);
       noteId(target.metadata.uid, reply);
       if (reply.kind === "created" && !ids.has(reply.volume.id)) ids.set(reply.volume.id, target.metadata.uid);
     },
@@ -143,6 +156,7 @@ export function createRemembered(
     forget: (volumeName) => {
       forgetReply(volumeName);
       answered.delete(volumeName);
+      refused.delete(volumeName);
       calls.delete(volumeName);
       pauses.delete(volumeName);
       delays.delete(volumeName);
@@ -160,6 +174,7 @@ export function createRemembered(
         isUndoing: counts && cached.goal === "delete",
         isLearning: counts && cached.goal === "learn",
         malformedReplies: counts ? cached.malformedReplies : 0,
+        refusedVersion: refused.get(uid),
         repliesInRow: counts ? cached.tries + 1 : 0,
         replyLeftMs: Math.max(replyLeftMs, 0),
         repliedTo: calls.get(uid),
