@@ -68,6 +68,7 @@ describe("stored CreateVolume calls", () => {
     foreign?.close();
     connection?.close();
     await driver?.close();
+    await proxied?.proxy.close();
     plane?.stop();
   });
   afterEach(() => {
