@@ -8,7 +8,7 @@ import { brokenIn } from "./once-found.ts";
 const found = {
   scenario: "clones-one-after-the-other",
   seed: 1,
-  plan: "28:effect-after-the-deadline:1,32:effect-after-the-deadline:1",
+  plan: "32:effect-after-the-deadline:1,35:effect-after-the-deadline:1",
 };
 
 test("a finalizer that may still be removed is renewed before the next CreateVolume is sent", async () =>
