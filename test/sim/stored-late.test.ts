@@ -7,7 +7,7 @@ import { brokenIn } from "./once-found.ts";
 const found = {
   scenario: "across-namespaces-by-ref",
   seed: 3000050493,
-  plan: "76:crash-request-arrives-late:1428214146,70:csi-DeadlineExceeded-after-effect:325970075,75:crash-request-arrives-late:702511966,96:effect-after-the-deadline:779987246,29:user-strips-content:944332765",
+  plan: "78:crash-request-arrives-late:1428214146,71:csi-DeadlineExceeded-after-effect:325970075,77:crash-request-arrives-late:702511966,101:effect-after-the-deadline:779987246,29:user-strips-content:944332765",
 };
 
 test("a volume is kept while its PersistentVolume may still be stored by the request of a predecessor", async () =>
