@@ -147,7 +147,11 @@ describe("stored CreateVolume calls", () => {
     start();
     await untilAtWork("after-second");
     assert.ok(driver.volumes.has(handleOf(volume)), "its owner has retained it");
-    const said = await claims.messages("second", "VolumeLeftAtDriver");
+    // Events wait while volumes are being stored.
+    const said = await until({ what: "the volume is reported", msMax: 60_000 }, async () => {
+      const found = await claims.messages("second", "VolumeLeftAtDriver");
+      return found.length > 0 ? found : undefined;
+    });
     assert.equal(said.length, 1);
     assert.ok(said[0]?.includes(`"${handleOf(volume)}"`), said[0]);
     assert.match(readFileSync(provisioner.log, "utf8"), /VolumeLeftAtDriver/);
