@@ -80,7 +80,7 @@ const triesMax = 4;
  * How often a burst writes. On an idle machine a write is over before the next claim comes, and each would cost a write of its own; a
  * fifth of a second costs a burst nothing, because kube-controller-manager binds its claims one after the other.
  */
-const writeRate = { qps: 5, burst: 10 };
+const writeRate = { qps: 5, burst: 5 };
 /** How long the end of the process waits for its last write. */
 const closeMsMax: Millis = 2_000;
 
