@@ -15,11 +15,15 @@ import { proxyTo } from "./harness/fault-proxy.ts";
 import { guideCommands, guideShell } from "./harness/guides.ts";
 import { contentDraft, type MigrationGround, sharedMigrationGround, snapshotDraft } from "./harness/migrations.ts";
 import { until } from "./harness/until.ts";
-import { oldUpstreamCrds, upstreamCrds } from "./harness/upstream.ts";
+import { clientReleases, crdsOfRelease, oldUpstreamCrds, upstreamCrds } from "./harness/upstream.ts";
 
 const namespace = "default";
 const claim = { persistentVolumeClaimName: "data" };
 const unclear = { persistentVolumeClaimName: "data", volumeSnapshotContentName: "any" };
+
+interface Schema {
+  readonly properties: Record<string, { properties?: Record<string, object> }>;
+}
 
 describe("the phases of the CRDs", () => {
   const startGround = sharedMigrationGround();
@@ -105,6 +109,37 @@ describe("the phases of the CRDs", () => {
       ],
     );
   });
+
+  /** Upstream's 6.3.1 has the field in VolumeSnapshots as well. */
+  const like631 = async () =>
+    (await crdsOfRelease("6.3.0")).map((crd) => {
+      for (const { schema } of crd.spec.versions) {
+        const properties = (schema?.openAPIV3Schema as unknown as Schema).properties.status?.properties;
+        if (properties !== undefined) properties.volumeGroupSnapshotContentName = { type: "string" };
+      }
+      return crd;
+    });
+  const starts = [
+    ...clientReleases.map((version) => [version, () => crdsOfRelease(version)] as const),
+    ["6.3.1", like631] as const,
+  ];
+  for (const [release, crds] of starts)
+    test(`the CRDs of external-snapshotter ${release} are a start: one command brings them and their objects to phase 3`, async () => {
+      await ground.install(await crds());
+      const client = ground.clients[release.startsWith("3.") ? "v1beta1" : "v1"];
+      await client.create("VolumeSnapshot", snapshotDraft("old", claim));
+      await client.create("VolumeSnapshotContent", contentDraft("old"));
+      await ground.migrated("--to-phase=3");
+      assert.deepEqual(
+        [await ground.phase(), await ground.storedIn(), await ground.storedVersions()],
+        [3, ["v1"], ["v1"]],
+      );
+      const { objects } = await ground.clients.v1.list("VolumeSnapshotContent");
+      assert.deepEqual(
+        objects.map(({ spec }) => spec.source),
+        [{ snapshotHandle: "handle-of-old" }],
+      );
+    });
 
   test("a cluster that has stored both versions is cleaned up", async () => {
     await ground.install(snapshotCrds(2));

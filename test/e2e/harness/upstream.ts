@@ -1,6 +1,7 @@
 /** The programs and files of the upstream release, run as they are: what ours must stand in for. */
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { parseAllDocuments } from "yaml";
@@ -60,6 +61,20 @@ export async function upstreamCrds(): Promise<readonly CrdDraft[]> {
 /** The CRDs of the last upstream release that had v1beta1 alone. */
 export async function oldUpstreamCrds(): Promise<readonly CrdDraft[]> {
   return (await Promise.all(crdFiles.map((file) => oldReleaseFile(file)))).flat() as unknown as readonly CrdDraft[];
+}
+
+/** Every release of the client module that the module proxy has: the sets of CRDs that clusters have. */
+export const clientReleases = ["3.0.0", "4.0.0", "4.2.0", "6.3.0", "8.0.0", "8.2.0", "8.4.0", "8.6.0"] as const;
+
+/** The snapshot CRDs of one of them. */
+export async function crdsOfRelease(version: (typeof clientReleases)[number]): Promise<readonly CrdDraft[]> {
+  const module = `${release}/client/v${version.split(".", 1)[0]}@v${version}`;
+  // Nothing is built of it: its checksum stands in no go.sum.
+  const env = { ...process.env, GONOSUMDB: "*", GOFLAGS: "-mod=mod" };
+  const { stdout } = await promisify(execFile)("go", ["mod", "download", "-json", module], { env, cwd: tmpdir() });
+  const { Dir: folder } = JSON.parse(stdout) as { readonly Dir: string };
+  const texts = await Promise.all(crdFiles.map((file) => readFile(join(folder, file), "utf8")));
+  return texts.flatMap(documentsIn) as unknown as readonly CrdDraft[];
 }
 
 const folders = new Map<string, Promise<string>>();
