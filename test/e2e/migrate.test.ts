@@ -114,7 +114,7 @@ describe("the phases of the CRDs", () => {
   const like631 = async () =>
     (await crdsOfRelease("6.3.0")).map((crd) => {
       for (const { schema } of crd.spec.versions) {
-        const properties = (schema?.openAPIV3Schema as unknown as Schema).properties.status?.properties;
+        const properties = (schema?.openAPIV3Schema as unknown as Schema | undefined)?.properties.status?.properties;
         if (properties !== undefined) properties.volumeGroupSnapshotContentName = { type: "string" };
       }
       return crd;
