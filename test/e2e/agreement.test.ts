@@ -105,10 +105,6 @@ interface Difference {
 /** Where the two may differ, and why. docs/decisions/0017-ratchet-by-rule.md has the same list. */
 const explained: readonly { readonly what: string; holds(difference: Difference): boolean }[] = [
   {
-    what: "a CRD cannot say that a reference is immutable once its uid is set",
-    holds: ({ refusedBy, codes }) => refusedBy === "webhook" && codes.every((code) => code === "error SNAP-114"),
-  },
-  {
     what: "an empty name or handle counts as given for a CRD, and as absent for the webhook",
     holds: ({ pair: { before: old, after: object } }) =>
       [old, object].some((one) => hasEmptySource(one?.spec as JsonObject)),

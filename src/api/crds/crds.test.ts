@@ -104,6 +104,7 @@ test("an empty class name, an incomplete reference and a negative size are rejec
   ]);
   assert.deepEqual(messagesAt(strict("VolumeSnapshotContent"), "spec", "volumeSnapshotRef"), [
     "both spec.volumeSnapshotRef.name and spec.volumeSnapshotRef.namespace must be set",
+    "volumeSnapshotRef is immutable once its uid is set",
   ]);
   assert.equal(at(strict("VolumeSnapshotContent"), "status", "restoreSize").minimum, 0);
 });

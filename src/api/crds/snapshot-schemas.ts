@@ -98,6 +98,19 @@ export const volumeSnapshotSchema = (strength: Strength): JsonObject =>
     { required: ["spec"] },
   );
 
+/** As CEL names them: "namespace" is a word of the language. */
+const referenceMembers = ["name", "__namespace__", "uid", "kind", "apiVersion", "fieldPath", "resourceVersion"];
+const given = (owner: string, member: string): string => `(has(${owner}.${member}) ? ${owner}.${member} : '')`;
+
+/** The uid is written by whoever binds a content. An incomplete reference is bound to nothing, and may be corrected. */
+const boundReference: CelRule = {
+  rule: [
+    ...["uid", "name", "__namespace__"].map((member) => `${given("oldSelf", member)} == ''`),
+    referenceMembers.map((member) => `${given("self", member)} == ${given("oldSelf", member)}`).join(" && "),
+  ].join(" || "),
+  message: "volumeSnapshotRef is immutable once its uid is set",
+};
+
 /** The shape of core/v1 ObjectReference, an atomic map: it is replaced whole or not at all. */
 const snapshotReference = (strength: Strength): JsonObject =>
   fields(
@@ -113,10 +126,14 @@ const snapshotReference = (strength: Strength): JsonObject =>
     },
     {
       "x-kubernetes-map-type": "atomic",
-      ...only(strength, {
-        rule: "has(self.name) && has(self.__namespace__)",
-        message: "both spec.volumeSnapshotRef.name and spec.volumeSnapshotRef.namespace must be set",
-      }),
+      ...only(
+        strength,
+        {
+          rule: "has(self.name) && has(self.__namespace__)",
+          message: "both spec.volumeSnapshotRef.name and spec.volumeSnapshotRef.namespace must be set",
+        },
+        boundReference,
+      ),
     },
   );
 
