@@ -39,9 +39,15 @@ export const snapshotControllerRow: ComponentRow = {
     },
     {
       apiGroups: [group],
+      resources: ["volumesnapshotcontents/status"],
+      verbs: ["patch"],
+      why: "It writes why a content is not valid: its driver's sidecar leaves such a content alone.",
+    },
+    {
+      apiGroups: [group],
       resources: ["volumesnapshotclasses"],
-      verbs: ["list", "watch"],
-      why: "A class has the driver, the deletion policy and the secrets of a snapshot.",
+      verbs: ["get", "list", "watch"],
+      why: "A class has the driver, the deletion policy and the secrets of a snapshot; it is read again before an error about it is shown.",
     },
     {
       apiGroups: [""],
@@ -52,8 +58,8 @@ export const snapshotControllerRow: ComponentRow = {
     {
       apiGroups: [""],
       resources: ["persistentvolumes"],
-      verbs: ["list", "watch"],
-      why: "A volume has the handle that the snapshot is taken of.",
+      verbs: ["get", "list", "watch"],
+      why: "A volume has the handle that the snapshot is taken of; it is read again before an error about it is shown.",
     },
     {
       apiGroups: ["gateway.networking.k8s.io"],

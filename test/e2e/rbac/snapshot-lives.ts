@@ -50,7 +50,8 @@ export function snapshotLives(stage: Stage): Readonly<Record<Component, Life>> {
       await forgetLeases(stage, component);
     },
   });
-  const { bound, taken, keptFor, waits, missedClaim, alone, deleted, ...other } = snapshotSteps(stage, () => proxy);
+  const { bound, taken, keptFor, waits, missedClaim, alone, invalid, classless, foreign, deleted, ...other } =
+    snapshotSteps(stage, () => proxy);
   const { failingSnapshot, unread, unseen, restored, cloned, failingVolume, unclaimed } = other;
   return {
     "snapshot-controller": lifeOf("snapshot-controller", [
@@ -61,6 +62,9 @@ export function snapshotLives(stage: Stage): Readonly<Record<Component, Life>> {
       waits,
       missedClaim,
       alone,
+      invalid,
+      classless,
+      foreign,
       deleted,
     ]),
     "csi-snapshotter": lifeOf("csi-snapshotter", [bound, taken, failingSnapshot, deleted]),

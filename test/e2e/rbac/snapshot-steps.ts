@@ -186,6 +186,69 @@ export function snapshotSteps({ client, driver }: Stage, proxyNow: () => FaultPr
       await gone(trial, content);
     },
   };
+  const reported = async (trial: Trial, at: ReturnType<typeof snapshot>): Promise<void> => {
+    await trial.until(`snapshot ${at.name} has an error`, async () =>
+      (await client.get(at)).status?.error === undefined ? undefined : true,
+    );
+    await client.delete(at);
+    await gone(trial, at);
+  };
+  const classless: Step = {
+    check: "a snapshot of a class that does not exist shows its error",
+    prove: async (trial) => {
+      const at = snapshot(trial.id, "classless");
+      const spec = { source: { persistentVolumeClaimName: "data" }, volumeSnapshotClassName: "unknown" };
+      await client.create("VolumeSnapshot", draftOf("VolumeSnapshot", at, { spec }));
+      await reported(trial, at);
+    },
+  };
+  const foreign: Step = {
+    check: "a snapshot of a volume that no CSI driver has shows its error",
+    prove: async (trial) => {
+      const name = `plain-${trial.id}`;
+      const spec = {
+        capacity: { storage: "1Mi" },
+        accessModes: ["ReadWriteOnce"],
+        hostPath: { path: "/nowhere" },
+        storageClassName: "",
+        claimRef: { namespace: trial.id, name },
+      };
+      const volume = { kind: "PersistentVolume", name } as const;
+      await client.create("PersistentVolume", draftOf("PersistentVolume", { name }, { spec } as never));
+      await createClaim(claim(trial.id, name), { storageClassName: "", volumeName: name });
+      await untilBound(trial, claim(trial.id, name));
+      const at = snapshot(trial.id, "plain");
+      const wish = { source: { persistentVolumeClaimName: name }, volumeSnapshotClassName: "directory" };
+      await client.create("VolumeSnapshot", draftOf("VolumeSnapshot", at, { spec: wish }));
+      await reported(trial, at);
+      await client.delete(claim(trial.id, name));
+      await client.delete(volume);
+    },
+  };
+  /** No sidecar is concerned with it. */
+  const invalid: Step = {
+    check: "a content without a handle shows its error",
+    prove: async (trial) => {
+      const content = { kind: "VolumeSnapshotContent", name: `invalid-${trial.id}` } as const;
+      const spec = {
+        driver: driver.driver,
+        deletionPolicy: "Delete" as const,
+        source: { snapshotHandle: "" },
+        volumeSnapshotRef: { namespace: trial.id, name: "invalid" },
+      };
+      await client.create("VolumeSnapshotContent", draftOf("VolumeSnapshotContent", { name: content.name }, { spec }));
+      const wish = { source: { volumeSnapshotContentName: content.name } };
+      const adopted = snapshot(trial.id, "invalid");
+      await client.create("VolumeSnapshot", draftOf("VolumeSnapshot", adopted, { spec: wish }));
+      await trial.until("the content has an error", async () =>
+        (await client.get(content)).status?.error === undefined ? undefined : true,
+      );
+      await client.delete(adopted);
+      await gone(trial, adopted);
+      await client.delete(content);
+      await gone(trial, content);
+    },
+  };
   const refuse = (list: keyof OddDriver["refusals"], ...messages: readonly string[]): void => {
     driver.refusals[list].push(...messages.map((message) => new Fault("Unavailable", message)));
   };
@@ -265,6 +328,9 @@ export function snapshotSteps({ client, driver }: Stage, proxyNow: () => FaultPr
   return {
     bound,
     taken,
+    invalid,
+    classless,
+    foreign,
     deleted,
     waits,
     missedClaim,
