@@ -7,6 +7,9 @@ const words: Readonly<Record<string, string>> = {
   EACCES: "this user may not do that there",
   EPERM: "this user may not do that there",
   EROFS: "that file system is read-only",
+  ELOOP: "symbolic links lead in a circle",
+  ENXIO: "nothing is behind it: it is a socket or a device",
+  ENAMETOOLONG: "its name is too long",
   ENOSPC: "no room is left on that disk",
 };
 

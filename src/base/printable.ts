@@ -16,6 +16,9 @@ export const printable = (text: string): string =>
     .replaceAll("\n", "\\n")
     .replace(/^(\s*):(?=:)/, "$1\\u003a");
 
+/** To be written as it is. */
+export const printableLine = (text: string): string => `${printable(text)}\n`;
+
 const escaped = (character: string): string =>
   character
     .split("")

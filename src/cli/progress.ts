@@ -1,4 +1,5 @@
 /** Says how far a long command has come: after two seconds, then every two seconds, on standard error. */
+import { printableLine } from "../base/printable.ts";
 import type { World } from "../base/world.ts";
 import type { Writer } from "../runtime/command.ts";
 
@@ -9,6 +10,6 @@ export function createProgress(world: Pick<World, "elapsed">, error: Writer): (t
   return (text) => {
     if (world.elapsed() - saidAt < everyMs) return;
     saidAt = world.elapsed();
-    error.write(`${text()}\n`);
+    error.write(printableLine(text()));
   };
 }

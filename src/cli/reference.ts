@@ -146,7 +146,7 @@ export const servedKinds = (Object.keys(kindRows) as readonly KindName[]).filter
 const kindsPage = (): string =>
   page(
     "Kinds",
-    "The kinds of objects that `snapkeep up` serves, and those among them that the components read and write. `snapkeep crds` prints the definitions of the snapshot kinds; with `--for cross-namespace` it prints those of VolumeSnapshotLink and VolumePopulator; that of ReferenceGrant comes with the Gateway API.",
+    "The kinds of objects that `snapkeep up` serves, and those among them that the components read and write. `snapkeep crds` prints the definitions of the snapshot kinds; with `--for cross-namespace` it prints those of ReferenceGrant, VolumeSnapshotLink and VolumePopulator. A cluster with the Gateway API has ReferenceGrant already.",
     table(
       ["kind", "group", "versions", "resource", "scope", "short names", "status", "definition"],
       servedKinds

@@ -1,7 +1,8 @@
 /** Command line → command → exit code. main.ts gives it the process; tests give it anything. */
 import { Fault } from "../base/fault.ts";
 import { nearest } from "../base/nearest.ts";
-import type { CommandContext, CommandModule, CommandRow } from "../runtime/command.ts";
+import { printableLine, printableLines } from "../base/printable.ts";
+import type { CommandContext, CommandModule, CommandRow, Writer } from "../runtime/command.ts";
 import { exitCodes } from "../runtime/exit-codes.ts";
 import type { FlagTable } from "../runtime/flag-kinds.ts";
 import { type Parsed, parseFlags } from "../runtime/flags.ts";
@@ -44,7 +45,7 @@ async function runCommand(row: CommandRow, argv: readonly string[], context: Com
   }
   const failed = (reason: unknown, { code }: { readonly code: number }): number => {
     const words = fatalMessage(reason);
-    context.error.write(`${program} ${row.name}: ${words}\n${stackLines(reason)}`);
+    context.error.write(printableLine(`${program} ${row.name}: ${words}`) + printableLines(stackLines(reason)));
     if (row.kind === "component") context.writeTerminationMessage?.(words);
     return code;
   };
@@ -57,12 +58,18 @@ async function runCommand(row: CommandRow, argv: readonly string[], context: Com
   }
   for (const warning of parsed.warnings) context.error.write(`${program} ${row.name}: ${warning}\n`);
   try {
-    return await command.run({ ...context, ...parsed });
+    return await command.run({ ...context, ...(row.kind === "tool" ? printableWriters(context) : {}), ...parsed });
   } catch (reason) {
     if (context.signal.aborted && Fault.from(reason).code === "Cancelled") return exitCodes.good.code;
     return failed(reason, exitCodes.failed);
   }
 }
+
+/** Whatever a tool shows has names in it that others have chosen. Each form keeps them on one line; this keeps the rest of it harmless. */
+const printableWriters = ({ out, error }: CommandContext): Pick<CommandContext, "out" | "error"> => {
+  const printing = (writer: Writer): Writer => ({ write: (text) => writer.write(printableLines(text)) });
+  return { out: printing(out), error: printing(error) };
+};
 
 function parsedFor(
   command: CommandModule,

@@ -152,9 +152,10 @@ export const objectErrorRows = {
     remedy: "Write the value as text, in quotes.",
   },
   "SNAP-192": {
-    title: "A file is neither YAML nor JSON",
-    why: "Nothing in such a file can be judged. Templates must be rendered first.",
-    remedy: "Correct the line that is named, or pass the output of helm template or kubectl kustomize.",
+    title: "A file is neither YAML nor JSON, or cannot be read",
+    why: "Nothing in such a file can be judged. Templates must be rendered first. Pipes, devices and files that are too large are not read.",
+    remedy:
+      "Correct the line that is named, or pass the output of helm template or kubectl kustomize on standard input, with -.",
   },
   "SNAP-401": {
     title: "The group of a ReferenceGrant holds a version",

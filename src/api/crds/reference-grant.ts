@@ -1,6 +1,6 @@
 /**
- * ReferenceGrant of the Gateway API, as far as storage needs it: for `snapkeep up` and for tests. A cluster that is to keep grants gets
- * the definition of the Gateway API itself.
+ * ReferenceGrant of the Gateway API, as far as storage needs it: for `snapkeep up`, for tests, and for clusters without the Gateway API,
+ * which has the same fields in the same versions.
  */
 import type { JsonObject } from "../../base/json.ts";
 import { definitionOf } from "./definition.ts";

@@ -1,4 +1,5 @@
 /** Access in words: what is wide open stands out by its own word. */
+import { printableLine } from "../../base/printable.ts";
 import type { NamespaceAccess, Reachable, SnapshotAccess, UselessGrant } from "../../rules/access.ts";
 import type { Permitted } from "../../rules/rbac.ts";
 
@@ -18,7 +19,7 @@ const section = (title: string, lines: readonly string[]): readonly string[] => 
 const useless = (grants: readonly UselessGrant[]): readonly string[] =>
   grants.map(({ grant, reason }) => `  ReferenceGrant ${grant}: ${reason}`);
 
-const printed = (...sections: readonly (readonly string[])[]): string => `${sections.flat().join("\n")}\n`;
+const printed = (...sections: readonly (readonly string[])[]): string => sections.flat().map(printableLine).join("");
 
 export const snapshotText = (access: SnapshotAccess, grants: readonly UselessGrant[]): string =>
   printed(

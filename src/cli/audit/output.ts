@@ -1,5 +1,6 @@
 /** Findings as they come: each form is written piece by piece, so that a report of any length is never held. */
 import { stringify } from "yaml";
+import { printableLine } from "../../base/printable.ts";
 import type { ErrorCode } from "../../rules/error-codes.ts";
 import { withoutCode } from "../../rules/error-codes.ts";
 import type { Writer } from "../../runtime/command.ts";
@@ -33,7 +34,7 @@ const table = (out: Writer): Report => {
       `${object.padEnd(columns.object - 1)} `,
       change,
     ];
-    out.write(`${cells.join("")}\n`);
+    out.write(printableLine(cells.join("")));
   };
   return {
     add: ({ severity, code, object, message }) => {
@@ -65,13 +66,16 @@ const json = (out: Writer): Report => {
   };
 };
 
+/** A text of several lines would begin one of its own in the log of a CI job. */
+const oneLineTexts = { lineWidth: 0, blockQuote: false, doubleQuotedMinMultiLineLength: Number.MAX_SAFE_INTEGER };
+
 const yaml = (out: Writer): Report => {
   let isEmpty = true;
   return {
     add: (finding) => {
       if (isEmpty) out.write("findings:\n");
       isEmpty = false;
-      out.write(stringify([finding], { lineWidth: 0 }).replaceAll(/^/gm, "  ").trimEnd());
+      out.write(stringify([finding], oneLineTexts).replaceAll(/^/gm, "  ").trimEnd());
       out.write("\n");
     },
     end: (totals) => {

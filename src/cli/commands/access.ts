@@ -1,5 +1,6 @@
 /** `snapkeep access`: who can read the data of a snapshot, and by whose consent. */
 import { Fault } from "../../base/fault.ts";
+import { printableLine } from "../../base/printable.ts";
 import { reachableFrom, snapshotAccess, uselessGrants } from "../../rules/access.ts";
 import { accessChange } from "../../rules/access-openings.ts";
 import { type CommandInput, defineCommand } from "../../runtime/command.ts";
@@ -90,15 +91,14 @@ async function diff({ options, positionals, out }: Input): Promise<number> {
   const read = async (path: string | undefined) => {
     const { manifests, unreadable } = readManifests(await filesAt([path ?? ""], async () => ""));
     const [broken] = unreadable;
-    if (broken !== undefined)
-      throw new Fault("InvalidArgument", `${broken.file}:${broken.line}: is neither YAML nor JSON: ${broken.message}`);
+    if (broken !== undefined) throw new Fault("InvalidArgument", `${broken.file}:${broken.line}: ${broken.message}`);
     return readObjects(manifests);
   };
   const [old, now] = positionals;
   const { opened, closed } = accessChange(await read(old), await read(now));
   if (options.output === "json") out.write(jsonText({ opened, closed }));
   else {
-    out.write([...opened.map((line) => `+ ${line}\n`), ...closed.map((line) => `- ${line}\n`)].join(""));
+    out.write([...opened.map((line) => `+ ${line}`), ...closed.map((line) => `- ${line}`)].map(printableLine).join(""));
     out.write(`${opened.length} opened, ${closed.length} closed\n`);
   }
   return opened.length > 0 ? exitCodes.failed.code : exitCodes.good.code;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { startHarness } from "../../../test/command-harness.ts";
@@ -139,4 +139,18 @@ test("certs --apply leaves webhooks alone that ask another Service or an address
   assert.deepEqual(await bundles(), [await read("ca.crt"), "", ""]);
   assert.equal((await run("--dns=hook.example.com")).code, 0);
   assert.deepEqual(await bundles(), [await read("ca.crt"), "", await read("ca.crt")]);
+});
+
+test("a folder that cannot be made or read is one line that names it, without a stack", {
+  timeout: 30_000,
+}, async (t) => {
+  const folder = temporaryFolder(t);
+  writeFileSync(join(folder, "file"), "");
+  mkdirSync(join(folder, "odd", "ca.crt"), { recursive: true });
+  for (const out of ["/proc/x", join(folder, "file"), join(folder, "file", "below"), join(folder, "odd")]) {
+    const { code, error } = await certs(`--out=${out}`);
+    assert.equal(code, 1, out);
+    assert.equal(error.trim().split("\n").length, 1, error);
+    assert.ok(error.includes(out) && /cannot be (read|written): .*; name another folder/.test(error), error);
+  }
 });

@@ -1,4 +1,5 @@
 /** `snapkeep certs`: certificates for the webhook, as files or in the cluster, renewed when it is time. */
+import { printableLine } from "../../base/printable.ts";
 import { type CommandInput, defineCommand } from "../../runtime/command.ts";
 import { kubeFlags } from "../../runtime/common-flags.ts";
 import { bool, duration, list, text } from "../../runtime/flag-kinds.ts";
@@ -70,14 +71,14 @@ export const command = defineCommand({
 async function toFiles(input: Input): Promise<number> {
   const { options, world, out } = input;
   const { set, said, isNew } = await upToDate(options, world.now(), await readFiles(options.out));
-  out.write(`${said}\n`);
-  if (isNew) for (const file of await writeFiles(options.out, set)) out.write(`wrote ${file}\n`);
+  out.write(printableLine(said));
+  if (isNew) for (const file of await writeFiles(options.out, set)) out.write(printableLine(`wrote ${file}`));
   return 0;
 }
 
 const toCluster = (input: Input): Promise<number> =>
   connected("certs", input, {}, async (api) => {
     const { options, world, signal, out } = input;
-    await renewInCluster(api, options, world.now(), signal, (line) => out.write(`${line}\n`));
+    await renewInCluster(api, options, world.now(), signal, (line) => out.write(printableLine(line)));
     return 0;
   });

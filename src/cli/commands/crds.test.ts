@@ -45,3 +45,14 @@ test("R56: --for shared-resources prints SharedSecret and SharedConfigMap, as v1
       [["v1alpha1", { status: {} }]],
     );
 });
+
+test("--for cross-namespace prints everything that a restore across namespaces needs", async () => {
+  const { code, out } = await crds("--for", "cross-namespace");
+  assert.equal(code, 0);
+  assert.deepEqual(
+    parseAllDocuments(out).map(
+      (document) => (document.toJS() as { spec: { names: { kind: string } } }).spec.names.kind,
+    ),
+    ["ReferenceGrant", "VolumeSnapshotLink", "VolumePopulator"],
+  );
+});

@@ -2,6 +2,7 @@
 import { stringify } from "yaml";
 import { crossNamespaceCrds } from "../../api/crds/cross-namespace.ts";
 import { crdPhases, snapshotCrds } from "../../api/crds/index.ts";
+import { referenceGrantCrd } from "../../api/crds/reference-grant.ts";
 import { sharedResourceCrds } from "../../api/crds/shared-resource.ts";
 import { defineCommand } from "../../runtime/command.ts";
 import { bool, oneOf } from "../../runtime/flag-kinds.ts";
@@ -14,7 +15,7 @@ export const command = defineCommand({
     }),
     for: oneOf(["snapshots", "shared-resources", "cross-namespace"], {
       default: "snapshots",
-      help: "Which definitions: those of snapshots; or, without phases, SharedSecret and SharedConfigMap, or VolumeSnapshotLink and VolumePopulator.",
+      help: "Which definitions: those of snapshots; or, without phases, SharedSecret and SharedConfigMap, or ReferenceGrant, VolumeSnapshotLink and VolumePopulator.",
     }),
     serveV1beta1: bool({ default: false, help: "In phase 2: also serve v1beta1, for clients that do not know v1." }),
     output: oneOf(["yaml", "json"], { default: "yaml", short: "o", help: "Format of the output." }),
@@ -26,7 +27,7 @@ export const command = defineCommand({
       line: "snapkeep crds --for shared-resources | kubectl apply -f -",
     },
     {
-      does: "Install VolumeSnapshotLink and VolumePopulator",
+      does: "Install ReferenceGrant, VolumeSnapshotLink and VolumePopulator",
       line: "snapkeep crds --for cross-namespace | kubectl apply -f -",
     },
     { does: "Print the CRDs that serve v1 and still store v1beta1", line: "snapkeep crds --phase 2" },
@@ -40,7 +41,7 @@ export const command = defineCommand({
         ? snapshotCrds(phase, options)
         : options.for === "shared-resources"
           ? sharedResourceCrds()
-          : crossNamespaceCrds();
+          : [referenceGrantCrd(), ...crossNamespaceCrds()];
     const list = { apiVersion: "v1", kind: "List", items: crds };
     const yaml = (): string => crds.map((crd) => `---\n${stringify(crd, { aliasDuplicateObjects: false })}`).join("");
     out.write(options.output === "json" ? `${JSON.stringify(list, undefined, 2)}\n` : yaml());

@@ -1,6 +1,8 @@
 /** `snapkeep install`: the components in a cluster, from the same rows as deploy/. */
+
 import type { ManifestObject } from "../../api/manifests/component.ts";
 import { Fault } from "../../base/fault.ts";
+import { printableLine } from "../../base/printable.ts";
 import { type CommandInput, complaintOf, defineCommand } from "../../runtime/command.ts";
 import { kubeFlags } from "../../runtime/common-flags.ts";
 import { bool, duration, list, oneOf, text } from "../../runtime/flag-kinds.ts";
@@ -156,7 +158,7 @@ const inCluster = (input: Input, plan: ReturnType<typeof planFor>): Promise<numb
   connected("snapkeep-install", input, {}, async (api) => {
     const { options, world, signal, out, error } = input;
     const resources = createResources(api, signal);
-    const say = (line: string) => void out.write(`${line}\n`);
+    const say = (line: string) => void out.write(printableLine(line));
     const waiting = { world, signal, msMax: options.timeout, progress: createProgress(world, error) };
     const { adopt: adopts, keepCrds: keepsCrds, dryRun: isDryRun } = options;
     if (options.uninstall) await uninstallAll(plan, { resources, waiting, say, isDryRun });
@@ -178,12 +180,12 @@ const intoDriver = (input: Input): Promise<number> =>
       throw new Fault("NotFound", `${describe(ref)} does not exist; name it with --into and --namespace`);
     const { workload, changes } = withSidecars(stored, imageText(options.image, version), await flagChecker());
     if (options.print) out.write(yamlDocuments([workload as unknown as ManifestObject]));
-    else for (const line of changes.length === 0 ? ["nothing changes"] : changes) out.write(`${line}\n`);
+    else for (const line of changes.length === 0 ? ["nothing changes"] : changes) out.write(printableLine(line));
     if (!options.apply || changes.length === 0) return 0;
     await resources.replace(workload);
     const waiting = { world, signal, msMax: options.timeout, progress: createProgress(world, error) };
     await waitUntilReady(resources, [ref], waiting);
-    out.write(`${describe(ref)} is ready\n`);
+    out.write(printableLine(`${describe(ref)} is ready`));
     return 0;
   });
 
@@ -202,11 +204,10 @@ async function flagChecker(): Promise<(name: string, argv: readonly string[]) =>
     });
 }
 
-function driftText({ object, changes, owner, problem }: Drift): string {
-  if (owner !== undefined) return `! ${object}: belongs to ${owner}\n`;
-  if (problem !== undefined) return `! ${object}: ${problem}\n`;
-  if (changes === undefined) return `+ ${object}\n`;
-  return `~ ${object}\n${changes.map((line) => `    ${line}\n`).join("")}`;
+function driftLines({ object, changes, owner, problem }: Drift): readonly string[] {
+  if (owner !== undefined) return [`! ${object}: belongs to ${owner}`];
+  if (problem !== undefined) return [`! ${object}: ${problem}`];
+  return changes === undefined ? [`+ ${object}`] : [`~ ${object}`, ...changes.map((line) => `    ${line}`)];
 }
 
 interface Findings extends Awaited<ReturnType<typeof findDrift>> {
@@ -216,9 +217,8 @@ interface Findings extends Awaited<ReturnType<typeof findDrift>> {
 function showDrift({ options, out }: Input, { drifts, notes, problems }: Findings): number {
   if (options.output === "json") out.write(`${JSON.stringify({ drifts, problems, notes }, undefined, 2)}\n`);
   else {
-    for (const drift of drifts) out.write(driftText(drift));
-    for (const { object, says } of problems) out.write(`x ${object}: ${says}\n`);
-    for (const note of notes) out.write(`${note}\n`);
+    const broken = problems.map(({ object, says }) => `x ${object}: ${says}`);
+    for (const line of [...drifts.flatMap(driftLines), ...broken, ...notes]) out.write(printableLine(line));
     if (drifts.length === 0) out.write("the cluster is as this release would install it\n");
     if (options.check && problems.length === 0) out.write("everything that is installed works\n");
   }

@@ -1,7 +1,9 @@
 /** `snapkeep migrate`: the CRDs and the stored objects, from v1beta1 to v1 and back, phase by phase. */
+
 import { hostname } from "node:os";
 import { crdPhases, snapshotKinds } from "../../api/crds/index.ts";
 import { Fault } from "../../base/fault.ts";
+import { printableLine } from "../../base/printable.ts";
 import { type CommandInput, defineCommand } from "../../runtime/command.ts";
 import { kubeFlags } from "../../runtime/common-flags.ts";
 import { exitCodes } from "../../runtime/exit-codes.ts";
@@ -103,14 +105,14 @@ function goalOf({ options }: Input, installed: readonly Installed[]): Goal {
 }
 
 function refuse({ error }: Input, objections: readonly string[]): number {
-  for (const objection of objections) error.write(`${objection}\n`);
+  for (const objection of objections) error.write(printableLine(objection));
   error.write("snapkeep migrate: refused for what is listed above; nothing was changed\n");
   return exitCodes.failed.code;
 }
 
 function printSteps({ options, out }: Input, steps: readonly string[]): number {
   if (options.output === "json") out.write(`${JSON.stringify({ steps }, undefined, 2)}\n`);
-  else out.write(steps.map((step, index) => `${index + 1}. ${step}\n`).join(""));
+  else out.write(steps.map((step, index) => printableLine(`${index + 1}. ${step}`)).join(""));
   return exitCodes.good.code;
 }
 
@@ -128,7 +130,7 @@ async function perform(api: AuditApi, input: Input, goal: Goal, steps: number): 
       progress: createProgress(world, error),
       say: (line) => {
         done += 1;
-        out.write(`${done}/${Math.max(done, steps)} ${line}\n`);
+        out.write(printableLine(`${done}/${Math.max(done, steps)} ${line}`));
       },
     },
     goal,

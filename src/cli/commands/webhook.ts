@@ -1,5 +1,7 @@
 /** `snapkeep webhook`: flags of the validation webhook it replaces, and the component behind them. */
+
 import type { KindName } from "../../api/kinds.ts";
+import { printableLine } from "../../base/printable.ts";
 import { createApiFacts } from "../../components/webhook/api-facts.ts";
 import { webhookMetrics } from "../../components/webhook/metrics.ts";
 import { start } from "../../components/webhook/start.ts";
@@ -126,7 +128,7 @@ async function promote({ options, environment, version, world, signal, out, erro
   });
   try {
     const policy = options.demote ? "Ignore" : "Fail";
-    out.write(`${await setFailurePolicy(api, policy, { namespace: "default", signal })}\n`);
+    out.write(printableLine(await setFailurePolicy(api, policy, { namespace: "default", signal })));
     return 0;
   } finally {
     close();

@@ -1,14 +1,18 @@
 /** Finds the files to lint: named ones, those of a folder, standard input, and the old ones of a folder or a git revision. */
 import { execFile } from "node:child_process";
-import { readdir, readFile, realpath, stat } from "node:fs/promises";
+import { constants } from "node:fs";
+import { open, readdir, realpath, stat } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { promisify } from "node:util";
 import { Fault } from "../../base/fault.ts";
+import { errorCodeOf, fsErrorText } from "../../base/fs-errors.ts";
 import type { ManifestFile } from "./manifests.ts";
 
 const isManifest = (path: string): boolean => /\.(ya?ml|json)$/i.test(path);
 const skipped: ReadonlySet<string> = new Set(["node_modules", ".git"]);
 const gitBytesMax = 256 * 2 ** 20;
+/** Of one file. The parser needs some fifty times as much memory. */
+const fileBytesMax = 32 * 2 ** 20;
 
 export async function filesAt(
   paths: readonly string[],
@@ -17,24 +21,61 @@ export async function filesAt(
   const found: ManifestFile[] = [];
   for (const path of paths) {
     if (path === "-") found.push({ path, text: await stdin() });
-    else for (const file of await filesUnder(path)) found.push({ path: file, text: await readFile(file, "utf8") });
+    else for (const file of await filesUnder(path)) found.push(await manifestAt(file));
   }
   return found;
 }
 
+/** What cannot be read is reported like any other mistake in a file, so that the rest is judged. */
+const manifestAt = (path: string): Promise<ManifestFile> =>
+  readPlainFile(path).then(
+    (text) => ({ path, text }),
+    (reason: unknown) => ({
+      path,
+      text: "",
+      problem: `cannot be read: ${reason instanceof Fault ? reason.message : fsErrorText(reason)}`,
+    }),
+  );
+
+/** What the shell passes for <(command): a pipe that is open already and ends with the command. */
+const isPassedPipe = (path: string): boolean => /^\/(dev|proc\/self)\/fd\/\d+$/.test(path);
+
+/** Opening a pipe without a writer would wait for ever, and a device may never end. */
+async function readPlainFile(path: string): Promise<string> {
+  const file = await open(path, constants.O_RDONLY | (isPassedPipe(path) ? 0 : constants.O_NONBLOCK));
+  try {
+    const found = await file.stat();
+    if (!found.isFile() && !(found.isFIFO() && isPassedPipe(path)))
+      throw new Fault(
+        "InvalidArgument",
+        "it is not a regular file; pass what comes from a pipe as standard input, with -",
+      );
+    if (found.size > fileBytesMax)
+      throw new Fault("InvalidArgument", `it has ${found.size} bytes, and at most ${fileBytesMax} are read; split it`);
+    return await file.readFile("utf8");
+  } finally {
+    await file.close();
+  }
+}
+
 async function filesUnder(path: string): Promise<readonly string[]> {
-  const info = await stat(path).catch((reason: NodeJS.ErrnoException) => {
+  const info = await stat(path).catch((reason: unknown) => {
     throw new Fault(
       "InvalidArgument",
-      `${path} cannot be read (${reason.code}); name a file, a folder, or - for standard input`,
+      `${path} cannot be read (${errorCodeOf(reason)}); name a file, a folder, or - for standard input`,
     );
   });
-  if (!info.isDirectory()) return [path];
-  const entries = await readdir(path, { withFileTypes: true });
+  return info.isDirectory() ? filesOfFolder(path) : [path];
+}
+
+async function filesOfFolder(path: string): Promise<readonly string[]> {
+  const entries = await readdir(path, { withFileTypes: true }).catch((reason: unknown) => {
+    throw new Fault("InvalidArgument", `the folder ${path} cannot be read: ${fsErrorText(reason)}`);
+  });
   const nested = entries
     .sort((one, other) => (one.name < other.name ? -1 : 1))
     .map(async (entry) => {
-      if (entry.isDirectory()) return skipped.has(entry.name) ? [] : filesUnder(join(path, entry.name));
+      if (entry.isDirectory()) return skipped.has(entry.name) ? [] : filesOfFolder(join(path, entry.name));
       return isManifest(entry.name) ? [join(path, entry.name)] : [];
     });
   return (await Promise.all(nested)).flat();

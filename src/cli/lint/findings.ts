@@ -49,7 +49,7 @@ export function findingsIn(
       code: "SNAP-192",
       object: "",
       field: "",
-      message: withCode(`is neither YAML nor JSON: ${message}`, "SNAP-192"),
+      message: withCode(message, "SNAP-192"),
     }),
   );
   return [...broken, ...found, ...secondDefaults(manifests)].sort(byPlace);

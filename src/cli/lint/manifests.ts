@@ -7,6 +7,8 @@ export interface ManifestFile {
   /** As the user named it; "-" is standard input. */
   readonly path: string;
   readonly text: string;
+  /** Why there is no text: the file could not be read. */
+  readonly problem?: string;
 }
 
 /** One object of a file, or a claim that a workload is going to create. */
@@ -24,6 +26,7 @@ export interface Manifest {
 export interface Unreadable {
   readonly file: string;
   readonly line: number;
+  /** With its verb: "is neither YAML nor JSON: …". */
   readonly message: string;
 }
 
@@ -35,26 +38,60 @@ export interface ReadManifests {
 export function readManifests(files: readonly ManifestFile[]): ReadManifests {
   const manifests: Manifest[] = [];
   const unreadable: Unreadable[] = [];
-  for (const { path, text } of files) {
+  for (const { path, text, problem } of files) {
     const lines = new LineCounter();
-    // Not the strict check of keys: it compares each with every other, and the API server takes the last one too.
-    const documents = parseAllDocuments(text, { lineCounter: lines, uniqueKeys: false, logLevel: "silent" });
-    for (const document of Array.isArray(documents) ? documents : []) {
-      const [error] = document.errors;
-      if (error !== undefined)
-        unreadable.push({ file: path, line: lines.linePos(error.pos[0]).line, message: firstLine(error.message) });
-      else manifests.push(...manifestsIn(path, document, lines));
-    }
+    const broken = (offset: number, message: string): void => {
+      unreadable.push({ file: path, line: Math.max(1, lines.linePos(offset).line), message });
+    };
+    if (problem !== undefined) broken(0, problem);
+    else
+      for (const document of documentsIn(text, lines, broken)) {
+        const [error] = document.errors;
+        if (error !== undefined) broken(error.pos[0], notYaml(error));
+        else manifests.push(...manifestsIn(path, document, lines, broken));
+      }
   }
   return { manifests, unreadable };
 }
+
+type Broken = (offset: number, message: string) => void;
+
+function documentsIn(text: string, lineCounter: LineCounter, broken: Broken): readonly Document.Parsed[] {
+  try {
+    // Not the strict check of keys: it compares each with every other, and the API server takes the last one too.
+    const documents = parseAllDocuments(text, { lineCounter, uniqueKeys: false, logLevel: "silent" });
+    return Array.isArray(documents) ? documents : [];
+  } catch (reason) {
+    broken(0, cannotBeRead(reason));
+    return [];
+  }
+}
+
+const notYaml = ({ message }: Error): string => `is neither YAML nor JSON: ${firstLine(message)}`;
+/** Nested too deeply, or with aliases that stand for more than anybody writes. */
+const cannotBeRead = (reason: unknown): string =>
+  `cannot be read: ${reason instanceof RangeError ? "it is nested too deeply" : firstLine(String((reason as Error).message))}`;
 
 const firstLine = (text: string): string => text.split("\n", 1)[0] ?? "";
 
 type Step = string | number;
 
-function* manifestsIn(file: string, document: Document.Parsed, lines: LineCounter): Generator<Manifest> {
-  const whole = document.toJS({ maxAliasCount: 100 }) as unknown;
+/** All aliases of a document together stand for at most so many nodes. */
+const aliasesMax = 100;
+
+function* manifestsIn(
+  file: string,
+  document: Document.Parsed,
+  lines: LineCounter,
+  broken: Broken,
+): Generator<Manifest> {
+  let whole: unknown;
+  try {
+    whole = document.toJS({ maxAliasCount: aliasesMax });
+  } catch (reason) {
+    broken(document.range[0], cannotBeRead(reason));
+    return;
+  }
   const lineOf = (steps: readonly Step[]): number => {
     for (let length = steps.length; length >= 0; length -= 1) {
       const node = document.getIn(steps.slice(0, length), true) as { range?: readonly number[] } | undefined;

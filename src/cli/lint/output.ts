@@ -1,4 +1,5 @@
 /** Findings in the forms that people, scripts, code scanning and GitHub's annotations read. */
+import { printableLine } from "../../base/printable.ts";
 import { count } from "../findings/count.ts";
 import { sarifHead, sarifResult, sarifTool } from "../findings/sarif.ts";
 import type { Finding } from "./findings.ts";
@@ -17,9 +18,8 @@ interface Result {
 export const printed: Readonly<Record<LintFormat, (result: Result) => string>> = {
   text: ({ findings, objects, files }) => {
     const errors = findings.filter(({ severity }) => severity === "error").length;
-    const lines = findings.map(
-      ({ file, line, severity, object, message }) =>
-        `${file}:${line}: ${severity}: ${object === "" ? "" : `${object}: `}${message}\n`,
+    const lines = findings.map(({ file, line, severity, object, message }) =>
+      printableLine(`${file}:${line}: ${severity}: ${object === "" ? "" : `${object}: `}${message}`),
     );
     return `${lines.join("")}${count(objects, "object")} in ${count(files, "file")}: ${count(errors, "error")}, ${count(findings.length - errors, "warning")}\n`;
   },

@@ -1,6 +1,7 @@
 /** Where the CRDs are, for people and scripts; and where a rollback goes. Pure. */
 import { type CrdPhase, crdNameOf } from "../../api/crds/index.ts";
 import { Fault } from "../../base/fault.ts";
+import { printableLine } from "../../base/printable.ts";
 import { withCode } from "../../rules/error-codes.ts";
 import type { Goal, MigrationRecord } from "./definition.ts";
 import { describeStep } from "./describe.ts";
@@ -69,7 +70,7 @@ export function statusText({ phase, crds, unfinished }: MigrationStatus): string
       .trimEnd(),
   );
   const left = unfinished.map((step) => `left to do: ${step}`);
-  return `${[...lines, ...left, summaryOf(phase, crds)].join("\n")}\n`;
+  return [...lines, ...left, summaryOf(phase, crds)].map(printableLine).join("");
 }
 
 function summaryOf(phase: CrdPhase | undefined, crds: readonly CrdStatus[]): string {
