@@ -18,6 +18,11 @@ export const objectErrorRows = {
     why: "An absent class name means the default class. An empty one is neither a class nor the default.",
     remedy: "Remove spec.volumeSnapshotClassName to use the default class, or name a VolumeSnapshotClass.",
   },
+  "SNAP-104": {
+    title: "Beside its source, an object has an empty one",
+    why: "An empty name or handle is no source, but for the strict CRDs it is set, and they refuse an object with two sources.",
+    remedy: "Remove the field that is empty from spec.source.",
+  },
   "SNAP-111": {
     title: "A VolumeSnapshotContent does not have exactly one source",
     why: "A content is made from a volume, or stands for a snapshot that exists on the storage system.",
@@ -156,6 +161,28 @@ export const objectErrorRows = {
     why: "Nothing in such a file can be judged. Templates must be rendered first. Pipes, devices and files that are too large are not read.",
     remedy:
       "Correct the line that is named, or pass the output of helm template or kubectl kustomize on standard input, with -.",
+  },
+  "SNAP-193": {
+    title: "A kind or a version does not exist",
+    why: "The API server refuses such an object: it has no kind of that name in that group and version.",
+    remedy:
+      "Write kind and apiVersion as docs/reference/kinds.md lists them, for example snapshot.storage.k8s.io/v1 and VolumeSnapshot.",
+  },
+  "SNAP-194": {
+    title: "A field does not exist",
+    why: "A request of kubectl with such a field is refused. Other clients have it dropped in silence, and what it was to say is not done.",
+    remedy: "Correct its spelling or its place, or remove it. The command kubectl explain lists the fields of a kind.",
+  },
+  "SNAP-195": {
+    title: "The CRD refuses the object",
+    why: "The schema of the strictest CRDs of this release does not allow the value, so the object can be neither created nor changed there.",
+    remedy: "Correct the field that is named.",
+  },
+  "SNAP-196": {
+    title: "The metadata of an object is illegal",
+    why: "Kubernetes has rules for names, labels, annotations, finalizers and owners of every kind, and refuses what breaks them.",
+    remedy:
+      "Correct the field that is named: a name has lower-case letters, digits, - and . only, and at most 253 characters.",
   },
   "SNAP-401": {
     title: "The group of a ReferenceGrant holds a version",

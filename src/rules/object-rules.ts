@@ -107,6 +107,19 @@ export const exactlyOne = (code: ErrorCode, field: string, one: string, other: s
   },
 });
 
+/** Beside a member that is given, the other is not there at all: a CRD asks whether it is there, whatever it says. */
+export const noEmptyOther = (code: ErrorCode, field: string, one: string, other: string): ObjectRule => ({
+  code,
+  field,
+  problem: (object) => {
+    const given = [one, other].filter((name) => isGiven(object, `${field}.${name}`));
+    const empty = given[0] === one ? other : one;
+    return given.length === 1 && valueAt(object, `${field}.${empty}`) !== undefined
+      ? `${empty} must not be the empty string beside ${given[0]}; remove ${empty}`
+      : undefined;
+  },
+});
+
 export const unchanged = (
   code: ErrorCode,
   field: string,
@@ -118,7 +131,9 @@ export const unchanged = (
   field,
   unlessBroken,
   problem: (before, after) => {
-    const changed = names.find((name) => textAt(before, `${field}.${name}`) !== textAt(after, `${field}.${name}`));
+    // An empty text may be removed: it says nothing.
+    const said = (object: JsonObject, name: string): string => textAt(object, `${field}.${name}`) ?? "";
+    const changed = names.find((name) => said(before, name) !== said(after, name));
     return changed === undefined
       ? undefined
       : `${changed} is immutable but was changed from ${textOf(valueAt(before, `${field}.${changed}`))} to ${textOf(valueAt(after, `${field}.${changed}`))}; ${remedy}`;

@@ -35,6 +35,7 @@ const aClass = (rest: JsonObject): JsonObject => ({
 const ofClaim = { source: { persistentVolumeClaimName: "data" } };
 const ofContent = { source: { volumeSnapshotContentName: "content" } };
 const ofBoth = { source: { ...ofClaim.source, ...ofContent.source } };
+const besideEmpty = { source: { ...ofClaim.source, volumeSnapshotContentName: "" } };
 const bound = { volumeSnapshotRef: { name: "monday", namespace: "team", uid: "1" } };
 
 interface Row {
@@ -60,6 +61,39 @@ const creations: readonly Row[] = [
     after: aSnapshot({ ...ofClaim, volumeSnapshotClassName: null }),
   },
   { given: "a snapshot of both", rules: snapshotRules, after: aSnapshot(ofBoth), refused: ["SNAP-101"] },
+  {
+    given: "a snapshot of a claim, and of a content with an empty name",
+    rules: snapshotRules,
+    after: aSnapshot(besideEmpty),
+    refused: ["SNAP-104"],
+  },
+  {
+    given: "the empty name of a stored snapshot removed",
+    rules: snapshotRules,
+    before: aSnapshot(besideEmpty),
+    after: aSnapshot(ofClaim),
+  },
+  {
+    given: "another claim in a stored snapshot with an empty name",
+    rules: snapshotRules,
+    before: aSnapshot(besideEmpty),
+    after: aSnapshot({ source: { persistentVolumeClaimName: "other", volumeSnapshotContentName: "" } }),
+    refused: ["SNAP-102"],
+    ratcheted: ["SNAP-104"],
+  },
+  {
+    given: "an empty name added to a stored snapshot",
+    rules: snapshotRules,
+    before: aSnapshot(ofClaim),
+    after: aSnapshot(besideEmpty),
+    refused: ["SNAP-104"],
+  },
+  {
+    given: "a content with a handle and an empty one",
+    rules: contentRules,
+    after: aContent({ source: { volumeHandle: "a", snapshotHandle: "" } }),
+    refused: ["SNAP-104"],
+  },
   { given: "a snapshot of neither", rules: snapshotRules, after: aSnapshot({ source: {} }), refused: ["SNAP-101"] },
   { given: "a snapshot without a source", rules: snapshotRules, after: aSnapshot({}), refused: ["SNAP-101"] },
   {

@@ -8,6 +8,7 @@ import {
   exactlyOne,
   type FieldViolation,
   isGiven,
+  noEmptyOther,
   type ObjectRule,
   type RuleSet,
   textAt,
@@ -29,6 +30,7 @@ const className: ObjectRule = {
 export const snapshotRules: RuleSet = {
   objects: [
     exactlyOne("SNAP-101", "spec.source", ...snapshotSourceNames),
+    noEmptyOther("SNAP-104", "spec.source", ...snapshotSourceNames),
     className,
     ...areTexts(...snapshotSourceNames.map((name) => `spec.source.${name}`), "spec.volumeSnapshotClassName"),
   ],
@@ -103,6 +105,7 @@ const sourceVolumeMode: ChangeRule = {
 export const contentRules: RuleSet = {
   objects: [
     exactlyOne("SNAP-111", "spec.source", ...contentSourceNames),
+    noEmptyOther("SNAP-104", "spec.source", ...contentSourceNames),
     references,
     deletionPolicy("spec.deletionPolicy"),
     driver("spec.driver"),

@@ -1,4 +1,7 @@
-/** Which of its two possible sources a snapshot or a content names. An empty name is none, though the CRD's rules take it for one. */
+/**
+ * Which of its two possible sources a snapshot or a content names. An empty name is none,
+ * though the CRD's rules take it for one: beside the other it is refused (SNAP-104), and what is stored so is served all the same.
+ */
 import { snapshotContentNameFor } from "../api/names.ts";
 import type { VolumeSnapshot, VolumeSnapshotContent } from "../api/types.ts";
 import { isSet } from "./object-rules.ts";

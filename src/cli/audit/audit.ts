@@ -5,10 +5,11 @@ import type { JsonObject } from "../../base/json.ts";
 import type { KubeApi, PageReader, PathReader, VersionFinder } from "../../kube/api.ts";
 import type { ClaimGates } from "../../rules/claim-sources.ts";
 import { type ErrorCode, errorRows } from "../../rules/error-codes.ts";
-import { describe, nameOf, objectFindings } from "../../rules/object-findings.ts";
+import { describe, nameOf, type ObjectFinding, objectFindings } from "../../rules/object-findings.ts";
 import { type FieldViolation, textAt } from "../../rules/object-rules.ts";
 import { defaultClassDriver, secondDefault } from "../../rules/snapshot-rules.ts";
 import { unknownKind } from "../../runtime/connect.ts";
+import { schemaFindings, unlessSaid } from "../findings/shipped-schemas.ts";
 
 export type AuditApi = KubeApi & PageReader & PathReader & VersionFinder;
 
@@ -44,14 +45,18 @@ export async function* auditPages(api: AuditApi, options: AuditOptions): AsyncGe
     for await (const page of api.pages(kind, { version, namespace: namespace || undefined, signal })) {
       const objects = page.objects as unknown as readonly JsonObject[];
       const findings = objects.flatMap((object) => [
-        ...objectFindings(object, undefined, gates).map(({ severity, violation }) =>
-          findingOf(object, severity, violation),
-        ),
+        ...verdictOn(object, gates).map(({ severity, violation }) => findingOf(object, severity, violation)),
         ...(kind === "VolumeSnapshotClass" ? secondDefaults(object, defaults) : []),
       ]);
       yield { kind, objects, findings };
     }
   }
+}
+
+/** The rules, and what they leave unsaid of the strictest schema. */
+function verdictOn(object: JsonObject, gates: ClaimGates): readonly ObjectFinding[] {
+  const said = objectFindings(object, undefined, gates);
+  return [...said, ...unlessSaid(said, schemaFindings(object, undefined, "stored"))];
 }
 
 /** Of each kind by itself: in the middle of a migration they differ. */

@@ -4,11 +4,12 @@ import { allowListSources, type ShareKind } from "../../api/share-lists.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { type ClaimGates, sizeViolations } from "../../rules/claim-sources.ts";
 import { after, type ErrorCode, withCode } from "../../rules/error-codes.ts";
-import { describe, groupOf, nameOf, objectFindings } from "../../rules/object-findings.ts";
+import { describe, groupOf, nameOf, type ObjectFinding, objectFindings } from "../../rules/object-findings.ts";
 import { type FieldViolation, textAt, valueAt } from "../../rules/object-rules.ts";
 import { type AllowLists, allowListIn, dataOf, platformAllowLists } from "../../rules/share-allow-lists.ts";
 import { judgedBySharing, judgeSharing } from "../../rules/shared-resources.ts";
 import { defaultClassDriver, secondDefault } from "../../rules/snapshot-rules.ts";
+import { schemaFindings, unlessSaid } from "../findings/shipped-schemas.ts";
 import type { Manifest, ReadManifests } from "./manifests.ts";
 
 export interface Finding {
@@ -37,8 +38,7 @@ export function findingsIn(
   );
   const lists = allowListsIn(manifests);
   const found = manifests.flatMap((manifest) => [
-    ...verdictOn(manifest, before.get(identityOf(manifest)), gates),
-    ...sharingVerdictOn(manifest, before.get(identityOf(manifest)), lists),
+    ...verdictOn(manifest, before.get(identityOf(manifest)), gates, lists),
     ...tooSmall(manifest, snapshots),
   ]);
   const broken = unreadable.map(
@@ -79,19 +79,32 @@ const findingOf = (manifest: Manifest, severity: Finding["severity"], violation:
   message: after(manifest.prefix, violation.message),
 });
 
-const verdictOn = (manifest: Manifest, before: JsonObject | undefined, gates: ClaimGates): readonly Finding[] =>
-  objectFindings(manifest.object, before, gates).map(({ severity, violation }) =>
+/** The rules, and what they leave unsaid of the schema. */
+function verdictOn(
+  manifest: Manifest,
+  before: JsonObject | undefined,
+  gates: ClaimGates,
+  lists: AllowLists,
+): readonly Finding[] {
+  const { object, owner } = manifest;
+  const said = [...objectFindings(object, before, gates), ...sharingFindings(object, before, lists)];
+  const bySchema = schemaFindings(object, before, owner === undefined ? "manifest" : "template");
+  return [...said, ...unlessSaid(said, bySchema)].map(({ severity, violation }) =>
     findingOf(manifest, severity, violation),
   );
+}
 
-function sharingVerdictOn(manifest: Manifest, before: JsonObject | undefined, lists: AllowLists): readonly Finding[] {
-  const { object } = manifest;
+function sharingFindings(
+  object: JsonObject,
+  before: JsonObject | undefined,
+  lists: AllowLists,
+): readonly ObjectFinding[] {
   const judged = judgedBySharing(groupOf(object), { kind: object.kind });
   if (judged === undefined) return [];
   const { refused, ratcheted } = judgeSharing(judged, object, before, lists);
   return [
-    ...refused.map((violation) => findingOf(manifest, "error", violation)),
-    ...ratcheted.map((violation) => findingOf(manifest, "warning", violation)),
+    ...refused.map((violation) => ({ severity: "error", violation }) as const),
+    ...ratcheted.map((violation) => ({ severity: "warning", violation }) as const),
   ];
 }
 

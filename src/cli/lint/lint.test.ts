@@ -55,7 +55,14 @@ const cases: readonly { given: string; text: string; old?: string; finds: readon
     text: JSON.stringify({
       apiVersion: "v1",
       kind: "List",
-      items: [{ apiVersion: "snapshot.storage.k8s.io/v1", kind: "VolumeSnapshot", spec: { source: {} } }],
+      items: [
+        {
+          apiVersion: "snapshot.storage.k8s.io/v1",
+          kind: "VolumeSnapshot",
+          metadata: { name: "s" },
+          spec: { source: {} },
+        },
+      ],
     }),
     finds: ["1 SNAP-101"],
   },
@@ -87,8 +94,8 @@ const cases: readonly { given: string; text: string; old?: string; finds: readon
   },
   {
     given: "a ReferenceGrant that names resources",
-    text: `apiVersion: gateway.networking.k8s.io/v1\nkind: ReferenceGrant\nspec:\n  from:\n  - { group: "", kind: persistentvolumeclaims, namespace: a }\n  to:\n  - { group: snapshot.storage.k8s.io, kind: VolumeSnapshot }\n`,
-    finds: ["5 SNAP-403"],
+    text: `apiVersion: gateway.networking.k8s.io/v1\nkind: ReferenceGrant\nmetadata: { name: g }\nspec:\n  from:\n  - { group: "", kind: persistentvolumeclaims, namespace: a }\n  to:\n  - { group: snapshot.storage.k8s.io, kind: VolumeSnapshot }\n`,
+    finds: ["6 SNAP-403"],
   },
   {
     given: "two default classes of one driver",
@@ -102,8 +109,8 @@ const cases: readonly { given: string; text: string; old?: string; finds: readon
   },
   {
     given: "a class for backups that deletes",
-    text: `apiVersion: snapshot.storage.k8s.io/v1\nkind: VolumeSnapshotClass\nmetadata:\n  labels: { velero.io/csi-volumesnapshot-class: "true" }\ndriver: d.example\ndeletionPolicy: Delete\n`,
-    finds: ["6 SNAP-122 warning"],
+    text: `apiVersion: snapshot.storage.k8s.io/v1\nkind: VolumeSnapshotClass\nmetadata:\n  name: backups\n  labels: { velero.io/csi-volumesnapshot-class: "true" }\ndriver: d.example\ndeletionPolicy: Delete\n`,
+    finds: ["7 SNAP-122 warning"],
   },
   {
     given: "a claim smaller than its snapshot",
@@ -117,13 +124,13 @@ const cases: readonly { given: string; text: string; old?: string; finds: readon
   },
   {
     given: "a ReferenceGrant for links as the requirement document writes it",
-    text: `apiVersion: gateway.networking.k8s.io/v1alpha2\nkind: ReferenceGrant\nspec:\n  from:\n  - group: snapshot.storage.k8s.io/v1alpha1\n    kind: VolumeSnapshotLink\n    namespace: test\n  to:\n  - group: snapshot.storage.k8s.io/v1\n    kind: VolumeSnapshot\n`,
-    finds: ["5 SNAP-401", "9 SNAP-401"],
+    text: `apiVersion: gateway.networking.k8s.io/v1alpha2\nkind: ReferenceGrant\nmetadata: { name: g }\nspec:\n  from:\n  - group: snapshot.storage.k8s.io/v1alpha1\n    kind: VolumeSnapshotLink\n    namespace: test\n  to:\n  - group: snapshot.storage.k8s.io/v1\n    kind: VolumeSnapshot\n`,
+    finds: ["6 SNAP-401", "10 SNAP-401"],
   },
   {
     given: "a claim from a link as the requirement document writes it",
-    text: `apiVersion: v1\nkind: PersistentVolumeClaim\nspec:\n  dataSourceRef:\n    apiGroup: snapshot.storage.k8s.io/v1alpha1\n    kind: VolumeSnapshotLink\n    name: foo-link\n`,
-    finds: ["5 SNAP-135"],
+    text: `apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: { name: c }\nspec:\n  dataSourceRef:\n    apiGroup: snapshot.storage.k8s.io/v1alpha1\n    kind: VolumeSnapshotLink\n    name: foo-link\n`,
+    finds: ["6 SNAP-135"],
   },
   {
     given: "a webhook configuration as the requirement document for snapshots prints it",
@@ -158,7 +165,8 @@ const cases: readonly { given: string; text: string; old?: string; finds: readon
     ]
       .map((text) => `apiVersion: sharedresource.openshift.io/v1alpha1\n${text}\n`)
       .join("---\n"),
-    finds: ["3 SNAP-152", "13 SNAP-152"],
+    // A share without spec refers to nothing, and its CRD refuses it.
+    finds: ["1 SNAP-195", "3 SNAP-152", "13 SNAP-152", "15 SNAP-195"],
   },
   {
     given: "a share that the allow-list among the manifests has, and an entry that cannot be read",
@@ -209,6 +217,7 @@ const cases: readonly { given: string; text: string; old?: string; finds: readon
       apiVersion: "v1",
       kind: "PersistentVolumeClaim",
       metadata: {
+        name: "c",
         annotations: {
           "kubectl.kubernetes.io/last-applied-configuration": '{"spec":{"dataSource":{"kind":"ConfigMap","name":"m"}}}',
         },
@@ -219,14 +228,14 @@ const cases: readonly { given: string; text: string; old?: string; finds: readon
   },
   {
     given: "a stored claim whose source only the managed fields remember",
-    text: `apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata:\n  managedFields:\n  - fieldsV1: { "f:spec": { "f:dataSourceRef": { } } }\nspec: {}\n`,
-    finds: ["6 SNAP-138 warning"],
+    text: `apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata:\n  name: c\n  managedFields:\n  - fieldsV1: { "f:spec": { "f:dataSourceRef": { } } }\nspec: {}\n`,
+    finds: ["7 SNAP-138 warning"],
   },
   {
     given: "stored claims that have the source they were written with, or never had one",
     text: [
-      `metadata:\n  managedFields:\n  - fieldsV1: { "f:spec": { "f:dataSource": { } } }\nspec: { dataSource: { kind: PersistentVolumeClaim, name: c } }`,
-      `metadata:\n  annotations: { kubectl.kubernetes.io/last-applied-configuration: "{" }\n  managedFields: [{ fieldsV1: { "f:spec": {} } }]`,
+      `metadata:\n  name: c\n  managedFields:\n  - fieldsV1: { "f:spec": { "f:dataSource": { } } }\nspec: { dataSource: { kind: PersistentVolumeClaim, name: c } }`,
+      `metadata:\n  name: d\n  annotations: { kubectl.kubernetes.io/last-applied-configuration: "{" }\n  managedFields: [{ fieldsV1: { "f:spec": {} } }]`,
     ]
       .map((text) => `apiVersion: v1\nkind: PersistentVolumeClaim\n${text}\n`)
       .join("---\n"),

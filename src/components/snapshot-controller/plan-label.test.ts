@@ -31,6 +31,13 @@ const cases: readonly { given: string; actions: readonly SnapshotAction[]; label
     labels: { [labels.invalidSnapshot]: "" },
   },
   {
+    given: "a snapshot with a source and an empty one, which strict CRDs refuse",
+    actions: snapshotLabelEdit(
+      aSnapshot({ spec: { source: { persistentVolumeClaimName: "a", volumeSnapshotContentName: "" } } }),
+    ),
+    labels: { [labels.invalidSnapshot]: "" },
+  },
+  {
     given: "an invalid snapshot that is labelled",
     actions: snapshotLabelEdit(aSnapshot({ spec: both, metadata: labelled })),
     labels: undefined,
