@@ -1,6 +1,7 @@
 /** A table of situations: in each, which phase it is, and what the plan wants to do, in a word each. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { asGathered, assertSameDecision } from "./as-gathered.ts";
 
 export interface PlanCase<View> {
   readonly given: string;
@@ -22,5 +23,8 @@ export const planTester =
       test(`given ${given}, it is ${phase} and the plan is: ${expect.join(", ") || "nothing"}`, () => {
         assert.equal(phaseOf(view), phase);
         assert.deepEqual(plan(view).actions.map(brief), expect);
+        const gathered = asGathered(view);
+        assert.equal(phaseOf(gathered), phase, "from a bundle");
+        assertSameDecision(plan(gathered), plan(view));
       });
   };

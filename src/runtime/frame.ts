@@ -36,6 +36,8 @@ export interface Component {
   /** What is missing until the component is ready. A standby with complete caches is ready too, once it has read the lease. */
   readonly ready?: Check | undefined;
   readonly health?: Readonly<Record<string, Check>> | undefined;
+  /** Further pages beside metrics and health, by path: text for anybody who reaches the pod. */
+  readonly pages?: Readonly<Record<string, () => Promise<string>>> | undefined;
 }
 
 export interface FrameInput extends CommandContext {
@@ -76,6 +78,7 @@ export async function runFrame(
     metricsPath,
     ready: () => (component === undefined ? unstarted : component.ready?.()),
     health: { ...health, component: () => firstProblem(component?.health ?? {}) },
+    page: (path: string) => (Object.hasOwn(component?.pages ?? {}, path) ? component?.pages?.[path] : undefined),
   };
   const closers: (() => unknown)[] = [];
   const show = (shown: Component): void => {

@@ -11,6 +11,8 @@ export interface StatusPagesOptions {
   readonly ready: Check;
   /** Parts of /healthz, each also at /healthz/<name>. */
   readonly health: Readonly<Record<string, Check>>;
+  /** Further pages of a component, by path. */
+  page?(path: string): (() => Promise<string>) | undefined;
 }
 
 const plain = (status: number, body: string): HttpResponse => ({
@@ -19,7 +21,7 @@ const plain = (status: number, body: string): HttpResponse => ({
   body,
 });
 
-export function statusPages({ metrics, metricsPath, ready, health }: StatusPagesOptions): Handler {
+export function statusPages({ metrics, metricsPath, ready, health, page: further }: StatusPagesOptions): Handler {
   const checked = (checks: Readonly<Record<string, Check>>): HttpResponse => {
     const problems = Object.entries(checks)
       .map(([name, check]) => [name, check()] as const)
@@ -39,8 +41,10 @@ export function statusPages({ metrics, metricsPath, ready, health }: StatusPages
       Object.entries(health).map(([name, check]) => [`/healthz/${name}`, () => checked({ [name]: check })]),
     ),
   };
-  return async ({ method, path }) => {
-    const page = pages[path.split("?", 1)[0] ?? ""];
+  return async ({ method, path: requested }) => {
+    const path = requested.split("?", 1)[0] ?? "";
+    const own = further?.(path);
+    const page = pages[path] ?? (own && (async () => plain(200, await own())));
     if (page === undefined) return plain(404, `there is ${Object.keys(pages).join(", ")}\n`);
     return method === "GET" || method === "HEAD" ? page() : plain(405, "only GET\n");
   };

@@ -2,13 +2,14 @@
 import { stringify } from "yaml";
 import { Fault } from "../../base/fault.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
-import { redactText } from "../../base/redact.ts";
+import { printableLine } from "../../base/printable.ts";
 import { metadataOnly, type PathReader, type TextReader } from "../../kube/api.ts";
 import { listPath } from "../../kube/list-path.ts";
 import { listAt, memberAt } from "../../rules/pod-specs.ts";
+import { bundleObject, secretSummary } from "./bundle-object.ts";
 import { type ComponentContainer, componentsIn } from "./components.ts";
-import { bundleObject, secretSummary } from "./redact-object.ts";
-import { clusterLists, namespaceLists, settingConfigMaps } from "./tables.ts";
+import { redactLog } from "./redact-text.ts";
+import { type Collected, clusterLists, namespaceLists, settingConfigMaps } from "./tables.ts";
 
 export interface GatherOptions {
   readonly api: PathReader & TextReader;
@@ -28,6 +29,9 @@ export interface Gathered {
   readonly problems: readonly string[];
 }
 
+/** A value on one line can be searched for. */
+const unfolded = { lineWidth: 0 };
+
 export async function gather(options: GatherOptions): Promise<Gathered> {
   const { api, signal } = options;
   const problems: string[] = [];
@@ -43,14 +47,17 @@ export async function gather(options: GatherOptions): Promise<Gathered> {
       return await read();
     } catch (reason) {
       if (signal.aborted) throw reason;
-      problems.push(`${file}: ${Fault.from(reason).message}`);
+      problems.push(redactLog(`${file}: ${Fault.from(reason).message}`));
       return undefined;
     }
   };
-  const list = async (file: string, path: string): Promise<JsonValue | undefined> => {
-    const found = await attempt(file, () => listPath(api, path, { signal }));
-    if (found !== undefined) await save(file, stringify(bundleObject(found)));
-    return found;
+  /** As it stands in the bundle. */
+  const list = async ({ file, path, kind }: Collected): Promise<JsonValue | undefined> => {
+    const found = await attempt(`${file}.yaml`, () => listPath(api, path, { signal }));
+    if (found === undefined) return undefined;
+    const kept = bundleObject(found, kind);
+    await save(`${file}.yaml`, stringify(kept, unfolded));
+    return kept;
   };
 
   const pods = await attempt("pods of all namespaces", () => listPath(api, "/api/v1/pods", { signal }));
@@ -58,60 +65,64 @@ export async function gather(options: GatherOptions): Promise<Gathered> {
   const namespaces = [...new Set([...components.map(({ namespace }) => namespace), ...options.namespaces])].sort();
 
   await save("version.txt", `snapkeep ${options.version}\n`);
-  const lists = new Map<string, JsonValue>();
-  for (const { file, path } of clusterLists) {
-    const found = await list(`${file}.yaml`, path);
-    if (found !== undefined) lists.set(file, found);
+  const conditions: string[] = [];
+  for (const row of clusterLists) {
+    const kept = await list(row);
+    if (kept !== undefined) conditions.push(...conditionLines(kept, row.kind));
   }
-  await save("conditions.txt", conditionLines([...lists.values()]).join(""));
+  await save("conditions.txt", conditions.join(""));
   for (const namespace of namespaces) await gatherNamespace(namespace);
   for (const component of components) await gatherComponent(component);
-  await save("problems.txt", problems.map((problem) => `${problem}\n`).join(""));
+  await save("problems.txt", problems.map(printableLine).join(""));
   return { files, components, problems };
 
   async function gatherNamespace(namespace: string): Promise<void> {
-    for (const { file, path } of namespaceLists(namespace)) await list(`${file}.yaml`, path);
+    for (const row of namespaceLists(namespace)) await list(row);
     const folder = `namespaces/${namespace}`;
     const at = `/api/v1/namespaces/${encodeURIComponent(namespace)}`;
     for (const name of settingConfigMaps) {
       const found = await api.getPath(`${at}/configmaps/${name}`, { signal }).catch(() => undefined);
       if (found !== undefined)
-        await save(`${folder}/configmaps/${name}.yaml`, stringify(bundleObject(found, { keepsData: true })));
+        await save(`${folder}/configmaps/${name}.yaml`, stringify(bundleObject(found, "ConfigMap"), unfolded));
     }
     const secrets = await attempt(`${folder}/secrets.yaml`, () =>
       // Their data is not even sent.
       listPath(api, `${at}/secrets`, { signal, accept: metadataOnly.list }),
     );
     if (secrets !== undefined)
-      await save(`${folder}/secrets.yaml`, stringify(listAt(secrets, ["items"]).map(secretSummary)));
+      await save(`${folder}/secrets.yaml`, stringify(listAt(secrets, ["items"]).map(secretSummary), unfolded));
   }
 
-  async function gatherComponent({ namespace, pod, container, hasPrevious, statusPort }: ComponentContainer) {
+  async function gatherComponent({
+    namespace,
+    pod,
+    container,
+    hasPrevious,
+    statusPort,
+    hasRecords,
+  }: ComponentContainer) {
     const folder = `components/${namespace}/${pod}/${container}`;
     const at = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}`;
     const text = async (file: string, path: string): Promise<void> => {
       const found = await attempt(file, () => api.getText(path, { signal }));
-      if (found !== undefined) await save(file, found.split("\n").map(redactText).join("\n"));
+      if (found !== undefined) await save(file, redactLog(found));
     };
+    const page = (name: string): string =>
+      `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(`${pod}:${statusPort}`)}/proxy/${name}`;
+    // Asked before the log is read: it writes the records there.
+    if (hasRecords && statusPort !== undefined) await text(`${folder}/volumes.txt`, page("volumes"));
     const log = `${at}/log?container=${encodeURIComponent(container)}&timestamps=true&tailLines=${options.logLinesMax}`;
     await text(`${folder}/current.log`, log);
     if (hasPrevious) await text(`${folder}/previous.log`, `${log}&previous=true`);
-    if (statusPort !== undefined)
-      await text(
-        `${folder}/metrics.txt`,
-        `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(`${pod}:${statusPort}`)}/proxy/metrics`,
-      );
+    if (statusPort !== undefined) await text(`${folder}/metrics.txt`, page("metrics"));
   }
 }
 
-/** One line per condition, or per snapshot that has an error: what a person reads first. */
-function conditionLines(lists: readonly JsonValue[]): readonly string[] {
-  return lists.flatMap((list) =>
-    listAt(list, ["items"])
-      .filter(isObject)
-      .flatMap((item) => linesOf(item, String(memberAt(list, ["kind"]) ?? "").replace(/List$/, ""))),
-  );
-}
+/** One line per condition, or per object that has an error: what a person reads first. */
+const conditionLines = (list: JsonValue, kind: string): readonly string[] =>
+  listAt(list, ["items"])
+    .filter(isObject)
+    .flatMap((item) => linesOf(item, kind));
 
 function linesOf(object: JsonObject, kind: string): readonly string[] {
   const namespace = memberAt(object, ["metadata", "namespace"]);
@@ -123,7 +134,7 @@ function linesOf(object: JsonObject, kind: string): readonly string[] {
         `${String(type)}=${String(status)} ${String(reason)}: ${String(message)}`,
     );
   const error = memberAt(object, ["status", "error", "message"]);
-  return [...conditions, ...(typeof error === "string" ? [`error: ${error}`] : [])].map(
-    (line) => `${name} ${redactText(line)}\n`,
+  return [...conditions, ...(typeof error === "string" ? [`error: ${error}`] : [])].map((line) =>
+    printableLine(`${name} ${line}`),
   );
 }

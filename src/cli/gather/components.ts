@@ -10,6 +10,8 @@ export interface ComponentContainer {
   readonly hasPrevious: boolean;
   /** Of --http-endpoint; undefined: the container serves no metrics. */
   readonly statusPort: string | undefined;
+  /** The node driver of shares, which keeps a record of each volume. */
+  readonly hasRecords: boolean;
 }
 
 const text = (value: JsonValue | undefined): string => (typeof value === "string" ? value : "");
@@ -32,6 +34,9 @@ function runsSnapkeep(container: JsonObject): boolean {
   return /(^|[/-])snapkeep([@:-]|$)/.test(text(container.image)) || words.some((word) => /snapkeep(\.js)?$/.test(word));
 }
 
+const isNodeDriver = (words: readonly string[]): boolean =>
+  words.includes("shared-resource") && !words.some((word) => /^--?mode=controller$/.test(word));
+
 function componentOf(pod: JsonObject, container: JsonObject): ComponentContainer {
   const name = text(container.name);
   const endpoint = /^--?(?:http-endpoint|metrics-address)=.*:(\d+)$/;
@@ -43,5 +48,6 @@ function componentOf(pod: JsonObject, container: JsonObject): ComponentContainer
     container: name,
     hasPrevious: Number(memberAt(status, ["restartCount"]) ?? 0) > 0,
     statusPort: port[0],
+    hasRecords: isNodeDriver([...texts(container, "command"), ...texts(container, "args")]),
   };
 }

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Fault } from "../../base/fault.ts";
 import { isObject, type JsonValue } from "../../base/json.ts";
+import { bundleObject } from "./bundle-object.ts";
 import { gather } from "./collect.ts";
 import { componentsIn } from "./components.ts";
-import { bundleObject } from "./redact-object.ts";
 
 const canary = "c4n4ry-s3cr3t";
 const encoded = Buffer.from(canary).toString("base64");
@@ -56,9 +56,9 @@ test("R11: data, earlier versions of an object, and values of foreign variables 
       ],
     },
   };
-  const text = JSON.stringify([bundleObject(object), bundleObject({ items: [object] })]);
+  const text = JSON.stringify([bundleObject(object, "Pod"), bundleObject({ items: [object] }, "Pod")]);
   assert.ok(!text.includes(canary) && !text.includes(encoded), text);
-  assert.match(text, /"kept":"yes".*a:b:c/);
+  assert.match(text, /"kept":"<redacted, 3 characters>".*a:b:c/);
 });
 
 /** One item per page, however many are wanted. */
@@ -147,8 +147,36 @@ test("R11: a bundle has objects, conditions, configurations, leases, settings, l
   assert.match(file("components/drivers/webhook/main/current.log"), /^started\n.*\*\*\*/);
   assert.equal(file("components/drivers/webhook/main/previous.log"), "failed\n");
   assert.equal(file("components/drivers/webhook/main/metrics.txt"), "metric_total 1\n");
+  assert.ok(!files.has("components/drivers/webhook/main/volumes.txt"));
   assert.ok(problems.some((problem) => problem.startsWith("objects/volumesnapshots.yaml: ")));
   assert.match(file("problems.txt"), /objects\/volumesnapshots\.yaml: /);
   const everything = [...files.values()].join("\n");
   assert.ok(!everything.includes(canary) && !everything.includes(encoded));
+});
+
+test("R11: the node driver of shares is asked to write its records into the log, before the log is read", async () => {
+  const log = "/api/v1/namespaces/drivers/pods/node/log?container=main&timestamps=true&tailLines=10";
+  const order: string[] = [];
+  const texts = new Proxy<Record<string, string>>(
+    {
+      "/api/v1/namespaces/drivers/pods/node%3A8080/proxy/volumes": "the log has 1 records of volumes\n",
+      [log]: "record of a volume\n",
+    },
+    {
+      get: (all, path: string) => {
+        order.push(path);
+        return all[path];
+      },
+    },
+  );
+  const words = ["shared-resource", "--mode=node", "--http-endpoint=:8080"];
+  const { gathered, files } = bundleOf(
+    { "/api/v1/pods": { items: [pod("node", { image: "snapkeep:1", args: words })] } },
+    texts,
+  );
+  await gathered;
+  assert.match(files.get("components/drivers/node/main/volumes.txt") ?? "", /has 1 records/);
+  assert.match(files.get("components/drivers/node/main/current.log") ?? "", /record of a volume/);
+  const [first, second] = order;
+  assert.ok(first?.endsWith("/proxy/volumes") && second === log, order.join("\n"));
 });

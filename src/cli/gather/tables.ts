@@ -6,17 +6,21 @@ export interface Collected {
   /** Below the folder of the bundle, without its ending. */
   readonly file: string;
   readonly path: string;
+  /** By which its fields are chosen: the entries of a list do not say it. */
+  readonly kind: string;
 }
 
 const ofKind = (kind: KindName): Collected => ({
   file: `objects/${kindRows[kind].plural}`,
   path: pathOf(kind, {}),
+  kind,
 });
 
 const kinds: readonly KindName[] = [
   "VolumeSnapshot",
   "VolumeSnapshotContent",
   "VolumeSnapshotClass",
+  "VolumeSnapshotLink",
   "VolumeGroupSnapshot",
   "VolumeGroupSnapshotContent",
   "VolumeGroupSnapshotClass",
@@ -29,6 +33,8 @@ const kinds: readonly KindName[] = [
   "CSIDriver",
   "CSINode",
   "VolumeAttachment",
+  "CSIStorageCapacity",
+  "Node",
   "ValidatingWebhookConfiguration",
   "MutatingWebhookConfiguration",
   "Lease",
@@ -39,21 +45,31 @@ export const clusterLists: readonly Collected[] = [
   ...kinds.map(ofKind),
   // Their labels say which of them the webhook for shares leaves out.
   ofKind("Namespace"),
+  {
+    file: "objects/volumeattributesclasses",
+    path: "/apis/storage.k8s.io/v1/volumeattributesclasses",
+    kind: "VolumeAttributesClass",
+  },
 ];
 
-const workloads = ["deployments", "replicasets", "daemonsets"];
+/** Resource → kind. */
+const workloads = { deployments: "Deployment", replicasets: "ReplicaSet", daemonsets: "DaemonSet" };
+const core = { pods: "Pod", services: "Service", serviceaccounts: "ServiceAccount", events: "Event" };
+const rights = { roles: "Role", rolebindings: "RoleBinding" };
 
 /** Of each namespace in which a component runs. */
 export const namespaceLists = (namespace: string): readonly Collected[] => {
-  const list = (api: string, resource: string): Collected => ({
-    file: `namespaces/${namespace}/${resource}`,
-    path: `${api}/namespaces/${encodeURIComponent(namespace)}/${resource}`,
-  });
+  const lists = (api: string, kindOf: Readonly<Record<string, string>>): readonly Collected[] =>
+    Object.entries(kindOf).map(([resource, kind]) => ({
+      file: `namespaces/${namespace}/${resource}`,
+      path: `${api}/namespaces/${encodeURIComponent(namespace)}/${resource}`,
+      kind,
+    }));
   return [
-    ...workloads.map((resource) => list("/apis/apps/v1", resource)),
-    ...["pods", "services", "serviceaccounts", "events"].map((resource) => list("/api/v1", resource)),
-    list("/apis/discovery.k8s.io/v1", "endpointslices"),
-    ...["roles", "rolebindings"].map((resource) => list("/apis/rbac.authorization.k8s.io/v1", resource)),
+    ...lists("/apis/apps/v1", workloads),
+    ...lists("/api/v1", core),
+    ...lists("/apis/discovery.k8s.io/v1", { endpointslices: "EndpointSlice" }),
+    ...lists("/apis/rbac.authorization.k8s.io/v1", rights),
   ];
 };
 

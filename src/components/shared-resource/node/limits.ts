@@ -23,6 +23,9 @@ export const nodeLimits = {
   /** Of a key, which becomes a file name. */
   keyBytesMax: 253,
   recordBytesMax: 64 * 2 ** 10,
+  /** Records that one request to the page of volumes writes into the log, and how often it does. */
+  recordsLoggedMax: 2_000,
+  recordsLoggedEveryMs: 600_000,
   /** Volumes that are looked at, and emptied if need be, at once. What is to be written waits elsewhere, so that it delays no emptying. */
   looksAtOnceMax: 8,
   updateRetry: { startMs: 200, maxMs: 5_000 },

@@ -27,6 +27,7 @@ import { identityService } from "./identity.ts";
 import { nodeMetrics } from "./metrics.ts";
 import { notListed, observeShare, type ShareState } from "./observe.ts";
 import type { MemoryLimits } from "./plan-memory.ts";
+import { createRecordLog, recordsPath } from "./record-log.ts";
 import { createReviews } from "./reviews.ts";
 import { nodeService, type PublishCounts } from "./service.ts";
 import { createSources } from "./sources.ts";
@@ -172,6 +173,7 @@ export async function startNode(context: ProcessContext, options: NodeOptions): 
   };
   return {
     calls: layered(unaryOf(services), locked(createLocks())),
+    pages: { [recordsPath]: createRecordLog({ records: host.records, log, world }) },
     ready: () => (connected === undefined ? "waiting for the API server" : unsyncedIn(stores)),
     run: async (stop) => {
       const abort = (): void => failing.abort(stop.reason);

@@ -1,0 +1,82 @@
+/** How the table of fields is written, and what many kinds have. */
+import { annotations, parameters, provisioning } from "../../api/names.ts";
+
+/**
+ * keep:  as it is.
+ * all:   so is everything below.
+ * text:  written by people, drivers and storage systems: without what looks like a credential.
+ * pem:   certificates, if it holds nothing else.
+ * words: a command line, of which only known flags keep their values.
+ * variable: of an environment; those of the components keep their values.
+ * origin: of a URL, the host: its path may be a password.
+ * calls: JSON of stored CreateVolume calls, to which the table of calls applies.
+ */
+type Leaf = "keep" | "all" | "text" | "pem" | "words" | "variable" | "origin" | "calls" | "mask";
+/** Of lists, the entries are meant. "*" is any other name; beside a secret's name nothing is kept by it. */
+export type Fields = Leaf | { readonly [name: string]: Fields };
+
+/** Whatever the names: values that are one of these. */
+export const any = (kept: Fields): Fields => ({ "*": kept });
+
+const keptAnnotations: Fields = Object.fromEntries(
+  [
+    ...Object.values(annotations),
+    ...Object.values(provisioning).filter((name) => name.includes("/")),
+    "pv.kubernetes.io/bind-completed",
+    "pv.kubernetes.io/bound-by-controller",
+    "pv.kubernetes.io/migrated-to",
+    "deprecated.daemonset.template.generation",
+    "deployment.kubernetes.io/revision",
+  ].map((name) => [name, "keep"] as const),
+);
+
+export const metadata: Fields = {
+  name: "keep",
+  generateName: "keep",
+  namespace: "keep",
+  uid: "keep",
+  resourceVersion: "keep",
+  generation: "keep",
+  creationTimestamp: "keep",
+  deletionTimestamp: "keep",
+  deletionGracePeriodSeconds: "keep",
+  finalizers: "all",
+  ownerReferences: "all",
+  labels: any("keep"),
+  annotations: { ...keptAnnotations, "snapkeep.dev/create-volume-calls": "calls" },
+};
+
+export const object = (more: { readonly [name: string]: Fields }): Fields => ({
+  apiVersion: "keep",
+  kind: "keep",
+  metadata,
+  ...more,
+});
+
+export const condition: Fields = {
+  type: "keep",
+  status: "keep",
+  reason: "keep",
+  message: "text",
+  observedGeneration: "keep",
+  lastTransitionTime: "keep",
+  lastUpdateTime: "keep",
+  lastHeartbeatTime: "keep",
+  lastProbeTime: "keep",
+};
+export const failure: Fields = { message: "text", time: "keep", errorCode: "keep" };
+
+/** Of a class: those by which secrets and the file system are named. The others are the driver's, and any of them may be a password. */
+export const classParameters: Fields = {
+  ...Object.fromEntries(
+    ["Provisioner", "ControllerPublish", "NodeStage", "NodePublish"].flatMap((role) => [
+      [`csi${role}SecretName`, "keep"],
+      [`csi${role}SecretNamespace`, "keep"],
+    ]),
+  ),
+  fstype: "keep",
+  fsType: "keep",
+  [`${parameters.prefix}*`]: "keep",
+};
+
+export const secretRef: Fields = { name: "keep", namespace: "keep" };

@@ -1,0 +1,84 @@
+/**
+ * What of each kind goes into a bundle, field by field: the one table. A field that is not in it keeps its name, and its value becomes
+ * "<redacted, 12 characters>". The table has what the components decide by, so that a decision can be repeated from a bundle.
+ */
+import { any, classParameters, condition, type Fields, object, secretRef } from "./fields-common.ts";
+import { share, snapshotKinds, storageKinds } from "./fields-storage.ts";
+import { workloadKinds } from "./fields-workloads.ts";
+
+const webhooks: Fields = {
+  admissionReviewVersions: "all",
+  clientConfig: { caBundle: "pem", service: "all", url: "origin" },
+  failurePolicy: "keep",
+  matchConditions: "all",
+  matchPolicy: "keep",
+  name: "keep",
+  namespaceSelector: "all",
+  objectSelector: "all",
+  reinvocationPolicy: "keep",
+  rules: "all",
+  sideEffects: "keep",
+  timeoutSeconds: "keep",
+};
+
+const clusterKinds = {
+  Namespace: object({ spec: "all", status: { conditions: condition, phase: "keep" } }),
+  Node: object({
+    spec: { taints: "all", unschedulable: "keep" },
+    status: { conditions: condition, nodeInfo: "all", volumesAttached: "mask", volumesInUse: "mask" },
+  }),
+  Lease: object({
+    spec: {
+      acquireTime: "keep",
+      holderIdentity: "keep",
+      leaseDurationSeconds: "keep",
+      leaseTransitions: "keep",
+      preferredHolder: "keep",
+      renewTime: "keep",
+      strategy: "keep",
+    },
+  }),
+  ValidatingWebhookConfiguration: object({ webhooks }),
+  MutatingWebhookConfiguration: object({ webhooks }),
+  /** Only those that hold settings of the components are read. */
+  ConfigMap: object({ data: any("text") }),
+} as const satisfies Record<string, Fields>;
+
+export const fieldsOf: Readonly<Record<string, Fields>> = {
+  ...snapshotKinds,
+  SharedSecret: share,
+  SharedConfigMap: share,
+  ...storageKinds,
+  ...workloadKinds,
+  ...clusterKinds,
+};
+
+/** Of a kind that nobody has described yet. */
+export const unknownKind: Fields = object({});
+
+const callTopology: Fields = { preferred: "all", requisite: "all" };
+/** Of the annotation of stored CreateVolume calls. */
+export const callFields: Fields = {
+  shapes: {
+    attributesClass: "keep",
+    call: {
+      bytes: "keep",
+      capabilities: { mode: "keep", mount: { fsType: "keep" } },
+      consent: "all",
+      method: "keep",
+      mutableParameters: classParameters,
+      name: "keep",
+      parameters: classParameters,
+      secret: secretRef,
+      source: { handle: "text", kind: "keep" },
+      topology: callTopology,
+    },
+    claimKey: "keep",
+    reclaimPolicy: "keep",
+    secrets: any(secretRef),
+    snapshotKey: "keep",
+    undoes: "text",
+  },
+  /** By the name of the volume: the number of the shape; namespace, name and uid of the claim. */
+  calls: any("all"),
+};
