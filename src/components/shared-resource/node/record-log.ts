@@ -37,9 +37,9 @@ export function createRecordLog({ records, log, world }: RecordLogOptions): () =
     }
   };
   return () => {
-    const nowMs = world.elapsed();
-    if (last === undefined || nowMs - last.atMs >= nodeLimits.recordsLoggedEveryMs)
-      last = { atMs: nowMs, answer: write() };
+    const elapsedMs = world.elapsed();
+    if (last === undefined || elapsedMs - last.atMs >= nodeLimits.recordsLoggedEveryMs)
+      last = { atMs: elapsedMs, answer: write() };
     return last.answer;
   };
 }
