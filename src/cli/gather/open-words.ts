@@ -16,7 +16,7 @@ export const openFlags: ReadonlySet<string> = new Set(
   prevent-volume-mode-conversion probe-timeout resync-period retry-crd-interval-max retry-interval-max retry-interval-start root
   shutdown-delay-duration skip-headers skip-log-headers snapshot-delay snapshot-name-prefix snapshot-name-uuid-length
   snapshot-orphan-sweep-interval snapshot-secret-file stderrthreshold strict-topology timeout tls tls-cert-file tls-private-key-file
-  node-memory namespace-memory volume-memory token-auth-file tour v verbosity vmodule volume-map-folder volume-name-prefix volume-name-uuid-length worker-threads`.split(
+  namespace pod-name node-memory namespace-memory volume-memory token-auth-file tour v verbosity vmodule volume-map-folder volume-name-prefix volume-name-uuid-length worker-threads`.split(
     /\s+/,
   ),
 );
