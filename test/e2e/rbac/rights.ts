@@ -66,7 +66,7 @@ function ofSidecars(): readonly SingleRight[] {
     const { clusterRules, namespaceRules }: Access = rights(sidecarDriver, {
       topology: true,
       attachments: true,
-      capacity: false,
+      capacity: true,
     });
     return [
       ...singles(name, undefined, clusterRules),

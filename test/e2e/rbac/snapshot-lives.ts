@@ -6,6 +6,7 @@ import type { FaultProxy } from "../../fault-proxy.ts";
 import { startComponent } from "../harness/components.ts";
 import { switches } from "../harness/cross-namespace.ts";
 import { proxyTo } from "../harness/fault-proxy.ts";
+import { capacityEnvironment, capacityFlags, capacitySteps } from "./capacity-step.ts";
 import { installation } from "./rights.ts";
 import { ignoreMissing, type Stage } from "./snapshot-stage.ts";
 import { snapshotSteps } from "./snapshot-steps.ts";
@@ -20,7 +21,20 @@ const flagsOf = (component: Component, { driver }: Stage): readonly string[] => 
   ...(component === "snapshot-controller" ? [] : [`--csi-address=${driver.socket}`]),
   "--leader-election=true",
   `--leader-election-namespace=${placeOf(component)}`,
+  ...(component === "csi-provisioner" ? capacityFlags : []),
 ];
+const startWith = (
+  place: Parameters<typeof startComponent>[0],
+  component: Component,
+  stage: Stage,
+  extras: readonly string[] = [],
+) =>
+  startComponent(
+    place,
+    component,
+    [...flagsOf(component, stage), ...extras],
+    component === "csi-provisioner" ? capacityEnvironment : {},
+  );
 
 /** A provisioner that is not tried restores across namespaces. */
 const extrasOf = (component: Component): readonly string[] => (component === "csi-provisioner" ? switches : []);
@@ -35,10 +49,10 @@ export function snapshotLives(stage: Stage): Readonly<Record<Component, Life>> {
     // The others run with all rights.
     for (const other of names)
       if (other !== component && running.get(other)?.running() !== true)
-        running.set(other, startComponent(plane, other, [...flagsOf(other, stage), ...extrasOf(other)]));
+        running.set(other, startWith(plane, other, stage, extrasOf(other)));
     const proxied = await proxyTo({ ...plane, kubeconfig });
     proxy = proxied.proxy;
-    return startComponent({ ...plane, kubeconfig: proxied.kubeconfig }, component, flagsOf(component, stage));
+    return startWith({ ...plane, kubeconfig: proxied.kubeconfig }, component, stage);
   };
   const lifeOf = (component: Component, steps: readonly Step[]): Life => ({
     component,
@@ -77,11 +91,18 @@ export function snapshotLives(stage: Stage): Readonly<Record<Component, Life>> {
       cloned,
       failingVolume,
       unclaimed,
+      ...capacitySteps(stage, () => proxy),
     ]),
   };
 }
 
-const kinds = ["VolumeSnapshot", "VolumeSnapshotContent", "PersistentVolumeClaim", "PersistentVolume"] as const;
+const kinds = [
+  "VolumeSnapshot",
+  "VolumeSnapshotContent",
+  "PersistentVolumeClaim",
+  "PersistentVolume",
+  "CSIStorageCapacity",
+] as const;
 
 /** By force: the component that would do it may lack the right. */
 async function removeAll({ client, driver }: Stage, trial: Trial): Promise<void> {

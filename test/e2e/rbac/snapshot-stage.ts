@@ -8,6 +8,7 @@ import { type Client, connect } from "../harness/client.ts";
 import { installSnapshotCrds } from "../harness/components.ts";
 import type { ControlPlane } from "../harness/control-plane.ts";
 import { type OddDriver, startOddDriver } from "../harness/odd-driver.ts";
+import { createOwners } from "../harness/owners.ts";
 import { installation, sidecarDriver } from "./rights.ts";
 
 const zone = "example.com/zone";
@@ -25,7 +26,7 @@ export interface Stage {
 export async function snapshotStage(plane: ControlPlane): Promise<Stage> {
   const { client } = await connect(plane.kubeconfig);
   await installSnapshotCrds(client);
-  const more = [Can.PUBLISH_UNPUBLISH_VOLUME, Can.CLONE_VOLUME];
+  const more = [Can.PUBLISH_UNPUBLISH_VOLUME, Can.CLONE_VOLUME, Can.GET_CAPACITY];
   const driver = await startOddDriver(plane.instance.folder, { driver: sidecarDriver, hasTopology: true, more });
   await aStorageClass(client, storageClass, driver.driver);
   await aStorageClass(client, idleClass, "idle.example.com");
@@ -39,6 +40,7 @@ export async function snapshotStage(plane: ControlPlane): Promise<Stage> {
     ),
   );
   await client.create("Namespace", draftOf("Namespace", { name: installation.driverNamespace }, {}));
+  await createOwners(plane, installation.driverNamespace);
   await client.create("Node", draftOf("Node", { name: "a", labels: { [zone]: "a" } }, {}));
   const drivers = [{ name: driver.driver, nodeID: "a", topologyKeys: [zone] }];
   await client.create("CSINode", draftOf("CSINode", { name: "a" }, { spec: { drivers } }));
