@@ -48,6 +48,7 @@ export interface ClusterOptions {
   readonly webhook: FailurePolicy | undefined;
   /** A seeded bug of the webhook. */
   readonly decide?: Decide | undefined;
+  readonly isAskedAlways?: boolean | undefined;
 }
 
 export interface Cluster {
@@ -98,6 +99,7 @@ export function createCluster(world: VirtualWorld, options: ClusterOptions): Clu
   const webhook = createWebhook({
     policy: options.webhook,
     decide: options.decide,
+    isAskedAlways: options.isAskedAlways,
     note: (entry) => recorder.take({ type: "admission", atMs: world.elapsed(), ...entry }),
   });
   const strict = grants ? withGrants : definitions;

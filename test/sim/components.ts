@@ -47,6 +47,8 @@ export interface Sabotage {
   readonly protectionOf?: (claim: PersistentVolumeClaim) => Protection;
   /** Instead of the webhook's own verdicts. */
   readonly decide?: Decide;
+  /** The webhook's configuration has no match conditions. */
+  readonly isAskedAlways?: boolean;
   /** Instead of asking the grants. */
   readonly grantFor?: () => string | undefined;
   /** The transport that sends without asking again. */

@@ -64,7 +64,7 @@ export async function runOne({ scenario, seed, faults, sabotage = () => ({}) }: 
   const world = createVirtualWorld(seed);
   const dice = diceFrom(seed * 31 + 7);
   const bug = sabotage();
-  const cluster = createCluster(world, { ...scenario, decide: bug.decide });
+  const cluster = createCluster(world, { ...scenario, decide: bug.decide, isAskedAlways: bug.isAskedAlways });
   const { recorder, backend } = cluster;
   const judge = createJudge(recorder);
   const user = createUser(cluster, world);

@@ -23,6 +23,8 @@ export interface Webhook {
 interface WebhookOptions {
   readonly policy: FailurePolicy | undefined;
   readonly decide: Decide | undefined;
+  /** As releases before the match conditions registered it. */
+  readonly isAskedAlways?: boolean | undefined;
   note(entry: Omit<AdmissionEntry, "type" | "atMs">): void;
 }
 
@@ -39,12 +41,17 @@ const surroundings: Parameters<typeof decide>[1] = {
   allowLists: () => platformAllowLists,
 };
 
-export function createWebhook({ policy, decide: answer = decide, note }: WebhookOptions): Webhook {
+export function createWebhook({
+  policy,
+  decide: answer = decide,
+  isAskedAlways = false,
+  note,
+}: WebhookOptions): Webhook {
   const isAsked = (review: Review): boolean =>
     operations.includes(review.operation) &&
     review.subresource === "" &&
     kinds.includes(review.resource.kind) &&
-    conditionsHold(shipped, review, review.resource);
+    (isAskedAlways || conditionsHold(shipped, review, review.resource));
   const judge = (review: Review): void => {
     const { operation, resource, object, oldObject } = review;
     if (object === undefined) return;
