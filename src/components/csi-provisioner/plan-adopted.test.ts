@@ -13,6 +13,7 @@ import {
   testVolumePlans,
 } from "../../../test/volume-plans.ts";
 import type { StorageClass } from "../../api/types.ts";
+import { keyIn } from "../../base/brand.ts";
 import type { Intent } from "./intent.ts";
 import type { VolumeFacts, VolumeMemory } from "./observe.ts";
 import { planVolume } from "./plan.ts";
@@ -207,3 +208,19 @@ test("a place is taken over if it is allowed now and comes first", () => {
   assert.deepEqual(outcome(at([a, b], [b, a])), [[a, b], ["topology"]]);
   assert.deepEqual(outcome(anIntent()), [[a, b], ["topology"]]);
 });
+
+/** The restore is the same one that was stored; the snapshot belongs to another namespace than the claim. */
+const ofOwner = (): VolumeFacts["source"] => snapshotFacts({ key: keyIn("owner", "monday") });
+
+for (const [given, view, isRequired] of [
+  ["an adopted call", adopted({ intent: aRestore("s-1"), source: ofOwner() }), true],
+  ["a call of this process", adopted({ intent: aRestore("s-1"), source: ofOwner() }, { isAdopted: false }), false],
+  ["an adopted call in the source's namespace", adopted({ intent: aRestore("s-1"), source: snapshotFacts() }), false],
+] as const)
+  test(`given ${given}, the source ${isRequired ? "must" : "need not"} be protected before the call is sent`, () => {
+    const sent = planVolume(view).actions.find(({ kind }) => kind === "csi") as
+      | { intent: readonly object[] }
+      | undefined;
+    const protect = sent?.intent.find((action) => (action as { kind: string }).kind === "protectSource");
+    assert.equal((protect as { isRequired: boolean } | undefined)?.isRequired, isRequired);
+  });

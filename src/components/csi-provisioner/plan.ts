@@ -242,7 +242,8 @@ function sendCreation(
         {
           kind: "protectSource",
           source: { kind: source.kind, key: source.key },
-          isRequired: facts.intent === undefined && isOfAnotherNamespace(source.key, intent),
+          // A call that this process has not made proves nothing: somebody else may have written it.
+          isRequired: (facts.intent === undefined || memory.isAdopted) && isOfAnotherNamespace(source.key, intent),
         },
       ]
     : [];
