@@ -15,7 +15,8 @@ import type { Instruments } from "../../../runtime/metrics.ts";
 import { becameNotTrue, isNotTrue } from "./conditions.ts";
 import { createMemory, type Finding } from "./memory.ts";
 import type { shareControllerMetrics } from "./metrics.ts";
-import { observeShare, referredKinds, type ShareView, shareKey } from "./observe.ts";
+import { observeShare, referredKinds, type ShareFacts, type ShareView, shareKey } from "./observe.ts";
+import { phaseOf } from "./phase.ts";
 import { planShare, type ShareAction } from "./plan.ts";
 
 const table = { SharedSecret: {}, SharedConfigMap: {} } as const satisfies StoreTable;
@@ -44,7 +45,7 @@ export function createShareController(deps: ShareControllerDeps) {
   const stores = createStores(table, log);
   const memory = createMemory();
 
-  const find = async ({ kind, reference }: ShareView, signal: AbortSignal): Promise<Finding> => {
+  const find = async ({ kind, reference }: ShareFacts, signal: AbortSignal): Promise<Finding> => {
     const { namespace, name: referred } = reference;
     // The schema allows empty texts, and no object has an empty name.
     if (namespace === "" || referred === "") return "missing";
@@ -65,20 +66,16 @@ export function createShareController(deps: ShareControllerDeps) {
     stores,
     triggers,
     observe: (seen, key) =>
-      observeShare(seen, key, {
-        memory,
-        lists: lists(),
-        relistMs,
-        nowMs: world.now(),
-        elapsedMs: world.elapsed(),
-      }),
+      observeShare(seen, { memory, lists: lists(), relistMs, nowMs: world.now(), elapsedMs: world.elapsed() }, key),
+    phase: phaseOf,
     plan: deps.plan ?? planShare,
     handlers: {
       ...createActionHandlers({ api, stores, leading, record: deps.record }),
-      look: async ({ view }, signal) => {
-        const { generation, uid } = view.share.metadata;
-        const finding = await find(view, signal);
-        memory.looked(uid, { generation, reference: view.reference, finding, atMs: world.elapsed() });
+      look: async ({ facts }, signal) => {
+        const { reference, share } = facts;
+        const { generation, uid } = share.metadata;
+        const finding = await find(facts, signal);
+        memory.looked(uid, { generation, reference, finding, atMs: world.elapsed() });
       },
       written: async ({ uid }) => memory.written(uid),
       count: async ({ share, uid, reference }) => {

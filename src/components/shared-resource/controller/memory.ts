@@ -23,12 +23,21 @@ export interface Look {
   readonly isWritten: boolean;
 }
 
+/** What is remembered of one share. */
+export interface ShareMemory {
+  readonly look: (Look & { readonly ageMs: Millis }) | undefined;
+  /** The reference with which the reserved name was counted. */
+  readonly counted: string | undefined;
+}
+
+/** Of a process that has just started: with it, anybody can run phase and plan on a share read from a cluster. */
+export const noMemory: ShareMemory = { look: undefined, counted: undefined };
+
 export interface Memory {
-  look(uid: string): Look | undefined;
+  about(uid: string, elapsedMs: Millis): ShareMemory;
   looked(uid: string, look: Omit<Look, "isWritten">): void;
   written(uid: string): void;
   /** The reference that was counted last; undefined: none. */
-  counted(uid: string): string | undefined;
   count(uid: string, reference: string | undefined): void;
   forget(uid: string): void;
 }
@@ -37,13 +46,16 @@ export function createMemory(): Memory {
   const looks = new Map<string, Look>();
   const counted = new Map<string, string>();
   return {
-    look: (uid) => looks.get(uid),
+    about: (uid, elapsedMs) => {
+      const look = looks.get(uid);
+      if (look === undefined) return { ...noMemory, counted: counted.get(uid) };
+      return { look: { ...look, ageMs: elapsedMs - look.atMs }, counted: counted.get(uid) };
+    },
     looked: (uid, look) => void looks.set(uid, { ...look, isWritten: false }),
     written: (uid) => {
       const look = looks.get(uid);
       if (look !== undefined) looks.set(uid, { ...look, isWritten: true });
     },
-    counted: (uid) => counted.get(uid),
     count: (uid, reference) => {
       if (reference === undefined) counted.delete(uid);
       else counted.set(uid, reference);

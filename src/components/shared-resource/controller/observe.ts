@@ -1,4 +1,4 @@
-/** What a decision about one share needs. */
+/** What a decision about one share needs, from the caches, in one synchronous step. */
 
 import type { ShareKind } from "../../../api/share-lists.ts";
 import type { SharedConfigMap, SharedSecret } from "../../../api/types.ts";
@@ -6,7 +6,7 @@ import { type Key, keyIn, type Millis } from "../../../base/brand.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import type { AllowLists } from "../../../rules/share-allow-lists.ts";
 import { referenceOf, type ShareReference } from "../../../rules/shared-resources.ts";
-import type { Look, Memory } from "./memory.ts";
+import type { Memory, ShareMemory } from "./memory.ts";
 
 export type Share = SharedSecret | SharedConfigMap;
 
@@ -16,20 +16,22 @@ export const referredKinds = { SharedSecret: "Secret", SharedConfigMap: "ConfigM
 /** Names of the two kinds can be equal: the kind is part of the key. */
 export const shareKey = (kind: ShareKind, name: string): Key => keyIn(kind, name);
 
-export interface ShareView {
+export const referenceText = ({ namespace, name }: ShareReference): string => `${namespace}/${name}`;
+
+export interface ShareFacts {
   readonly kind: ShareKind;
   readonly share: Share;
   readonly reference: ShareReference;
-  readonly look: Look | undefined;
-  /** The reference with which the reserved name was counted. */
-  readonly counted: string | undefined;
   /** Undefined until they have been read: no name is judged before. */
   readonly lists: AllowLists | undefined;
   readonly relistMs: Millis;
+}
+
+export interface ShareView {
+  readonly facts: ShareFacts;
+  readonly memory: ShareMemory;
   /** For what is written into a condition. */
   readonly nowMs: Millis;
-  /** By the clock that nobody sets: how old a look is. */
-  readonly elapsedMs: Millis;
 }
 
 export interface ShareStores {
@@ -37,23 +39,25 @@ export interface ShareStores {
   readonly SharedConfigMap: { get(key: Key): SharedConfigMap | undefined };
 }
 
-export type Surroundings = Pick<ShareView, "lists" | "relistMs" | "nowMs" | "elapsedMs"> & { readonly memory: Memory };
+export interface ShareContext extends Pick<ShareFacts, "lists" | "relistMs"> {
+  readonly memory: Pick<Memory, "about">;
+  readonly nowMs: Millis;
+  /** By the clock that nobody sets: how old a look is. */
+  readonly elapsedMs: Millis;
+}
 
 export function observeShare(
   stores: ShareStores,
+  { memory, lists, relistMs, nowMs, elapsedMs }: ShareContext,
   key: Key,
-  { memory, ...surroundings }: Surroundings,
 ): ShareView | undefined {
   const [kind, name = ""] = key.split("/", 2) as [ShareKind, string?];
   const share = stores[kind].get(keyIn(undefined, name));
   if (share === undefined) return undefined;
-  const { uid } = share.metadata;
+  const reference = referenceOf(kind, share as unknown as JsonObject);
   return {
-    kind,
-    share,
-    reference: referenceOf(kind, share as unknown as JsonObject),
-    look: memory.look(uid),
-    counted: memory.counted(uid),
-    ...surroundings,
+    facts: { kind, share, reference, lists, relistMs },
+    memory: memory.about(share.metadata.uid, elapsedMs),
+    nowMs,
   };
 }

@@ -12,45 +12,46 @@ import { type ClusterAction, type JsonPatchOperation, type Plan, type Ref, settl
 import { because, type Reason } from "../../../api/reasons.ts";
 import type { ShareKind } from "../../../api/share-lists.ts";
 import type { Condition } from "../../../api/types.ts";
-import type { Millis } from "../../../base/brand.ts";
 import { rfc3339 } from "../../../base/time.ts";
 import { withCode } from "../../../rules/error-codes.ts";
-import { reservedNameProblem, type ShareReference } from "../../../rules/shared-resources.ts";
-import { limits } from "./limits.ts";
+import { reservedNameProblem } from "../../../rules/shared-resources.ts";
 import type { Finding, Look } from "./memory.ts";
-import { referredKinds, type ShareView } from "./observe.ts";
+import { referenceText, referredKinds, type ShareFacts, type ShareView } from "./observe.ts";
+import { intervalMs, phaseOf } from "./phase.ts";
 
 export type ShareAction =
   | ClusterAction
   /** Asks the API server whether the referenced object exists. */
-  | { readonly kind: "look"; readonly view: ShareView }
+  | { readonly kind: "look"; readonly facts: ShareFacts }
   | { readonly kind: "written"; readonly uid: string }
   /** Remembers that a reserved name was counted with this reference; undefined: it is no longer wrong. */
   | { readonly kind: "count"; readonly share: ShareKind; readonly uid: string; readonly reference: string | undefined };
 
 export function planShare(view: ShareView): Plan<ShareAction> {
-  const { share, look } = view;
-  if (share.metadata.deletionTimestamp !== undefined)
+  const { facts, memory } = view;
+  const { look } = memory;
+  const phase = phaseOf(view);
+  if (phase === "deleting")
     return { actions: [], next: settled, reason: because("Settled", "the share is being deleted") };
   const reports = nameReport(view);
-  if (look === undefined || isOutdated(view, look))
+  if (phase === "unread" || look === undefined)
     return {
-      actions: [...reports, { kind: "look", view }],
+      actions: [...reports, { kind: "look", facts }],
       next: { kind: "after", ms: 0 },
-      reason: because("Writes", `the API server is asked for ${referredBy(view)}`),
+      reason: because("Writes", `the API server is asked for ${referredBy(facts)}`),
     };
   const writes = look.isWritten ? [] : availableWrite(view, look);
-  const { uid } = share.metadata;
+  const { uid } = facts.share.metadata;
   return {
     actions: [...writes, ...(look.isWritten ? [] : [{ kind: "written", uid } as const]), ...reports],
-    next: { kind: "after", ms: Math.max(0, look.atMs + intervalMs(view, look.finding) - view.elapsedMs) },
-    reason: reasonOf(view, look),
+    next: { kind: "after", ms: Math.max(0, intervalMs(facts, look.finding) - look.ageMs) },
+    reason: reasonOf(facts, look),
   };
 }
 
-function reasonOf(view: ShareView, { finding }: Look): Reason {
-  const { kind, reference, share } = view;
-  const { message, status } = wantedCondition(view, finding);
+function reasonOf(facts: ShareFacts, { finding }: Look): Reason {
+  const { kind, reference, share } = facts;
+  const { message, status } = wantedCondition(facts, finding);
   if (finding === "found") return because("Settled", message);
   const referred: Ref = { kind: referredKinds[kind], ...reference };
   const current = share.status?.conditions?.find(({ type }) => type === shareConditions.available);
@@ -58,26 +59,17 @@ function reasonOf(view: ShareView, { finding }: Look): Reason {
   return because(finding === "missing" ? "SecretNotFound" : "NotPermitted", message, [referred], since);
 }
 
-const referredBy = ({ kind, reference }: ShareView): string => `${referredKinds[kind]} ${textOf(reference)}`;
-
-const intervalMs = ({ relistMs }: ShareView, finding: Finding): Millis =>
-  finding === "found" ? relistMs : Math.min(relistMs, limits.brokenReferenceMs);
-
-const isOutdated = (view: ShareView, look: Look): boolean =>
-  look.generation !== view.share.metadata.generation ||
-  textOf(look.reference) !== textOf(view.reference) ||
-  view.elapsedMs >= look.atMs + intervalMs(view, look.finding);
-
-const textOf = ({ namespace, name }: ShareReference): string => `${namespace}/${name}`;
+const referredBy = ({ kind, reference }: ShareFacts): string => `${referredKinds[kind]} ${referenceText(reference)}`;
 
 /** The webhook refuses such a share; if it was down, the share is there. Each wrong reference is reported once. */
-function nameReport({ kind, share, reference, lists, counted }: ShareView): readonly ShareAction[] {
+function nameReport({ facts, memory: { counted } }: ShareView): readonly ShareAction[] {
+  const { kind, share, reference, lists } = facts;
   if (lists === undefined) return [];
   const { uid, name } = share.metadata;
   const problem = reservedNameProblem(kind, name, reference, lists);
   if (problem === undefined)
     return counted === undefined ? [] : [{ kind: "count", share: kind, uid, reference: undefined }];
-  const text = textOf(reference);
+  const text = referenceText(reference);
   if (counted === text) return [];
   return [
     { kind: "event", about: share, event: { type: "Warning", reason: "ReservedName", message: problem } },
@@ -87,9 +79,9 @@ function nameReport({ kind, share, reference, lists, counted }: ShareView): read
 
 type Wanted = Pick<Condition, "status" | "reason" | "message">;
 
-function wantedCondition(view: ShareView, finding: Finding): Wanted {
-  const { kind, reference } = view;
-  const referred = referredBy(view);
+function wantedCondition(facts: ShareFacts, finding: Finding): Wanted {
+  const { kind, reference } = facts;
+  const referred = referredBy(facts);
   switch (finding) {
     case "found":
       return { status: "True", reason: "ReferenceFound", message: `${referred} exists` };
@@ -115,12 +107,12 @@ function wantedCondition(view: ShareView, finding: Finding): Wanted {
 const ownReasons: ReadonlySet<string> = new Set(["ReferenceFound", "ReferenceNotFound", "ReferenceForbidden"]);
 
 /** By its place in the list, guarded by the version: no other condition is part of the request. */
-function availableWrite(view: ShareView, look: Look): readonly ClusterAction[] {
-  const { kind, share, nowMs } = view;
+function availableWrite({ facts, nowMs }: ShareView, look: Look): readonly ClusterAction[] {
+  const { kind, share } = facts;
   const conditions = share.status?.conditions ?? [];
   const index = conditions.findIndex(({ type }) => type === shareConditions.available);
   const current = conditions[index];
-  const wanted = wantedCondition(view, look.finding);
+  const wanted = wantedCondition(facts, look.finding);
   if (current !== undefined && !differs(current, wanted, look.generation)) return [];
   const lastTransitionTime = current?.status === wanted.status ? current.lastTransitionTime : rfc3339(nowMs);
   const generation = look.generation === undefined ? {} : { observedGeneration: look.generation };
