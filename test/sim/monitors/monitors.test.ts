@@ -150,6 +150,7 @@ const badHistories: Readonly<Record<string, (bench: Bench) => void>> = {
       aContent({ metadata: { annotations: { note: "mine" } } }),
       aContent({ metadata: { annotations: {} } }),
     ),
+  "I-39": ({ note }) => note("call", "GET /api/v1/namespaces/default/secrets/key"),
 };
 
 function withoutClass(snapshot: KubeObject): KubeObject {

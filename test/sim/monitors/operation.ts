@@ -1,8 +1,9 @@
-/** I-35 to I-38: no secret leaks, one bad object affects no other, one writer at a time, no lost updates. */
+/** I-35 to I-39: no secret leaks, one bad object affects no other, one writer at a time, no lost updates, no more than what ships. */
 import { annotations, labels, oldInvalidLabels, provisioning } from "../../../src/api/names.ts";
 import type { KubeObject } from "../../../src/api/types.ts";
 import { equal } from "../../../src/base/json.ts";
 import type { Seen } from "../record.ts";
+import { lackedRight } from "../shipped-rights.ts";
 import { isOurs, type Monitor } from "./monitor.ts";
 
 const secretIn = (seen: Seen, text: () => string): string | undefined => {
@@ -88,4 +89,15 @@ const noLostUpdate: Monitor = {
   },
 };
 
-export const operation: readonly Monitor[] = [noSecretOut, isolation, singleWriter, noLostUpdate];
+const shippedRights: Monitor = {
+  id: "I-39",
+  promise: "components send no request that the roles of the manifests do not allow",
+  onNote({ what, process, text }) {
+    const [, method, path] = (what === "call" && /^([A-Z]+) (\/.*)$/.exec(text)) || [];
+    if (method === undefined || path === undefined) return undefined;
+    const right = lackedRight(process.replace(/\.\d+$/, ""), method, path);
+    return right === undefined ? undefined : `${process} may not ${right}`;
+  },
+};
+
+export const operation: readonly Monitor[] = [noSecretOut, isolation, singleWriter, noLostUpdate, shippedRights];

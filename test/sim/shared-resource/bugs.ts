@@ -166,4 +166,18 @@ export const bugs: readonly Bug[] = [
       }),
     }),
   },
+  {
+    name: "lists the pods of the cluster, which its role does not allow",
+    breaks: ["I-39"],
+    seedsMax: 1,
+    sabotage: () => ({
+      api: (api) => ({
+        ...api,
+        list: async (kind, query) => {
+          if (kind === "SharedSecret") await api.list("Pod").catch(() => undefined);
+          return api.list(kind, query);
+        },
+      }),
+    }),
+  },
 ];

@@ -1,8 +1,9 @@
-/** What must hold at every moment: I-30 to I-33 of the reliability rules, and the numbers of requests. */
+/** What must hold at every moment: I-30 to I-33 and I-39 of the reliability rules, and the numbers of requests. */
 
 import type { HttpRequest, HttpResponse } from "../../../src/base/http.ts";
 import { isObject, parse } from "../../../src/base/json.ts";
 import type { FileSet, VolumeSpec } from "../../../src/components/shared-resource/node/types.ts";
+import { lackedRight } from "../shipped-rights.ts";
 import type { Machine } from "./memory-host.ts";
 import { filesOf, shareId, type Truth, wantedIn } from "./truth.ts";
 
@@ -93,7 +94,9 @@ export function createMonitors(now: () => number, truth: Truth, machine: Machine
       else if (now() - asked.startedMs > boundMs + stepsMs)
         break_("I-30", `${spec.id} got bytes ${now() - asked.startedMs} ms after the last review`);
     },
-    request({ path, body }) {
+    request({ method, path, body }) {
+      const right = lackedRight("shared-resource", method, path);
+      if (right !== undefined) break_("I-39", `the driver may not ${right}`);
       if (!path.endsWith("/subjectaccessreviews")) return;
       const subject = subjectIn(body);
       const before = askedAt.get(subject);

@@ -1,0 +1,59 @@
+/**
+ * What the manifests allow a component, and what the guides tell an administrator to add. Thousands of schedules reach branches that no run on
+ * a real API server does: a request without a right would fail there for ever.
+ */
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import type { PolicyRule } from "kubernetes-types/rbac/v1.js";
+import { parse } from "yaml";
+import { componentRows, sidecarRows } from "../../src/api/manifests/rows.ts";
+import { parseRequest, verbOf } from "../../src/apiserver/request.ts";
+import { coversResource } from "../../src/rules/rbac.ts";
+import { driver } from "./backend.ts";
+
+const guide = (name: string): string => readFileSync(resolve(import.meta.dirname, "../../docs/guides", name), "utf8");
+/** The blocks of rules in a guide. */
+const rulesIn = (name: string): readonly PolicyRule[] =>
+  [...guide(name).matchAll(/```yaml\n(- [\s\S]*?)```/g)].flatMap(([, block = ""]) => parse(block) as PolicyRule[]);
+
+/** Every user may ask what he may do. */
+const ofEverybody: PolicyRule = {
+  apiGroups: ["authorization.k8s.io"],
+  resources: ["selfsubjectaccessreviews"],
+  verbs: ["create"],
+};
+/** Those that classes name: docs/guides/security.md. */
+const secretsOfClasses: PolicyRule = { apiGroups: [""], resources: ["secrets"], verbs: ["get"] };
+/** Which the owner of a share grants, one by one: docs/guides/shared-resources.md. */
+const sourcesOfShares: PolicyRule = {
+  apiGroups: [""],
+  resources: ["secrets", "configmaps"],
+  verbs: ["get", "list", "watch"],
+};
+
+const additions: Readonly<Record<string, readonly PolicyRule[]>> = {
+  "snapshot-controller": rulesIn("replacing-upstream.md"),
+  "csi-snapshotter": [secretsOfClasses],
+  "csi-provisioner": [secretsOfClasses, ...rulesIn("cross-namespace.md")],
+  "shared-resource": [sourcesOfShares],
+};
+const needs = { topology: true, attachments: true, capacity: true };
+const shipped = new Map(
+  [...componentRows, ...sidecarRows.map(({ name, rights }) => ({ name, ...rights(driver, needs) }))].map(
+    ({ name, clusterRules, namespaceRules }) => [
+      name,
+      [ofEverybody, ...clusterRules, ...namespaceRules, ...(additions[name] ?? [])],
+    ],
+  ),
+);
+
+/** The right that a request lacks; undefined: it is allowed. Pages of the server are open to everybody who is known. */
+export function lackedRight(component: string, method: string, path: string): string | undefined {
+  const { target, query } = parseRequest({ method, path, headers: {} });
+  if (target.kind === "page") return undefined;
+  const { group, plural: resource, subresource, name } = target;
+  const verb = verbOf(method, target, query);
+  if (shipped.get(component)?.some((rule) => coversResource(rule, { verb, group, resource, subresource, name })))
+    return undefined;
+  return `${verb} ${resource}${subresource === "" ? "" : `/${subresource}`}${group === "" ? "" : `.${group}`} ${name}`.trim();
+}
