@@ -20,8 +20,8 @@ const row = /^In `(src\/cli\/commands\.ts)`.*\n\n```ts\n([\s\S]*?)```/m.exec(gui
 
 /** A copy of the sources with the example in it. */
 function copyWithExample(folder: string): void {
-  const filter = (path: string): boolean => !path.endsWith(".test.ts");
-  for (const name of ["src", "tsconfig.json", "package.json"])
+  const filter = (path: string): boolean => !path.endsWith(".test.ts") || path.endsWith("tidy.test.ts");
+  for (const name of ["src", "scripts", "test", "tsconfig.json", "package.json", "knip.json", "biome.json"])
     cpSync(join(root, name), join(folder, name), { recursive: true, filter });
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   for (const { path, text } of files) {
@@ -37,10 +37,17 @@ test("the guide has five files and one row", () => {
   assert.ok(row !== null);
 });
 
-test("the example of the guide compiles", async (t) => {
+test("the example of the guide passes the stages of npm run check as it is printed", async (t) => {
   const folder = temporaryFolder(t);
   copyWithExample(folder);
-  await promisify(execFile)(join(root, "node_modules/.bin/tsc"), ["--noEmit", "-p", folder]);
+  const run = (program: string, ...given: readonly string[]) =>
+    promisify(execFile)(join(root, "node_modules/.bin", program), given, { cwd: folder }).catch((reason) => {
+      throw new Error(`${program} ${given.join(" ")}: ${reason.stdout}${reason.stderr}`);
+    });
+  await run("biome", "check", "--vcs-enabled=false", "--error-on-warnings", ...files.map(({ path }) => path));
+  await run("tsc", "--noEmit", "-p", folder);
+  await run("knip", "--no-progress", "--production");
+  await run("node", "test/run.ts", "tidy");
 });
 
 test("the example of the guide works on an API server, and its command has help", async (t) => {

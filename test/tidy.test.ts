@@ -1,46 +1,10 @@
 /** Architecture as a test: what may import what, what is pure, and where time and chance may be touched. */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
-import { basename, dirname, relative, resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import { test } from "node:test";
 import { scenarioNames } from "./e2e/scenarios/names.ts";
-
-const root = resolve(import.meta.dirname, "..");
-
-interface Source {
-  readonly path: string;
-  readonly text: string;
-  /** All that the file names in an import, types included. */
-  readonly imports: readonly string[];
-  /** What is loaded before the file runs: neither types, which are gone by then, nor what it loads later, on demand. */
-  readonly loads: readonly string[];
-}
-
-const statement = /^(?:import|export)\s+(type\s+)?([^;"]*?)\s*from\s*"([^"]+)"|^import\s*"([^"]+)"/gm;
-/** `import { type A, type B } from …` loads nothing: such statements are erased. */
-const namesTypesOnly = (names: string): boolean =>
-  /^\{/.test(names) &&
-  names
-    .replace(/[{}]/g, "")
-    .split(",")
-    .map((name) => name.trim())
-    .every((name) => name === "" || name.startsWith("type "));
-
-function loadedBy(text: string): readonly string[] {
-  return [...text.matchAll(statement)].flatMap(([, type, names = "", from, alone]) =>
-    type !== undefined || namesTypesOnly(names) ? [] : [from ?? alone ?? ""],
-  );
-}
-
-const sources: readonly Source[] = globSync("src/**/*.ts", { cwd: root })
-  .filter((path) => !path.includes("/gen/"))
-  .map((path) => {
-    const text = readFileSync(resolve(root, path), "utf8");
-    const specifiers = [...text.matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)].map(([, specifier]) => specifier ?? "");
-    const placed = (specifier: string): string =>
-      specifier.startsWith(".") ? relative(root, resolve(root, dirname(path), specifier)) : specifier;
-    return { path, text, imports: specifiers.map(placed), loads: loadedBy(text).map(placed) };
-  });
+import { isDeciding, loadedBy, reachedFrom, root, type Source, sources } from "./sources.ts";
 
 /** Lowest first: a file may import its own layer and those before it. */
 const layers = ["base", "api", "rules", "kube", "csi", "node", "runtime", "components", "apiserver", "cli", "main.ts"];
@@ -119,14 +83,6 @@ test("there are no type import cycles between folders", () => {
   assert.deepEqual(acrossFolders, []);
 });
 
-/** Where decisions are made. World and http are where time and streams enter. */
-const isDeciding = (path: string): boolean =>
-  (/^src\/(base|api|rules)\//.test(path) ||
-    /^src\/(components\/.*|node)\/(observe|phase|plan)[^/]*\.ts$/.test(path) ||
-    /^src\/cli\/migrate\/(definition|plan|preflight)\.ts$/.test(path)) &&
-  path !== "src/base/world.ts" &&
-  path !== "src/base/http.ts";
-
 /** What makes a file impure by itself: it waits, or it loads a part of the platform or a package. */
 const impuritiesOf = ({ path, text, loads }: Source): readonly string[] => [
   ...(/\bawait\b/.test(withoutComments(text)) ? [`${path} awaits`] : []),
@@ -135,14 +91,8 @@ const impuritiesOf = ({ path, text, loads }: Source): readonly string[] => [
 
 /** Purity goes by what is loaded, however far away, and not by the names of files. */
 test("pure files, and all files they load, do not await and load neither Node modules nor packages", () => {
-  const byPath = new Map(program.map((file) => [file.path, file]));
-  const reached = new Set(program.filter(({ path }) => isDeciding(path)));
-  for (const file of reached)
-    for (const path of file.loads) {
-      const next = byPath.get(path);
-      if (next !== undefined) reached.add(next);
-    }
-  assert.deepEqual([...reached].flatMap(impuritiesOf), []);
+  const reached = reachedFrom(program.filter(({ path }) => isDeciding(path)));
+  assert.deepEqual(reached.flatMap(impuritiesOf), []);
 });
 
 test("a type-only import loads nothing, every other import does", () => {
