@@ -12,7 +12,7 @@ import type { ReferenceGrant, VolumeSnapshot, VolumeSnapshotContent } from "../s
 import type { ApiServerOptions } from "../src/apiserver/server.ts";
 import { Fault } from "../src/base/fault.ts";
 import type { HttpRequest, HttpResponse } from "../src/base/http.ts";
-import { silent } from "../src/base/log.ts";
+import { type Log, silent } from "../src/base/log.ts";
 import { type Replacements, type StartOptions, start } from "../src/components/csi-provisioner/start.ts";
 import {
   ControllerServiceCapability_RPC_Type as Capability,
@@ -42,6 +42,7 @@ export interface Across {
   readonly options?: Partial<StartOptions>;
   readonly server?: Partial<ApiServerOptions>;
   readonly replaced?: Replacements;
+  readonly log?: Log;
   /** Called before each request of the provisioner that names an object, and before each call to the driver; may answer the request. */
   before?(step: Step, index: number): Promise<unknown> | undefined;
   /** Answers requests of the provisioner that the other does not see: lists, watches, questions about rights. */
@@ -54,7 +55,15 @@ export type AcrossStage = Awaited<ReturnType<typeof setUpAcross>>;
 
 const definitions = [...snapshotCrds(3), referenceGrantCrd(), ...crossNamespaceCrds()];
 
-export async function setUpAcross({ options = {}, server = {}, replaced, before, answer, afterCreate }: Across = {}) {
+export async function setUpAcross({
+  options = {},
+  server = {},
+  replaced,
+  log = silent,
+  before,
+  answer,
+  afterCreate,
+}: Across = {}) {
   const { handler, world, store } = startApiServer({
     definitions,
     featureGates: { CrossNamespaceVolumeDataSource: true },
@@ -203,7 +212,7 @@ export async function setUpAcross({ options = {}, server = {}, replaced, before,
       name: "csi-provisioner",
       api: createClient({ handler: watched, world }),
       world,
-      log: silent,
+      log,
       signal: stop.signal,
       workers: 10,
       backoff: { startMs: 1_000, maxMs: 60_000 },

@@ -22,7 +22,7 @@ import type { DriverFacts, ProvisionerOptions } from "../src/components/csi-prov
 import type { NamedSource } from "../src/rules/data-source.ts";
 import { accessTo, type Permitted } from "../src/rules/source-access.ts";
 import { aClaim, aContent, aSnapshot, driver } from "./builders.ts";
-import { planTester } from "./plan-cases.ts";
+import { planTester, type ReasonedCase } from "./plan-cases.ts";
 
 export const provisionerOptions: ProvisionerOptions = {
   volumeNamePrefix: "pvc",
@@ -133,6 +133,8 @@ export const created: VolumeReply = {
 export const refusal = (code: FaultCode): VolumeReply => ({ kind: "failed", fault: new Fault(code, `no: ${code}`) });
 export const unsent = (code: FaultCode): VolumeReply => ({ kind: "unsent", fault: new Fault(code, `secret: ${code}`) });
 
+export const nowMs = Date.parse("2026-01-01T12:00:00Z");
+
 /** A pending claim of an ordinary class; a reply counts for another second. */
 export const aVolumeView = (facts: Partial<VolumeFacts> = {}, memory: Partial<VolumeMemory> = {}): VolumeView => ({
   facts: {
@@ -170,6 +172,7 @@ export const aVolumeView = (facts: Partial<VolumeFacts> = {}, memory: Partial<Vo
     protectsSnapshots: true,
     ...memory,
   },
+  nowMs,
 });
 
 const local = { namespace: "team", name: "monday", referrer: undefined } as const;
@@ -218,7 +221,10 @@ export const briefAction = (action: ProvisionerAction): string => {
   }
 };
 
-export const testVolumePlans = planTester<VolumeView, ProvisionerAction>({
+export const testVolumePlans: (cases: readonly ReasonedCase<VolumeView>[]) => void = planTester<
+  VolumeView,
+  ProvisionerAction
+>({
   phaseOf: ({ facts }) => phaseOf(facts),
   plan: planVolume,
   brief: briefAction,

@@ -67,7 +67,8 @@ export const reasonRows = {
   ClassNotUsable: {
     waits: true,
     actor: "administrator",
-    means: "The class is of another driver, or there are several default classes.",
+    means:
+      "The class is of another driver, or has a parameter that cannot be used, or its driver cannot do what is asked; or there are several default classes.",
   },
   SecretNotUsable: {
     waits: true,
@@ -130,7 +131,8 @@ export const reasonRows = {
   InUseByClaim: {
     waits: true,
     actor: "user",
-    means: "A claim is being restored from the snapshot, or a snapshot is being taken of the claim.",
+    means:
+      "A claim is being restored from the snapshot or cloned from the claim, or a snapshot is being taken of the claim.",
   },
   WaitsForGrants: { waits: true, actor: "component", means: "The ReferenceGrants are not known yet." },
   WaitsForLists: {
@@ -147,7 +149,7 @@ export const reasonRows = {
   WaitsForNode: {
     waits: true,
     actor: "component",
-    means: "The class binds a volume when a pod is scheduled, and no node has been selected.",
+    means: "No node is selected yet: the class binds a volume when a pod is scheduled, or no node has taken the claim.",
   },
   NodeNotUsable: {
     waits: true,
@@ -159,6 +161,11 @@ export const reasonRows = {
     actor: "user",
     means: "The data source of the claim does not exist or cannot be used by this claim.",
   },
+  SourceNotServed: {
+    waits: true,
+    actor: "administrator",
+    means: "The claim names its source with a namespace, and csi-provisioner does not serve such sources here.",
+  },
   VolumeInUse: {
     waits: true,
     actor: "user",
@@ -168,6 +175,17 @@ export const reasonRows = {
     waits: true,
     actor: "administrator",
     means: "A stored CreateVolume call cannot be proved to be unused. It is reported and not undone.",
+  },
+  StoredCallDiffers: {
+    waits: true,
+    actor: "administrator",
+    means:
+      "A stored CreateVolume call says otherwise than its claim does now. It is reported, and the volume is asked for as the claim says.",
+  },
+  VolumeAbandoned: {
+    waits: true,
+    actor: "driver",
+    means: "A volume that nobody may use may be left at the driver: it is looked for, and deleted.",
   },
 
   SecretNotFound: { waits: true, actor: "user", means: "The Secret or ConfigMap that a share names does not exist." },

@@ -23,6 +23,7 @@ import { createConsentCheck } from "./consent.ts";
 import { createProvisionerHandlers } from "./handlers.ts";
 import { createIntentLog } from "./intent-log.ts";
 import { observeSource, observeStoredVolume, observeVolume, type VolumeMemory } from "./observe.ts";
+import { phaseOf } from "./phase.ts";
 import { planVolume } from "./plan.ts";
 import { planSource } from "./plan-source.ts";
 import { planStored } from "./plan-stored.ts";
@@ -151,6 +152,7 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
   const isServed = ({ kind }: GrantFrom): boolean =>
     kind === "VolumeSnapshotLink" ? deps.links !== undefined : options.crossNamespace === true;
   const around = () => ({
+    nowMs: world.now(),
     stores,
     driver: driver(),
     options,
@@ -250,6 +252,7 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
       if ("access" in source && source.access.kind === "denied" && source.access.why === "unreadable")
         deps.grants?.lookSoon();
     },
+    phase: ({ facts }) => phaseOf(facts),
     plan: deps.plans?.volume ?? planVolume,
     onFailure: (key) => deps.failed?.("CreateVolume", claimOf(String(key))),
   });

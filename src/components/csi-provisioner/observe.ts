@@ -105,6 +105,8 @@ export interface VolumeMemory {
   readonly repliesInRow: number;
   /** The call that the reply is to, or a later one. */
   readonly repliedTo: VolumeCall | undefined;
+  /** When that call was sent, by the wall clock. */
+  readonly sentAtMs?: Millis | undefined;
   /** An attempt whose outcome nobody knows may have created the volume: a later refusal does not say that there is none. */
   readonly isUncertain: boolean;
   /** The stored call is as another process, or whoever else, has written it, and was not made from the claim by this process. */
@@ -134,6 +136,8 @@ export interface VolumeMemory {
 export interface VolumeView {
   readonly facts: VolumeFacts;
   readonly memory: VolumeMemory;
+  /** By the wall clock, for what is said of dates. */
+  readonly nowMs: Millis;
 }
 
 interface Cache<T, Index extends string = never> {
@@ -157,6 +161,7 @@ export interface SnapshotPair {
 }
 
 export interface Surroundings {
+  readonly nowMs: Millis;
   readonly stores: ProvisionerCaches;
   readonly driver: DriverFacts;
   readonly options: ProvisionerOptions;
@@ -170,7 +175,7 @@ export interface Surroundings {
 }
 
 export function observeVolume(around: Surroundings, key: Key, memory: VolumeMemory): VolumeView | undefined {
-  const { stores, driver, options, intentOf } = around;
+  const { stores, driver, options, intentOf, nowMs } = around;
   const name = String(key);
   const [claim] = stores.PersistentVolumeClaim.by("volume", name);
   const volume = stores.PersistentVolume.get(key);
@@ -193,6 +198,7 @@ export function observeVolume(around: Surroundings, key: Key, memory: VolumeMemo
       ...nodesOf(around),
     },
     memory,
+    nowMs,
   };
 }
 
@@ -268,16 +274,17 @@ export interface StoredVolumeFacts {
 }
 export interface StoredVolumeView {
   readonly facts: StoredVolumeFacts;
-  readonly memory: Pick<VolumeMemory, "reply" | "replyLeftMs" | "repliedTo"> & {
+  readonly memory: Pick<VolumeMemory, "reply" | "replyLeftMs" | "repliedTo" | "sentAtMs"> & {
     /** Of the PersistentVolume, when the driver had refused for good to delete its volume as often as it is asked. */
     readonly refusedVersion?: string | undefined;
     /** A request of ours that creates it is in flight: an earlier one has created it, and this one would create it again. */
     readonly isBeingStored: boolean;
   };
+  readonly nowMs: Millis;
 }
 
 export function observeStoredVolume(
-  { stores, driver, options }: Pick<Surroundings, "stores" | "driver" | "options">,
+  { stores, driver, options, nowMs }: Pick<Surroundings, "stores" | "driver" | "options" | "nowMs">,
   key: Key,
   memoryOf: (volume: PersistentVolume) => StoredVolumeView["memory"],
 ): StoredVolumeView | undefined {
@@ -293,6 +300,7 @@ export function observeStoredVolume(
       ownNode: options.ownNode,
     },
     memory: memoryOf(volume),
+    nowMs,
   };
 }
 

@@ -9,11 +9,11 @@
  */
 import { refOf } from "../../api/builders.ts";
 import { provisioning } from "../../api/names.ts";
-import { settled } from "../../api/plan.ts";
+import { type CodedMessage, settled } from "../../api/plan.ts";
 import type { KubeObject } from "../../api/types.ts";
 import { type Fault, isFault } from "../../base/fault.ts";
 import { limits } from "../../base/limits.ts";
-import { type ErrorCode, withCode } from "../../rules/error-codes.ts";
+import { withCode } from "../../rules/error-codes.ts";
 import type { CreateVolumeCall, VolumeCall } from "./call.ts";
 import type { Intent } from "./intent.ts";
 import type { VolumeView } from "./observe.ts";
@@ -31,36 +31,70 @@ import {
   send,
   undoingOf,
 } from "./plan-steps.ts";
+import { because, failing, type ProvisionerReason, pausing, retrying } from "./reasons.ts";
 import { sourcesOf } from "./source.ts";
 import { learnable } from "./stored-calls.ts";
 
 export function planAbandoned(view: VolumeView, stored: Intent): ProvisionerPlan {
   const { facts, memory } = view;
   const intent = memory.isAdopted ? learnable(stored, facts.classes ?? []) : stored;
-  const { name } = facts;
   const { reply } = memory;
-  if (memory.pauseMs > 0) return doing(after(memory.pauseMs));
+  if (memory.pauseMs > 0) return doing(pausing(facts), after(memory.pauseMs));
   // Stored and never sent: there is nothing to learn, and without consent nothing may be asked.
   const isUnanswered = reply.kind === "none" || reply.kind === "denied";
-  if (!memory.isUncertain && isUnanswered && intent.undoes === undefined) return doing(settled, forget(name));
+  if (!memory.isUncertain && isUnanswered && intent.undoes === undefined)
+    return forgetting(view, intent, "its CreateVolume call was never sent");
   if (facts.claim !== undefined && reply.kind !== "deleted" && memory.lateVolumeMs > 0)
-    return doing(after(memory.lateVolumeMs));
+    return doing(
+      abandoned(view, intent, "its PersistentVolume may still be stored, and the volume is kept meanwhile"),
+      after(memory.lateVolumeMs),
+    );
   if (mayBeRetained(view, intent)) return planRetained(view, intent);
   switch (reply.kind) {
     case "deleted":
-      return doing(settled, { ...forget(name), forgetsReply: true });
+      return forgetting(view, intent, "it is deleted", { forgetsReply: true });
     case "created":
-      return doing(settled, isHeld(view, reply.volume.id) ? forget(name) : undo(view, intent, reply.volume));
+      return isHeld(view, reply.volume.id)
+        ? forgetting(view, intent, held)
+        : doing(abandoned(view, intent, deleting), settled, undo(view, intent, reply.volume));
     case "failed":
-      return memory.isUndoing ? planUndeleted(view, intent) : planUnlearned(view, intent, reply.fault);
+      return memory.isUndoing ? planUndeleted(view, intent, reply.fault) : planUnlearned(view, intent, reply.fault);
     case "unsent": {
       const { secret: _, ...call } = intent.call;
-      return isSecretGone(memory) ? doing(settled, nextCall(view, { ...intent, call })) : doing(later(memory));
+      return isSecretGone(memory)
+        ? planNextCall(view, { ...intent, call })
+        : doing(retrying(view, sentenceOf(view, intent, reply.fault.message), reply.fault), later(memory));
     }
     default:
-      return doing(settled, nextCall(view, intent));
+      return planNextCall(view, intent);
   }
 }
+
+const held = "a PersistentVolume has it";
+const deleting = "it is deleted";
+
+function sentenceOf({ facts: { name, claim } }: VolumeView, { claim: wanted }: Intent, rest: string): string {
+  const named = `claim ${wanted.namespace}/${wanted.name}`;
+  const why =
+    claim?.metadata.uid !== wanted.uid
+      ? `${named} is gone`
+      : claim.metadata.deletionTimestamp !== undefined
+        ? `${named} is being deleted`
+        : claim.spec?.volumeName
+          ? `${named} has volume ${claim.spec.volumeName}`
+          : `${named} does not get it`;
+  return `volume ${name} is abandoned, because ${why}: ${rest}`;
+}
+
+const abandoned = (view: VolumeView, intent: Intent, rest: string): ProvisionerReason =>
+  because("VolumeAbandoned", sentenceOf(view, intent, rest), [], view.nowMs);
+
+/** Nothing is left to do. */
+const forgetting = (view: VolumeView, intent: Intent, why: string, how: { readonly forgetsReply?: true } = {}) =>
+  doing(because("Writes", sentenceOf(view, intent, `${why}, and the stored call is forgotten`)), settled, {
+    ...forget(view.facts.name),
+    ...how,
+  });
 
 /** Nobody but a pod of a bound claim writes to a volume: the owner of a claim that is still there, and was not bound to it, keeps nothing. */
 const mayBeRetained = ({ facts, memory }: VolumeView, { claim }: Intent): boolean =>
@@ -70,24 +104,29 @@ function planRetained(view: VolumeView, intent: Intent): ProvisionerPlan {
   const { name } = view.facts;
   const { reply } = view.memory;
   const id = reply.kind === "created" ? reply.volume.id : (intent.published ?? "");
-  if (isHeld(view, id)) return doing(settled, forget(name));
+  if (isHeld(view, id)) return forgetting(view, intent, held);
+  const message = withCode(mayBeRetainedText(view, intent, id), "SNAP-349");
   return doing(
+    uncertain(message),
     settled,
     { kind: "confirm", ref: { kind: "PersistentVolume", name }, resourceVersion: undefined },
-    reportLeft(view, intent, "SNAP-349", mayBeRetainedText(view, intent, id)),
+    reportLeft(view, intent, message),
     forget(name),
   );
 }
 
 /** Learns the id, or deletes what is known by it. The stored call keeps its secret's name: the secret may come back. */
-function nextCall(view: VolumeView, intent: Intent): ProvisionerAction {
+function planNextCall(view: VolumeView, intent: Intent): ProvisionerPlan {
   const { name } = view.facts;
   if (intent.undoes === undefined) {
     const { consent: _, ...call } = intent.call;
     const stored = view.facts.intent ?? intent;
-    return send(learningOf(name), { ...call, method: "learn" }, { kind: "logIntent", name, intent: stored });
+    const learning = send(learningOf(name), { ...call, method: "learn" }, { kind: "logIntent", name, intent: stored });
+    return doing(abandoned(view, intent, "the driver is asked for its id, to delete it"), settled, learning);
   }
-  return isHeld(view, intent.undoes) ? forget(name) : sendUndoing(view, intent.undoes, intent.call.secret);
+  return isHeld(view, intent.undoes)
+    ? forgetting(view, intent, held)
+    : doing(abandoned(view, intent, deleting), settled, sendUndoing(view, intent.undoes, intent.call.secret));
 }
 
 /** A PersistentVolume has this id: also that of another node under the same name, where ids are made from names. */
@@ -95,11 +134,14 @@ const isHeld = ({ facts: { holder, volume } }: VolumeView, id: string): boolean 
   holder !== undefined || volume?.spec?.csi?.volumeHandle === id;
 
 /** The driver does not delete the volume. Its id is stored, so that the source is not needed to learn it once more. */
-function planUndeleted({ facts: { name }, memory }: VolumeView, intent: Intent): ProvisionerPlan {
-  const { repliedTo } = memory;
-  if (intent.undoes !== undefined || repliedTo?.method !== "delete") return doing(settled, pause(name, false));
+function planUndeleted(view: VolumeView, intent: Intent, fault: Fault): ProvisionerPlan {
+  const { name } = view.facts;
+  const { repliedTo } = view.memory;
+  const reason = failing(view, sentenceOf(view, intent, `the driver cannot delete it: ${quote(fault)}`), fault);
+  if (intent.undoes !== undefined || repliedTo?.method !== "delete") return doing(reason, settled, pause(name, false));
   const { snapshotKey: _snapshot, claimKey: _claim, published: _published, ...rest } = intent;
   return doing(
+    reason,
     settled,
     { kind: "logIntent", name, intent: { ...rest, undoes: repliedTo.volumeId } },
     pause(name, false),
@@ -109,44 +151,58 @@ function planUndeleted({ facts: { name }, memory }: VolumeView, intent: Intent):
 /** A refusal of CreateVolume: there is no volume of this name, unless an attempt before may have created it. */
 function planUnlearned(view: VolumeView, intent: Intent, fault: Fault): ProvisionerPlan {
   const { facts, memory } = view;
-  if (isRefusal(fault) && !memory.isUncertain)
-    return doing(settled, ...toldOf(view, intent, fault), forget(facts.name));
-  if (isFault(fault, "AlreadyExists") && memory.repliesInRow >= limits.malformedRepliesMax)
-    return doing(settled, reportLeft(view, intent, "SNAP-348", otherText(view, fault)), forget(facts.name));
-  // A call without a source is in nobody's way: it is repeated until the driver is repaired.
-  const isUnreadable = isFault(fault, "MalformedReply") && memory.malformedReplies >= limits.malformedRepliesMax;
-  if (!isUnreadable || sourcesOf(intent).length === 0) return doing(later(memory));
-  return doing(settled, reportLeft(view, intent, "SNAP-348", unreadableText(view, intent, fault)), forget(facts.name));
+  if (isRefusal(fault) && !memory.isUncertain) {
+    const message = saidOnly(view, intent, fault);
+    return message === undefined
+      ? forgetting(view, intent, `the driver has refused the call (${quote(fault)}), so there is none`)
+      : doing(uncertain(message), settled, reportLeft(view, intent, message), forget(facts.name));
+  }
+  const message = leftWith(view, intent, fault);
+  return message === undefined
+    ? doing(
+        retrying(view, sentenceOf(view, intent, `the driver does not say its id: ${quote(fault)}`), fault),
+        later(memory),
+      )
+    : doing(uncertain(message), settled, reportLeft(view, intent, message), forget(facts.name));
 }
 
+/** The driver has said often enough that it will not tell the id. */
+function leftWith(view: VolumeView, intent: Intent, fault: Fault): CodedMessage | undefined {
+  const { memory } = view;
+  if (isFault(fault, "AlreadyExists") && memory.repliesInRow >= limits.malformedRepliesMax)
+    return withCode(otherText(view, fault), "SNAP-348");
+  // A call without a source is in nobody's way: it is repeated until the driver is repaired.
+  const isUnreadable = isFault(fault, "MalformedReply") && memory.malformedReplies >= limits.malformedRepliesMax;
+  return isUnreadable && sourcesOf(intent).length > 0
+    ? withCode(unreadableText(view, intent, fault), "SNAP-348")
+    : undefined;
+}
+
+const quote = ({ message }: Fault): string => JSON.stringify(message);
+const uncertain = (message: CodedMessage): ProvisionerReason => because("StoredCallUncertain", message);
+
 /** About the claim as it was: it may be gone. */
-function reportLeft({ facts }: VolumeView, { claim }: Intent, code: ErrorCode, text: string): ProvisionerAction {
+function reportLeft({ facts }: VolumeView, { claim }: Intent, message: CodedMessage): ProvisionerAction {
   const about =
     facts.claim ?? ({ apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: { ...claim } } as KubeObject);
-  return {
-    kind: "reportCall",
-    volume: facts.name,
-    about,
-    reason: "VolumeLeftAtDriver",
-    message: withCode(text, code),
-  };
+  return { kind: "reportCall", volume: facts.name, about, reason: "VolumeLeftAtDriver", message };
 }
 
 /** An id that only the stored text names is never deleted, and a secret that no StorageClass names for such a call is not sent. */
-function toldOf(view: VolumeView, intent: Intent, fault: Fault): readonly ProvisionerAction[] {
+function saidOnly(view: VolumeView, intent: Intent, fault: Fault): CodedMessage | undefined {
   const { facts, memory } = view;
   const { undoes, call } = facts.intent ?? intent;
-  if (!memory.isAdopted || (undoes === undefined && call.secret?.name === intent.call.secret?.name)) return [];
+  if (!memory.isAdopted || (undoes === undefined && call.secret?.name === intent.call.secret?.name)) return undefined;
   const told = undoes === undefined ? "" : ` as ${JSON.stringify(undoes)}`;
-  const text = `Volume "${facts.name}" may be left at driver ${facts.driver.name}${told}: the driver does not say its id (${JSON.stringify(fault.message)}), and what only a stored call says is not believed; delete it by the means of the storage`;
-  return [reportLeft(view, intent, "SNAP-348", text)];
+  const text = `Volume "${facts.name}" may be left at driver ${facts.driver.name}${told}: the driver does not say its id (${quote(fault)}), and what only a stored call says is not believed; delete it by the means of the storage`;
+  return withCode(text, "SNAP-348");
 }
 
 const unreadableText = ({ facts, memory }: VolumeView, { call }: Intent, fault: Fault): string =>
-  `The source of volume "${facts.name}" is let go: ${memory.malformedReplies} replies of driver ${facts.driver.name} to CreateVolume could not be read (${JSON.stringify(fault.message)}), so the volume, made from ${JSON.stringify(call.source?.handle ?? "")}, may be left there; look for it, and delete it by the means of the storage`;
+  `The source of volume "${facts.name}" is let go: ${memory.malformedReplies} replies of driver ${facts.driver.name} to CreateVolume could not be read (${quote(fault)}), so the volume, made from ${JSON.stringify(call.source?.handle ?? "")}, may be left there; look for it, and delete it by the means of the storage`;
 
 const otherText = ({ facts }: VolumeView, fault: Fault): string =>
-  `Volume "${facts.name}" is left at driver ${facts.driver.name}: its claim is gone, and the driver does not say its id, because it was made with other arguments than are known now (${JSON.stringify(fault.message)}); delete it by the means of the storage`;
+  `Volume "${facts.name}" is left at driver ${facts.driver.name}: its claim is gone, and the driver does not say its id, because it was made with other arguments than are known now (${quote(fault)}); delete it by the means of the storage`;
 
 function mayBeRetainedText({ facts }: VolumeView, { call }: Intent, id: string): string {
   const { name, driver } = facts;

@@ -1,6 +1,5 @@
-/** The actions that both plans of the provisioner are made of. */
-import type { ClusterAction, CodedMessage, Next, Plan } from "../../api/plan.ts";
-import { settled } from "../../api/plan.ts";
+/** What the plans about volumes and their sources are made of. */
+import { type ClusterAction, type CodedMessage, type Next, type Plan, settled } from "../../api/plan.ts";
 import type { KubeObject } from "../../api/types.ts";
 import type { Key, Millis } from "../../base/brand.ts";
 import { type Fault, isFault, isFinal } from "../../base/fault.ts";
@@ -9,6 +8,7 @@ import type { CsiCallAction } from "../../runtime/csi-calls.ts";
 import type { Consent, CreateVolumeCall, VolumeCall } from "./call.ts";
 import type { Intent } from "./intent.ts";
 import type { VolumeMemory } from "./observe.ts";
+import type { ProvisionerReason } from "./reasons.ts";
 import type { SourceObject } from "./source.ts";
 
 /** What a call is about: a volume, by its name while it is created and by its PersistentVolume when it is deleted. */
@@ -106,10 +106,26 @@ export type ProvisionerAction =
       readonly uid: string;
     };
 
-export type ProvisionerPlan = Plan<ProvisionerAction>;
+export type ReadAction = Extract<ProvisionerAction, { readonly kind: "readSnapshot" | "readAttributes" }>;
 
-export const doing = (next: Next, ...actions: readonly ProvisionerAction[]): ProvisionerPlan => ({ actions, next });
-export const nothing = doing(settled);
+/** Every decision says why. */
+export interface ProvisionerPlan extends Plan<ProvisionerAction> {
+  readonly reason: ProvisionerReason;
+}
+
+export const doing = (
+  reason: ProvisionerReason,
+  next: Next,
+  ...actions: readonly ProvisionerAction[]
+): ProvisionerPlan => ({ actions, next, reason });
+/** Nothing to do, now and later, unless something changes. */
+export const resting = (reason: ProvisionerReason): ProvisionerPlan => doing(reason, settled);
+
+/** The reason of the events about volumes that cannot be made. */
+export const provisioningFailed = "ProvisioningFailed";
+
+/** How often something is looked at again whose changes cannot be seen. */
+export const pollMs: Millis = 5_000;
 
 type ForgetAction = Extract<ProvisionerAction, { readonly kind: "forgetIntent" }>;
 export const forget = (name: string): ForgetAction => ({ kind: "forgetIntent", name });

@@ -2,7 +2,7 @@
 import { refOf } from "../../api/builders.ts";
 import { provisioning } from "../../api/names.ts";
 import { edit } from "../../api/patches.ts";
-import { settled } from "../../api/plan.ts";
+import { type Ref, settled } from "../../api/plan.ts";
 import type { PersistentVolume } from "../../api/types.ts";
 import { withCode } from "../../rules/error-codes.ts";
 import type { SecretRef } from "../../rules/secret-template.ts";
@@ -15,13 +15,14 @@ import {
   errorOf,
   isSecretGone,
   later,
-  nothing,
   type ProvisionerAction,
   type ProvisionerPlan,
   quoting,
+  resting,
   send,
   type VolumeTarget,
 } from "./plan-steps.ts";
+import { because, type ProvisionerReason, retrying } from "./reasons.ts";
 
 const failed = "VolumeFailedDelete";
 
@@ -48,29 +49,51 @@ const isOurs = ({ metadata, spec }: PersistentVolume, driver: string): boolean =
   (metadata.annotations?.[provisioning.provisionedBy] ?? spec?.csi?.driver) === driver && spec?.csi?.driver === driver;
 
 export function planStored(view: StoredVolumeView): ProvisionerPlan {
-  const { volume, attachments } = view.facts;
+  const { facts, memory } = view;
+  const { volume } = facts;
   // Whoever decides now to retain it comes too late: without its volume, the object has to go.
-  if (view.memory.reply.kind === "deleted") return release(volume);
-  switch (storedPhaseOf(view.facts)) {
+  if (memory.reply.kind === "deleted") return release(volume);
+  switch (storedPhaseOf(facts)) {
+    case "foreign":
+      return resting(because("NotOurs", `${named(volume)} is of another driver, provisioner or node`));
+    case "kept":
+      return resting(because("Settled", `${named(volume)} is kept: ${whyKept(volume)}`));
     case "unprotected":
-      return view.memory.isBeingStored ? nothing : planFinalizer(volume);
+      return memory.isBeingStored ? resting(beingStored(volume)) : planFinalizer(volume);
     case "attached":
-      return doing(
-        settled,
-        errorOf(
-          volume,
-          failed,
-          withCode(
-            `PersistentVolume ${volume.metadata.name} is still attached by VolumeAttachment ${attachments?.[0]?.metadata.name ?? "(unknown)"}: it is deleted when the attachment is gone`,
-            "SNAP-352",
-          ),
-        ),
-      );
+      return planAttached(facts);
     case "deletable":
-      return view.memory.isBeingStored || isGivenUp(view) ? nothing : planDeletion(view);
-    default:
-      return nothing;
+      if (memory.isBeingStored) return resting(beingStored(volume));
+      return isGivenUp(view) ? resting(givenUp(view)) : planDeletion(view);
   }
+}
+
+const named = ({ metadata }: PersistentVolume): string => `PersistentVolume ${metadata.name}`;
+
+function whyKept({ metadata, spec, status }: PersistentVolume): string {
+  const policy = spec?.persistentVolumeReclaimPolicy;
+  if (policy !== "Delete") return `its reclaim policy is ${policy}`;
+  if (metadata.deletionTimestamp !== undefined) return "it is being deleted without our finalizer";
+  return `it is ${status?.phase ?? "new"}`;
+}
+
+const beingStored = (volume: PersistentVolume): ProvisionerReason =>
+  because("Writes", `${named(volume)}: a request of ours that stores it is under way, and comes first`);
+
+const givenUp = ({ facts: { volume, driver } }: StoredVolumeView): ProvisionerReason =>
+  because(
+    "DriverFailed",
+    `${named(volume)}: driver ${driver.name} refuses for good to delete its volume; it is asked again when the PersistentVolume changes`,
+  );
+
+function planAttached({ volume, attachments }: StoredVolumeFacts): ProvisionerPlan {
+  const attachment = attachments?.[0]?.metadata.name;
+  const message = withCode(
+    `${named(volume)} is still attached by VolumeAttachment ${attachment ?? "(unknown)"}: it is deleted when the attachment is gone`,
+    "SNAP-352",
+  );
+  const waitsFor: readonly Ref[] = attachment === undefined ? [] : [{ kind: "VolumeAttachment", name: attachment }];
+  return doing(because("VolumeInUse", message, waitsFor), settled, errorOf(volume, failed, message));
 }
 
 /** The driver has refused several times, and for good: it is asked again when the PersistentVolume has changed, or by the next process. */
@@ -84,34 +107,43 @@ const isGivenUp = ({ facts, memory }: StoredVolumeView): boolean =>
 function planFinalizer(volume: PersistentVolume): ProvisionerPlan {
   const { volumeFinalizer } = provisioning;
   if (volume.spec?.persistentVolumeReclaimPolicy === "Delete")
-    return doing(settled, ...edit("PersistentVolume", volume, { addFinalizers: [volumeFinalizer] }));
+    return doing(
+      because("Writes", `${named(volume)} gets our finalizer: its volume is deleted with it`),
+      settled,
+      ...edit("PersistentVolume", volume, { addFinalizers: [volumeFinalizer] }),
+    );
   return doing(
+    because("Released", `${named(volume)} loses our finalizer: its volume is kept`),
     settled,
     { kind: "settleIntent", name: volume.metadata.name },
     ...edit("PersistentVolume", volume, { removeFinalizers: [volumeFinalizer] }),
   );
 }
 
-function planDeletion({ facts, memory }: StoredVolumeView): ProvisionerPlan {
-  const { volume } = facts;
+function planDeletion(view: StoredVolumeView): ProvisionerPlan {
+  const { facts, memory, nowMs } = view;
+  const { volume, driver } = facts;
   const { reply } = memory;
+  const deleting = because(
+    "WaitsForDriver",
+    `${named(volume)} is released: driver ${driver.name} is asked to delete its volume`,
+    [],
+    nowMs,
+  );
   if (reply.kind === "unsent") {
-    const error = errorOf(volume, failed, withCode(reply.fault.message, "SNAP-338"));
+    const message = withCode(reply.fault.message, "SNAP-338");
+    const error = errorOf(volume, failed, message);
     // A secret that is gone does not come back: perhaps the driver deletes the volume without it.
     return isSecretGone(memory)
-      ? doing(settled, error, sendDeletion(facts, { method: "delete", volumeId: handleOf(volume) }))
-      : doing(later(memory), error);
+      ? doing(deleting, settled, error, sendDeletion(facts, { method: "delete", volumeId: handleOf(volume) }))
+      : doing(retrying(view, `${named(volume)}: ${message}`, reply.fault), later(memory), error);
   }
-  if (reply.kind === "failed")
-    return doing(
-      later(memory),
-      errorOf(
-        volume,
-        failed,
-        quoting(`driver ${facts.driver.name} cannot delete volume ${volume.metadata.name}`, reply.fault, "SNAP-351"),
-      ),
-    );
-  return doing(settled, sendDeletion(facts, deleteCall(facts)));
+  if (reply.kind === "failed") {
+    const text = `driver ${driver.name} cannot delete volume ${volume.metadata.name}`;
+    const message = quoting(text, reply.fault, "SNAP-351");
+    return doing(retrying(view, message, reply.fault), later(memory), errorOf(volume, failed, message));
+  }
+  return doing(deleting, settled, sendDeletion(facts, deleteCall(facts)));
 }
 
 const sendDeletion = ({ volume }: StoredVolumeFacts, call: DeleteVolumeCall): ProvisionerAction =>
@@ -131,14 +163,25 @@ const handleOf = ({ spec }: PersistentVolume): string => spec?.csi?.volumeHandle
 /** First the object is deleted, then its finalizer: nobody sees a PersistentVolume without a volume as usable. */
 function release(volume: PersistentVolume): ProvisionerPlan {
   const ref = refOf("PersistentVolume", volume);
-  const { deletionTimestamp, resourceVersion } = volume.metadata;
+  const { deletionTimestamp, resourceVersion, finalizers = [] } = volume.metadata;
+  const gone = `${named(volume)}: its volume is deleted`;
   if (deletionTimestamp === undefined)
     return doing(
+      because("Writes", `${gone}, and it is deleted itself`),
       settled,
       { kind: "delete", ref, resourceVersion },
       { kind: "count", what: "deleted", about: volume, uid: volume.metadata.uid },
     );
-  return doing(settled, ...edit("PersistentVolume", volume, { removeFinalizers: [provisioning.volumeFinalizer] }));
+  const others = finalizers.filter((name) => name !== provisioning.volumeFinalizer);
+  if (others.length === finalizers.length && others.length > 0) {
+    const says = `${gone}, and it has finalizers of others: ${others.join(", ")}`;
+    return resting(because("VolumeInUse", says, [], Date.parse(deletionTimestamp)));
+  }
+  return doing(
+    because("Released", `${gone}, and our finalizer is taken off`),
+    settled,
+    ...edit("PersistentVolume", volume, { removeFinalizers: [provisioning.volumeFinalizer] }),
+  );
 }
 
 function deleteCall({ volume, storageClass }: StoredVolumeFacts): DeleteVolumeCall {

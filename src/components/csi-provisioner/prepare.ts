@@ -53,7 +53,7 @@ export interface Wanted {
 
 export type Prepared =
   | { readonly kind: "call"; readonly call: CreateVolumeCall; readonly secrets: SecretsByRole }
-  | { readonly kind: "reschedule"; readonly message: CodedMessage }
+  | { readonly kind: "reschedule"; readonly code: ErrorCode; readonly message: CodedMessage }
   | { readonly kind: "wrong"; readonly code: ErrorCode; readonly message: CodedMessage };
 
 const wrong = (code: ErrorCode, message: string): Prepared => ({
@@ -95,7 +95,8 @@ export function prepareCreate(wanted: Wanted): Prepared {
   if (secrets.kind === "wrong") return wrong(secrets.code, `${className}: ${secrets.problem}`);
   const topology = topologyOf(wanted);
   if (topology.kind === "wrong") return wrong("SNAP-337", topology.message);
-  if (topology.kind === "reschedule") return { kind: "reschedule", message: withCode(topology.message, "SNAP-337") };
+  if (topology.kind === "reschedule")
+    return { kind: "reschedule", code: "SNAP-337", message: withCode(topology.message, "SNAP-337") };
   const { provisioner: secret } = secrets.byRole;
   return {
     kind: "call",

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createVirtualWorld } from "../../../test/virtual-world.ts";
+import { aCreateCall } from "../../../test/volume-plans.ts";
 import { Fault, type FaultCode } from "../../base/fault.ts";
 import { creationOf, strayOf, undoingOf } from "./plan-steps.ts";
 import { createRemembered } from "./remembered.ts";
@@ -51,4 +52,14 @@ test("a deletion that the driver refuses for good is remembered after ten times,
   assert.equal(refusedTimes(1, "InvalidArgument"), "7");
   remembered.keep(deletion("9"), { kind: "deleted" });
   assert.equal(remembered.memoryOf("u-1").refusedVersion, undefined);
+});
+
+test("with the last call it is remembered when it was sent, by the wall clock", async () => {
+  const world = createVirtualWorld();
+  const remembered = createRemembered(world, { startMs: 1_000, maxMs: 8_000 });
+  const sentAtMs = world.now();
+  remembered.sending(creationOf("pvc-1"), aCreateCall());
+  await world.advance(5_000);
+  const memory = remembered.memoryOf("pvc-1");
+  assert.deepEqual([memory.repliedTo, memory.sentAtMs], [aCreateCall(), sentAtMs]);
 });

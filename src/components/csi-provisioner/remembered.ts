@@ -49,6 +49,7 @@ export interface Remembered {
       | "malformedReplies"
       | "repliesInRow"
       | "repliedTo"
+      | "sentAtMs"
       | "pauseMs"
       | "sharedWith"
       | "takeInMs"
@@ -66,7 +67,7 @@ const expiryOf = ({ reply, receivedAtMs, expiresAtMs }: CachedReply<VolumeAnswer
   reply.kind === "unsent" ? Math.min(expiresAtMs, receivedAtMs + secretRetryMsMax) : expiresAtMs;
 
 export function createRemembered(
-  world: Pick<World, "elapsed" | "random">,
+  world: Pick<World, "elapsed" | "now" | "random">,
   backoff: Backoff,
   takingDelay: Backoff = backoff,
 ): Remembered {
@@ -77,7 +78,7 @@ export function createRemembered(
     goalOf: ({ goal }) => goal,
     validityOf: (_target, { kind }) => (kind === "denied" ? "until retry" : "for good"),
   });
-  const calls = createLru<VolumeCall>(volumesMax);
+  const calls = createLru<{ readonly call: VolumeCall; readonly sentAtMs: Millis }>(volumesMax);
   const startedAtMs = createLru<Millis>(volumesMax);
   const pauses = createLru<{ readonly times: number; readonly untilMs: Millis }>(volumesMax);
   const delays = createLru<{ readonly times: number; readonly untilMs: Millis }>(volumesMax);
@@ -130,7 +131,7 @@ export function createRemembered(
       if (reply.kind === "created" && !ids.has(reply.volume.id)) ids.set(reply.volume.id, target.metadata.uid);
     },
     sending: ({ metadata }, call) => {
-      calls.set(metadata.uid, call);
+      calls.set(metadata.uid, { call, sentAtMs: world.now() });
       startedAtMs.set(metadata.uid, world.elapsed());
     },
     tookMs: (uid) => {
@@ -165,6 +166,7 @@ export function createRemembered(
       const cached = replies.get(uid);
       const replyLeftMs = (cached === undefined ? 0 : expiryOf(cached)) - world.elapsed();
       const counts = cached !== undefined && replyLeftMs > 0;
+      const sent = calls.get(uid);
       const strayId = strays.get(uid);
       const takeAtMs = delays.get(uid)?.untilMs;
       const sharer = cached?.reply.kind === "created" ? ids.get(cached.reply.volume.id) : undefined;
@@ -177,7 +179,8 @@ export function createRemembered(
         refusedVersion: refused.get(uid),
         repliesInRow: counts ? cached.tries + 1 : 0,
         replyLeftMs: Math.max(replyLeftMs, 0),
-        repliedTo: calls.get(uid),
+        repliedTo: sent?.call,
+        sentAtMs: sent?.sentAtMs,
         stray: strayId === undefined ? undefined : strayIn(uid, strayId),
         takeInMs: takeAtMs === undefined ? undefined : Math.max(takeAtMs - world.elapsed(), 0),
         pauseMs: Math.max((pauses.get(uid)?.untilMs ?? 0) - world.elapsed(), 0),

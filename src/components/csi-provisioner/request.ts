@@ -7,14 +7,12 @@ import type { Consent } from "./call.ts";
 import { attributesClassOf, classNameOf, requestedBytes } from "./claim.ts";
 import type { Intent } from "./intent.ts";
 import type { VolumeFacts, VolumeView } from "./observe.ts";
-import type { ProvisionerAction } from "./plan-steps.ts";
+import type { ReadAction } from "./plan-steps.ts";
 import { type JudgedSource, type Prepared, prepareCreate } from "./prepare.ts";
-
-/** What has to be read first. */
-type ReadAction = Extract<ProvisionerAction, { readonly kind: "readSnapshot" | "readAttributes" }>;
 
 export type Request =
   | { readonly kind: "intent"; readonly intent: Intent }
+  /** Something has to be read first. */
   | { readonly kind: "unread"; readonly read: ReadAction }
   | Exclude<Prepared, { kind: "call" }>;
 

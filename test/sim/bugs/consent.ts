@@ -130,6 +130,7 @@ export const consentBugs: readonly Bug[] = [
           const { source } = view.facts;
           return "access" in source && view.memory.reply.kind === "created"
             ? {
+                ...view,
                 facts: { ...view.facts, source: { ...source, access: { kind: "none" } as never } },
                 memory: { ...view.memory, isLearning: false, isAdopted: false },
               }

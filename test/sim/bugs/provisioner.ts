@@ -1,11 +1,12 @@
 /** Wrong decisions of the provisioner. */
+import type { Plan } from "../../../src/api/plan.ts";
 import type { PersistentVolume, PersistentVolumeClaim } from "../../../src/api/types.ts";
 import { Fault, isFinal } from "../../../src/base/fault.ts";
 import type { StoredVolumeView, VolumeView } from "../../../src/components/csi-provisioner/observe.ts";
 import { phaseOf } from "../../../src/components/csi-provisioner/phase.ts";
 import { planVolume } from "../../../src/components/csi-provisioner/plan.ts";
 import { planSource } from "../../../src/components/csi-provisioner/plan-source.ts";
-import type { ProvisionerAction, ProvisionerPlan } from "../../../src/components/csi-provisioner/plan-steps.ts";
+import type { ProvisionerAction } from "../../../src/components/csi-provisioner/plan-steps.ts";
 import { planStored } from "../../../src/components/csi-provisioner/plan-stored.ts";
 import type { Sabotage } from "../components.ts";
 import { type Bug, type Change, changed, toSabotage } from "./bug.ts";
@@ -17,6 +18,7 @@ const inStored = (change: Change<StoredVolumeView, ProvisionerAction>): Sabotage
   planStored: toSabotage(changed(planStored, change)),
 });
 
+type ProvisionerPlan = Plan<ProvisionerAction>;
 const each = (plan: ProvisionerPlan, change: (action: ProvisionerAction) => readonly ProvisionerAction[]) => ({
   ...plan,
   actions: plan.actions.flatMap(change),

@@ -85,7 +85,8 @@ export function createCapacityPublisher(deps: CapacityDeps): CapacityPublisher {
     },
     observe: (_seen, key) => {
       const publisher = { driver, namespace, managedBy, owner };
-      return observeCapacity({ stores, segments, publisher, forImmediateBinding }, key, memory.memoryOf(key));
+      const around = { stores, segments, publisher, forImmediateBinding, nowMs: world.now() };
+      return observeCapacity(around, key, memory.memoryOf(key));
     },
     handlers: {
       ...createActionHandlers({ api, stores, leading, record: () => undefined }),

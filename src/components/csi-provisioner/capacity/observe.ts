@@ -44,6 +44,8 @@ export interface CapacityView {
   readonly key: Key;
   readonly facts: CapacityFacts;
   readonly memory: CapacityMemory;
+  /** By the wall clock, for what is said of dates. */
+  readonly nowMs: Millis;
 }
 
 export interface CapacityCaches {
@@ -59,6 +61,7 @@ export const isPublished = (
 ): boolean => provisioner === driver && (forImmediateBinding || volumeBindingMode !== "Immediate");
 
 export interface CapacitySurroundings {
+  readonly nowMs: Millis;
   readonly stores: CapacityCaches;
   readonly segments: Pick<SegmentList, "get">;
   readonly publisher: Publisher;
@@ -66,7 +69,7 @@ export interface CapacitySurroundings {
 }
 
 export function observeCapacity(around: CapacitySurroundings, key: Key, memory: CapacityMemory): CapacityView {
-  const { stores, segments, publisher, forImmediateBinding } = around;
+  const { stores, segments, publisher, forImmediateBinding, nowMs } = around;
   const { className, segment } = partsOf(key);
   const storageClass = stores.StorageClass.get(keyIn(undefined, className));
   const isWanted = storageClass !== undefined && isPublished(storageClass, publisher.driver, forImmediateBinding);
@@ -79,6 +82,7 @@ export function observeCapacity(around: CapacitySurroundings, key: Key, memory: 
       publisher,
     },
     memory,
+    nowMs,
   };
 }
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { driver } from "../../../../test/builders.ts";
-import { planTester } from "../../../../test/plan-cases.ts";
-import { aStorageClass } from "../../../../test/volume-plans.ts";
+import { planTester, type ReasonedCase } from "../../../../test/plan-cases.ts";
+import { aStorageClass, nowMs } from "../../../../test/volume-plans.ts";
 import type { CSIStorageCapacity } from "../../../api/types.ts";
 import { capacityKey, segmentText } from "./key.ts";
 import type { CapacityAnswer, CapacityFacts, CapacityView, Publisher } from "./observe.ts";
@@ -41,6 +41,7 @@ const aView = (facts: Partial<CapacityFacts> = {}, answered: CapacityAnswer | un
   key: capacityKey(storageClass.metadata.name, segmentText(segments)),
   facts: { segments, storageClass, objects: [anObject()], publisher, ...facts },
   memory: { answer: answered, answerLeftMs: answered === undefined ? 0 : 5_000 },
+  nowMs,
 });
 const unasked = (facts: Partial<CapacityFacts>): CapacityView => ({
   ...aView(facts),
@@ -52,49 +53,71 @@ const written = (action: CapacityAction | undefined): CSIStorageCapacity => {
 };
 const double = anObject({}, { name: "csisc-2", uid: "u-2" });
 
-planTester<CapacityView, CapacityAction>({
+const testCapacityPlans: (cases: readonly ReasonedCase<CapacityView>[]) => void = planTester<
+  CapacityView,
+  CapacityAction
+>({
   phaseOf,
   plan: planCapacity,
   brief: (action) => (action.kind === "ask" ? "ask" : `${action.kind} ${action.ref.name}`.trim()),
-})([
-  { given: "a new segment", view: unasked({ objects: [] }), phase: "unasked", expect: ["ask"] },
-  { given: "an object of the replaced provisioner", view: unasked({}), phase: "unasked", expect: ["ask"] },
-  { given: "an answer", view: aView({ objects: [] }), phase: "unpublished", expect: ["create"] },
-  { given: "an object that says the same", view: aView(), phase: "current", expect: [] },
+});
+testCapacityPlans([
+  {
+    given: "a new segment",
+    view: unasked({ objects: [] }),
+    phase: "unasked",
+    reason: "WaitsForDriver",
+    expect: ["ask"],
+  },
+  {
+    given: "an object of the replaced provisioner",
+    view: unasked({}),
+    phase: "unasked",
+    reason: "WaitsForDriver",
+    expect: ["ask"],
+  },
+  { given: "an answer", view: aView({ objects: [] }), phase: "unpublished", reason: "Writes", expect: ["create"] },
+  { given: "an object that says the same", view: aView(), phase: "current", reason: "Settled", expect: [] },
   {
     given: "an object that says the same in other words",
     view: aView({ objects: [anObject({ capacity: "1048576Ki" })] }),
     phase: "current",
+    reason: "Settled",
     expect: [],
   },
   {
     given: "less room than is published",
     view: aView({}, { ...answer, bytes: 5n }),
     phase: "outdated",
+    reason: "Writes",
     expect: ["replace csisc-1"],
   },
   {
     given: "an object that somebody has changed to what is no quantity",
     view: aView({ objects: [anObject({ capacity: "much" })] }),
     phase: "outdated",
+    reason: "Writes",
     expect: ["replace csisc-1"],
   },
   {
     given: "a driver that names a largest volume",
     view: aView({}, { ...answer, maximumBytes: 0n }),
     phase: "outdated",
+    reason: "Writes",
     expect: ["replace csisc-1"],
   },
   {
     given: "a driver that names no largest volume any more",
     view: aView({ objects: [anObject({ maximumVolumeSize: "1Gi" })] }),
     phase: "outdated",
+    reason: "Writes",
     expect: ["replace csisc-1"],
   },
   {
     given: "an object of another owner",
     view: aView({ objects: [anObject({}, { ownerReferences: [former] })] }),
     phase: "outdated",
+    reason: "Writes",
     expect: ["replace csisc-1"],
   },
   {
@@ -104,36 +127,42 @@ planTester<CapacityView, CapacityAction>({
       publisher: { ...publisher, owner: undefined },
     }),
     phase: "current",
+    reason: "Settled",
     expect: [],
   },
   {
     given: "two objects about the same",
     view: aView({ objects: [anObject(), double] }),
     phase: "current",
+    reason: "Writes",
     expect: ["delete csisc-2"],
   },
   {
     given: "two objects and no answer",
     view: unasked({ objects: [anObject(), double] }),
     phase: "unasked",
+    reason: "WaitsForDriver",
     expect: ["delete csisc-2", "ask"],
   },
   {
     given: "an answer for another class of the name",
     view: aView({}, { ...answer, classUid: "u-former-class" }),
     phase: "unasked",
+    reason: "WaitsForDriver",
     expect: ["ask"],
   },
   {
     given: "a segment that no node has any more",
     view: aView({ segments: undefined, objects: [anObject(), double] }),
     phase: "unwanted",
+    reason: "Writes",
     expect: ["delete csisc-1", "delete csisc-2"],
   },
   {
     given: "a class that is gone",
     view: aView({ storageClass: undefined }),
     phase: "unwanted",
+    reason: "Writes",
     expect: ["delete csisc-1"],
   },
   {
@@ -143,6 +172,7 @@ planTester<CapacityView, CapacityAction>({
       objects: [anObject({}, { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["a.example.com/b"] })],
     }),
     phase: "unwanted",
+    reason: "Settled",
     expect: [],
   },
 ]);

@@ -5,7 +5,9 @@ import { type ClusterAction, type Plan, settled } from "../../../api/plan.ts";
 import type { CSIStorageCapacity, Draft, StorageClass } from "../../../api/types.ts";
 import type { Key } from "../../../base/brand.ts";
 import { binaryQuantity, printQuantity } from "../../../base/quantity.ts";
+import { because, type ProvisionerReason } from "../reasons.ts";
 import type { Segments } from "../topology.ts";
+import { partsOf, segmentText } from "./key.ts";
 import type { CapacityAnswer, CapacityView, Publisher } from "./observe.ts";
 import { phaseOf } from "./phase.ts";
 
@@ -18,17 +20,27 @@ interface AskAction {
 }
 export type CapacityAction = AskAction | Extract<ClusterAction, { kind: "create" | "replace" | "delete" }>;
 
-export function planCapacity(view: CapacityView): Plan<CapacityAction> {
-  const { key, facts, memory } = view;
+/** Every decision says why. */
+interface CapacityPlan extends Plan<CapacityAction> {
+  readonly reason: ProvisionerReason;
+}
+
+export function planCapacity(view: CapacityView): CapacityPlan {
+  const { facts, memory, nowMs } = view;
   const { storageClass, segments, objects, publisher } = facts;
   const phase = phaseOf(view);
   const [object, ...doubles] = objects;
-  if (storageClass === undefined || segments === undefined) return { actions: removing(objects), next: settled };
+  if (storageClass === undefined || segments === undefined) return planUnwanted(view);
   const { answer, answerLeftMs } = memory;
   // Two processes may have published the same; the scheduler would believe whichever has more room.
   const actions: CapacityAction[] = [...removing(doubles)];
+  const named = `capacity of StorageClass ${storageClass.metadata.name} in ${segmentText(segments)}`;
   if (phase === "unasked" || answer === undefined)
-    return { actions: [...actions, { kind: "ask", key, segments, storageClass }], next: settled };
+    return {
+      actions: [...actions, { kind: "ask", key: view.key, segments, storageClass }],
+      next: settled,
+      reason: because("WaitsForDriver", `${named}: driver ${publisher.driver} is asked for it`, [], nowMs),
+    };
   if (object === undefined)
     actions.push(creating(draftFor(storageClass.metadata.name, segments, answer, publisher), publisher));
   else if (phase === "outdated")
@@ -37,7 +49,17 @@ export function planCapacity(view: CapacityView): Plan<CapacityAction> {
       ref: refOf("CSIStorageCapacity", object),
       object: withAnswer(object, answer, publisher),
     });
-  return { actions, next: { kind: "after", ms: answerLeftMs } };
+  const reason =
+    actions.length > 0 ? because("Writes", `${named} is brought up to date`) : because("Settled", `${named} is right`);
+  return { actions, next: { kind: "after", ms: answerLeftMs }, reason };
+}
+
+function planUnwanted({ key, facts: { objects, storageClass } }: CapacityView): CapacityPlan {
+  const { className, segment } = partsOf(key);
+  const why = storageClass === undefined ? `StorageClass ${className} is not published` : `no node has ${segment}`;
+  const actions = removing(objects);
+  const reason = because(actions.length > 0 ? "Writes" : "Settled", `no capacity is wanted: ${why}`);
+  return { actions, next: settled, reason };
 }
 
 /** What is being deleted already only waits for its finalizers. */
