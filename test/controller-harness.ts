@@ -7,7 +7,7 @@ import type { Key } from "../src/base/brand.ts";
 import { keyIn } from "../src/base/brand.ts";
 import type { Log } from "../src/base/log.ts";
 import { createStores } from "../src/kube/stores.ts";
-import type { ControllerOptions } from "../src/runtime/controller.ts";
+import type { ControllerObserver, ControllerOptions } from "../src/runtime/controller.ts";
 import { createController } from "../src/runtime/controller.ts";
 import { createVirtualWorld } from "./virtual-world.ts";
 
@@ -38,6 +38,9 @@ type Overrides = Partial<ControllerOptions<Stores, Config, Act>> & {
   readonly act?: (key: Key, signal: AbortSignal) => Promise<void>;
 };
 
+const ignore = (): void => undefined;
+const unobserved: ControllerObserver = { added: ignore, started: ignore, finished: ignore, retried: ignore };
+
 export function setUpController({ act, ...overrides }: Overrides = {}) {
   const world = createVirtualWorld();
   const stores = createStores(table);
@@ -56,6 +59,7 @@ export function setUpController({ act, ...overrides }: Overrides = {}) {
     error: say("error"),
     with: () => log,
   };
+  let counts: Parameters<NonNullable<ControllerObserver["bindWaiting"]>>[0] = () => new Map();
   const controller = createController<Stores, Config, Act>({
     name: "test",
     stores,
@@ -75,6 +79,12 @@ export function setUpController({ act, ...overrides }: Overrides = {}) {
     world,
     log,
     backoff: { startMs: 1_000, maxMs: 60_000 },
+    observer: {
+      ...unobserved,
+      bindWaiting: (bound) => {
+        counts = bound;
+      },
+    },
     ...overrides,
   });
   const stop = new AbortController();
@@ -83,5 +93,7 @@ export function setUpController({ act, ...overrides }: Overrides = {}) {
     stores.Secret.take({ kind: "all", objects: [], resourceVersion: nextVersion() });
   };
   const run = (): Promise<void> => controller.run(stop.signal);
-  return { world, stores, controller, acted, logged, stop, sync, run };
+  /** How many objects wait, by reason. */
+  const waiting = () => Object.fromEntries([...counts()].filter(([, count]) => count > 0));
+  return { world, stores, controller, acted, logged, stop, sync, run, waiting };
 }

@@ -189,7 +189,26 @@ export const reasonRows = {
   },
 
   SecretNotFound: { waits: true, actor: "user", means: "The Secret or ConfigMap that a share names does not exist." },
-  NotPermitted: { waits: true, actor: "administrator", means: "The API server refuses what the component has to do." },
+  NotPermitted: {
+    waits: true,
+    actor: "administrator",
+    means: "The component lacks a right: the API server refuses a request with 401 or 403.",
+  },
+  ServerUnreachable: {
+    waits: true,
+    actor: "administrator",
+    means: "The API server does not answer, or not with anything of use. The request is repeated.",
+  },
+  RequestRefused: {
+    waits: true,
+    actor: "administrator",
+    means: "What was decided is refused, and not for a missing right. The sentence has the answer.",
+  },
+  UnexpectedError: {
+    waits: true,
+    actor: "administrator",
+    means: "The reconcile ended with an error that nobody expects. The log has its stack: please report it.",
+  },
 } as const satisfies Record<string, ReasonRow>;
 
 export type ReasonCode = keyof typeof reasonRows;

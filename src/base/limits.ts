@@ -3,6 +3,10 @@ export const limits = {
   queueKeysMax: 100_000,
   /** At verbosity 4: keys of which a controller remembers what it has decided last. */
   decisionsRememberedMax: 2_048,
+  /** Lines about decisions in each window: of one object, and of one controller. */
+  decisionLinesPerKeyMax: 20,
+  decisionLinesMax: 5_000,
+  decisionLinesMs: 10_000,
   requestBytesMax: 3 * 2 ** 20,
   responseBytesMax: 256 * 2 ** 20,
   /** From the first byte sent to the last of a whole answer. */

@@ -79,7 +79,7 @@ function commandSection(row: CommandRow, command: CommandModule): string {
 const reasonsPage = (): string =>
   page(
     "Reasons",
-    "Why a component does what it does with an object. At `--v=4` each decision that differs from the last one of the same object is a line of the log with its reason. Objects that wait are counted in the metric `snapkeep_waiting_objects{component,reason}`.",
+    "Why a component does what it does with an object. At `--v=4` each decision that differs from the last one of the same object is a line of the log with its reason. Objects that wait are counted in the metric `snapkeep_waiting_objects{component,reason}`. A reconcile that fails is a decision too.",
     table(
       ["reason", "waits", "who acts next", "meaning"],
       Object.entries(reasonRows).map(([name, { waits, actor, means }]) => [

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aConfig, inTeam, setUpController } from "../../test/controller-harness.ts";
 import { settled } from "../api/plan.ts";
+import { because } from "../api/reasons.ts";
 import { keyOf } from "../api/types.ts";
 import type { Key } from "../base/brand.ts";
 import { Fault } from "../base/fault.ts";
@@ -172,4 +173,55 @@ test("an exception while a failed reconcile is counted ends neither its controll
     logged.some((line) => line.startsWith("error: a failed reconcile cannot be counted")),
     logged.join("\n"),
   );
+});
+
+const failures: readonly [string, unknown, string | undefined][] = [
+  ["a write that is refused with 403", new Fault("PermissionDenied", "no"), "NotPermitted"],
+  ["a token that is not accepted", new Fault("Unauthenticated", "who?"), "NotPermitted"],
+  ["an API server that cannot be reached", new Fault("Unavailable", "nothing answers"), "ServerUnreachable"],
+  ["a server that asks to be asked later", new Fault("ResourceExhausted", "later"), "ServerUnreachable"],
+  ["a request without an answer in time", new Fault("DeadlineExceeded", "no answer"), "ServerUnreachable"],
+  ["a write that breaks a rule of the server", new Fault("Invalid", "spec is immutable"), "RequestRefused"],
+  ["an exception", new TypeError("cannot read driver"), "UnexpectedError"],
+  ["a conflict", new Fault("Conflict", "changed"), undefined],
+  ["a lease that is gone", new Fault("Aborted", "no longer leads"), undefined],
+];
+for (const [what, thrown, code] of failures)
+  test(`${what} ${code === undefined ? "counts as no failure of the object" : `is counted as ${code}`}, until the write succeeds`, async () => {
+    let isRefused = true;
+    const { world, sync, run, waiting } = setUpController({
+      plan: (view) => ({
+        actions: [{ kind: "act", key: keyOf(view) }],
+        next: settled,
+        reason: because("Writes", "the annotation is written"),
+      }),
+      act: async () => {
+        if (isRefused) throw thrown;
+      },
+    });
+    sync(aConfig("a"), aConfig("b"));
+    void run();
+    await world.advance(30_000);
+    assert.deepEqual(waiting(), code === undefined ? {} : { [code]: 2 });
+    isRefused = false;
+    await world.advance(60_000);
+    assert.deepEqual(waiting(), {});
+  });
+
+test("an object that the controller cannot decide about is counted, and no longer once it is gone", async () => {
+  const gone = new Set<Key>();
+  const { world, controller, sync, run, waiting } = setUpController({
+    observe: (all, key) => (gone.has(key) ? undefined : all.ConfigMap.get(key)),
+    plan: () => {
+      throw new TypeError("cannot read spec");
+    },
+  });
+  sync(aConfig("odd"));
+  void run();
+  await world.advance(5_000);
+  assert.deepEqual(waiting(), { UnexpectedError: 1 });
+  gone.add(inTeam("odd"));
+  controller.trigger(inTeam("odd"));
+  await world.advance(0);
+  assert.deepEqual(waiting(), {});
 });

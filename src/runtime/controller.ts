@@ -17,6 +17,7 @@ import type { World } from "../base/world.ts";
 import type { AnyStores } from "../kube/stores.ts";
 import type { ActionHandlers } from "./action-handlers.ts";
 import { createDecisions } from "./decisions.ts";
+import { reasonOfFailure } from "./failures.ts";
 import { createLogThrottle } from "./log-throttle.ts";
 import type { QueueObserver, QueueStats } from "./queue.ts";
 import { createQueue } from "./queue.ts";
@@ -93,7 +94,7 @@ export function createController<Stores extends AnyStores, View, Action extends 
     onRoom: () => resync.resume(),
   });
   const resync = createResync(() => keysOfAll(stores, options.triggers, log), queue.add);
-  const decisions = createDecisions(log);
+  const decisions = createDecisions(log, world);
   options.observer?.bindWaiting?.(decisions.waiting);
   const addOrResync = (key: Key): void => {
     if (!queue.add(key)) resync.start();
@@ -102,8 +103,7 @@ export function createController<Stores extends AnyStores, View, Action extends 
   const decide = (key: Key, view: View): Plan<Action> => {
     const plan = options.plan(view);
     const { actions, reason } = plan;
-    if (reason !== undefined)
-      decisions.note(key, { phase: options.phase?.(view), actions: actions.map(({ kind }) => kind), reason });
+    if (reason !== undefined) decisions.note(key, { reason, actions, phase: () => options.phase?.(view) });
     return plan;
   };
 
@@ -118,6 +118,7 @@ export function createController<Stores extends AnyStores, View, Action extends 
         current = action;
         await handlers[action.kind as Action["kind"]](action as never, signal);
       }
+      decisions.succeeded(key);
       queue.forget(key);
       if (next.kind === "after") queue.add(key, next.ms);
     } catch (reason) {
@@ -136,6 +137,8 @@ export function createController<Stores extends AnyStores, View, Action extends 
       atMostMs: isFault(reason, "Unavailable") ? limits.unreachedRetryMsMax : undefined,
     });
     const fields = { key, retryMs: Math.round(retryMs) };
+    const why = reasonOfFailure(reason);
+    if (why !== undefined) decisions.failed(key, why, action);
     if (!isConflict) tellFailure(key, { reason, action });
     if (isConflict)
       log.debug("object changed in the meantime, reconciling again", { ...fields, reason: reason.message });

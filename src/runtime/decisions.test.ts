@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createMemoryLog } from "../../test/csi-sockets.ts";
+import { createVirtualWorld } from "../../test/virtual-world.ts";
 import { because, isWaiting, type Reason, type ReasonCode, reasonRows } from "../api/reasons.ts";
 import type { Key } from "../base/brand.ts";
 import { limits } from "../base/limits.ts";
@@ -13,12 +14,18 @@ const key = (name: string): Key => `team/${name}` as Key;
 const [monday, tuesday] = [key("monday"), key("tuesday")];
 const waiting = because("ClaimNotFound", "claim team/data not found");
 const settled = because("Settled", "the snapshot is ready");
-const decision = (reason: Reason, ...actions: readonly string[]) => ({ phase: "invalid", actions, reason });
+const refused = because("NotPermitted", "PATCH …: patching volumesnapshots is forbidden");
+const decision = (reason: Reason, ...actions: readonly string[]) => ({
+  phase: () => "invalid",
+  actions: actions.map((kind) => ({ kind })),
+  reason,
+});
+const world = createVirtualWorld();
 const shown = (counts: ReadonlyMap<ReasonCode, number>) => Object.fromEntries([...counts].filter(([, n]) => n !== 0));
 
 test("a decision is a line of log with phase, reason, sentence and actions, and the same decision is not repeated", () => {
   const log = createMemoryLog();
-  const decisions = createDecisions(log);
+  const decisions = createDecisions(log, world);
   decisions.note(monday, decision(waiting, "patch", "event"));
   decisions.note(monday, decision(waiting, "patch", "event"));
   decisions.note(monday, decision(settled));
@@ -30,13 +37,13 @@ test("a decision is a line of log with phase, reason, sentence and actions, and 
 });
 
 test("below verbosity 4 no decision is kept, and waiting objects are counted all the same", () => {
-  const decisions = createDecisions({ ...silent, debug: () => assert.fail("a line was written") });
-  decisions.note(monday, decision(waiting));
+  const decisions = createDecisions({ ...silent, debug: () => assert.fail("a line was written") }, world);
+  decisions.note(monday, { ...decision(waiting), phase: () => assert.fail("a phase was looked up") });
   assert.deepEqual(shown(decisions.waiting()), { ClaimNotFound: 1 });
 });
 
 test("objects are counted by reason while they wait, each once, and not when they are gone", () => {
-  const decisions = createDecisions(silent);
+  const decisions = createDecisions(silent, world);
   for (const name of [monday, tuesday, monday]) decisions.note(name, decision(waiting));
   assert.deepEqual(shown(decisions.waiting()), { ClaimNotFound: 2 });
   decisions.note(monday, decision(because("WaitsForDriver", "CreateSnapshot has no reply yet")));
@@ -48,7 +55,7 @@ test("objects are counted by reason while they wait, each once, and not when the
 
 test("the last decisions of so many keys are remembered, and the oldest is forgotten first", () => {
   const log = createMemoryLog();
-  const decisions = createDecisions(log);
+  const decisions = createDecisions(log, world);
   const names = Array.from({ length: limits.decisionsRememberedMax + 1 }, (_, index) => key(`s-${index}`));
   for (const name of names) decisions.note(name, decision(settled));
   const before = log.lines.length;
@@ -58,10 +65,85 @@ test("the last decisions of so many keys are remembered, and the oldest is forgo
   assert.equal(log.lines.length, before + 1);
 });
 
+test("an object that flips between two decisions writes so many lines in each window, and says how many were left out", async () => {
+  const world = createVirtualWorld();
+  const log = createMemoryLog();
+  const decisions = createDecisions(log, world);
+  const flips = limits.decisionLinesPerKeyMax * 10;
+  const flip = () => {
+    for (let time = 0; time < flips; time++)
+      decisions.note(monday, time % 2 === 0 ? decision(waiting) : decision(settled, "patch"));
+  };
+  flip();
+  assert.equal(log.lines.length, limits.decisionLinesPerKeyMax);
+  await world.advance(limits.decisionLinesMs);
+  flip();
+  const second = log.lines.slice(limits.decisionLinesPerKeyMax);
+  assert.equal(second.length, limits.decisionLinesPerKeyMax);
+  assert.deepEqual([second[0]?.leftOut, second[1]?.leftOut], [flips - limits.decisionLinesPerKeyMax, undefined]);
+  decisions.note(tuesday, decision(waiting));
+  assert.equal(log.lines.at(-1)?.key, tuesday, "another object has its own lines");
+});
+
+test("all objects of a controller write so many lines in each window, and what was left out is written at the next look", async () => {
+  const world = createVirtualWorld();
+  const log = createMemoryLog();
+  const decisions = createDecisions(log, world);
+  for (let index = 0; index < limits.decisionLinesMax; index++) decisions.note(key(`s-${index}`), decision(settled));
+  decisions.note(monday, decision(waiting));
+  decisions.note(monday, decision(waiting));
+  assert.equal(log.lines.length, limits.decisionLinesMax);
+  await world.advance(limits.decisionLinesMs);
+  decisions.note(monday, decision(waiting));
+  const last = log.lines.at(-1);
+  assert.deepEqual([last?.key, last?.reason, last?.leftOut], [monday, "ClaimNotFound", 1]);
+});
+
+test("a failed action is a line with its reason, once until an action succeeds", () => {
+  const log = createMemoryLog();
+  const decisions = createDecisions(log, world);
+  const attempt = () => decisions.note(monday, decision(because("Writes", "the status is written"), "patch"));
+  for (let time = 0; time < 3; time++) {
+    attempt();
+    decisions.failed(monday, refused, { kind: "patch" });
+  }
+  assert.deepEqual(log.lines.slice(1), [
+    { level: "debug", message: "decided", key: monday, reason: "NotPermitted", says: refused.says, failed: "patch" },
+  ]);
+  attempt();
+  decisions.succeeded(monday);
+  decisions.failed(monday, refused, undefined);
+  assert.equal(log.lines.at(-1)?.failed, "decision");
+});
+
+test("an object whose action failed is counted until its actions succeed, also in the middle of a retry", () => {
+  const decisions = createDecisions(silent, world);
+  const writes = decision(because("Writes", "the status is written"), "patch");
+  decisions.note(monday, writes);
+  decisions.failed(monday, refused, { kind: "patch" });
+  decisions.note(monday, writes);
+  assert.deepEqual(shown(decisions.waiting()), { NotPermitted: 1 });
+  decisions.succeeded(monday);
+  assert.deepEqual(shown(decisions.waiting()), {});
+});
+
+test("after a failure, what was decided counts once its actions succeed, or at once if it has none", () => {
+  const decisions = createDecisions(silent, world);
+  for (const name of [monday, tuesday]) decisions.failed(name, refused, { kind: "patch" });
+  decisions.note(monday, decision(waiting, "event"));
+  decisions.note(tuesday, decision(waiting));
+  assert.deepEqual(shown(decisions.waiting()), { NotPermitted: 1, ClaimNotFound: 1 });
+  decisions.succeeded(monday);
+  assert.deepEqual(shown(decisions.waiting()), { ClaimNotFound: 2 });
+  decisions.failed(monday, refused, undefined);
+  for (const name of [monday, tuesday]) decisions.forget(name);
+  assert.deepEqual(shown(decisions.waiting()), {});
+});
+
 test("the gauge adds up the controllers of a component, and falls when an object no longer waits", async () => {
   const metrics = createMetrics();
   const controllers = ["snapshots", "contents"].map((queue) => {
-    const decisions = createDecisions(silent);
+    const decisions = createDecisions(silent, world);
     controllerObserver(metrics, "snapshot-controller", queue).bindWaiting?.(decisions.waiting);
     return decisions;
   });
