@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { startHarness } from "../../test/command-harness.ts";
+import { createMemoryLog } from "../../test/csi-sockets.ts";
 import { createVirtualWorld } from "../../test/virtual-world.ts";
+import { draftOf } from "../api/builders.ts";
 import { Fault } from "../base/fault.ts";
 import type { Log } from "../base/log.ts";
+import { realWorld } from "../base/world.ts";
 import type { KubeApi, PathReader, VersionFinder } from "../kube/api.ts";
-import { findKinds, namingMissing, rateLimitOf, retryUntil, serverAt } from "./connect.ts";
+import { connect, findKinds, namingMissing, rateLimitOf, retryUntil, serverAt } from "./connect.ts";
 
 function setUp(waitMsMax: number) {
   const world = createVirtualWorld();
@@ -150,3 +154,31 @@ test("CRDs that were removed are named in the log, with the remedy: they may ret
 
 test("other faults of a list are logged unchanged", () =>
   assert.rejects(listing(new Fault("PermissionDenied", "no list")).list("VolumeSnapshot"), { message: "no list" }));
+
+test("at verbosity 5 each write of a connected process is a line of its log", async (t) => {
+  const { kubeconfig } = await startHarness(t);
+  const log = createMemoryLog();
+  const stop = new AbortController();
+  const flags = { kubeconfig, context: "", kubeApiQps: 0, kubeApiBurst: 0 };
+  const { api, atRate, close } = await connect({
+    flags,
+    kinds: ["ConfigMap"],
+    waitMsMax: 0,
+    userAgent: "test",
+    environment: {},
+    world: realWorld,
+    log,
+    signal: stop.signal,
+  });
+  t.after(close);
+  for (const client of [api, atRate(flags)]) {
+    const name = client === api ? "one" : "other";
+    await client.create("ConfigMap", draftOf("ConfigMap", { namespace: "default", name }, {}));
+  }
+  const lines = log.lines.filter(({ message }) => message === "api write finished");
+  const line = { method: "POST", path: "/api/v1/namespaces/default/configmaps", code: "201" };
+  assert.deepEqual(
+    lines.map(({ method, path, code }) => ({ method, path, code })),
+    [line, line],
+  );
+});

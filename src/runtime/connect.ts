@@ -9,7 +9,7 @@ import { backoffMs } from "../base/backoff.ts";
 import type { Millis } from "../base/brand.ts";
 import { Fault, isFault, loggable } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
-import { type Log, traceVerbosity } from "../base/log.ts";
+import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import { withDeadline } from "../base/world.ts";
 import type { KubeApi, PageReader, PathAsker, PathReader, PathWriter, TextReader, VersionFinder } from "../kube/api.ts";
@@ -20,6 +20,7 @@ import type { Target } from "../kube/target.ts";
 import { createTransport } from "../kube/transport.ts";
 import type { Refusal } from "../kube/transport-send.ts";
 import type { Environment } from "./flags.ts";
+import { traced } from "./traced.ts";
 
 /** Zero or less: no limit. */
 export interface RateFlags {
@@ -91,16 +92,6 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
     throw signal.aborted ? new Fault("Cancelled", "stopped before the API server answered") : reason;
   }
 }
-
-/** At verbosity 5 each request that changes something is a line. */
-const traced = (log: Log, measure: Measure | undefined): Measure | undefined =>
-  log.verbosity < traceVerbosity
-    ? measure
-    : (measurement) => {
-        measure?.(measurement);
-        const { method, path, code, ms } = measurement;
-        if (method !== "GET") log.trace("api write finished", { method, path, code, tookMs: Math.round(ms) });
-      };
 
 export function serverAt(master: string): URL {
   const server = URL.parse(master);

@@ -1,6 +1,7 @@
 /** `snapkeep up`: everything there is in one process, on this machine, without a cluster. */
 import { join } from "node:path";
 import { defineCommand } from "../../runtime/command.ts";
+import { loggingFlags } from "../../runtime/common-flags.ts";
 import { bool, integer } from "../../runtime/flag-kinds.ts";
 import { createLog } from "../../runtime/log.ts";
 import { kubeconfigOut, publishKubeconfig } from "../kubeconfig/publish.ts";
@@ -17,7 +18,7 @@ export const command = defineCommand({
     port: integer({ default: 0, min: 0, max: 65_535, help: "Port of the API server; 0 selects a free port." }),
     kubeconfigOut,
     fault: faults,
-    verbosity: integer({ name: "v", default: 0, min: 0, max: 10, help: "Log verbosity." }),
+    verbosity: loggingFlags.verbosity,
   },
   examples: [
     { does: "Run the demo, then use the cluster with kubectl until Ctrl-C", line: "snapkeep up" },

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
-import { eventually, temporaryFolder } from "../../../test/csi-sockets.ts";
+import { createMemoryLog, eventually, temporaryFolder } from "../../../test/csi-sockets.ts";
 import { freePort } from "../../../test/e2e/harness/ports.ts";
 import { draftOf } from "../../api/builders.ts";
 import { type KindName, kindRows } from "../../api/kinds.ts";
@@ -32,13 +32,14 @@ test("a stack that failed to start, or has stopped, frees its port and its folde
   await next.stopped;
 });
 
-test("a claim without a class gets a volume of the driver, and the volume is deleted with the claim", async (t) => {
+test("a claim without a class gets a volume, which is deleted with the claim; at verbosity 5 writes and calls are logged", async (t) => {
   const root = join(temporaryFolder(t), "root");
   const stopping = new AbortController();
   const { signal } = stopping;
+  const log = createMemoryLog();
   const { client, stopped } = await startStack({
     world: realWorld,
-    log: silent,
+    log,
     version: "1.2.3",
     port: 0,
     root,
@@ -63,6 +64,16 @@ test("a claim without a class gets a volume of the driver, and the volume is del
   assert.ok(existsSync(join(root, "volumes", spec?.volumeName ?? "", "data")));
   await client.delete(ref);
   await eventually("the volume is deleted", () => readdirSync(join(root, "volumes")).length === 0);
+  const tookOf = (message: string, method: string, path?: RegExp): unknown =>
+    log.lines.find(
+      (line) =>
+        line.message === message &&
+        line.component === "csi-provisioner" &&
+        line.method === method &&
+        (path === undefined || path.test(String(line.path))),
+    )?.tookMs;
+  assert.equal(typeof tookOf("api write finished", "POST", /\/persistentvolumes$/), "number");
+  assert.equal(typeof tookOf("csi call finished", "/csi.v1.Controller/CreateVolume"), "number");
 });
 
 test("the webhook of up refuses what the definitions accept, and nobody listens at its address afterwards", async (t) => {

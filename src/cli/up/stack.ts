@@ -6,7 +6,7 @@ import { standardParts } from "../../apiserver/parts.ts";
 import { type ServedApi, serveApi } from "../../apiserver/serve/https.ts";
 import type { Handler } from "../../base/http.ts";
 import { limits } from "../../base/limits.ts";
-import type { Log } from "../../base/log.ts";
+import { type Log, traceVerbosity } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
 import { start as startCsiProvisioner } from "../../components/csi-provisioner/start.ts";
 import { start as startCsiSnapshotter } from "../../components/csi-snapshotter/start.ts";
@@ -14,6 +14,7 @@ import type { InjectedFault } from "../../components/directory-driver/fault-inje
 import type { DirectoryDriver } from "../../components/directory-driver/index.ts";
 import { start as startDirectoryDriver } from "../../components/directory-driver/start.ts";
 import { start as startSnapshotController } from "../../components/snapshot-controller/start.ts";
+import { layered, logged } from "../../csi/layers.ts";
 import type { Unary } from "../../csi/wire.ts";
 import type { KubeApi } from "../../kube/api.ts";
 import { createClient } from "../../kube/client.ts";
@@ -21,6 +22,7 @@ import type { ComponentContext } from "../../runtime/component.ts";
 import { createLocalContext } from "../../runtime/context.ts";
 import type { Component } from "../../runtime/frame.ts";
 import { createMetrics } from "../../runtime/metrics.ts";
+import { traced } from "../../runtime/traced.ts";
 import { createDefaultClasses } from "./default-classes.ts";
 import { startWebhook } from "./webhook.ts";
 
@@ -104,7 +106,9 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   });
   const asAdmin: Handler = (request) =>
     api.handler({ ...request, headers: { ...request.headers, authorization: `Bearer ${api.token}` } });
-  const clientFor = (name: string) => createClient({ handler: asAdmin, world, userAgent: name });
+  const logOf = (component: string): Log => log.with({ component });
+  const clientFor = (name: string) =>
+    createClient({ handler: asAdmin, world, userAgent: name, measure: traced(logOf(name)) });
   const driverStop = new AbortController();
   const driver = await startDirectoryDriver(
     { world, log, metrics: createMetrics(), signal: driverStop.signal },
@@ -120,11 +124,14 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     await Promise.all([serving, api.close()]);
   };
   const contextFor = (name: string) =>
-    createLocalContext({ name, api: clientFor(name), world, log, signal, workers: 10, backoff });
+    createLocalContext({ name, api: clientFor(name), world, log: logOf(name), signal, workers: 10, backoff });
+  /** Without a socket there is no client that logs its calls. */
+  const callsFor = (name: string): Unary =>
+    log.verbosity < traceVerbosity ? driver.calls : layered(driver.calls, logged(logOf(name), world));
   const client = clientFor("snapkeep-up");
   const startAll = async (): Promise<readonly Component[]> => {
     const started = await Promise.all(
-      Object.entries(rows).map(([name, start]) => start(contextFor(name), driver.calls)),
+      Object.entries(rows).map(([name, start]) => start(contextFor(name), callsFor(name))),
     );
     await createDefaultClasses(client, driverName);
     // Last, because it listens from its start on.
