@@ -1,4 +1,5 @@
 /** What makes each alert fire, and a like situation in which it is silent: series of Prometheus, one value a minute. */
+import type { ReasonCode } from "../src/api/reasons.ts";
 
 export interface Situation {
   /** Series → values, in promtool's notation. */
@@ -15,6 +16,9 @@ const calls = (code: string): string =>
 const leader = (name: string): string => `leader_election_master_status{name="${name}"}`;
 const rejections = (type: string): string =>
   `apiserver_admission_webhook_rejection_count{name="snapshot.webhook-validation.storage.sigs.k8s.io",error_type="${type}"}`;
+const about = (component: string, reason: ReasonCode): string => `{component="${component}",reason="${reason}"}`;
+const waiting = (...of: Parameters<typeof about>): string => `snapkeep_waiting_objects${about(...of)}`;
+const longestWait = (...of: Parameters<typeof about>): string => `snapkeep_longest_wait_seconds${about(...of)}`;
 const expiry = "snapshot_webhook_certificate_expiry_timestamp_seconds";
 const [snapshotter, provisioner] = ["external-snapshotter-leader-directory-snapkeep-dev", "directory-snapkeep-dev"].map(
   leader,
@@ -51,6 +55,24 @@ export const situations: Readonly<Record<string, Situation>> = {
     fires: { [leader("snapshot-controller-leader")]: "0x10" },
     silent: { [leader("snapshot-controller-leader")]: "1x10" },
     at: "5m",
+  },
+  ObjectsWait: {
+    fires: {
+      [waiting("csi-snapshotter", "DriverFailed")]: "3x10",
+      [longestWait("csi-snapshotter", "DriverFailed")]: "850+60x10",
+    },
+    silent: {
+      // New objects all the time, none of them for long; and one that waits for nobody but a pod.
+      [waiting("csi-snapshotter", "DriverFailed")]: "3x10",
+      [longestWait("csi-snapshotter", "DriverFailed")]: "60x10",
+      [waiting("csi-provisioner", "WaitsForNode")]: "1x10",
+      [longestWait("csi-provisioner", "WaitsForNode")]: "86400+60x10",
+      // What is over is shown as 0.
+      [waiting("snapshot-controller", "ClaimNotFound")]: "0x10",
+      [longestWait("snapshot-controller", "ClaimNotFound")]: "0x10",
+    },
+    at: "5m",
+    labels: { component: "csi-snapshotter", reason: "DriverFailed" },
   },
   SidecarHasNoLeader: {
     fires: { [snapshotter]: "1x10", [provisioner]: "0x10" },

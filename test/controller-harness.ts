@@ -94,6 +94,6 @@ export function setUpController({ act, ...overrides }: Overrides = {}) {
   };
   const run = (): Promise<void> => controller.run(stop.signal);
   /** How many objects wait, by reason. */
-  const waiting = () => Object.fromEntries([...counts()].filter(([, count]) => count > 0));
+  const waiting = () => Object.fromEntries([...counts()].map(([reason, { count }]) => [reason, count]));
   return { world, stores, controller, acted, logged, stop, sync, run, waiting };
 }

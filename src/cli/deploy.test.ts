@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { parse } from "yaml";
+import { alertingRule } from "../api/manifests/monitoring.ts";
 import { componentRows } from "../api/manifests/rows.ts";
 import { parseFlags } from "../runtime/flags.ts";
 import { commands } from "./commands.ts";
@@ -117,4 +118,16 @@ test("cluster roles and their bindings have names that the replaced programs' ma
     named.map(([, name = ""]) => name).filter((name) => !name.startsWith("snapkeep-")),
     [],
   );
+});
+
+test("the labels that Prometheus fills into an alert reach it through Helm unchanged", () => {
+  const inHelm = (text: string): string => text.replaceAll(/\{\{ `(.*?)` \}\}/g, "$1");
+  const files = deployFiles(installation);
+  for (const { name, alerts } of componentRows)
+    for (const alert of alerts) {
+      const { summary } = alertingRule(alert).annotations;
+      const template = files[`helm/snapkeep/templates/${name}.yaml`] ?? "";
+      assert.ok(inHelm(template).includes(summary), summary);
+      assert.ok(!/\$/.test(summary) || !template.includes(summary), `${alert.name}: Helm has no such variable`);
+    }
 });

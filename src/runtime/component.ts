@@ -21,7 +21,7 @@ import { type LeaderOptions, runElected } from "./election.ts";
 import type { Options } from "./flag-kinds.ts";
 import { type Component, type Frame, type FrameInput, type ProcessContext, runFrame } from "./frame.ts";
 import { createLeaderGuard, type LeaderGuard } from "./leader-guard.ts";
-import { controllerObserver, requestMeasure } from "./measure.ts";
+import { controllerObservers, requestMeasure } from "./measure.ts";
 
 /** What a component that works on the Kubernetes API is built from: by a command, by `snapkeep up`, by the simulation. */
 export interface ComponentContext extends ProcessContext {
@@ -137,7 +137,7 @@ const contextOf = (
     onClose(() => events.close(eventsMsMax));
     return events.record;
   },
-  observer: (queue) => controllerObserver(metrics, name, queue),
+  observer: controllerObservers(metrics, name),
 });
 
 /** A watch that ends before it was stopped has failed; a stopped watch leaves the result to the work. */

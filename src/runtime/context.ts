@@ -4,7 +4,7 @@ import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import { createEventRecorder } from "../kube/events.ts";
 import type { ComponentContext } from "./component.ts";
-import { controllerObserver } from "./measure.ts";
+import { controllerObservers } from "./measure.ts";
 import { createMetrics } from "./metrics.ts";
 
 export interface LocalContextOptions {
@@ -30,6 +30,6 @@ export function createLocalContext({ name, api, world, log, ...options }: LocalC
     leading: () => true,
     refusal: () => undefined,
     recordAs: (source, isBusy) => createEventRecorder({ api, world, log, component: source, isBusy }).record,
-    observer: (queue) => controllerObserver(metrics, name, queue),
+    observer: controllerObservers(metrics, name),
   };
 }

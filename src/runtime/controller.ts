@@ -16,7 +16,7 @@ import type { Fields, Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import type { AnyStores } from "../kube/stores.ts";
 import type { ActionHandlers } from "./action-handlers.ts";
-import { createDecisions } from "./decisions.ts";
+import { createDecisions, type Waiting } from "./decisions.ts";
 import { reasonOfFailure } from "./failures.ts";
 import { createLogThrottle } from "./log-throttle.ts";
 import type { QueueObserver, QueueStats } from "./queue.ts";
@@ -56,8 +56,8 @@ export interface ControllerOptions<Stores extends AnyStores, View, Action extend
 }
 
 export interface ControllerObserver extends QueueObserver {
-  /** Called once, with a function that counts on scrape how many objects wait, by reason. */
-  bindWaiting?(counts: () => ReadonlyMap<ReasonCode, number>): void;
+  /** Called once, with a function that counts on scrape which objects wait, by reason. */
+  bindWaiting?(waiting: () => ReadonlyMap<ReasonCode, Waiting>): void;
 }
 
 export interface Failure<Action> {

@@ -6,8 +6,8 @@ import { because, isWaiting, type Reason, type ReasonCode, reasonRows } from "..
 import type { Key } from "../base/brand.ts";
 import { limits } from "../base/limits.ts";
 import { silent } from "../base/log.ts";
-import { createDecisions } from "./decisions.ts";
-import { controllerObserver } from "./measure.ts";
+import { createDecisions, type Waiting } from "./decisions.ts";
+import { controllerObservers } from "./measure.ts";
 import { createMetrics } from "./metrics.ts";
 
 const key = (name: string): Key => `team/${name}` as Key;
@@ -21,7 +21,8 @@ const decision = (reason: Reason, ...actions: readonly string[]) => ({
   reason,
 });
 const world = createVirtualWorld();
-const shown = (counts: ReadonlyMap<ReasonCode, number>) => Object.fromEntries([...counts].filter(([, n]) => n !== 0));
+const shown = (waiting: ReadonlyMap<ReasonCode, Waiting>) =>
+  Object.fromEntries([...waiting].map(([reason, { count }]) => [reason, count]));
 
 test("a decision is a line of log with phase, reason, sentence and actions, and the same decision is not repeated", () => {
   const log = createMemoryLog();
@@ -140,22 +141,53 @@ test("after a failure, what was decided counts once its actions succeed, or at o
   assert.deepEqual(shown(decisions.waiting()), {});
 });
 
-test("the gauge adds up the controllers of a component, and falls when an object no longer waits", async () => {
+test("a wait lasts while its reason changes and while something is sent for it, and ends when nobody has to act", async () => {
+  const world = createVirtualWorld();
+  const decisions = createDecisions(silent, world);
+  const longest = () =>
+    Object.fromEntries([...decisions.waiting()].map(([reason, { longestMs }]) => [reason, longestMs]));
+  const retry = decision(because("Writes", "CreateSnapshot is called"), "call");
+  decisions.note(monday, retry);
+  await world.advance(1_000);
+  decisions.note(monday, decision(because("WaitsForDriver", "CreateSnapshot has no reply yet")));
+  await world.advance(1_000);
+  decisions.note(tuesday, decision(because("DriverFailed", "CreateSnapshot: no space")));
+  assert.deepEqual(longest(), { WaitsForDriver: 1_000, DriverFailed: 0 });
+  decisions.note(monday, retry);
+  await world.advance(1_000);
+  decisions.note(monday, decision(because("DriverFailed", "CreateSnapshot: no space")));
+  assert.deepEqual(longest(), { DriverFailed: 2_000 });
+  decisions.note(monday, decision(settled));
+  assert.deepEqual(longest(), { DriverFailed: 1_000 });
+  decisions.note(monday, decision(waiting));
+  assert.deepEqual(longest(), { DriverFailed: 1_000, ClaimNotFound: 0 });
+});
+
+test("the gauges add up the controllers of a component and show the longest wait, and fall when an object no longer waits", async () => {
+  const world = createVirtualWorld();
   const metrics = createMetrics();
+  const observer = controllerObservers(metrics, "snapshot-controller");
   const controllers = ["snapshots", "contents"].map((queue) => {
     const decisions = createDecisions(silent, world);
-    controllerObserver(metrics, "snapshot-controller", queue).bindWaiting?.(decisions.waiting);
+    observer(queue).bindWaiting?.(decisions.waiting);
     return decisions;
   });
-  const lines = async () =>
-    (await metrics.scrape()).text.split("\n").filter((line) => line.startsWith("snapkeep_waiting_objects{"));
-  for (const decisions of controllers) decisions.note(monday, decision(waiting));
-  const labels = 'component="snapshot-controller",reason="ClaimNotFound"';
-  assert.deepEqual(await lines(), [`snapkeep_waiting_objects{${labels}} 2`]);
+  const labels = '{component="snapshot-controller",reason="ClaimNotFound"}';
+  const read = async (name: string) =>
+    (await metrics.scrape()).text
+      .split("\n")
+      .find((line) => line.startsWith(`${name}${labels}`))
+      ?.split(" ")[1];
+  const values = async () => [await read("snapkeep_waiting_objects"), await read("snapkeep_longest_wait_seconds")];
+  for (const decisions of controllers) {
+    decisions.note(monday, decision(waiting));
+    await world.advance(60_000);
+  }
+  assert.deepEqual(await values(), ["2", "120"]);
   controllers[0]?.note(monday, decision(settled));
-  assert.deepEqual(await lines(), [`snapkeep_waiting_objects{${labels}} 1`]);
+  assert.deepEqual(await values(), ["1", "60"]);
   controllers[1]?.forget(monday);
-  assert.deepEqual(await lines(), [`snapkeep_waiting_objects{${labels}} 0`]);
+  assert.deepEqual(await values(), ["0", "0"]);
 });
 
 test("only reasons of objects that wait for somebody are counted", () => {

@@ -10,7 +10,7 @@
  * first look.
  */
 import { isWaiting, type Reason, type ReasonCode } from "../api/reasons.ts";
-import type { Key } from "../base/brand.ts";
+import type { Key, Millis } from "../base/brand.ts";
 import { limits } from "../base/limits.ts";
 import { debugVerbosity, type Fields, type Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
@@ -34,63 +34,73 @@ export interface Decisions {
   succeeded(key: Key): void;
   /** The object is gone. */
   forget(key: Key): void;
-  /** How many objects wait, by reason. */
-  waiting(): ReadonlyMap<ReasonCode, number>;
+  /** The objects that wait, by reason. */
+  waiting(): ReadonlyMap<ReasonCode, Waiting>;
+}
+
+export interface Waiting {
+  readonly count: number;
+  /** Since one of them has been on its way without an end: what it waits for may have changed meanwhile. */
+  readonly longestMs: Millis;
 }
 
 export function createDecisions(log: Log, world: Pick<World, "elapsed">): Decisions {
-  const counted = createCounts();
+  const waits = createWaits(world);
   const lines = createDecisionLog(log, world);
   const isLogged = log.verbosity >= debugVerbosity;
   /** Of the keys whose last reconcile failed: what was decided since, which counts when it has succeeded. */
-  const failing = new Map<Key, ReasonCode | undefined>();
-  const codeOf = (reason: Reason): ReasonCode | undefined => (isWaiting(reason) ? reason.code : undefined);
+  const failing = new Map<Key, Reason | undefined>();
   return {
     note(key, { reason, actions, phase }) {
-      const code = codeOf(reason);
       // A scrape in the middle of a retry must not find the object gone from the counts.
-      if (failing.has(key) && actions.length > 0) failing.set(key, code);
+      if (failing.has(key) && actions.length > 0) failing.set(key, reason);
       else {
         failing.delete(key);
-        counted.set(key, code);
+        waits.set(key, reason);
       }
       if (isLogged) lines.say(key, "decided", reason, { phase: phase?.(), actions: kindsOf(actions) });
     },
     failed(key, reason, action) {
       failing.set(key, undefined);
-      counted.set(key, codeOf(reason));
+      waits.set(key, reason);
       if (isLogged) lines.say(key, "failed", reason, { failed: action?.kind ?? "decision" });
     },
     succeeded(key) {
-      if (failing.has(key)) counted.set(key, failing.get(key));
+      if (failing.has(key)) waits.set(key, failing.get(key));
       failing.delete(key);
       lines.failureIsOver(key);
     },
     forget(key) {
       failing.delete(key);
-      counted.set(key, undefined);
+      waits.set(key, undefined);
       lines.forget(key);
     },
-    waiting: counted.all,
+    waiting: waits.byReason,
   };
 }
 
-function createCounts() {
-  const reasons = new Map<Key, ReasonCode>();
-  const counts = new Map<ReasonCode, number>();
-  const count = (code: ReasonCode | undefined, change: 1 | -1): void => {
-    if (code !== undefined) counts.set(code, (counts.get(code) ?? 0) + change);
-  };
+/** What waits keeps its date while a write or a call is sent for it, and while its reason changes: a retry is no new wait. */
+function createWaits(world: Pick<World, "elapsed">) {
+  const waits = new Map<Key, { readonly code: ReasonCode | undefined; readonly sinceMs: Millis }>();
   return {
-    set(key: Key, code: ReasonCode | undefined): void {
-      const before = reasons.get(key);
-      if (before === code) return;
-      count(before, -1);
-      count(code, 1);
-      if (code === undefined) reasons.delete(key);
-      else reasons.set(key, code);
+    /** Undefined: the object is gone, or nobody knows of a reason. */
+    set(key: Key, reason: Reason | undefined): void {
+      const before = waits.get(key);
+      const code = reason !== undefined && isWaiting(reason) ? reason.code : undefined;
+      if (code === undefined && reason?.code !== "Writes") return void waits.delete(key);
+      if (before?.code === code) return;
+      waits.set(key, { code, sinceMs: before?.sinceMs ?? world.elapsed() });
     },
-    all: (): ReadonlyMap<ReasonCode, number> => counts,
+    byReason(): ReadonlyMap<ReasonCode, Waiting> {
+      const found = new Map<ReasonCode, { count: number; longestMs: Millis }>();
+      const now = world.elapsed();
+      for (const { code, sinceMs } of waits.values()) {
+        if (code === undefined) continue;
+        const { count, longestMs } = found.get(code) ?? { count: 0, longestMs: 0 };
+        found.set(code, { count: count + 1, longestMs: Math.max(longestMs, now - sinceMs) });
+      }
+      return found;
+    },
   };
 }
 

@@ -2,25 +2,34 @@
 import type { ReasonCode } from "../api/reasons.ts";
 import type { Measure } from "../kube/call.ts";
 import type { ControllerObserver } from "./controller.ts";
+import type { Waiting } from "./decisions.ts";
 import type { Metrics } from "./metrics.ts";
 import { queueMetrics, requestMetrics, waitingMetrics } from "./metrics.ts";
 import type { QueueObserver } from "./queue.ts";
 
-/** Of one controller of a component. */
-export const controllerObserver = (metrics: Metrics, component: string, queue: string): ControllerObserver => ({
-  ...queueObserver(metrics, queue),
-  bindWaiting: (counts) => showWaiting(metrics, component, counts),
-});
-
-/** The controllers of a component add up: each replaces only what it has shown itself. */
-function showWaiting(metrics: Metrics, component: string, counts: () => ReadonlyMap<ReasonCode, number>): void {
-  const { objects } = metrics.instruments(waitingMetrics);
-  const shown = new Map<ReasonCode, number>();
-  metrics.refresh(() => {
-    for (const [reason, count] of counts()) {
-      objects.add({ component, reason }, count - (shown.get(reason) ?? 0));
-      shown.set(reason, count);
+/** For the controllers of one component, each by the name of its queue: what waits is added up. */
+export function controllerObservers(metrics: Metrics, component: string): (queue: string) => ControllerObserver {
+  const { objects, longest } = metrics.instruments(waitingMetrics);
+  const controllers: (() => ReadonlyMap<ReasonCode, Waiting>)[] = [];
+  const shown = new Set<ReasonCode>();
+  const show = (): void => {
+    const found = new Map<ReasonCode, Waiting>();
+    for (const waiting of controllers)
+      for (const [reason, { count, longestMs }] of waiting()) {
+        const other = found.get(reason) ?? { count: 0, longestMs: 0 };
+        found.set(reason, { count: other.count + count, longestMs: Math.max(other.longestMs, longestMs) });
+        shown.add(reason);
+      }
+    for (const reason of shown) {
+      const { count = 0, longestMs = 0 } = found.get(reason) ?? {};
+      objects.set({ component, reason }, count);
+      longest.set({ component, reason }, longestMs / 1_000);
     }
+  };
+  metrics.refresh(show);
+  return (queue) => ({
+    ...queueObserver(metrics, queue),
+    bindWaiting: (waiting) => void controllers.push(waiting),
   });
 }
 

@@ -145,6 +145,12 @@ export const waitingMetrics = {
     help: "Objects that wait, by component and reason.",
     labels: ["component", "reason"],
   },
+  longest: {
+    type: "gauge",
+    name: "snapkeep_longest_wait_seconds",
+    help: "For how long one of these objects has been on its way, whatever it waited for before; counted from the start of the process.",
+    labels: ["component", "reason"],
+  },
 } as const satisfies MetricTable;
 
 /** As client-go's rest client names them. */

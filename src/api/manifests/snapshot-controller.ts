@@ -2,6 +2,7 @@
 import { snapshotCrds } from "../crds/index.ts";
 import type { ComponentRow, ManifestObject } from "./component.ts";
 import { electionRights, eventRight } from "./rights.ts";
+import { waitingAlert, waitingPanels } from "./waiting.ts";
 
 const group = "snapshot.storage.k8s.io";
 const port = 8_080;
@@ -148,6 +149,7 @@ export const snapshotControllerRow: ComponentRow = {
       remedy:
         "kubectl -n kube-system get lease snapshot-controller-leader shows the last holder. Look at the pods of the snapshot-controller and at their logs; a holder that is not one of them is another installation.",
     },
+    waitingAlert,
   ],
   panels: [
     {
@@ -189,5 +191,6 @@ export const snapshotControllerRow: ComponentRow = {
         { expression: "max by (kind) (snapshot_controller_invalid_objects)", legend: "invalid {{kind}}" },
       ],
     },
+    ...waitingPanels,
   ],
 };

@@ -86,11 +86,15 @@ function template(row: ComponentRow, installation: Installation): string {
       ({ condition, files = [] }) =>
         `{{- if ${condition} }}\n${printed(files.flatMap((file) => file.objects.map((item) => withValues(item, key))))}{{- end }}\n`,
     ),
-    `{{- if .Values.monitoring.enabled }}\n${printed(monitoringObjects(row, installation))}{{- end }}\n`,
+    `{{- if .Values.monitoring.enabled }}\n${printed(monitoringObjects(row, installation).map(withTemplatesKept))}{{- end }}\n`,
     "{{- end }}\n",
   ];
   return `${generated}${parts.join("")}`;
 }
+
+/** Prometheus fills in the labels of an alert, with templates that look like those of Helm. */
+const withTemplatesKept = (item: ManifestObject): ManifestObject =>
+  JSON.parse(JSON.stringify(item).replace(/\{\{ \$[^{}]* \}\}/g, (text) => action(`\`${text}\``)));
 
 /** Undefined: the chart leaves it out. */
 const conditionOf = ({ folder, neededBy }: Addition, key: string): string | undefined => {

@@ -26,7 +26,14 @@ describe("the alerting rules", () => {
     test(`${alert.name} fires when it should, and only then`, async () => {
       const situation = situations[alert.name] as Situation;
       const { labels, annotations } = alertingRule(alert);
-      const expected = { exp_labels: { ...labels, ...situation.labels }, exp_annotations: annotations };
+      const summary = annotations.summary.replace(
+        /\{\{ \$labels\.(\w+) \}\}/g,
+        (_, name) => situation.labels?.[name] ?? "",
+      );
+      const expected = {
+        exp_labels: { ...labels, ...situation.labels },
+        exp_annotations: { ...annotations, summary },
+      };
       const ruleTest = (series: Readonly<Record<string, string>>, alerts: readonly object[]) => ({
         interval: "1m",
         input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),

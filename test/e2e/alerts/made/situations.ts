@@ -178,7 +178,12 @@ function failing({ plane, driver, webhook, volumes, must, take }: Stage): Troubl
       make: async () => webhook.renew(1),
     },
     {
-      alerts: ["SharedResourceInvalid (info)", "SharedResourceInvalid (warning)", "SharedResourceInvalid (critical)"],
+      alerts: [
+        "SharedResourceInvalid (info)",
+        "SharedResourceInvalid (warning)",
+        "SharedResourceInvalid (critical)",
+        "ObjectsWait (warning)",
+      ],
       what: "shares of a user, with a reserved name and with a critical entry of the allow-list refer to no Secret",
       make: async () => {
         await webhook.unconfigure("shares");
