@@ -51,6 +51,8 @@ const ends = (after: (session: RowSession) => Promise<void>): Expected => ({ aft
 
 const version = "1.2.3";
 const allComponents = ["snapshot-controller", "webhook"];
+const drivers = ["directory-driver", "shared-resource"];
+const csiDriver = { apiVersion: "storage.k8s.io/v1", kind: "CSIDriver", metadata: { name: "directory.snapkeep.dev" } };
 const planIn = (namespace: string, names = allComponents): InstallPlan =>
   planFor(names, installationOf(version, { namespace }));
 const rbac = "rbac.authorization.k8s.io/v1";
@@ -151,6 +153,27 @@ const validation = {
 async function onlyWebhookIsLeft(session: RowSession): Promise<void> {
   await bindingNames(session, undefined);
   assert.notEqual(await session.resources.read(validation), undefined);
+  await worksIn(session, session.one, "Deployment", "snapshot-validation-deployment");
+}
+/** The namespace and this workload in it are there, and stay. */
+async function worksIn({ resources }: RowSession, namespace: string, kind: string, name: string): Promise<void> {
+  for (const object of [
+    { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
+    { apiVersion: "apps/v1", kind, metadata: { namespace, name } },
+  ]) {
+    const stored = await resources.read(object);
+    assert.notEqual(stored, undefined, describe(object));
+    assert.equal(at(stored, "metadata", "deletionTimestamp"), undefined, describe(object));
+  }
+}
+async function onlyShareDriverIsLeft(session: RowSession): Promise<void> {
+  assert.equal(await session.resources.read(csiDriver), undefined);
+  await worksIn(session, `${session.one}-drivers`, "DaemonSet", "shared-resource-csi-driver-node");
+}
+async function driversAreGone({ resources, one }: RowSession): Promise<void> {
+  const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: `${one}-drivers` } };
+  const stored = await resources.read(namespace);
+  assert.ok(stored === undefined || at(stored, "metadata", "deletionTimestamp") !== undefined);
 }
 async function onlyOtherWebhookIsLeft({ resources, one }: RowSession): Promise<void> {
   const stored = await resources.read(claimsFor(one));
@@ -189,10 +212,18 @@ const table: readonly (readonly [string, InstallRow["setUp"], Readonly<Record<st
       "--uninstall --dry-run -n ONE": unchanged(0, /^would delete: ClusterRoleBinding/m, /^would delete: Namespace/m),
       "--uninstall -n ONE": { ...ends(isGone), code: 0, says: [/^deletes: ClusterRoleBinding/m] },
       "--uninstall -n ONE --components=webhook": {
-        ...ends((s) => bindingNames(s, s.one)),
+        after: async (s) => {
+          await bindingNames(s, s.one);
+          await worksIn(s, s.one, "Deployment", "snapshot-controller");
+        },
+        code: 0,
         says: [/^deletes: Deployment \S+\/snapshot-validation-deployment/m],
       },
-      "--uninstall -n ONE --components=snapshot-controller": ends(onlyWebhookIsLeft),
+      "--uninstall -n ONE --components=snapshot-controller": {
+        ...ends(onlyWebhookIsLeft),
+        code: 0,
+        says: [/^stays: Namespace \S+one, which is in use by \w+ \S+one\/snapshot-validation-deployment/m],
+      },
       "--apply -n TWO": unchanged(1, refused, ownerIsOne),
       "--apply -n TWO --components=webhook": unchanged(1, refused),
       "--apply -n TWO --adopt": ends((s) => bindingNames(s, s.two)),
@@ -205,6 +236,15 @@ const table: readonly (readonly [string, InstallRow["setUp"], Readonly<Record<st
       "--uninstall -n TWO --dry-run": unchanged(1, none),
       "--uninstall -n ONE-drivers": unchanged(1, none),
       "--uninstall": unchanged(1, none),
+    },
+  ],
+  [
+    "has two drivers",
+    ({ install, one }) => install("--apply", `--namespace=${one}`, `--components=${drivers.join(",")}`),
+    {
+      "--uninstall -n ONE --components=directory-driver --dry-run": unchanged(0, /^stays: Namespace \S+one-drivers, /m),
+      "--uninstall -n ONE --components=directory-driver": { ...ends(onlyShareDriverIsLeft), code: 0 },
+      "--uninstall -n ONE --components=directory-driver,shared-resource": { ...ends(driversAreGone), code: 0 },
     },
   ],
   [
@@ -298,10 +338,15 @@ export const installRows: readonly InstallRow[] = table.flatMap(([cluster, setUp
   Object.entries(commands).map(([command, expected]) => ({ cluster, setUp, command, ...expected })),
 );
 
+const everythingIn = (namespace: string): readonly ManifestObject[] => {
+  const { objects, namespaces } = planIn(namespace, [...allComponents, ...drivers]);
+  return [...objects, ...namespaces];
+};
+
 /** Everything that rows may create, without what the server changes by itself. */
 async function snapshotOf(session: RowSession): Promise<readonly unknown[]> {
   const { resources, one, two } = session;
-  const objects = [one, two].flatMap((namespace) => [...planIn(namespace).objects, ...planIn(namespace).namespaces]);
+  const objects = [one, two].flatMap(everythingIn);
   const found = [];
   for (const object of [...objects, claimsFor(one)]) {
     const stored = await resources.read(object);
@@ -313,11 +358,7 @@ async function snapshotOf(session: RowSession): Promise<readonly unknown[]> {
 }
 
 async function cleanUp({ resources, one, two }: RowSession): Promise<void> {
-  const objects = [one, two].flatMap((namespace) => [
-    claimsFor(namespace),
-    ...planIn(namespace).objects,
-    ...planIn(namespace).namespaces,
-  ]);
+  const objects = [one, two].flatMap((namespace) => [claimsFor(namespace), ...everythingIn(namespace)]);
   for (const object of objects) {
     const stored = await resources.read(object);
     if (stored !== undefined)

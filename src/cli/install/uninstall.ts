@@ -8,6 +8,7 @@ import { withCode } from "../../rules/error-codes.ts";
 import { at } from "./existing.ts";
 import { askingConfigurations, type Judged, judgeObjects, ownerOf, servicesOf } from "./judge.ts";
 import { namespacesNamedBy, ownershipOf } from "./ownership.ts";
+import { isPodOf } from "./pods.ts";
 import type { Resources } from "./resources.ts";
 import type { Waiting } from "./rollout.ts";
 import { describe, type InstallPlan, isWorkload, leasesOf } from "./selection.ts";
@@ -39,7 +40,7 @@ export async function uninstallAll(plan: InstallPlan, context: UninstallContext)
     const removed = await removeWebhooks(asking, services, resources);
     say(`${removed + (await removeAll(own, context))} objects deleted`);
   }
-  for (const namespace of plan.namespaces) await removeNamespace(namespace, plan, context);
+  for (const namespace of plan.namespaces) await removeNamespace(namespace, own, plan, context);
   for (const line of await whatStays(plan, resources)) say(`stays: ${line}`);
 }
 
@@ -126,31 +127,51 @@ async function untilEnded(
   }
 }
 
-/** Only one that an installation has created, and that holds no pods and claims of others. */
+/** What keeps a namespace from being deleted: it is in use. */
+const inhabitantKinds = [
+  ["v1", "Pod"],
+  ["v1", "PersistentVolumeClaim"],
+  ["apps/v1", "Deployment"],
+  ["apps/v1", "DaemonSet"],
+  ["apps/v1", "StatefulSet"],
+  ["batch/v1", "Job"],
+  ["batch/v1", "CronJob"],
+] as const;
+
+/** Only one that an installation has created, and in which nobody else works: other components of snapkeep may be left in it. */
 async function removeNamespace(
   namespace: ManifestObject,
+  own: readonly Judged[],
   { installation }: InstallPlan,
   { resources, say, isDryRun = false }: UninstallContext,
 ): Promise<void> {
   const stored = await resources.read(namespace);
   if (stored === undefined) return;
   const { name } = namespace.metadata;
-  const [label = "", value] = Object.entries(ownedLabel)[0] ?? [];
   const ownership = ownershipOf(stored, installation, new Set());
   if (ownership.kind === "foreign") return say(`stays: ${describe(namespace)}, which was there before`);
-  const isForeign = (item: JsonObject): boolean =>
-    at(item, "metadata", "namespace") === name && at(item, "metadata", "labels", label) !== value;
-  const foreign = [
-    ...(await resources.list("v1", "Pod")),
-    ...(await resources.list("v1", "PersistentVolumeClaim")),
-    ...(await resources.list("apps/v1", "Deployment")),
-    ...(await resources.list("apps/v1", "DaemonSet")),
-  ].filter(isForeign);
-  if (foreign.length > 0) return say(`stays: ${describe(namespace)}, which has ${foreign.length} objects of others`);
+  const others: string[] = [];
+  for (const [apiVersion, kind] of inhabitantKinds)
+    for (const found of await resources.list(apiVersion, kind))
+      if (at(found, "metadata", "namespace") === name && !goesWith(own, { ...found, kind }))
+        others.push(describeStored({ ...found, kind }));
+  const [first, ...more] = others;
+  if (first !== undefined)
+    return say(
+      `stays: ${describe(namespace)}, which is in use by ${first}${more.length === 0 ? "" : ` and ${more.length} more`}`,
+    );
   if (isDryRun) return say(`would delete: ${describe(namespace)}`);
   await resources.remove(stored);
   say(`${describe(namespace)} deleted`);
 }
+
+/** One of the objects that are deleted, or a pod of one. */
+const goesWith = (own: readonly Judged[], found: JsonObject): boolean =>
+  own.some(
+    ({ object, stored = {} }) =>
+      describe(object) === describeStored(found) ||
+      (found.kind === "Pod" && isWorkload(object) && isPodOf(found, stored)),
+  );
 
 const dataKinds = [
   ["snapshot.storage.k8s.io/v1", "VolumeSnapshot"],
