@@ -10,17 +10,22 @@ import { claimConfiguration, snapshotConfigurationName } from "../src/api/manife
 import { isFault } from "../src/base/fault.ts";
 import { isObject, type JsonObject } from "../src/base/json.ts";
 import { installationOf } from "../src/cli/deploy.ts";
-import { at } from "../src/cli/install/existing.ts";
+import { at } from "../src/cli/install/fields.ts";
 import { installationLabel } from "../src/cli/install/ownership.ts";
 import { createResources, type Resources } from "../src/cli/install/resources.ts";
-import { describe, type InstallPlan, planFor } from "../src/cli/install/selection.ts";
+import { describe, type InstallPlan, partsWithSecrets, planFor } from "../src/cli/install/selection.ts";
 import { recordAnnotation } from "../src/cli/migrate/definition.ts";
 import type { createClient } from "../src/kube/client.ts";
 
 export interface InstallSession {
   readonly client: ReturnType<typeof createClient>;
-  /** `snapkeep install` with these arguments. */
-  install(...argv: readonly string[]): Promise<{ readonly code: number; readonly text: string }>;
+  /** A command and its arguments. */
+  snapkeep(command: string, ...argv: readonly string[]): Promise<Ended>;
+}
+
+interface Ended {
+  readonly code: number;
+  readonly text: string;
 }
 
 /** A session with two namespaces of one row. */
@@ -28,7 +33,17 @@ export interface RowSession extends InstallSession {
   readonly resources: Resources;
   readonly one: string;
   readonly two: string;
+  /** `snapkeep install` with these arguments. */
+  install(...argv: readonly string[]): Promise<Ended>;
 }
+
+const rowSession = (session: InstallSession, one: string, two: string): RowSession => ({
+  ...session,
+  resources: createResources(session.client, new AbortController().signal),
+  one,
+  two,
+  install: (...argv) => session.snapkeep("install", ...argv),
+});
 
 interface Expected {
   /** Absent: --apply, which waits for pods that cannot run. */
@@ -72,17 +87,27 @@ const installed = ({ install, one }: RowSession) => install("--apply", `--namesp
 /** As a release that wrote no labels, or kubectl, leaves an installation. */
 async function installedUnlabelled(session: RowSession): Promise<void> {
   await installed(session);
-  for (const object of planIn(session.one).objects)
+  for (const object of partsWithSecrets(planIn(session.one)).flat())
     await edited(session, object, ({ metadata }) => {
       const { labels, annotations } = metadata as { labels: JsonObject; annotations: JsonObject };
       delete labels[installationLabel];
+      if (object.kind === "Secret") delete labels["app.kubernetes.io/name"];
       delete annotations["snapkeep.dev/version"];
     });
 }
 
+async function withoutBindings(session: RowSession): Promise<void> {
+  await installedUnlabelled(session);
+  const { resources, one } = session;
+  for (const object of planIn(one).objects.filter(({ kind }) => /Binding$|Configuration$/.test(kind))) {
+    const stored = await resources.read(object);
+    if (stored !== undefined) await resources.remove(stored);
+  }
+}
+
 async function installedByHelm(session: RowSession): Promise<void> {
   await installedUnlabelled(session);
-  for (const object of planIn(session.one).objects)
+  for (const object of partsWithSecrets(planIn(session.one)).flat())
     await edited(session, object, ({ metadata }) => {
       const release = { "meta.helm.sh/release-name": "snaps", "meta.helm.sh/release-namespace": session.one };
       (metadata as JsonObject).annotations = release;
@@ -141,9 +166,10 @@ const claimsAre = async ({ resources, one }: RowSession, isThere: boolean): Prom
   assert.equal((await resources.read(claimsFor(one))) !== undefined, isThere);
 const isOwnedBy = async ({ resources }: RowSession, namespace: string): Promise<void> =>
   assert.equal(at(await resources.read(binding), "metadata", "labels", installationLabel), namespace);
-const isGone = async ({ resources, one }: RowSession): Promise<void> => {
-  for (const object of planIn(one).objects) assert.equal(await resources.read(object), undefined, describe(object));
+const areGone = async ({ resources }: RowSession, objects: readonly ManifestObject[]): Promise<void> => {
+  for (const object of objects) assert.equal(await resources.read(object), undefined, describe(object));
 };
+const isGone = (session: RowSession): Promise<void> => areGone(session, planIn(session.one).objects);
 
 const validation = {
   apiVersion: "admissionregistration.k8s.io/v1",
@@ -170,11 +196,11 @@ async function onlyShareDriverIsLeft(session: RowSession): Promise<void> {
   assert.equal(await session.resources.read(csiDriver), undefined);
   await worksIn(session, `${session.one}-drivers`, "DaemonSet", "shared-resource-csi-driver-node");
 }
-async function driversAreGone({ resources, one }: RowSession): Promise<void> {
-  const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: `${one}-drivers` } };
-  const stored = await resources.read(namespace);
-  assert.ok(stored === undefined || at(stored, "metadata", "deletionTimestamp") !== undefined);
+async function namespaceIsGone({ resources }: RowSession, name: string): Promise<void> {
+  const stored = await resources.read({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
+  assert.ok(stored === undefined || at(stored, "metadata", "deletionTimestamp") !== undefined, name);
 }
+const driversAreGone = (session: RowSession): Promise<void> => namespaceIsGone(session, `${session.one}-drivers`);
 async function onlyOtherWebhookIsLeft({ resources, one }: RowSession): Promise<void> {
   const stored = await resources.read(claimsFor(one));
   const webhooks = (stored?.webhooks ?? []) as readonly JsonObject[];
@@ -275,6 +301,32 @@ const table: readonly (readonly [string, InstallRow["setUp"], Readonly<Record<st
     },
   ],
   [
+    "has what an interrupted uninstallation of a release without labels left",
+    withoutBindings,
+    {
+      "--uninstall -n TWO": unchanged(1, none),
+      "--uninstall -n ONE --dry-run": unchanged(
+        0,
+        /^stays: ClusterRole snapkeep-snapshot-controller, of which nothing says whose installation it is/m,
+        /^would delete: ServiceAccount \S+one\/snapshot-controller/m,
+      ),
+      "--uninstall -n ONE": {
+        code: 0,
+        after: async (s) => {
+          assert.notEqual(await s.resources.read(role), undefined);
+          for (const kind of ["Deployment", "Service", "ServiceAccount"])
+            await areGone(
+              s,
+              planIn(s.one).objects.filter((object) => object.kind === kind),
+            );
+        },
+        says: [/^stays: Namespace \S+one, which is in use by Secret \S+one\/snapshot-validation-secret/m],
+      },
+      "--apply -n ONE": ends((s) => isOwnedBy(s, s.one)),
+      "--apply -n TWO": ends((s) => isOwnedBy(s, s.two)),
+    },
+  ],
+  [
     "has a Helm release",
     installedByHelm,
     {
@@ -322,8 +374,10 @@ const table: readonly (readonly [string, InstallRow["setUp"], Readonly<Record<st
     {
       "--check -n ONE": unchanged(
         1,
-        /^! MutatingWebhookConfiguration claim-sources\S+: it asks a Service that does not exist: requests for persistentvolumeclaims are refused/m,
+        /^! MutatingWebhookConfiguration claim-sources\S+: it asks Service \S+one\/snapshot-validation-service, which does not exist: requests for persistentvolumeclaims are refused/m,
       ),
+      "--check": unchanged(1, /^! MutatingWebhookConfiguration claim-sources\S+: it asks Service \S+one\/snap/m),
+      "--check -n TWO": unchanged(1, /^! MutatingWebhookConfiguration claim-sources\S+: it asks Service \S+one\/snap/m),
       "--uninstall -n ONE": { ...ends((s) => claimsAre(s, false)), code: 0 },
     },
   ],
@@ -370,14 +424,13 @@ async function cleanUp({ resources, one, two }: RowSession): Promise<void> {
 }
 
 export async function playInstallRow(row: InstallRow, session: InstallSession, prefix: string): Promise<void> {
-  const resources = createResources(session.client, new AbortController().signal);
-  const own: RowSession = { ...session, resources, one: `${prefix}-one`, two: `${prefix}-two` };
+  const own = rowSession(session, `${prefix}-one`, `${prefix}-two`);
   try {
     await row.setUp(own);
-    resources.forget();
+    own.resources.forget();
     const before = await snapshotOf(own);
     const argv = row.command.replaceAll("ONE", own.one).replaceAll("TWO", own.two).split(" ");
-    const { code, text } = await session.install(...argv);
+    const { code, text } = await own.install(...argv);
     if (row.code !== undefined) assert.equal(code, row.code, text);
     for (const pattern of row.says ?? []) assert.match(text, pattern);
     if (row.changesNothing === true) assert.deepEqual(await snapshotOf(own), before, text);
@@ -401,20 +454,60 @@ export const crdsIn = (phase: CrdPhase, record?: object): readonly CrdDraft[] =>
     },
   }));
 
-/** What `install` says of CRDs that it leaves to `migrate`, and the command that it names. */
-export const crdStates: readonly (readonly [string, readonly CrdDraft[], string])[] = [
-  ["in phase 1", crdsIn(1), "snapkeep migrate --to-phase=3"],
-  ["in phase 2", crdsIn(2), "snapkeep migrate --to-phase=3"],
-  [
-    "in phase 3, at the beginning of a rollback",
-    crdsIn(3, { goal: 2, back: true, step: "begun", run: "r", startedAt: "2026-01-01T00:00:00Z", serveV1beta1: false }),
-    "snapkeep migrate --rollback --to-phase=2",
-  ],
-  [
-    "in phase 2, in the middle of a migration",
-    crdsIn(2, { goal: 2, back: false, step: "apply", run: "r", startedAt: "2026-01-01T00:00:00Z", serveV1beta1: true }),
-    "snapkeep migrate --to-phase=2",
-  ],
+export interface CrdState {
+  readonly cluster: string;
+  /** Each replaces the ones before, as kubectl would. */
+  readonly crds: readonly (readonly CrdDraft[])[];
+  /** The command that `install` names. */
+  readonly next: string;
+  readonly status: RegExp;
+}
+
+const record = { run: "r", startedAt: "2026-01-01T00:00:00Z", serveV1beta1: false };
+
+/** What `install` says of CRDs that it leaves to `migrate`, and what `migrate --status` says of them. */
+export const crdStates: readonly CrdState[] = [
+  {
+    cluster: "in phase 1",
+    crds: [crdsIn(1)],
+    next: "snapkeep migrate --to-phase=3",
+    status: /^the CRDs are in phase 1$/m,
+  },
+  {
+    cluster: "in phase 2",
+    crds: [crdsIn(2)],
+    next: "snapkeep migrate --to-phase=3",
+    status: /^the CRDs are in phase 2$/m,
+  },
+  {
+    cluster: "in phase 3, at the beginning of a rollback",
+    crds: [crdsIn(3, { ...record, goal: 2, back: true, step: "begun" })],
+    next: "snapkeep migrate --rollback --to-phase=2",
+    status: /^a rollback to phase 2 has not ended; next: snapkeep migrate --rollback --to-phase=2$/m,
+  },
+  {
+    cluster: "in phase 2, in the middle of a migration",
+    crds: [crdsIn(2, { ...record, goal: 2, back: false, step: "apply", serveV1beta1: true })],
+    next: "snapkeep migrate --to-phase=2 --serve-v1beta1",
+    status: /^a migration to phase 2 has not ended; next: snapkeep migrate --to-phase=2 --serve-v1beta1$/m,
+  },
+  {
+    cluster: "in phase 3 over phase 1, by kubectl",
+    crds: [crdsIn(1), crdsIn(3)],
+    next: "snapkeep migrate --to-phase=3",
+    status:
+      /^left to do: rewrite .*\n(.*\n)*status.storedVersions still has v1beta1: objects may be stored in it; next: snapkeep migrate --to-phase=3$/m,
+  },
+  {
+    cluster: "in phase 3 over phase 2, by an older install in the middle of a migration",
+    crds: [
+      crdsIn(2, { ...record, goal: 2, back: false, step: "apply" }),
+      crdsIn(3, { ...record, goal: 2, back: false, step: "apply" }),
+    ],
+    next: "snapkeep migrate --to-phase=3",
+    status:
+      /^volumesnapshots\S+ was changed by something else after the last migration\n(.*\n)*status.storedVersions .*; next: snapkeep migrate --to-phase=3$/m,
+  },
 ];
 
 async function storedCrds({ client }: InstallSession): Promise<readonly unknown[]> {
@@ -422,20 +515,25 @@ async function storedCrds({ client }: InstallSession): Promise<readonly unknown[
   return objects.map(({ metadata: { name, annotations }, spec }) => ({ name, annotations, spec }));
 }
 
-/** The CRDs are stored already; install changes them with no command. */
-export async function playCrdState(next: string, session: InstallSession, namespace: string): Promise<void> {
-  const resources = createResources(session.client, new AbortController().signal);
-  const own: RowSession = { ...session, resources, one: namespace, two: `${namespace}-two` };
+/** The first of the CRDs are stored already; install changes them with no command. */
+export async function playCrdState({ crds, next, status }: CrdState, session: InstallSession, namespace: string) {
+  const own = rowSession(session, namespace, `${namespace}-two`);
   try {
+    for (const crd of crds.slice(1).flat())
+      await edited(own, crd as unknown as ManifestObject, (stored) => {
+        const { annotations } = crd.metadata;
+        Object.assign(stored, { spec: crd.spec, metadata: { ...(stored.metadata as JsonObject), annotations } });
+      });
     const before = await storedCrds(session);
-    const refusal = await session.install("--apply", "-n", namespace);
+    const refusal = await own.install("--apply", "-n", namespace);
     assert.equal(refusal.code, 1, refusal.text);
     assert.ok(/install never changes a phase; nothing was changed.*\[SNAP-806\]/.test(refusal.text), refusal.text);
     assert.ok(refusal.text.includes(`run ${next} first`), refusal.text);
     await bindingNames(own, undefined);
-    const { text } = await session.install("--diff", "-n", namespace);
+    const { text } = await own.install("--diff", "-n", namespace);
     assert.ok(text.includes(`is left to snapkeep migrate: `) && text.includes(`; next: ${next}\n`), text);
-    const beside = await session.install("--apply", "-n", namespace, "--keep-crds");
+    assert.match((await session.snapkeep("migrate", "--status")).text, status);
+    const beside = await own.install("--apply", "-n", namespace, "--keep-crds");
     assert.match(beside.text, /^CustomResourceDefinition volumesnapshots\S+ stays as it is: /m);
     await bindingNames(own, namespace);
     assert.deepEqual(await storedCrds(session), before);

@@ -1,4 +1,5 @@
 /** `snapkeep install` typed at clusters in every state, on a real API server. */
+import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { snapshotCrds } from "../../src/api/crds/index.ts";
 import { realWorld, type World } from "../../src/base/world.ts";
@@ -6,6 +7,8 @@ import { commands } from "../../src/cli/commands.ts";
 import { runCommandLine } from "../../src/cli/run.ts";
 import { crdStates, type InstallSession, installRows, playCrdState, playInstallRow } from "../install-table.ts";
 import { type Connection, connect } from "./harness/client.ts";
+import { guideCommands } from "./harness/guides.ts";
+import { createKubectl } from "./harness/kubectl.ts";
 import { type MigrationGround, sharedMigrationGround } from "./harness/migrations.ts";
 
 /** --apply waits for pods that do not run here: a second of that passes in ten milliseconds. */
@@ -16,12 +19,13 @@ const hurried: World = {
 };
 
 function sessionOn(kubeconfig: string, { client }: Connection): InstallSession {
-  const install: InstallSession["install"] = async (...argv) => {
+  const snapkeep: InstallSession["snapkeep"] = async (command, ...argv) => {
     let text = "";
     const write = (more: string): void => {
       text += more;
     };
-    const code = await runCommandLine(commands, ["install", ...argv, `--kubeconfig=${kubeconfig}`, "--timeout=100s"], {
+    const patience = command === "install" ? ["--timeout=100s"] : [];
+    const code = await runCommandLine(commands, [command, ...argv, `--kubeconfig=${kubeconfig}`, ...patience], {
       environment: {},
       signal: new AbortController().signal,
       world: hurried,
@@ -31,7 +35,7 @@ function sessionOn(kubeconfig: string, { client }: Connection): InstallSession {
     });
     return { code, text };
   };
-  return { client, install };
+  return { client, snapkeep };
 }
 
 describe("install on a real API server", () => {
@@ -49,11 +53,33 @@ describe("install on a real API server", () => {
     ground.stop();
   });
 
-  for (const [index, [state, crds, next]] of crdStates.entries())
-    test(`install leaves snapshot CRDs ${state} to ${next}`, async () => {
-      await ground.install(crds);
-      await playCrdState(next, session, `install-crds-${index}`);
+  for (const [index, state] of crdStates.entries())
+    test(`install leaves snapshot CRDs ${state.cluster} to ${state.next}`, async () => {
+      await ground.install(state.crds[0] ?? []);
+      await playCrdState(state, session, `install-crds-${index}`);
     });
+
+  test("the guide's command for CRDs creates them, and changes none that exist", async () => {
+    const kubectl = createKubectl(ground.plane.kubeconfig);
+    const create = guideCommands("install.md").find((commands) => commands.startsWith("kubectl create -k")) ?? "";
+    const [line = ""] = create.split("\n");
+    const run = () => kubectl(line.split(" ").slice(1));
+    const stored = async () =>
+      (await connection.client.list("CustomResourceDefinition")).objects.map(({ metadata, spec }) => [
+        metadata.name,
+        spec,
+      ]);
+    await ground.install(snapshotCrds(1));
+    const before = await stored();
+    const again = await run();
+    assert.equal(again.code, 1, again.stderr);
+    assert.match(again.stderr, /"volumesnapshots\.snapshot\.storage\.k8s\.io" already exists/);
+    assert.deepEqual(await stored(), before);
+    await ground.install([]);
+    const first = await run();
+    assert.equal(first.code, 0, first.stderr);
+    assert.equal(await ground.phase(), 3);
+  });
 
   describe("with CRDs of phase 3", () => {
     before(() => ground.install(snapshotCrds(3)));

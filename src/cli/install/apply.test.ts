@@ -9,8 +9,9 @@ import { realWorld } from "../../base/world.ts";
 import type { KubeApi } from "../../kube/api.ts";
 import { installationOf } from "../deploy.ts";
 import { type MigrationRecord, recordAnnotation } from "../migrate/definition.ts";
-import { applyAll, withLivePolicy } from "./apply.ts";
+import { applyAll } from "./apply.ts";
 import { isLater, judgeCrd } from "./crd-age.ts";
+import { withLivePolicy } from "./live-policy.ts";
 import type { Resources } from "./resources.ts";
 import { rolloutProblem } from "./rollout-problem.ts";
 import { describe, isWorkload, planFor, selectionProblem } from "./selection.ts";
@@ -155,12 +156,12 @@ test("versions are compared by number, and a release is later than its candidate
   );
 });
 
-test("applying again keeps the failurePolicy that promote has set", async () => {
+test("applying again keeps the failurePolicy that promote has set", () => {
   const webhooks = [{ name: "snapshot.webhook-validation.storage.sigs.k8s.io", failurePolicy: "Fail" }];
   const kind = "ValidatingWebhookConfiguration";
-  const { resources } = clusterOf([{ kind, metadata: { name: snapshotConfigurationName }, webhooks }]);
+  const stored = { kind, metadata: { name: snapshotConfigurationName }, webhooks };
   const wanted = planFor(["webhook"], installationOf("1.2.3")).objects.find((object) => object.kind === kind);
-  const kept = (await withLivePolicy(wanted as ManifestObject, resources)) as unknown as {
+  const kept = withLivePolicy(wanted as ManifestObject, stored) as unknown as {
     readonly webhooks: readonly { readonly failurePolicy: string }[];
   };
   assert.equal(kept.webhooks[0]?.failurePolicy, "Fail");

@@ -4,7 +4,7 @@ import type { ManifestObject } from "../../api/manifests/component.ts";
 import { versionAnnotation } from "../../api/manifests/objects.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { kindOfCrd, phaseProblem } from "./crd-phase.ts";
-import { at } from "./existing.ts";
+import { at } from "./fields.ts";
 
 export type CrdVerdict =
   | { readonly kind: "apply" }

@@ -4,7 +4,8 @@
  */
 import { crdNameOf, type SnapshotKind, snapshotKinds } from "../../api/crds/index.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { type Crd, type Definition, definitionOf, type MigrationRecord } from "../migrate/definition.ts";
+import { type Crd, definitionOf } from "../migrate/definition.ts";
+import { commandTo, unfinishedOf } from "../migrate/unfinished.ts";
 
 export interface PhaseProblem {
   readonly why: string;
@@ -19,20 +20,11 @@ export function kindOfCrd(name: string): SnapshotKind | undefined {
 /** What keeps the definition of phase 3 from being applied to a stored snapshot CRD; undefined: nothing. */
 export function phaseProblem(kind: SnapshotKind, stored: JsonObject): PhaseProblem | undefined {
   const definition = definitionOf(kind, stored as unknown as Crd);
-  const { record, phase = 3, storage, storedVersions } = definition;
-  if (record !== undefined && record.step !== "finished") return unfinished(record);
-  if (storage === "v1beta1" || storedVersions.includes("v1beta1"))
-    return { why: `it is in phase ${phase}, and ${storedText(definition)}`, next: "snapkeep migrate --to-phase=3" };
-  return undefined;
-}
-
-const storedText = ({ storage }: Definition): string =>
-  storage === "v1beta1"
-    ? "objects are stored as v1beta1"
-    : "status.storedVersions still has v1beta1: objects may be stored in it";
-
-function unfinished({ goal, back }: MigrationRecord): PhaseProblem {
-  return back
-    ? { why: `a rollback to phase ${goal} has not ended`, next: `snapkeep migrate --rollback --to-phase=${goal}` }
-    : { why: `a migration to phase ${goal} has not ended`, next: `snapkeep migrate --to-phase=${goal}` };
+  const { phase, storage } = definition;
+  const unfinished = unfinishedOf([definition]);
+  // What a run has begun goes on to where that run was going; everything else ends in phase 3.
+  if (unfinished?.isRecorded === true) return { why: unfinished.why, next: unfinished.next };
+  const next = commandTo({ phase: 3, back: false });
+  if (storage === "v1beta1") return { why: `it is in phase ${phase}: objects are stored as v1beta1`, next };
+  return unfinished === undefined ? undefined : { why: `it is in phase ${phase}, and ${unfinished.why}`, next };
 }

@@ -1,12 +1,13 @@
 /**
  * Which installation an object belongs to. Each object that `install` applies carries a label with the namespace of its installation.
  * Objects of a release that did not write the label, or that kubectl has applied, are recognised by the bindings of their component:
- * the namespace of the bound service account is the namespace of the installation. Pure.
+ * the namespace of the bound service account is the namespace of the installation. Where a component has no binding any more, objects in
+ * the namespaces of the installation are its own, and those of the whole cluster are nobody's. Pure.
  */
 import type { Installation, ManifestObject } from "../../api/manifests/component.ts";
 import { ownedLabel, versionAnnotation } from "../../api/manifests/objects.ts";
-import { isObject, type JsonObject } from "../../base/json.ts";
-import { at } from "./existing.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
+import { annotationOf, at, labelOf, listAt } from "./fields.ts";
 
 export const installationLabel = "snapkeep.dev/installation";
 
@@ -15,6 +16,8 @@ export type Ownership =
   | { readonly kind: "own" }
   /** Of this installation, but without its label: the next --apply writes it. */
   | { readonly kind: "unlabelled" }
+  /** Of snapkeep, and nothing says of which installation: --apply takes it, and nobody deletes it. */
+  | { readonly kind: "unclaimed" }
   | { readonly kind: "foreign"; readonly owner: string };
 
 /** The object as this installation applies it: its owner and its release can be read from the cluster. */
@@ -66,28 +69,27 @@ export function ownershipOf(
   if (named.has(namespace) || named.has(driverNamespace)) return { kind: "unlabelled" };
   const [other] = named;
   if (other !== undefined) return { kind: "foreign", owner: installationIn(other, releaseOf(found)) };
-  const [key = "", value] = Object.entries(ownedLabel)[0] ?? [];
-  return labelOf(found, key) === value
-    ? { kind: "unlabelled" }
-    : { kind: "foreign", owner: "somebody else: it has no label of snapkeep" };
+  if (!isOfSnapkeep(found)) return { kind: "foreign", owner: "somebody else: it has no label of snapkeep" };
+  const place = placeOf(found);
+  return place === namespace || place === driverNamespace ? { kind: "unlabelled" } : { kind: "unclaimed" };
 }
 
-const labelOf = (found: JsonObject, label: string): string | undefined => {
-  const value = at(found, "metadata", "labels", label);
-  return typeof value === "string" ? value : undefined;
-};
-const releaseOf = (found: JsonObject) => at(found, "metadata", "annotations", versionAnnotation);
-const listAt = (found: JsonObject, field: string): readonly JsonObject[] => {
-  const list = found[field];
-  return Array.isArray(list) ? list.filter(isObject) : [];
-};
-const installationIn = (namespace: string, release: unknown): string =>
-  `the installation in namespace ${namespace}${typeof release === "string" ? ` (release ${release})` : ""}`;
+/** By the label that every release has written. */
+export const isOfSnapkeep = (found: JsonObject): boolean =>
+  Object.entries(ownedLabel).every(([label, value]) => labelOf(found, label) === value);
+
+/** The namespace that an object lies in, or is. */
+const placeOf = (found: JsonObject): JsonValue | undefined =>
+  at(found, "metadata", found.kind === "Namespace" ? "name" : "namespace");
+
+const releaseOf = (found: JsonObject) => annotationOf(found, versionAnnotation);
+const installationIn = (namespace: string, release: string | undefined): string =>
+  `the installation in namespace ${namespace}${release === undefined ? "" : ` (release ${release})`}`;
 
 /** Namespace and name. */
 function helmReleaseOf(found: JsonObject): string | undefined {
-  const name = at(found, "metadata", "annotations", "meta.helm.sh/release-name");
-  const namespace = at(found, "metadata", "annotations", "meta.helm.sh/release-namespace");
-  if (typeof name !== "string") return undefined;
-  return typeof namespace === "string" ? `${namespace}/${name}` : name;
+  const name = annotationOf(found, "meta.helm.sh/release-name");
+  const namespace = annotationOf(found, "meta.helm.sh/release-namespace");
+  if (name === undefined) return undefined;
+  return namespace === undefined ? name : `${namespace}/${name}`;
 }

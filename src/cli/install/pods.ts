@@ -1,11 +1,7 @@
 /** Why pods do not run, in their own words: what the scheduler, the kubelet and the container itself have said. Pure. */
 import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
-import { at } from "./existing.ts";
+import { at, listAt } from "./fields.ts";
 
-const listAt = (value: JsonValue | undefined, ...path: readonly string[]): readonly JsonObject[] => {
-  const list = at(value, ...path);
-  return Array.isArray(list) ? list.filter(isObject) : [];
-};
 const text = (...parts: readonly (JsonValue | undefined)[]): string =>
   parts.filter((part) => typeof part === "string" && part !== "").join(": ");
 

@@ -5,6 +5,7 @@ import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import type { PathReader, PathWriter } from "../../kube/api.ts";
 import { listPath } from "../../kube/list-path.ts";
 import { withQuery } from "../../kube/query.ts";
+import { at } from "./fields.ts";
 
 export const fieldManager = "snapkeep-install";
 
@@ -12,7 +13,7 @@ export interface Resources {
   /** False: the cluster does not serve the object's kind. */
   serves(object: ManifestObject): Promise<boolean>;
   read(object: ManifestObject): Promise<JsonObject | undefined>;
-  apply(object: ManifestObject, options?: { readonly dryRun?: boolean }): Promise<JsonObject>;
+  apply(object: ManifestObject, options?: ApplyRequest): Promise<JsonObject>;
   /** As it was read, with changes. */
   replace(object: JsonObject): Promise<void>;
   /** This incarnation alone. False: there was none. In the foreground, a workload stays until its pods are gone. */
@@ -21,6 +22,12 @@ export interface Resources {
   list(apiVersion: string, kind: string, where?: ListPlace): Promise<readonly JsonObject[]>;
   /** Kinds are looked up anew: definitions were added. */
   forget(): void;
+}
+
+export interface ApplyRequest {
+  readonly dryRun?: boolean;
+  /** As it was read, or that it was not there: a Conflict if it is not so any more. */
+  readonly instead?: JsonObject | "nothing";
 }
 
 export interface ListPlace {
@@ -58,10 +65,13 @@ export function createResources(api: PathReader & PathWriter, signal: AbortSigna
       const path = await pathOf(object);
       return path === undefined ? undefined : asObject(await api.getPath(path, { signal }).catch(missing));
     },
-    apply: async (object, { dryRun = false } = {}) => {
+    apply: async (object, { dryRun = false, instead } = {}) => {
       const path = (await pathOf(object)) ?? "";
-      const options = { fieldManager, force: true, dryRun, signal };
-      return asObject(await api.applyPath(path, object as unknown as JsonObject, options)) ?? {};
+      const resourceVersion = isObject(instead) ? at(instead, "metadata", "resourceVersion") : undefined;
+      const metadata = { ...object.metadata, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+      // Of an object that was not there, all fields are ours, unless somebody else has created it meanwhile.
+      const options = { fieldManager, force: instead !== "nothing", dryRun, signal };
+      return asObject(await api.applyPath(path, { ...object, metadata } as unknown as JsonObject, options)) ?? {};
     },
     replace: async (object) => {
       await api.replacePath((await pathOf(object as unknown as ManifestObject)) ?? "", object, { signal });

@@ -1,6 +1,6 @@
 /** What is missing until a workload runs as it was applied. Pure. */
 import type { JsonObject } from "../../base/json.ts";
-import { at } from "./existing.ts";
+import { at } from "./fields.ts";
 
 /** As `kubectl rollout status` decides. */
 export function rolloutProblem(object: JsonObject | undefined): string | undefined {

@@ -3,7 +3,7 @@ import type { ManifestObject } from "../../api/manifests/component.ts";
 import { Fault } from "../../base/fault.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { World } from "../../base/world.ts";
-import { at } from "./existing.ts";
+import { at } from "./fields.ts";
 import { podProblems } from "./health.ts";
 import type { Resources } from "./resources.ts";
 import { rolloutProblem } from "./rollout-problem.ts";

@@ -1,8 +1,15 @@
 /** Which components are meant, and all objects of theirs in the order in which they are applied. */
-import { type ComponentRow, type Installation, type ManifestObject, object } from "../../api/manifests/component.ts";
+import {
+  type ComponentRow,
+  type Installation,
+  type ManifestObject,
+  namespaceOf,
+  object,
+} from "../../api/manifests/component.ts";
 import { crdObjects, manifestFiles, monitoringObjects, namespaceObjects } from "../../api/manifests/objects.ts";
 import { componentRows } from "../../api/manifests/rows.ts";
 import { labelled } from "./ownership.ts";
+import type { ServiceName } from "./webhook-references.ts";
 
 export const defaultComponents = componentRows.filter(({ isDefault }) => isDefault).map(({ name }) => name);
 
@@ -38,7 +45,7 @@ export function planFor(names: readonly string[], installation: Installation): I
   return {
     rows,
     installation,
-    crds: crdObjects(rows, installation),
+    crds: own(crdObjects(rows, installation)),
     namespaces: own(namespaceObjects(rows, installation)),
     parts,
     objects: parts.flat(),
@@ -62,6 +69,20 @@ export const describe = ({ kind, metadata: { namespace, name } }: ManifestObject
 
 /** What has pods. */
 export const isWorkload = ({ kind }: ManifestObject): boolean => kind === "Deployment" || kind === "DaemonSet";
+
+export const servicesOf = (objects: readonly ManifestObject[]): readonly ServiceName[] =>
+  objects
+    .filter(({ kind }) => kind === "Service")
+    .map(({ metadata: { name, namespace = "default" } }) => ({ name, namespace }));
+
+/** The parts with the Secrets of certificates, which are no manifests: `snapkeep certs` makes them. */
+export const partsWithSecrets = ({ rows, parts, installation }: InstallPlan): InstallPlan["parts"] =>
+  parts.map((part, index) => {
+    const row = rows[index];
+    if (row?.certificateSecret === undefined) return part;
+    const metadata = { name: row.certificateSecret, namespace: namespaceOf(row, installation) };
+    return [object("v1", "Secret", { metadata }), ...part];
+  });
 
 /** Leases that components hold in namespaces that are not the installation's: they do not go with their namespace. */
 export const leasesOf = ({ rows }: Pick<InstallPlan, "rows">): readonly ManifestObject[] =>

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "../../base/json.ts";
-import { at } from "./existing.ts";
+import { at } from "./fields.ts";
 import { withSidecars } from "./sidecar.ts";
 
 const image = "snapkeep:1.2.3";

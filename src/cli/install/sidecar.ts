@@ -7,7 +7,7 @@ import { sidecarRows } from "../../api/manifests/rows.ts";
 import { Fault } from "../../base/fault.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { withCode } from "../../rules/error-codes.ts";
-import { at } from "./existing.ts";
+import { at } from "./fields.ts";
 
 export interface SidecarChange {
   readonly workload: JsonObject;

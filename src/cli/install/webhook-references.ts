@@ -2,21 +2,33 @@
  * Webhook configurations that ask a Service: with failurePolicy Fail they refuse requests once the Service is gone, whoever has applied
  * them. Pure.
  */
-import { isObject, type JsonObject } from "../../base/json.ts";
-import { at } from "./existing.ts";
+import { webhookRow } from "../../api/manifests/webhook.ts";
+import {
+  claimConfigurationName,
+  shareConfigurationName,
+  snapshotConfigurationName,
+} from "../../api/manifests/webhook-configurations.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { at, listAt, nameOf } from "./fields.ts";
 
 export interface ServiceName {
   readonly namespace: string;
   readonly name: string;
 }
 
-const webhooksOf = ({ webhooks }: JsonObject): readonly JsonObject[] =>
-  Array.isArray(webhooks) ? webhooks.filter(isObject) : [];
-
-const asks = (webhook: JsonObject, services: readonly ServiceName[]): boolean => {
+function serviceOf(webhook: JsonObject): ServiceName | undefined {
   const service = at(webhook, "clientConfig", "service");
-  return services.some(({ namespace, name }) => at(service, "namespace") === namespace && at(service, "name") === name);
-};
+  const [namespace, name] = [at(service, "namespace"), at(service, "name")];
+  return typeof namespace === "string" && typeof name === "string" ? { namespace, name } : undefined;
+}
+
+const isSame = (one: ServiceName, other: ServiceName | undefined): boolean =>
+  one.namespace === other?.namespace && one.name === other.name;
+
+const webhooksOf = (configuration: JsonObject): readonly JsonObject[] => listAt(configuration, "webhooks");
+
+const asks = (webhook: JsonObject, services: readonly ServiceName[]): boolean =>
+  services.some((service) => isSame(service, serviceOf(webhook)));
 
 export const asksService = (configuration: JsonObject, services: readonly ServiceName[]): boolean =>
   webhooksOf(configuration).some((webhook) => asks(webhook, services));
@@ -27,13 +39,29 @@ export function withoutServices(configuration: JsonObject, services: readonly Se
   return others.length === 0 ? undefined : { ...configuration, webhooks: [...others] };
 }
 
-/** What is refused while the service is gone, for a person. */
+/** For a person: what is refused while the services are gone. */
 export function effectOf(configuration: JsonObject, services: readonly ServiceName[]): string {
   const refusing = webhooksOf(configuration)
-    .filter((webhook) => asks(webhook, services) && at(webhook, "failurePolicy") !== "Ignore")
-    .flatMap(({ rules }) => (Array.isArray(rules) ? rules : []))
-    .flatMap((rule) => at(rule, "resources") ?? []);
+    .filter((webhook) => asks(webhook, services) && webhook.failurePolicy !== "Ignore")
+    .flatMap((webhook) => listAt(webhook, "rules"))
+    .flatMap(({ resources }) => (Array.isArray(resources) ? resources.map(String) : []));
   return refusing.length === 0
     ? "its rules are not enforced"
-    : `requests for ${[...new Set(refusing.map(String))].join(", ")} are refused`;
+    : `requests for ${[...new Set(refusing)].join(", ")} are refused`;
+}
+
+const ownConfigurations: readonly string[] = [
+  snapshotConfigurationName,
+  shareConfigurationName,
+  claimConfigurationName,
+];
+
+/** What webhook configurations of snapkeep ask, in any namespace: by the name of the configuration, or by that of the Service. */
+export function askedServices(configurations: readonly JsonObject[]): readonly ServiceName[] {
+  const asked = configurations.flatMap((configuration) =>
+    webhooksOf(configuration)
+      .flatMap((webhook) => serviceOf(webhook) ?? [])
+      .filter(({ name }) => ownConfigurations.includes(nameOf(configuration)) || name === webhookRow.service?.name),
+  );
+  return asked.filter((service, index) => asked.findIndex((other) => isSame(service, other)) === index);
 }

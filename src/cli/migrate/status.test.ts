@@ -38,7 +38,10 @@ test("the status ends with where the CRDs are, and what to do if they are nowher
     [1, 2],
     [3, undefined],
   ] as const)
-    assert.match(lastLine(...phases) ?? "", /^the CRDs are in different phases, or some are missing; run /);
+    assert.match(
+      lastLine(...phases) ?? "",
+      /^the CRDs are in different phases, or some are missing; next: snapkeep migrate --to-phase=\d$/,
+    );
 });
 
 test("a rollback goes back one phase, or to the phase that is given", () => {

@@ -7,6 +7,7 @@ import type { Goal, MigrationRecord } from "./definition.ts";
 import { describeStep } from "./describe.ts";
 import { planOf } from "./plan.ts";
 import type { Installed } from "./preflight.ts";
+import { isStale, latestUnfinished, unfinishedOf } from "./unfinished.ts";
 
 interface CrdStatus {
   readonly name: string;
@@ -21,22 +22,19 @@ export interface MigrationStatus {
   /** Of all CRDs; undefined while they differ, or are missing. */
   readonly phase: CrdPhase | undefined;
   readonly crds: readonly CrdStatus[];
-  /** What an interrupted run has left to do. */
+  /** What an interrupted run has left to do, or what nobody has done for objects that are stored in another version. */
   readonly unfinished: readonly string[];
+  /** Why something is left to do, and the command for it. */
+  readonly why?: string;
+  readonly next?: string;
+  /** CRDs that something else than the recorded run has changed since. */
+  readonly changed: readonly string[];
 }
-
-const unfinishedRecord = (installed: readonly Installed[]): MigrationRecord | undefined =>
-  installed
-    .flatMap(({ definition }) => definition.record ?? [])
-    .filter(({ step }) => step !== "finished")
-    .sort((one, other) => (one.startedAt < other.startedAt ? 1 : -1))[0];
-
-const goalOf = ({ goal, back, serveV1beta1 }: MigrationRecord): Goal => ({ phase: goal, back, serveV1beta1 });
 
 export function statusOf(installed: readonly Installed[]): MigrationStatus {
   const definitions = installed.map(({ definition }) => definition);
   const phases = new Set(definitions.map(({ phase }) => phase));
-  const record = unfinishedRecord(installed);
+  const unfinished = unfinishedOf(definitions);
   return {
     phase: phases.size === 1 ? [...phases][0] : undefined,
     crds: definitions.map(({ kind, phase, served, storage, storedVersions, record: own }) => ({
@@ -47,11 +45,13 @@ export function statusOf(installed: readonly Installed[]): MigrationStatus {
       storedVersions,
       record: own,
     })),
-    unfinished: record === undefined ? [] : planOf(definitions, goalOf(record)).map(describeStep),
+    unfinished: unfinished === undefined ? [] : planOf(definitions, unfinished.goal).map(describeStep),
+    ...(unfinished && { why: unfinished.why, next: unfinished.next }),
+    changed: definitions.filter(isStale).map(({ kind }) => crdNameOf(kind)),
   };
 }
 
-export function statusText({ phase, crds, unfinished }: MigrationStatus): string {
+export function statusText({ phase, crds, unfinished, why, next, changed }: MigrationStatus): string {
   const rows = [
     ["CRD", "PHASE", "SERVED", "STORAGE", "STORED VERSIONS"],
     ...crds.map((crd) => [
@@ -69,16 +69,16 @@ export function statusText({ phase, crds, unfinished }: MigrationStatus): string
       .join("")
       .trimEnd(),
   );
+  const records = changed.map((name) => `${name} was changed by something else after the last migration`);
   const left = unfinished.map((step) => `left to do: ${step}`);
-  return [...lines, ...left, summaryOf(phase, crds)].map(printableLine).join("");
+  const summary = next === undefined ? summaryOf(phase) : `${why}; next: ${next}`;
+  return [...lines, ...records, ...left, summary].map(printableLine).join("");
 }
 
-function summaryOf(phase: CrdPhase | undefined, crds: readonly CrdStatus[]): string {
-  if (phase !== undefined) return `the CRDs are in phase ${phase}`;
-  return crds.every((crd) => crd.phase === undefined)
+const summaryOf = (phase: CrdPhase | undefined): string =>
+  phase === undefined
     ? "the snapshot CRDs are not installed; snapkeep migrate --to-phase=3 installs them"
-    : "the CRDs are in different phases, or some are missing; run the last snapkeep migrate again, or choose a phase with --to-phase";
-}
+    : `the CRDs are in phase ${phase}`;
 
 /** To the phase that was given; else one phase back, and a rollback that is under way or was interrupted goes to where it was going. */
 export function rollbackGoal(installed: readonly Installed[], given?: CrdPhase): Goal {
@@ -88,8 +88,8 @@ export function rollbackGoal(installed: readonly Installed[], given?: CrdPhase):
       withCode("the snapshot CRDs are not installed; there is nothing to go back from", "SNAP-605"),
     );
   if (given !== undefined) return { phase: given, back: true };
-  const record = unfinishedRecord(installed);
-  if (record?.back === true) return goalOf(record);
+  const record = latestUnfinished(installed.map(({ definition }) => definition));
+  if (record?.back === true) return { phase: record.goal, back: true, serveV1beta1: record.serveV1beta1 };
   const phase = Math.max(...installed.map(({ definition }) => definition.phase ?? 1));
   if (phase === 1)
     throw new Fault(
