@@ -78,7 +78,6 @@ const serviceIn = (namespace: string) => ({ namespace, name: "snapshot-validatio
 const claimsFor = (namespace: string): ManifestObject =>
   claimConfiguration({
     client: { service: serviceIn(namespace) },
-    serviceAccount: { namespace, name: "snapshot-webhook" },
   }) as unknown as ManifestObject;
 
 const nothing = async (): Promise<void> => undefined;

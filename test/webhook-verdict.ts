@@ -14,10 +14,12 @@ export function webhookVerdict({ kind, before, after }: AdmissionPair): readonly
       operation: before === undefined ? "CREATE" : "UPDATE",
       group: "snapshot.storage.k8s.io",
       resource: resources[kind],
+      user: { username: "tester", uid: "" },
+      dryRun: false,
       object: after,
       oldObject: before,
     },
-    { gates: () => claimGates, otherDefaults: () => [], allowLists: () => platformAllowLists },
+    { gates: () => claimGates, otherDefaults: () => [], allowLists: () => platformAllowLists, self: () => undefined },
   );
   return [
     ...verdict.refused.map(({ code }) => `error ${code}`),

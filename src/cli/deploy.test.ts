@@ -95,6 +95,23 @@ test("the arguments that the requirement document prints start the webhook", asy
 /** Templates of the chart are no YAML before helm has filled them in. */
 const isManifest = ([path]: readonly [string, string]): boolean => !path.startsWith("helm/snapkeep/templates/");
 
+test("no expression of a manifest names a namespace, so that kustomize and the chart may choose another one", () => {
+  const { namespace, driverNamespace } = installation;
+  const files = Object.entries(deployFiles(installation)).filter(([path]) => /\.ya?ml$/.test(path));
+  const expressions = files.flatMap(([path, text]) =>
+    [...text.matchAll(/^ *(?:expression|messageExpression|rule): (.*)$/gm)].map(
+      ([, found = ""]) => `${path}: ${found}`,
+    ),
+  );
+  assert.ok(expressions.some((found) => found.startsWith("kustomize/overlays/webhook-claims/")));
+  assert.ok(expressions.some((found) => found.startsWith("helm/snapkeep/templates/webhook.yaml")));
+  const names = ["system:serviceaccount", namespace, driverNamespace, "Release.Namespace"];
+  const withName = expressions.filter((found) =>
+    names.some((name) => new RegExp(`\\b${name}\\b(?!\\.dev)`).test(found.replace(/^.*?: /, ""))),
+  );
+  assert.deepEqual(withName, []);
+});
+
 test("lint has nothing to say about the manifests", () => {
   const files = Object.entries(deployFiles(installation))
     .filter(isManifest)

@@ -182,7 +182,7 @@ test("R34: Available and Ready are constants, and the schema says who writes the
 });
 
 test("the configuration for tests and for clusters is the same but for its client", () => {
-  const place = { client: { url: "https://127.0.0.1" }, serviceAccount: { namespace: "a", name: "b" } };
+  const place = { client: { url: "https://127.0.0.1" } };
   const [local] = shareConfiguration(place).webhooks as unknown as [typeof webhook];
   assert.deepEqual({ ...local, clientConfig: undefined }, { ...webhook, clientConfig: undefined });
 });

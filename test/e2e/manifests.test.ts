@@ -1,21 +1,23 @@
 /** deploy/ on a real API server: every object is accepted as written, and what it grants is enough, and no more. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { parse } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import { snapshotCrds } from "../../src/api/crds/index.ts";
-import { manifestFiles } from "../../src/api/manifests/objects.ts";
 import { webhookRow } from "../../src/api/manifests/webhook.ts";
-import { installationOf } from "../../src/cli/deploy.ts";
 import { startCommand } from "../command-line.ts";
 import type { ControlPlane } from "./harness/control-plane.ts";
 import { installCrdsOn } from "./harness/crds.ts";
 import { createKubectl } from "./harness/kubectl.ts";
+import { run } from "./harness/run.ts";
 import { newNamespace, useControlPlane } from "./harness/shared.ts";
+import { tool } from "./harness/tools.ts";
 import { until } from "./harness/until.ts";
 import { createTestWebhook } from "./harness/webhook.ts";
 
+const helm = await tool("helm");
 const root = resolve(import.meta.dirname, "../..");
 const folders = ["all", "default", "webhook", "webhook-claims", "webhook-on-control-plane"] as const;
 const folder = (name: (typeof folders)[number]): string => join(root, "deploy/kustomize/overlays", name);
@@ -140,56 +142,87 @@ describe("the manifests in deploy/", () => {
     );
   });
 
-  describe("the webhook with the service account of the manifests", () => {
-    const claims = "/api/v1/namespaces/default/persistentvolumeclaims";
-    const aClaim = (name: string, dataSourceRef: object) => ({
-      metadata: { name },
-      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Mi" } }, dataSourceRef },
-    });
-    const elsewhere = { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "s", namespace: "other" };
-    let webhook: Awaited<ReturnType<typeof createTestWebhook>>;
-
-    before(async () => {
-      await remove();
-      // Outside of a pod the webhook asks in the namespace default.
-      const installation = installationOf("1.2.3", { namespace: "default" });
-      const rbac = manifestFiles(webhookRow, installation).find(({ path }) => path === "rbac.yaml");
-      await must(["apply", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items: rbac?.objects }));
-      const token = (await must(["create", "token", webhookRow.serviceAccount, "-n", "default"])).trim();
-      const kubeconfig = plane.kubeconfigFor(webhookRow.serviceAccount, token);
-      webhook = await createTestWebhook(
-        { ...plane, kubeconfig },
-        { namespace: "default", name: webhookRow.serviceAccount },
+  /** What an administrator applies who wants another namespace than ours, by each of the two ways. */
+  const renderings: Readonly<Record<string, (place: string) => Promise<string>>> = {
+    "a kustomization with a namespace of its own": async (place) => {
+      const own = mkdtempSync(join(tmpdir(), "snapkeep-kustomize-"));
+      const resources = (["webhook", "webhook-claims"] as const).map((name) =>
+        relative(realpathSync(own), folder(name)),
       );
-      await webhook.configure("claims", "Fail");
-      await webhook.start();
-    });
-    after(async () => {
-      await webhook?.unconfigure("claims");
-      await webhook?.stop();
-    });
-
-    test("finds by a dry run, which it does not judge itself, that this server keeps the namespace of a source", async () => {
-      const refused = aClaim("core", { kind: "ConfigMap", name: "m" });
-      await until({ what: "the API server asks the webhook" }, async () =>
-        (await plane.request("POST", `${claims}?dryRun=All`, refused)).text.includes("[SNAP-131]") ? true : undefined,
-      );
-      const kept = await until({ what: "the webhook allows a source in another namespace" }, async () => {
-        const { status, text } = await plane.request("POST", `${claims}?dryRun=All`, aClaim("elsewhere", elsewhere));
-        return status === 201 ? JSON.parse(text) : undefined;
+      writeFileSync(join(own, "kustomization.yaml"), JSON.stringify({ namespace: place, resources }));
+      try {
+        return await must(["kustomize", own]);
+      } finally {
+        rmSync(own, { recursive: true });
+      }
+    },
+    "a release of the chart with a namespace of its own": async (place) => {
+      const set = ["--set", "webhook.claims=true,snapshotController.enabled=false"];
+      const chart = join(root, "deploy/helm/snapkeep");
+      const args = ["template", "snapkeep", chart, "-n", place, "--kube-version", "1.36.4", ...set];
+      const { code, stdout, stderr } = await run(helm, args);
+      assert.equal(code, 0, stderr);
+      return stdout;
+    },
+  };
+  for (const [given, render] of Object.entries(renderings))
+    describe(`the webhook as the service account of ${given}`, () => {
+      const claims = "/api/v1/namespaces/default/persistentvolumeclaims";
+      const aClaim = (name: string, dataSourceRef: object) => ({
+        metadata: { name },
+        spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Mi" } }, dataSourceRef },
       });
-      assert.deepEqual(kept.spec.dataSourceRef, elsewhere);
-    });
+      const elsewhere = { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "s", namespace: "other" };
+      let webhook: Awaited<ReturnType<typeof createTestWebhook>>;
 
-    test("while it is down, a claim with a source can be changed and deleted, and no other can be created", async () => {
-      const stored = aClaim("stored", elsewhere);
-      assert.equal((await plane.request("POST", claims, stored)).status, 201);
-      await webhook.stop();
-      const created = await plane.request("POST", claims, aClaim("new", elsewhere));
-      assert.match(created.text, /failed calling webhook/);
-      await must(["label", "pvc", "stored", "-n", "default", "a=b"]);
-      await must(["delete", "pvc", "stored", "-n", "default", "--timeout=20s"]);
-      await webhook.start();
+      before(async () => {
+        await remove();
+        const place = await newNamespace(plane, "abroad");
+        const objects = parseAllDocuments(await render(place)).map((document) => document.toJS());
+        const items = objects.filter((object) => /^(ServiceAccount|(Cluster)?Role(Binding)?)$/.test(object?.kind));
+        await must(["apply", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items }));
+        const token = (await must(["create", "token", webhookRow.serviceAccount, "-n", place])).trim();
+        const kubeconfig = plane.kubeconfigFor(`${place}-${webhookRow.serviceAccount}`, token);
+        webhook = await createTestWebhook({ ...plane, kubeconfig });
+        await webhook.configureAs(
+          "claims",
+          objects.find((object) => object?.kind === "MutatingWebhookConfiguration"),
+        );
+        await webhook.start();
+      });
+      after(async () => {
+        await webhook?.unconfigure("claims");
+        await webhook?.stop();
+      });
+
+      test("finds by a dry run, which it does not judge itself, that this server keeps the namespace of a source", async () => {
+        const refused = aClaim("core", { kind: "ConfigMap", name: "m" });
+        await until({ what: "the API server asks the webhook" }, async () =>
+          (await plane.request("POST", `${claims}?dryRun=All`, refused)).text.includes("[SNAP-131]") ? true : undefined,
+        );
+        const kept = await until({ what: "the webhook allows a source in another namespace" }, async () => {
+          const { status, text } = await plane.request("POST", `${claims}?dryRun=All`, aClaim("elsewhere", elsewhere));
+          return status === 201 ? JSON.parse(text) : undefined;
+        });
+        assert.deepEqual(kept.spec.dataSourceRef, elsewhere);
+      });
+
+      test("while it is down, a claim with a source can be changed and deleted, and no other can be created", async () => {
+        const stored = aClaim("stored", elsewhere);
+        assert.equal((await plane.request("POST", claims, stored)).status, 201);
+        await webhook.stop();
+        const created = await plane.request("POST", claims, aClaim("new", elsewhere));
+        assert.match(created.text, /failed calling webhook/);
+        await must(["label", "pvc", "stored", "-n", "default", "a=b"]);
+        await must(["delete", "pvc", "stored", "-n", "default", "--timeout=20s"]);
+        await webhook.start();
+      });
+
+      test("after a restart it learns again, although the API server asks it about its own dry run", async () => {
+        await until({ what: "the webhook allows a source in another namespace" }, async () => {
+          const { status } = await plane.request("POST", `${claims}?dryRun=All`, aClaim("elsewhere", elsewhere));
+          return status === 201 ? true : undefined;
+        });
+      });
     });
-  });
 });

@@ -417,7 +417,7 @@ describe("shared resources on a real API server", () => {
     });
     const sliced = await post(slices, slice(true));
     assert.equal(sliced.status, 201, sliced.text);
-    const created = await post(path, shareConfiguration({ client: { service }, serviceAccount: service }));
+    const created = await post(path, shareConfiguration({ client: { service } }));
     assert.equal(created.status, 201, created.text);
     const { uid } = (JSON.parse(created.text) as { metadata: { uid: string } }).metadata;
     const events = async (): Promise<string> =>

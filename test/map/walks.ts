@@ -152,6 +152,7 @@ async function reviewWalk(): Promise<Walk> {
     gates: () => ({ anyVolumeDataSource: true, crossNamespace: false }),
     otherDefaults: () => [],
     allowLists: () => platformAllowLists,
+    self: () => undefined,
     ready: () => undefined,
   });
   const body = JSON.stringify({

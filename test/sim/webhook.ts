@@ -29,7 +29,7 @@ interface WebhookOptions {
 }
 
 /** The conditions that ship, under which the webhook is asked. */
-const place = { client: { url: "https://webhook" }, serviceAccount: { namespace: "snapkeep", name: "webhook" } };
+const place = { client: { url: "https://webhook" } };
 const [shipped] = snapshotConfiguration(place).webhooks as unknown as readonly [RegisteredWebhook];
 /** As deploy/webhook registers it. */
 const operations = ["CREATE", "UPDATE"];
@@ -39,6 +39,7 @@ const surroundings: Parameters<typeof decide>[1] = {
   gates: () => ({ anyVolumeDataSource: true, crossNamespace: false }),
   otherDefaults: () => undefined,
   allowLists: () => platformAllowLists,
+  self: () => undefined,
 };
 
 export function createWebhook({
@@ -57,7 +58,8 @@ export function createWebhook({
     if (object === undefined) return;
     const before = oldObject as unknown as JsonObject | undefined;
     const { group, plural } = resource;
-    const request = { uid: "review", operation, group, resource: plural, oldObject: before };
+    const sender = { user: { username: "user", uid: "" }, dryRun: false };
+    const request = { uid: "review", operation, group, resource: plural, oldObject: before, ...sender };
     const { denied } = answer({ ...request, object: object as unknown as JsonObject }, surroundings);
     note({
       kind: resource.kind as WatchedKind,

@@ -20,7 +20,6 @@ const [port, statusPort] = [8_443, 8_080];
 
 const placeIn = ({ namespace }: Installation): WebhookPlace => ({
   client: { service: { namespace, name: names.service } },
-  serviceAccount: { namespace, name: names.serviceAccount },
 });
 
 export const webhookRow: ComponentRow = {

@@ -95,7 +95,7 @@ for (const { given, webhook, says } of badConfigurations)
   });
 
 test("our own configuration for claims, with its match conditions, is accepted", () => {
-  const place = { client: { url: "https://127.0.0.1:1" }, serviceAccount: { namespace: "n", name: "s" } };
+  const place = { client: { url: "https://127.0.0.1:1" } };
   const strategy = webhookConfigurationStrategies[`${group}/MutatingWebhookConfiguration`] ?? {};
   assert.deepEqual(
     created(strategy, claimConfiguration(place) as JsonObject & { metadata: { name: string } }).says,

@@ -13,7 +13,7 @@ import type { JsonObject } from "../../base/json.ts";
 import { podMakers } from "../../rules/pod-specs.ts";
 import type { ApiObject, Resource } from "../contracts.ts";
 
-const place = { client: { url: "https://hook.test" }, serviceAccount: { namespace: "n", name: "s" } };
+const place = { client: { url: "https://hook.test" } };
 type Draft = JsonObject & { readonly webhooks: readonly object[] };
 
 /** With Fail, under which a webhook that is down matters. */

@@ -57,7 +57,6 @@ test("--out and --apply exclude each other, and one of them is required", async 
 const placeIn = (namespace: string): WebhookPlace => ({
   client: { service: { namespace, name: "snapshot-validation-service" } },
   authority: undefined,
-  serviceAccount: { namespace, name: "webhook" },
 });
 
 /** A cluster with the webhook configuration of snapshots, which asks the Service in its namespace. */

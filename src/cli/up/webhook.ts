@@ -30,7 +30,6 @@ export async function startWebhook(context: ComponentContext): Promise<Component
   const place = {
     client: { url: server.url },
     authority: authority.certificate,
-    serviceAccount: { namespace: "default", name: "webhook" },
   };
   try {
     await api.create("ValidatingWebhookConfiguration", strict(snapshotConfiguration(place)));

@@ -33,7 +33,6 @@ test("promote sets Fail only if the webhook admits and rejects correctly, and --
   const place = {
     client: { url: `https://127.0.0.1:${port}` },
     authority: authority.certificate,
-    serviceAccount: { namespace: "default", name: "webhook" },
   };
   await client.create("ValidatingWebhookConfiguration", snapshotConfiguration(place) as unknown as Draft);
   const down = await promote();

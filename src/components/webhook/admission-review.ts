@@ -3,12 +3,17 @@ import type { CodedMessage, JsonPatchOperation } from "../../api/plan.ts";
 import { Fault } from "../../base/fault.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { shortened } from "../../rules/error-codes.ts";
+import type { UserInfo } from "./own-probe.ts";
 
 export interface AdmissionRequest {
   readonly uid: string;
   readonly operation: string;
   readonly group: string;
   readonly resource: string;
+  /** As the API server has authenticated whoever sent the request. */
+  readonly user: UserInfo;
+  /** Nothing is stored, whatever the answer. */
+  readonly dryRun: boolean;
   /** "namespace/name", or the name of a cluster-scoped object; a generated name is not known yet. */
   readonly object: JsonObject;
   /** Absent on CREATE. */
@@ -44,9 +49,10 @@ function reviewIn(body: string): { readonly apiVersion: string; readonly request
   if (kind !== "AdmissionReview" || !reviewVersions.has(apiVersion))
     throw unreadable(`it is a ${JSON.stringify(kind ?? null)} of ${JSON.stringify(apiVersion ?? null)}`);
   if (!isObject(request)) throw unreadable("it has no request");
-  const { uid, operation, resource, object, oldObject } = request;
+  const { uid, operation, resource, object, oldObject, userInfo, dryRun } = request;
   if (typeof uid !== "string" || uid === "") throw unreadable("request.uid is missing");
   const named = isObject(resource) ? resource : {};
+  const user = isObject(userInfo) ? userInfo : {};
   return {
     apiVersion: apiVersion as string,
     request: {
@@ -54,12 +60,16 @@ function reviewIn(body: string): { readonly apiVersion: string; readonly request
       operation: String(operation ?? ""),
       group: String(named.group ?? ""),
       resource: String(named.resource ?? ""),
+      user: { username: textOf(user.username), uid: textOf(user.uid) },
+      dryRun: dryRun === true,
       object: isObject(object) ? object : {},
       // The operation decides: Go clients send an empty object where there is none.
       oldObject: operation === "UPDATE" && isObject(oldObject) ? oldObject : undefined,
     },
   };
 }
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
 function print(apiVersion: string, uid: string, { denied, warnings = [], patch = [] }: AdmissionAnswer): string {
   return JSON.stringify({

@@ -26,6 +26,11 @@ for (const probeNamespace of ["default", undefined])
     await watching;
     assert.deepEqual(
       sent.filter((request) => request.startsWith("POST")),
-      probeNamespace === undefined ? [] : ["POST /api/v1/namespaces/default/persistentvolumeclaims?dryRun=All"],
+      probeNamespace === undefined
+        ? []
+        : [
+            "POST /apis/authentication.k8s.io/v1/selfsubjectreviews",
+            "POST /api/v1/namespaces/default/persistentvolumeclaims?dryRun=All",
+          ],
     );
   });

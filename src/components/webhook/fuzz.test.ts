@@ -50,6 +50,8 @@ const review = fc
     resource: fc.constantFrom(...resources, "pods", "__proto__"),
     object,
     oldObject: object,
+    userInfo: odd,
+    dryRun: odd,
   })
   .map(({ apiVersion, resource, ...request }) => {
     const group = resource.startsWith("volume") ? "snapshot.storage.k8s.io" : "";
@@ -92,6 +94,7 @@ test(`${bodiesMax} random bodies get a quick response each, and leave nothing be
     gates: () => ({ anyVolumeDataSource: true, crossNamespace: false }),
     otherDefaults: () => ["other"],
     allowLists: () => platformAllowLists,
+    self: () => ({ username: "webhook", uid: "1" }),
   });
   const headers = { "content-type": "application/json" };
   const counts = { 200: 0, 400: 0 };

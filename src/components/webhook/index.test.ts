@@ -25,6 +25,7 @@ function setUp(more: Partial<WebhookDeps> = {}) {
     gates: () => ({ anyVolumeDataSource: true, crossNamespace: false }),
     otherDefaults: () => [],
     allowLists: () => platformAllowLists,
+    self: () => undefined,
     ready: () => undefined,
     ...more,
   });

@@ -12,6 +12,7 @@ import type { AllowLists } from "../../rules/share-allow-lists.ts";
 import { judgedBySharing, judgeSharing, shareVolumes } from "../../rules/shared-resources.ts";
 import { defaultClassDriver, secondDefault } from "../../rules/snapshot-rules.ts";
 import type { AdmissionAnswer, AdmissionRequest } from "./admission-review.ts";
+import { isOwnProbe, type UserInfo } from "./own-probe.ts";
 
 export interface Decision extends AdmissionAnswer {
   readonly verdict: Verdict;
@@ -25,6 +26,8 @@ export interface Surroundings {
   readonly otherDefaults: (driver: string, name: string) => readonly string[] | undefined;
   /** The shares that may have a reserved name, as they were read at the start. */
   readonly allowLists: () => AllowLists;
+  /** As whom the API server knows this webhook; undefined while that is not known. */
+  readonly self: () => UserInfo | undefined;
 }
 
 type Judge = (request: AdmissionRequest, surroundings: Surroundings) => Decision;
@@ -124,5 +127,6 @@ export const resourceLabel = (request: AdmissionRequest): string =>
 export function decide(request: AdmissionRequest, surroundings: Surroundings): Decision {
   const found = judgeOf(request);
   const isJudged = request.operation === "CREATE" || request.operation === "UPDATE";
-  return found === undefined || !isJudged ? allowed : found(request, surroundings);
+  if (found === undefined || !isJudged || isOwnProbe(request, surroundings.self())) return allowed;
+  return found(request, surroundings);
 }

@@ -29,6 +29,7 @@ function setUp(lists: AllowLists = platformAllowLists) {
     gates: () => ({ anyVolumeDataSource: true, crossNamespace: false }),
     otherDefaults: () => [],
     allowLists: () => lists,
+    self: () => undefined,
     ready: () => undefined,
   });
   const review = async (group: string, resource: string, request: object, version = "v1"): Promise<Answer> => {

@@ -60,6 +60,7 @@ export async function serveReviews(
     ready: () => stopping(signal),
     otherDefaults: facts.otherDefaults,
     allowLists: facts.allowLists.current,
+    self: facts.self,
     gates: () => ({
       anyVolumeDataSource,
       crossNamespace: gate === "on" || (gate === "auto" && facts.keepsSourceNamespace()),

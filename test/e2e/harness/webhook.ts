@@ -30,6 +30,10 @@ const names = {
 const drafts = { snapshots: snapshotConfiguration, shares: shareConfiguration, claims: claimConfiguration } as const;
 export type ConfigurationName = keyof typeof names;
 
+interface Configuration {
+  readonly webhooks: readonly { readonly clientConfig: { readonly service?: { readonly path?: string } } }[];
+}
+
 export interface TestWebhook {
   readonly url: string;
   readonly authority: Authority;
@@ -41,6 +45,8 @@ export interface TestWebhook {
   stop(): Promise<void>;
   /** Creates a configuration, or replaces its failure policy; the API server needs a moment to notice. */
   configure(name: ConfigurationName, failurePolicy: "Ignore" | "Fail", at?: string): Promise<void>;
+  /** A configuration as it was rendered, except that the API server finds this webhook instead of a Service. */
+  configureAs(name: ConfigurationName, rendered: Configuration): Promise<void>;
   unconfigure(name: ConfigurationName): Promise<void>;
   renew(days?: number): void;
 }
@@ -73,10 +79,7 @@ export async function startReplica(
 export const isReady = async (metricsPort: number): Promise<boolean> =>
   (await fetch(`http://127.0.0.1:${metricsPort}/readyz`).catch(() => undefined))?.ok === true;
 
-export async function createTestWebhook(
-  plane: ControlPlane,
-  serviceAccount = { namespace: "snapkeep", name: "webhook" },
-): Promise<TestWebhook> {
+export async function createTestWebhook(plane: ControlPlane): Promise<TestWebhook> {
   const authority = createAuthority("webhook test authority");
   const { folder } = plane.instance;
   const [certFile, keyFile] = [join(folder, "webhook.crt"), join(folder, "webhook.key")];
@@ -94,15 +97,15 @@ export async function createTestWebhook(
     writeFileSync(certFile, issued.certificate);
     writeFileSync(keyFile, issued.key);
   };
-  const draftOf = (name: ConfigurationName, at: string) => {
-    const place = {
-      client: { url: at },
-      authority: authority.certificate,
-      serviceAccount,
-    };
-    return drafts[name](place);
-  };
+  const draftOf = (name: ConfigurationName, at: string) =>
+    drafts[name]({ client: { url: at }, authority: authority.certificate });
   const remove = (name: ConfigurationName) => plane.request("DELETE", `${paths[name]}/${names[name]}`);
+
+  const create = async (name: ConfigurationName, configuration: object): Promise<void> => {
+    await remove(name);
+    const { status, text } = await plane.request("POST", paths[name], configuration);
+    if (status !== 201) throw new Error(text);
+  };
 
   renew();
   return {
@@ -120,11 +123,17 @@ export async function createTestWebhook(
       await running?.stop();
     },
     async configure(name, failurePolicy, at = url) {
-      await remove(name);
       const draft = draftOf(name, at);
       const webhooks = (draft.webhooks as object[]).map((webhook) => ({ ...webhook, failurePolicy }));
-      const { status, text } = await plane.request("POST", paths[name], { ...draft, webhooks });
-      if (status !== 201) throw new Error(text);
+      await create(name, { ...draft, webhooks });
+    },
+    async configureAs(name, rendered) {
+      const caBundle = Buffer.from(authority.certificate).toString("base64");
+      const webhooks = rendered.webhooks.map((webhook) => ({
+        ...webhook,
+        clientConfig: { url: `${url}${webhook.clientConfig.service?.path ?? ""}`, caBundle },
+      }));
+      await create(name, { ...rendered, webhooks });
     },
     unconfigure: async (name) => void (await remove(name)),
   };

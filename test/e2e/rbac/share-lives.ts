@@ -21,7 +21,7 @@ import {
 } from "../harness/share-driver.ts";
 import { createTestWebhook, isReady } from "../harness/webhook.ts";
 import { installation, sidecarDriver } from "./rights.ts";
-import { accountOf, type Life, type Step, type Trial, userOf } from "./trial.ts";
+import { type Life, type Step, type Trial, userOf } from "./trial.ts";
 
 const main = resolve(import.meta.dirname, "../../../src/main.ts");
 const { namespace: home } = installation;
@@ -89,7 +89,7 @@ type CreateShare = (component: string, kind: keyof typeof kinds, name: string) =
 
 async function webhookLife(plane: ControlPlane, must: Must): Promise<Life> {
   const component = "webhook";
-  const webhook = await createTestWebhook(plane, accountOf(component));
+  const webhook = await createTestWebhook(plane);
   const { port } = new URL(webhook.url);
   const { port: metricsPort } = new URL(webhook.metricsUrl);
   const aClass = (name: string) => ({
@@ -219,7 +219,7 @@ function controllerLife(
     check: "a webhook that loses its endpoints twice gets one event, which is counted",
     prove: async (trial) => {
       await must("POST", slices, slice(false));
-      const draft = shareConfiguration({ client: { service }, serviceAccount: service });
+      const draft = shareConfiguration({ client: { service } });
       const { metadata } = JSON.parse(await must("POST", configurations, draft)) as { metadata: { uid: string } };
       await loses(trial, metadata.uid, 1);
       await must("PUT", `${slices}/${service.name}`, slice(true));

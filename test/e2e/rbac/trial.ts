@@ -37,7 +37,6 @@ const everyMs = 50;
 export const noDenial = "no request is denied";
 
 /** Not bound to any role but ours. */
-export const accountOf = (component: string) => ({ namespace: "trial", name: component });
 export const userOf = (component: string): string => `system:serviceaccount:trial:${component}`;
 export const tokensOf = (components: readonly string[]): readonly Token[] =>
   components.map((component) => ({ token: `token-of-${component}`, user: userOf(component) }));

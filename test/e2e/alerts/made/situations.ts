@@ -255,7 +255,7 @@ function ending(daemons: readonly Daemon[], webhook: TestWebhook, must: Must): T
         await webhook.unconfigure("shares");
         const service = { namespace: home, name: "nobody" };
         const path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
-        await must("POST", path, shareConfiguration({ client: { service }, serviceAccount: service }));
+        await must("POST", path, shareConfiguration({ client: { service } }));
       },
     },
   ];
