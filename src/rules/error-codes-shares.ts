@@ -58,19 +58,19 @@ export const shareErrorRows = {
   },
   "SNAP-711": {
     title: "The Secret or ConfigMap of a share is too large for a volume",
-    why: "Each key takes a page of memory and what the kernel keeps about it, about 7 KiB, however short its value is. A mounted volume keeps its old content.",
+    why: "Each key takes a page of memory and what the kernel keeps about it, about 7 KiB, however short its value is. Replaced sets count for as long as a process in the pod has their files open. A mounted volume keeps its old content.",
     remedy:
-      "Use fewer keys: one file with many entries takes less than many files. Or raise --volume-memory of the driver, see docs/guides/shared-resources.md.",
+      "Let the program in the pod close what it has read. Use fewer keys: one file with many entries takes less than many files. Or raise --volume-memory of the driver, see docs/guides/shared-resources.md.",
   },
   "SNAP-712": {
     title: "The shared volumes of a namespace take too much memory on a node",
-    why: "The driver keeps memory for other namespaces. A mounted volume keeps its old content, and is updated when there is room.",
+    why: "The driver keeps memory for other namespaces. Replaced sets count for as long as a process has their files open. A mounted volume keeps its old content, and is updated when there is room.",
     remedy:
-      "Spread the pods over more nodes, share less, or mount one volume instead of many. Or raise --namespace-memory of the driver.",
+      "Let programs close what they have read, as the message says. Spread the pods over more nodes, share less, or mount one volume instead of many. Or raise --namespace-memory of the driver.",
   },
   "SNAP-713": {
     title: "The shared volumes of a node take too much memory",
-    why: "The memory of all volumes counts for the driver's container, which would be killed at its limit. A mounted volume keeps its old content, and is updated when there is room.",
+    why: "The memory of all volumes counts for the driver's container, which would be killed at its limit. Replaced sets count for as long as a process has their files open. A mounted volume keeps its old content, and is updated when there is room.",
     remedy:
       "Move pods to other nodes. Or raise --node-memory of the driver together with the memory limit of its container, see docs/guides/shared-resources.md.",
   },

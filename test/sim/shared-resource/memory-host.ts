@@ -1,14 +1,23 @@
 /** A machine in memory: mounts, files and records that outlive the driver's process. Every step takes time, in which a kill may come. */
 
 import type { VolumeHost } from "../../../src/components/shared-resource/node/host.ts";
+import { type Footprint, footprintOf, sizesOf } from "../../../src/components/shared-resource/node/plan-memory.ts";
 import type { VolumeRecord } from "../../../src/components/shared-resource/node/records.ts";
 import { contentOf } from "../../../src/components/shared-resource/node/sources.ts";
 import type { FileSet, VolumeSpec } from "../../../src/components/shared-resource/node/types.ts";
+import { pageBytes } from "../../../src/node/page-size.ts";
 
 export interface Machine {
   /** By target: what a pod sees there. Undefined: the mount is empty. */
-  readonly mounts: Map<string, { readonly id: string; shown: FileSet | undefined }>;
+  readonly mounts: Map<string, MachineMount>;
   readonly records: Map<string, VolumeRecord>;
+}
+
+export interface MachineMount {
+  readonly id: string;
+  shown: FileSet | undefined;
+  /** A process in the pod opens each set, and closes none: those that were replaced since. */
+  open?: FileSet[];
 }
 
 export const createMachine = (): Machine => ({ mounts: new Map(), records: new Map() });
@@ -24,6 +33,7 @@ export function createMemoryHost({ mounts, records }: Machine, { step, onShown }
   const show = (target: string, files: FileSet | undefined): void => {
     const mount = mounts.get(target);
     if (mount === undefined) throw new Error(`nothing is mounted at ${target}`);
+    if (files !== undefined && mount.shown !== undefined) mount.open?.push(mount.shown);
     mount.shown = files;
     onShown(target);
   };
@@ -68,6 +78,14 @@ export function createMemoryHost({ mounts, records }: Machine, { step, onShown }
     },
     sizes: async (target) =>
       [...(mounts.get(target)?.shown ?? [])].map(([name, { length }]) => [name, length] as const),
+    use: async (target) => {
+      const { shown, open = [] } = mounts.get(target) ?? {};
+      const all = [...open, ...(shown === undefined ? [] : [shown])].map((files) =>
+        footprintOf(sizesOf(files), pageBytes()),
+      );
+      const sum = (of: (one: Footprint) => number): number => all.reduce((total, one) => total + of(one), 0);
+      return { pages: sum(({ pages }) => pages), inodes: sum(({ inodes }) => inodes) };
+    },
     async adopt(target) {
       await step();
       const shown = mounts.get(target)?.shown;

@@ -8,13 +8,13 @@ import type { World } from "../../../base/world.ts";
 import { type Mount, mountTable, unlessMissing } from "../../../node/mounts.ts";
 import { asFault, type RunProgram, runProgram } from "../../../node/program.ts";
 import { withCode } from "../../../rules/error-codes.ts";
-import type { FileSizes } from "./plan-memory.ts";
+import type { FileSizes, TmpfsUse } from "./plan-memory.ts";
 import { anchorOf, createRecords, type Records } from "./records.ts";
 import { makeTarget, occupied, removeTarget, targetAt } from "./targets.ts";
 import { createTmpfs } from "./tmpfs.ts";
 import type { FileSet, VolumeSpec } from "./types.ts";
 import { adoptFiles, takeBytes, wipeFiles, writeFiles } from "./volume-files.ts";
-import { sizesIn } from "./volume-sizes.ts";
+import { sizesIn, tmpfsUse } from "./volume-sizes.ts";
 
 export interface VolumeHost {
   readonly records: Records;
@@ -34,6 +34,8 @@ export interface VolumeHost {
   wipe(target: string): Promise<void>;
   /** Names and sizes of the files in a mounted volume. */
   sizes(target: string): Promise<FileSizes>;
+  /** What the kernel keeps for a mounted volume, removed files that are open among it; undefined: it does not say. */
+  use(target: string): Promise<TmpfsUse | undefined>;
   /** The digest of what is in a mounted volume; undefined: it is empty. Repairs what a killed process left half done. */
   adopt(target: string): Promise<string | undefined>;
 }
@@ -126,6 +128,7 @@ export function createHost(hostOptions: HostOptions): VolumeHost {
         .catch(explained(path)),
     wipe: (path) => mounted(path).then(empty).catch(explained(path)),
     sizes: (target) => sizesIn(target),
+    use: (target) => tmpfsUse(target),
     adopt: (target) => adoptFiles(target),
   };
 }

@@ -1,18 +1,33 @@
 /**
  * How much memory the volumes of this node take, and which of them wait for some.
  *
- * Memory: a number per mounted volume, and the ids of those that wait. Lost with the process, and counted again from the files.
+ * Memory: a few numbers per mounted volume, and the ids of those that wait. Lost with the process, and counted again from the files and
+ * from what the kernel says is in use.
  */
 import type { CodedMessage } from "../../../api/plan.ts";
-import { emptyVolumeBytes, type MemoryLimits, memoryRefusal } from "./plan-memory.ts";
+import {
+  bytesOf,
+  emptyVolumeBytes,
+  type Footprint,
+  heldBytes,
+  type MemoryLimits,
+  type MemorySum,
+  memoryRefusal,
+  noFiles,
+  type TmpfsUse,
+} from "./plan-memory.ts";
 
 export interface MemoryUse {
   /** Takes what a set of files needs, before it is written; or says why it must not be written. */
   take(id: string, namespace: string, setBytes: number): CodedMessage | undefined;
-  /** A volume has these files now, whatever they need. */
-  settle(id: string, namespace: string, setBytes: number): void;
+  /** A volume shows these files now, whatever they need. `use` is what the kernel says of it; undefined: as it said before. */
+  settle(id: string, namespace: string, shown: Footprint, use: TmpfsUse | undefined): void;
+  /** What the kernel says of a volume. */
+  measured(id: string, use: TmpfsUse): void;
   /** The volume is gone. */
   release(id: string): void;
+  /** Volumes that take less as soon as a process closes files, and those that wait for memory. */
+  unsettled(): readonly string[];
   /** By namespace. */
   used(): ReadonlyMap<string, number>;
   total(): number;
@@ -20,62 +35,103 @@ export interface MemoryUse {
 
 interface Share {
   readonly namespace: string;
+  /** Undefined: none has been written yet. */
+  readonly shown: Footprint | undefined;
+  /** What is shown takes with the empty volume; more while a larger set is written. */
   readonly bytes: number;
+  readonly held: number;
+  readonly pending: number;
 }
 
 export interface MemoryUseOptions {
   readonly limits: MemoryLimits;
+  readonly pageBytes: number;
   /** There is room again: those that were refused may try, in the order in which they were. */
   onRoom(ids: readonly string[]): void;
 }
 
-export function createMemoryUse({ limits, onRoom }: MemoryUseOptions): MemoryUse {
+const nothing: MemorySum = { used: 0, held: 0, pending: 0 };
+
+export function createMemoryUse({ limits, pageBytes, onRoom }: MemoryUseOptions): MemoryUse {
   const shares = new Map<string, Share>();
-  const byNamespace = new Map<string, number>();
+  const byNamespace = new Map<string, MemorySum>();
   const refused = new Set<string>();
-  let total = 0;
+  let byNode = nothing;
 
   const put = (id: string, share: Share | undefined): void => {
     const before = shares.get(id);
-    if (before !== undefined) add(before.namespace, -before.bytes);
+    if (before !== undefined) add(before, -1);
     if (share === undefined) shares.delete(id);
     else {
       shares.set(id, share);
-      add(share.namespace, share.bytes);
+      add(share, 1);
     }
-    if (refused.size > 0 && (before?.bytes ?? 0) > (share?.bytes ?? 0)) onRoom([...refused]);
+    if (refused.size > 0 && roomOf(before) > roomOf(share)) onRoom([...refused]);
   };
-  const add = (namespace: string, bytes: number): void => {
-    total += bytes;
-    const sum = (byNamespace.get(namespace) ?? 0) + bytes;
-    if (sum === 0) byNamespace.delete(namespace);
-    else byNamespace.set(namespace, sum);
+  const add = (share: Share, sign: 1 | -1): void => {
+    byNode = sumOf(byNode, share, sign);
+    const sum = sumOf(byNamespace.get(share.namespace) ?? nothing, share, sign);
+    if (sum.used === 0) byNamespace.delete(share.namespace);
+    else byNamespace.set(share.namespace, sum);
   };
+  const emptyShare = (namespace: string): Share => ({
+    namespace,
+    shown: undefined,
+    bytes: 0,
+    held: 0,
+    pending: 0,
+  });
+
+  const volumeBytes = (shown: Footprint): number => emptyVolumeBytes + bytesOf(shown, pageBytes);
 
   return {
     take(id, namespace, setBytes) {
-      const before = shares.get(id)?.bytes ?? 0;
+      const known = shares.get(id);
+      const share = known ?? emptyShare(namespace);
+      const { bytes: before, shown, held, pending } = share;
+      const replaced = shown === undefined ? 0 : volumeBytes(shown);
       const after = emptyVolumeBytes + setBytes;
-      const usedByNamespace = byNamespace.get(namespace) ?? 0;
-      const refusal = memoryRefusal({ namespace, before, after, usedByNamespace, usedByNode: total }, limits);
+      const withoutOwn = (sum: MemorySum): MemorySum => ({ ...sum, pending: sum.pending - pending });
+      const sums = {
+        byNamespace: withoutOwn(byNamespace.get(namespace) ?? nothing),
+        byNode: withoutOwn(byNode),
+      };
+      const refusal = memoryRefusal({ namespace, before, after, replaced, held, ...sums }, limits);
       if (refusal !== undefined) {
-        if (shares.has(id)) refused.add(id);
+        if (known !== undefined) refused.add(id);
         return refusal;
       }
       refused.delete(id);
-      // Until the write has ended, the old files may still be there.
-      if (after > before) put(id, { namespace, bytes: after });
+      // Until the write has ended, the old files are there, and for longer if a process has them open.
+      const bytes = Math.max(before, after);
+      put(id, { ...share, bytes, pending: Math.max(0, replaced + after - bytes) });
       return undefined;
     },
-    settle(id, namespace, setBytes) {
+    settle(id, namespace, shown, use) {
       refused.delete(id);
-      put(id, { namespace, bytes: emptyVolumeBytes + setBytes });
+      const { held: heldBefore } = shares.get(id) ?? emptyShare(namespace);
+      const held = use === undefined ? heldBefore : heldBytes(use, shown, pageBytes);
+      put(id, { namespace, shown, bytes: volumeBytes(shown), held, pending: 0 });
+    },
+    measured(id, use) {
+      const share = shares.get(id);
+      if (share !== undefined) put(id, { ...share, held: heldBytes(use, share.shown ?? noFiles, pageBytes) });
     },
     release(id) {
       refused.delete(id);
       put(id, undefined);
     },
-    used: () => byNamespace,
-    total: () => total,
+    unsettled: () => [...new Set([...refused, ...[...shares].flatMap(([id, { held }]) => (held > 0 ? [id] : []))])],
+    used: () => new Map([...byNamespace].map(([namespace, { used }]) => [namespace, used])),
+    total: () => byNode.used,
   };
 }
+
+const sumOf = (sum: MemorySum, { bytes, held, pending }: Share, sign: 1 | -1): MemorySum => ({
+  used: sum.used + sign * (bytes + held),
+  held: sum.held + sign * held,
+  pending: sum.pending + sign * pending,
+});
+
+const roomOf = (share: Share | undefined): number =>
+  share === undefined ? 0 : share.bytes + share.held + share.pending;

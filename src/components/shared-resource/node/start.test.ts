@@ -664,6 +664,58 @@ test("a share that grows keeps its old set, is reported, can be revoked, and is 
   assert.deepEqual(await troubled(), []);
 });
 
+test("sets that a pod keeps open count: the volume keeps its set, is reported, can be revoked, and is written when they are closed", async (t) => {
+  const machine = createMachine();
+  const { publish, fill, keysIn, world, users, troubled, events, shown } = await setUpSmall(t, { machine });
+  await fill(6, "v.1");
+  await world.advance(100);
+  await publish("csi-1");
+  const mount = machine.mounts.get("/pods/csi-1/mount") ?? assert.fail();
+  mount.open = [];
+  for (let version = 2; version <= 9; version++) {
+    await fill(6, `v.${version}`);
+    await world.advance(1_000);
+  }
+  assert.deepEqual(
+    [shown("csi-1"), mount.open.length],
+    ["v.4", 3],
+    "two replaced sets and a new one are within 20 keys",
+  );
+  await world.advance(20_000);
+  assert.deepEqual(await troubled(), ["memory 1"]);
+  assert.deepEqual(await events(), ["Pod p SharedVolumeNotCurrent SNAP-711"]);
+  mount.open = [];
+  await world.advance(11_000);
+  assert.equal(shown("csi-1"), "v.9", "the pod has closed its files");
+  assert.deepEqual(await troubled(), []);
+  for (let version = 10; version <= 19; version++) {
+    await fill(6, `v.${version}`);
+    await world.advance(1_000);
+  }
+  assert.equal(mount.open.length, 3);
+  await users.revoke("SharedSecret", "one", "team");
+  await world.advance(11_000);
+  assert.equal(keysIn("csi-1"), 0);
+});
+
+test("after a restart, sets that a pod keeps open count too", async (t) => {
+  const machine = createMachine();
+  const first = await setUpSmall(t, { machine });
+  await first.fill(6, "v.1");
+  await first.world.advance(100);
+  await first.publish("csi-1");
+  (machine.mounts.get("/pods/csi-1/mount") ?? assert.fail()).open = [];
+  for (const version of [2, 3]) {
+    await first.fill(6, `v.${version}`);
+    await first.world.advance(1_000);
+  }
+  assert.equal(first.shown("csi-1"), "v.3");
+  const second = await setUpSmall(t, { machine });
+  await second.fill(13);
+  await second.world.advance(100);
+  assert.equal(codeOf((await faultOf(second.publish("csi-2"))).message), "SNAP-712");
+});
+
 test("however much there is to write for another tenant, a volume is emptied within 10 s after its permission is gone", async (t) => {
   const { publish, world, users, state, shown } = await setUp(t);
   await users.furnish(["other"]);

@@ -24,7 +24,7 @@ import { nodeLimits } from "./limits.ts";
 import { createMemoryUse, type MemoryUse } from "./memory-use.ts";
 import { observeVolume, type ShareState } from "./observe.ts";
 import { planVolume, type VolumePlan } from "./plan.ts";
-import { type MemoryLimits, setBytes } from "./plan-memory.ts";
+import { type FileSizes, footprintOf, type MemoryLimits, sizesOf } from "./plan-memory.ts";
 import type { PublishRequest } from "./plan-request.ts";
 import { type Attempt, troubleOf } from "./plan-trouble.ts";
 import type { VolumeRecord } from "./records.ts";
@@ -104,7 +104,7 @@ export function createVolumes(options: VolumesOptions): Volumes {
     for (const id of ids) looks.add(id as Key);
   };
   const refreshes = ({ refresh }: VolumeSpec): boolean => refresh && options.refreshResources;
-  const memory: MemoryUse = createMemoryUse({ limits: options.memory.limits, onRoom: trigger });
+  const memory: MemoryUse = createMemoryUse({ ...options.memory, onRoom: trigger });
   /** Sets of files in memory at once, of updates and of publishes. */
   const writing = createTurns(nodeLimits.writesAtOnceMax);
 
@@ -132,6 +132,24 @@ export function createVolumes(options: VolumesOptions): Volumes {
 
   const take = ({ spec }: Entry, { bytes }: ContentFacts): CodedMessage | undefined =>
     memory.take(spec.id, spec.pod.namespace, bytes);
+  /** Only the kernel knows of files that were replaced and that a process in the pod has open. */
+  const measure = async ({ id, target }: VolumeSpec): Promise<void> => {
+    const use = await host.use(target);
+    if (use !== undefined) memory.measured(id, use);
+  };
+  const settle = async ({ id, target, pod }: VolumeSpec, shown: FileSizes): Promise<void> => {
+    const use = await host.use(target);
+    memory.settle(id, pod.namespace, footprintOf(shown, options.memory.pageBytes), use);
+  };
+  const measureUnsettled = async (signal: AbortSignal): Promise<void> => {
+    while (!signal.aborted) {
+      await world.sleep(nodeLimits.inspectEveryMs, signal).catch(() => undefined);
+      for (const id of memory.unsettled()) {
+        const spec = entries.get(id)?.spec;
+        if (spec !== undefined) await measure(spec);
+      }
+    }
+  };
   const write = (entry: Entry, source: Source, unread = (reason: unknown): unknown => reason): Promise<void> =>
     writing(async () => {
       const content = await sources.read(source).catch((reason: unknown) => {
@@ -143,7 +161,7 @@ export function createVolumes(options: VolumesOptions): Volumes {
       entry.written = { digest: undefined, source: sourceKey(source) };
       await host.write(entry.spec.target, content.files);
       entry.written = { digest: content.digest, source: sourceKey(source) };
-      memory.settle(entry.spec.id, entry.spec.pod.namespace, content.bytes);
+      await settle(entry.spec, sizesOf(content.files));
     });
   const record = async (entry: Entry, source: Source): Promise<void> => {
     if (entry.recorded === sourceKey(source)) return;
@@ -199,13 +217,14 @@ export function createVolumes(options: VolumesOptions): Volumes {
     entry.written &&= { ...entry.written, digest: undefined };
     await host.wipe(spec.target);
     entry.written = undefined;
-    memory.settle(spec.id, spec.pod.namespace, 0);
+    await settle(spec, []);
     log.info("volume emptied", { ...aboutOf(entry), because });
     // Whoever comes back does so through the share, not through what was pinned.
     looks.add(spec.id as Key);
   };
   /** Refused: the old set stays, until there is room or the source changes. */
   const replace = async (entry: Entry, source: Source, content: ContentFacts): Promise<void> => {
+    await measure(entry.spec);
     const refusal = take(entry, content);
     if (refusal !== undefined && refusal !== entry.refusal)
       log.warn("volume keeps its old content", { ...aboutOf(entry), reason: refusal });
@@ -310,11 +329,8 @@ export function createVolumes(options: VolumesOptions): Volumes {
       log.error("files of a mounted volume cannot be read, replacing them", { ...about, reason: loggable(reason) });
       return "unreadable" as const;
     });
-    const bytes = await host.sizes(spec.target).then(
-      (sizes) => setBytes(sizes, options.memory.pageBytes),
-      () => options.memory.limits.volumeBytes,
-    );
-    memory.settle(spec.id, spec.pod.namespace, bytes);
+    const { limits } = options.memory;
+    await settle(spec, await host.sizes(spec.target).catch(() => [["unreadable", limits.volumeBytes] as const]));
     const known = digest === "unreadable" ? undefined : digest;
     const written = digest === undefined ? {} : { written: { digest: known, source: source ?? "" } };
     entries.set(spec.id, open(spec, { ...written, source }));
@@ -353,6 +369,7 @@ export function createVolumes(options: VolumesOptions): Volumes {
     },
     run: async (signal) => {
       await Promise.all([
+        measureUnsettled(signal),
         ...Array.from({ length: nodeLimits.looksAtOnceMax }, () => work(looks, false, signal)),
         ...Array.from({ length: shareMemory.updatesAtOnceMax }, () => work(writes, true, signal)),
       ]);
