@@ -42,7 +42,7 @@ test("a walk names what decides first, in the order in which it is read, and the
   const text = withWalks("<!-- npm run map --><!-- end of npm run map -->", [walk]);
   const lines = text.split("\n").filter((line) => /^ *(-|\d\.|Transport|From)/.test(line));
   assert.deepEqual(lines, [
-    "From here to there. 4 files, 4 functions; 1 step outside.",
+    "From here to there. 4 files, 4 functions; 1 outgoing request.",
     "1. before `one: POST things`",
     "    - `src/components/csi-snapshotter/observe.ts`: 1 without a name",
     "    - `src/components/csi-snapshotter/plan.ts`: planContent",

@@ -4,19 +4,19 @@ import { createVirtualWorld } from "./virtual-world.ts";
 
 test("sleeps end at their own times, in order of their start", async () => {
   const world = createVirtualWorld();
-  const woken: string[] = [];
+  const ended: string[] = [];
   const sleeper = async (name: string, ms: number): Promise<void> => {
     await world.sleep(ms);
-    woken.push(`${name} at ${world.elapsed()}`);
+    ended.push(`${name} at ${world.elapsed()}`);
   };
   void sleeper("late", 20);
   void sleeper("early", 10);
   void sleeper("late too", 20);
   await world.advance(15);
-  assert.deepEqual(woken, ["early at 10"]);
+  assert.deepEqual(ended, ["early at 10"]);
   assert.equal(world.elapsed(), 15);
   await world.advance(5);
-  assert.deepEqual(woken, ["early at 10", "late at 20", "late too at 20"]);
+  assert.deepEqual(ended, ["early at 10", "late at 20", "late too at 20"]);
 });
 
 test("work that sleeps again continues within one advance of the clock", async () => {
@@ -55,14 +55,14 @@ test("run advances the clock until the work is done, and reports work that never
 test("a stopped process finds its timers overdue, a clock jump moves only the wall clock", async () => {
   const world = createVirtualWorld();
   const wall = world.now();
-  let wokenAt = 0;
+  let endedAt = 0;
   void world.sleep(10).then(() => {
-    wokenAt = world.elapsed();
+    endedAt = world.elapsed();
   });
   world.freeze(500);
   world.jump(-60_000);
   assert.equal(await world.runUntilIdle(1), true);
-  assert.equal(wokenAt, 500);
+  assert.equal(endedAt, 500);
   assert.equal(world.now(), wall + 500 - 60_000);
 });
 

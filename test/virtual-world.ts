@@ -6,7 +6,7 @@ import type { Millis } from "../src/base/brand.ts";
 import type { World } from "../src/base/world.ts";
 
 export interface VirtualWorld extends World {
-  /** Lets `ms` pass, waking sleepers at their exact times and in order; less when `isOver` says so after a step. */
+  /** Lets `ms` pass, ending sleeps at their exact times and in order; less when `isOver` says so after a step. */
   advance(ms: Millis, isOver?: () => boolean): Promise<void>;
   after(ms: Millis, ring: () => void): () => void;
   /** Lets time pass until the promise settles; fails when everybody waits for something other than time, or after `msMax`. */
@@ -36,8 +36,8 @@ export function createVirtualWorld(seed = 1): VirtualWorld {
   let wallAhead = bootedAt;
   let order = 0;
 
-  const after = (ms: Millis, wake: () => void): (() => void) => {
-    const sleeper: Sleeper = { at: elapsed + Math.max(ms, 0), order: order++, trigger: wake };
+  const after = (ms: Millis, ring: () => void): (() => void) => {
+    const sleeper: Sleeper = { at: elapsed + Math.max(ms, 0), order: order++, trigger: ring };
     sleeping.splice(placeFor(sleeping, sleeper), 0, sleeper);
     return () => {
       const place = sleeping.indexOf(sleeper);
@@ -60,7 +60,7 @@ export function createVirtualWorld(seed = 1): VirtualWorld {
     });
 
   /** Ends the next sleep, unless it is later than `until`. */
-  const wakeNext = (until: Millis): boolean => {
+  const endNext = (until: Millis): boolean => {
     const next = sleeping[0];
     if (next === undefined || next.at > until) return false;
     sleeping.shift();
@@ -70,12 +70,12 @@ export function createVirtualWorld(seed = 1): VirtualWorld {
   };
   const step = async (until: Millis): Promise<boolean> => {
     await settle();
-    return wakeNext(until);
+    return endNext(until);
   };
 
   const advance = async (ms: Millis, isOver: () => boolean = () => false): Promise<void> => {
     const until = elapsed + ms;
-    await inTurns(() => !isOver() && wakeNext(until));
+    await inTurns(() => !isOver() && endNext(until));
     if (!isOver()) elapsed = Math.max(elapsed, until);
     await settle();
   };

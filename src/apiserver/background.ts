@@ -1,9 +1,9 @@
-/** Runs background work: one key queue and one worker for each piece, woken by commits. */
+/** Runs background work: one key queue and one worker for each piece. Commits fill the queues. */
 import type { Key } from "../base/brand.ts";
 import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import { createQueue } from "../runtime/queue.ts";
-import type { Background, Store } from "./contracts.ts";
+import type { Background, Store, StoreEvent } from "./contracts.ts";
 
 const backoff = { startMs: 50, maxMs: 10_000 } as const;
 
@@ -17,13 +17,13 @@ export async function runBackground(
   const stops: (() => void)[] = [];
   const loops = works.map((work) => {
     const queue = createQueue({ world, backoff });
-    const wake = (event: Parameters<Background["wakes"]>[0]): void => {
-      for (const key of work.wakes(event)) queue.add(key as Key);
+    const enqueue = (event: StoreEvent): void => {
+      for (const key of work.keysFor(event)) queue.add(key as Key);
     };
     for (const collection of collections)
       for (const stored of store.list(collection))
-        wake({ type: "ADDED", collection, key: stored.object.metadata.name as Key, now: stored, before: undefined });
-    stops.push(store.onCommit((events) => events.forEach(wake)));
+        enqueue({ type: "ADDED", collection, key: stored.object.metadata.name as Key, now: stored, before: undefined });
+    stops.push(store.onCommit((events) => events.forEach(enqueue)));
     return loop(work, queue, log, signal);
   });
   await Promise.all(loops);

@@ -19,13 +19,13 @@ export function createChannel({ textsMax, charsMax }: ChannelBounds, onClose: ()
   let texts: string[] = [];
   let charsBehind = 0;
   let closed = false;
-  let wake: (() => void) | undefined;
+  let resume: (() => void) | undefined;
 
   function close(): void {
     if (closed) return;
     closed = true;
     onClose();
-    wake?.();
+    resume?.();
   }
 
   /** What has gathered, or the end; undefined when there is neither yet. */
@@ -47,9 +47,9 @@ export function createChannel({ textsMax, charsMax }: ChannelBounds, onClose: ()
       const taken = take();
       if (taken !== undefined) return taken;
       await new Promise<void>((resolve) => {
-        wake = resolve;
+        resume = resolve;
       });
-      wake = undefined;
+      resume = undefined;
     }
   };
   const reader: AsyncIterator<string, undefined> = {
@@ -71,7 +71,7 @@ export function createChannel({ textsMax, charsMax }: ChannelBounds, onClose: ()
         return false;
       }
       texts.push(text);
-      wake?.();
+      resume?.();
       return true;
     },
     close,

@@ -347,13 +347,13 @@ export interface Registry extends Reader {
 /** Background work: what kube-controller-manager does for a real server */
 
 /**
- * A key queue with one worker, run by the core: `wakes` names keys for every committed event (synchronously, cheaply);
+ * A key queue with one worker, run by the core: `keysFor` names the keys that a committed event concerns (synchronously, cheaply);
  * `reconcile` is then called once per key, never twice at the same time for one key. A number returned means "look again after
  * so many milliseconds"; a throw means "again, with backoff".
  */
 export interface Background {
   readonly name: string;
-  wakes(event: StoreEvent): readonly string[];
+  keysFor(event: StoreEvent): readonly string[];
   reconcile(key: string, signal: AbortSignal): Promise<Millis | undefined>;
 }
 

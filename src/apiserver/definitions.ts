@@ -39,7 +39,7 @@ export const definitionEnd: Pick<Strategy, "prepareForDelete"> = {
 export function createDefinitionCleanup({ registry }: BackgroundContext): Background {
   return {
     name: "definition-cleanup",
-    wakes({ collection, now: { object } }) {
+    keysFor({ collection, now: { object } }) {
       if (collection === definitionsCollection)
         return object.metadata.deletionTimestamp === undefined ? [] : [object.metadata.name ?? ""];
       return [];

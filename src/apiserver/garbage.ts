@@ -33,7 +33,7 @@ const placeFor = (collection: string, { metadata }: ApiObject): Place => ({
 });
 
 export function createGarbageCollector({ registry }: BackgroundContext): Background {
-  /** Who is owned by whom, kept by the same events that wake us. */
+  /** The keys of the objects that name a uid as their owner, kept by the events of the store. */
   const dependents = new Map<string, Set<string>>();
   function index(event: StoreEvent): void {
     const key = keyOf(placeFor(event.collection, event.now.object));
@@ -133,7 +133,7 @@ export function createGarbageCollector({ registry }: BackgroundContext): Backgro
 
   return {
     name: "garbage-collector",
-    wakes(event) {
+    keysFor(event) {
       index(event);
       const { object } = event.now;
       const own = keyOf(placeFor(event.collection, object));

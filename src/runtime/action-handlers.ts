@@ -27,7 +27,7 @@ import type { AnyStores } from "../kube/stores.ts";
 
 export type ActionHandler<Action> = (action: Action, signal: AbortSignal) => Promise<void>;
 
-/** One hand per kind of action. A component adds its own to those of `createHands`. */
+/** One handler per kind of action. A component adds handlers of its own kinds to those of `createActionHandlers`. */
 export type ActionHandlers<Action extends { readonly kind: string }> = {
   readonly [K in Action["kind"]]: ActionHandler<Extract<Action, { readonly kind: K }>>;
 };

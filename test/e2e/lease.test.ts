@@ -116,12 +116,12 @@ describe("elections on the real API server", () => {
     process.kill(paused.daemon.pid, "SIGSTOP");
     const successor = start("successor");
     await successor.did("written", 10);
-    const wokenAt = monotonicMs();
+    const continuedAt = monotonicMs();
     process.kill(paused.daemon.pid, "SIGCONT");
     await paused.did("lost");
     await successor.did("written", 20);
     assert.deepEqual(
-      paused.deeds().filter(({ at, deed }) => at > wokenAt && deed === "writing"),
+      paused.deeds().filter(({ at, deed }) => at > continuedAt && deed === "writing"),
       [],
     );
     assert.deepEqual(overlaps([paused, successor]), []);

@@ -63,8 +63,8 @@ describe("restores through all phases", () => {
     await Promise.all([stage.remove(names.own, owner), stage.remove(names.ref), stage.remove(names.link)]);
   }
 
-  /** The claim comes first: it is woken by the snapshot, which only a watch of the version that is served tells it. */
-  async function assertWaitingIsWoken(id: string): Promise<void> {
+  /** The claim comes first: it is triggered by the snapshot, which only a watch of the version that is served tells it. */
+  async function assertWaitingIsTriggered(id: string): Promise<void> {
     const name = `taken-in-${id}`;
     await stage.claim(`early-${id}`, { dataSource: snapshotNamed(name) }, inOwn);
     await stage.suite.take(name, "data", stage.suite.classes.delete);
@@ -89,7 +89,7 @@ describe("restores through all phases", () => {
     const newest = `taken-in-${id}`;
     await Promise.all([
       assertRestores(id),
-      assertWaitingIsWoken(id).then(() => assertNoConversion(id, newest)),
+      assertWaitingIsTriggered(id).then(() => assertNoConversion(id, newest)),
       // The snapshots of every phase so far.
       ...taken.map((snapshot) => assertNoConversion(id, snapshot)),
     ]);

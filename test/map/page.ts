@@ -57,7 +57,7 @@ function walkText({ title, about, steps }: Walk): string {
   });
   return [
     `### ${title}`,
-    `${about} ${size(first)}; ${plural(leaving, "step outside")}.`,
+    `${about} ${size(first)}; ${plural(leaving, "outgoing request")}.`,
     `Decided (${size(of("decide"))}), each function where it first runs:`,
     decisions.join("\n"),
     `Carried out (${size(of("act"))}):`,

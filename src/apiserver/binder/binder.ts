@@ -34,9 +34,9 @@ export const createBinder: CreateBackground = (context: BackgroundContext): Back
 
   return {
     name: "volume-binder",
-    wakes: (event) => {
+    keysFor: (event) => {
       index.observe(event);
-      return wakes(event, index);
+      return keysFor(event, index);
     },
     async reconcile(key): Promise<Millis | undefined> {
       for (let steps = 0; steps < stepsMax; steps += 1) {
@@ -84,7 +84,7 @@ const viewOf = (registry: Registry, index: BinderIndex): BinderView => ({
   storageClass: (name) => registry.get(classes, "", name),
 });
 
-function wakes({ collection, now: { object }, type }: StoreEvent, index: BinderIndex): readonly string[] {
+function keysFor({ collection, now: { object }, type }: StoreEvent, index: BinderIndex): readonly string[] {
   if (collection === claims) {
     const volume = volumeNameOf(object);
     const promised = type === "DELETED" ? index.promisedTo(placeOf(object)) : [];

@@ -1,6 +1,6 @@
 /**
- * Who is promised to whom, and who is free: kept by the same events that wake the binder, so that binding a thousand claims
- * does not look at a thousand volumes a thousand times.
+ * The index of the binder: which volumes are promised to which claim, which are free, and which claims wait. It is kept by the
+ * events of the store, so that binding a thousand claims does not look at a thousand volumes a thousand times.
  */
 import type { ApiObject, StoreEvent } from "../contracts.ts";
 import { annotationOf, annotations, claimRefOf, classNameOf, phaseOf } from "./words.ts";

@@ -125,7 +125,7 @@ export const createNamespaceDeletion: CreateBackground = ({ registry, world }): 
 
   return {
     name: "namespace-deletion",
-    wakes({ collection, type, now: { object } }) {
+    keysFor({ collection, type, now: { object } }) {
       if (collection === namespaces)
         return object.metadata.deletionTimestamp === undefined ? [] : [object.metadata.name ?? ""];
       const { namespace = "" } = object.metadata;
@@ -169,7 +169,7 @@ function withConditions(current: ApiObject, wanted: readonly JsonObject[], now: 
 /** Every active namespace has an account that pods use when they name none. */
 export const createServiceAccounts: CreateBackground = ({ registry }): Background => ({
   name: "service-accounts",
-  wakes({ collection, type, now: { object } }) {
+  keysFor({ collection, type, now: { object } }) {
     if (collection === namespaces && type === "ADDED") return [object.metadata.name ?? ""];
     const isDefault = collection === "serviceaccounts" && object.metadata.name === "default" && type === "DELETED";
     return isDefault ? [object.metadata.namespace ?? ""] : [];

@@ -57,7 +57,7 @@ async function settle(
 
 export const createClaimProtection: CreateBackground = ({ registry }): Background => ({
   name: "claim-protection",
-  wakes({ collection, now: { object } }) {
+  keysFor({ collection, now: { object } }) {
     const { namespace = "", name = "" } = object.metadata;
     if (collection === claims) return [`${namespace}/${name}`];
     return collection === pods ? claimsOf(object).map((claim) => `${namespace}/${claim}`) : [];
@@ -70,6 +70,6 @@ export const createClaimProtection: CreateBackground = ({ registry }): Backgroun
 
 export const createVolumeProtection: CreateBackground = ({ registry }): Background => ({
   name: "volume-protection",
-  wakes: ({ collection, now }) => (collection === volumes ? [now.object.metadata.name ?? ""] : []),
+  keysFor: ({ collection, now }) => (collection === volumes ? [now.object.metadata.name ?? ""] : []),
   reconcile: (name) => settle(registry, volumes, "", name, volumeFinalizers),
 });

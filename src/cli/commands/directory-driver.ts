@@ -30,7 +30,7 @@ export const injectedFaults: Flag<readonly InjectedFault[]> = {
     const read = readFaults(given);
     return read.every((injected) => typeof injected !== "string") ? [...before, ...read] : undefined;
   },
-  explain: (given) => readFaults(given).find((mishap) => typeof mishap === "string") ?? "",
+  explain: (given) => readFaults(given).find((read) => typeof read === "string") ?? "",
   print: (value) => value.map(({ method, code, times }) => `${method}=${code}*${times}`).join(","),
 };
 

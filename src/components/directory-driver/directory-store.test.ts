@@ -13,7 +13,7 @@ interface Book {
 }
 
 async function aStore(t: TestContext) {
-  const root = await mkdtemp(join(tmpdir(), "shelf-"));
+  const root = await mkdtemp(join(tmpdir(), "directory-store-"));
   t.after(() => rm(root, { recursive: true, force: true }));
   const log = createMemoryLog();
   const reopen = (): Promise<DirectoryStore<Book>> =>
@@ -23,45 +23,45 @@ async function aStore(t: TestContext) {
 const nothing = async (): Promise<void> => undefined;
 
 test("a record exists only once it is complete", async (t) => {
-  const { store: directoryStore, place } = await aStore(t);
-  await directoryStore.add({ id: "a", pages: 1 }, async (folder) => {
+  const { store, place } = await aStore(t);
+  await store.add({ id: "a", pages: 1 }, async (folder) => {
     await writeFile(join(folder, "text"), "once");
-    assert.equal(directoryStore.get("a"), undefined);
+    assert.equal(store.get("a"), undefined);
     assert.deepEqual(await readdir(place), []);
   });
-  assert.deepEqual(directoryStore.get("a"), { id: "a", pages: 1 });
-  assert.equal(await readFile(join(directoryStore.folder("a"), "text"), "utf8"), "once");
+  assert.deepEqual(store.get("a"), { id: "a", pages: 1 });
+  assert.equal(await readFile(join(store.folder("a"), "text"), "utf8"), "once");
 });
 
 test("a failed creation leaves nothing and returns its own error", async (t) => {
-  const { store: shelf, place, making } = await aStore(t);
+  const { store, place, making } = await aStore(t);
   const fill = async (folder: string): Promise<void> => {
     await writeFile(join(folder, "text"), "half");
     throw new Error("out of ink");
   };
-  await assert.rejects(shelf.add({ id: "a", pages: 1 }, fill), /out of ink/);
-  assert.deepEqual([await readdir(place), await readdir(making), shelf.all()], [[], [], []]);
+  await assert.rejects(store.add({ id: "a", pages: 1 }, fill), /out of ink/);
+  assert.deepEqual([await readdir(place), await readdir(making), store.all()], [[], [], []]);
 });
 
 test("a full disk is ResourceExhausted", async (t) => {
-  const { store: shelf } = await aStore(t);
+  const { store } = await aStore(t);
   const full = Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
   await assert.rejects(
-    shelf.add({ id: "a", pages: 1 }, () => Promise.reject(full)),
+    store.add({ id: "a", pages: 1 }, () => Promise.reject(full)),
     { code: "ResourceExhausted" },
   );
 });
 
 test("records are ordered by id, and exist after a restart", async (t) => {
-  const { store: shelf, reopen } = await aStore(t);
-  for (const id of ["b", "a", "c"]) await shelf.add({ id, pages: 1 }, nothing);
-  await shelf.update({ id: "b", pages: 2 });
-  await shelf.remove("c");
+  const { store, reopen } = await aStore(t);
+  for (const id of ["b", "a", "c"]) await store.add({ id, pages: 1 }, nothing);
+  await store.update({ id: "b", pages: 2 });
+  await store.remove("c");
   const expected = [
     { id: "a", pages: 1 },
     { id: "b", pages: 2 },
   ];
-  assert.deepEqual(shelf.all(), expected);
+  assert.deepEqual(store.all(), expected);
   assert.deepEqual((await reopen()).all(), expected);
 });
 
@@ -75,10 +75,10 @@ test("incomplete records of a killed driver are removed at start", async (t) => 
 });
 
 test("each draft has its own folder, so that a leftover process cannot write into a later one", async (t) => {
-  const { store: shelf, reopen } = await aStore(t);
+  const { store, reopen } = await aStore(t);
   const drafts = new Set<string>();
   const fill = async (folder: string): Promise<void> => void drafts.add(folder);
-  for (const opened of [shelf, await reopen()]) {
+  for (const opened of [store, await reopen()]) {
     await opened.add({ id: "a", pages: 1 }, fill);
     await opened.remove("a");
   }
@@ -97,10 +97,10 @@ for (const { given, record } of strangers)
     await mkdir(join(place, "a"));
     await writeFile(join(place, "a/precious"), "kept");
     if (record !== undefined) await writeFile(join(place, "a/record.json"), record);
-    const shelf = await reopen();
-    assert.deepEqual(shelf.all(), []);
+    const store = await reopen();
+    assert.deepEqual(store.all(), []);
     assert.ok(log.lines.some(({ level, folder }) => level === "warn" && folder === join(place, "a")));
-    await assert.rejects(shelf.add({ id: "a", pages: 1 }, nothing), {
+    await assert.rejects(store.add({ id: "a", pages: 1 }, nothing), {
       code: "FailedPrecondition",
       message: /is in the way.*move it away/,
     });
@@ -116,28 +116,28 @@ test("a failed removal fails again until the data is gone", async (t) => {
     removed.push(path);
     await rm(path, { recursive: true });
   };
-  const shelf = await openDirectoryStore<Book>({ root, name: "books", world: realWorld, log, removeTree });
-  await shelf.add({ id: "a", pages: 1 }, nothing);
-  for (const _ of [1, 2]) await assert.rejects(shelf.remove("a"), /Input\/output error/);
-  assert.deepEqual([shelf.get("a"), shelf.all()], [undefined, []], "without its data nobody is told that it is there");
-  await shelf.add({ id: "a", pages: 2 }, nothing);
+  const store = await openDirectoryStore<Book>({ root, name: "books", world: realWorld, log, removeTree });
+  await store.add({ id: "a", pages: 1 }, nothing);
+  for (const _ of [1, 2]) await assert.rejects(store.remove("a"), /Input\/output error/);
+  assert.deepEqual([store.get("a"), store.all()], [undefined, []], "without its data nobody is told that it is there");
+  await store.add({ id: "a", pages: 2 }, nothing);
   broken = false;
-  await shelf.remove("a");
+  await store.remove("a");
   assert.equal(removed.length, 2);
   assert.deepEqual(await readdir(join(root, ".making-books")), []);
-  await shelf.remove("a");
+  await store.remove("a");
   assert.equal(removed.length, 2);
 });
 
 test("records that were removed by hand can be deleted", async (t) => {
-  const { store: shelf, root, place } = await aStore(t);
-  await shelf.add({ id: "a", pages: 1 }, nothing);
-  await rm(shelf.folder("a"), { recursive: true });
-  await shelf.remove("a");
-  assert.equal(shelf.get("a"), undefined);
+  const { store, root, place } = await aStore(t);
+  await store.add({ id: "a", pages: 1 }, nothing);
+  await rm(store.folder("a"), { recursive: true });
+  await store.remove("a");
+  assert.equal(store.get("a"), undefined);
   // When the whole folder is missing, its disk is gone.
-  await shelf.add({ id: "b", pages: 2 }, nothing);
+  await store.add({ id: "b", pages: 2 }, nothing);
   await rename(place, join(root, "elsewhere"));
-  await assert.rejects(shelf.remove("b"), { code: "ENOENT" });
-  assert.deepEqual(shelf.get("b"), { id: "b", pages: 2 });
+  await assert.rejects(store.remove("b"), { code: "ENOENT" });
+  assert.deepEqual(store.get("b"), { id: "b", pages: 2 });
 });

@@ -1,7 +1,7 @@
 /**
- * A shelf holds things, each in a folder of its own: its record beside its data. The folder tree is the database. A thing is made in
- * a hidden folder and moved into place with one rename, and goes the same way back: a reader sees all of it or nothing, whenever
- * the power fails. What lies half-made at start is thrown away.
+ * A directory store keeps items, each in a folder of its own: its record beside its data. The folder tree is the database. An item
+ * is made in a hidden folder and moved into place with one rename, and is removed the same way: a reader sees all of it or nothing,
+ * whenever the power fails. What a start finds half-made is removed.
  */
 import { mkdir, open, readdir, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,15 +16,15 @@ import { removeTree } from "./remove-tree.ts";
 
 export interface DirectoryStore<Item extends { readonly id: string }> {
   get(id: string): Item | undefined;
-  /** By id, in order. */
+  /** Sorted by id. */
   all(): readonly Item[];
-  /** The folder of a thing, where its data is. */
+  /** The folder of an item, where its data is. */
   folder(id: string): string;
-  /** `fill` puts the data into the folder it is given; only when it is done does the thing exist. */
+  /** `fill` puts the data into the folder it is given; only when it is done does the item exist. */
   add(item: Item, fill: (folder: string) => Promise<void>): Promise<void>;
   /** Replaces the record, not the data. */
   update(item: Item): Promise<void>;
-  /** Fails until the data is gone. Meanwhile the thing does not exist, and asking again goes on with the removal. */
+  /** Fails until the data is gone. Meanwhile the item does not exist, and asking again goes on with the removal. */
   remove(id: string): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ export interface DirectoryStoreOptions {
 const recordFile = "record.json";
 const makingFolder = (root: string, name: string): string => join(root, `.making-${name}`);
 
-/** What opening a shelf makes in the root. */
+/** The folders that opening a store creates in the root. */
 export const storeFolders = (root: string, name: string): readonly string[] => [
   makingFolder(root, name),
   join(root, name),
@@ -54,12 +54,12 @@ export async function openDirectoryStore<Item extends { readonly id: string }>(
   const making = await emptyMakingFolder(options);
   await makeFolder(place, 0o750);
   const items = await readItems<Item>(place, options.log);
-  /** Data of things that exist no more. After a restart it is among the leftovers, which each start removes. */
+  /** Data of items that exist no more. After a restart it is among the leftovers, which each start removes. */
   const doomed = new Map<string, readonly string[]>();
   /** Never used before: a copying program that outlived a killed driver may still write to one it was given. */
   const scratch = (id: string): string => join(making, `${id}-${uuid(world)}`);
   const folder = (id: string): string => join(place, id);
-  /** By another process. When the whole store folder is unreadable, nothing is known about its records. */
+  /** Whether another process has removed it. When the whole store folder is unreadable, nothing is known about its records. */
   const isRemoved = async (id: string): Promise<boolean> => !(await readdir(place)).includes(id);
   const takeDown = async (id: string): Promise<void> => {
     const trash = scratch(id);

@@ -48,11 +48,11 @@ async function openRoot(root: string, world: World, log: Log) {
   };
   try {
     const unlock = await lockRoot(root);
-    const shelves = await openShelves(root, world, log).catch(async (reason: unknown) => {
+    const stores = await openStores(root, world, log).catch(async (reason: unknown) => {
       await unlock();
       throw reason;
     });
-    return { unlock, discard, ...shelves };
+    return { unlock, discard, ...stores };
   } catch (reason) {
     await discard();
     throw reason;
@@ -107,7 +107,7 @@ export async function openStorage(
   };
 }
 
-const openShelves = async (root: string, world: World, log: Log) => ({
+const openStores = async (root: string, world: World, log: Log) => ({
   volumes: await openDirectoryStore<Volume>({ root, name: "volumes", world, log }),
   snapshots: await openDirectoryStore<Snapshot>({ root, name: "snapshots", world, log }),
 });

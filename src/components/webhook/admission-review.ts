@@ -14,9 +14,9 @@ export interface AdmissionRequest {
   readonly user: UserInfo;
   /** Nothing is stored, whatever the answer. */
   readonly dryRun: boolean;
-  /** "namespace/name", or the name of a cluster-scoped object; a generated name is not known yet. */
+  /** The object as it would be stored: a name that the server generates may be missing. Empty on DELETE. */
   readonly object: JsonObject;
-  /** Absent on CREATE. */
+  /** The stored object, on UPDATE only. */
   readonly oldObject: JsonObject | undefined;
 }
 

@@ -359,55 +359,55 @@ const unreadable =
       end("MalformedReply", false);
     }
   };
-const isInStorage = ({ storage }: Bench): void => void storage.set(...stored(handle));
-const isNamed =
+const comesToStorage = ({ storage }: Bench): void => void storage.set(...stored(handle));
+const eventNames =
   (what: string) =>
   ({ note }: Bench): void =>
     note("said", `event SnapshotLeftAtDriver: so snapshot "${what}" may be left there`);
-const isAsked = ({ write }: Bench): void => write("csi-snapshotter", undefined, deletedAnnotated);
-const isAbandoned = ({ write }: Bench): void => write("csi-snapshotter", deletedAnnotated, undefined);
-const isDoomed = ({ write }: Bench): void => write("csi-snapshotter", undefined, doomed);
+const comesAnnotated = ({ write }: Bench): void => write("csi-snapshotter", undefined, deletedAnnotated);
+const annotatedGoes = ({ write }: Bench): void => write("csi-snapshotter", deletedAnnotated, undefined);
+const comesDoomed = ({ write }: Bench): void => write("csi-snapshotter", undefined, doomed);
 const doomedGoes = ({ write }: Bench): void => write("csi-snapshotter", doomed, undefined);
 const unconfirmed = aContent({ metadata: going, spec: { source: { snapshotHandle: "by-hand" } } });
 const storesByHand = ({ storage }: Bench): void => void storage.set(...stored("by-hand", "by-hand"));
-const isUnconfirmed = ({ write }: Bench): void => write("user", undefined, unconfirmed);
+const comesUnconfirmed = ({ write }: Bench): void => write("user", undefined, unconfirmed);
 const unconfirmedGoes = ({ write }: Bench): void => write("csi-snapshotter", unconfirmed, undefined);
 const abandonments: typeof lettingsGo = [
   [
     "a content on its way out may be let go after five replies that cannot be read, when its snapshot was named",
     [],
-    [isAsked, unreadable("CreateSnapshot", 5), isInStorage, isNamed(name), isAbandoned],
+    [comesAnnotated, unreadable("CreateSnapshot", 5), comesToStorage, eventNames(name), annotatedGoes],
   ],
   [
     "four replies that cannot be read are no excuse for letting go of what may have been taken",
     ["I-3"],
-    [isAsked, unreadable("CreateSnapshot", 4), isNamed(name), isAbandoned],
+    [comesAnnotated, unreadable("CreateSnapshot", 4), eventNames(name), annotatedGoes],
   ],
   [
     "what may have been taken is not let go unnamed",
     ["I-3", "I-6"],
-    [isAsked, unreadable("CreateSnapshot", 5), isInStorage, isAbandoned],
+    [comesAnnotated, unreadable("CreateSnapshot", 5), comesToStorage, annotatedGoes],
   ],
   [
     "a snapshot whose deletion met five replies that cannot be read may be left, when it was named",
     [],
-    [isInStorage, isDoomed, unreadable("DeleteSnapshot", 5), isNamed(handle), doomedGoes],
+    [comesToStorage, comesDoomed, unreadable("DeleteSnapshot", 5), eventNames(handle), doomedGoes],
   ],
   [
     "a snapshot whose deletion met four replies that cannot be read may not be left",
     ["I-16"],
-    [isInStorage, isDoomed, unreadable("DeleteSnapshot", 4), isNamed(handle), doomedGoes],
+    [comesToStorage, comesDoomed, unreadable("DeleteSnapshot", 4), eventNames(handle), doomedGoes],
   ],
   [
     "what the driver never confirmed is left, and named",
     [],
-    [storesByHand, isUnconfirmed, isNamed("by-hand"), unconfirmedGoes],
+    [storesByHand, comesUnconfirmed, eventNames("by-hand"), unconfirmedGoes],
   ],
-  ["what the driver never confirmed is not left unnamed", ["I-16"], [storesByHand, isUnconfirmed, unconfirmedGoes]],
+  ["what the driver never confirmed is not left unnamed", ["I-16"], [storesByHand, comesUnconfirmed, unconfirmedGoes]],
   [
     "what the driver never confirmed is not deleted there",
     ["I-4"],
-    [isUnconfirmed, ({ call }) => call("DeleteSnapshot", "by-hand"), unconfirmedGoes],
+    [comesUnconfirmed, ({ call }) => call("DeleteSnapshot", "by-hand"), unconfirmedGoes],
   ],
 ];
 
@@ -420,7 +420,7 @@ const later = ({ note }: Bench): void => note("call", "GET /api/v1/persistentvol
 /** One that a user has made for the snapshot of this name, whichever that will be. */
 const unbound = aContent({ spec: { volumeSnapshotRef: { namespace: "default", name: "monday" } } });
 const comesUnbound = ({ write }: Bench): void => write("user", undefined, unbound);
-const isBound = ({ write }: Bench): void => write("user", unbound, aContent());
+const binds = ({ write }: Bench): void => write("user", unbound, aContent());
 const lettingsGo: readonly [string, readonly string[], readonly ((bench: Bench) => void)[]][] = [
   ["a content that comes when the server has been asked for it cannot be known", [], [asks, comes, letGo]],
   ["a content that nobody has asked for is no excuse", ["I-16"], [comes, letGo]],
@@ -429,17 +429,17 @@ const lettingsGo: readonly [string, readonly string[], readonly ((bench: Bench) 
   [
     "that a known content is bound when the server has been asked for it cannot be known",
     [],
-    [comesUnbound, heard, later, asks, isBound, letGo],
+    [comesUnbound, heard, later, asks, binds, letGo],
   ],
   [
     "a content that was bound when the server was asked is no excuse",
     ["I-16"],
-    [comesUnbound, heard, later, isBound, asks, letGo],
+    [comesUnbound, heard, later, binds, asks, letGo],
   ],
   [
     "a content whose binding its controller has heard of is no excuse",
     ["I-16"],
-    [comesUnbound, heard, later, asks, isBound, heard, later, letGo],
+    [comesUnbound, heard, later, asks, binds, heard, later, letGo],
   ],
 ];
 /** A ready snapshot with a restoring claim is released after its content was released. */
@@ -452,7 +452,7 @@ const givenUp = ({ write }: Bench): void => {
   write("snapshot-controller", aContent({ status: ready, metadata: going }), doomed);
   write("csi-snapshotter", doomed, undefined);
 };
-const isDeleted = ({ write }: Bench): void =>
+const deletionStarts = ({ write }: Bench): void =>
   write(
     "user",
     aSnapshot({ status: { readyToUse: true } }),
@@ -469,8 +469,8 @@ const losesItsFinalizer =
 const heardByProvisioner = ({ show }: Bench): void => show("csi-provisioner");
 const provisionerLetsGo = ({ write }: Bench): void =>
   write("csi-provisioner", readyWith(finalizers.snapshotAsSource), undefined);
-const isForced = ({ recorder }: Bench): void => void recorder.excused.add(aContent().metadata.uid);
-const isTaken = ({ write }: Bench): void => write("user", aContent(), undefined);
+const excuses = ({ recorder }: Bench): void => void recorder.excused.add(aContent().metadata.uid);
+const contentGoes = ({ write }: Bench): void => write("user", aContent(), undefined);
 const readers: typeof lettingsGo = [
   [
     "a claim that was heard of before the content was given up holds",
@@ -480,12 +480,12 @@ const readers: typeof lettingsGo = [
   [
     "a claim that was heard of when the content had been given up cannot hold",
     [],
-    [isDeleted, givenUp, readerComes, heard, later, readyGoes],
+    [deletionStarts, givenUp, readerComes, heard, later, readyGoes],
   ],
   [
     "a claim cannot hold what its user has taken away by force",
     [],
-    [comes, readerComes, heard, later, isForced, isTaken, readyGoes],
+    [comes, readerComes, heard, later, excuses, contentGoes, readyGoes],
   ],
   [
     "a claim cannot hold a snapshot whose finalizers its user has removed",
@@ -505,12 +505,12 @@ const readers: typeof lettingsGo = [
   [
     "a claim still holds what was forced and is there",
     ["I-18"],
-    [comes, readerComes, heard, later, isForced, readyGoes],
+    [comes, readerComes, heard, later, excuses, readyGoes],
   ],
   [
     "a claim holds a snapshot whose content went as it should",
     ["I-18"],
-    [comes, readerComes, heard, later, isTaken, readyGoes],
+    [comes, readerComes, heard, later, contentGoes, readyGoes],
   ],
 ];
 for (const [claim, ids, steps] of [...abandonments, ...lettingsGo, ...readers])

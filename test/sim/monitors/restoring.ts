@@ -29,7 +29,7 @@ export const waitingFor = (seen: Seen, snapshot: VolumeSnapshot): readonly Persi
       namesIt(seen, claim, snapshot),
   );
 
-/** The claim was there when the deletion of the snapshot was asked for: a list of today has it. */
+/** The claim was created before the deletion of the snapshot was asked for: a list that is read during the deletion contains it. */
 function isOlderThanDeletion(seen: Seen, claim: PersistentVolumeClaim, snapshot: VolumeSnapshot): boolean {
   const first = seen.entries.find(
     (entry) =>

@@ -24,10 +24,11 @@ const retained = ({ volumes, write }: Bench): void => {
   volumes.set(id, { id, name, bytes: 1n } as never);
   write("user", undefined, aVolume("Retain", true));
 };
-const isFreed = ({ write }: Bench): void => write("csi-provisioner", aVolume("Retain", true), aVolume("Retain", false));
-const isFreedWrongly = ({ write }: Bench): void =>
+const losesFinalizer = ({ write }: Bench): void =>
+  write("csi-provisioner", aVolume("Retain", true), aVolume("Retain", false));
+const losesFinalizerWrongly = ({ write }: Bench): void =>
   write("csi-provisioner", aVolume("Delete", true), aVolume("Delete", false));
-const isGivenUp = ({ write }: Bench): void => write("user", aVolume("Retain", false), aVolume("Delete", false));
+const becomesDeletable = ({ write }: Bench): void => write("user", aVolume("Retain", false), aVolume("Delete", false));
 const heard = ({ show }: Bench): void => show("csi-provisioner");
 const later = ({ note }: Bench): void => note("call", "GET /api/v1/persistentvolumes");
 const goes = ({ write }: Bench): void => write("user", aVolume("Delete", false), undefined);
@@ -36,17 +37,17 @@ const histories: readonly [string, readonly string[], readonly ((bench: Bench) =
   [
     "a volume that went before its provisioner heard that it was given up is nobody's leak",
     [],
-    [retained, heard, later, isFreed, isGivenUp, goes],
+    [retained, heard, later, losesFinalizer, becomesDeletable, goes],
   ],
   [
     "a volume that went after its provisioner heard that it was given up is leaked",
     ["V-6"],
-    [retained, heard, later, isFreed, isGivenUp, heard, later, goes],
+    [retained, heard, later, losesFinalizer, becomesDeletable, heard, later, goes],
   ],
   [
     "a volume that its provisioner freed although it is to be deleted is leaked",
     ["V-6"],
-    [retained, heard, later, isFreedWrongly, goes],
+    [retained, heard, later, losesFinalizerWrongly, goes],
   ],
 ];
 
@@ -67,11 +68,11 @@ const hadAnother = ({ write }: Bench): void => {
 };
 
 const made = ({ volumes }: Bench): void => void volumes.set(id, { id, name, bytes: 1n } as never);
-const isRetained = ({ write }: Bench): void => {
+const becomesRetained = ({ write }: Bench): void => {
   write("user", aVolume("Delete", true), aVolume("Retain", true));
   write("csi-provisioner", aVolume("Retain", true), undefined);
 };
-const isDeletedAtDriver = (bench: Bench): void => {
+const goesAtDriver = (bench: Bench): void => {
   bench.call("DeleteVolume", id);
   bench.volumes.clear();
 };
@@ -80,7 +81,7 @@ const lateHistories: typeof histories = [
   [
     "a request whose sender crashed later has not outlived it: the volume that its owner retained is not to be deleted",
     ["V-4"],
-    [claimed, made, published, unclaimed, isRetained, crashed, isDeletedAtDriver],
+    [claimed, made, published, unclaimed, becomesRetained, crashed, goesAtDriver],
   ],
   [
     "a request that outlives its sender gives a claim a PersistentVolume without a volume",

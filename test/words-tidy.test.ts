@@ -1,0 +1,54 @@
+/** Language as a test: words, comments and names that a reader would have to guess at. What is left of them may only become less. */
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { test } from "node:test";
+import { root } from "./sources.ts";
+
+interface TextFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+const filesIn = (...patterns: readonly string[]): readonly TextFile[] =>
+  globSync(patterns, { cwd: root, exclude: ["src/csi/gen/**", "docs/results/**"] })
+    .sort()
+    .map((path) => ({ path, text: readFileSync(resolve(root, path), "utf8") }));
+
+const itself = "test/words-tidy.test.ts";
+const code = filesIn("{src,test,scripts,bench}/**/*.ts").filter(({ path }) => path !== itself);
+const pages = filesIn("docs/**/*.md", "README.md", "CONTRIBUTING.md");
+
+interface Place {
+  readonly path: string;
+  readonly text: string;
+}
+
+const linesWith = (files: readonly TextFile[], pattern: RegExp): readonly Place[] =>
+  files.flatMap(({ path, text }) =>
+    text
+      .split("\n")
+      .filter((line) => pattern.test(line))
+      .map((line) => ({ path, text: line.trim() })),
+  );
+
+/** There is none, except in the files and folders of `left`, where the number may only fall, and the row goes with the last of them. */
+function assertNone(places: readonly Place[], left: Readonly<Record<string, number>>): void {
+  const leftIn = (path: string): string | undefined => Object.keys(left).find((start) => path.startsWith(start));
+  const strays = places.filter(({ path }) => leftIn(path) === undefined).map(({ path, text }) => `${path}: ${text}`);
+  assert.deepEqual(strays, []);
+  for (const [start, most] of Object.entries(left)) {
+    const found = places.filter(({ path }) => leftIn(path) === start);
+    const list = found.map(({ path, text }) => `${path}: ${text}`).join("\n");
+    assert.ok(found.length <= most, `${start}: ${found.length} where ${most} were left:\n${list}`);
+  }
+}
+
+test("objects and processes have the nouns of Kubernetes, and no picture words", () => {
+  const pictures = /\b(shelf|shelves|wakes|woken|mishap|cutter)\b/i;
+  assertNone(linesWith([...code, ...pages], pictures), {
+    "src/components/csi-provisioner/": 1,
+    "src/components/snapshot-controller/": 6,
+    "src/runtime/controller.ts": 12,
+  });
+});
