@@ -59,7 +59,7 @@ interface Round {
   /** Until the last claim was bound, and with the events that come later. */
   readonly cpuSeconds: number;
   readonly cpuSecondsSettled: number;
-  /** Of the API server, etcd, kube-controller-manager, the driver and this benchmark, in the burst. */
+  /** What the API server, etcd, kube-controller-manager, the driver and this benchmark used in the burst. */
   readonly around: ReadonlyMap<string, number>;
   readonly pssMib: number;
 }
@@ -200,7 +200,7 @@ function cpuAround({ folder }: ControlPlane): ReadonlyMap<string, number> {
   ]);
 }
 
-/** By the API server's own record: a watch of PersistentVolumes would cost it what is measured. */
+/** The API server's own record tells: a watch of PersistentVolumes would cost it what is measured. */
 const secondsUntilStored = (entries: readonly AuditEntry[], startedAt: number): number =>
   Math.max(
     ...entries

@@ -12,7 +12,7 @@ const words = process.argv.slice(2);
 const numbers = ["--objects=", "--rounds="];
 const isOption = (word: string): boolean => word.startsWith("-");
 const wanted = words.filter((word) => !isOption(word));
-/** By name; "--against=dist" is "--against=" with the value "dist". */
+/** The keys are names; "--against=dist" is "--against=" with the value "dist". */
 const options = new Map(
   words.filter(isOption).map((word) => {
     const end = word.indexOf("=") + 1;

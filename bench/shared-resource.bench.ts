@@ -26,7 +26,7 @@ import { pssMibOf, usageOf } from "./support/usage.ts";
 const accounts = 10;
 const shareCount = 5;
 const idleMs = 60_000;
-/** Of volumes that are asked for at the same time, as when a node is drained onto another. */
+/** So many volumes are asked for at the same time, as when a node is drained onto another. */
 const atOnce = 4;
 const bundle = resolve(import.meta.dirname, "../dist/snapkeep.js");
 

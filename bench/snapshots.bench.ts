@@ -43,7 +43,7 @@ interface Round {
   readonly creation: Phase;
   readonly deletion: Phase;
   readonly cpuSeconds: Readonly<Record<Part, number>>;
-  /** Of the API server, etcd and the driver, in the burst. */
+  /** What the API server, etcd and the driver used in the burst. */
   readonly around: ReadonlyMap<string, number>;
   readonly rssMib: Readonly<Record<Part, number>>;
 }

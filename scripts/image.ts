@@ -117,7 +117,7 @@ function imageSpec(
   };
 }
 
-/** Of both tags: the driver's programs are in the list of either. */
+/** One list serves both tags: the driver's programs are in the list of either. */
 function imageSbom(version: string, created: string, dist: string, architecture: Architecture, node: string): string {
   interface Listed {
     readonly packages: readonly {

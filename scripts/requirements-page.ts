@@ -12,7 +12,7 @@ interface NamedTest {
 const name = /["'`](R\d+(?:, R\d+)*): ([^"'`\n]*)/g;
 const testsMax = 3;
 
-/** By requirement. */
+/** Finds the tests of each requirement. */
 export function testsOfRequirements(root: string): ReadonlyMap<string, readonly NamedTest[]> {
   const found = new Map<string, NamedTest[]>();
   for (const file of globSync("{src,test}/**/*.test.ts", { cwd: root }).sort())

@@ -9,7 +9,7 @@ import { referencePages } from "../src/cli/reference.ts";
 import { situations } from "./alert-situations.ts";
 import { alerts, nameOf, shortRules } from "./e2e/alerts/made/rules.ts";
 
-/** Of kube-apiserver itself. */
+/** kube-apiserver itself has this metric. */
 const foreign = ["apiserver_admission_webhook_rejection_count"];
 
 const metricsIn = (expression: string): readonly string[] => {

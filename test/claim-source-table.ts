@@ -11,7 +11,7 @@ const versioned = { ...snapshotSource, apiGroup: "snapshot.storage.k8s.io/v1" };
 
 export interface ClaimSourceRow {
   readonly given: string;
-  /** Of the claim's spec. */
+  /** The data sources in the claim's spec. */
   readonly sources: JsonObject;
   /** The code of the rule with AnyVolumeDataSource on, and off; undefined where the claim is allowed. */
   readonly on: string | undefined;

@@ -178,7 +178,7 @@ function createFrameReader(before: number): (chunk: Buffer) => readonly Frame[] 
   };
 }
 
-/** Of all that a provisioner asks, only these two have a name or an id first, and only one of them wants capabilities. */
+/** Only these two requests of a provisioner have a name or an id first, and only one of them wants capabilities. */
 function callIn({ type, payload }: Frame): KeptCall | undefined {
   if (type !== dataType || payload.length <= messageHeadBytes) return undefined;
   try {

@@ -25,7 +25,7 @@ export interface FaultProxyOptions {
   };
 }
 
-/** By "METHOD /path?query" of the latest request on the connection. */
+/** Matches "METHOD /path?query" of the latest request on the connection. */
 export type Match = (request: string) => boolean;
 
 export interface FaultProxy {

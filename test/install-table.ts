@@ -213,7 +213,7 @@ const refused = /belong to somebody else.*nothing was changed.*\[SNAP-804\]/;
 const none = /nothing was deleted: there is no installation of these components in namespace .*\[SNAP-805\]/;
 const ownerIsOne = /belongs to the installation in namespace \S*one/;
 
-/** By state of the cluster, what each command does. */
+/** Each row is a state of the cluster, with what each command does. */
 const table: readonly (readonly [string, InstallRow["setUp"], Readonly<Record<string, Expected>>])[] = [
   [
     "is empty",

@@ -5,7 +5,7 @@ import { shareDriver } from "../src/rules/shared-resources.ts";
 type Volumes = readonly JsonObject[];
 
 interface Maker {
-  /** Of the first volume's source. */
+  /** Leads to the first volume's source. */
   readonly field: string;
   make(volumes: Volumes): JsonObject;
 }

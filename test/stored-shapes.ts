@@ -12,7 +12,7 @@ export interface StoredShape {
   readonly status: JsonObject | undefined;
 }
 
-/** Of a snapshot that is gone, or was in another cluster. */
+/** The snapshot with this uid is gone, or was in another cluster. */
 const goneUid = "00000000-0000-4000-8000-000000000001";
 
 const sources: Readonly<Record<string, JsonObject>> = {

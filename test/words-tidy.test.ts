@@ -24,13 +24,8 @@ interface Place {
   readonly text: string;
 }
 
-const linesWith = (files: readonly TextFile[], pattern: RegExp): readonly Place[] =>
-  files.flatMap(({ path, text }) =>
-    text
-      .split("\n")
-      .filter((line) => pattern.test(line))
-      .map((line) => ({ path, text: line.trim() })),
-  );
+const placesOf = (files: readonly TextFile[], pattern: RegExp): readonly Place[] =>
+  files.flatMap(({ path, text }) => [...text.matchAll(pattern)].map(([found]) => ({ path, text: found.trim() })));
 
 /** There is none, except in the files and folders of `left`, where the number may only fall, and the row goes with the last of them. */
 function assertNone(places: readonly Place[], left: Readonly<Record<string, number>>): void {
@@ -45,10 +40,20 @@ function assertNone(places: readonly Place[], left: Readonly<Record<string, numb
 }
 
 test("objects and processes have the nouns of Kubernetes, and no picture words", () => {
-  const pictures = /\b(shelf|shelves|wakes|woken|mishap|cutter)\b/i;
-  assertNone(linesWith([...code, ...pages], pictures), {
+  const pictures = /^.*\b(shelf|shelves|wakes|woken|mishap|cutter)\b.*$/gim;
+  assertNone(placesOf([...code, ...pages], pictures), {
     "src/components/csi-provisioner/": 1,
     "src/components/snapshot-controller/": 6,
     "src/runtime/controller.ts": 12,
+  });
+});
+
+test("a doc comment has a subject: it does not begin with Of or By", () => {
+  assertNone(placesOf(code, /\/\*\*?\s*(?:\*\s*)?(?:Of|By)\b.*$/gm), {
+    "src/cli/install/": 7,
+    "src/cli/migrate/": 3,
+    "src/components/csi-provisioner/": 31,
+    "src/components/csi-snapshotter/": 2,
+    "src/components/shared-resource/node/": 18,
   });
 });

@@ -15,7 +15,7 @@ export interface Comparison {
 
 interface Rate {
   readonly perSecond: number;
-  /** Of this process alone: what a busy machine does not change. */
+  /** Only this process counts: a busy machine does not change the figure. */
   readonly perCpuSecond: number;
 }
 

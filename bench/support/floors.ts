@@ -79,7 +79,7 @@ export async function driverRate(csi: CsiClient, sourceVolumeId: string, count: 
 interface BindingFloor {
   readonly client: Client;
   readonly crowd: Crowd<"PersistentVolumeClaim">;
-  /** Of all programs so far. */
+  /** What all programs have used so far. */
   cpuSeconds(): number;
   /** Makes the volumes; without it there are none. */
   readonly driver?: { readonly csi: CsiClient; readonly snapshotId: string } | undefined;

@@ -7,7 +7,7 @@ export interface Usage {
   readonly rssMib: number;
 }
 
-/** Of a second; the kernel's unit for processor time is fixed since Linux 2.6. */
+/** A tick is this part of a second; the kernel's unit for processor time is fixed since Linux 2.6. */
 const ticksPerSecond = 100;
 
 export function usageOf(pid: number): Usage {
@@ -28,7 +28,7 @@ export const pssMibOf = (pid: number): number =>
 export const cpuByProgram = (folder: string): ReadonlyMap<string, number> =>
   sumByProgram(folder, ({ cpuSeconds }) => cpuSeconds);
 
-/** Of every process whose command line names the folder. */
+/** Adds up every process whose command line names the folder. */
 export const usageIn = (folder: string): Usage => ({
   cpuSeconds: total(cpuByProgram(folder)),
   rssMib: total(sumByProgram(folder, ({ rssMib }) => rssMib)),

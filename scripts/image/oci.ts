@@ -22,7 +22,7 @@ export interface ImageSpec {
 
 export interface Layer {
   readonly title: string;
-  /** Of the uncompressed archive. */
+  /** The digest of the uncompressed archive. */
   readonly diffId: string;
   readonly blob: Buffer;
 }

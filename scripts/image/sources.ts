@@ -21,7 +21,7 @@ import { type Architecture, architectures, type DebianPackage } from "./contents
 import type { TarEntry, TarTree } from "./tar.ts";
 
 export interface PackageLock {
-  /** Of snapshot.debian.org, which keeps what mirrors drop when a newer version appears. */
+  /** The time at snapshot.debian.org, which keeps what mirrors drop when a newer version appears. */
   readonly snapshot: string;
   readonly packages: readonly DebianPackage[];
 }

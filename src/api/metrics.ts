@@ -1,6 +1,6 @@
 /** Metrics that several components report under one name, which upstream dashboards know. */
 
-/** Of each sidecar's calls to its driver. */
+/** Each sidecar measures its calls to its driver. */
 export const csiCallSeconds = {
   type: "histogram",
   name: "csi_sidecar_operations_seconds",

@@ -72,7 +72,7 @@ export function leaseNameFrom(text: string): string {
   return name.endsWith("-") ? `${name}X` : name;
 }
 
-/** Of the Lease beside the election's, in which the csi-provisioner stores its CreateVolume calls. */
+/** The csi-provisioner stores its CreateVolume calls in a Lease of this name beside the election's. */
 export const createVolumeCallsSuffix = "-create-volume-calls";
 
 export const snapshotContentNameFor = (snapshotUid: string): string => `snapcontent-${snapshotUid}`;
@@ -83,7 +83,7 @@ export const capacityLabels = {
   managedBy: "csi.storage.k8s.io/managed-by",
 } as const;
 
-/** Of external-provisioner, kube-controller-manager and kube-scheduler. */
+/** external-provisioner, kube-controller-manager and kube-scheduler use these names. */
 export const provisioning = {
   defaultClass: "storageclass.kubernetes.io/is-default-class",
   claimCloningFinalizer: "provisioner.storage.kubernetes.io/cloning-protection",

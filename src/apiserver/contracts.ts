@@ -171,7 +171,7 @@ export interface Shape {
   prune(object: ApiObject): readonly string[];
   /** Changes its argument. */
   defaults(object: ApiObject): void;
-  /** Of custom kinds: a stored object with the defaults it lacks, which are shown but stored only with the next write. */
+  /** Adds to a stored custom object the defaults it lacks, which are shown but stored only with the next write. */
   defaulted?(object: ApiObject): ApiObject;
   /** Types, formats, bounds, and x-kubernetes-validations; with `old`, transition rules and ratcheting. On "status" only that part. */
   validate(
@@ -325,7 +325,7 @@ export interface Registry extends Reader {
   /** Every resource served now, built-in and custom. */
   resources(): readonly Resource[];
   resource(group: string, version: string, plural: string): Resource | undefined;
-  /** By kind, any version served: for owner references and data sources. */
+  /** Finds a kind in any version served: for owner references and data sources. */
   byKind(group: string, kind: string): Resource | undefined;
   /** The row whose version is the stored one. */
   ofCollection(collection: string): Resource | undefined;

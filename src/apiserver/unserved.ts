@@ -8,7 +8,7 @@ import { ownEntry } from "./target.ts";
 const noKubelet = "pods are stored here and never run, so there is nothing to reach: use a cluster with nodes";
 const noNetwork = "nothing listens behind services and nodes here: use a cluster with nodes";
 
-/** By "plural/subresource" of the core group. */
+/** The keys are "plural/subresource" of the core group. */
 const unserved: Readonly<Record<string, string>> = {
   "serviceaccounts/token":
     'it issues no tokens; act as the account by "kubectl --as=system:serviceaccount:NAMESPACE:NAME", or give it a token of your own in the file of "snapkeep apiserver --token-auth-file"',

@@ -99,7 +99,7 @@ export function createWriting(parts: WritingParts): Writing {
 
 const ignore = (): void => undefined;
 
-/** Of a commit of one change. */
+/** Returns what a commit of one change has stored. */
 export function onlyOne(written: readonly Stored[]): Stored {
   const [stored] = written;
   if (stored === undefined) throw new Error("a commit of one change stores one object");

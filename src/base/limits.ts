@@ -15,7 +15,7 @@ export const limits = {
   connectionMsMax: 70_000,
   listPageObjects: 500,
   listRestartsMax: 2,
-  /** Of one page, after which a list that is read page by page fails: about half a minute of an unreachable server. */
+  /** A list that is read page by page fails after so many retries of one page: about half a minute of an unreachable server. */
   listPageRetriesMax: 10,
   socketsPerHostMax: 32,
   socketIdleMsMax: 60_000,
@@ -24,7 +24,7 @@ export const limits = {
   execPluginBytesMax: 2 ** 20,
   retryAfterMsMax: 30_000,
   retryAfterAttemptsMax: 5,
-  /** Of an object whose API server could not be reached, however often. */
+  /** An object whose API server could not be reached waits no longer than this, however often it fails. */
   unreachedRetryMsMax: 10_000,
   /** A timer that rings so late says that the process was stopped. */
   retryLateMsMax: 2_000,
@@ -72,7 +72,7 @@ export const limits = {
   eventTriesMax: 12,
   eventRetryMsMin: 500,
   eventRetryMsMax: 10_000,
-  /** Of so many objects, reasons and messages the recorder remembers what it sent. */
+  /** The recorder remembers what it sent for so many objects, reasons and messages. */
   eventSeriesMax: 4_096,
   eventAlikeMax: 10,
   eventAlikeMs: 600_000,
@@ -81,7 +81,7 @@ export const limits = {
   eventMessageCharsMax: 1_024,
   /** Objects of which a process remembers which version the server last answered. */
   answeredVersionsMax: 10_000,
-  /** Of a Kubernetes object. */
+  /** The longest name that a Kubernetes object can have. */
   nameCharsMax: 253,
   csiCallMsMax: 60_000,
   /** A call that takes less does not hang, however quick its like are. */
@@ -111,7 +111,7 @@ export const limits = {
   serveIdleMsMax: 120_000,
   serveHeaderBytesMax: 64 * 2 ** 10,
   serveConnectionsMax: 4_096,
-  /** Of all request bodies that are still arriving at one port. */
+  /** The limit of all request bodies that are still arriving at one port. */
   serveBodiesBytesMax: 256 * 2 ** 20,
   /** To metrics and health: kubelet, Prometheus and a person or two. */
   statusConnectionsMax: 32,

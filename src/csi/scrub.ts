@@ -95,7 +95,7 @@ function byteLists(bytes: Buffer): readonly Needle[] {
   ];
 }
 
-/** Of a driver that does not write UTF-8: the bytes as it sends them, and what is left of them when they were decoded. */
+/** A driver may write something other than UTF-8: these are the bytes as it sends them, and what decoding left of them. */
 function otherCharsets(secret: string, bytes: Buffer): readonly Needle[] {
   const isAscii = bytes.length === secret.length;
   if (isAscii || secret.length < anywhereBytesMin) return [];

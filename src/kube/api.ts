@@ -11,7 +11,7 @@ export interface CallOptions {
 }
 
 export interface ListQuery extends CallOptions {
-  /** Of the kind's group; absent: one that the server has. */
+  /** The version of the kind's group; absent: one that the server has. */
   readonly version?: string | undefined;
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
@@ -40,7 +40,7 @@ export type WatchEvent<K extends KindName> =
   | { readonly kind: "bookmark"; readonly resourceVersion: string };
 
 export interface WriteOptions extends CallOptions {
-  /** Of the kind's group; absent: one that the server has. Only of patches. */
+  /** The version of the kind's group; absent: one that the server has. Only patches read it. */
   readonly version?: string | undefined;
   readonly subresource?: "status" | undefined;
   readonly dryRun?: boolean | undefined;

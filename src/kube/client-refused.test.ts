@@ -55,7 +55,7 @@ test("an error quotes one line of a plain text response, and nothing of an HTML 
   assert.match(await said("text/html", "<html>cookie=secret</html>"), /HTTP 400$/);
 });
 
-/** Of the route, or of a proxy whose API server is away: neither says anything about the object. */
+/** The route answers like this, or a proxy whose API server is away: neither says anything about the object. */
 const pages: readonly HttpResponse[] = [
   { status: 404, headers: { "content-type": "text/plain; charset=utf-8" }, body: "404 page not found\n" },
   { status: 404, headers: { "content-type": "text/html" }, body: "<html>default backend - 404</html>" },

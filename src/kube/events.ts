@@ -41,7 +41,7 @@ interface Waiting {
   readonly event: EventText;
   readonly name: string;
   readonly firstAt: Millis;
-  /** By the clock that nobody sets. */
+  /** When the series began, on the monotonic clock. */
   readonly sinceMs: Millis;
   message: string;
   lastAt: Millis;

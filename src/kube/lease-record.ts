@@ -38,7 +38,7 @@ export type LeaseStep =
   | { readonly kind: "wait"; readonly holder: string; readonly until: Millis };
 
 export interface CandidateTimes {
-  /** Of a lease that states no duration. */
+  /** How long a lease holds that states no duration. */
   readonly durationMs: Millis;
   /** How long this candidate leaves a released lease to younger ones, from when it saw the release. */
   readonly yieldMs: Millis;
@@ -76,7 +76,7 @@ export interface Claim {
   readonly identity: string;
   readonly durationMs: Millis;
   readonly labels: Readonly<Record<string, string>>;
-  /** By the wall clock: for people to read, and for nothing else. */
+  /** The wall clock's reading: for people to read, and for nothing else. */
   readonly now: Millis;
 }
 

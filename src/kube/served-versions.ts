@@ -8,7 +8,7 @@ import { isFault } from "../base/fault.ts";
 import type { CallOptions, KubeApi, PathReader, VersionFinder } from "./api.ts";
 import { servedVersionOf } from "./discovery.ts";
 
-/** By kind, as far as they are not the preferred ones. The client reads it at each request. */
+/** The version of each kind that is not spoken in its preferred one. The client reads it at each request. */
 export type SpokenVersions = Map<KindName, string>;
 
 export function followVersions<Api extends KubeApi & PathReader>(

@@ -64,7 +64,7 @@ export async function allSynced(stores: AnyStores, signal: AbortSignal): Promise
   }
 }
 
-/** Of which kinds there is no whole list yet, in a sentence; undefined when there is one of each. */
+/** Names the kinds of which there is no whole list yet, in a sentence; undefined when there is one of each. */
 export function unsyncedIn(stores: AnyStores): string | undefined {
   const kinds = Object.values(stores).filter((store) => !store.isSynced());
   return kinds.length === 0 ? undefined : `waiting for the first list of ${kinds.map(({ kind }) => kind).join(", ")}`;

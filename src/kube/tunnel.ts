@@ -11,7 +11,7 @@ export interface TunnelOptions {
   readonly proxy: HttpProxy;
   /** "kube.example.com:6443" */
   readonly server: string;
-  /** Of the cluster; a proxy that speaks TLS may be signed by it, as Go's clients have it, or by one that Node trusts. */
+  /** The cluster's authority. It may have signed a proxy that speaks TLS, as for Go's clients; so may one that Node trusts. */
   readonly authority: string | undefined;
   readonly insecure: boolean;
   /** How long the proxy may say nothing. */

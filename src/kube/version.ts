@@ -11,6 +11,6 @@ export function compareVersions(a: string, b: string): number | undefined {
   return a.length - b.length || (a < b ? -1 : 1);
 }
 
-/** Of two versions that cannot be compared, the one that arrives last counts: both answers are no. */
+/** When two versions cannot be compared, the one that arrives last counts: both answers are no. */
 export const isNewer = (a: string, b: string): boolean => (compareVersions(a, b) ?? 0) > 0;
 export const isSameOrOlder = (a: string, b: string): boolean => (compareVersions(a, b) ?? 1) <= 0;

@@ -14,7 +14,7 @@ import { atFirst, positionAfter } from "./watch-state.ts";
 
 /** Which part of the cluster. */
 export interface WatchScope {
-  /** Of the kind's group, where it is not the one that the client has chosen. */
+  /** The version of the kind's group, where it is not the one that the client has chosen. */
   readonly version?: string | undefined;
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;

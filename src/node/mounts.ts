@@ -4,14 +4,14 @@ import type { Standing } from "./plan-publish.ts";
 import type { RunProgram } from "./program.ts";
 
 export interface Mount {
-  /** Of the file system, as "major:minor". */
+  /** The file system's device number, "major:minor". */
   readonly device: string;
   /** What of its file system is shown: a bound folder shows as its path there. */
   readonly root: string;
   readonly at: string;
-  /** Of this mount, not of its file system. */
+  /** The options of this mount; its file system may have others. */
   readonly options: readonly string[];
-  /** Of the file system: "ext4", "tmpfs". */
+  /** The kind of file system: "ext4", "tmpfs". */
   readonly type: string;
   /** The device, or the name that whoever mounted it has chosen. */
   readonly source: string;

@@ -104,7 +104,7 @@ export interface AccessChange {
   readonly closed: readonly string[];
 }
 
-/** By what is covered: a grant that only names fewer snapshots than before opens nothing. */
+/** Compares what is covered: a grant that only names fewer snapshots than before opens nothing. */
 export function accessChange(old: OpeningObjects, now: OpeningObjects): AccessChange {
   const [before, after] = [openingsIn(old), openingsIn(now)];
   const beyond = (some: readonly Opening[], others: readonly Opening[]): readonly string[] => [

@@ -222,7 +222,7 @@ function checkNamespaces(world: AccessObjects, access: SnapshotAccess, may: May,
   return open;
 }
 
-/** Of a claim that names the snapshot: whether it is allowed. */
+/** Tells for a claim that names the snapshot whether it is allowed. */
 function verdictOn(world: AccessObjects, claim: PersistentVolumeClaim, at: SnapshotName, may: May): string[] {
   const { namespace: home = "", name } = claim.metadata;
   const ref = claim.spec?.dataSourceRef as { kind: string; name: string; namespace?: string };

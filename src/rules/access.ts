@@ -150,7 +150,7 @@ export const snapshotIn = ({ spec }: VolumeSnapshotContent): string =>
 const snapshotAt = ({ snapshots }: AccessObjects, { namespace, name }: SnapshotName): VolumeSnapshot | undefined =>
   snapshots.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name);
 
-/** By uid, once the content has one: another snapshot may have had the name before. */
+/** The uid decides as soon as the content has one: another snapshot may have had the name before. */
 function isContentOf(
   content: VolumeSnapshotContent,
   name: SnapshotName,

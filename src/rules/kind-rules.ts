@@ -48,9 +48,9 @@ export const kindRules = {
 export type JudgedKind = keyof typeof kindRules;
 const kinds = Object.keys(kindRules) as readonly JudgedKind[];
 
-/** By what an object says of itself; undefined: there are no rules for it. */
+/** Finds the kind that an object names; undefined: there are no rules for it. */
 export const judgedKind = (group: string, kind: unknown): JudgedKind | undefined =>
   kinds.find((name) => name === kind && kindRows[name].group === group);
-/** By what a request names. */
+/** Finds the kind whose resource a request names. */
 export const judgedResource = (group: string, plural: string): JudgedKind | undefined =>
   kinds.find((name) => kindRows[name].plural === plural && kindRows[name].group === group);

@@ -77,7 +77,7 @@ export function valueAt(object: JsonObject, path: string): JsonValue | undefined
   return value ?? undefined;
 }
 
-/** Of a name or a handle: an empty one is none. Go writes an absent pointer as null. */
+/** Tells whether a name or a handle is given: an empty one is not. Go writes an absent pointer as null. */
 export const isSet = (value: unknown): boolean => value !== undefined && value !== null && value !== "";
 export const isGiven = (object: JsonObject, path: string): boolean => isSet(valueAt(object, path));
 

@@ -51,7 +51,7 @@ export const listAt = (value: JsonValue, path: readonly string[]): readonly Json
 };
 
 export interface PodVolume {
-  /** Of the volume's source in the object. */
+  /** Leads to the volume's source in the object. */
   readonly path: readonly (string | number)[];
   readonly name: JsonValue | undefined;
   /** The volume itself, or, of a build, its source. */

@@ -14,7 +14,7 @@ export interface AllowedReference {
   readonly name: string;
   readonly severity?: Severity | undefined;
 }
-/** By the name of the share. */
+/** The keys are the names of shares. */
 export type AllowList = ReadonlyMap<string, AllowedReference>;
 export type AllowLists = Readonly<Record<ShareKind, AllowList>>;
 

@@ -74,7 +74,7 @@ export function createQueue({ world, backoff, observer, keysMax = limits.queueKe
   const running = new Map<Key, Millis>();
   /** Keys that were added while they ran, and for when. */
   const again = new Map<Key, Millis>();
-  /** By the first delay of their kind. */
+  /** Each kind of failure is known by its first delay. */
   const failures = new Map<Key, Map<Millis, number>>();
   const takers = new Set<Taker>();
   const heard = new WeakSet<AbortSignal>();

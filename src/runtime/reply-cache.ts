@@ -36,12 +36,12 @@ export interface CachedReply<Answer, Goal extends string> {
   readonly malformedReplies: number;
   /** Replies of this kind for the same goal right before it. */
   readonly tries: number;
-  /** By the monotonic clock, as is the next. */
+  /** This and the next are readings of the monotonic clock. */
   readonly receivedAtMs: Millis;
   readonly expiresAtMs: Millis;
 }
 
-/** By the uid of the target. */
+/** The keys are the uids of the targets. */
 export interface ReplyCache<Target extends CallTarget, Answer extends { readonly kind: string }, Goal extends string>
   extends ReadonlyMap<string, CachedReply<Answer, Goal>> {
   put(target: Target, reply: CsiReply<Answer>): void;

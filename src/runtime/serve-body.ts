@@ -8,9 +8,9 @@ const announcesBody = ({ headers }: IncomingMessage): boolean =>
 const announcedBytes = ({ headers }: IncomingMessage): number => Number(headers["content-length"] ?? -1);
 
 export interface BodyLimits {
-  /** Of one body. 0: requests have no bodies. */
+  /** The limit of one body. 0: requests have no bodies. */
   readonly bytesMax: number;
-  /** Of all bodies that are still arriving: above it, the one that began first is refused. */
+  /** The limit of all bodies that are still arriving: above it, the one that began first is refused. */
   readonly allBytesMax: number;
 }
 

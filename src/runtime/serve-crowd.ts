@@ -87,7 +87,7 @@ export function keepFew({ connectionsMax, crowdedOut }: CrowdOptions): Crowd {
   };
 }
 
-/** Of those that have asked something and wait for so many answers at most. */
+/** Chooses among the connections that have asked something and wait for so many answers at most. */
 function longestUnused(all: Iterable<Connection>, askingMax: number): Connection | undefined {
   let longest: Connection | undefined;
   for (const connection of all)

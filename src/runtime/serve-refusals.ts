@@ -21,7 +21,7 @@ export type RefusalReason = keyof typeof reasons;
 
 export interface Refusal {
   readonly reason: RefusalReason;
-  /** Of the client, while it is known. */
+  /** The client's address, while it is known. */
   readonly from?: string | undefined;
   /** What the TLS library says. */
   readonly detail?: string | undefined;

@@ -28,7 +28,7 @@ export interface ServeOptions {
   readonly world: Pick<World, "sleep" | "elapsed">;
   /** 0: requests have no bodies, and one that announces one is refused at once. */
   readonly requestBytesMax?: number | undefined;
-  /** Of all bodies that are still arriving: above this, the one that began first is refused. */
+  /** The limit of all bodies that are still arriving: above it, the one that began first is refused. */
   readonly bodiesBytesMax?: number | undefined;
   /** Above this number a connection is closed for each new one: one that has asked nothing, or the longest idle one. */
   readonly connectionsMax?: number | undefined;

@@ -27,7 +27,7 @@ export interface AllowListOptions {
   readonly world: World;
   readonly log: Log;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Of the ConfigMaps. */
+  /** The ConfigMaps are here. */
   readonly namespace: string;
   /** Waits until there is an API server; throws where none is configured. */
   connect(signal: AbortSignal): Promise<{ readonly api: Pick<KubeApi, "get">; close?(): void }>;

@@ -98,7 +98,7 @@ describe("stored CreateVolume calls", () => {
     until({ what: "no call is stored", msMax: 60_000 }, async () =>
       Object.keys(await callsIn()).length === 0 ? true : undefined,
     );
-  /** By then it has looked at all that it found. */
+  /** When this claim is bound, the provisioner has looked at all that it found. */
   const untilAtWork = async (name: string): Promise<void> => {
     await claims.create(name);
     await claims.untilBound(name);

@@ -13,7 +13,7 @@ import { useControlPlane } from "./harness/shared.ts";
 import { until } from "./harness/until.ts";
 import { createTestWebhook, type TestWebhook } from "./harness/webhook.ts";
 
-/** Of the container that ships, in bytes. */
+/** Reads the memory limit of the container that ships, in bytes. */
 function shippedMemory(): number {
   const file = resolve(import.meta.dirname, "../../deploy/kustomize/base/webhook/workload.yaml");
   const [limit = assert.fail("the Deployment has no memory limit")] = parseAllDocuments(readFileSync(file, "utf8"))

@@ -39,7 +39,7 @@ export interface Backend {
   readonly nameless: Set<string>;
   /** How it answers, while it is odd. */
   odd: Odd | undefined;
-  /** By which of its ids it answers for a snapshot. */
+  /** The one of its ids under which it answers for a snapshot. */
   idOf(snapshot: StoredSnapshot): string;
   /** Puts the secrets it was given into its errors, as rude drivers do. */
   isRude: boolean;

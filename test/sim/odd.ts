@@ -137,7 +137,7 @@ const unreadableVolume = (method: Method, name: string): Oddity => ({
   },
 });
 
-/** Of volumes: the provisioner alone sees them. */
+/** Only the provisioner sees oddities of volumes. */
 export const volumeOddities: readonly Oddity[] = [
   { name: "volume-none", on: ["CreateVolume"], bend: (reply) => ({ ...reply, volume: undefined }) as Message },
   bendingVolume("empty-id", () => ({ volumeId: "" })),

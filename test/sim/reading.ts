@@ -30,7 +30,7 @@ export function createSharedReader(): SharedReader {
   const stored = new Map<number, Kept>();
   const known = new Map<string, JsonValue>();
 
-  /** By the first version that the text names, and then by every letter: an answer, which ends with a new line, or an event. */
+  /** Finds a text by the first version that it names, and then by every letter: an answer, which ends with a new line, or an event. */
   function storedIn(text: string): JsonValue | undefined {
     const at = versionFrom(text);
     const kept = at === -1 ? undefined : stored.get(numberAt(text, at));

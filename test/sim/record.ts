@@ -52,7 +52,7 @@ export interface CsiSent {
   readonly method: "CreateSnapshot" | "DeleteSnapshot" | "ListSnapshots" | "CreateVolume" | "DeleteVolume";
   /** The name asked for, the handle, or the id of the volume. */
   readonly subject: string;
-  /** Of which a snapshot is taken. */
+  /** The volume of which a snapshot is taken. */
   readonly volume: string;
   /** The handle or id that a volume is made from. */
   readonly source: string;

@@ -25,7 +25,7 @@ const aClaimElsewhere = (way: Way): Draft => {
       : { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "monday", namespace: "default" };
   return { ...claim, spec: { ...spec, dataSourceRef } } as unknown as Draft;
 };
-/** Of claims, or of links. A grant for one is none for the other. */
+/** Lends to claims, or to links. A grant for one is none for the other. */
 const aGrantFor = (way: Way, name = "lend"): Draft => {
   const grant = aGrant(name, "abroad") as unknown as Draft & { spec: object };
   const from = way === "ref" ? grant : { ...grant, spec: { ...grant.spec, from: [{ group, ...linkFrom }] } };

@@ -57,7 +57,7 @@ export const unclaim = (user: User, name: string): Promise<void> =>
 export const shortly = (user: User, dice: () => number, msMax = 120): Promise<void> =>
   user.sleep(Math.floor(dice() * msMax));
 
-/** By the server's clock, a claim from before the snapshot's deletion may be younger: it is not finished then. */
+/** On the server's clock, a claim from before the snapshot's deletion may be younger: it is not finished then. */
 const withoutJumps: Scenario["repeatable"] = ({ struck }) => !struck.includes("clock-jumps");
 
 const claims: readonly Scenario[] = [

@@ -8,7 +8,7 @@ import type { AlertRow, PanelRow } from "./monitoring.ts";
 
 /** Where components are installed, and from which images. */
 export interface Installation {
-  /** Of this release. */
+  /** The version of this release. */
   readonly version: string;
   /** Enforces the Pod Security Standard "restricted". */
   readonly namespace: string;
@@ -52,7 +52,7 @@ export interface Access {
 }
 
 export interface ComponentRow extends Access {
-  /** Of `snapkeep install --components`, and the name of its folder in deploy/kustomize/base. */
+  /** `snapkeep install --components` knows it by this name, and so does its folder in deploy/kustomize/base. */
   readonly name: string;
   readonly summary: string;
   /** Installed unless other components are named. */

@@ -15,7 +15,7 @@ export interface AlertRow {
 
 export interface PanelRow {
   readonly title: string;
-  /** Of Grafana: "s" seconds, "short" plain numbers, "reqps" per second, "bytes". */
+  /** Grafana's unit: "s" seconds, "short" plain numbers, "reqps" per second, "bytes". */
   readonly unit: "s" | "short" | "reqps" | "bytes";
   readonly queries: readonly { readonly expression: string; readonly legend: string }[];
 }

@@ -15,11 +15,11 @@ import { labelsOf, namespaceOf, object } from "./component.ts";
 import { metricsServiceName, prometheusRule, serviceMonitor } from "./monitoring.ts";
 import { workloadObject } from "./workload.ts";
 
-/** Of namespaces that an installation has created, and may delete. */
+/** Namespaces that an installation has created, and may delete, have this label. */
 export const ownedLabel = { "app.kubernetes.io/name": "snapkeep" };
 const rbac = "rbac.authorization.k8s.io";
 
-/** Of the rows: one namespace for all restricted pods, and one for the others where there are any. */
+/** There is one namespace for all restricted pods, and one for the others if the rows need one. */
 export function namespaceObjects(rows: readonly ComponentRow[], installation: Installation): readonly ManifestObject[] {
   const levels = new Map(
     rows.map((row) => [
@@ -65,7 +65,7 @@ export const manifestFiles = (row: ComponentRow, installation: Installation): re
   ...row.others(installation),
 ];
 
-/** Of the Prometheus operator: left out where the cluster does not serve its kinds. */
+/** These are kinds of the Prometheus operator: they are left out where the cluster does not serve them. */
 export const monitoringObjects = (row: ComponentRow, installation: Installation): readonly ManifestObject[] => [
   serviceMonitor(row, installation),
   ...prometheusRule(row, installation),

@@ -7,7 +7,7 @@ import { eventRight } from "./rights.ts";
 
 const driver = "csi.sharedresource.openshift.io";
 const port = 8_080;
-/** Of the driver that is replaced: its metrics over TLS, for whoever scrapes it there. */
+/** The driver that is replaced serves its metrics over TLS, and somebody may scrape it there. */
 const tlsStatus = { port: "provisioner-m", secret: "shared-resource-csi-driver-node-metrics-serving-cert" } as const;
 const tlsPort = 6_000;
 const certificates = "/etc/secrets";

@@ -110,7 +110,7 @@ function conditionErrors({ name = "", expression = "" }: MatchCondition, field: 
   ];
 }
 
-/** By the stored condition, which nobody changes: each is compiled once. */
+/** The keys are the stored conditions, which nobody changes: each is compiled once. */
 const compiled = new WeakMap<MatchCondition, Program>();
 
 function programOf(condition: MatchCondition): Program {

@@ -48,7 +48,7 @@ const volumesIn = async (api: AccessApi, signal: AbortSignal): Promise<readonly 
   }
 };
 
-/** Of a snapshot that was named: it must exist. */
+/** A snapshot that was named must exist. */
 export const exists = ({ snapshots }: AccessObjects, namespace: string, name: string): boolean =>
   snapshots.some(({ metadata }) => metadata.namespace === namespace && metadata.name === name);
 

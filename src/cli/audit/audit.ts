@@ -59,7 +59,7 @@ function verdictOn(object: JsonObject, gates: ClaimGates): readonly ObjectFindin
   return [...said, ...unlessSaid(said, schemaFindings(object, undefined, "stored"))];
 }
 
-/** Of each kind by itself: in the middle of a migration they differ. */
+/** Each kind has its own version: in the middle of a migration they differ. */
 async function versionOf(api: AuditApi, kind: KindName, signal: AbortSignal | undefined): Promise<string | undefined> {
   const version = await api.findVersion(kind, { signal });
   if (version === undefined) throw unknownKind(kind);

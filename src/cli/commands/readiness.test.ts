@@ -19,7 +19,7 @@ const answerOf = (url: string): Promise<string> =>
     }).on("error", reject);
   });
 
-/** Of the first list of a cache; the question whether the kind is served asks for one object. */
+/** Tells the first list of a cache from the question whether the kind is served, which asks for one object. */
 const isList = (path: string, plural: string): boolean => path.includes(`/${plural}?limit=500`);
 
 const programs = [

@@ -121,7 +121,7 @@ function versionFinding(kind: KindName, { apiVersion }: JsonObject): ObjectFindi
   return { severity: "warning", violation: violation("SNAP-193", "apiVersion", message) };
 }
 
-/** By kind: the fields that there are. Group snapshots have no CRD of ours. */
+/** Each kind's definition, which says what fields there are. Group snapshots have no CRD of ours. */
 const definitions: ReadonlyMap<string, () => CrdDraft | undefined> = new Map(
   [() => snapshotCrds(3), sharedResourceCrds, crossNamespaceCrds, () => [referenceGrantCrd()]].flatMap((all) =>
     all().map(({ spec }, index) => [spec.names.kind, () => all()[index]] as const),

@@ -133,7 +133,7 @@ function calls(text: string): JsonValue {
   }
 }
 
-/** Of a Secret: that it is there, and since when. */
+/** A Secret shows only that it is there, and since when. */
 export function secretSummary(secret: JsonValue): JsonObject {
   const { metadata } = isObject(secret) ? secret : {};
   const { name, namespace, creationTimestamp } = isObject(metadata) ? metadata : {};

@@ -8,7 +8,7 @@ export interface ComponentContainer {
   readonly container: string;
   /** Has been restarted: its last log may say why. */
   readonly hasPrevious: boolean;
-  /** Of --http-endpoint; undefined: the container serves no metrics. */
+  /** The port of --http-endpoint; undefined: the container serves no metrics. */
   readonly statusPort: string | undefined;
   /** The node driver of shares, which keeps a record of each volume. */
   readonly hasRecords: boolean;
@@ -17,7 +17,7 @@ export interface ComponentContainer {
 const text = (value: JsonValue | undefined): string => (typeof value === "string" ? value : "");
 const texts = (value: JsonValue, name: string): readonly string[] => listAt(value, [name]).map(text);
 
-/** By the label of our manifests, or, in somebody else's manifest, by what the container runs. */
+/** The label of our manifests tells them, or, in somebody else's manifest, what the container runs. */
 export function componentsIn(pods: JsonValue): readonly ComponentContainer[] {
   return listAt(pods, ["items"]).flatMap((pod) => {
     if (!isObject(pod)) return [];

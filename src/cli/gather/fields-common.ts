@@ -12,7 +12,7 @@ import { annotations, parameters, provisioning } from "../../api/names.ts";
  * calls: JSON of stored CreateVolume calls, to which the table of calls applies.
  */
 type Leaf = "keep" | "all" | "text" | "pem" | "words" | "variable" | "origin" | "calls" | "mask";
-/** Of lists, the entries are meant. "*" is any other name; beside a secret's name nothing is kept by it. */
+/** For a list this describes its entries. "*" is any other name; it keeps nothing beside a secret's name. */
 export type Fields = Leaf | { readonly [name: string]: Fields };
 
 /** Whatever the names: values that are one of these. */
@@ -66,7 +66,7 @@ export const condition: Fields = {
 };
 export const failure: Fields = { message: "text", time: "keep", errorCode: "keep" };
 
-/** Of a class: those by which secrets and the file system are named. The others are the driver's, and any of them may be a password. */
+/** A class keeps the parameters that name secrets and the file system. The others are the driver's, and any of them may be a password. */
 export const classParameters: Fields = {
   ...Object.fromEntries(
     ["Provisioner", "ControllerPublish", "NodeStage", "NodePublish"].flatMap((role) => [

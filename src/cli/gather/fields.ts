@@ -53,11 +53,11 @@ export const fieldsOf: Readonly<Record<string, Fields>> = {
   ...clusterKinds,
 };
 
-/** Of a kind that nobody has described yet. */
+/** Applies to a kind that nobody has described yet. */
 export const unknownKind: Fields = object({});
 
 const callTopology: Fields = { preferred: "all", requisite: "all" };
-/** Of the annotation of stored CreateVolume calls. */
+/** Applies to the annotation of stored CreateVolume calls. */
 export const callFields: Fields = {
   shapes: {
     attributesClass: "keep",
@@ -79,6 +79,6 @@ export const callFields: Fields = {
     snapshotKey: "keep",
     undoes: "text",
   },
-  /** By the name of the volume: the number of the shape; namespace, name and uid of the claim. */
+  /** The keys are the names of volumes. A value has the number of the shape, and namespace, name and uid of the claim. */
   calls: any("all"),
 };

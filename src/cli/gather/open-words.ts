@@ -1,6 +1,6 @@
 /** What of a command line and an environment is a setting, and no secret. Everything else is left out of a bundle. */
 
-/** Of our components, and of the sidecars that stand beside them in the pods of a driver. */
+/** Our components have these flags, and the sidecars that stand beside them in the pods of a driver. */
 export const openFlags: ReadonlySet<string> = new Set(
   `add-dir-header allow-list-namespace alsologtostderr automaxprocs cacert capacity-for-immediate-binding capacity-ownerref-level
   capacity-poll-interval capacity-threads claim-rules client-ca-file cloning-protection-threads config context controller-publish-readonly

@@ -6,7 +6,7 @@ export interface Collected {
   /** Below the folder of the bundle, without its ending. */
   readonly file: string;
   readonly path: string;
-  /** By which its fields are chosen: the entries of a list do not say it. */
+  /** The kind chooses the fields that are kept: the entries of a list do not say it. */
   readonly kind: string;
 }
 
@@ -40,7 +40,7 @@ const kinds: readonly KindName[] = [
   "Lease",
 ];
 
-/** Of the whole cluster. */
+/** These lists are read for the whole cluster. */
 export const clusterLists: readonly Collected[] = [
   ...kinds.map(ofKind),
   // Their labels say which of them the webhook for shares leaves out.
@@ -57,7 +57,7 @@ const workloads = { deployments: "Deployment", replicasets: "ReplicaSet", daemon
 const core = { pods: "Pod", services: "Service", serviceaccounts: "ServiceAccount", events: "Event" };
 const rights = { roles: "Role", rolebindings: "RoleBinding" };
 
-/** Of each namespace in which a component runs. */
+/** These lists are read in each namespace in which a component runs. */
 export const namespaceLists = (namespace: string): readonly Collected[] => {
   const lists = (api: string, kindOf: Readonly<Record<string, string>>): readonly Collected[] =>
     Object.entries(kindOf).map(([resource, kind]) => ({

@@ -11,7 +11,7 @@ import type { ManifestFile } from "./manifests.ts";
 const isManifest = (path: string): boolean => /\.(ya?ml|json)$/i.test(path);
 const skipped: ReadonlySet<string> = new Set(["node_modules", ".git"]);
 const gitBytesMax = 256 * 2 ** 20;
-/** Of one file. The parser needs some fifty times as much memory. */
+/** One file may be this large. The parser needs some fifty times as much memory. */
 const fileBytesMax = 32 * 2 ** 20;
 
 export async function filesAt(

@@ -50,7 +50,7 @@ export async function createClaim(
   return volumeOf(waiting.stack, name);
 }
 
-/** Of a bound claim. */
+/** Finds the volume of a bound claim. */
 export async function volumeOf(
   { client, driver: { storage } }: Pick<Stack, "client" | "driver">,
   claimName: string,

@@ -40,7 +40,7 @@ export async function setFailurePolicy(
   return `${configuration.name} has failurePolicy ${policy} now${policy === "Fail" ? ": the webhook answers, and refuses as it should" : ""}`;
 }
 
-/** By dry run, so that nothing is stored whatever the answer. */
+/** Asks by dry run, so that nothing is stored whatever the answer. */
 async function mustJudge(api: KubeApi, namespace: string, signal: AbortSignal): Promise<void> {
   const attempt = (claim: string) =>
     api.create(

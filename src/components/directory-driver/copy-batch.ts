@@ -13,7 +13,7 @@ export interface Found {
   readonly path: BytePath;
   readonly stats: BigIntStats;
   readonly handle: FileHandle;
-  /** Of a symbolic link. */
+  /** What a symbolic link points to. */
   readonly target?: Buffer | undefined;
 }
 

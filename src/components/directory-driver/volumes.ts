@@ -52,7 +52,7 @@ export const volumeWork = (premises: Premises): VolumeWork => {
 };
 
 interface Source {
-  /** By which others are kept from changing it while it is copied. */
+  /** The name under which it is locked against changes while it is copied. */
   readonly item: string;
   readonly path: string;
   readonly bytes: number;

@@ -123,7 +123,7 @@ function sharingJudge(group: string, plural: string): Judge | undefined {
 export const resourceLabel = (request: AdmissionRequest): string =>
   judgeOf(request) === undefined ? "other" : request.resource;
 
-/** By the resource, whatever the path: the document sends several kinds to one. What is not known is not ours to refuse. */
+/** The resource decides which rules apply, not the path: the document sends several kinds to one path. Unknown kinds are allowed. */
 export function decide(request: AdmissionRequest, surroundings: Surroundings): Decision {
   const found = judgeOf(request);
   const isJudged = request.operation === "CREATE" || request.operation === "UPDATE";

@@ -57,7 +57,7 @@ async function callsStored(
   return text === undefined ? [] : unchecked(text).map(([name]) => name);
 }
 
-/** By the driver's own records. */
+/** Reads the driver's own records. */
 const volumesBy = (root: string): ReadonlyMap<string, string> =>
   new Map(
     globSync("*", { cwd: join(root, "volumes") }).flatMap((id) => {

@@ -22,7 +22,7 @@ export interface Intentions {
   /** Handles that no content may name any more, and that must still be in the storage. */
   readonly letGo: Set<string>;
   readonly claims: Set<string>;
-  /** Of them, those that must have a volume of their own making. */
+  /** Those among them that must have a volume of their own making. */
   readonly provisioned: Set<string>;
   /** What a user tried for minutes without success. */
   readonly complaints: string[];

@@ -98,7 +98,7 @@ interface Gap {
 /** A write to the API server, or a call to the driver. */
 type Step = { readonly what: string } & (
   | { readonly call: KeptCall }
-  | { /** Of the request line. */ readonly write: RegExp }
+  | { /** Matches the request line. */ readonly write: RegExp }
 );
 
 /** What a restore and the deletion of its volume consist of, in this order. */

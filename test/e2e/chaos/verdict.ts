@@ -18,7 +18,7 @@ export interface State {
   /** Handles that stay without a content. */
   readonly letGo: ReadonlySet<string>;
   readonly wantedClaims: ReadonlySet<string>;
-  /** Of them, those that the provisioner is to serve. */
+  /** Those among them that the provisioner is to serve. */
   readonly provisioned: ReadonlySet<string>;
   /** What users tried for minutes without success. */
   readonly complaints: readonly string[];

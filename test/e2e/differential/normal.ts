@@ -18,7 +18,7 @@ const selfType = /selfType\d+/g;
 /** An event is named after its object and the time, in hexadecimal. */
 const eventName = /^(\S+)\.[0-9a-f]{13,16}$/;
 
-/** Of an object that stands inside of a message. */
+/** Matches the version of an object that stands inside of a message. */
 const version = /"resourceVersion":"\d+"/g;
 
 const plainText = (text: string): string =>

@@ -13,7 +13,7 @@ export interface Claims {
   untilBound(name: string, msMax?: number): Promise<PersistentVolume>;
   /** Waits until its PersistentVolume is gone too. */
   remove(name: string): Promise<void>;
-  /** Of the events about a claim that have this reason. */
+  /** Reads the events about a claim that have this reason. */
   messages(name: string, reason?: string): Promise<readonly string[]>;
   untilSaid(name: string, what: RegExp): Promise<string>;
 }

@@ -190,7 +190,7 @@ interface EtcdAnswer {
   readonly kvs?: readonly { readonly value: string }[];
 }
 
-/** By etcd's HTTP gateway; keys and values travel in base64. */
+/** Asks etcd's HTTP gateway; keys and values travel in base64. */
 async function askEtcd(port: number, what: string, body: object): Promise<EtcdAnswer> {
   const request = { method: "POST", body: JSON.stringify(body) };
   const answer = await fetch(`http://127.0.0.1:${port}/v3/${what}`, request);

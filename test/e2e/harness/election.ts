@@ -60,7 +60,7 @@ export function startElector(
   };
 }
 
-/** Of two electors that both led, one had stopped starting anything before the other began. */
+/** When two electors both led, one must have stopped starting anything before the other began. Lists those for which it is not so. */
 export function overlaps(electors: readonly Elector[]): readonly string[] {
   const reigns = electors.flatMap((elector) => {
     const deeds = elector.deeds();

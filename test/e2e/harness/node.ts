@@ -97,7 +97,7 @@ function writeFiles(instance: Instance, kubeletPort: number): void {
 /** Named after the instance: two nodes at once do not meet, and a cleanup knows whose network it is. */
 const nameOf = (folder: string): string => `sk${basename(folder)}`;
 
-/** Of the pods, without the last number. */
+/** The pods' network, without the last number. */
 const networkOf = (folder: string): string => `10.244.${Number.parseInt(basename(folder).slice(0, 2), 16)}`;
 
 /**

@@ -50,7 +50,7 @@ export interface OddCapacity {
 }
 
 export interface OddDriver extends Driver {
-  /** By the class parameter "odd": what is wrong with the answer to CreateVolume. */
+  /** What is wrong with the answer to CreateVolume, for each value of the class parameter "odd". */
   readonly volumeOddities: Map<string, (right: OddVolume) => Partial<OddVolume>>;
   /** Ids of the volumes that it has. */
   readonly volumes: Set<string>;
@@ -60,10 +60,10 @@ export interface OddDriver extends Driver {
   readonly capacity: { answer?: (request: GetCapacityRequest) => OddCapacity | Promise<OddCapacity> };
   readonly askedForVolumes: CreateVolumeRequest[];
   readonly askedToDeleteVolumes: DeleteVolumeRequest[];
-  /** By volume handle; a volume without one is served well. Removing it corrects the driver. */
+  /** The keys are volume handles; a volume without an entry is served well. Removing the entry corrects the driver. */
   readonly oddities: Map<string, Oddity>;
   readonly snapshots: Map<string, OddSnapshot>;
-  /** By volume handle: why CreateSnapshot always fails. */
+  /** Why CreateSnapshot always fails, for each volume handle. */
   readonly bars: Map<string, Fault>;
   /** Thrown at the next calls, one each, before anything is done. */
   readonly refusals: {

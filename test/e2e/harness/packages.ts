@@ -10,7 +10,7 @@ import { run } from "./run.ts";
 
 type Packages = Readonly<Record<string, string>>;
 
-/** By package, a file that is there once it is installed. This is what a node needs. */
+/** Each package, with a file that is there once it is installed. A node needs these. */
 export const nodePackages: Packages = {
   containerd: "/usr/bin/containerd",
   runc: "/usr/sbin/runc",

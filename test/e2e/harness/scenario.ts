@@ -39,7 +39,7 @@ export interface ScenarioContext {
   readonly volume: string;
   readonly toController: FaultProxy;
   readonly toSidecar: FaultProxy;
-  /** Of the controller's metrics. */
+  /** The port of the controller's metrics. */
   readonly port: number;
   controller(): Daemon;
   sidecar(): Daemon;

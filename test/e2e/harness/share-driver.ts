@@ -149,7 +149,7 @@ export interface ShareDriver {
   readonly records: string;
   /** Has the limit of the manifests, where this machine lets us set it. */
   readonly memory: MemoryGroup | undefined;
-  /** Of the probes and the metrics. */
+  /** The address of the probes and the metrics. */
   readonly statusUrl: string;
   daemon(): Daemon;
   kill(): Promise<void>;
@@ -162,7 +162,7 @@ export interface ShareDriverOptions {
   readonly flags?: readonly string[];
   /** Another one than ours. */
   readonly program?: readonly string[];
-  /** Of the kubelet whose pods it serves; absent: the instance's folder, where the targets of a test are. */
+  /** The kubelet whose pods it serves; absent: the instance's folder, where the targets of a test are. */
   readonly kubeletFolder?: string;
 }
 

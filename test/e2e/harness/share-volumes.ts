@@ -10,7 +10,7 @@ import { publishRequest, type ShareDriver, type VolumeRequest } from "./share-dr
 import { until } from "./until.ts";
 
 export interface TestVolume extends VolumeRequest {
-  /** Of the key "token". */
+  /** The value of the key "token". */
   readonly token: string;
 }
 

@@ -194,7 +194,7 @@ const containersOf = (component: string): readonly ContainerRow[] => {
 export interface ShippedContainer {
   /** Flags after the command; a mounted folder is the given one, a port a free one, and a given flag replaces the shipped one. */
   readonly flags: readonly string[];
-  /** Of the probes: /healthz and /readyz. */
+  /** The address of the probes: /healthz and /readyz. */
   readonly statusUrl: string;
   readonly memory: MemoryGroup | undefined;
 }

@@ -5,7 +5,7 @@ import { until } from "./until.ts";
 
 export interface StaticClaim {
   readonly namespace: string;
-  /** Of the claim, and with the namespace before it of the volume. */
+  /** The name of the claim; the volume has the namespace before it. */
   readonly name: string;
   readonly driver: string;
   readonly volumeHandle: string;

@@ -26,7 +26,7 @@ export interface Turn<Request, Reply> {
   readonly request: Request;
   /** How often this was asked about the same snapshot, this time included. */
   readonly times: number;
-  /** By handle. */
+  /** The keys are handles. */
   readonly storage: Map<string, Kept>;
   /** Resolves when the driver gets another script: a call that hangs until then hangs no longer. */
   readonly mended: Promise<void>;

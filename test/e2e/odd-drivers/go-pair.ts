@@ -7,7 +7,7 @@ import type { Maker } from "./harness.ts";
 
 const restartMs = 1_000;
 const panic = /^panic: /m;
-/** Of work that it has forgotten, it thinks at the next resync: a quarter of an hour away by default. */
+/** The Go pair returns to work that it has forgotten at the next resync: a quarter of an hour away by default. */
 const resync = "--resync-period=10s";
 
 function keep(start: () => Daemon) {

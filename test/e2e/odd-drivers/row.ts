@@ -34,9 +34,9 @@ export interface Ending {
 export interface Outcome extends Ending {
   /** status.error of the snapshot before it was deleted. */
   readonly error: string | undefined;
-  /** Of the content's status. */
+  /** The handle in the content's status. */
   readonly handle: string | undefined;
-  /** By the creation time in the content's status, when it was looked at. */
+  /** How old the snapshot was when it was looked at, after the creation time in the content's status. */
   readonly ageMs: number | undefined;
   readonly size: string | undefined;
   /** Handles that the driver was asked to delete. */
@@ -55,11 +55,11 @@ export interface Row {
   readonly handle?: string;
   /** More than one claim, by name. */
   readonly claims?: readonly string[];
-  /** Of the class. */
+  /** The class has these parameters. */
   readonly parameters?: Readonly<Record<string, string>>;
   /** A secret "access" in the row's namespace. */
   readonly secret?: Readonly<Record<string, string>>;
-  /** Of the sidecar. */
+  /** The sidecar is started with these. */
   readonly flags?: readonly string[];
   /** Before the user comes, with the sidecar at work. */
   before?(scenario: ScenarioRow): Promise<void>;

@@ -43,7 +43,7 @@ interface Ended {
   readonly text: string;
 }
 
-/** Of snapshot-controller, webhook and directory-driver. */
+/** The installation has snapshot-controller, webhook and directory-driver. */
 export interface Installation {
   readonly cluster: Cluster;
   snapkeep(...args: readonly string[]): Promise<Ended>;

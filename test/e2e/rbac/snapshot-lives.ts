@@ -104,7 +104,7 @@ const kinds = [
   "CSIStorageCapacity",
 ] as const;
 
-/** By force: the component that would do it may lack the right. */
+/** Removes everything by force: the component that would do it may lack the right. */
 async function removeAll({ client, driver }: Stage, trial: Trial): Promise<void> {
   driver.mend();
   const remove = async (ref: Ref<KindName>): Promise<void> => {

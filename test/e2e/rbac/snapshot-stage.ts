@@ -13,7 +13,7 @@ import { installation, sidecarDriver } from "./rights.ts";
 
 const zone = "example.com/zone";
 export const storageClass = "directory";
-/** Of a driver that does not exist: its claims wait. */
+/** The driver of this class does not exist: its claims wait. */
 export const idleClass = "idle";
 
 export interface Stage {

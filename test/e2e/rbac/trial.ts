@@ -22,7 +22,7 @@ export interface Life {
 }
 
 export interface Trial {
-  /** Of every object's name, so that nothing is left of an earlier trial. */
+  /** Every object's name contains it, so that nothing is left of an earlier trial. */
   readonly id: string;
   /** Looks until it sees; ends with the trial. */
   until<T>(what: string, look: () => Promise<T | undefined>): Promise<T>;

@@ -5,7 +5,7 @@ import type { KubeApi } from "../../../src/kube/api.ts";
 import type { Sabotage } from "../components.ts";
 import type { Bug } from "./bug.ts";
 
-/** By name and incarnation, at whatever version. */
+/** A delete names the object and its incarnation, at whatever version. */
 export const deletesAnyVersion: Sabotage = {
   api: (api) => ({ ...api, delete: (ref, { resourceVersion: _, ...options } = {}) => api.delete(ref, options) }),
 };

@@ -17,7 +17,7 @@ export const bugs: readonly Bug[] = [
   ...consentBugs,
 ];
 
-/** By any part of its name that no other has. */
+/** Finds the bug by any part of its name that no other has. */
 export function bugNamed(words: string): Bug {
   const [bug, ...others] = bugs.filter(({ name }) => name.includes(words));
   if (bug !== undefined && others.length === 0) return bug;

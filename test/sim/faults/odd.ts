@@ -21,7 +21,7 @@ export const oddAnswers: readonly FaultRow[] = [
   ...volumeOddities.map((oddity): FaultRow => ({ ...answering(oddity), needs: "provisions" })),
 ];
 
-/** Of two ids a corrected driver returns the recorded one; the other would be an error forever. */
+/** A corrected driver returns the recorded one of two ids; the other would be an error forever. */
 const recordedAs = (seen: Seen, id: string): string | undefined =>
   [...seen.objects("VolumeSnapshotContent").values()]
     .map((object) => (object as VolumeSnapshotContent).status?.snapshotHandle)

@@ -108,7 +108,7 @@ const isSpoiled = (seen: Seen, content: VolumeSnapshotContent): boolean => {
   );
 };
 
-/** Of the volume in any of its versions: on loose CRDs a user can take its source away while the snapshot is being taken. */
+/** Looks at every version of the content: on loose CRDs a user can take its source away while the snapshot is being taken. */
 const wasOfVolume = (seen: Seen, { metadata }: VolumeSnapshotContent, volume: string | undefined): boolean =>
   seen.pastOf(metadata.uid).some(({ object }) => contentIn(object)?.spec.source?.volumeHandle === volume);
 

@@ -45,7 +45,7 @@ const oneName: Monitor = {
 
 const uidAnywhere = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/;
 
-/** Of one uid, whatever name was asked for. The storage is asked, not those who asked it. */
+/** Finds a uid that was taken twice, whatever name was asked for. The storage is asked, not those who asked it. */
 function takenTwice(seen: Seen): string | undefined {
   const uids = new Map<string, number>();
   for (const { name } of seen.storage.values()) {
@@ -193,7 +193,7 @@ const noLeak: Monitor = {
   },
 };
 
-/** By whichever of its ids, or by its name: an event says that it may be left, because nothing could be read of the driver. */
+/** An event names it by one of its ids or by its name, and says that it may be left because nothing could be read of the driver. */
 const isNamed = (seen: Seen, id: string, name: string): boolean =>
   [id, aliasOf(id), name].some((subject) => wasNamedAsLeft(seen, subject));
 

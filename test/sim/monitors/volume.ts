@@ -155,7 +155,7 @@ export const linksNamed = (seen: Seen, key: string): readonly string[] =>
       return `${namespace}/${name}`;
     });
 
-/** Of one incarnation, or of all of that name. */
+/** Lists the handles of one incarnation, or of all of that name. */
 export function snapshotHandles(seen: Seen, key: string, uid?: string): ReadonlySet<string> {
   const snapshots = seen
     .everyPast("VolumeSnapshot")

@@ -8,7 +8,7 @@ import type { FileSet, VolumeSpec } from "../../../src/components/shared-resourc
 import { pageBytes } from "../../../src/node/page-size.ts";
 
 export interface Machine {
-  /** By target: what a pod sees there. Undefined: the mount is empty. */
+  /** What a pod sees at each target. Undefined: the mount is empty. */
   readonly mounts: Map<string, MachineMount>;
   readonly records: Map<string, VolumeRecord>;
 }

@@ -10,7 +10,7 @@ export interface Reference {
 
 export interface Truth {
   readonly shares: Map<string, Reference>;
-  /** By "Secret ns/name": the text of its version, which all its keys carry. */
+  /** The keys are "Secret ns/name". The text is that of its version, which all its keys carry. */
   readonly sources: Map<string, string>;
   readonly permitted: Set<string>;
   /** Every version that a source ever had. */

@@ -22,7 +22,7 @@ const metaNode: SchemaNode = {
 
 const rooted = new WeakMap<SchemaNode, SchemaNode>();
 
-/** Of a whole resource, rules may always see apiVersion, kind, and the name; of its metadata nothing else. */
+/** Rules may always see apiVersion, kind and the name of a whole resource, and nothing else of its metadata. */
 export function withTypeMeta(schema: SchemaNode): SchemaNode {
   const known = rooted.get(schema);
   if (known !== undefined) return known;

@@ -17,7 +17,7 @@ export interface Look {
   readonly generation: number | undefined;
   readonly reference: ShareReference;
   readonly finding: Finding;
-  /** By the clock that nobody sets. */
+  /** When the look was taken, on the monotonic clock. */
   readonly atMs: Millis;
   /** The condition is as this look wants it, or was, until somebody else changed it. */
   readonly isWritten: boolean;
@@ -30,7 +30,7 @@ export interface ShareMemory {
   readonly counted: string | undefined;
 }
 
-/** Of a process that has just started: with it, anybody can run phase and plan on a share read from a cluster. */
+/** A process that has just started remembers this: with it, anybody can run phase and plan on a share read from a cluster. */
 export const noMemory: ShareMemory = { look: undefined, counted: undefined };
 
 export interface Memory {

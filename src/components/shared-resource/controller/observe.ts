@@ -42,7 +42,7 @@ export interface ShareStores {
 export interface ShareContext extends Pick<ShareFacts, "lists" | "relistMs"> {
   readonly memory: Pick<Memory, "about">;
   readonly nowMs: Millis;
-  /** By the clock that nobody sets: how old a look is. */
+  /** The monotonic clock's reading, which tells how old a look is. */
   readonly elapsedMs: Millis;
 }
 

@@ -106,7 +106,7 @@ function wantedCondition(facts: ShareFacts, finding: Finding): Wanted {
 /** What this controller writes as a reason. Another writer's entry of the same status is left as it is. */
 const ownReasons: ReadonlySet<string> = new Set(["ReferenceFound", "ReferenceNotFound", "ReferenceForbidden"]);
 
-/** By its place in the list, guarded by the version: no other condition is part of the request. */
+/** The write names the condition by its place in the list and is guarded by the version: it contains no other condition. */
 function availableWrite({ facts, nowMs }: ShareView, look: Look): readonly ClusterAction[] {
   const { kind, share } = facts;
   const conditions = share.status?.conditions ?? [];

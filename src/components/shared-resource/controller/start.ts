@@ -11,7 +11,7 @@ import { checkWebhook, type WebhookReport } from "./webhook-endpoints.ts";
 export interface ControllerOptions {
   readonly config: Pick<SharedResourceConfig, "shareRelistIntervalMs">;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Of the ConfigMaps with the allow-lists. */
+  /** The ConfigMaps with the allow-lists are here. */
   readonly allowListNamespace: string;
 }
 
