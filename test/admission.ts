@@ -6,7 +6,7 @@ import { webhookConfigurationStrategies } from "../src/apiserver/admission/confi
 import type { ApiObject, Registry, Review } from "../src/apiserver/contracts.ts";
 import { Refusal } from "../src/apiserver/status.ts";
 import { Fault } from "../src/base/fault.ts";
-import { type Handler, textOf } from "../src/base/http.ts";
+import { bodyText, type Handler } from "../src/base/http.ts";
 import { type JsonObject, parse, print } from "../src/base/json.ts";
 import { silent } from "../src/base/log.ts";
 import { aContext, created, row } from "./strategy.ts";
@@ -114,7 +114,7 @@ export const aReview = (given: Partial<Review> = {}): Review => ({
 export function hook(response: JsonObject | ((request: JsonObject) => JsonObject), envelope: JsonObject = {}) {
   const asked: JsonObject[] = [];
   const handler: Handler = async ({ body = "" }) => {
-    const review = parse(textOf(body)) as JsonObject;
+    const review = parse(bodyText(body)) as JsonObject;
     const request = review.request as JsonObject;
     asked.push(request);
     const answer = typeof response === "function" ? response(request) : response;

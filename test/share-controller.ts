@@ -2,7 +2,7 @@
 import { sharedResourceCrds } from "../src/api/crds/shared-resource.ts";
 import type { Condition } from "../src/api/types.ts";
 import { standardParts } from "../src/apiserver/parts.ts";
-import { type Handler, type HttpResponse, textOf } from "../src/base/http.ts";
+import { bodyText, type Handler, type HttpResponse } from "../src/base/http.ts";
 import type { Log } from "../src/base/log.ts";
 import type { ShareControllerDeps } from "../src/components/shared-resource/controller/index.ts";
 import { startController } from "../src/components/shared-resource/controller/start.ts";
@@ -37,7 +37,7 @@ export async function startShareController({ fault = async (_request, send) => s
   const requests: Request[] = [];
   const state = { forbidden: false, slices: [] as readonly object[] };
   const handler: Handler = async (request) => {
-    const body = request.body === undefined ? "" : textOf(request.body as string);
+    const body = request.body === undefined ? "" : bodyText(request.body as string);
     requests.push({ method: request.method, path: request.path, body });
     // The embedded server has no EndpointSlices; the end-to-end test asks a real one.
     if (request.path.includes("/endpointslices?"))

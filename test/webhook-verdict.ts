@@ -1,5 +1,5 @@
 /** The webhook's verdict without HTTP, for tests that compare it with others. */
-import { decide } from "../src/components/webhook/judges.ts";
+import { decideReview } from "../src/components/webhook/judges.ts";
 import { platformAllowLists } from "../src/rules/share-allow-lists.ts";
 import type { AdmissionPair } from "./admission-pairs.ts";
 
@@ -8,7 +8,7 @@ const resources = { VolumeSnapshot: "volumesnapshots", VolumeSnapshotContent: "v
 
 /** What the webhook says of a pair: "error" for what it refuses, "warning" for what it lets pass because it was so before. */
 export function webhookVerdict({ kind, before, after }: AdmissionPair): readonly string[] {
-  const { verdict } = decide(
+  const { verdict } = decideReview(
     {
       uid: "u",
       operation: before === undefined ? "CREATE" : "UPDATE",

@@ -57,3 +57,43 @@ test("a doc comment has a subject: it does not begin with Of or By", () => {
     "src/components/shared-resource/node/": 18,
   });
 });
+
+/** What one person reads together: the layers that everything rests on, with one component, the API server or the command line. */
+const readerOf = (path: string): string => /^src\/(components\/[^/]+|apiserver|cli)\//.exec(path)?.[1] ?? "shared";
+/** Each component, folder of one, and command exports these: the same step under the same name. */
+const shape: ReadonlySet<string> = new Set(["command", "observe", "phaseOf", "start"]);
+
+/** The exported names that mean several things to one reader, each with its files. */
+function ambiguousNames(files: readonly TextFile[]): readonly string[] {
+  const declared = /^export (?:async )?(?:const|let|function\*?|class|interface|type) (\w+)/gm;
+  const filesOf = new Map<string, Set<string>>();
+  for (const { path, text } of files)
+    for (const [, name = ""] of text.matchAll(declared)) filesOf.set(name, (filesOf.get(name) ?? new Set()).add(path));
+  return [...filesOf].flatMap(([name, paths]) => {
+    const readers = Map.groupBy(paths, readerOf);
+    const shared = readers.get("shared") ?? [];
+    const isClear =
+      shared.length < 2 && [...readers].every(([key, own]) => key === "shared" || own.length + shared.length < 2);
+    return isClear || shape.has(name) ? [] : [`${name}: ${[...paths].join(", ")}`];
+  });
+}
+
+test("an exported name has one meaning within a component and the layers below it", () => {
+  const found = ambiguousNames(code.filter(({ path }) => path.startsWith("src/") && !path.endsWith(".test.ts")));
+  assert.ok(found.length <= 48, `${found.length} names mean several things:\n${found.join("\n")}`);
+});
+
+test("the same name in two components has two readers, but in a component and a layer it has one", () => {
+  const file = (path: string, ...names: readonly string[]): TextFile => ({
+    path,
+    text: names.map((name) => `export const ${name} = 1;\n`).join(""),
+  });
+  const two = [file("src/components/a/x.ts", "View", "observe"), file("src/components/b/x.ts", "View", "observe")];
+  assert.deepEqual(ambiguousNames(two), []);
+  assert.deepEqual(ambiguousNames([...two, file("src/kube/x.ts", "View")]), [
+    "View: src/components/a/x.ts, src/components/b/x.ts, src/kube/x.ts",
+  ]);
+  assert.deepEqual(ambiguousNames([file("src/cli/a/x.ts", "at"), file("src/cli/b/x.ts", "at")]), [
+    "at: src/cli/a/x.ts, src/cli/b/x.ts",
+  ]);
+});

@@ -1,5 +1,5 @@
 /** Request bodies: read within bounds, parsed, recognised as the kind the path is about, and fitted to its schema. */
-import { type HttpRequest, textOf } from "../base/http.ts";
+import { bodyText, type HttpRequest } from "../base/http.ts";
 import { isObject, type JsonObject, type JsonValue, parse } from "../base/json.ts";
 import { limits } from "../base/limits.ts";
 import type { ApiObject, DecodeProtobuf, FeatureGates, Resource } from "./contracts.ts";
@@ -59,7 +59,7 @@ export async function readBody(
     refuseDeepValue(value);
     return { value, text: "", duplicates: () => [] };
   }
-  const text = textOf(body);
+  const text = bodyText(body);
   const parsed = media === "yaml" ? await parseYaml(text, refuse) : parsedJson(text, parseJson(text, refuse));
   return { ...parsed, text };
 }

@@ -1,6 +1,6 @@
 /** create, update and patch. */
 
-import { textOf } from "../base/http.ts";
+import { bodyText } from "../base/http.ts";
 import { applyMergePatch, clone, isObject, type JsonObject, type JsonValue, print } from "../base/json.ts";
 import { rfc3339 } from "../base/time.ts";
 import type { Call, Serving } from "./call.ts";
@@ -122,7 +122,7 @@ export async function patch(call: Call, serving: Serving): Promise<Written> {
   const kind = patchKind(call);
   bodyBytes(call.request);
   const query = patchQuery(call.query, kind === "apply");
-  const text = textOf(call.request.body ?? "");
+  const text = bodyText(call.request.body ?? "");
   const body = kind === "apply" ? await appliedBody(text) : patchBody(text, kind);
   const options = writeOptions(call, query);
   return serving.registry.update({

@@ -30,10 +30,10 @@ const decoder = new TextDecoder();
 export const isStream = (body: HttpResponse["body"]): body is AsyncIterable<Body> =>
   typeof body === "object" && Symbol.asyncIterator in body;
 
-export const textOf = (body: Body): string => (typeof body === "string" ? body : decoder.decode(body));
+export const bodyText = (body: Body): string => (typeof body === "string" ? body : decoder.decode(body));
 
 export async function readAll(body: HttpResponse["body"]): Promise<string> {
-  if (!isStream(body)) return textOf(body);
+  if (!isStream(body)) return bodyText(body);
   const chunks: Uint8Array[] = [];
   for await (const chunk of body) chunks.push(typeof chunk === "string" ? Buffer.from(chunk) : chunk);
   return Buffer.concat(chunks).toString("utf8");

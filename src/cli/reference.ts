@@ -3,7 +3,7 @@ import { crossNamespaceCrds } from "../api/crds/cross-namespace.ts";
 import { snapshotCrds } from "../api/crds/index.ts";
 import { referenceGrantCrd } from "../api/crds/reference-grant.ts";
 import { type KindName, kindRows } from "../api/kinds.ts";
-import type { Access, Right } from "../api/manifests/component.ts";
+import type { ComponentRights, Right } from "../api/manifests/component.ts";
 import { componentRows, sidecarRows } from "../api/manifests/rows.ts";
 import { reasonRows } from "../api/reasons.ts";
 import { faults } from "../base/fault.ts";
@@ -207,7 +207,7 @@ const permissionsPage = (): string =>
     ...sidecarRows.map((row) => accessSection(row.name, undefined, row.rights("DRIVER", everything))),
   );
 
-function accessSection(name: string, unrestricted: string | undefined, access: Access): string {
+function accessSection(name: string, unrestricted: string | undefined, access: ComponentRights): string {
   const rows = (rights: readonly Right[], place: string) =>
     rights.map((right) => [
       (right.resources ?? []).map((resource) => code(qualified(resource, right))).join(" "),

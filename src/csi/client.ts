@@ -11,9 +11,9 @@ import type { World } from "../base/world.ts";
 import { type Capabilities, capabilitiesOf, controllerCapabilitiesOf } from "./capabilities.ts";
 import { checkedDriverName } from "./driver-name.ts";
 import { Controller, GroupController, Identity, Node } from "./gen/csi_pb.js";
-import { createGrpcCore, type Refusal } from "./grpc.ts";
+import { createGrpcCore, type RefuseCall } from "./grpc.ts";
 import { deadlined, layered, logged, measured, type Sample } from "./layers.ts";
-import { type CallOptions, type ServiceClient, type Unary, unaryMethodsOf } from "./wire.ts";
+import { type ServiceClient, type Unary, type UnaryCallOptions, unaryMethodsOf } from "./wire.ts";
 
 export interface CsiClientOptions {
   readonly world: World;
@@ -28,7 +28,7 @@ export interface CsiSocketOptions extends CsiClientOptions {
   readonly address: string;
   /** Told each time an established connection breaks; the next call connects again by itself. */
   readonly onConnectionLoss?: (() => void) | undefined;
-  readonly refusal?: Refusal | undefined;
+  readonly refusal?: RefuseCall | undefined;
 }
 
 export interface CsiClient {
@@ -81,7 +81,7 @@ export function createCsiClientOver(
 function clientOf<S extends DescService>(service: S, call: Unary, timeoutMsDefault: number): ServiceClient<S> {
   const methods = unaryMethodsOf(service).map((method) => [
     method.localName,
-    (request: Message, { signal, timeoutMs = timeoutMsDefault }: CallOptions = {}) =>
+    (request: Message, { signal, timeoutMs = timeoutMsDefault }: UnaryCallOptions = {}) =>
       call({ method, request: create(method.input, request), timeoutMs }, signal ?? new AbortController().signal),
   ]);
   return Object.fromEntries(methods) as ServiceClient<S>;

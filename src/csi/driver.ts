@@ -5,7 +5,7 @@ import type { World } from "../base/world.ts";
 import type { Capabilities } from "./capabilities.ts";
 import { type CsiClient, type CsiClientOptions, createCsiClient, createCsiClientOver } from "./client.ts";
 import { createCurrentCapabilities } from "./current-capabilities.ts";
-import type { Refusal } from "./grpc.ts";
+import type { RefuseCall } from "./grpc.ts";
 import type { Unary } from "./wire.ts";
 
 type Capability = Capabilities["controller"] extends ReadonlySet<infer Name> ? Name : never;
@@ -32,7 +32,7 @@ export interface DriverOptions {
   readonly log: Log;
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
-  readonly refusal: Refusal;
+  readonly refusal: RefuseCall;
   /** How long each call took. The driver's name is "unknown-driver" until the driver has replied. */
   readonly seconds: CallSeconds;
   /** A driver without this capability is refused. */

@@ -13,8 +13,8 @@ import {
 import { Fault, isFault } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
 import { socketPathOf } from "./address.ts";
-import { Answer, decodedMessage, faultCodeOf, malformedBecause } from "./status.ts";
-import { bytesOf, type CsiCall, messageOf, pathOf, type Unary } from "./wire.ts";
+import { CallAnswer, decodedMessage, faultCodeOf, malformedBecause } from "./status.ts";
+import { type CsiCall, decoderOf, encoderOf, methodPathOf, type Unary } from "./wire.ts";
 
 // grpc-js would write to stderr by itself; all it has to say reaches us as an error of the call or of the bind.
 setLogVerbosity(logVerbosity.NONE);
@@ -41,11 +41,11 @@ export interface GrpcCore {
 }
 
 /** Asked when the connection is there, just before the first byte: a reason not to send, if there is one. */
-export type Refusal = (call: CsiCall) => Fault | undefined;
+export type RefuseCall = (call: CsiCall) => Fault | undefined;
 
 interface GrpcOptions {
   readonly onConnectionLoss?: (() => void) | undefined;
-  readonly refusal?: Refusal | undefined;
+  readonly refusal?: RefuseCall | undefined;
 }
 
 export function createGrpcCore(address: string, { onConnectionLoss, refusal }: GrpcOptions = {}): GrpcCore {
@@ -62,7 +62,7 @@ export function createGrpcCore(address: string, { onConnectionLoss, refusal }: G
 interface Line {
   readonly client: Client;
   readonly path: string;
-  readonly refusal: Refusal | undefined;
+  readonly refusal: RefuseCall | undefined;
 }
 
 function send({ client, path, refusal }: Line, call: CsiCall, signal: AbortSignal): Promise<Message> {
@@ -86,9 +86,9 @@ function send({ client, path, refusal }: Line, call: CsiCall, signal: AbortSigna
       else reject(signal.aborted ? whyStopped(signal, client.getChannel(), path) : answerOf(call, error));
     };
     const sent = client.makeUnaryRequest(
-      pathOf(method),
-      bytesOf(method.input),
-      messageOf(method.output),
+      methodPathOf(method),
+      encoderOf(method.input),
+      decoderOf(method.output),
       request,
       metadata,
       refusal === undefined ? {} : { credentials: lastWord },
@@ -114,7 +114,7 @@ function answerOf({ method }: CsiCall, error: ServiceError | null): Fault {
     case "MalformedReply":
       return new Fault("MalformedReply", `${method.name}: ${malformedBecause({ code, details })}`);
     default:
-      return new Answer({ code, details });
+      return new CallAnswer({ code, details });
   }
 }
 

@@ -7,10 +7,10 @@ import type { Fields, Log } from "../base/log.ts";
 import { stackOf } from "../base/redact.ts";
 import { type World, withDeadline } from "../base/world.ts";
 import { lockNameOf } from "./lock-names.ts";
-import { redact, secretsOf } from "./redact.ts";
+import { redactMessage, secretTextsOf } from "./redact.ts";
 import { createScrub, type Scrub } from "./scrub.ts";
 import { grpcNameOf } from "./status.ts";
-import { type CsiCall, pathOf, type Unary } from "./wire.ts";
+import { type CsiCall, methodPathOf, type Unary } from "./wire.ts";
 
 export type Layer = (next: Unary) => Unary;
 
@@ -31,7 +31,7 @@ export const measured =
   async (call, signal) => {
     const startedAt = world.elapsed();
     const report = (fault?: Fault): void =>
-      measure({ method: pathOf(call.method), status: grpcNameOf(fault), tookMs: world.elapsed() - startedAt });
+      measure({ method: methodPathOf(call.method), status: grpcNameOf(fault), tookMs: world.elapsed() - startedAt });
     try {
       const reply = await next(call, signal);
       report();
@@ -51,7 +51,7 @@ export const logged =
   (next) =>
   async (call, signal) => {
     const startedAt = world.elapsed();
-    const fields = { method: pathOf(call.method), tookMs: 0 };
+    const fields = { method: methodPathOf(call.method), tookMs: 0 };
     try {
       const reply = await next(call, signal);
       fields.tookMs = Math.round(world.elapsed() - startedAt);
@@ -71,14 +71,14 @@ export const logged =
 /** A getter costs nothing where debug messages are not written: redaction takes longer than many a call. */
 function exchange(fields: Fields, call: CsiCall, reply?: Message): Fields {
   const { input, output } = call.method;
-  const request = { get: () => redact(input, call.request, scrubFor(call, reply)), enumerable: true };
-  const answer = reply && { get: () => redact(output, reply, scrubFor(call, reply)), enumerable: true };
+  const request = { get: () => redactMessage(input, call.request, scrubFor(call, reply)), enumerable: true };
+  const answer = reply && { get: () => redactMessage(output, reply, scrubFor(call, reply)), enumerable: true };
   return Object.defineProperties({ ...fields }, answer === undefined ? { request } : { request, reply: answer });
 }
 
 function scrubFor({ method, request }: CsiCall, reply?: Message): Scrub {
-  const ofReply = reply === undefined ? new Set<string>() : secretsOf(method.output, reply);
-  return createScrub(secretsOf(method.input, request).union(ofReply));
+  const ofReply = reply === undefined ? new Set<string>() : secretTextsOf(method.output, reply);
+  return createScrub(secretTextsOf(method.input, request).union(ofReply));
 }
 
 const scrubbed = ({ code, message, retryAfterMs }: Fault, scrub: Scrub): Fault =>

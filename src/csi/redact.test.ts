@@ -9,8 +9,8 @@ import {
   VolumeCapability_AccessMode_Mode as Mode,
   NodePublishVolumeRequestSchema,
 } from "./gen/csi_pb.js";
-import { redact, secretsOf } from "./redact.ts";
-import { createScrub, redacted } from "./scrub.ts";
+import { redactMessage, secretTextsOf } from "./redact.ts";
+import { createScrub, scrubMark } from "./scrub.ts";
 
 const asIs = (text: string): string => text;
 const canary = "c4nary-5ecret-value";
@@ -21,8 +21,8 @@ test("no secrets of any message reach its printed form", () => {
   assert.ok(withSecrets.length >= 17, `only ${withSecrets.length} messages with secrets were found`);
   for (const schema of withSecrets) {
     const message = create(schema, { secrets: { password: canary } } as unknown as Message);
-    assert.deepEqual(redact(schema, message, asIs), { secrets: redacted }, schema.typeName);
-    assert.ok(secretsOf(schema, message).has(canary), schema.typeName);
+    assert.deepEqual(redactMessage(schema, message, asIs), { secrets: scrubMark }, schema.typeName);
+    assert.ok(secretTextsOf(schema, message).has(canary), schema.typeName);
   }
 });
 
@@ -33,15 +33,15 @@ const publish = create(NodePublishVolumeRequestSchema, {
 });
 
 test("service account tokens in the volume context are redacted, the rest is not", () => {
-  assert.deepEqual(redact(NodePublishVolumeRequestSchema, publish, asIs), {
+  assert.deepEqual(redactMessage(NodePublishVolumeRequestSchema, publish, asIs), {
     volumeId: "volume-1",
-    volumeContext: { "csi.storage.k8s.io/serviceAccount.tokens": redacted, "csi.storage.k8s.io/pod.name": "web-0" },
+    volumeContext: { "csi.storage.k8s.io/serviceAccount.tokens": scrubMark, "csi.storage.k8s.io/pod.name": "web-0" },
   });
 });
 
 test("a token extracted from its JSON is still redacted", () => {
-  const secrets = secretsOf(NodePublishVolumeRequestSchema, publish);
-  assert.equal(createScrub(secrets)(`login with eyJ-${canary} failed`), `login with ${redacted} failed`);
+  const secrets = secretTextsOf(NodePublishVolumeRequestSchema, publish);
+  assert.equal(createScrub(secrets)(`login with eyJ-${canary} failed`), `login with ${scrubMark} failed`);
 });
 
 test("a printed message shows what is set: enums by name, 64-bit numbers exactly, nested messages and lists", () => {
@@ -52,7 +52,7 @@ test("a printed message shows what is set: enums by name, 64-bit numbers exactly
       { accessType: { case: "mount", value: { fsType: "xfs" } }, accessMode: { mode: Mode.SINGLE_NODE_WRITER } },
     ],
   });
-  assert.deepEqual(redact(CreateVolumeRequestSchema, request, asIs), {
+  assert.deepEqual(redactMessage(CreateVolumeRequestSchema, request, asIs), {
     name: "pvc-1",
     capacityRange: { requiredBytes: "1152921504606846976" },
     volumeCapabilities: [{ mount: { fsType: "xfs" }, accessMode: { mode: "SINGLE_NODE_WRITER" } }],
@@ -63,7 +63,7 @@ test("a date that does not exist is printed, not thrown", () => {
   const nonsense = create(CreateSnapshotResponseSchema, {
     snapshot: { creationTime: { seconds: 2n ** 62n, nanos: -1 } },
   });
-  assert.deepEqual(redact(CreateSnapshotResponseSchema, nonsense, asIs), {
+  assert.deepEqual(redactMessage(CreateSnapshotResponseSchema, nonsense, asIs), {
     snapshot: { creationTime: { seconds: "4611686018427387904", nanos: -1 } },
   });
 });
@@ -71,17 +71,17 @@ test("a date that does not exist is printed, not thrown", () => {
 test("texts and map keys of a reply that contain a secret of the call are redacted", () => {
   const snapshot = create(CreateSnapshotResponseSchema, { snapshot: { snapshotId: `s?password=${canary}` } });
   const scrub = createScrub(new Set([canary]));
-  assert.deepEqual(redact(CreateSnapshotResponseSchema, snapshot, scrub), {
-    snapshot: { snapshotId: `s?password=${redacted}` },
+  assert.deepEqual(redactMessage(CreateSnapshotResponseSchema, snapshot, scrub), {
+    snapshot: { snapshotId: `s?password=${scrubMark}` },
   });
   const volume = create(CreateVolumeRequestSchema, { parameters: { [`key-${canary}`]: `value-${canary}` } });
-  assert.deepEqual(redact(CreateVolumeRequestSchema, volume, scrub), {
-    parameters: { [`key-${redacted}`]: `value-${redacted}` },
+  assert.deepEqual(redactMessage(CreateVolumeRequestSchema, volume, scrub), {
+    parameters: { [`key-${scrubMark}`]: `value-${scrubMark}` },
   });
 });
 
 test("each line of a secret and each value of a JSON secret is redacted", () => {
-  const found = secretsOf(
+  const found = secretTextsOf(
     CreateVolumeRequestSchema,
     create(CreateVolumeRequestSchema, {
       secrets: { key: '{"user":"u","password":"hunter2hunter2"}', pem: "A\nMIIEvQIBADAN\n" },

@@ -5,7 +5,7 @@
 import { type DescField, type DescMessage, getOption, isMessage, type Message } from "@bufbuild/protobuf";
 import { parse } from "../base/json.ts";
 import { csi_secret } from "./gen/csi_pb.js";
-import { redacted, type Scrub } from "./scrub.ts";
+import { type Scrub, scrubMark } from "./scrub.ts";
 
 /** Map keys that carry secrets in fields which are not marked: the kubelet puts tokens into a volume's context. */
 const secretKeys: ReadonlySet<string> = new Set(["csi.storage.k8s.io/serviceAccount.tokens"]);
@@ -36,12 +36,12 @@ function isEmpty(value: unknown): boolean {
 }
 
 /** The message as a plain object for a log line: only fields that are set, secrets replaced, other texts scrubbed, BigInt as text. */
-export function redact(schema: DescMessage, message: Message, scrub: Scrub): Record<string, unknown> {
+export function redactMessage(schema: DescMessage, message: Message, scrub: Scrub): Record<string, unknown> {
   const secret = secretFieldsOf(schema);
   const plain: Record<string, unknown> = {};
   for (const field of schema.fields) {
     const value = valueIn(message, field);
-    if (value !== undefined) plain[field.localName] = secret.has(field) ? redacted : plainField(field, value, scrub);
+    if (value !== undefined) plain[field.localName] = secret.has(field) ? scrubMark : plainField(field, value, scrub);
   }
   return plain;
 }
@@ -51,20 +51,20 @@ function plainField(field: DescField, value: unknown, scrub: Scrub): unknown {
   if (field.fieldKind !== "map") return plainItem(field, value, scrub);
   const entries = Object.entries(value as Record<string, unknown>);
   return Object.fromEntries(
-    entries.map(([key, item]) => [scrub(key), secretKeys.has(key) ? redacted : plainItem(field, item, scrub)]),
+    entries.map(([key, item]) => [scrub(key), secretKeys.has(key) ? scrubMark : plainItem(field, item, scrub)]),
   );
 }
 
 function plainItem(field: DescField, value: unknown, scrub: Scrub): unknown {
   if (typeof value === "string") return scrub(value);
   if (field.enum !== undefined) return field.enum.value[value as number]?.name ?? value;
-  if (isMessage(value) && field.message !== undefined) return redact(field.message, value, scrub);
+  if (isMessage(value) && field.message !== undefined) return redactMessage(field.message, value, scrub);
   if (value instanceof Uint8Array) return `${value.length} bytes`;
   return typeof value === "bigint" ? String(value) : value;
 }
 
 /** Every secret text that the message carries. */
-export function secretsOf(schema: DescMessage, message: Message): ReadonlySet<string> {
+export function secretTextsOf(schema: DescMessage, message: Message): ReadonlySet<string> {
   const found = new Set<string>();
   collect(schema, message, found);
   return found;

@@ -5,7 +5,7 @@
  */
 import { type DecodedView, decodedViewsOf, type View } from "./scrub-views.ts";
 
-export const redacted = "[redacted]";
+export const scrubMark = "[redacted]";
 
 export type Scrub = (text: string) => string;
 
@@ -41,7 +41,7 @@ function without(text: string, needles: readonly Needle[]): string {
   let cleaned = "";
   let at = 0;
   for (const [from, to] of merged(hits)) {
-    cleaned += text.slice(at, from) + redacted;
+    cleaned += text.slice(at, from) + scrubMark;
     at = to;
   }
   return cleaned + text.slice(at);

@@ -2,7 +2,7 @@
 import { create, type DescMethodUnary, type DescService, type Message } from "@bufbuild/protobuf";
 import { Fault } from "../base/fault.ts";
 import type { ServiceHandlers, Unary } from "./wire.ts";
-import { pathOf, unaryMethodsOf } from "./wire.ts";
+import { methodPathOf, unaryMethodsOf } from "./wire.ts";
 
 type Handler = (request: Message, signal: AbortSignal) => Promise<Message> | Message;
 
@@ -25,7 +25,7 @@ export function unaryOf(services: readonly Served[]): Unary {
   const handlers = new Map(services.flatMap((served) => [...served.handlers]));
   return async ({ method, request }, signal) => {
     const handler = handlers.get(method);
-    if (handler === undefined) throw new Fault("Unimplemented", `this driver does not have ${pathOf(method)}`);
+    if (handler === undefined) throw new Fault("Unimplemented", `this driver does not have ${methodPathOf(method)}`);
     try {
       return create(method.output, await handler(request, signal));
     } catch (reason) {

@@ -18,8 +18,8 @@ import { socketPathOf } from "./address.ts";
 import { createLocks, type Layer, layered, locked, logged, measured, type Sample } from "./layers.ts";
 import { type Served, unaryOf } from "./serve.ts";
 import { makeRoomForSocket } from "./socket-file.ts";
-import { statusOf } from "./status.ts";
-import { bytesOf, messageOf, pathOf, type Unary, unaryMethodsOf } from "./wire.ts";
+import { grpcStatusOf } from "./status.ts";
+import { decoderOf, encoderOf, methodPathOf, type Unary, unaryMethodsOf } from "./wire.ts";
 
 // grpc-js would write to stderr by itself; all it has to say reaches us as an error of the call or of the bind.
 setLogVerbosity(logVerbosity.NONE);
@@ -75,13 +75,13 @@ export async function createCsiServer(options: CsiServerOptions): Promise<CsiSer
 }
 
 const grpcMethod = (method: DescMethodUnary) => ({
-  path: pathOf(method),
+  path: methodPathOf(method),
   requestStream: false as const,
   responseStream: false as const,
-  requestSerialize: bytesOf(method.input),
-  requestDeserialize: messageOf(method.input),
-  responseSerialize: bytesOf(method.output),
-  responseDeserialize: messageOf(method.output),
+  requestSerialize: encoderOf(method.input),
+  requestDeserialize: decoderOf(method.input),
+  responseSerialize: encoderOf(method.output),
+  responseDeserialize: decoderOf(method.output),
 });
 
 /**
@@ -92,7 +92,7 @@ function grpcHandler(method: DescMethodUnary, work: Unary, stopping: AbortSignal
   return (call: ServerUnaryCall<Message, Message>, reply: sendUnaryData<Message>): void => {
     const own = new AbortController();
     call.on("cancelled", () => own.abort(new Fault("Cancelled", `${method.name}: the caller has gone`)));
-    const refuse = (reason: unknown): void => reply(statusOf(Fault.from(reason)));
+    const refuse = (reason: unknown): void => reply(grpcStatusOf(Fault.from(reason)));
     const cutOff = (): void => {
       own.abort(stopping.reason);
       refuse(stopping.reason);

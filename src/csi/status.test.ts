@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Fault, type FaultCode, faults, isFinal } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
-import { Answer, faultCodeOf, grpcNameOf, statusOf } from "./status.ts";
+import { CallAnswer, faultCodeOf, grpcNameOf, grpcStatusOf } from "./status.ts";
 
 /** The same classes as Kubernetes' own sidecars: these codes leave the outcome open, every other one ends it. */
 const open: ReadonlySet<number> = new Set([1, 4, 8, 10, 14]);
@@ -49,7 +49,7 @@ for (const [code, details] of malformed)
 
 for (const code of Object.keys(faults) as FaultCode[])
   test(`${code} travels under a number of the fault table, and never becomes more final on the way`, () => {
-    const status = statusOf(new Fault(code, "text"));
+    const status = grpcStatusOf(new Fault(code, "text"));
     const arrived = faultCodeOf(status);
     assert.equal(faults[arrived].grpc, status.code);
     if (faults[code].grpc !== 2) assert.equal(status.code, faults[code].grpc);
@@ -57,7 +57,7 @@ for (const code of Object.keys(faults) as FaultCode[])
   });
 
 test("a long error text is truncated to the header limit", () =>
-  assert.equal(statusOf(new Fault("Internal", "x".repeat(1e6))).details.length, limits.csiErrorCharsMax));
+  assert.equal(grpcStatusOf(new Fault("Internal", "x".repeat(1e6))).details.length, limits.csiErrorCharsMax));
 
 test("metrics name the status as Go does", () => {
   const codes = ["Cancelled", "UnknownOutcome", "Conflict", "DeadlineExceeded"] as const;
@@ -66,11 +66,11 @@ test("metrics name the status as Go does", () => {
 });
 
 test("a driver's error prints as in Go and keeps its code: a plain error of a Go driver is Unknown", () => {
-  const unknown = new Answer({ code: 2, details: "disk is missing" });
+  const unknown = new CallAnswer({ code: 2, details: "disk is missing" });
   assert.deepEqual([unknown.code, grpcNameOf(unknown)], ["Internal", "Unknown"]);
   assert.equal(unknown.message, "rpc error: code = Unknown desc = disk is missing");
   assert.equal(
-    new Answer({ code: 9, details: "" }).message,
+    new CallAnswer({ code: 9, details: "" }).message,
     "rpc error: code = FailedPrecondition desc = no reason given",
   );
 });

@@ -74,7 +74,7 @@ export function malformedBecause({ code, details }: GrpcStatus): string {
  * What a driver answered, in the words that Go's gRPC prints: people, and tools that read the status of a snapshot, search for
  * them. The name is the driver's own, though we may take its number for another fault.
  */
-export class Answer extends Fault {
+export class CallAnswer extends Fault {
   readonly grpcName: string;
 
   constructor({ code, details }: GrpcStatus) {
@@ -86,14 +86,14 @@ export class Answer extends Fault {
 
 export function grpcNameOf(fault: Fault | undefined): string {
   if (fault === undefined) return "OK";
-  return fault instanceof Answer ? fault.grpcName : (codes[faults[fault.code].grpc]?.name ?? "Unknown");
+  return fault instanceof CallAnswer ? fault.grpcName : (codes[faults[fault.code].grpc]?.name ?? "Unknown");
 }
 
 /**
  * What a server sends for a fault; the reader's header limits bound the text. UNKNOWN would be read as final: whoever has
  * lost track of an outcome sends UNAVAILABLE instead, so that the question is asked again.
  */
-export function statusOf(fault: Fault): GrpcStatus {
+export function grpcStatusOf(fault: Fault): GrpcStatus {
   const { grpc } = faults[fault.code];
   const code = codes[grpc]?.name === "Unknown" ? faults.Unavailable.grpc : grpc;
   return { code, details: fault.message.slice(0, limits.csiErrorCharsMax) };

@@ -19,17 +19,17 @@ export interface CsiCall {
 
 export type Unary = (call: CsiCall, signal: AbortSignal) => Promise<Message>;
 
-export interface CallOptions {
+export interface UnaryCallOptions {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
 }
 
 /** "/csi.v1.Controller/CreateVolume": the name on the wire, and the `method_name` of metrics. */
-export const pathOf = (method: DescMethodUnary): string => `/${method.parent.typeName}/${method.name}`;
+export const methodPathOf = (method: DescMethodUnary): string => `/${method.parent.typeName}/${method.name}`;
 
 export type ServiceClient<S extends DescService> = {
   readonly [M in keyof S["method"]]: S["method"][M] extends DescMethodUnary<infer Input, infer Output>
-    ? (request: MessageInitShape<Input>, options?: CallOptions) => Promise<MessageShape<Output>>
+    ? (request: MessageInitShape<Input>, options?: UnaryCallOptions) => Promise<MessageShape<Output>>
     : never;
 };
 
@@ -47,14 +47,14 @@ export function unaryMethodsOf(service: DescService): readonly DescMethodUnary[]
   return service.methods.filter((method): method is DescMethodUnary => method.methodKind === "unary");
 }
 
-export const bytesOf =
+export const encoderOf =
   (schema: DescMessage) =>
   (message: Message): Buffer => {
     const bytes = toBinary(schema, message);
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   };
 
-export const messageOf =
+export const decoderOf =
   (schema: DescMessage) =>
   (bytes: Uint8Array): Message =>
     fromBinary(schema, bytes);

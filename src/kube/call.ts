@@ -5,7 +5,7 @@
 import type { Millis } from "../base/brand.ts";
 import { Fault } from "../base/fault.ts";
 import type { Body, Handler, HttpRequest, HttpResponse } from "../base/http.ts";
-import { isStream, readAll, textOf } from "../base/http.ts";
+import { bodyText, isStream, readAll } from "../base/http.ts";
 import { limits } from "../base/limits.ts";
 import type { World } from "../base/world.ts";
 import { type Bound, cancelledBy, createGuard, type Guard } from "./guard.ts";
@@ -94,7 +94,7 @@ export function createCaller({ handler, world, limiter, measure }: CallDeps): Ca
     text: async (request) => {
       const { body, guard } = await ask(request);
       try {
-        return isStream(body) ? await guard.race(readAll(body)) : textOf(body);
+        return isStream(body) ? await guard.race(readAll(body)) : bodyText(body);
       } finally {
         guard.close();
       }

@@ -4,14 +4,14 @@ import { Fault } from "../base/fault.ts";
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import type { TakeEvent, WatchEvent, WatchQuery } from "./api.ts";
 import type { TakePiece } from "./call.ts";
-import { createFrameDecoder, type DecodeFrame, type FrameOptions } from "./frames.ts";
+import { createFrameDecoder, type DecodeFrame, type FrameReaderOptions } from "./frames.ts";
 import { textWithoutManagedFields } from "./managed-fields.ts";
 import { type Adoption, adopt, parseResponse } from "./objects.ts";
 import { faultOfStatus } from "./status.ts";
 
 type Parameters = Readonly<Record<string, string | number | undefined>>;
 
-export async function watchOnce<K extends KindName>(
+export async function watchPath<K extends KindName>(
   adoption: Adoption<K>,
   query: WatchQuery,
   take: TakeEvent<K>,
@@ -69,7 +69,7 @@ const withoutManagedFields: DecodeFrame = (bytes, start, end) => {
   return textWithoutManagedFields(bytes, start, end, at === -1 ? end : start + at + member.length);
 };
 
-const stripping: FrameOptions = {
+const stripping: FrameReaderOptions = {
   decode: withoutManagedFields,
   isFinalText: (text) => !text.includes('"managedFields":'),
 };

@@ -25,7 +25,7 @@ import type {
 } from "./api.ts";
 import { createCaller, type Measure, type Outgoing } from "./call.ts";
 import { listAll, listPages } from "./client-list.ts";
-import { watchOnce } from "./client-watch.ts";
+import { watchPath } from "./client-watch.ts";
 import { createLimiter, type RateLimit } from "./limiter.ts";
 import { type Adoption, adopt, parseResponse, type ReadText } from "./objects.ts";
 import { bodyOfPatch, faultOfPatch, queryOfPatch, typeOfPatch } from "./patches.ts";
@@ -143,7 +143,7 @@ export function createClient(
     },
 
     watch: (kind, query, take) =>
-      watchOnce(adoptionOf(kind, query.version), query, take, (parameters, takePiece) => {
+      watchPath(adoptionOf(kind, query.version), query, take, (parameters, takePiece) => {
         const path = pathOf(kind, { namespace: query.namespace, version: query.version ?? versionOf(kind) });
         const request = { method: "GET", path: withQuery(path, parameters), headers, signal: query.signal };
         return caller.stream(request, takePiece);

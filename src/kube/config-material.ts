@@ -15,7 +15,7 @@ export interface Material {
 }
 
 /** Throws a complaint when the text is of no use. */
-export type Check = (text: string, spot: ConfigLocation) => void;
+export type MaterialCheck = (text: string, spot: ConfigLocation) => void;
 
 type Clock = Pick<World, "elapsed">;
 
@@ -23,7 +23,7 @@ type Clock = Pick<World, "elapsed">;
  * A file that is replaced while we run. It is read again when the last look is old; what cannot be read or used any more
  * leaves the last good text in place, because a file is sometimes half written, and an old token is better than none.
  */
-export function createFileMaterial(path: string, spot: ConfigLocation, clock: Clock, check: Check): Material {
+export function createFileMaterial(path: string, spot: ConfigLocation, clock: Clock, check: MaterialCheck): Material {
   let good: string | undefined;
   let freshUntil = Number.NEGATIVE_INFINITY;
   const load = async (): Promise<string> => {
@@ -73,7 +73,7 @@ const fixed = (text: string, spot: ConfigLocation): Material => ({
 });
 
 /** `name-data` (base64) if there is one, else the file that `name` gives, relative to the kubeconfig. */
-export function materialIn(section: Section, name: string, clock: Clock, check: Check): Material | undefined {
+export function materialIn(section: Section, name: string, clock: Clock, check: MaterialCheck): Material | undefined {
   const inline = section.text(`${name}-data`);
   if (inline !== undefined) {
     const spot = section.at(`${name}-data`);
@@ -96,7 +96,7 @@ function decoded(base64: string, spot: ConfigLocation): string {
   return Buffer.from(compact, "base64").toString("utf8");
 }
 
-export const checkCertificates: Check = (text, spot) => {
+export const checkCertificates: MaterialCheck = (text, spot) => {
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
   if (blocks.length === 0) throw configError(spot, "holds no PEM certificate", "expected -----BEGIN CERTIFICATE-----");
   for (const block of blocks)
@@ -107,7 +107,7 @@ export const checkCertificates: Check = (text, spot) => {
     }
 };
 
-export const checkKey: Check = (text, spot) => {
+export const checkKey: MaterialCheck = (text, spot) => {
   try {
     createPrivateKey(text);
   } catch {
@@ -115,7 +115,7 @@ export const checkKey: Check = (text, spot) => {
   }
 };
 
-export const checkToken: Check = (text, spot) => {
+export const checkToken: MaterialCheck = (text, spot) => {
   if (text.trim() === "") throw configError(spot, "holds no token", "write the bearer token into it");
   // The header would be refused by Node with a message of its own; this one names the place.
   if (!/^[\x21-\x7e]+$/.test(text.trim()))

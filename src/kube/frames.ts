@@ -19,14 +19,14 @@ export interface FrameDecoder {
 export type DecodeFrame = (bytes: Buffer, start: number, end: number) => string;
 const plainText: DecodeFrame = (bytes, start, end) => bytes.toString("utf8", start, end);
 
-export interface FrameOptions {
+export interface FrameReaderOptions {
   readonly decode?: DecodeFrame | undefined;
   /** Whether `decode` would leave everything in this text as it is. */
   readonly isFinalText?: ((text: string) => boolean) | undefined;
   readonly bytesMax?: number | undefined;
 }
 
-export function createFrameDecoder(options: FrameOptions = {}): FrameDecoder {
+export function createFrameDecoder(options: FrameReaderOptions = {}): FrameDecoder {
   const { decode = plainText, bytesMax = limits.responseBytesMax } = options;
   const { isFinalText = () => decode === plainText } = options;
   // Pieces of one unfinished frame: joined once, when its end arrives, so that a large frame costs its length and no more.

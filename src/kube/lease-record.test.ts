@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Lease } from "../api/types.ts";
 import type { Observation } from "./lease-record.ts";
-import { claimedLease, createdLease, decide, observe, releasedLease, yieldMsAt } from "./lease-record.ts";
+import { claimedLease, createdLease, decideLease, observeLease, releasedLease, yieldMsAt } from "./lease-record.ts";
 
 const renewTime = "2025-06-15T15:06:40.000000Z";
 
@@ -73,7 +73,7 @@ const cases: readonly { given: string; observation: Observation; now: number; st
 
 for (const { given, observation, now, step } of cases)
   test(`given ${given}, then ${step}`, () => {
-    const decided = decide(observation, "me", now, { durationMs: 10_000, yieldMs: 2_000 });
+    const decided = decideLease(observation, "me", now, { durationMs: 10_000, yieldMs: 2_000 });
     const text =
       decided.kind === "wait" ? `wait for ${decided.holder || "nobody"} until ${decided.until}` : decided.kind;
     assert.equal(text, step);
@@ -84,12 +84,12 @@ test("the older a candidate is, the longer it leaves a released lease to younger
 });
 
 test("the lease duration counts from when this process first saw the current record", () => {
-  const first = observe(undefined, aLease(), 100);
-  const again = observe(first, { ...aLease(), metadata: { ...aLease().metadata, resourceVersion: "8" } }, 200);
-  const renewed = observe(again, aLease({ renewTime: "2025-06-15T15:06:45.000000Z" }), 300);
-  const missing = observe(renewed, undefined, 400);
-  const stillMissing = observe(missing, undefined, 500);
-  const back = observe(stillMissing, aLease(), 600);
+  const first = observeLease(undefined, aLease(), 100);
+  const again = observeLease(first, { ...aLease(), metadata: { ...aLease().metadata, resourceVersion: "8" } }, 200);
+  const renewed = observeLease(again, aLease({ renewTime: "2025-06-15T15:06:45.000000Z" }), 300);
+  const missing = observeLease(renewed, undefined, 400);
+  const stillMissing = observeLease(missing, undefined, 500);
+  const back = observeLease(stillMissing, aLease(), 600);
   const all = [first, again, renewed, missing, stillMissing, back];
   assert.deepEqual(
     all.map(({ since }) => since),

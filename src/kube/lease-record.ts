@@ -21,7 +21,7 @@ export interface Observation {
   readonly missing: boolean;
 }
 
-export function observe(previous: Observation | undefined, read: Lease | undefined, at: Millis): Observation {
+export function observeLease(previous: Observation | undefined, read: Lease | undefined, at: Millis): Observation {
   if (read === undefined) {
     // The holder may have renewed it just before it was deleted: count from now.
     return { lease: previous?.lease, since: previous?.missing ? previous.since : at, missing: true };
@@ -44,7 +44,7 @@ export interface CandidateTimes {
   readonly yieldMs: Millis;
 }
 
-export function decide(
+export function decideLease(
   { lease, since, missing }: Observation,
   identity: string,
   now: Millis,

@@ -19,7 +19,7 @@ import type { Log } from "../base/log.ts";
 import { controllerUnder, type World, withDeadline } from "../base/world.ts";
 import type { KubeApi } from "./api.ts";
 import type { LeaseStep, Observation } from "./lease-record.ts";
-import { claimedLease, createdLease, decide, observe, releasedLease, yieldMsAt } from "./lease-record.ts";
+import { claimedLease, createdLease, decideLease, observeLease, releasedLease, yieldMsAt } from "./lease-record.ts";
 
 export interface ElectionOptions {
   readonly api: KubeApi;
@@ -113,7 +113,7 @@ function createLock(options: ElectionOptions) {
     });
     const now = world.elapsed();
     firstReadAt ??= now;
-    observation = observe(observation, lease, now);
+    observation = observeLease(observation, lease, now);
     isFresh = true;
     options.onRead?.();
   };
@@ -121,16 +121,16 @@ function createLock(options: ElectionOptions) {
   /** Any write that fails may still have had its effect: before the next one, look. */
   const write = async (writing: () => Promise<Lease>): Promise<void> => {
     isFresh = false;
-    observation = observe(observation, await writing(), world.elapsed());
+    observation = observeLease(observation, await writing(), world.elapsed());
     isFresh = true;
   };
 
   const step = (): LeaseStep => {
     const now = world.elapsed();
-    const observed = observation ?? observe(undefined, undefined, now);
+    const observed = observation ?? observeLease(undefined, undefined, now);
     // A leader whose lease somebody has cleared takes it again at once: while it works, no other replica may start.
     const yieldMs = isCandidate ? yieldMsAt(observed.since - (firstReadAt ?? observed.since)) : 0;
-    return decide(observed, identity, now, { durationMs: leaseDurationMs, yieldMs });
+    return decideLease(observed, identity, now, { durationMs: leaseDurationMs, yieldMs });
   };
   const claim = async (writing: () => Promise<Lease>): Promise<void> => {
     await write(writing);

@@ -42,7 +42,7 @@ export interface Asked {
 }
 
 export function faultOfResponse(response: HttpResponse, body: string, asked: Asked, nowMs: number): Fault {
-  const retryAfterMs = retryAfterMsOf(response.headers["retry-after"], nowMs);
+  const retryAfterMs = retryAfterHeaderMs(response.headers["retry-after"], nowMs);
   const status = statusIn(body);
   if (status !== undefined) return faultOfStatus(status, response.status, retryAfterMs);
   const text = response.headers["content-type"]?.startsWith("text/plain") ? `: ${firstLine(body)}` : "";
@@ -68,7 +68,7 @@ const lineLengthMax = 200;
 const firstLine = (text: string): string => (text.split("\n", 1)[0] ?? "").trim().slice(0, lineLengthMax);
 
 /** Seconds, or a date. */
-export function retryAfterMsOf(header: string | undefined, nowMs: number): number | undefined {
+export function retryAfterHeaderMs(header: string | undefined, nowMs: number): number | undefined {
   if (header === undefined) return undefined;
   if (/^\s*\d+\s*$/.test(header)) return Number(header) * 1_000;
   const date = Date.parse(header);

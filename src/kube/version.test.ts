@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { compareVersions, isNewer, isSameOrOlder } from "./version.ts";
+import { compareResourceVersions, isNewer, isSameOrOlder } from "./version.ts";
 
 const cases: readonly { a: string; b: string; order: "older" | "same" | "newer" | "unknown" }[] = [
   { a: "9", b: "10", order: "older" },
@@ -16,7 +16,7 @@ const cases: readonly { a: string; b: string; order: "older" | "same" | "newer" 
 
 for (const { a, b, order } of cases)
   test(`version "${a}" beside "${b}" is ${order}`, () => {
-    const compared = compareVersions(a, b);
+    const compared = compareResourceVersions(a, b);
     const sign = compared === undefined ? "unknown" : (["older", "same", "newer"] as const)[Math.sign(compared) + 1];
     assert.equal(sign, order);
     assert.equal(isNewer(a, b), order === "newer");

@@ -5,12 +5,12 @@
 const decimal = /^[1-9]\d*$/;
 
 /** Negative, zero or positive as `a` is older than, the same as or newer than `b`; undefined when they cannot be compared. */
-export function compareVersions(a: string, b: string): number | undefined {
+export function compareResourceVersions(a: string, b: string): number | undefined {
   if (a === b) return 0;
   if (!decimal.test(a) || !decimal.test(b)) return undefined;
   return a.length - b.length || (a < b ? -1 : 1);
 }
 
 /** When two versions cannot be compared, the one that arrives last counts: both answers are no. */
-export const isNewer = (a: string, b: string): boolean => (compareVersions(a, b) ?? 0) > 0;
-export const isSameOrOlder = (a: string, b: string): boolean => (compareVersions(a, b) ?? 1) <= 0;
+export const isNewer = (a: string, b: string): boolean => (compareResourceVersions(a, b) ?? 0) > 0;
+export const isSameOrOlder = (a: string, b: string): boolean => (compareResourceVersions(a, b) ?? 1) <= 0;

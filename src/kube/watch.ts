@@ -55,7 +55,7 @@ export async function listAndWatch<K extends KindName>(
     const end: WatchEnd =
       position.state.kind === "listing"
         ? await listOnce(api, kind, options, newest, handOver)
-        : await watchOnce(api, kind, options, position.state.version, handOver);
+        : await watchUntilEnd(api, kind, options, position.state.version, handOver);
     if (signal.aborted) return;
     position = positionAfter(position, end);
     if (end.kind !== "unlisted") newest = end.version;
@@ -100,7 +100,7 @@ async function listOnce<K extends KindName>(
   }
 }
 
-async function watchOnce<K extends KindName>(
+async function watchUntilEnd<K extends KindName>(
   api: KubeApi,
   kind: K,
   { world, signal, scope, silenceMsMax = limits.watchSilenceMsMax, openMsMax }: WatchOptions,

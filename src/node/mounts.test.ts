@@ -3,7 +3,7 @@ import { mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { bindsIn, createMounts, mountTable, parseMounts, placeOf, standingAt } from "./mounts.ts";
+import { bindsIn, createMounts, mountedPlaceOf, mountTable, parseMounts, standingAt } from "./mounts.ts";
 import { runProgram } from "./program.ts";
 
 const table = parseMounts(`22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
@@ -33,7 +33,7 @@ const places: readonly { path: string; device: string; root: string }[] = [
 ];
 for (const { path, ...place } of places)
   test(`${path} is at ${place.root} of file system ${place.device}`, () =>
-    assert.deepEqual(placeOf(table, path), place));
+    assert.deepEqual(mountedPlaceOf(table, path), place));
 
 const binds: readonly { path: string; at: readonly string[] }[] = [
   { path: "/root/volumes/v/data", at: ["/kubelet/pods/p/mount", "/kubelet/pods/p/subpath"] },

@@ -59,7 +59,7 @@ const isBelow = (path: string, folder: string): boolean =>
   folder === "/" || path === folder || path.startsWith(`${folder}/`);
 
 /** Where a path lies on its file system. The path must be a real one: the table knows no symbolic links. */
-export function placeOf(mounts: readonly Mount[], path: string): Place | undefined {
+export function mountedPlaceOf(mounts: readonly Mount[], path: string): Place | undefined {
   const around = mounts
     .filter(({ at }) => isBelow(path, at))
     .reduce<Mount | undefined>((best, mount) => (mount.at.length >= (best?.at.length ?? 0) ? mount : best), undefined);
@@ -70,7 +70,7 @@ export function placeOf(mounts: readonly Mount[], path: string): Place | undefin
 
 /** The mounts that show the path, or something below it, elsewhere. */
 export function bindsIn(mounts: readonly Mount[], path: string): readonly Mount[] {
-  const place = placeOf(mounts, path);
+  const place = mountedPlaceOf(mounts, path);
   if (place === undefined) return [];
   return mounts.filter(({ device, root, at }) => device === place.device && at !== path && isBelow(root, place.root));
 }
@@ -79,7 +79,7 @@ export function bindsIn(mounts: readonly Mount[], path: string): readonly Mount[
 export function standingAt(mounts: readonly Mount[], target: string, source: string): Standing {
   const top = mounts.findLast(({ at }) => at === target);
   if (top === undefined) return "nothing";
-  const place = placeOf(mounts, source);
+  const place = mountedPlaceOf(mounts, source);
   return top.device === place?.device && top.root === place.root ? { options: top.options } : "other";
 }
 

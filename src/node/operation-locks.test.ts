@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createOperationLocks, type Wanted } from "./operation-locks.ts";
+import { createOperationLocks, type WantedLocks } from "./operation-locks.ts";
 
-const cases: readonly { given: Wanted; next: Wanted; allowed: boolean }[] = [
+const cases: readonly { given: WantedLocks; next: WantedLocks; allowed: boolean }[] = [
   { given: { changes: "volume v" }, next: { changes: "volume v" }, allowed: false },
   { given: { changes: "volume v" }, next: { changes: "volume w" }, allowed: true },
   { given: { changes: "volume v" }, next: { changes: "volume w", reads: "volume v" }, allowed: false },
@@ -14,7 +14,7 @@ const cases: readonly { given: Wanted; next: Wanted; allowed: boolean }[] = [
   },
   { given: { changes: "snapshot s", reads: "volume v" }, next: { changes: "snapshot s" }, allowed: false },
 ];
-const worded = ({ changes, reads }: Wanted): string => `${changes}${reads === undefined ? "" : ` from ${reads}`}`;
+const worded = ({ changes, reads }: WantedLocks): string => `${changes}${reads === undefined ? "" : ` from ${reads}`}`;
 
 for (const { given, next, allowed } of cases)
   test(`during ${worded(given)}, ${worded(next)} ${allowed ? "is allowed" : "gets Aborted"}`, async () => {

@@ -4,7 +4,7 @@
  */
 import { Fault } from "../base/fault.ts";
 
-export interface Wanted {
+export interface WantedLocks {
   readonly changes: string;
   readonly reads?: string | undefined;
 }
@@ -12,7 +12,7 @@ export interface Wanted {
 export interface OperationLocks {
   /** Throws when the object is being created or changed, because its record may change at any moment. */
   mustRest(item: string): void;
-  during<T>(wanted: Wanted, work: () => Promise<T>): Promise<T>;
+  during<T>(wanted: WantedLocks, work: () => Promise<T>): Promise<T>;
   /** Resolves when all work under way has ended. */
   settled(): Promise<void>;
 }
@@ -30,7 +30,7 @@ export function createOperationLocks(): OperationLocks {
     if (left === 0) readers.delete(thing);
     else readers.set(thing, left);
   };
-  const held = async <T>({ changes, reads }: Wanted, work: () => Promise<T>): Promise<T> => {
+  const held = async <T>({ changes, reads }: WantedLocks, work: () => Promise<T>): Promise<T> => {
     mustRest(changes);
     if (readers.has(changes)) throw pending(changes);
     if (reads !== undefined) mustRest(reads);

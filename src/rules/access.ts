@@ -11,7 +11,7 @@ import type {
   VolumeSnapshotContent,
   VolumeSnapshotLink,
 } from "../api/types.ts";
-import { type Permitted, type RbacObjects, type ResourceRequest, whoCan } from "./rbac.ts";
+import { type PermittedSubject, type RbacObjects, type ResourceRequest, whoCan } from "./rbac.ts";
 import { type GrantFrom, type GrantTo, grantAllows, referrersIn } from "./reference-grant.ts";
 
 export interface AccessObjects extends RbacObjects {
@@ -44,7 +44,7 @@ interface Grantee {
 
 export interface NamespaceAccess extends Grantee {
   /** Who can create claims there. */
-  readonly creators: readonly Permitted[];
+  readonly creators: readonly PermittedSubject[];
 }
 
 interface Restored {
@@ -68,7 +68,7 @@ export interface SnapshotAccess {
   readonly snapshot: string;
   readonly namespaces: readonly NamespaceAccess[];
   /** Who can create a content with any handle, and needs no grant. */
-  readonly bypass: readonly Permitted[];
+  readonly bypass: readonly PermittedSubject[];
   /** Other contents with the handle of this snapshot: whoever may use their snapshots has its data, without a grant. */
   readonly copies: readonly Copy[];
   /** Claims that name the snapshot. What they have restored stays readable, whatever becomes of the grant. */

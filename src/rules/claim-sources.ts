@@ -11,7 +11,7 @@
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import { compareQuantities, parseQuantity } from "../base/quantity.ts";
 import { type ErrorCode, withCode } from "./error-codes.ts";
-import { type FieldViolation, isSet, textAt, textOf, valueAt } from "./object-rules.ts";
+import { type FieldViolation, isSet, textMember, valueAt, valueText } from "./object-rules.ts";
 
 export interface ClaimGates {
   readonly anyVolumeDataSource: boolean;
@@ -92,7 +92,7 @@ function sourceViolations(source: JsonObject, field: string, gates: ClaimGates):
       violation(
         "SNAP-134",
         `${field}.namespace`,
-        `is ${textOf(source.namespace)}, but this cluster drops the namespace and the source with it: its feature gate CrossNamespaceVolumeDataSource is off; remove the namespace, or ask for the gate`,
+        `is ${valueText(source.namespace)}, but this cluster drops the namespace and the source with it: its feature gate CrossNamespaceVolumeDataSource is off; remove the namespace, or ask for the gate`,
       ),
     ];
   const versioned = typeof source.apiGroup === "string" && source.apiGroup.includes("/");
@@ -101,11 +101,11 @@ function sourceViolations(source: JsonObject, field: string, gates: ClaimGates):
       violation(
         "SNAP-135",
         `${field}.apiGroup`,
-        `is ${textOf(source.apiGroup)}, but a group has no version; write ${textOf(String(source.apiGroup).split("/", 1)[0])}`,
+        `is ${valueText(source.apiGroup)}, but a group has no version; write ${valueText(String(source.apiGroup).split("/", 1)[0])}`,
       ),
     ];
   const kind = sourceKindOf(source);
-  const given = `${textOf(source.kind)} of ${isSet(source.apiGroup) ? `the group ${textOf(source.apiGroup)}` : "the core group"}`;
+  const given = `${valueText(source.kind)} of ${isSet(source.apiGroup) ? `the group ${valueText(source.apiGroup)}` : "the core group"}`;
   if (kind === "core") {
     const remedy =
       source.kind === "VolumeSnapshot"
@@ -146,10 +146,10 @@ export function sourceToCopy(claim: JsonObject, { anyVolumeDataSource }: ClaimGa
 /** A volume that is restored must hold what the snapshot holds. Without a size in the snapshot's status nothing is known. */
 export function sizeViolations(claim: JsonObject, snapshot: JsonObject): readonly FieldViolation[] {
   const field = "spec.resources.requests.storage";
-  const requested = textAt(claim, field);
-  const needed = textAt(snapshot, "status.restoreSize");
+  const requested = textMember(claim, field);
+  const needed = textMember(snapshot, "status.restoreSize");
   if (requested === undefined || needed === undefined || !isSmaller(requested, needed)) return [];
-  const name = textAt(snapshot, "metadata.name");
+  const name = textMember(snapshot, "metadata.name");
   return [
     violation("SNAP-136", field, `is ${requested}, but VolumeSnapshot ${name} needs ${needed}; request at least that`),
   ];

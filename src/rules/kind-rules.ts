@@ -9,7 +9,13 @@ import { type KindName, kindRows } from "../api/kinds.ts";
 import type { JsonObject } from "../base/json.ts";
 import { type ClaimGates, claimSourceViolations } from "./claim-sources.ts";
 import { backupClassViolations, grantViolations } from "./manifest-rules.ts";
-import { type FieldViolation, judge, type RuleSet, strictViolations, type Verdict } from "./object-rules.ts";
+import {
+  type FieldViolation,
+  judgeObject,
+  type ObjectRules,
+  type RuleVerdict,
+  strictViolations,
+} from "./object-rules.ts";
 import { classRules, contentRules, snapshotRules } from "./snapshot-rules.ts";
 
 interface Hint {
@@ -19,14 +25,14 @@ interface Hint {
 
 export interface KindRules {
   /** Without an old object this is a creation. */
-  judge(after: JsonObject, before: JsonObject | undefined, gates: ClaimGates): Verdict;
+  judge(after: JsonObject, before: JsonObject | undefined, gates: ClaimGates): RuleVerdict;
   hints?(object: JsonObject): readonly Hint[];
 }
 
-const allowed: Verdict = { refused: [], ratcheted: [] };
+const allowed: RuleVerdict = { refused: [], ratcheted: [] };
 
-const bySet = (rules: RuleSet) => ({
-  judge: (after: JsonObject, before: JsonObject | undefined): Verdict => judge(rules, after, before),
+const bySet = (rules: ObjectRules) => ({
+  judge: (after: JsonObject, before: JsonObject | undefined): RuleVerdict => judgeObject(rules, after, before),
   strict: (object: JsonObject): readonly FieldViolation[] => strictViolations(rules, object),
 });
 

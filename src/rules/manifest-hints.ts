@@ -6,8 +6,8 @@ import { kindRows } from "../api/kinds.ts";
 import { allowListSources } from "../api/share-lists.ts";
 import { isObject, type JsonObject, type JsonValue, parse } from "../base/json.ts";
 import { type ErrorCode, withCode } from "./error-codes.ts";
-import { type FieldViolation, textAt, textOf, valueAt } from "./object-rules.ts";
-import { listAt, memberAt } from "./pod-specs.ts";
+import { type FieldViolation, textMember, valueAt, valueText } from "./object-rules.ts";
+import { entriesAt, memberAt } from "./pod-specs.ts";
 import { allowListIn, dataOf } from "./share-allow-lists.ts";
 
 export interface ManifestHint {
@@ -45,7 +45,9 @@ const sourceFields = ["dataSource", "dataSourceRef"] as const;
 const droppedSource: Hints = (claim) => {
   if (sourceFields.some((name) => valueAt(claim, `spec.${name}`) !== undefined)) return [];
   const written = parsed(memberAt(claim, ["metadata", "annotations", lastApplied]));
-  const managed = listAt(claim, ["metadata", "managedFields"]).map((entry) => memberAt(entry, ["fieldsV1", "f:spec"]));
+  const managed = entriesAt(claim, ["metadata", "managedFields"]).map((entry) =>
+    memberAt(entry, ["fieldsV1", "f:spec"]),
+  );
   const name = sourceFields.find(
     (field) =>
       isObject(memberAt(written, ["spec", field])) ||
@@ -53,7 +55,7 @@ const droppedSource: Hints = (claim) => {
   );
   if (name === undefined) return [];
   const kind = memberAt(written, ["spec", name, "kind"]);
-  const was = kind === undefined ? "was set" : `was a ${textOf(kind)}`;
+  const was = kind === undefined ? "was set" : `was a ${valueText(kind)}`;
   const remedy = "name a supported source in the manifest, or remove it";
   return [
     hint(
@@ -82,11 +84,11 @@ const plurals: ReadonlyMap<string, string> = new Map([
 const snapshotGroup = "snapshot.storage.k8s.io";
 
 const webhookRules: Hints = (configuration) =>
-  listAt(configuration, ["webhooks"]).flatMap((webhook, index) => {
+  entriesAt(configuration, ["webhooks"]).flatMap((webhook, index) => {
     if (!isObject(webhook)) return [];
     const field = `webhooks[${index}]`;
     return [
-      ...listAt(webhook, ["rules"]).flatMap((rule, at) =>
+      ...entriesAt(webhook, ["rules"]).flatMap((rule, at) =>
         isObject(rule) ? ruleHints(rule, `${field}.rules[${at}]`) : [],
       ),
       ...bundleHints(valueAt(webhook, "clientConfig.caBundle"), `${field}.clientConfig.caBundle`),
@@ -94,7 +96,7 @@ const webhookRules: Hints = (configuration) =>
   });
 
 function ruleHints(rule: JsonObject, field: string): readonly ManifestHint[] {
-  const texts = (name: string): readonly JsonValue[] => listAt(rule, [name]);
+  const texts = (name: string): readonly JsonValue[] => entriesAt(rule, [name]);
   const empty = ["operations", "apiGroups", "apiVersions", "resources"]
     .filter((name) => texts(name).length === 0)
     .map((name) =>
@@ -112,7 +114,7 @@ function ruleHints(rule: JsonObject, field: string): readonly ManifestHint[] {
           hint(
             "SNAP-141",
             `${field}.resources[${index}]`,
-            `is ${textOf(name)}, which no resource is called; write ${textOf(plural)}`,
+            `is ${valueText(name)}, which no resource is called; write ${valueText(plural)}`,
           ),
         ];
   });
@@ -153,7 +155,7 @@ function bundleHints(bundle: JsonValue | undefined, field: string): readonly Man
 
 /** An entry that cannot be read allows nothing, and the webhook says so only in its log. */
 const allowListEntries: Hints = (configMap) => {
-  const name = textAt(configMap, "metadata.name");
+  const name = textMember(configMap, "metadata.name");
   if (!Object.values(allowListSources).some((source) => source.configMap === name)) return [];
   return allowListIn(dataOf(configMap)).skipped.map((reason) =>
     hint("SNAP-153", "data", `${reason}; the entry allows nothing`),

@@ -1,7 +1,7 @@
 /** Mistakes in manifests that an API server accepts, and that do not do what their writer meant. */
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import { type ErrorCode, withCode } from "./error-codes.ts";
-import { type FieldViolation, textOf, valueAt } from "./object-rules.ts";
+import { type FieldViolation, valueAt, valueText } from "./object-rules.ts";
 
 const found = (code: ErrorCode, field: string, message: string): FieldViolation => ({
   code,
@@ -29,19 +29,21 @@ function entryViolations(entry: JsonObject, field: string): readonly FieldViolat
   const { group, kind } = entry;
   const violations: FieldViolation[] = [];
   if (group === undefined || group === null)
-    violations.push(found("SNAP-402", field, `has no group, which is required; write group: ${textOf(groupOf(kind))}`));
+    violations.push(
+      found("SNAP-402", field, `has no group, which is required; write group: ${valueText(groupOf(kind))}`),
+    );
   else if (typeof group === "string" && group.includes("/"))
     violations.push(
       found(
         "SNAP-401",
         `${field}.group`,
-        `is ${textOf(group)}, but a group has no version; write ${textOf(group.split("/", 1)[0] ?? "")}`,
+        `is ${valueText(group)}, but a group has no version; write ${valueText(group.split("/", 1)[0] ?? "")}`,
       ),
     );
   const meant = Object.keys(kindsOfGroup).find((name) => isPlural(kind, name));
   if (meant !== undefined)
     violations.push(
-      found("SNAP-403", `${field}.kind`, `is ${textOf(kind)}, which is a resource and not a kind; write ${meant}`),
+      found("SNAP-403", `${field}.kind`, `is ${valueText(kind)}, which is a resource and not a kind; write ${meant}`),
     );
   return violations;
 }

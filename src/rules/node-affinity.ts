@@ -1,9 +1,9 @@
 /** Whether a node is one a volume can be reached from: the required part of a volume's node affinity. */
-import { holds, type Requirement } from "./requirement.ts";
+import { holds, type SelectorRequirement } from "./requirement.ts";
 
 interface Term {
-  readonly matchExpressions?: readonly Requirement[];
-  readonly matchFields?: readonly Requirement[];
+  readonly matchExpressions?: readonly SelectorRequirement[];
+  readonly matchFields?: readonly SelectorRequirement[];
 }
 export interface NodeSelector {
   readonly nodeSelectorTerms: readonly Term[];

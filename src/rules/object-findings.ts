@@ -3,24 +3,24 @@ import type { JsonObject } from "../base/json.ts";
 import type { ClaimGates } from "./claim-sources.ts";
 import { judgedKind, type KindRules, kindRules } from "./kind-rules.ts";
 import { manifestHints } from "./manifest-hints.ts";
-import { type FieldViolation, textAt } from "./object-rules.ts";
+import { type FieldViolation, textMember } from "./object-rules.ts";
 
 export interface ObjectFinding {
   readonly severity: "error" | "warning";
   readonly violation: FieldViolation;
 }
 
-export const groupOf = ({ apiVersion }: JsonObject): string => {
+export const apiGroupOf = ({ apiVersion }: JsonObject): string => {
   const [group, version] = String(apiVersion ?? "").split("/", 2);
   return version === undefined ? "" : (group ?? "");
 };
 
 export const nameOf = (object: JsonObject): string =>
-  textAt(object, "metadata.name") ?? textAt(object, "metadata.generateName") ?? "";
+  textMember(object, "metadata.name") ?? textMember(object, "metadata.generateName") ?? "";
 
 /** "VolumeSnapshot team/monday" */
-export function describe(object: JsonObject): string {
-  const namespace = textAt(object, "metadata.namespace");
+export function describeObject(object: JsonObject): string {
+  const namespace = textMember(object, "metadata.namespace");
   return `${object.kind} ${namespace === undefined ? "" : `${namespace}/`}${nameOf(object)}`.trim();
 }
 
@@ -30,7 +30,7 @@ export function objectFindings(
   before: JsonObject | undefined,
   gates: ClaimGates,
 ): readonly ObjectFinding[] {
-  const group = groupOf(object);
+  const group = apiGroupOf(object);
   const kind = judgedKind(group, object.kind);
   const hinted = manifestHints(group, object);
   if (kind === undefined) return hinted;

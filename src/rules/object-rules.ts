@@ -30,22 +30,22 @@ export interface ChangeRule {
   problem(before: JsonObject, after: JsonObject): string | undefined;
 }
 
-export interface RuleSet {
+export interface ObjectRules {
   readonly objects: readonly ObjectRule[];
   readonly changes: readonly ChangeRule[];
 }
 
 /** Refused: the request is denied. Ratcheted: broken before already, so the request may pass, with a warning. */
-export interface Verdict {
+export interface RuleVerdict {
   readonly refused: readonly FieldViolation[];
   readonly ratcheted: readonly FieldViolation[];
 }
 
-export const strictViolations = ({ objects }: RuleSet, object: JsonObject): readonly FieldViolation[] =>
+export const strictViolations = ({ objects }: ObjectRules, object: JsonObject): readonly FieldViolation[] =>
   objects.flatMap((rule) => violation(rule, rule.problem(object)));
 
 /** Without an old object this is a creation, and all rules count. */
-export function judge(rules: RuleSet, after: JsonObject, before: JsonObject | undefined): Verdict {
+export function judgeObject(rules: ObjectRules, after: JsonObject, before: JsonObject | undefined): RuleVerdict {
   const found = strictViolations(rules, after);
   if (before === undefined) return { refused: found, ratcheted: [] };
   const broken = strictViolations(rules, before);
@@ -82,7 +82,7 @@ export const isSet = (value: unknown): boolean => value !== undefined && value !
 export const isGiven = (object: JsonObject, path: string): boolean => isSet(valueAt(object, path));
 
 /** For messages: short, whatever somebody wrote. */
-export function textOf(value: JsonValue | undefined): string {
+export function valueText(value: JsonValue | undefined): string {
   if (value === undefined || value === null) return "nothing";
   if (typeof value === "object") return Array.isArray(value) ? "a list" : "an object";
   return print(typeof value === "string" && value.length > textMax ? `${value.slice(0, textMax)}…` : value);
@@ -90,13 +90,13 @@ export function textOf(value: JsonValue | undefined): string {
 const textMax = 253;
 
 /** Whatever is not text is refused by its type, and needs no comparison. */
-export const textAt = (object: JsonObject, path: string): string | undefined => {
+export const textMember = (object: JsonObject, path: string): string | undefined => {
   const value = valueAt(object, path);
   return typeof value === "string" ? value : undefined;
 };
 
 /** Exactly one of two members of an object is given. */
-export const exactlyOne = (code: ErrorCode, field: string, one: string, other: string): ObjectRule => ({
+export const exactlyOneMember = (code: ErrorCode, field: string, one: string, other: string): ObjectRule => ({
   code,
   field,
   problem: (object) => {
@@ -120,7 +120,7 @@ export const noEmptyOther = (code: ErrorCode, field: string, one: string, other:
   },
 });
 
-export const unchanged = (
+export const immutableMembers = (
   code: ErrorCode,
   field: string,
   unlessBroken: readonly ErrorCode[],
@@ -132,11 +132,11 @@ export const unchanged = (
   unlessBroken,
   problem: (before, after) => {
     // An empty text may be removed: it says nothing.
-    const said = (object: JsonObject, name: string): string => textAt(object, `${field}.${name}`) ?? "";
+    const said = (object: JsonObject, name: string): string => textMember(object, `${field}.${name}`) ?? "";
     const changed = names.find((name) => said(before, name) !== said(after, name));
     return changed === undefined
       ? undefined
-      : `${changed} is immutable but was changed from ${textOf(valueAt(before, `${field}.${changed}`))} to ${textOf(valueAt(after, `${field}.${changed}`))}; ${remedy}`;
+      : `${changed} is immutable but was changed from ${valueText(valueAt(before, `${field}.${changed}`))} to ${valueText(valueAt(after, `${field}.${changed}`))}; ${remedy}`;
   },
 });
 
@@ -148,6 +148,6 @@ export const areTexts = (...paths: readonly string[]): readonly ObjectRule[] =>
       const value = valueAt(object, field);
       return value === undefined || typeof value === "string"
         ? undefined
-        : `must be text, but is ${textOf(value)}; write it in quotes`;
+        : `must be text, but is ${valueText(value)}; write it in quotes`;
     },
   }));

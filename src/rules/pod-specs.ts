@@ -45,7 +45,7 @@ export const podMakers: readonly PodMaker[] = [
 export const memberAt = (value: JsonValue | undefined, path: readonly string[]): JsonValue | undefined =>
   path.reduce<JsonValue | undefined>((found, key) => (isObject(found) ? found[key] : undefined), value);
 
-export const listAt = (value: JsonValue, path: readonly string[]): readonly JsonValue[] => {
+export const entriesAt = (value: JsonValue, path: readonly string[]): readonly JsonValue[] => {
   const found = memberAt(value, path);
   return Array.isArray(found) ? found : [];
 };
@@ -63,7 +63,7 @@ export function podVolumes(object: JsonObject, kind: unknown = object.kind): rea
   const maker = podMakers.find((row) => row.kind === kind);
   if (maker === undefined) return [];
   return maker.volumes.flatMap((path) =>
-    listAt(object, path).map((entry, index) => ({
+    entriesAt(object, path).map((entry, index) => ({
       path: [...path, index, ...maker.source],
       name: memberAt(entry, ["name"]),
       volume: memberAt(entry, maker.source) ?? null,

@@ -45,7 +45,7 @@ export interface RbacObjects {
 }
 
 /** Somebody who may, and the binding by which. */
-export interface Permitted {
+export interface PermittedSubject {
   /** "User ann", "Group devs", "ServiceAccount team/backup" */
   readonly subject: string;
   readonly binding: string;
@@ -59,9 +59,9 @@ export function whoCan(
   { roles, bindings }: RbacObjects,
   request: ResourceRequest,
   namespace: string,
-): readonly Permitted[] {
+): readonly PermittedSubject[] {
   const byName = new Map(roles.map((role) => [keyOf(role.kind, role.metadata.namespace, role.metadata.name), role]));
-  const found = new Map<string, Permitted>([
+  const found = new Map<string, PermittedSubject>([
     [`Group ${masters}`, { subject: `Group ${masters}`, binding: "the API server itself" }],
   ]);
   for (const binding of bindings) {

@@ -1,11 +1,14 @@
 /** One requirement of a selector on labels or fields, as label selectors and node selectors write it. */
-export interface Requirement {
+export interface SelectorRequirement {
   readonly key: string;
   readonly operator: string;
   readonly values?: readonly string[];
 }
 
-export function holds({ key, operator, values = [] }: Requirement, labels: Readonly<Record<string, string>>): boolean {
+export function holds(
+  { key, operator, values = [] }: SelectorRequirement,
+  labels: Readonly<Record<string, string>>,
+): boolean {
   const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
   switch (operator) {
     case "In":

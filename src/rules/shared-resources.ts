@@ -4,9 +4,10 @@
  */
 import type { CodedMessage } from "../api/plan.ts";
 import { allowListSources, type ShareKind, shareKinds } from "../api/share-lists.ts";
+import type { ShareReference } from "../api/types.ts";
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import { withCode } from "./error-codes.ts";
-import { type FieldViolation, textAt, textOf, type Verdict, valueAt } from "./object-rules.ts";
+import { type FieldViolation, type RuleVerdict, textMember, valueAt, valueText } from "./object-rules.ts";
 import { type PodVolume, podMakers, podVolumes } from "./pod-specs.ts";
 import type { AllowLists, Severity } from "./share-allow-lists.ts";
 
@@ -14,17 +15,12 @@ export const shareDriver = "csi.sharedresource.openshift.io";
 export const shareGroup = "sharedresource.openshift.io";
 const reservedPrefix = "openshift-";
 
-/** What a share refers to, as it stands in the share; the schema allows empty texts. */
-export interface ShareReference {
-  readonly namespace: string;
-  readonly name: string;
-}
-
 const referenceFields = { SharedSecret: "secretRef", SharedConfigMap: "configMapRef" } as const;
 
+/** The reference as it stands in the share; the schema allows empty texts. */
 export const referenceOf = (kind: ShareKind, share: JsonObject): ShareReference => ({
-  namespace: textAt(share, `spec.${referenceFields[kind]}.namespace`)?.trim() ?? "",
-  name: textAt(share, `spec.${referenceFields[kind]}.name`)?.trim() ?? "",
+  namespace: textMember(share, `spec.${referenceFields[kind]}.namespace`)?.trim() ?? "",
+  name: textMember(share, `spec.${referenceFields[kind]}.name`)?.trim() ?? "",
 });
 
 export const isReservedName = (name: string): boolean => name.startsWith(reservedPrefix);
@@ -57,7 +53,7 @@ export function reservedNameProblem(
 export const severityOf = (kind: ShareKind, name: string, lists: AllowLists): Severity =>
   isReservedName(name) ? (lists[kind].get(name)?.severity ?? "warning") : "info";
 
-const allowed: Verdict = { refused: [], ratcheted: [] };
+const allowed: RuleVerdict = { refused: [], ratcheted: [] };
 
 /** A share as it is created or updated. An update may keep a broken name, but not with another reference. */
 export function judgeShare(
@@ -65,7 +61,7 @@ export function judgeShare(
   after: JsonObject,
   before: JsonObject | undefined,
   lists: AllowLists,
-): Verdict {
+): RuleVerdict {
   const violation = shareViolation(kind, after, lists);
   if (violation === undefined || isBeingDeleted(after)) return allowed;
   const isOld = before !== undefined && sameReference(referenceOf(kind, before), referenceOf(kind, after));
@@ -74,7 +70,7 @@ export function judgeShare(
 
 function shareViolation(kind: ShareKind, share: JsonObject, lists: AllowLists): FieldViolation | undefined {
   // A generated name has no end yet in a manifest; the API server fills it in before it asks a webhook.
-  const name = textAt(share, "metadata.name") ?? textAt(share, "metadata.generateName") ?? "";
+  const name = textMember(share, "metadata.name") ?? textMember(share, "metadata.generateName") ?? "";
   const message = reservedNameProblem(kind, name, referenceOf(kind, share), lists);
   const field = lists[kind].has(name) ? `spec.${referenceFields[kind]}` : "metadata.name";
   return message === undefined ? undefined : { code: "SNAP-152", field, message };
@@ -92,7 +88,7 @@ interface ShareVolume extends PodVolume {
 /** The volumes of the driver in what makes pods: are there volumes, and are any of them ours? */
 export const shareVolumes = (kind: string, object: JsonObject): readonly ShareVolume[] =>
   podVolumes(object, kind).flatMap(({ volume, ...place }) =>
-    isObject(volume) && textAt(volume, "csi.driver") === shareDriver ? [{ ...place, volume }] : [],
+    isObject(volume) && textMember(volume, "csi.driver") === shareDriver ? [{ ...place, volume }] : [],
   );
 
 /** Those of them without `readOnly: true`. The readOnly of a volumeMount does not count. */
@@ -101,7 +97,7 @@ const writableVolumes = (kind: string, object: JsonObject): readonly ShareVolume
 
 function volumeViolation(kind: string, object: JsonObject, { path, name, volume }: ShareVolume): FieldViolation {
   const field = `${fieldOf(path)}.csi.readOnly`;
-  const found = `volume ${textOf(name)} of ${describe(kind, object)} has ${textOf(valueAt(volume, "csi.readOnly"))}`;
+  const found = `volume ${valueText(name)} of ${describe(kind, object)} has ${valueText(valueAt(volume, "csi.readOnly"))}`;
   const message = `${field}: must be true, because volumes of ${shareDriver} are read-only, but ${found}; set readOnly: true`;
   return { code: "SNAP-151", field, message: withCode(message, "SNAP-151") };
 }
@@ -124,7 +120,7 @@ function describe(kind: string, object: JsonObject): string {
 }
 
 /** What makes pods, as it is created or updated. An update may keep volumes that were writable before. */
-export function judgeVolumes(kind: string, after: JsonObject, before: JsonObject | undefined): Verdict {
+export function judgeVolumes(kind: string, after: JsonObject, before: JsonObject | undefined): RuleVerdict {
   const found = writableVolumes(kind, after);
   if (found.length === 0 || isBeingDeleted(after)) return allowed;
   const old = new Set(before === undefined ? [] : writableVolumes(kind, before).map(identityOf));
@@ -157,5 +153,5 @@ export const judgeSharing = (
   after: JsonObject,
   before: JsonObject | undefined,
   lists: AllowLists,
-): Verdict =>
+): RuleVerdict =>
   judged.isShare ? judgeShare(judged.kind, after, before, lists) : judgeVolumes(judged.kind, after, before);

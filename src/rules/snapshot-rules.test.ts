@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "../base/json.ts";
 import { errorRows } from "./error-codes.ts";
-import { judge, type RuleSet } from "./object-rules.ts";
+import { judgeObject, type ObjectRules } from "./object-rules.ts";
 import { classRules, contentRules, defaultClassDriver, secondDefault, snapshotRules } from "./snapshot-rules.ts";
 
 const aSnapshot = (spec: JsonObject, version = "v1"): JsonObject => ({
@@ -40,7 +40,7 @@ const bound = { volumeSnapshotRef: { name: "monday", namespace: "team", uid: "1"
 
 interface Row {
   readonly given: string;
-  readonly rules: RuleSet;
+  readonly rules: ObjectRules;
   readonly before?: JsonObject;
   readonly after: JsonObject;
   readonly refused?: readonly string[];
@@ -297,7 +297,7 @@ const reported = (names: readonly string[] = []): string => names.join(", ") || 
 
 for (const { given, rules, before, after, refused = [], ratcheted = [] } of [...creations, ...updates])
   test(`given ${given}, ${reported(refused)} is refused and ${reported(ratcheted)} is ratcheted`, () => {
-    const verdict = judge(rules, after, before);
+    const verdict = judgeObject(rules, after, before);
     assert.deepEqual({ refused: codes(verdict.refused), ratcheted: codes(verdict.ratcheted) }, { refused, ratcheted });
     for (const { code, field, message } of verdict.refused) {
       assert.ok(message.startsWith(`${field}: `) && message.endsWith(` [${code}]`), message);

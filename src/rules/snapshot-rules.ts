@@ -5,16 +5,16 @@ import { withCode } from "./error-codes.ts";
 import {
   areTexts,
   type ChangeRule,
-  exactlyOne,
+  exactlyOneMember,
   type FieldViolation,
+  immutableMembers,
   isGiven,
   noEmptyOther,
   type ObjectRule,
-  type RuleSet,
-  textAt,
-  textOf,
-  unchanged,
+  type ObjectRules,
+  textMember,
   valueAt,
+  valueText,
 } from "./object-rules.ts";
 import { contentSourceNames, snapshotSourceNames } from "./snapshot-source.ts";
 
@@ -27,15 +27,15 @@ const className: ObjectRule = {
       : undefined,
 };
 
-export const snapshotRules: RuleSet = {
+export const snapshotRules: ObjectRules = {
   objects: [
-    exactlyOne("SNAP-101", "spec.source", ...snapshotSourceNames),
+    exactlyOneMember("SNAP-101", "spec.source", ...snapshotSourceNames),
     noEmptyOther("SNAP-104", "spec.source", ...snapshotSourceNames),
     className,
     ...areTexts(...snapshotSourceNames.map((name) => `spec.source.${name}`), "spec.volumeSnapshotClassName"),
   ],
   changes: [
-    unchanged(
+    immutableMembers(
       "SNAP-102",
       "spec.source",
       ["SNAP-101"],
@@ -50,7 +50,9 @@ const deletionPolicy = (field: string): ObjectRule => ({
   field,
   problem: (object) => {
     const value = valueAt(object, field);
-    return value === "Delete" || value === "Retain" ? undefined : `must be Delete or Retain, but is ${textOf(value)}`;
+    return value === "Delete" || value === "Retain"
+      ? undefined
+      : `must be Delete or Retain, but is ${valueText(value)}`;
   },
 });
 const driver = (field: string): ObjectRule => ({
@@ -80,11 +82,12 @@ const boundReference: ChangeRule = {
   problem: (before, after) => {
     if (!isGiven(before, `${reference}.uid`)) return undefined;
     const changed = referenceMembers.find(
-      (name) => (textAt(before, `${reference}.${name}`) ?? "") !== (textAt(after, `${reference}.${name}`) ?? ""),
+      (name) =>
+        (textMember(before, `${reference}.${name}`) ?? "") !== (textMember(after, `${reference}.${name}`) ?? ""),
     );
     return changed === undefined
       ? undefined
-      : `is immutable once its uid is set, but ${changed} was changed from ${textOf(valueAt(before, `${reference}.${changed}`))} to ${textOf(valueAt(after, `${reference}.${changed}`))}; create another content for the other VolumeSnapshot`;
+      : `is immutable once its uid is set, but ${changed} was changed from ${valueText(valueAt(before, `${reference}.${changed}`))} to ${valueText(valueAt(after, `${reference}.${changed}`))}; create another content for the other VolumeSnapshot`;
   },
 };
 const referenceMembers = ["name", "namespace", "uid", "kind", "apiVersion", "fieldPath", "resourceVersion"] as const;
@@ -95,16 +98,16 @@ const sourceVolumeMode: ChangeRule = {
   field: "spec.sourceVolumeMode",
   unlessBroken: [],
   problem: (before, after) => {
-    const [old, now] = [before, after].map((object) => textAt(object, "spec.sourceVolumeMode"));
+    const [old, now] = [before, after].map((object) => textMember(object, "spec.sourceVolumeMode"));
     return old === undefined || old === now
       ? undefined
-      : `is immutable once set, but was changed from ${textOf(old)} to ${textOf(now)}; set it back`;
+      : `is immutable once set, but was changed from ${valueText(old)} to ${valueText(now)}; set it back`;
   },
 };
 
-export const contentRules: RuleSet = {
+export const contentRules: ObjectRules = {
   objects: [
-    exactlyOne("SNAP-111", "spec.source", ...contentSourceNames),
+    exactlyOneMember("SNAP-111", "spec.source", ...contentSourceNames),
     noEmptyOther("SNAP-104", "spec.source", ...contentSourceNames),
     references,
     deletionPolicy("spec.deletionPolicy"),
@@ -112,7 +115,7 @@ export const contentRules: RuleSet = {
     ...areTexts(...contentSourceNames.map((name) => `spec.source.${name}`), "spec.driver"),
   ],
   changes: [
-    unchanged(
+    immutableMembers(
       "SNAP-112",
       "spec.source",
       ["SNAP-111"],
@@ -124,7 +127,7 @@ export const contentRules: RuleSet = {
   ],
 };
 
-export const classRules: RuleSet = {
+export const classRules: ObjectRules = {
   objects: [deletionPolicy("deletionPolicy"), driver("driver"), ...areTexts("driver")],
   changes: [],
 };

@@ -5,7 +5,10 @@
  */
 import { Fault } from "../base/fault.ts";
 import { nearest } from "../base/nearest.ts";
+import type { Environment } from "../kube/target.ts";
 import type { Flag, FlagTable, Options } from "./flag-kinds.ts";
+
+export type { Environment };
 
 export interface Parsed<T extends FlagTable> {
   readonly options: Options<T>;
@@ -15,8 +18,6 @@ export interface Parsed<T extends FlagTable> {
   /** Warnings for the log: deprecated flag names in use. */
   readonly warnings: readonly string[];
 }
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 export const kebab = (key: string): string => key.replace(/[A-Z]+/g, (capitals) => `-${capitals.toLowerCase()}`);
 export const flagName = (key: string, flag: Flag<unknown>): string => flag.name ?? kebab(key);

@@ -13,7 +13,7 @@ import type { Crowd } from "./serve-crowd.ts";
 import type { OnRefusal } from "./serve-refusals.ts";
 
 /** What bounds the clients of a server. */
-export interface Guard {
+export interface ClientBounds {
   readonly crowd: Crowd;
   readonly refused: OnRefusal;
 }
@@ -33,7 +33,7 @@ export interface Requests {
 export function createRequests(
   handler: Handler,
   { log, requestBytesMax = limits.requestBytesMax, bodiesBytesMax = limits.serveBodiesBytesMax }: ServeOptions,
-  { crowd, refused }: Guard,
+  { crowd, refused }: ClientBounds,
 ): Requests {
   const receive = createBodyReceiver({ bytesMax: requestBytesMax, allBytesMax: bodiesBytesMax });
   /** Answers without an end of their own: the server's end is theirs. */

@@ -20,7 +20,7 @@ import type { Address } from "./address.ts";
 import { printAddress } from "./address.ts";
 import { keepFew } from "./serve-crowd.ts";
 import { createRefusalLog, type OnRefusal, reportHandshakes } from "./serve-refusals.ts";
-import { createRequests, type Guard, type Requests } from "./serve-requests.ts";
+import { type ClientBounds, createRequests, type Requests } from "./serve-requests.ts";
 
 export interface ServeOptions {
   readonly address: Address;
@@ -112,7 +112,12 @@ export async function overHttps(handler: Handler, identity: TlsIdentity, options
   };
 }
 
-function guardOf({ world, log, refused: also, connectionsMax = limits.serveConnectionsMax }: ServeOptions): Guard {
+function guardOf({
+  world,
+  log,
+  refused: also,
+  connectionsMax = limits.serveConnectionsMax,
+}: ServeOptions): ClientBounds {
   const refused = createRefusalLog(world, log, also);
   return {
     refused,
@@ -132,7 +137,7 @@ async function listening(
   scheme: "http" | "https",
   requests: Requests,
   { address, world, log }: ServeOptions,
-  { crowd }: Guard,
+  { crowd }: ClientBounds,
 ): Promise<Server> {
   crowd.watch(server);
   server.on("clientError", requests.malformed);

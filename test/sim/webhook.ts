@@ -6,12 +6,12 @@ import type { Webhook as RegisteredWebhook } from "../../src/apiserver/admission
 import type { Admission, Review } from "../../src/apiserver/contracts.ts";
 import { internal, Refusal } from "../../src/apiserver/status.ts";
 import type { JsonObject } from "../../src/base/json.ts";
-import { decide } from "../../src/components/webhook/judges.ts";
+import { decideReview } from "../../src/components/webhook/judges.ts";
 import { platformAllowLists } from "../../src/rules/share-allow-lists.ts";
 import type { AdmissionEntry, WatchedKind } from "./record.ts";
 
 export type FailurePolicy = "Ignore" | "Fail";
-export type Decide = (...args: Parameters<typeof decide>) => Pick<ReturnType<typeof decide>, "denied">;
+export type Decide = (...args: Parameters<typeof decideReview>) => Pick<ReturnType<typeof decideReview>, "denied">;
 
 export interface Webhook {
   readonly policy: FailurePolicy | undefined;
@@ -35,7 +35,7 @@ const [shipped] = snapshotConfiguration(place).webhooks as unknown as readonly [
 const operations = ["CREATE", "UPDATE"];
 const kinds: readonly string[] = ["VolumeSnapshot", "VolumeSnapshotContent", "VolumeSnapshotClass"];
 const name = "validation-webhook.snapshot.storage.k8s.io";
-const surroundings: Parameters<typeof decide>[1] = {
+const surroundings: Parameters<typeof decideReview>[1] = {
   gates: () => ({ anyVolumeDataSource: true, crossNamespace: false }),
   otherDefaults: () => undefined,
   allowLists: () => platformAllowLists,
@@ -44,7 +44,7 @@ const surroundings: Parameters<typeof decide>[1] = {
 
 export function createWebhook({
   policy,
-  decide: answer = decide,
+  decide: answer = decideReview,
   isAskedAlways = false,
   note,
 }: WebhookOptions): Webhook {

@@ -1,21 +1,21 @@
 /** VolumeSnapshotLink, by which a claim names a snapshot of another namespace on any cluster, and VolumePopulator, which registers it. */
 import type { JsonObject } from "../../base/json.ts";
-import { definitionOf } from "./definition.ts";
+import { crdFrom } from "./definition.ts";
 import type { CrdDraft } from "./index.ts";
-import { fields, immutable, text } from "./schema.ts";
+import { fields, neverChanges, string } from "./schema.ts";
 
 const source = fields(
   "The VolumeSnapshot.",
   {
-    name: text("Name of the VolumeSnapshot.", { minLength: 1, maxLength: 253 }),
-    namespace: text(
+    name: string("Name of the VolumeSnapshot.", { minLength: 1, maxLength: 253 }),
+    namespace: string(
       "Namespace of the VolumeSnapshot; left out, that of the link. If it is set, a ReferenceGrant in it has to allow the link, also where it is the link's own.",
       { maxLength: 63 },
     ),
   },
-  { required: ["name"], rules: [immutable("source")] },
+  { required: ["name"], rules: [neverChanges("source")] },
 );
-const top = { apiVersion: text(""), kind: text(""), metadata: { type: "object" } };
+const top = { apiVersion: string(""), kind: string(""), metadata: { type: "object" } };
 const linkSchema = fields(
   "Names a VolumeSnapshot, perhaps of another namespace, as the data source of claims in its own namespace.",
   { ...top, spec: fields("What the link points at.", { source }, { required: ["source"] }) },
@@ -27,7 +27,7 @@ const populatorSchema = fields(
     ...top,
     sourceKind: fields(
       "The kind.",
-      { group: text("Its API group."), kind: text("Its name.") },
+      { group: string("Its API group."), kind: string("Its name.") },
       { required: ["group", "kind"] },
     ),
   },
@@ -38,7 +38,7 @@ const column = (name: string, jsonPath: string): JsonObject => ({ name, type: "s
 const annotations = { "api-approved.kubernetes.io": "unapproved, after the alternative of KEP-3294" };
 
 export const crossNamespaceCrds = (): readonly CrdDraft[] => [
-  definitionOf("VolumeSnapshotLink", {
+  crdFrom("VolumeSnapshotLink", {
     schema: linkSchema,
     annotations,
     more: {
@@ -48,7 +48,7 @@ export const crossNamespaceCrds = (): readonly CrdDraft[] => [
       ],
     },
   }),
-  definitionOf("VolumePopulator", {
+  crdFrom("VolumePopulator", {
     schema: populatorSchema,
     annotations,
     more: { additionalPrinterColumns: [column("SourceKind", ".sourceKind.kind")] },

@@ -4,7 +4,7 @@ import { type KindName, kindRows } from "../kinds.ts";
 import type { ObjectOf } from "../types.ts";
 import type { CrdDraft } from "./index.ts";
 
-export interface Definition {
+export interface CrdTemplate {
   readonly schema: JsonObject;
   readonly annotations: Readonly<Record<string, string>>;
   /** The version that is stored; the preferred one unless said otherwise. */
@@ -13,7 +13,7 @@ export interface Definition {
   readonly more?: object;
 }
 
-export function definitionOf(kind: KindName, { schema, annotations, storage, more = {} }: Definition): CrdDraft {
+export function crdFrom(kind: KindName, { schema, annotations, storage, more = {} }: CrdTemplate): CrdDraft {
   const { group, plural, singular, scope, shortNames, versions } = kindRows[kind];
   const stored = storage ?? versions[0];
   const spec = {

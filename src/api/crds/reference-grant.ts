@@ -3,9 +3,9 @@
  * which has the same fields in the same versions.
  */
 import type { JsonObject } from "../../base/json.ts";
-import { definitionOf } from "./definition.ts";
+import { crdFrom } from "./definition.ts";
 import type { CrdDraft } from "./index.ts";
-import { fields, text } from "./schema.ts";
+import { fields, string } from "./schema.ts";
 
 const entriesMax = 16;
 const entries = (description: string, items: JsonObject): JsonObject => ({
@@ -15,11 +15,11 @@ const entries = (description: string, items: JsonObject): JsonObject => ({
   maxItems: entriesMax,
   items,
 });
-const group = text('The API group; "" is the core group.', {
+const group = string('The API group; "" is the core group.', {
   maxLength: 253,
   pattern: "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
 });
-const kind = text("The kind, as the API spells it.", {
+const kind = string("The kind, as the API spells it.", {
   minLength: 1,
   maxLength: 63,
   pattern: "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$",
@@ -27,17 +27,17 @@ const kind = text("The kind, as the API spells it.", {
 
 const from = fields(
   "Who may refer.",
-  { group, kind, namespace: text("Where the referring objects are.", { minLength: 1, maxLength: 63 }) },
+  { group, kind, namespace: string("Where the referring objects are.", { minLength: 1, maxLength: 63 }) },
   { required: ["group", "kind", "namespace"] },
 );
 const to = fields(
   "What may be referred to.",
-  { group, kind, name: text("One object; left out, all of the kind.", { minLength: 1, maxLength: 253 }) },
+  { group, kind, name: string("One object; left out, all of the kind.", { minLength: 1, maxLength: 253 }) },
   { required: ["group", "kind"] },
 );
 const schema = fields("Lets objects of other namespaces refer to objects in this one.", {
-  apiVersion: text(""),
-  kind: text(""),
+  apiVersion: string(""),
+  kind: string(""),
   metadata: { type: "object" },
   spec: fields(
     "Every entry of from is combined with every entry of to.",
@@ -47,7 +47,7 @@ const schema = fields("Lets objects of other namespaces refer to objects in this
 });
 
 export const referenceGrantCrd = (): CrdDraft =>
-  definitionOf("ReferenceGrant", {
+  crdFrom("ReferenceGrant", {
     schema,
     storage: "v1beta1",
     annotations: { "api-approved.kubernetes.io": "unapproved, a part of the Gateway API for development and tests" },

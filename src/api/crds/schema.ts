@@ -18,14 +18,14 @@ const schema = (type: string, description: string, { rules, ...rest }: Extras = 
   ...(rules === undefined ? {} : { "x-kubernetes-validations": rules.map(({ rule, message }) => ({ rule, message })) }),
 });
 
-export const text = (description: string, extras?: Extras): JsonObject => schema("string", description, extras);
+export const string = (description: string, extras?: Extras): JsonObject => schema("string", description, extras);
 export const flag = (description: string, extras?: Extras): JsonObject => schema("boolean", description, extras);
 export const int64 = (description: string, extras?: Extras): JsonObject =>
   schema("integer", description, { format: "int64", ...extras });
-export const time = (description: string): JsonObject => text(description, { format: "date-time" });
-export const oneOf = (description: string, ...values: readonly string[]): JsonObject =>
-  text(description, { enum: [...values] });
-export const texts = (description: string): JsonObject =>
+export const dateTime = (description: string): JsonObject => string(description, { format: "date-time" });
+export const enumOf = (description: string, ...values: readonly string[]): JsonObject =>
+  string(description, { enum: [...values] });
+export const stringMap = (description: string): JsonObject =>
   schema("object", description, { additionalProperties: { type: "string" } });
 
 /** "required" is a list of names, so that a reader sees it in one place. */
@@ -37,19 +37,19 @@ export const fields = (
 
 const quantityPattern =
   "^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$";
-export const quantity = (description: string): JsonObject => ({
+export const resourceQuantity = (description: string): JsonObject => ({
   description,
   anyOf: [{ type: "integer" }, { type: "string" }],
   pattern: quantityPattern,
   "x-kubernetes-int-or-string": true,
 });
 
-export const immutable = (name: string): CelRule => ({ rule: "self == oldSelf", message: `${name} is immutable` });
+export const neverChanges = (name: string): CelRule => ({ rule: "self == oldSelf", message: `${name} is immutable` });
 export const requiredOnceSet = (name: string): CelRule => ({
   rule: `!has(oldSelf.${name}) || has(self.${name})`,
   message: `${name} is required once set`,
 });
-export const exactlyOne = (a: string, b: string): CelRule => ({
+export const oneIsSet = (a: string, b: string): CelRule => ({
   rule: `has(self.${a}) != has(self.${b})`,
   message: `exactly one of ${a} and ${b} must be set`,
 });

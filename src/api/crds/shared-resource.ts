@@ -3,24 +3,24 @@ import type { JsonObject } from "../../base/json.ts";
 import { kindRows } from "../kinds.ts";
 import type { ObjectOf } from "../types.ts";
 import type { CrdDraft } from "./index.ts";
-import { fields, int64, oneOf, text, time } from "./schema.ts";
+import { dateTime, enumOf, fields, int64, string } from "./schema.ts";
 
 const condition = fields(
   "One aspect of the current state.",
   {
-    type: text("What it is about. Available: the referenced object exists. Ready: it is fit for its purpose.", {
+    type: string("What it is about. Available: the referenced object exists. Ready: it is fit for its purpose.", {
       maxLength: 316,
       pattern:
         "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$",
     }),
-    status: oneOf("Whether it holds.", "True", "False", "Unknown"),
-    reason: text("Why, in one word for programs.", {
+    status: enumOf("Whether it holds.", "True", "False", "Unknown"),
+    reason: string("Why, in one word for programs.", {
       minLength: 1,
       maxLength: 1024,
       pattern: "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$",
     }),
-    message: text("Why, for people.", { maxLength: 32_768 }),
-    lastTransitionTime: time("When the status changed last."),
+    message: string("Why, for people.", { maxLength: 32_768 }),
+    lastTransitionTime: dateTime("When the status changed last."),
     observedGeneration: int64("The generation of the share that was looked at.", { minimum: 0 }),
   },
   { required: ["lastTransitionTime", "message", "reason", "status", "type"] },
@@ -40,7 +40,7 @@ const status = fields("What was found out about the referenced object.", {
 const reference = (what: string): JsonObject =>
   fields(
     `The ${what} whose data pods may mount.`,
-    { name: text(`Name of the ${what}.`), namespace: text(`Namespace of the ${what}.`) },
+    { name: string(`Name of the ${what}.`), namespace: string(`Namespace of the ${what}.`) },
     { required: ["name", "namespace"] },
   );
 
@@ -55,12 +55,12 @@ function crdOf(kind: keyof typeof shapes): CrdDraft {
   const schema = fields(
     `Lets pods of other namespaces mount one ${what}.`,
     {
-      apiVersion: text("Version of the API."),
-      kind: text("Kind of the object."),
+      apiVersion: string("Version of the API."),
+      kind: string("Kind of the object."),
       metadata: { type: "object" },
       spec: fields(
         `Which ${what} is shared.`,
-        { [field]: reference(what), description: text("What the share is for, in free text.") },
+        { [field]: reference(what), description: string("What the share is for, in free text.") },
         { required: [field] },
       ),
       status,

@@ -7,17 +7,17 @@
 import type { JsonObject } from "../../base/json.ts";
 import {
   type CelRule,
-  exactlyOne,
+  dateTime,
+  enumOf,
   fields,
   flag,
-  immutable,
   int64,
-  oneOf,
-  quantity,
+  neverChanges,
+  oneIsSet,
   requiredOnceSet,
-  text,
-  texts,
-  time,
+  resourceQuantity,
+  string,
+  stringMap,
 } from "./schema.ts";
 
 export type Strength = "strict" | "loose";
@@ -26,17 +26,17 @@ const only = (strength: Strength, ...rules: readonly CelRule[]): { rules?: reado
   strength === "strict" ? { rules } : {};
 
 const typeMeta: JsonObject = {
-  apiVersion: text("The group and version this object is written in."),
-  kind: text("The kind of this object."),
+  apiVersion: string("The group and version this object is written in."),
+  kind: string("The kind of this object."),
 };
 const withMetadata: JsonObject = { ...typeMeta, metadata: { type: "object" } };
 
 const lastError = fields("The last failure, until a later attempt succeeds.", {
-  message: text("What went wrong and what mends it. Never holds a secret."),
-  time: time("When it happened."),
+  message: string("What went wrong and what mends it. Never holds a secret."),
+  time: dateTime("When it happened."),
 });
 
-const deletionPolicy = oneOf(
+const deletionPolicy = enumOf(
   "Whether the snapshot on the storage system goes or stays when the VolumeSnapshot is deleted.",
   "Delete",
   "Retain",
@@ -53,23 +53,23 @@ export const volumeSnapshotSchema = (strength: Strength): JsonObject =>
           source: fields(
             "Where the snapshot comes from: exactly one of the two.",
             {
-              persistentVolumeClaimName: text(
+              persistentVolumeClaimName: string(
                 "The claim, in the same namespace, whose volume is to be snapshotted.",
-                only(strength, immutable("persistentVolumeClaimName")),
+                only(strength, neverChanges("persistentVolumeClaimName")),
               ),
-              volumeSnapshotContentName: text(
+              volumeSnapshotContentName: string(
                 "The VolumeSnapshotContent that stands for an existing snapshot.",
-                only(strength, immutable("volumeSnapshotContentName")),
+                only(strength, neverChanges("volumeSnapshotContentName")),
               ),
             },
             only(
               strength,
               requiredOnceSet("persistentVolumeClaimName"),
               requiredOnceSet("volumeSnapshotContentName"),
-              exactlyOne("volumeSnapshotContentName", "persistentVolumeClaimName"),
+              oneIsSet("volumeSnapshotContentName", "persistentVolumeClaimName"),
             ),
           ),
-          volumeSnapshotClassName: text(
+          volumeSnapshotClassName: string(
             "The VolumeSnapshotClass to use. Absent: the default class of the volume's driver.",
             only(strength, {
               rule: "size(self) > 0",
@@ -82,14 +82,14 @@ export const volumeSnapshotSchema = (strength: Strength): JsonObject =>
       status: fields(
         "What has become of it.",
         {
-          boundVolumeSnapshotContentName: text(
+          boundVolumeSnapshotContentName: string(
             "The content this snapshot is bound to; trust it only when the content points back.",
           ),
-          creationTime: time("The moment the data was frozen, by the storage system's clock."),
+          creationTime: dateTime("The moment the data was frozen, by the storage system's clock."),
           readyToUse: flag("True once a volume can be restored from the snapshot.", { default: false }),
-          restoreSize: quantity("The smallest volume the snapshot fits in."),
+          restoreSize: resourceQuantity("The smallest volume the snapshot fits in."),
           error: lastError,
-          volumeGroupSnapshotName: text("The group snapshot that this one was taken with."),
+          volumeGroupSnapshotName: string("The group snapshot that this one was taken with."),
         },
         // kubectl shows false instead of a blank before anybody has written a status. Not for contents: docs/decisions/0018.
         { default: {} },
@@ -116,13 +116,13 @@ const snapshotReference = (strength: Strength): JsonObject =>
   fields(
     "The VolumeSnapshot this content belongs to; bound when the uid is filled in.",
     {
-      apiVersion: text("Group and version of the referent."),
-      fieldPath: text("A part of the referent; unused here."),
-      kind: text("Kind of the referent."),
-      name: text("Name of the referent."),
-      namespace: text("Namespace of the referent."),
-      resourceVersion: text("Version of the referent that was meant, if any."),
-      uid: text("The one incarnation of the referent that is meant."),
+      apiVersion: string("Group and version of the referent."),
+      fieldPath: string("A part of the referent; unused here."),
+      kind: string("Kind of the referent."),
+      name: string("Name of the referent."),
+      namespace: string("Namespace of the referent."),
+      resourceVersion: string("Version of the referent that was meant, if any."),
+      uid: string("The one incarnation of the referent that is meant."),
     },
     {
       "x-kubernetes-map-type": "atomic",
@@ -146,31 +146,31 @@ export const volumeSnapshotContentSchema = (strength: Strength): JsonObject =>
         "What is asked of the storage system.",
         {
           deletionPolicy,
-          driver: text("The CSI driver that took the snapshot or shall take it; must be its GetPluginInfo name."),
+          driver: string("The CSI driver that took the snapshot or shall take it; must be its GetPluginInfo name."),
           source: fields(
             "Where the snapshot comes from: exactly one of the two.",
             {
-              snapshotHandle: text(
+              snapshotHandle: string(
                 "The storage system's id of a snapshot that already exists.",
-                only(strength, immutable("snapshotHandle")),
+                only(strength, neverChanges("snapshotHandle")),
               ),
-              volumeHandle: text(
+              volumeHandle: string(
                 "The storage system's id of the volume to be snapshotted.",
-                only(strength, immutable("volumeHandle")),
+                only(strength, neverChanges("volumeHandle")),
               ),
             },
             only(
               strength,
               requiredOnceSet("volumeHandle"),
               requiredOnceSet("snapshotHandle"),
-              exactlyOne("volumeHandle", "snapshotHandle"),
+              oneIsSet("volumeHandle", "snapshotHandle"),
             ),
           ),
-          sourceVolumeMode: text(
+          sourceVolumeMode: string(
             "The mode, Filesystem or Block, of the volume that was snapshotted.",
-            only(strength, immutable("sourceVolumeMode")),
+            only(strength, neverChanges("sourceVolumeMode")),
           ),
-          volumeSnapshotClassName: text("The class the snapshot was taken with."),
+          volumeSnapshotClassName: string("The class the snapshot was taken with."),
           volumeSnapshotRef: snapshotReference(strength),
         },
         {
@@ -183,8 +183,8 @@ export const volumeSnapshotContentSchema = (strength: Strength): JsonObject =>
         error: lastError,
         readyToUse: flag("True once a volume can be restored from the snapshot."),
         restoreSize: int64("The smallest volume the snapshot fits in, in bytes.", { minimum: 0 }),
-        snapshotHandle: text("The storage system's id of the snapshot."),
-        volumeGroupSnapshotHandle: text("The storage system's id of the group the snapshot was taken with."),
+        snapshotHandle: string("The storage system's id of the snapshot."),
+        volumeGroupSnapshotHandle: string("The storage system's id of the group the snapshot was taken with."),
       }),
     },
     { required: ["spec"] },
@@ -196,8 +196,10 @@ export const volumeSnapshotClassSchema = (): JsonObject =>
     {
       ...withMetadata,
       deletionPolicy,
-      driver: text("The CSI driver this class is for."),
-      parameters: texts("Passed to the driver as they are, but for the csi.storage.k8s.io/ keys, which name secrets."),
+      driver: string("The CSI driver this class is for."),
+      parameters: stringMap(
+        "Passed to the driver as they are, but for the csi.storage.k8s.io/ keys, which name secrets.",
+      ),
     },
     { required: ["deletionPolicy", "driver"] },
   );

@@ -44,14 +44,14 @@ export interface Right extends PolicyRule {
   readonly namespace?: string;
 }
 
-export interface Access {
+export interface ComponentRights {
   /** In the whole cluster. */
   readonly clusterRules: readonly Right[];
   /** In one namespace. */
   readonly namespaceRules: readonly Right[];
 }
 
-export interface ComponentRow extends Access {
+export interface ComponentRow extends ComponentRights {
   /** `snapkeep install --components` knows it by this name, and so does its folder in deploy/kustomize/base. */
   readonly name: string;
   readonly summary: string;
@@ -123,7 +123,7 @@ export interface DriverNeeds {
 export interface SidecarRow {
   readonly name: string;
   readonly replaces: string;
-  rights(driver: string, needs: DriverNeeds): Access;
+  rights(driver: string, needs: DriverNeeds): ComponentRights;
   /** Flags that are added where the driver's own manifest has none. */
   container(driver: string, socket: { readonly path: string; readonly mount: VolumeMount }): ContainerRow;
 }

@@ -1,6 +1,6 @@
 /** directory-driver in a cluster of one node, with its sidecars in one pod. */
 import { leaseNameFrom } from "../names.ts";
-import type { Access, ComponentRow, DriverNeeds, Installation, ManifestObject, Right } from "./component.ts";
+import type { ComponentRights, ComponentRow, DriverNeeds, Installation, ManifestObject, Right } from "./component.ts";
 import { csiProvisionerRow } from "./csi-provisioner.ts";
 import { csiSnapshotterRow } from "./csi-snapshotter.ts";
 
@@ -27,7 +27,7 @@ const uncovered = (rights: readonly Right[]): readonly Right[] =>
       ),
   );
 
-const merged = (accesses: readonly Access[]): Access => ({
+const merged = (accesses: readonly ComponentRights[]): ComponentRights => ({
   clusterRules: uncovered(accesses.flatMap(({ clusterRules }) => clusterRules)),
   namespaceRules: accesses.flatMap(({ namespaceRules }) => namespaceRules),
 });

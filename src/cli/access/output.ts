@@ -1,14 +1,14 @@
 /** Access in words: what is wide open stands out by its own word. */
 import { printableLine } from "../../base/printable.ts";
 import type { NamespaceAccess, Reachable, SnapshotAccess, UselessGrant } from "../../rules/access.ts";
-import type { Permitted } from "../../rules/rbac.ts";
+import type { PermittedSubject } from "../../rules/rbac.ts";
 
 const through = ({ way, grant, wildcard }: Pick<NamespaceAccess, "way" | "grant" | "wildcard">): string =>
   grant === undefined
     ? "its own namespace"
     : `ReferenceGrant ${grant}, by a ${way === "claim" ? "PersistentVolumeClaim" : "VolumeSnapshotLink"}${wildcard ? ", WILDCARD: every snapshot of the namespace" : ""}`;
 
-const people = (permitted: readonly Permitted[]): string[] =>
+const people = (permitted: readonly PermittedSubject[]): string[] =>
   permitted.map(({ subject, binding }) => `    ${subject} (${binding})`);
 
 const section = (title: string, lines: readonly string[]): readonly string[] => [

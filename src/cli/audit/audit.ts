@@ -5,8 +5,8 @@ import type { JsonObject } from "../../base/json.ts";
 import type { KubeApi, PageReader, PathReader, VersionFinder } from "../../kube/api.ts";
 import type { ClaimGates } from "../../rules/claim-sources.ts";
 import { type ErrorCode, errorRows } from "../../rules/error-codes.ts";
-import { describe, nameOf, type ObjectFinding, objectFindings } from "../../rules/object-findings.ts";
-import { type FieldViolation, textAt } from "../../rules/object-rules.ts";
+import { describeObject, nameOf, type ObjectFinding, objectFindings } from "../../rules/object-findings.ts";
+import { type FieldViolation, textMember } from "../../rules/object-rules.ts";
 import { defaultClassDriver, secondDefault } from "../../rules/snapshot-rules.ts";
 import { unknownKind } from "../../runtime/connect.ts";
 import { schemaFindings, unlessSaid } from "../findings/shipped-schemas.ts";
@@ -70,7 +70,7 @@ const findingOf = (
   object: JsonObject,
   severity: AuditFinding["severity"],
   { code, field, message }: FieldViolation,
-): AuditFinding => ({ severity, code, object: describe(object), field, message, remedy: errorRows[code].remedy });
+): AuditFinding => ({ severity, code, object: describeObject(object), field, message, remedy: errorRows[code].remedy });
 
 /** The first class of a driver that is a default is right, and each further one is not. */
 function secondDefaults(object: JsonObject, firsts: Map<string, string>): readonly AuditFinding[] {
@@ -92,9 +92,9 @@ export interface OldWrite {
 export function oldWritesIn(object: JsonObject, version: string, sinceMs: number): readonly OldWrite[] {
   const { managedFields } = object.metadata as { managedFields?: readonly JsonObject[] };
   return (managedFields ?? []).flatMap((entry) => {
-    const time = textAt(entry, "time") ?? "";
+    const time = textMember(entry, "time") ?? "";
     return String(entry.apiVersion).endsWith(`/${version}`) && Date.parse(time) >= sinceMs
-      ? [{ object: describe(object), manager: textAt(entry, "manager") ?? "", time }]
+      ? [{ object: describeObject(object), manager: textMember(entry, "manager") ?? "", time }]
       : [];
   });
 }

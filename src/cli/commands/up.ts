@@ -6,7 +6,7 @@ import { bool, integer } from "../../runtime/flag-kinds.ts";
 import { createLog } from "../../runtime/log.ts";
 import { kubeconfigOut, publishKubeconfig } from "../kubeconfig/publish.ts";
 import { openRunFolder } from "../run-folder.ts";
-import { nextSteps } from "../up/next-steps.ts";
+import { demoSteps } from "../up/next-steps.ts";
 import { startStack } from "../up/stack.ts";
 import { tour } from "../up/tour.ts";
 import { injectedFaults as faults } from "./directory-driver.ts";
@@ -61,7 +61,7 @@ export const command = defineCommand({
         );
         if (held)
           out.write(
-            await nextSteps({ stack, world, signal: stopping, folder: folder.path, kubectl: published.kubectl }),
+            await demoSteps({ stack, world, signal: stopping, folder: folder.path, kubectl: published.kubectl }),
           );
         out.write(`\nCtrl-C ends it and removes ${folder.path}.\n`);
         if (!signal.aborted)

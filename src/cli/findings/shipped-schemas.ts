@@ -17,8 +17,8 @@ import { Refusal } from "../../apiserver/status.ts";
 import { clone, isObject, type JsonObject } from "../../base/json.ts";
 import { nearest } from "../../base/nearest.ts";
 import { type ErrorCode, withCode } from "../../rules/error-codes.ts";
-import { groupOf, type ObjectFinding } from "../../rules/object-findings.ts";
-import { type FieldViolation, textOf } from "../../rules/object-rules.ts";
+import { apiGroupOf, type ObjectFinding } from "../../rules/object-findings.ts";
+import { type FieldViolation, valueText } from "../../rules/object-rules.ts";
 
 /**
  * manifest: as kubectl sends it. template: the same, and a controller will name it. stored: the API server has decoded it, in whichever
@@ -79,24 +79,24 @@ const violation = (code: ErrorCode, field: string, message: string): FieldViolat
 });
 
 const kindOf = (object: JsonObject): KindName | undefined =>
-  judgedKinds.find((kind) => kind === object.kind && kindRows[kind].group === groupOf(object));
+  judgedKinds.find((kind) => kind === object.kind && kindRows[kind].group === apiGroupOf(object));
 
 function unknownKind(object: JsonObject): FieldViolation | undefined {
   const { kind, apiVersion } = object;
   if (kindOf(object) !== undefined || typeof kind !== "string" || kind.endsWith("List")) return undefined;
-  const group = groupOf(object);
+  const group = apiGroupOf(object);
   const same = customKinds.find((name) => name === kind);
   if (ownGroups.has(group)) {
     const names = customKinds.filter((name) => kindRows[name].group === group);
     const meant = same === undefined ? nearest(kind, names) : undefined;
     const remedy =
       same !== undefined ? `write apiVersion: ${apiVersionOf(same)}` : `write ${meant ?? names.join(" or ")}`;
-    return violation("SNAP-193", "kind", `${textOf(kind)} is no kind of ${group}; ${remedy}`);
+    return violation("SNAP-193", "kind", `${valueText(kind)} is no kind of ${group}; ${remedy}`);
   }
   if (same === undefined) return undefined;
   const isSlip = group === "" || nearest(group, [kindRows[same].group]) !== undefined;
   return isSlip
-    ? violation("SNAP-193", "apiVersion", `${textOf(apiVersion)} has no kind ${kind}; write ${apiVersionOf(same)}`)
+    ? violation("SNAP-193", "apiVersion", `${valueText(apiVersion)} has no kind ${kind}; write ${apiVersionOf(same)}`)
     : undefined;
 }
 
@@ -113,11 +113,11 @@ function versionFinding(kind: KindName, { apiVersion }: JsonObject): ObjectFindi
       violation(
         "SNAP-193",
         "apiVersion",
-        `${textOf(apiVersion)} is no version of ${kind}; write ${apiVersionOf(kind)}`,
+        `${valueText(apiVersion)} is no version of ${kind}; write ${apiVersionOf(kind)}`,
       ),
     );
   if (group !== kindRows.VolumeSnapshot.group || version === newest) return undefined;
-  const message = `${textOf(apiVersion)} is not served by today's CRDs; write ${apiVersionOf(kind)}`;
+  const message = `${valueText(apiVersion)} is not served by today's CRDs; write ${apiVersionOf(kind)}`;
   return { severity: "warning", violation: violation("SNAP-193", "apiVersion", message) };
 }
 

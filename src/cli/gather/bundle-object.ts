@@ -1,15 +1,15 @@
 /** An object as it goes into a bundle: of its fields those that the table names, of the others that they are there. Pure. */
 import { isObject, type JsonObject, type JsonValue, parse, print } from "../../base/json.ts";
 import { isSecretName } from "../../base/redact.ts";
-import { callFields, fieldsOf, unknownKind } from "./fields.ts";
-import type { Fields } from "./fields-common.ts";
+import { callFields, fieldsOf, fieldsOfUnknownKind } from "./fields.ts";
+import type { KeptFields } from "./fields-common.ts";
 import { openFlags, openVariables, openWords } from "./open-words.ts";
 import { isSecretWord, redactValue } from "./redact-text.ts";
 
 /** The entries of a list do not say their kind themselves. */
 export function bundleObject(object: JsonValue, kind: string): JsonValue {
   if (!isObject(object)) return masked(object);
-  const fields = fieldsOf[kind] ?? unknownKind;
+  const fields = fieldsOf[kind] ?? fieldsOfUnknownKind;
   if (!Array.isArray(object.items)) return bundled(fields, withoutNoise(object));
   const items = object.items.map((item) => bundled(fields, isObject(item) ? withoutNoise(item) : item));
   const { resourceVersion } = isObject(object.metadata) ? object.metadata : {};
@@ -28,7 +28,7 @@ function withoutNoise({ metadata, ...object }: JsonObject): JsonObject {
   return { ...object, metadata: kept };
 }
 
-function bundled(fields: Fields, value: JsonValue): JsonValue {
+function bundled(fields: KeptFields, value: JsonValue): JsonValue {
   if (value === null || typeof value === "boolean") return value;
   if (fields === "mask") return masked(value);
   if (fields === "all") return everything(value);
@@ -44,7 +44,7 @@ const mapMembers = (object: JsonObject, change: (name: string, member: JsonValue
   Object.fromEntries(Object.entries(object).map(([name, member]) => [name, change(name, member ?? null)]));
 
 /** Its own row; that of its prefix, "csi.storage.k8s.io/*"; or, unless its name is that of a secret, that of all others. */
-function fieldsFor(fields: { readonly [name: string]: Fields }, name: string): Fields {
+function fieldsFor(fields: { readonly [name: string]: KeptFields }, name: string): KeptFields {
   if (Object.hasOwn(fields, name)) return fields[name] ?? "mask";
   const slash = name.indexOf("/");
   const prefix = slash === -1 ? undefined : `${name.slice(0, slash)}/*`;

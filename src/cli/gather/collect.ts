@@ -5,7 +5,7 @@ import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { printableLine } from "../../base/printable.ts";
 import { metadataOnly, type PathReader, type TextReader } from "../../kube/api.ts";
 import { listPath } from "../../kube/list-path.ts";
-import { listAt, memberAt } from "../../rules/pod-specs.ts";
+import { entriesAt, memberAt } from "../../rules/pod-specs.ts";
 import { bundleObject, secretSummary } from "./bundle-object.ts";
 import { type ComponentContainer, componentsIn } from "./components.ts";
 import { redactLog } from "./redact-text.ts";
@@ -90,7 +90,7 @@ export async function gather(options: GatherOptions): Promise<Gathered> {
       listPath(api, `${at}/secrets`, { signal, accept: metadataOnly.list }),
     );
     if (secrets !== undefined)
-      await save(`${folder}/secrets.yaml`, stringify(listAt(secrets, ["items"]).map(secretSummary), unfolded));
+      await save(`${folder}/secrets.yaml`, stringify(entriesAt(secrets, ["items"]).map(secretSummary), unfolded));
   }
 
   async function gatherComponent({
@@ -120,14 +120,14 @@ export async function gather(options: GatherOptions): Promise<Gathered> {
 
 /** One line per condition, or per object that has an error: what a person reads first. */
 const conditionLines = (list: JsonValue, kind: string): readonly string[] =>
-  listAt(list, ["items"])
+  entriesAt(list, ["items"])
     .filter(isObject)
     .flatMap((item) => linesOf(item, kind));
 
 function linesOf(object: JsonObject, kind: string): readonly string[] {
   const namespace = memberAt(object, ["metadata", "namespace"]);
   const name = `${kind} ${typeof namespace === "string" ? `${namespace}/` : ""}${String(memberAt(object, ["metadata", "name"]))}`;
-  const conditions = listAt(object, ["status", "conditions"])
+  const conditions = entriesAt(object, ["status", "conditions"])
     .filter(isObject)
     .map(
       ({ type, status, reason = "", message = "" }) =>

@@ -1,6 +1,6 @@
 /** Which pods of a cluster run our components, and which of their containers can be asked. Pure. */
 import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
-import { listAt, memberAt } from "../../rules/pod-specs.ts";
+import { entriesAt, memberAt } from "../../rules/pod-specs.ts";
 
 export interface ComponentContainer {
   readonly namespace: string;
@@ -15,14 +15,14 @@ export interface ComponentContainer {
 }
 
 const text = (value: JsonValue | undefined): string => (typeof value === "string" ? value : "");
-const texts = (value: JsonValue, name: string): readonly string[] => listAt(value, [name]).map(text);
+const texts = (value: JsonValue, name: string): readonly string[] => entriesAt(value, [name]).map(text);
 
 /** The label of our manifests tells them, or, in somebody else's manifest, what the container runs. */
 export function componentsIn(pods: JsonValue): readonly ComponentContainer[] {
-  return listAt(pods, ["items"]).flatMap((pod) => {
+  return entriesAt(pods, ["items"]).flatMap((pod) => {
     if (!isObject(pod)) return [];
     const isOurs = text(memberAt(pod, ["metadata", "labels", "app.kubernetes.io/name"])) === "snapkeep";
-    return listAt(pod, ["spec", "containers"])
+    return entriesAt(pod, ["spec", "containers"])
       .filter(isObject)
       .filter((container) => isOurs || runsSnapkeep(container))
       .map((container) => componentOf(pod, container));
@@ -41,7 +41,7 @@ function componentOf(pod: JsonObject, container: JsonObject): ComponentContainer
   const name = text(container.name);
   const endpoint = /^--?(?:http-endpoint|metrics-address)=.*:(\d+)$/;
   const port = texts(container, "args").flatMap((word) => endpoint.exec(word)?.[1] ?? []);
-  const status = listAt(pod, ["status", "containerStatuses"]).find((entry) => memberAt(entry, ["name"]) === name);
+  const status = entriesAt(pod, ["status", "containerStatuses"]).find((entry) => memberAt(entry, ["name"]) === name);
   return {
     namespace: text(memberAt(pod, ["metadata", "namespace"])),
     pod: text(memberAt(pod, ["metadata", "name"])),

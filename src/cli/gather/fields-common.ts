@@ -13,12 +13,12 @@ import { annotations, parameters, provisioning } from "../../api/names.ts";
  */
 type Leaf = "keep" | "all" | "text" | "pem" | "words" | "variable" | "origin" | "calls" | "mask";
 /** For a list this describes its entries. "*" is any other name; it keeps nothing beside a secret's name. */
-export type Fields = Leaf | { readonly [name: string]: Fields };
+export type KeptFields = Leaf | { readonly [name: string]: KeptFields };
 
 /** Whatever the names: values that are one of these. */
-export const any = (kept: Fields): Fields => ({ "*": kept });
+export const any = (kept: KeptFields): KeptFields => ({ "*": kept });
 
-const keptAnnotations: Fields = Object.fromEntries(
+const keptAnnotations: KeptFields = Object.fromEntries(
   [
     ...Object.values(annotations),
     ...Object.values(provisioning).filter((name) => name.includes("/")),
@@ -30,7 +30,7 @@ const keptAnnotations: Fields = Object.fromEntries(
   ].map((name) => [name, "keep"] as const),
 );
 
-export const metadata: Fields = {
+export const metadata: KeptFields = {
   name: "keep",
   generateName: "keep",
   namespace: "keep",
@@ -46,14 +46,14 @@ export const metadata: Fields = {
   annotations: { ...keptAnnotations, "snapkeep.dev/create-volume-calls": "calls" },
 };
 
-export const object = (more: { readonly [name: string]: Fields }): Fields => ({
+export const keptObject = (more: { readonly [name: string]: KeptFields }): KeptFields => ({
   apiVersion: "keep",
   kind: "keep",
   metadata,
   ...more,
 });
 
-export const condition: Fields = {
+export const condition: KeptFields = {
   type: "keep",
   status: "keep",
   reason: "keep",
@@ -64,10 +64,10 @@ export const condition: Fields = {
   lastHeartbeatTime: "keep",
   lastProbeTime: "keep",
 };
-export const failure: Fields = { message: "text", time: "keep", errorCode: "keep" };
+export const failure: KeptFields = { message: "text", time: "keep", errorCode: "keep" };
 
 /** A class keeps the parameters that name secrets and the file system. The others are the driver's, and any of them may be a password. */
-export const classParameters: Fields = {
+export const classParameters: KeptFields = {
   ...Object.fromEntries(
     ["Provisioner", "ControllerPublish", "NodeStage", "NodePublish"].flatMap((role) => [
       [`csi${role}SecretName`, "keep"],
@@ -79,4 +79,4 @@ export const classParameters: Fields = {
   [`${parameters.prefix}*`]: "keep",
 };
 
-export const secretRef: Fields = { name: "keep", namespace: "keep" };
+export const secretRef: KeptFields = { name: "keep", namespace: "keep" };

@@ -1,9 +1,9 @@
 /** What of snapshots, claims, volumes and their classes goes into a bundle. */
 import { provisioning } from "../../api/names.ts";
-import { any, classParameters, condition, type Fields, failure, object, secretRef } from "./fields-common.ts";
+import { any, classParameters, condition, failure, type KeptFields, keptObject, secretRef } from "./fields-common.ts";
 
-export const snapshotKinds = {
-  VolumeSnapshot: object({
+export const snapshotFields = {
+  VolumeSnapshot: keptObject({
     spec: { source: "all", volumeSnapshotClassName: "keep" },
     status: {
       boundVolumeSnapshotContentName: "keep",
@@ -14,7 +14,7 @@ export const snapshotKinds = {
       error: failure,
     },
   }),
-  VolumeSnapshotContent: object({
+  VolumeSnapshotContent: keptObject({
     spec: {
       deletionPolicy: "keep",
       driver: "keep",
@@ -32,9 +32,9 @@ export const snapshotKinds = {
       error: failure,
     },
   }),
-  VolumeSnapshotClass: object({ driver: "keep", deletionPolicy: "keep", parameters: classParameters }),
-  VolumeSnapshotLink: object({ spec: "all" }),
-  VolumeGroupSnapshot: object({
+  VolumeSnapshotClass: keptObject({ driver: "keep", deletionPolicy: "keep", parameters: classParameters }),
+  VolumeSnapshotLink: keptObject({ spec: "all" }),
+  VolumeGroupSnapshot: keptObject({
     spec: { source: "all", volumeGroupSnapshotClassName: "keep" },
     status: {
       boundVolumeGroupSnapshotContentName: "keep",
@@ -43,7 +43,7 @@ export const snapshotKinds = {
       error: failure,
     },
   }),
-  VolumeGroupSnapshotContent: object({
+  VolumeGroupSnapshotContent: keptObject({
     spec: {
       deletionPolicy: "keep",
       driver: "keep",
@@ -68,18 +68,18 @@ export const snapshotKinds = {
       error: failure,
     },
   }),
-  VolumeGroupSnapshotClass: object({ driver: "keep", deletionPolicy: "keep", parameters: classParameters }),
-  ReferenceGrant: object({ spec: "all" }),
-  VolumePopulator: object({ sourceKind: "all" }),
-} as const satisfies Record<string, Fields>;
+  VolumeGroupSnapshotClass: keptObject({ driver: "keep", deletionPolicy: "keep", parameters: classParameters }),
+  ReferenceGrant: keptObject({ spec: "all" }),
+  VolumePopulator: keptObject({ sourceKind: "all" }),
+} as const satisfies Record<string, KeptFields>;
 
-export const share = object({
+export const share = keptObject({
   spec: { description: "text", secretRef, configMapRef: secretRef },
   status: { conditions: condition },
 });
 
 export const storageKinds = {
-  PersistentVolumeClaim: object({
+  PersistentVolumeClaim: keptObject({
     spec: {
       accessModes: "all",
       dataSource: "all",
@@ -102,7 +102,7 @@ export const storageKinds = {
       phase: "keep",
     },
   }),
-  PersistentVolume: object({
+  PersistentVolume: keptObject({
     spec: {
       accessModes: "all",
       capacity: "all",
@@ -127,7 +127,7 @@ export const storageKinds = {
     },
     status: { lastPhaseTransitionTime: "keep", message: "text", phase: "keep", reason: "keep" },
   }),
-  StorageClass: object({
+  StorageClass: keptObject({
     allowedTopologies: "all",
     allowVolumeExpansion: "keep",
     parameters: classParameters,
@@ -135,17 +135,17 @@ export const storageKinds = {
     reclaimPolicy: "keep",
     volumeBindingMode: "keep",
   }),
-  VolumeAttributesClass: object({ driverName: "keep", parameters: classParameters }),
-  CSIDriver: object({ spec: "all" }),
-  CSINode: object({ spec: "all" }),
-  CSIStorageCapacity: object({
+  VolumeAttributesClass: keptObject({ driverName: "keep", parameters: classParameters }),
+  CSIDriver: keptObject({ spec: "all" }),
+  CSINode: keptObject({ spec: "all" }),
+  CSIStorageCapacity: keptObject({
     capacity: "keep",
     maximumVolumeSize: "keep",
     nodeTopology: "all",
     storageClassName: "keep",
   }),
-  VolumeAttachment: object({
+  VolumeAttachment: keptObject({
     spec: { attacher: "keep", nodeName: "keep", source: { persistentVolumeName: "keep" } },
     status: { attached: "keep", attachError: failure, detachError: failure },
   }),
-} as const satisfies Record<string, Fields>;
+} as const satisfies Record<string, KeptFields>;

@@ -1,8 +1,8 @@
 /** What of pods and of what surrounds them goes into a bundle. */
-import { any, condition, type Fields, metadata, object, secretRef } from "./fields-common.ts";
+import { any, condition, type KeptFields, keptObject, metadata, secretRef } from "./fields-common.ts";
 import { storageKinds } from "./fields-storage.ts";
 
-const probe: Fields = {
+const probe: KeptFields = {
   httpGet: { host: "keep", path: "text", port: "keep", scheme: "keep", httpHeaders: { name: "keep" } },
   exec: { command: "words" },
   grpc: "all",
@@ -14,7 +14,7 @@ const probe: Fields = {
   terminationGracePeriodSeconds: "keep",
   timeoutSeconds: "keep",
 };
-const container: Fields = {
+const container: KeptFields = {
   name: "keep",
   image: "text",
   imagePullPolicy: "keep",
@@ -35,7 +35,7 @@ const container: Fields = {
   volumeDevices: "all",
   volumeMounts: "all",
 };
-const podVolume: Fields = {
+const podVolume: KeptFields = {
   name: "keep",
   configMap: "all",
   csi: {
@@ -53,7 +53,7 @@ const podVolume: Fields = {
   projected: "all",
   secret: "all",
 };
-const podSpec: Fields = {
+const podSpec: KeptFields = {
   affinity: "all",
   containers: container,
   initContainers: container,
@@ -76,7 +76,7 @@ const podSpec: Fields = {
   topologySpreadConstraints: "all",
   volumes: podVolume,
 };
-const ended: Fields = {
+const ended: KeptFields = {
   containerID: "keep",
   exitCode: "keep",
   finishedAt: "keep",
@@ -85,8 +85,8 @@ const ended: Fields = {
   signal: "keep",
   startedAt: "keep",
 };
-const containerState: Fields = { running: "all", terminated: ended, waiting: { message: "text", reason: "keep" } };
-const containerStatus: Fields = {
+const containerState: KeptFields = { running: "all", terminated: ended, waiting: { message: "text", reason: "keep" } };
+const containerStatus: KeptFields = {
   containerID: "keep",
   image: "text",
   imageID: "text",
@@ -97,7 +97,7 @@ const containerStatus: Fields = {
   started: "keep",
   state: containerState,
 };
-const workload = object({
+const workload = keptObject({
   spec: {
     maxUnavailable: "keep",
     minReadySeconds: "keep",
@@ -117,7 +117,7 @@ export const workloadKinds = {
   Deployment: workload,
   ReplicaSet: workload,
   DaemonSet: workload,
-  Pod: object({
+  Pod: keptObject({
     spec: podSpec,
     status: {
       conditions: condition,
@@ -133,14 +133,14 @@ export const workloadKinds = {
       startTime: "keep",
     },
   }),
-  Service: object({
+  Service: keptObject({
     spec: { clusterIP: "keep", clusterIPs: "all", ports: "all", selector: any("keep"), type: "keep" },
   }),
-  ServiceAccount: object({ automountServiceAccountToken: "keep", imagePullSecrets: "all", secrets: "all" }),
-  EndpointSlice: object({ addressType: "keep", endpoints: "all", ports: "all" }),
-  Role: object({ rules: "all" }),
-  RoleBinding: object({ roleRef: "all", subjects: "all" }),
-  Event: object({
+  ServiceAccount: keptObject({ automountServiceAccountToken: "keep", imagePullSecrets: "all", secrets: "all" }),
+  EndpointSlice: keptObject({ addressType: "keep", endpoints: "all", ports: "all" }),
+  Role: keptObject({ rules: "all" }),
+  RoleBinding: keptObject({ roleRef: "all", subjects: "all" }),
+  Event: keptObject({
     action: "keep",
     count: "keep",
     eventTime: "keep",
@@ -156,4 +156,4 @@ export const workloadKinds = {
     source: "all",
     type: "keep",
   }),
-} as const satisfies Record<string, Fields>;
+} as const satisfies Record<string, KeptFields>;

@@ -2,11 +2,11 @@
  * What of each kind goes into a bundle, field by field: the one table. A field that is not in it keeps its name, and its value becomes
  * "<redacted, 12 characters>". The table has what the components decide by, so that a decision can be repeated from a bundle.
  */
-import { any, classParameters, condition, type Fields, object, secretRef } from "./fields-common.ts";
-import { share, snapshotKinds, storageKinds } from "./fields-storage.ts";
+import { any, classParameters, condition, type KeptFields, keptObject, secretRef } from "./fields-common.ts";
+import { share, snapshotFields, storageKinds } from "./fields-storage.ts";
 import { workloadKinds } from "./fields-workloads.ts";
 
-const webhooks: Fields = {
+const webhooks: KeptFields = {
   admissionReviewVersions: "all",
   clientConfig: { caBundle: "pem", service: "all", url: "origin" },
   failurePolicy: "keep",
@@ -22,12 +22,12 @@ const webhooks: Fields = {
 };
 
 const clusterKinds = {
-  Namespace: object({ spec: "all", status: { conditions: condition, phase: "keep" } }),
-  Node: object({
+  Namespace: keptObject({ spec: "all", status: { conditions: condition, phase: "keep" } }),
+  Node: keptObject({
     spec: { taints: "all", unschedulable: "keep" },
     status: { conditions: condition, nodeInfo: "all", volumesAttached: "mask", volumesInUse: "mask" },
   }),
-  Lease: object({
+  Lease: keptObject({
     spec: {
       acquireTime: "keep",
       holderIdentity: "keep",
@@ -38,14 +38,14 @@ const clusterKinds = {
       strategy: "keep",
     },
   }),
-  ValidatingWebhookConfiguration: object({ webhooks }),
-  MutatingWebhookConfiguration: object({ webhooks }),
+  ValidatingWebhookConfiguration: keptObject({ webhooks }),
+  MutatingWebhookConfiguration: keptObject({ webhooks }),
   /** Only those that hold settings of the components are read. */
-  ConfigMap: object({ data: any("text") }),
-} as const satisfies Record<string, Fields>;
+  ConfigMap: keptObject({ data: any("text") }),
+} as const satisfies Record<string, KeptFields>;
 
-export const fieldsOf: Readonly<Record<string, Fields>> = {
-  ...snapshotKinds,
+export const fieldsOf: Readonly<Record<string, KeptFields>> = {
+  ...snapshotFields,
   SharedSecret: share,
   SharedConfigMap: share,
   ...storageKinds,
@@ -54,11 +54,11 @@ export const fieldsOf: Readonly<Record<string, Fields>> = {
 };
 
 /** Applies to a kind that nobody has described yet. */
-export const unknownKind: Fields = object({});
+export const fieldsOfUnknownKind: KeptFields = keptObject({});
 
-const callTopology: Fields = { preferred: "all", requisite: "all" };
+const callTopology: KeptFields = { preferred: "all", requisite: "all" };
 /** Applies to the annotation of stored CreateVolume calls. */
-export const callFields: Fields = {
+export const callFields: KeptFields = {
   shapes: {
     attributesClass: "keep",
     call: {

@@ -6,7 +6,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { promisify } from "node:util";
 import { Fault } from "../../base/fault.ts";
 import { errorCodeOf, fsErrorText } from "../../base/fs-errors.ts";
-import type { ManifestFile } from "./manifests.ts";
+import type { FileToLint } from "./manifests.ts";
 
 const isManifest = (path: string): boolean => /\.(ya?ml|json)$/i.test(path);
 const skipped: ReadonlySet<string> = new Set(["node_modules", ".git"]);
@@ -14,11 +14,8 @@ const gitBytesMax = 256 * 2 ** 20;
 /** One file may be this large. The parser needs some fifty times as much memory. */
 const fileBytesMax = 32 * 2 ** 20;
 
-export async function filesAt(
-  paths: readonly string[],
-  stdin: () => Promise<string>,
-): Promise<readonly ManifestFile[]> {
-  const found: ManifestFile[] = [];
+export async function filesAt(paths: readonly string[], stdin: () => Promise<string>): Promise<readonly FileToLint[]> {
+  const found: FileToLint[] = [];
   for (const path of paths) {
     if (path === "-") found.push({ path, text: await stdin() });
     else for (const file of await filesUnder(path)) found.push(await manifestAt(file));
@@ -27,7 +24,7 @@ export async function filesAt(
 }
 
 /** What cannot be read is reported like any other mistake in a file, so that the rest is judged. */
-const manifestAt = (path: string): Promise<ManifestFile> =>
+const manifestAt = (path: string): Promise<FileToLint> =>
   readPlainFile(path).then(
     (text) => ({ path, text }),
     (reason: unknown) => ({
@@ -82,7 +79,7 @@ async function filesOfFolder(path: string): Promise<readonly string[]> {
 }
 
 /** A folder of that name, else a revision of the git repository that holds the linted files. */
-export async function oldFiles(old: string, paths: readonly string[]): Promise<readonly ManifestFile[]> {
+export async function oldFiles(old: string, paths: readonly string[]): Promise<readonly FileToLint[]> {
   if (old === "") return [];
   const isFolder = await stat(old).then(
     (info) => info.isDirectory(),
@@ -96,7 +93,7 @@ export async function oldFiles(old: string, paths: readonly string[]): Promise<r
       );
 }
 
-async function filesOfRevision(revision: string, paths: readonly string[]): Promise<readonly ManifestFile[]> {
+async function filesOfRevision(revision: string, paths: readonly string[]): Promise<readonly FileToLint[]> {
   // A revision that looks like an option would be read as one.
   if (revision.startsWith("-")) throw unknownRevision(revision, "it begins with a dash");
   const [first = "."] = paths;

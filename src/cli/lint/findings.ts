@@ -4,8 +4,8 @@ import { allowListSources, type ShareKind } from "../../api/share-lists.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { type ClaimGates, sizeViolations } from "../../rules/claim-sources.ts";
 import { after, type ErrorCode, withCode } from "../../rules/error-codes.ts";
-import { describe, groupOf, nameOf, type ObjectFinding, objectFindings } from "../../rules/object-findings.ts";
-import { type FieldViolation, textAt, valueAt } from "../../rules/object-rules.ts";
+import { apiGroupOf, describeObject, nameOf, type ObjectFinding, objectFindings } from "../../rules/object-findings.ts";
+import { type FieldViolation, textMember, valueAt } from "../../rules/object-rules.ts";
 import { type AllowLists, allowListIn, dataOf, platformAllowLists } from "../../rules/share-allow-lists.ts";
 import { judgedBySharing, judgeSharing } from "../../rules/shared-resources.ts";
 import { defaultClassDriver, secondDefault } from "../../rules/snapshot-rules.ts";
@@ -59,7 +59,7 @@ const byPlace = (one: Finding, other: Finding): number =>
   one.file === other.file ? one.line - other.line : one.file < other.file ? -1 : 1;
 
 const is = ({ object }: Manifest, kind: string, group: string): boolean =>
-  object.kind === kind && groupOf(object) === group;
+  object.kind === kind && apiGroupOf(object) === group;
 
 /** The same object in another version of its file: whichever version of its API it is written in, and wherever it stands in a List. */
 const identityOf = ({ object, owner, prefix }: Manifest): string =>
@@ -67,14 +67,14 @@ const identityOf = ({ object, owner, prefix }: Manifest): string =>
     ? identity(object)
     : `${identity(owner)} ${identity(object)} ${prefix.replace(/^items\[\d+\]\./, "")}`;
 const identity = (object: JsonObject): string =>
-  [groupOf(object), object.kind, textAt(object, "metadata.namespace") ?? "", nameOf(object)].join(" ");
+  [apiGroupOf(object), object.kind, textMember(object, "metadata.namespace") ?? "", nameOf(object)].join(" ");
 
 const findingOf = (manifest: Manifest, severity: Finding["severity"], violation: FieldViolation): Finding => ({
   file: manifest.file,
   line: manifest.lineOf(violation.field),
   severity,
   code: violation.code,
-  object: describe(manifest.object),
+  object: describeObject(manifest.object),
   field: `${manifest.prefix}${violation.field}`,
   message: after(manifest.prefix, violation.message),
 });
@@ -99,7 +99,7 @@ function sharingFindings(
   before: JsonObject | undefined,
   lists: AllowLists,
 ): readonly ObjectFinding[] {
-  const judged = judgedBySharing(groupOf(object), { kind: object.kind });
+  const judged = judgedBySharing(apiGroupOf(object), { kind: object.kind });
   if (judged === undefined) return [];
   const { refused, ratcheted } = judgeSharing(judged, object, before, lists);
   return [
@@ -126,7 +126,7 @@ function tooSmall(manifest: Manifest, snapshots: ReadonlyMap<string, JsonObject>
   const { kind, name } = (valueAt(object, "spec.dataSourceRef") ??
     valueAt(object, "spec.dataSource") ??
     {}) as JsonObject;
-  const namespace = textAt(object, "metadata.namespace") ?? "";
+  const namespace = textMember(object, "metadata.namespace") ?? "";
   const snapshot = snapshots.get([snapshotGroup, kind, namespace, name].join(" "));
   if (snapshot === undefined) return [];
   return sizeViolations(object, snapshot).map((violation) => findingOf(manifest, "error", violation));

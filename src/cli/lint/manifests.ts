@@ -1,9 +1,9 @@
 /** Manifests as people keep them: files of several YAML or JSON documents, Lists, and templates of claims inside of workloads. */
 import { type Document, LineCounter, parseAllDocuments } from "yaml";
 import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
-import { listAt, memberAt, podVolumes } from "../../rules/pod-specs.ts";
+import { entriesAt, memberAt, podVolumes } from "../../rules/pod-specs.ts";
 
-export interface ManifestFile {
+export interface FileToLint {
   /** As the user named it; "-" is standard input. */
   readonly path: string;
   readonly text: string;
@@ -35,7 +35,7 @@ export interface ReadManifests {
   readonly unreadable: readonly Unreadable[];
 }
 
-export function readManifests(files: readonly ManifestFile[]): ReadManifests {
+export function readManifests(files: readonly FileToLint[]): ReadManifests {
   const manifests: Manifest[] = [];
   const unreadable: Unreadable[] = [];
   for (const { path, text, problem } of files) {
@@ -124,7 +124,7 @@ function* objectsIn(value: unknown, steps: readonly Step[]): Generator<Found> {
 function* claimsIn(workload: JsonObject, steps: readonly Step[]): Generator<Found> {
   const kind = String(workload.kind ?? "");
   if (kind === "StatefulSet")
-    for (const [index, template] of listAt(workload, ["spec", "volumeClaimTemplates"]).entries())
+    for (const [index, template] of entriesAt(workload, ["spec", "volumeClaimTemplates"]).entries())
       yield* claim(workload, template, [...steps, "spec", "volumeClaimTemplates", index]);
   for (const { path, volume } of podVolumes(workload))
     yield* claim(workload, memberAt(volume, ["ephemeral", "volumeClaimTemplate"]), [

@@ -5,7 +5,7 @@ import { kindRows } from "../../api/kinds.ts";
 import type { PersistentVolumeClaim } from "../../api/types.ts";
 import { Fault } from "../../base/fault.ts";
 import type { Stack } from "./stack.ts";
-import { until, type Waiting } from "./waiting.ts";
+import { until, type WaitingContext } from "./waiting.ts";
 
 export const namespace = "default";
 export const names = { claim: "data", snapshot: "monday", restored: "restored", file: "notes.txt" } as const;
@@ -40,7 +40,7 @@ export interface DemoVolume {
 
 /** Creates the claim and waits until the provisioner has made its volume. */
 export async function createClaim(
-  waiting: Waiting & { readonly stack: Pick<Stack, "driver"> },
+  waiting: WaitingContext & { readonly stack: Pick<Stack, "driver"> },
   { metadata, ...claim }: (typeof manifests)["claim"],
 ): Promise<DemoVolume> {
   await waiting.stack.client.create("PersistentVolumeClaim", { ...claim, metadata: { namespace, ...metadata } });

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { stringify } from "yaml";
 import { createClaim, manifests, names } from "./demo-objects.ts";
 import type { Stack } from "./stack.ts";
-import type { Waiting } from "./waiting.ts";
+import type { WaitingContext } from "./waiting.ts";
 
 const words = "yours to spoil";
 
-interface Options extends Waiting {
+interface Options extends WaitingContext {
   readonly stack: Stack;
   /** Where the manifests are written. */
   readonly folder: string;
@@ -17,7 +17,7 @@ interface Options extends Waiting {
 }
 
 /** Creates a claim with a file, and the manifests that the commands apply. */
-export async function nextSteps({ folder, kubectl, ...waiting }: Options): Promise<string> {
+export async function demoSteps({ folder, kubectl, ...waiting }: Options): Promise<string> {
   const volume = await createClaim(waiting, manifests.claim);
   await writeFile(volume.file, `${words}\n`);
   const manifestFile = async (manifest: (typeof manifests)["snapshot" | "restored"]): Promise<string> => {

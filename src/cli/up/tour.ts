@@ -18,9 +18,9 @@ import {
   volumeOf,
 } from "./demo-objects.ts";
 import { driverName, type Stack } from "./stack.ts";
-import { until, untilGone, type Waiting } from "./waiting.ts";
+import { until, untilGone, type WaitingContext } from "./waiting.ts";
 
-interface Guide extends Waiting {
+interface Guide extends WaitingContext {
   readonly stack: Stack;
   readonly out: Writer;
 }

@@ -6,7 +6,7 @@ import { Fault, isFault } from "../../base/fault.ts";
 import type { World } from "../../base/world.ts";
 import type { Stack } from "./stack.ts";
 
-export interface Waiting {
+export interface WaitingContext {
   readonly stack: Pick<Stack, "client">;
   readonly world: World;
   readonly signal: AbortSignal;
@@ -16,7 +16,7 @@ const waitMsMax = 10_000;
 const lookEveryMs = 20;
 
 export async function until<K extends KindName>(
-  { stack: { client }, world, signal }: Waiting,
+  { stack: { client }, world, signal }: WaitingContext,
   ref: Ref<K>,
   problem: string,
   holds: (object: ObjectOf<K>) => boolean,
@@ -31,7 +31,7 @@ export async function until<K extends KindName>(
   }
 }
 
-export async function untilGone(waiting: Waiting, ref: Ref): Promise<void> {
+export async function untilGone(waiting: WaitingContext, ref: Ref): Promise<void> {
   try {
     await until(waiting, ref, `${ref.kind} ${ref.name} was not deleted`, () => false);
   } catch (reason) {

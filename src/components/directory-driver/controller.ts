@@ -25,7 +25,7 @@ const capabilities: readonly ControllerServiceCapability_RPC_Type[] = [
   Capability.SINGLE_NODE_MULTI_WRITER,
 ];
 
-export interface ControllerOptions {
+export interface ControllerServiceOptions {
   readonly storage: Storage;
   readonly mounting: Pick<Mounting, "usesOf" | "releaseLoops">;
   readonly world: World;
@@ -35,7 +35,13 @@ export interface ControllerOptions {
   readonly snapshotSecret: string;
 }
 
-export function controllerService({ storage, mounting, world, snapshotDelayMs, snapshotSecret }: ControllerOptions) {
+export function controllerService({
+  storage,
+  mounting,
+  world,
+  snapshotDelayMs,
+  snapshotSecret,
+}: ControllerServiceOptions) {
   const isReady = ({ takenAtMs }: Snapshot): boolean => world.now() >= takenAtMs + snapshotDelayMs;
   const snapshotMessage = (snapshot: Snapshot) => ({
     snapshotId: snapshot.id,

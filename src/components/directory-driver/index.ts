@@ -63,7 +63,7 @@ const identityService = ({ name, version }: DirectoryDriverOptions): Served =>
     probe: () => ({ ready: true }),
   });
 
-export interface ServeOptions {
+export interface ServingOptions {
   readonly address: string;
   readonly faults?: readonly InjectedFault[];
   readonly world: World;
@@ -73,5 +73,5 @@ export interface ServeOptions {
 
 export const serveDirectoryDriver = (
   { services }: DirectoryDriver,
-  { faults = [], ...options }: ServeOptions,
+  { faults = [], ...options }: ServingOptions,
 ): Promise<CsiServer> => createCsiServer({ ...options, services, innermost: faultInjectionLayer(faults) });

@@ -7,20 +7,20 @@ import type { ShareKind } from "../../api/share-lists.ts";
 import { type ClaimGates, sourceToCopy } from "../../rules/claim-sources.ts";
 import { after, withCode } from "../../rules/error-codes.ts";
 import { type JudgedKind, judgedResource, type KindRules, kindRules } from "../../rules/kind-rules.ts";
-import { type FieldViolation, type Verdict, valueAt } from "../../rules/object-rules.ts";
+import { type FieldViolation, type RuleVerdict, valueAt } from "../../rules/object-rules.ts";
 import type { AllowLists } from "../../rules/share-allow-lists.ts";
 import { judgedBySharing, judgeSharing, shareVolumes } from "../../rules/shared-resources.ts";
 import { defaultClassDriver, secondDefault } from "../../rules/snapshot-rules.ts";
 import type { AdmissionAnswer, AdmissionRequest } from "./admission-review.ts";
 import { isOwnProbe, type UserInfo } from "./own-probe.ts";
 
-export interface Decision extends AdmissionAnswer {
-  readonly verdict: Verdict;
+export interface ReviewDecision extends AdmissionAnswer {
+  readonly verdict: RuleVerdict;
   /** The share that was judged, or that the object has volumes of shares. */
   readonly sharing?: ShareKind | "volumes" | undefined;
 }
 
-export interface Surroundings {
+export interface ReviewContext {
   readonly gates: () => ClaimGates;
   /** Names of other default classes of a driver; undefined while that is not known. */
   readonly otherDefaults: (driver: string, name: string) => readonly string[] | undefined;
@@ -30,23 +30,23 @@ export interface Surroundings {
   readonly self: () => UserInfo | undefined;
 }
 
-type Judge = (request: AdmissionRequest, surroundings: Surroundings) => Decision;
+type Judge = (request: AdmissionRequest, context: ReviewContext) => ReviewDecision;
 
 /** As the document asks for snapshots, as the API server itself answers for claims, and as upstream's webhook does for shares. */
 const snapshotDenialCode = 400;
 const claimDenialCode = 422;
 const sharingDenialCode = 403;
 
-const allowed: Decision = { verdict: { refused: [], ratcheted: [] } };
+const allowed: ReviewDecision = { verdict: { refused: [], ratcheted: [] } };
 
 const byRules =
   (rules: KindRules, denialCode: number): Judge =>
   ({ object, oldObject }, { gates }) =>
     decisionFrom(rules.judge(object, oldObject, gates()), denialCode);
 
-const judgeClass: Judge = (request, surroundings) => {
-  const decision = byRules(kindRules.VolumeSnapshotClass, snapshotDenialCode)(request, surroundings);
-  const duplicate = duplicateDefault(request, surroundings.otherDefaults);
+const judgeClass: Judge = (request, context) => {
+  const decision = byRules(kindRules.VolumeSnapshotClass, snapshotDenialCode)(request, context);
+  const duplicate = duplicateDefault(request, context.otherDefaults);
   if (duplicate === undefined) return decision;
   return duplicate.kind === "unknown"
     ? { ...decision, warnings: [...(decision.warnings ?? []), duplicate.warning] }
@@ -62,7 +62,7 @@ type Duplicate =
 
 function duplicateDefault(
   { object, oldObject }: AdmissionRequest,
-  otherDefaults: Surroundings["otherDefaults"],
+  otherDefaults: ReviewContext["otherDefaults"],
 ): Duplicate | undefined {
   const driver = defaultClassDriver(object);
   if (driver === undefined || driver === defaultClassDriver(oldObject)) return undefined;
@@ -75,17 +75,17 @@ function duplicateDefault(
   return others.length === 0 ? undefined : { kind: "found", violation: secondDefault(driver, others) };
 }
 
-const judgeClaim: Judge = (request, surroundings) => {
-  const decision = byRules(kindRules.PersistentVolumeClaim, claimDenialCode)(request, surroundings);
+const judgeClaim: Judge = (request, context) => {
+  const decision = byRules(kindRules.PersistentVolumeClaim, claimDenialCode)(request, context);
   const { object, oldObject } = request;
   const mayCopy = oldObject === undefined && decision.denied === undefined;
-  const copied = mayCopy ? sourceToCopy(object, surroundings.gates()) : undefined;
+  const copied = mayCopy ? sourceToCopy(object, context.gates()) : undefined;
   return copied === undefined
     ? decision
     : { ...decision, patch: [{ op: "add", path: "/spec/dataSourceRef", value: copied }] };
 };
 
-function decisionFrom(verdict: Verdict, code: number): Decision {
+function decisionFrom(verdict: RuleVerdict, code: number): ReviewDecision {
   const { refused, ratcheted } = verdict;
   return {
     verdict,
@@ -124,9 +124,9 @@ export const resourceLabel = (request: AdmissionRequest): string =>
   judgeOf(request) === undefined ? "other" : request.resource;
 
 /** The resource decides which rules apply, not the path: the document sends several kinds to one path. Unknown kinds are allowed. */
-export function decide(request: AdmissionRequest, surroundings: Surroundings): Decision {
+export function decideReview(request: AdmissionRequest, context: ReviewContext): ReviewDecision {
   const found = judgeOf(request);
   const isJudged = request.operation === "CREATE" || request.operation === "UPDATE";
-  if (found === undefined || !isJudged || isOwnProbe(request, surroundings.self())) return allowed;
-  return found(request, surroundings);
+  if (found === undefined || !isJudged || isOwnProbe(request, context.self())) return allowed;
+  return found(request, context);
 }

@@ -7,7 +7,7 @@ import { rmSync } from "node:fs";
 import { createServer, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import { create, type DescMethodUnary, type Message } from "@bufbuild/protobuf";
 import { Controller, Identity } from "../../../src/csi/gen/csi_pb.js";
-import { bytesOf, messageOf, pathOf, unaryMethodsOf } from "../../../src/csi/wire.ts";
+import { decoderOf, encoderOf, methodPathOf, unaryMethodsOf } from "../../../src/csi/wire.ts";
 
 export type Answer =
   /** A reply in good order, as its fields. */
@@ -39,7 +39,7 @@ export interface WireServer {
 
 const methods = new Map(
   [Identity, Controller].flatMap((service) =>
-    unaryMethodsOf(service).map((method) => [pathOf(method), method] as const),
+    unaryMethodsOf(service).map((method) => [methodPathOf(method), method] as const),
   ),
 );
 const unimplemented = refusal(12, "not implemented");
@@ -79,12 +79,12 @@ async function respond(
     send(stream, unimplemented, Buffer.alloc(0));
     return;
   }
-  const request = messageOf(method.input)(Buffer.concat(chunks).subarray(frameHead));
+  const request = decoderOf(method.input)(Buffer.concat(chunks).subarray(frameHead));
   const answer = await answering(method.name, request);
   // Its caller may have given up meanwhile.
   if (stream.destroyed || stream.closed) return;
   const reply =
-    answer.kind === "message" ? bytesOf(method.output)(create(method.output, { ...answer.fields })) : Buffer.alloc(0);
+    answer.kind === "message" ? encoderOf(method.output)(create(method.output, { ...answer.fields })) : Buffer.alloc(0);
   send(stream, answer, reply);
 }
 

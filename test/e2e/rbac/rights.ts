@@ -1,6 +1,6 @@
 /** Every single right that the manifests grant: one verb on one resource, of one name where the rule has names. */
 import type { ClusterRole, PolicyRule, Role, RoleBinding } from "kubernetes-types/rbac/v1.js";
-import type { Access, Right } from "../../../src/api/manifests/component.ts";
+import type { ComponentRights, Right } from "../../../src/api/manifests/component.ts";
 import { manifestFiles } from "../../../src/api/manifests/objects.ts";
 import { componentRows, sidecarRows } from "../../../src/api/manifests/rows.ts";
 import { installationOf } from "../../../src/cli/deploy.ts";
@@ -63,7 +63,7 @@ function rendered(): readonly SingleRight[] {
 function ofSidecars(): readonly SingleRight[] {
   const namespaceOf = (right: Right): string => right.namespace ?? installation.driverNamespace;
   return sidecarRows.flatMap(({ name, rights }) => {
-    const { clusterRules, namespaceRules }: Access = rights(sidecarDriver, {
+    const { clusterRules, namespaceRules }: ComponentRights = rights(sidecarDriver, {
       topology: true,
       attachments: true,
       capacity: true,

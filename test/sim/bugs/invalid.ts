@@ -5,7 +5,7 @@ import { nothing } from "../../../src/api/plan.ts";
 import type { VolumeSnapshot } from "../../../src/api/types.ts";
 import { isObject, type JsonObject } from "../../../src/base/json.ts";
 import type { SnapshotView } from "../../../src/components/snapshot-controller/observe.ts";
-import { decide } from "../../../src/components/webhook/judges.ts";
+import { decideReview } from "../../../src/components/webhook/judges.ts";
 import { kindRules } from "../../../src/rules/kind-rules.ts";
 import { contentSourceOf } from "../../../src/rules/snapshot-source.ts";
 import { driver } from "../backend.ts";
@@ -169,7 +169,7 @@ export const invalidBugs: readonly Bug[] = [
     // With the match conditions that ship the webhook is not asked, so that this mistake has no effect.
     sabotage: () => ({
       isAskedAlways: true,
-      decide: (request, around) => decide({ ...request, oldObject: undefined }, around),
+      decide: (request, around) => decideReview({ ...request, oldObject: undefined }, around),
     }),
   },
   {
@@ -179,7 +179,7 @@ export const invalidBugs: readonly Bug[] = [
     breaks: ["I-25"],
     seedsMax: 3,
     sabotage: () => ({
-      decide: (request, around) => decide({ ...request, object: request.oldObject ?? request.object }, around),
+      decide: (request, around) => decideReview({ ...request, object: request.oldObject ?? request.object }, around),
     }),
   },
   {
@@ -189,7 +189,7 @@ export const invalidBugs: readonly Bug[] = [
     breaks: ["I-25"],
     seedsMax: 3,
     sabotage: () => ({
-      decide: (request, around) => (request.oldObject === undefined ? decide(request, around) : {}),
+      decide: (request, around) => (request.oldObject === undefined ? decideReview(request, around) : {}),
     }),
   },
 ];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { row } from "../../../../test/strategy.ts";
-import { type HttpResponse, textOf } from "../../../base/http.ts";
+import { bodyText, type HttpResponse } from "../../../base/http.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import type { ApiObject, Resource } from "../../contracts.ts";
 import { createOpenApi } from "./openapi.ts";
@@ -39,7 +39,7 @@ const get = (path: string, headers: Record<string, string> = {}): HttpResponse |
 const documentAt = (path: string): JsonObject => {
   const response = get(path);
   assert.equal(response?.status, 200);
-  return JSON.parse(textOf(response?.body as string)) as JsonObject;
+  return JSON.parse(bodyText(response?.body as string)) as JsonObject;
 };
 
 test("the OpenAPI index has a document per group and version, with its hash", () => {

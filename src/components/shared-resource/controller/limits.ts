@@ -1,4 +1,4 @@
-export const limits = {
+export const shareLimits = {
   /** A reference that is missing or may not be read is looked up again after this long, or after the relist interval if that is shorter. */
   brokenReferenceMs: 30_000,
   webhookCheckMs: 10_000,

@@ -7,8 +7,8 @@
  *
  * Entries go with their share.
  */
+import type { ShareReference } from "../../../api/types.ts";
 import type { Millis } from "../../../base/brand.ts";
-import type { ShareReference } from "../../../rules/shared-resources.ts";
 
 /** What a look at the referenced object found. */
 export type Finding = "found" | "missing" | "forbidden";

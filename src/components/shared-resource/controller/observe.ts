@@ -1,11 +1,11 @@
 /** What a decision about one share needs, from the caches, in one synchronous step. */
 
 import type { ShareKind } from "../../../api/share-lists.ts";
-import type { SharedConfigMap, SharedSecret } from "../../../api/types.ts";
+import type { SharedConfigMap, SharedSecret, ShareReference } from "../../../api/types.ts";
 import { type Key, keyIn, type Millis } from "../../../base/brand.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import type { AllowLists } from "../../../rules/share-allow-lists.ts";
-import { referenceOf, type ShareReference } from "../../../rules/shared-resources.ts";
+import { referenceOf } from "../../../rules/shared-resources.ts";
 import type { Memory, ShareMemory } from "./memory.ts";
 
 export type Share = SharedSecret | SharedConfigMap;

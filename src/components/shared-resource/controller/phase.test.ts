@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SharedSecret } from "../../../api/types.ts";
-import { limits } from "./limits.ts";
+import { shareLimits } from "./limits.ts";
 import { noMemory, type ShareMemory } from "./memory.ts";
 import { phaseOf, type SharePhase } from "./phase.ts";
 
@@ -27,7 +27,7 @@ const rows: readonly { readonly given: string; readonly look: ShareMemory["look"
   { given: "such a look after the relist interval", look: seen({ ageMs: relistMs }), phase: "unread" },
   {
     given: "a look that found no Secret, after the shorter interval",
-    look: seen({ finding: "missing", ageMs: limits.brokenReferenceMs }),
+    look: seen({ finding: "missing", ageMs: shareLimits.brokenReferenceMs }),
     phase: "unread",
   },
   { given: "a look at an older spec", look: seen({ generation: 1 }), phase: "unread" },

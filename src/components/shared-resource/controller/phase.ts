@@ -12,7 +12,7 @@
  * forbidden: the controller may not read the referenced object.
  */
 import type { Millis } from "../../../base/brand.ts";
-import { limits } from "./limits.ts";
+import { shareLimits } from "./limits.ts";
 import type { Finding } from "./memory.ts";
 import { referenceText, type ShareFacts, type ShareView } from "./observe.ts";
 
@@ -33,4 +33,4 @@ export function phaseOf({ facts, memory: { look } }: Pick<ShareView, "facts" | "
 }
 
 export const intervalMs = ({ relistMs }: ShareFacts, finding: Finding): Millis =>
-  finding === "found" ? relistMs : Math.min(relistMs, limits.brokenReferenceMs);
+  finding === "found" ? relistMs : Math.min(relistMs, shareLimits.brokenReferenceMs);

@@ -8,7 +8,7 @@ import { createShareController, type ShareControllerDeps } from "./index.ts";
 import { shareControllerMetrics } from "./metrics.ts";
 import { checkWebhook, type WebhookReport } from "./webhook-endpoints.ts";
 
-export interface ControllerOptions {
+export interface ShareControllerOptions {
   readonly config: Pick<SharedResourceConfig, "shareRelistIntervalMs">;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The ConfigMaps with the allow-lists are here. */
@@ -17,7 +17,7 @@ export interface ControllerOptions {
 
 export async function startController(
   context: ComponentContext,
-  { config, environment, allowListNamespace }: ControllerOptions,
+  { config, environment, allowListNamespace }: ShareControllerOptions,
   { plan }: Pick<ShareControllerDeps, "plan"> = {},
 ): Promise<Component> {
   const { api, world, log, metrics } = context;

@@ -14,7 +14,7 @@ import type { World } from "../../../base/world.ts";
 import type { KubeApi, PathReader } from "../../../kube/api.ts";
 import { withCode } from "../../../rules/error-codes.ts";
 import { type TlsTarget, trustProblem } from "../../../runtime/tls-trust.ts";
-import { limits } from "./limits.ts";
+import { shareLimits } from "./limits.ts";
 
 export interface WebhookCheckOptions {
   readonly api: KubeApi & PathReader;
@@ -42,7 +42,7 @@ export async function checkWebhook(options: WebhookCheckOptions, signal: AbortSi
       report({ endpoints: count, trusted: trustedBy(problem) });
       const event = eventFor(count, problem);
       if (event === undefined) recordedMs = Number.NEGATIVE_INFINITY;
-      else if (configuration !== undefined && world.elapsed() - recordedMs >= limits.webhookEventMs) {
+      else if (configuration !== undefined && world.elapsed() - recordedMs >= shareLimits.webhookEventMs) {
         recordedMs = world.elapsed();
         record(configuration, event);
       }
@@ -51,7 +51,7 @@ export async function checkWebhook(options: WebhookCheckOptions, signal: AbortSi
       report(unknown);
       log.debug("cannot find out whether the webhook has endpoints", { reason: Fault.from(reason).message });
     }
-    await world.sleep(limits.webhookCheckMs, signal).catch(() => undefined);
+    await world.sleep(shareLimits.webhookCheckMs, signal).catch(() => undefined);
   }
   // Another replica leads, and finds out by itself.
   report(unknown);
@@ -66,7 +66,7 @@ async function distrust(
   let found: string | undefined;
   for (const target of targets) {
     try {
-      const problem = await trustProblem(target, { world, signal, msMax: limits.webhookHandshakeMsMax });
+      const problem = await trustProblem(target, { world, signal, msMax: shareLimits.webhookHandshakeMsMax });
       if (problem !== undefined) return problem;
       found = "";
     } catch (reason) {
@@ -139,7 +139,7 @@ type Place = Omit<TlsTarget, "authority">;
 
 const targetsOf = (places: readonly Place[], authorities: readonly TlsTarget["authority"][]): readonly TlsTarget[] =>
   places
-    .slice(0, limits.webhookHandshakesMax)
+    .slice(0, shareLimits.webhookHandshakesMax)
     .flatMap((place) => authorities.map((authority) => ({ ...place, authority })));
 
 /** Without a bundle the API server trusts the authorities of its system. */
