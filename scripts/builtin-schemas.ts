@@ -1,7 +1,7 @@
 /**
  * Writes src/apiserver/schema/builtin.generated.json: what Kubernetes' own kinds look like, as facts without prose.
  * Run by hand after a change of Kubernetes' version: `node scripts/builtin-schemas.ts`. It reads the OpenAPI
- * documents in the Go module k8s.io/kubernetes, and enumerations in k8s.io/api. What only the Go types say stands in ../builtin/go.
+ * documents in the Go module k8s.io/kubernetes, and enumerations in k8s.io/api. What only the Go types say stands in src/schema/go.
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";

@@ -7,7 +7,20 @@ import { scenarioNames } from "./e2e/scenarios/names.ts";
 import { isDeciding, loadedBy, reachedFrom, root, type Source, sources } from "./sources.ts";
 
 /** Lowest first: a file may import its own layer and those before it. */
-const layers = ["base", "api", "rules", "kube", "csi", "node", "runtime", "components", "apiserver", "cli", "main.ts"];
+const layers = [
+  "base",
+  "api",
+  "rules",
+  "schema",
+  "kube",
+  "csi",
+  "node",
+  "runtime",
+  "components",
+  "apiserver",
+  "cli",
+  "main.ts",
+];
 const layerOf = (path: string): number => layers.indexOf(path.split("/")[1] ?? "");
 /** Tests may plug the embedded API server into anything; production code may not look up. */
 const isTest = (path: string): boolean => path.endsWith(".test.ts");

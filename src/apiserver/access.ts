@@ -1,7 +1,7 @@
 /** Whether a caller may do something, in whose name they ask (`kubectl --as`), and the words of a refusal. */
 import type { HttpRequest } from "../base/http.ts";
+import { goQuote } from "../schema/go-text.ts";
 import type { Attributes, Authorizer, User } from "./contracts.ts";
-import { goQuote } from "./go-text.ts";
 import { badRequest, forbidden, Refusal } from "./status.ts";
 
 const authenticated = "system:authenticated";

@@ -4,8 +4,8 @@ import { keyIn } from "../base/brand.ts";
 import { Fault, faults } from "../base/fault.ts";
 import type { HttpResponse } from "../base/http.ts";
 import { type JsonObject, type JsonValue, print } from "../base/json.ts";
+import { goQuote } from "../schema/go-text.ts";
 import type { ApiObject, Column, Resource, Store } from "./contracts.ts";
-import { goQuote } from "./go-text.ts";
 import type { Answer, Form } from "./negotiate.ts";
 import { badRequest, internal, Refusal, type Status } from "./status.ts";
 

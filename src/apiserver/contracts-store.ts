@@ -1,38 +1,6 @@
 /** Stored objects, and the one place through which every write goes. Types only; import them from contracts.ts. */
 import type { Key } from "../base/brand.ts";
-import type { JsonObject, JsonValue } from "../base/json.ts";
-
-export interface Metadata extends JsonObject {
-  name?: string;
-  generateName?: string;
-  namespace?: string;
-  uid?: string;
-  resourceVersion?: string;
-  generation?: number;
-  creationTimestamp?: string;
-  deletionTimestamp?: string;
-  deletionGracePeriodSeconds?: number;
-  labels?: { [key: string]: string };
-  annotations?: { [key: string]: string };
-  finalizers?: string[];
-  ownerReferences?: OwnerReference[];
-  managedFields?: JsonValue[];
-}
-
-export interface OwnerReference extends JsonObject {
-  apiVersion: string;
-  kind: string;
-  name: string;
-  uid: string;
-  controller?: boolean;
-  blockOwnerDeletion?: boolean;
-}
-
-export interface ApiObject extends JsonObject {
-  apiVersion: string;
-  kind: string;
-  metadata: Metadata;
-}
+import type { ApiObject } from "../schema/contracts.ts";
 
 export interface Stored {
   /** As stored (version `storedAs`), never changed. */

@@ -15,20 +15,13 @@ import type { HttpRequest, HttpResponse } from "../base/http.ts";
 import type { JsonObject, JsonValue } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
-import type { ApiObject, StoreEvent } from "./contracts-store.ts";
-import type { FieldError } from "./field-error.ts";
+import type { ApiObject, NameRule, Shape } from "../schema/contracts.ts";
+import type { FieldError } from "../schema/field-error.ts";
+import type { StoreEvent } from "./contracts-store.ts";
 
-export type {
-  ApiObject,
-  Change,
-  Metadata,
-  OwnerReference,
-  Page,
-  Store,
-  Stored,
-  StoreEvent,
-} from "./contracts-store.ts";
-export type { FieldError } from "./field-error.ts";
+export type { ApiObject, Metadata, NameRule, OwnerReference, Shape } from "../schema/contracts.ts";
+export type { FieldError } from "../schema/field-error.ts";
+export type { Change, Page, Store, Stored, StoreEvent } from "./contracts-store.ts";
 
 /** Resources: one row per group, version and kind */
 
@@ -113,8 +106,6 @@ export interface WritePlace {
   readonly name: string;
 }
 
-export type NameRule = "subdomain" | "label" | "label1035" | "pathSegment";
-
 /** All hooks are optional and synchronous. Those named prepare… and default… change their first argument. */
 export interface Strategy {
   readonly nameRule?: NameRule;
@@ -161,27 +152,6 @@ export interface Strategy {
 }
 
 /** Schemas: what "schema" builds */
-
-/** One schema of one resource version, compiled. */
-export interface Shape {
-  /**
-   * Fits a decoded object to the schema: removes unknown fields (changes its argument) and names them as Kubernetes does
-   * ("spec.foo"). For built-in kinds a value of the wrong JSON type throws a BadRequest refusal, as decoding into a Go type would.
-   */
-  prune(object: ApiObject): readonly string[];
-  /** Changes its argument. */
-  defaults(object: ApiObject): void;
-  /** Adds to a stored custom object the defaults it lacks, which are shown but stored only with the next write. */
-  defaulted?(object: ApiObject): ApiObject;
-  /** Types, formats, bounds, and x-kubernetes-validations; with `old`, transition rules and ratcheting. On "status" only that part. */
-  validate(
-    object: ApiObject,
-    old: ApiObject | undefined,
-    subresource?: string,
-    /** Told of rules that are broken and tolerated, because what they speak of did not change. */
-    warn?: (text: string) => void,
-  ): readonly FieldError[];
-}
 
 export interface Schemas {
   /** Kinds Kubernetes itself defines; undefined for one without a schema. Cheap to call, cached across servers. */

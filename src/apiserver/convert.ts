@@ -1,6 +1,7 @@
 /** Between the form objects are stored in and the version a client asked for. */
 import { clone } from "../base/json.ts";
 import type { ApiObject, Resource } from "./contracts.ts";
+import { pruned } from "./pruned.ts";
 import { apiVersionOf } from "./rows.ts";
 
 const versionOf = (resource: Resource): string => apiVersionOf(resource.group, resource.version);
@@ -16,7 +17,7 @@ export function fromStored(resource: Resource, object: ApiObject): ApiObject {
   const converted = { ...clone(object), apiVersion };
   // What only the stored version knows is not shown in this one.
   const shape = resource.shape();
-  shape?.prune(converted);
+  if (shape !== undefined) pruned(shape, converted);
   shape?.defaults(converted);
   return converted;
 }

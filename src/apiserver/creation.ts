@@ -1,8 +1,8 @@
 /** Creating: what the server fills in, judgement, and a name that may have to be made up. */
 import { clone } from "../base/json.ts";
+import { metadataErrors } from "../schema/metadata.ts";
 import type { ApiObject, WriteOptions } from "./contracts.ts";
 import { fromStored, toStored } from "./convert.ts";
-import { metadataErrors } from "./metadata.ts";
 import { fillSystemFields, prepareNew, settleNamespace, wipeSystemFields } from "./prepare.ts";
 import { alreadyExists, Refusal } from "./status.ts";
 import { keyFor, type Target } from "./target.ts";

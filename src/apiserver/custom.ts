@@ -1,9 +1,9 @@
 /** A CustomResourceDefinition → the resources it defines, one per served version. */
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
+import { goJson } from "../schema/go-text.ts";
 import { ageSince } from "./age.ts";
 import { ageColumn, nameColumn } from "./columns/basic.ts";
 import type { ApiObject, Column, Parts, Resource, Strategy, Subresource, Verb } from "./contracts.ts";
-import { goJson } from "./go-text.ts";
 import { compilePath } from "./json-path.ts";
 import { apiVersionOf, collectionOf } from "./rows.ts";
 

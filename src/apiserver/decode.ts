@@ -2,10 +2,10 @@
 import { bodyText, type HttpRequest } from "../base/http.ts";
 import { isObject, type JsonObject, type JsonValue, parse } from "../base/json.ts";
 import { limits } from "../base/limits.ts";
+import { invalid as fieldInvalid } from "../schema/field-error.ts";
+import { goQuote, jsonWord } from "../schema/go-text.ts";
 import type { ApiObject, DecodeProtobuf, FeatureGates, Resource } from "./contracts.ts";
 import { duplicateFields } from "./duplicates.ts";
-import { invalid as fieldInvalid } from "./field-error.ts";
-import { goQuote, jsonWord } from "./go-text.ts";
 import { refuseDeepText, refuseDeepValue } from "./nesting.ts";
 import { holdsInfinite, numberOutOfRange, refuseOutOfRange } from "./number-range.ts";
 import { fit } from "./prepare.ts";

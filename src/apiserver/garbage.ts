@@ -3,6 +3,7 @@
  * or is let go of (Orphan). A key is an object's place; deciding reads the store as it is at that moment.
  */
 import { clone } from "../base/json.ts";
+import { foregroundFinalizer, orphanFinalizer } from "../schema/metadata.ts";
 import type {
   ApiObject,
   Background,
@@ -12,7 +13,6 @@ import type {
   Resource,
   StoreEvent,
 } from "./contracts.ts";
-import { foregroundFinalizer, orphanFinalizer } from "./metadata.ts";
 import { groupOf } from "./rows.ts";
 
 interface Place {

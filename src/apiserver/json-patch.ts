@@ -4,7 +4,7 @@
  */
 import { clone, define, equal, isObject, type JsonObject, type JsonValue, print } from "../base/json.ts";
 import { limits } from "../base/limits.ts";
-import { jsonWord } from "./go-text.ts";
+import { jsonWord } from "../schema/go-text.ts";
 import { refuseDeepValue } from "./nesting.ts";
 import { badRequest, Refusal, tooLarge } from "./status.ts";
 

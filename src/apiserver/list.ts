@@ -2,11 +2,11 @@
 import { keyIn } from "../base/brand.ts";
 import type { HttpResponse } from "../base/http.ts";
 import { isObject, type JsonObject, type JsonValue, print } from "../base/json.ts";
+import { goQuote } from "../schema/go-text.ts";
 import { json, partialMetadata, printed, type TableOptions, tableOf, wrongForm } from "./answer.ts";
 import type { ApiObject, Resource, Store, Stored, StoreEvent } from "./contracts.ts";
 import { fromStored } from "./convert.ts";
 import { parseJson } from "./decode.ts";
-import { goQuote } from "./go-text.ts";
 import type { Answer } from "./negotiate.ts";
 import type { ListQuery } from "./query.ts";
 import { apiVersionOf } from "./rows.ts";

@@ -1,9 +1,10 @@
 /** The parts a server is usually made of. One set for all servers of a process, so that what is made from it is shared. */
+
+import { claimShapeWith } from "../schema/built-in.ts";
 import { createAdmissionWith } from "./admission/admission.ts";
 import { standardBackground } from "./binder/background.ts";
 import { bootstrapObjects } from "./builtin/bootstrap.ts";
 import { createDocumentDataSources, type DocumentField } from "./builtin/document-data-sources.ts";
-import { claimShapeWith } from "./builtin/shape.ts";
 import { createStrategies } from "./builtin/strategies.ts";
 import type { Parts } from "./contracts.ts";
 import { definitionEnd } from "./definitions.ts";

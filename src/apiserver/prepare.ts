@@ -3,6 +3,7 @@ import { define, equal, isObject, type JsonObject } from "../base/json.ts";
 import { rfc3339 } from "../base/time.ts";
 import { uuid, type World } from "../base/world.ts";
 import type { ApiObject, FeatureGates, Metadata, OwnerReference, Resource } from "./contracts.ts";
+import { pruned } from "./pruned.ts";
 import { badRequest } from "./status.ts";
 import { ownEntry } from "./target.ts";
 
@@ -22,7 +23,7 @@ export function generatedName(base: string, world: World): string {
 /** Brings an object into the form of its kind, in place: prunes and defaults; returns the fields nobody knows. */
 export function fit(object: ApiObject, resource: Resource, gates: FeatureGates): readonly string[] {
   const shape = resource.shape();
-  const unknown = shape?.prune(object) ?? [];
+  const unknown = shape === undefined ? [] : pruned(shape, object);
   shape?.defaults(object);
   resource.strategy.defaults?.(object, gates);
   return unknown;

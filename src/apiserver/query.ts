@@ -1,6 +1,7 @@
 /** What a request asks for in its query string: parsed and judged as Kubernetes does, one function per kind of options. */
+
+import { forbidden, invalid as invalidField, notSupported, required, tooLong } from "../schema/field-error.ts";
 import type { FieldError } from "./contracts.ts";
-import { forbidden, invalid as invalidField, notSupported, required, tooLong } from "./field-error.ts";
 import { type FieldSelector, type LabelSelector, parseFieldSelector, parseLabelSelector } from "./selectors.ts";
 import { badRequest, invalid } from "./status.ts";
 

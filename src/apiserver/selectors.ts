@@ -1,7 +1,8 @@
 /** Label and field selectors as they stand in a query string: parsed once, asked often, refused in Kubernetes' words. */
+
+import { aggregate, indexed, invalid, wholeObject } from "../schema/field-error.ts";
+import { labelValueProblems, qualifiedNameProblems } from "../schema/names.ts";
 import type { FieldError } from "./contracts.ts";
-import { aggregate, indexed, invalid, wholeObject } from "./field-error.ts";
-import { labelValueProblems, qualifiedNameProblems } from "./names.ts";
 import { badRequest } from "./status.ts";
 
 type Operator = "=" | "==" | "!=" | "in" | "notin" | ">" | "<" | "exists" | "!";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as fieldErrors from "./field-error.ts";
+import * as fieldErrors from "../schema/field-error.ts";
 import { conflict, invalid, notFound } from "./status.ts";
 
 const snapshots = { group: "snapshot.storage.k8s.io", plural: "volumesnapshots", kind: "VolumeSnapshot" };

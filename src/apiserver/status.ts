@@ -1,7 +1,8 @@
 /** Refusals in Kubernetes' words: every error answer of the server is a Status, and most of them are worded here. */
+
+import { aggregate, causesOf } from "../schema/field-error.ts";
+import { goQuote } from "../schema/go-text.ts";
 import type { FieldError, Resource } from "./contracts.ts";
-import { aggregate, causesOf } from "./field-error.ts";
-import { goQuote } from "./go-text.ts";
 
 export interface StatusCause {
   readonly reason?: string;

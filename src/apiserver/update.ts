@@ -1,9 +1,9 @@
 /** Updating: the wanted state is built from the present one, judged against it, and built again when somebody else was faster. */
 import type { Key } from "../base/brand.ts";
+import { metadataChangeErrors, metadataErrors, metadataUpdateErrors } from "../schema/metadata.ts";
 import type { ApiObject, FieldError, Metadata, Resource, Stored, WriteOptions } from "./contracts.ts";
 import { fromStored, toStored } from "./convert.ts";
 import { storeNew } from "./creation.ts";
-import { metadataChangeErrors, metadataErrors, metadataUpdateErrors } from "./metadata.ts";
 import { restoreUnwritable, sameState, settleMetadata, settleNamespace } from "./prepare.ts";
 import { changedMeanwhile, conflict, notFound, type Refusal } from "./status.ts";
 import { keyFor, type Target } from "./target.ts";

@@ -1,13 +1,13 @@
 /** delete and deletecollection. */
 import type { HttpResponse } from "../base/http.ts";
 import { isObject, type JsonObject, type JsonValue, print } from "../base/json.ts";
+import { invalid as invalidField, notSupported } from "../schema/field-error.ts";
+import { goQuote, jsonWord } from "../schema/go-text.ts";
 import { json, objectAnswer, printed } from "./answer.ts";
 import type { Call, Serving } from "./call.ts";
 import type { DeleteRequest, FieldError } from "./contracts.ts";
 import { bodyBytes, readBody } from "./decode.ts";
 import type { Deleted } from "./deletion.ts";
-import { invalid as invalidField, notSupported } from "./field-error.ts";
-import { goQuote, jsonWord } from "./go-text.ts";
 import { pageAnswer, pageOf } from "./list.ts";
 import { dryRunErrors, listQuery } from "./query.ts";
 import { badRequest, invalid, Refusal } from "./status.ts";

@@ -3,12 +3,12 @@
 import { bodyText } from "../base/http.ts";
 import { applyMergePatch, clone, isObject, type JsonObject, type JsonValue, print } from "../base/json.ts";
 import { rfc3339 } from "../base/time.ts";
+import { invalid as invalidField } from "../schema/field-error.ts";
+import { goQuote, jsonWord } from "../schema/go-text.ts";
 import type { Call, Serving } from "./call.ts";
 import { managerOf } from "./call.ts";
 import type { ApiObject, Resource, WriteOptions } from "./contracts.ts";
 import { bodyBytes, decodeObject, judgeComplaints, type Parsed, parsedJson, parseJson, parseYaml } from "./decode.ts";
-import { invalid as invalidField } from "./field-error.ts";
-import { goQuote, jsonWord } from "./go-text.ts";
 import { applyJsonPatch } from "./json-patch.ts";
 import { refuseOutOfRange } from "./number-range.ts";
 import { fit } from "./prepare.ts";

@@ -14,7 +14,7 @@ import {
   visit,
 } from "yaml";
 import type { JsonValue } from "../base/json.ts";
-import { goQuote } from "./go-text.ts";
+import { goQuote } from "../schema/go-text.ts";
 
 export interface YamlBody {
   readonly value: JsonValue;

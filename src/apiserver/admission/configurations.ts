@@ -1,10 +1,10 @@
 /** ValidatingWebhookConfiguration and MutatingWebhookConfiguration: defaults and what is valid. */
 
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { child, duplicate, indexed, invalid, required } from "../../schema/field-error.ts";
+import { label1035Problems } from "../../schema/names.ts";
 import { ensure, labelSelectorErrors, oneOf, setDefault, subdomainErrors } from "../builtin/check.ts";
 import type { ApiObject, FieldError, Strategy } from "../contracts.ts";
-import { child, duplicate, indexed, invalid, required } from "../field-error.ts";
-import { label1035Problems } from "../names.ts";
 import { matchConditionErrors } from "./match-conditions.ts";
 import type { Webhook, WebhookRule } from "./webhook.ts";
 import { webhooksOf } from "./webhook.ts";

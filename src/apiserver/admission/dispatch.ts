@@ -1,8 +1,8 @@
 /** Asks the webhooks: the mutating ones after each other, then the validating ones all at once. */
 import { parse } from "../../base/json.ts";
 import { uuid } from "../../base/world.ts";
+import { goQuote } from "../../schema/go-text.ts";
 import type { ApiObject, BackgroundContext, Resource, Review } from "../contracts.ts";
-import { goQuote } from "../go-text.ts";
 import { applyJsonPatch } from "../json-patch.ts";
 import { fit } from "../prepare.ts";
 import { badRequest, internal } from "../status.ts";

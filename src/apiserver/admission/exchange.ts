@@ -1,7 +1,7 @@
 /** One question to one webhook: the AdmissionReview sent, and what its answer means. Pure. */
 import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { goQuote } from "../../schema/go-text.ts";
 import type { ApiObject, Resource, Review } from "../contracts.ts";
-import { goQuote } from "../go-text.ts";
 import { Refusal, type StatusDetails } from "../status.ts";
 import type { Phase, Webhook } from "./webhook.ts";
 

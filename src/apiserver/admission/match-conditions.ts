@@ -1,13 +1,22 @@
 /** Match conditions of webhooks: are their expressions valid, and do they hold for a request. */
 import { isObject, type JsonObject } from "../../base/json.ts";
+import type { Program } from "../../schema/cel/compile.ts";
+import { untypedValueOf } from "../../schema/cel/data.ts";
+import { compileSource } from "../../schema/cel/source.ts";
+import { type CelType, isSimple, listOf, mapOf, printType, types } from "../../schema/cel/types.ts";
+import { CelFault } from "../../schema/cel/value.ts";
+import {
+  child,
+  duplicate,
+  type FieldError,
+  forbidden,
+  indexed,
+  invalid,
+  required,
+  tooMany,
+} from "../../schema/field-error.ts";
+import { qualifiedNameProblems } from "../../schema/names.ts";
 import type { Resource, Review } from "../contracts.ts";
-import { child, duplicate, type FieldError, forbidden, indexed, invalid, required, tooMany } from "../field-error.ts";
-import { qualifiedNameProblems } from "../names.ts";
-import type { Program } from "../schema/cel/compile.ts";
-import { untypedValueOf } from "../schema/cel/data.ts";
-import { compileSource } from "../schema/cel/source.ts";
-import { type CelType, isSimple, listOf, mapOf, printType, types } from "../schema/cel/types.ts";
-import { CelFault } from "../schema/cel/value.ts";
 import { forbidden as refusedAs } from "../status.ts";
 import { requestFor } from "./exchange.ts";
 import type { MatchCondition, Webhook } from "./webhook.ts";

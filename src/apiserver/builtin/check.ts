@@ -4,10 +4,10 @@ import type { LabelSelector } from "kubernetes-types/meta/v1.js";
 import type { JsonObject, JsonValue } from "../../base/json.ts";
 import { equal, isObject } from "../../base/json.ts";
 import { parseQuantity, type Quantity } from "../../base/quantity.ts";
+import { child, forbidden, indexed, invalid, notSupported, required, tooLong } from "../../schema/field-error.ts";
+import { labelErrors } from "../../schema/metadata.ts";
+import { labelProblems, labelValueProblems, qualifiedNameProblems, subdomainProblems } from "../../schema/names.ts";
 import type { ApiObject, FieldError } from "../contracts.ts";
-import { child, forbidden, indexed, invalid, notSupported, required, tooLong } from "../field-error.ts";
-import { labelErrors } from "../metadata.ts";
-import { labelProblems, labelValueProblems, qualifiedNameProblems, subdomainProblems } from "../names.ts";
 
 /** A part of an object that its Go type has already made sure of. */
 export const part = (object: JsonObject, key: string): JsonObject => {

@@ -2,8 +2,8 @@
 import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from "kubernetes-types/core/v1.js";
 import { equal, type JsonObject } from "../../base/json.ts";
 import { compareQuantities, printQuantity } from "../../base/quantity.ts";
+import { child, forbidden, indexed, invalid, notSupported, required } from "../../schema/field-error.ts";
 import type { ApiObject, Context, FieldError, Strategy } from "../contracts.ts";
-import { child, forbidden, indexed, invalid, notSupported, required } from "../field-error.ts";
 import {
   as,
   ensure,

@@ -1,8 +1,8 @@
 /** Namespace and Node. */
 import type { Namespace, Node } from "kubernetes-types/core/v1.js";
 import { isObject } from "../../base/json.ts";
+import { child, duplicate, indexed, invalid, required } from "../../schema/field-error.ts";
 import type { ApiObject, FieldError, Strategy } from "../contracts.ts";
-import { child, duplicate, indexed, invalid, required } from "../field-error.ts";
 import { as, ensure, finalizerErrors, oneOf, part, qualifiedNameErrors, resourceErrors } from "./check.ts";
 
 const nameLabel = "kubernetes.io/metadata.name";

@@ -1,8 +1,8 @@
 /** Secret and ConfigMap: keyed data of limited size that can be made immutable. */
 import type { ConfigMap, Secret } from "kubernetes-types/core/v1.js";
 import { equal, isObject } from "../../base/json.ts";
+import { forbidden, indexed, invalid, required, tooLong } from "../../schema/field-error.ts";
 import type { ApiObject, FieldError, Strategy } from "../contracts.ts";
-import { forbidden, indexed, invalid, required, tooLong } from "../field-error.ts";
 import { as, immutableField, setDefault } from "./check.ts";
 
 const dataBytesMax = 1024 * 1024;

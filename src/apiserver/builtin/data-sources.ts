@@ -5,8 +5,8 @@
  */
 import type { PersistentVolumeClaimSpec } from "kubernetes-types/core/v1.js";
 import { isElsewhere, missingMembers, pairMistake, sourceKindOf } from "../../rules/claim-sources.ts";
+import { child, invalid, required } from "../../schema/field-error.ts";
 import type { FieldError } from "../contracts.ts";
-import { child, invalid, required } from "../field-error.ts";
 import { labelNameErrors, subdomainErrors } from "./check.ts";
 
 /** Fields of a claim's spec that tables may change; everything else of it is read only. */

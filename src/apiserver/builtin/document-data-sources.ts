@@ -20,8 +20,8 @@ import type { JsonObject } from "../../base/json.ts";
 import { claimSourceViolations, isElsewhere, pairMistake } from "../../rules/claim-sources.ts";
 import type { FieldViolation } from "../../rules/object-rules.ts";
 import { valueAt } from "../../rules/object-rules.ts";
+import { invalid } from "../../schema/field-error.ts";
 import type { FieldError } from "../contracts.ts";
-import { invalid } from "../field-error.ts";
 import {
   type DataSourceTable,
   kubernetesDataSources,

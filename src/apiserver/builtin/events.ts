@@ -2,9 +2,9 @@
 import type { Lease } from "kubernetes-types/coordination/v1.js";
 import type { Event } from "kubernetes-types/core/v1.js";
 import type { JsonObject } from "../../base/json.ts";
+import { forbidden, invalid, required } from "../../schema/field-error.ts";
 import type { ApiObject, FieldError, Strategy } from "../contracts.ts";
 import { eventConversion } from "../event-conversion.ts";
-import { forbidden, invalid, required } from "../field-error.ts";
 import { as, immutableField, oneOf, part, qualifiedNameErrors, subdomainErrors } from "./check.ts";
 
 const wordBytesMax = 128;

@@ -4,10 +4,10 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { aContext, decoded } from "../../../test/strategy.ts";
 import { clone, type JsonObject, type JsonValue } from "../../base/json.ts";
+import table from "../../schema/go/types.generated.json" with { type: "json" };
+import { type GoStruct, type GoType, goStruct } from "../../schema/go/types.ts";
 import type { ApiObject } from "../contracts.ts";
 import { Refusal } from "../status.ts";
-import table from "./go/types.generated.json" with { type: "json" };
-import { type GoStruct, type GoType, goStruct } from "./go/types.ts";
 import { createStrategies } from "./strategies.ts";
 
 const strategies = createStrategies();

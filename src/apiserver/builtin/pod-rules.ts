@@ -1,8 +1,8 @@
 /** What makes a pod's spec valid, as far as this server looks: names, references between its parts, fixed words. */
 import type { Container, PodSpec, Volume } from "kubernetes-types/core/v1.js";
 import type { JsonObject } from "../../base/json.ts";
+import { child, duplicate, forbidden, indexed, invalid, notFound, required } from "../../schema/field-error.ts";
 import type { FieldError } from "../contracts.ts";
-import { child, duplicate, forbidden, indexed, invalid, notFound, required } from "../field-error.ts";
 import { labelNameErrors, oneOf, subdomainErrors } from "./check.ts";
 
 const restartPolicies = ["Always", "OnFailure", "Never"];

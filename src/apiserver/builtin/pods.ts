@@ -1,8 +1,8 @@
 /** Pod: stored, defaulted, judged and deleted with grace. Nothing schedules or runs it here. */
 import type { Pod, PodSpec } from "kubernetes-types/core/v1.js";
 import { clone, equal, isObject, type JsonObject } from "../../base/json.ts";
+import { forbidden } from "../../schema/field-error.ts";
 import type { ApiObject, FieldError, Strategy } from "../contracts.ts";
-import { forbidden } from "../field-error.ts";
 import { as, ensure, part, setDefault } from "./check.ts";
 import { setOwnPodDefaults, setPodSpecDefaults } from "./pod-defaults.ts";
 import { podSpecErrors } from "./pod-rules.ts";

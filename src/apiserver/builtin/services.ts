@@ -1,8 +1,8 @@
 /** Service: gets an address of the cluster's range, which leads nowhere here. */
 import type { Service, ServiceSpec } from "kubernetes-types/core/v1.js";
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { child, duplicate, indexed, invalid, required } from "../../schema/field-error.ts";
 import type { ApiObject, Context, FieldError, Reader, Strategy } from "../contracts.ts";
-import { child, duplicate, indexed, invalid, required } from "../field-error.ts";
 import { as, ensure, labelNameErrors, oneOf, part, setDefault } from "./check.ts";
 
 const specOf = (object: ApiObject): ServiceSpec => as<Service>(object).spec ?? {};

@@ -10,9 +10,18 @@ import type {
   VolumeError,
 } from "kubernetes-types/storage/v1.js";
 import { equal } from "../../base/json.ts";
+import {
+  child,
+  duplicate,
+  forbidden,
+  indexed,
+  invalid,
+  notSupported,
+  required,
+  tooLong,
+} from "../../schema/field-error.ts";
+import { goStructJson } from "../../schema/go-text.ts";
 import type { ApiObject, FieldError, Strategy } from "../contracts.ts";
-import { child, duplicate, forbidden, indexed, invalid, notSupported, required, tooLong } from "../field-error.ts";
-import { goStructJson } from "../go-text.ts";
 import {
   as,
   driverNameErrors,

@@ -1,7 +1,8 @@
 /** What is particular to each built-in kind, by "group/Kind". */
+
+import { indexed } from "../../schema/field-error.ts";
 import { webhookConfigurationStrategies } from "../admission/configurations.ts";
 import type { ApiObject, FieldError, Parts, Strategy } from "../contracts.ts";
-import { indexed } from "../field-error.ts";
 import { rbacStrategies } from "../rbac/objects.ts";
 import { reviewStrategies } from "../rbac/reviews.ts";
 import { finalizerErrors } from "./check.ts";

@@ -2,8 +2,8 @@
 import type { PersistentVolume, PersistentVolumeSpec } from "kubernetes-types/core/v1.js";
 import { equal, isObject, type JsonObject } from "../../base/json.ts";
 import { rfc3339 } from "../../base/time.ts";
+import { child, forbidden, indexed, invalid, notSupported, required } from "../../schema/field-error.ts";
 import type { ApiObject, Context, FieldError, Strategy } from "../contracts.ts";
-import { child, forbidden, indexed, invalid, notSupported, required } from "../field-error.ts";
 import {
   as,
   driverNameErrors,

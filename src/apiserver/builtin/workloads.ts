@@ -2,13 +2,13 @@
 import type { PodTemplateSpec } from "kubernetes-types/core/v1.js";
 import type { LabelSelector } from "kubernetes-types/meta/v1.js";
 import { equal, isObject, type JsonObject } from "../../base/json.ts";
+import { child, invalid, notSupported, required } from "../../schema/field-error.ts";
+import { fitToGo } from "../../schema/go/fit.ts";
+import { goStruct } from "../../schema/go/types.ts";
+import { goStructJson } from "../../schema/go-text.ts";
 import type { ApiObject, FieldError, Strategy } from "../contracts.ts";
-import { child, invalid, notSupported, required } from "../field-error.ts";
-import { goStructJson } from "../go-text.ts";
 import { matchesSelector } from "../label-match.ts";
 import { ensure, immutableField, labelSelectorErrors, part, setDefault } from "./check.ts";
-import { fitToGo } from "./go/fit.ts";
-import { goStruct } from "./go/types.ts";
 import { setPodSpecDefaults } from "./pod-defaults.ts";
 import { podSpecErrors } from "./pod-rules.ts";
 

@@ -4,8 +4,8 @@
  */
 import type { Subject } from "kubernetes-types/rbac/v1.js";
 import { coversResource, includes, masters } from "../../rules/rbac.ts";
+import { goQuote } from "../../schema/go-text.ts";
 import type { Attributes, Authorizer, Decision, Reader, User } from "../contracts.ts";
-import { goQuote } from "../go-text.ts";
 import { allRules, bindings, type Grant, type Rule } from "./rules.ts";
 
 export const createAuthorizer = (reader: Reader): Authorizer => ({

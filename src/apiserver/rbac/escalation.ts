@@ -5,9 +5,9 @@
 import type { ClusterRole, RoleRef } from "kubernetes-types/rbac/v1.js";
 import { equal } from "../../base/json.ts";
 import { masters } from "../../rules/rbac.ts";
+import { goQuote } from "../../schema/go-text.ts";
 import { as } from "../builtin/check.ts";
 import type { ApiObject, Context, Resource, WritePlace } from "../contracts.ts";
-import { goQuote } from "../go-text.ts";
 import { badRequest, forbidden, notFound, Refusal } from "../status.ts";
 import { createAuthorizer, isNamed, joined } from "./authorize.ts";
 import { allRules, bindings, type Rule, roleOf } from "./rules.ts";

@@ -1,10 +1,10 @@
 /** Roles and bindings as objects: defaults, what is valid, and that nobody grants more than they have. */
 import type { ClusterRole, PolicyRule, RoleRef, Subject } from "kubernetes-types/rbac/v1.js";
 import { equal, isObject } from "../../base/json.ts";
+import { child, indexed, invalid, notSupported, required } from "../../schema/field-error.ts";
+import { nameProblems } from "../../schema/names.ts";
 import { as, labelSelectorErrors, subdomainErrors } from "../builtin/check.ts";
 import type { ApiObject, FieldError, Strategy } from "../contracts.ts";
-import { child, indexed, invalid, notSupported, required } from "../field-error.ts";
-import { nameProblems } from "../names.ts";
 import { refuseBindingEscalation, refuseRoleEscalation } from "./escalation.ts";
 
 const group = "rbac.authorization.k8s.io";

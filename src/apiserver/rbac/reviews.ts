@@ -6,9 +6,9 @@ import type {
 } from "kubernetes-types/authorization/v1.js";
 import type { JsonObject } from "../../base/json.ts";
 import { rfc3339 } from "../../base/time.ts";
+import { invalid } from "../../schema/field-error.ts";
 import { part } from "../builtin/check.ts";
 import type { ApiObject, Attributes, Context, FieldError, Strategy, User } from "../contracts.ts";
-import { invalid } from "../field-error.ts";
 import { badRequest, Refusal, invalid as refusal } from "../status.ts";
 import { createAuthorizer, isNamed } from "./authorize.ts";
 import { allRules, bindings, type Rule } from "./rules.ts";

@@ -3,8 +3,8 @@
  * for, and shared by all servers of the process.
  */
 import type { JsonValue } from "../../base/json.ts";
+import { anything, type ListType, type SchemaNode } from "../../schema/node.ts";
 import table from "./builtin.generated.json" with { type: "json" };
-import { anything, type ListType, type SchemaNode } from "./node.ts";
 
 interface RawDefinition {
   readonly f: Readonly<Record<string, string>>;

@@ -1,10 +1,11 @@
 /** `Patcher` for the API server: strategic merge and server-side apply, by whichever schema a resource has. */
+
+import { schemaOf } from "../../schema/custom.ts";
+import { anything, type SchemaNode } from "../../schema/node.ts";
 import type { Patcher, Resource } from "../contracts.ts";
 import { badRequest, unsupportedMediaType } from "../status.ts";
 import { applyObject, trackUpdate } from "./apply/apply.ts";
 import { builtInNode, definitionNode } from "./builtin.ts";
-import { schemaOf } from "./custom.ts";
-import { anything, type SchemaNode } from "./node.ts";
 import { applyStrategicPatch } from "./strategic.ts";
 
 const nodes = new WeakMap<object, Map<string, SchemaNode>>();

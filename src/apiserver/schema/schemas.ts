@@ -1,8 +1,8 @@
 /** `Schemas` for the API server: built-in kinds by their Go types, custom ones by their definitions. */
 
-import { builtInShape } from "../builtin/shape.ts";
+import { builtInShape } from "../../schema/built-in.ts";
+import { createCustomShape } from "../../schema/custom.ts";
 import type { ApiObject, Schemas, Shape } from "../contracts.ts";
-import { createCustomShape } from "./custom.ts";
 import { judgeRules } from "./definition/rules.ts";
 import { definitionShape } from "./definition/shape.ts";
 import { createDefinitionStrategy } from "./definition/strategy.ts";

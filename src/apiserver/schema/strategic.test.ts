@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { applyMergePatch, type JsonObject } from "../../base/json.ts";
+import { anything } from "../../schema/node.ts";
 import { builtInNode } from "./builtin.ts";
-import { anything } from "./node.ts";
 import { applyStrategicPatch } from "./strategic.ts";
 
 const pod = builtInNode("", "v1", "Pod") ?? anything;

@@ -3,9 +3,9 @@
  * may carry directives ($patch, $retainKeys, $setElementOrder/…, $deleteFromPrimitiveList/…), which never reach the object.
  */
 import { define, equal, isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
-import { goValue } from "../go-text.ts";
+import { goValue } from "../../schema/go-text.ts";
+import { anything, type SchemaNode } from "../../schema/node.ts";
 import { badRequest, Refusal } from "../status.ts";
-import { anything, type SchemaNode } from "./node.ts";
 import { normalizeOrder } from "./strategic-order.ts";
 
 const directive = "$patch";

@@ -1,24 +1,24 @@
 /**
  * What the API server refuses of an object by itself, with the strictest CRDs of this release: kinds, versions and fields that do not
- * exist, values that do not fit, names that are illegal. It is judged by the code of the embedded API server, which is held against the
- * real one. Together with the rules of `src/rules`, which admission applies in every phase, this is what valid means for tools.
+ * exist, values that do not fit, names that are illegal. It is judged by `src/schema`, the code of the embedded API server, which is held
+ * against the real one. Together with the rules of `src/rules`, which admission applies in every phase, this is what valid means for tools.
  */
 import { crossNamespaceCrds } from "../../api/crds/cross-namespace.ts";
 import { type CrdDraft, snapshotCrds } from "../../api/crds/index.ts";
 import { referenceGrantCrd } from "../../api/crds/reference-grant.ts";
 import { sharedResourceCrds } from "../../api/crds/shared-resource.ts";
 import { apiVersionOf, type Kind, type KindName, kindRows } from "../../api/kinds.ts";
-import { builtInShape } from "../../apiserver/builtin/shape.ts";
-import type { ApiObject, FieldError, Shape } from "../../apiserver/contracts.ts";
-import { bodyOf, wholeObject } from "../../apiserver/field-error.ts";
-import { metadataErrors } from "../../apiserver/metadata.ts";
-import { createCustomShape } from "../../apiserver/schema/custom.ts";
-import { Refusal } from "../../apiserver/status.ts";
 import { clone, isObject, type JsonObject } from "../../base/json.ts";
 import { nearest } from "../../base/nearest.ts";
 import { type ErrorCode, withCode } from "../../rules/error-codes.ts";
 import { apiGroupOf, type ObjectFinding } from "../../rules/object-findings.ts";
 import { type FieldViolation, valueText } from "../../rules/object-rules.ts";
+import { builtInShape } from "../../schema/built-in.ts";
+import type { ApiObject, Shape } from "../../schema/contracts.ts";
+import { createCustomShape } from "../../schema/custom.ts";
+import { DecodeError } from "../../schema/decode-error.ts";
+import { bodyOf, type FieldError, wholeObject } from "../../schema/field-error.ts";
+import { metadataErrors } from "../../schema/metadata.ts";
 
 /**
  * manifest: as kubectl sends it. template: the same, and a controller will name it. stored: the API server has decoded it, in whichever
@@ -153,7 +153,7 @@ function contentViolations(kind: KindName, object: JsonObject, origin: Origin): 
   try {
     unknown = shape?.prune(draft) ?? [];
   } catch (reason) {
-    if (!(reason instanceof Refusal)) throw reason;
+    if (!(reason instanceof DecodeError)) throw reason;
     return [violation("SNAP-195", "", reason.message)];
   }
   const metadata = placed(draft.metadata, scope, origin);

@@ -7,10 +7,10 @@
  * objects then carry no managedFields until the first apply, which counts all that is there as "before-first-apply".
  */
 import { isObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
+import { goJson } from "../../../schema/go-text.ts";
+import type { SchemaNode } from "../../../schema/node.ts";
 import type { ApiObject, ApplyRequest, Resource, TrackRequest } from "../../contracts.ts";
-import { goJson } from "../../go-text.ts";
 import { badRequest, Refusal } from "../../status.ts";
-import type { SchemaNode } from "../node.ts";
 import {
   difference,
   type Fields,

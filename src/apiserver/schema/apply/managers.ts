@@ -1,6 +1,6 @@
 /** The entries of metadata.managedFields: who set which fields, how and when. */
 import { isObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
-import { goQuote } from "../../go-text.ts";
+import { goQuote } from "../../../schema/go-text.ts";
 import { type Fields, isEmpty, printFields, readFields, union } from "./fields.ts";
 
 export interface Manager {

@@ -1,6 +1,6 @@
 /** Two values into one: what is applied over what is there, and what is there without some fields. */
 import { define, isObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
-import type { SchemaNode } from "../node.ts";
+import type { SchemaNode } from "../../../schema/node.ts";
 import type { Fields } from "./fields.ts";
 import { elementOf, entriesOf, fieldSchema, isNothing, itemSchema, partOf } from "./walk.ts";
 

@@ -1,5 +1,5 @@
 /** Declared fields count as members when anything below them does: removing all of it then removes the field as well. */
-import type { SchemaNode } from "../node.ts";
+import type { SchemaNode } from "../../../schema/node.ts";
 import type { Fields } from "./fields.ts";
 import { fieldSchema, itemSchema } from "./walk.ts";
 

@@ -1,6 +1,6 @@
 /** From values to sets of fields: what an applied object names, and what changed between two objects. */
 import { equal, isObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
-import type { SchemaNode } from "../node.ts";
+import type { SchemaNode } from "../../../schema/node.ts";
 import { below, type Fields, noFields } from "./fields.ts";
 import { elementOf, entriesOf, fieldSchema, isNothing, itemSchema, partOf } from "./walk.ts";
 

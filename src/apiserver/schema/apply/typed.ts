@@ -1,8 +1,8 @@
 /** An applied object must fit its schema before anything is merged: ownership of a field nobody declared means nothing. */
 import { isObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
-import { goQuote, goValue } from "../../go-text.ts";
+import { goQuote, goValue } from "../../../schema/go-text.ts";
+import type { SchemaNode } from "../../../schema/node.ts";
 import { Refusal } from "../../status.ts";
-import type { SchemaNode } from "../node.ts";
 import { printElement } from "./fields.ts";
 import { elementOf, fieldSchema, itemSchema } from "./walk.ts";
 

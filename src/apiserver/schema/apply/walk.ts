@@ -1,7 +1,7 @@
 /** How a value is taken apart for ownership: into fields, into entries, or not at all. */
 import { isObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
-import { goJson } from "../../go-text.ts";
-import { anything, type SchemaNode } from "../node.ts";
+import { goJson } from "../../../schema/go-text.ts";
+import { anything, type SchemaNode } from "../../../schema/node.ts";
 
 export type Part = "leaf" | "map" | "list";
 

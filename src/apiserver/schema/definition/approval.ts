@@ -1,7 +1,7 @@
 /** Groups of the Kubernetes community may only be used with its approval, given in an annotation. */
 import type { JsonObject } from "../../../base/json.ts";
-import { goQuote } from "../../go-text.ts";
-import { object, text } from "./view.ts";
+import { object, text } from "../../../schema/fields.ts";
+import { goQuote } from "../../../schema/go-text.ts";
 
 export const approvalAnnotation = "api-approved.kubernetes.io";
 const see = "see https://github.com/kubernetes/enhancements/pull/1111";

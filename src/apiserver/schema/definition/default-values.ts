@@ -1,10 +1,10 @@
 /** A default must itself be valid: typed as the schema says, and without fields that would be pruned. */
 import { equal, isObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
-import { child, type FieldError, indexed, invalid } from "../../field-error.ts";
-import { readSchema } from "../node.ts";
-import { pruned } from "../prune.ts";
-import { validateValue } from "../validate.ts";
-import { object } from "./view.ts";
+import { child, type FieldError, indexed, invalid } from "../../../schema/field-error.ts";
+import { object } from "../../../schema/fields.ts";
+import { readSchema } from "../../../schema/node.ts";
+import { pruned } from "../../../schema/prune.ts";
+import { validateValue } from "../../../schema/validate.ts";
 
 export function defaultErrors(schema: JsonObject, path: string): readonly FieldError[] {
   const errors: FieldError[] = [];

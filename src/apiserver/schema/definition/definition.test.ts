@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createVirtualWorld } from "../../../../test/virtual-world.ts";
 import type { JsonObject } from "../../../base/json.ts";
+import { messageOf } from "../../../schema/field-error.ts";
 import type { ApiObject, Context } from "../../contracts.ts";
-import { messageOf } from "../../field-error.ts";
 import { definitionShape } from "./shape.ts";
 import { createDefinitionStrategy } from "./strategy.ts";
 

@@ -1,9 +1,17 @@
 /** What a definition's schema may say, node by node, apart from being structural. CEL rules are compiled by a hook. */
 import { isObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
-import { child, type FieldError, forbidden, indexed, invalid, notSupported, required } from "../../field-error.ts";
-import { readSchema } from "../node.ts";
-import { fieldPathIn } from "./field-path.ts";
-import { object, objects, text, texts } from "./view.ts";
+import {
+  child,
+  type FieldError,
+  forbidden,
+  indexed,
+  invalid,
+  notSupported,
+  required,
+} from "../../../schema/field-error.ts";
+import { fieldPathIn } from "../../../schema/field-path.ts";
+import { object, objects, text, texts } from "../../../schema/fields.ts";
+import { readSchema } from "../../../schema/node.ts";
 
 /** Judges the x-kubernetes-validations of one node. */
 export type RuleJudge = (place: {

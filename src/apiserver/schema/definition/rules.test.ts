@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "../../../base/json.ts";
-import { messageOf } from "../../field-error.ts";
+import { messageOf } from "../../../schema/field-error.ts";
 import { openApiErrors } from "./openapi.ts";
 import { judgeRules } from "./rules.ts";
 

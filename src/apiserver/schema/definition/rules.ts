@@ -1,13 +1,14 @@
 /** The rules of a definition's schema, judged when the definition is written: do they parse, do their types agree. */
 import type { JsonObject } from "../../../base/json.ts";
-import { child, type FieldError, indexed, invalid } from "../../field-error.ts";
-import { goStructJson } from "../../go-text.ts";
-import { celTypeOf, selfTypeName } from "../cel/data.ts";
-import { compileRule, type RuleOutcome } from "../cel/rules.ts";
-import { readSchema, type SchemaNode } from "../node.ts";
+import { celTypeOf, selfTypeName } from "../../../schema/cel/data.ts";
+import { compileRule, type RuleOutcome } from "../../../schema/cel/rules.ts";
+import { child, type FieldError, indexed, invalid } from "../../../schema/field-error.ts";
+import { objects } from "../../../schema/fields.ts";
+import { goStructJson } from "../../../schema/go-text.ts";
+import { readSchema, type SchemaNode } from "../../../schema/node.ts";
 import type { Step } from "./openapi.ts";
 import type { RuleJudgeFor } from "./spec.ts";
-import { objects, shownRule } from "./view.ts";
+import { shownRule } from "./view.ts";
 
 function nodeAt(root: SchemaNode, steps: readonly Step[]): SchemaNode | undefined {
   let node = root;

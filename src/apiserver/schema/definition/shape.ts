@@ -1,13 +1,13 @@
 /** The shape of CustomResourceDefinition objects themselves: a Go type, whose schemas nest without end. */
 import type { JsonObject, JsonValue } from "../../../base/json.ts";
 import { isObject } from "../../../base/json.ts";
+import { fitMetadata } from "../../../schema/embedded.ts";
+import { jsonWord } from "../../../schema/go-text.ts";
+import type { SchemaNode } from "../../../schema/node.ts";
+import { prune } from "../../../schema/prune.ts";
 import type { Shape } from "../../contracts.ts";
-import { jsonWord } from "../../go-text.ts";
 import { badRequest } from "../../status.ts";
 import { definitionNode } from "../builtin.ts";
-import { fitMetadata } from "../embedded.ts";
-import type { SchemaNode } from "../node.ts";
-import { prune } from "../prune.ts";
 
 const kind = { group: "apiextensions.k8s.io", version: "v1", kind: "CustomResourceDefinition" };
 const root = (): SchemaNode =>

@@ -10,25 +10,16 @@ import {
   notSupported,
   required,
   tooMany,
-} from "../../field-error.ts";
-import { goStructJson } from "../../go-text.ts";
-import { label1035Problems, subdomainProblems } from "../../names.ts";
-import { readSchema, type SchemaNode } from "../node.ts";
+} from "../../../schema/field-error.ts";
+import { fieldPathIn } from "../../../schema/field-path.ts";
+import { object, text, texts } from "../../../schema/fields.ts";
+import { goStructJson } from "../../../schema/go-text.ts";
+import { label1035Problems, subdomainProblems } from "../../../schema/names.ts";
+import { readSchema, type SchemaNode } from "../../../schema/node.ts";
 import { defaultErrors } from "./default-values.ts";
-import { fieldPathIn } from "./field-path.ts";
 import { openApiErrors, type RuleJudge, saysUnsupported } from "./openapi.ts";
 import { structuralErrors } from "./structural.ts";
-import {
-  type DefinitionView,
-  type NamesView,
-  object,
-  objects,
-  shownSchema,
-  shownVersions,
-  text,
-  texts,
-  type VersionView,
-} from "./view.ts";
+import { type DefinitionView, type NamesView, shownSchema, shownVersions, type VersionView } from "./view.ts";
 
 /** Makes the judge of one schema's CEL rules: it needs the whole schema to know the types. */
 export type RuleJudgeFor = (schema: JsonObject) => RuleJudge;
@@ -339,5 +330,3 @@ function schemaErrors(
     ...openApiErrors(schema, rootPath, judge),
   ];
 }
-
-export const versionsOf = (definition: JsonObject): readonly JsonObject[] => objects(object(definition.spec).versions);

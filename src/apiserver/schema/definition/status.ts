@@ -1,10 +1,10 @@
 /** What the naming and establishing controllers of Kubernetes write into a definition's status. */
 import { equal, isObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
+import { object, objects, text, texts, versionsOf } from "../../../schema/fields.ts";
+import { goQuote } from "../../../schema/go-text.ts";
 import type { ApiObject } from "../../contracts.ts";
-import { goQuote } from "../../go-text.ts";
 import { approvalOf, isProtectedGroup } from "./approval.ts";
-import { versionsOf } from "./spec.ts";
-import { type NamesView, object, objects, readNames, text, texts } from "./view.ts";
+import { type NamesView, readNames } from "./view.ts";
 
 export const storageVersionOf = (definition: JsonObject): string | undefined =>
   versionsOf(definition)

@@ -1,11 +1,12 @@
 /** How a CustomResourceDefinition object is defaulted, prepared and judged: `Schemas.definitions`. */
 import { equal, isObject, type JsonObject } from "../../../base/json.ts";
+import { invalid, required } from "../../../schema/field-error.ts";
+import { object, objects, text, texts } from "../../../schema/fields.ts";
 import type { ApiObject, Context, FieldError, Schemas } from "../../contracts.ts";
-import { invalid, required } from "../../field-error.ts";
 import { approvalAnnotation, approvalOf, isProtectedGroup } from "./approval.ts";
 import { nameErrors, type RuleJudgeFor, specErrors } from "./spec.ts";
 import { namesTaken, settledStatus, withStored } from "./status.ts";
-import { object, objects, readNames, text, texts, viewOf } from "./view.ts";
+import { readNames, viewOf } from "./view.ts";
 import { definitionWarnings } from "./warnings.ts";
 
 export const definitionsCollection = "apiextensions.k8s.io/customresourcedefinitions";

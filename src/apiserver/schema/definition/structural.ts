@@ -1,8 +1,16 @@
 /** Whether a schema is structural: every field has its one type outside of anyOf, allOf, oneOf and not, and nothing inside. */
 import { equal, isObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
-import { child, type FieldError, forbidden, indexed, invalid, messageOf, required } from "../../field-error.ts";
-import { goRegExp } from "../go-regexp.ts";
-import { object, objects, text } from "./view.ts";
+import {
+  child,
+  type FieldError,
+  forbidden,
+  indexed,
+  invalid,
+  messageOf,
+  required,
+} from "../../../schema/field-error.ts";
+import { object, objects, text } from "../../../schema/fields.ts";
+import { goRegExp } from "../../../schema/go-regexp.ts";
 
 type Level = "root" | "item" | "field";
 

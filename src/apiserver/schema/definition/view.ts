@@ -3,7 +3,8 @@
  * columns) is moved to the top first, and errors name it there: "spec.validation" instead of "spec.versions[0].schema".
  */
 import { equal, isObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
-import { goStructJson, type Verbatim } from "../../go-text.ts";
+import { object, objects, text, texts } from "../../../schema/fields.ts";
+import { goStructJson, type Verbatim } from "../../../schema/go-text.ts";
 
 export interface VersionView {
   readonly name: string;
@@ -40,12 +41,6 @@ export interface DefinitionView {
   readonly conversion: JsonObject;
 }
 
-export const text = (value: JsonValue | undefined): string => (typeof value === "string" ? value : "");
-export const object = (value: JsonValue | undefined): JsonObject => (isObject(value) ? value : {});
-export const objects = (value: JsonValue | undefined): readonly JsonObject[] =>
-  Array.isArray(value) ? value.filter(isObject) : [];
-export const texts = (value: JsonValue | undefined): readonly string[] =>
-  Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 const objectIfAny = (value: JsonValue | undefined): JsonObject | undefined => (isObject(value) ? value : undefined);
 
 export function readNames(raw: JsonValue | undefined): NamesView {

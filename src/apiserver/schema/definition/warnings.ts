@@ -1,9 +1,8 @@
 /** What a definition is warned of: formats that nobody checks. */
 import { isObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
-import { goQuote } from "../../go-text.ts";
-import { isKnownFormat } from "../formats.ts";
-import { versionsOf } from "./spec.ts";
-import { object, objects, text } from "./view.ts";
+import { object, objects, text, versionsOf } from "../../../schema/fields.ts";
+import { isKnownFormat } from "../../../schema/formats.ts";
+import { goQuote } from "../../../schema/go-text.ts";
 
 /** Those that were there before are not told again. */
 export function definitionWarnings(definition: JsonObject, old: JsonObject | undefined): readonly string[] {

@@ -1,9 +1,8 @@
 /** The schemas of served kinds and their lists, built-in and custom, under the names OpenAPI gives them. */
 import { isObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
+import { object, text, versionsOf } from "../../../schema/fields.ts";
 import type { Resource } from "../../contracts.ts";
 import { definitionOf } from "../builtin.ts";
-import { versionsOf } from "../definition/spec.ts";
-import { object, text } from "../definition/view.ts";
 import { closure, commonNames, type Dialect, listMetaName, objectMetaName } from "./definitions.ts";
 
 /** "snapshot.storage.k8s.io", "v1", "VolumeSnapshot" → "io.k8s.storage.snapshot.v1.VolumeSnapshot". */
