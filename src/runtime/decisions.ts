@@ -48,7 +48,7 @@ export function createDecisions(log: Log, world: Pick<World, "elapsed">): Decisi
   const waits = createWaits(world);
   const lines = createDecisionLog(log, world);
   const isLogged = log.verbosity >= debugVerbosity;
-  /** Of the keys whose last reconcile failed: what was decided since, which counts when it has succeeded. */
+  /** What was decided since for keys whose last reconcile failed: it counts when a reconcile has succeeded. */
   const failing = new Map<Key, Reason | undefined>();
   return {
     note(key, { reason, actions, phase }) {

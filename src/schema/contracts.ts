@@ -45,7 +45,7 @@ export interface Shape {
   prune(object: ApiObject): readonly string[];
   /** Changes its argument. */
   defaults(object: ApiObject): void;
-  /** Of custom kinds: a stored object with the defaults it lacks, which are shown but stored only with the next write. */
+  /** A stored object of a custom kind with the defaults it lacks, which are shown but stored only with the next write. */
   defaulted?(object: ApiObject): ApiObject;
   /** Types, formats, bounds, and x-kubernetes-validations; with `old`, transition rules and ratcheting. On "status" only that part. */
   validate(
