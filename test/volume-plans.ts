@@ -15,7 +15,7 @@ import { Fault, type FaultCode } from "../src/base/fault.ts";
 import type { CreateVolumeCall } from "../src/components/csi-provisioner/call.ts";
 import type { Intent } from "../src/components/csi-provisioner/intent.ts";
 import type { VolumeFacts, VolumeMemory, VolumeReply, VolumeView } from "../src/components/csi-provisioner/observe.ts";
-import { phaseOf } from "../src/components/csi-provisioner/phase.ts";
+import { volumePhaseOf } from "../src/components/csi-provisioner/phase.ts";
 import { planVolume } from "../src/components/csi-provisioner/plan.ts";
 import type { ProvisionerAction } from "../src/components/csi-provisioner/plan-steps.ts";
 import type { DriverFacts, ProvisionerOptions } from "../src/components/csi-provisioner/prepare.ts";
@@ -225,7 +225,7 @@ export const testVolumePlans: (cases: readonly ReasonedCase<VolumeView>[]) => vo
   VolumeView,
   ProvisionerAction
 >({
-  phaseOf: ({ facts }) => phaseOf(facts),
+  phaseOf: volumePhaseOf,
   plan: planVolume,
   brief: briefAction,
 });

@@ -23,7 +23,7 @@ import { createConsentCheck } from "./consent.ts";
 import { createProvisionerHandlers } from "./handlers.ts";
 import { createIntentLog } from "./intent-log.ts";
 import { observeSource, observeStoredVolume, observeVolume, type VolumeMemory } from "./observe.ts";
-import { phaseOf } from "./phase.ts";
+import { volumePhaseOf } from "./phase.ts";
 import { planVolume } from "./plan.ts";
 import { planSource } from "./plan-source.ts";
 import { planStored } from "./plan-stored.ts";
@@ -31,7 +31,9 @@ import type { DriverFacts, ProvisionerOptions } from "./prepare.ts";
 import { createRemembered } from "./remembered.ts";
 import { createSnapshotReader } from "./snapshot-reader.ts";
 import { type SourceObject, sourceFinalizers, sourceId, sourceIn } from "./source.ts";
+import { sourcePhaseOf } from "./source-phase.ts";
 import { createSourceProtection } from "./source-protection.ts";
+import { storedPhaseOf } from "./stored-phase.ts";
 import { createUnconfirmedClaims } from "./unconfirmed-claims.ts";
 import { createVolumeWrites } from "./volume-writes.ts";
 
@@ -252,7 +254,7 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
       if ("access" in source && source.access.kind === "denied" && source.access.why === "unreadable")
         deps.grants?.lookSoon();
     },
-    phase: ({ facts }) => phaseOf(facts),
+    phase: volumePhaseOf,
     plan: deps.plans?.volume ?? planVolume,
     onFailure: (key) => deps.failed?.("CreateVolume", claimOf(String(key))),
   });
@@ -264,6 +266,7 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
         ...memoryOf(uid),
         isBeingStored: writes.isInFlight(name),
       })),
+    phase: storedPhaseOf,
     plan: deps.plans?.stored ?? planStored,
     onFailure: (key) => deps.failed?.("DeleteVolume", volumeOf(String(key))),
   });
@@ -278,6 +281,7 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
         (used) => protection.isUsed(used) || (options.ownNode !== undefined && claimsFrom(used).length > 0),
         deps.mayProtectSnapshots() ? snapshots.current() : undefined,
       ),
+    phase: sourcePhaseOf,
     plan: deps.plans?.source ?? planSource,
   });
 

@@ -18,7 +18,6 @@ import type { CreatedVolume, VolumeCall } from "./call.ts";
 import { attributesClassOf, classNameOf } from "./claim.ts";
 import type { Intent } from "./intent.ts";
 import { nodesAround } from "./own-node.ts";
-import type { SourceView } from "./plan-source.ts";
 import type { DriverFacts, ProvisionerOptions } from "./prepare.ts";
 import type { SourceObject } from "./source.ts";
 
@@ -302,6 +301,19 @@ export function observeStoredVolume(
     memory: memoryOf(volume),
     nowMs,
   };
+}
+
+/** What a decision about a source needs. */
+export interface SourceView {
+  readonly source: SourceObject;
+  readonly object: VolumeSnapshot | PersistentVolumeClaim;
+  readonly driver: string;
+  /** By a call that is stored, or about to be. */
+  readonly isUsed: boolean;
+  /** Of a snapshot; undefined: to be read first. */
+  readonly pair: SnapshotPair | undefined;
+  /** Of a claim. */
+  readonly volume: PersistentVolume | undefined;
 }
 
 /** `snapshots` is undefined where they may not be changed. */

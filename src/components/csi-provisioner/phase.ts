@@ -1,7 +1,9 @@
 /**
- * Where a volume is, by facts alone.
+ * Where a volume is that a claim wants, or that a CreateVolume call may have made: by facts alone.
  *
- *   wanted ──▶ stored            abandoned ──▶ (gone)
+ *   waiting ──▶ untaken ──▶ wanted ──▶ stored        foreign, unwanted: left to others
+ *      └──────────────────────┘ │
+ *                               └───▶ abandoned ──▶ (gone)
  *
  * stored:    its PersistentVolume exists: the intent has done its work.
  * abandoned: CreateVolume may have been sent, and the claim is gone or has another volume: learn the id, and delete the volume. On a
@@ -13,13 +15,13 @@
  * wanted:    the volume is to be created.
  */
 import { provisionerOf, selectedNodeOf } from "./claim.ts";
-import type { VolumeFacts } from "./observe.ts";
+import type { VolumeFacts, VolumeView } from "./observe.ts";
 import { isAccessible } from "./own-node.ts";
 
 export const volumePhases = ["stored", "abandoned", "unwanted", "waiting", "untaken", "foreign", "wanted"] as const;
 export type VolumePhase = (typeof volumePhases)[number];
 
-export function phaseOf(facts: VolumeFacts): VolumePhase {
+export function volumePhaseOf({ facts }: Pick<VolumeView, "facts">): VolumePhase {
   const { volume, intent, claim, storageClass, source, options } = facts;
   const isElsewhere = isStoredByOtherNode(facts);
   if (!isElsewhere && (volume !== undefined || hasItsVolume(facts))) return "stored";

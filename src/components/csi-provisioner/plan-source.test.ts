@@ -1,63 +1,96 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
 import { aClaim, aVolume, driver } from "../../../test/builders.ts";
+import { planTester, type ReasonedCase } from "../../../test/plan-cases.ts";
 import { aReadyContent, aReadySnapshot, briefAction } from "../../../test/volume-plans.ts";
 import { finalizers, provisioning } from "../../api/names.ts";
 import { keyIn } from "../../base/brand.ts";
-import { planSource, type SourceView } from "./plan-source.ts";
-import type { ProvisionerReasonCode } from "./reasons.ts";
+import type { SourceView } from "./observe.ts";
+import { planSource } from "./plan-source.ts";
+import type { ProvisionerAction } from "./plan-steps.ts";
+import { sourcePhaseOf } from "./source-phase.ts";
 
 const held = { finalizers: [finalizers.snapshotRestoring] };
 const going = { ...held, deletionTimestamp: "2026-01-01T01:00:00Z" };
-const pairWith = (by: string) => ({ snapshot: aReadySnapshot(held), content: aReadyContent({ driver: by }) });
+const pairOf = (by: string) => ({ snapshot: aReadySnapshot(held), content: aReadyContent({ driver: by }) });
+const tape = aVolume({ spec: { csi: { driver: "tape.example.com", volumeHandle: "t" } } });
 
 const ofSnapshot = (change: Partial<SourceView> = {}): SourceView => ({
   source: { kind: "snapshot", key: keyIn("team", "monday") },
   object: aReadySnapshot(held),
   driver,
   isUsed: false,
-  pair: pairWith(driver),
+  pair: pairOf(driver),
   volume: undefined,
   ...change,
 });
-const ofClaim = (change: Partial<SourceView> = {}): SourceView => ({
-  ...ofSnapshot({ pair: undefined }),
-  source: { kind: "claim", key: keyIn("team", "data") },
-  object: aClaim({ metadata: { finalizers: [provisioning.claimCloningFinalizer] } }),
-  volume: aVolume({ spec: { csi: { driver, volumeHandle: "vol-1" } } }),
-  ...change,
-});
-
-const cases: readonly (readonly [string, SourceView, readonly string[], ProvisionerReasonCode])[] = [
-  ["a snapshot without our finalizer", ofSnapshot({ object: aReadySnapshot() }), [], "Settled"],
-  ["a snapshot that a volume is being made from", ofSnapshot({ isUsed: true }), [], "Settled"],
-  [
-    "a deleted snapshot that a volume is being made from",
-    ofSnapshot({ object: aReadySnapshot(going), isUsed: true }),
-    [],
-    "InUseByClaim",
-  ],
-  ["a snapshot whose content is not read", ofSnapshot({ pair: undefined }), ["readSnapshot"], "Writes"],
-  ["a snapshot of another driver", ofSnapshot({ pair: pairWith("other") }), [], "NotOurs"],
-  ["a snapshot that nobody needs", ofSnapshot(), ["unprotect snapshot"], "Released"],
-  [
-    "a snapshot without content that nobody needs",
-    ofSnapshot({ pair: { snapshot: aReadySnapshot(held), content: undefined } }),
-    ["unprotect snapshot"],
-    "Released",
-  ],
-  ["a claim that nobody needs", ofClaim(), ["unprotect claim"], "Released"],
-  [
-    "a claim whose volume is of another driver",
-    ofClaim({ volume: aVolume({ spec: { csi: { driver: "other", volumeHandle: "vol-1" } } }) }),
-    [],
-    "NotOurs",
-  ],
-];
-for (const [given, view, expect, reason] of cases)
-  test(`given ${given}, the plan is: ${expect.join(", ") || "nothing"}, because ${reason}`, () => {
-    const plan = planSource(view);
-    assert.deepEqual(plan.actions.map(briefAction), expect);
-    assert.equal(plan.reason.code, reason);
-    assert.match(plan.reason.says, /^(VolumeSnapshot team\/monday|PersistentVolumeClaim team\/data)/);
+const ofClaim = (change: Partial<SourceView> = {}): SourceView =>
+  ofSnapshot({
+    source: { kind: "claim", key: keyIn("team", "data") },
+    object: aClaim({ metadata: { finalizers: [provisioning.claimCloningFinalizer] } }),
+    pair: undefined,
+    volume: aVolume(),
+    ...change,
   });
+
+const testSourcePlans: (cases: readonly ReasonedCase<SourceView>[]) => void = planTester<SourceView, ProvisionerAction>(
+  { phaseOf: sourcePhaseOf, plan: planSource, brief: briefAction },
+);
+testSourcePlans([
+  { given: "a snapshot in use", view: ofSnapshot({ isUsed: true }), phase: "used", reason: "Settled", expect: [] },
+  {
+    given: "a snapshot in use that is being deleted",
+    view: ofSnapshot({ object: aReadySnapshot(going), isUsed: true }),
+    phase: "used",
+    reason: "InUseByClaim",
+    expect: [],
+  },
+  {
+    given: "a snapshot that nobody uses",
+    view: ofSnapshot(),
+    phase: "unneeded",
+    reason: "Released",
+    expect: ["unprotect snapshot"],
+  },
+  {
+    given: "a snapshot without our finalizer",
+    view: ofSnapshot({ object: aReadySnapshot() }),
+    phase: "free",
+    reason: "Settled",
+    expect: [],
+  },
+  {
+    given: "a snapshot whose content is not read",
+    view: ofSnapshot({ pair: undefined }),
+    phase: "unread",
+    reason: "Writes",
+    expect: ["readSnapshot"],
+  },
+  {
+    given: "a snapshot of another driver",
+    view: ofSnapshot({ pair: pairOf("tape.example.com") }),
+    phase: "foreign",
+    reason: "NotOurs",
+    expect: [],
+  },
+  {
+    given: "a snapshot without a content, which must stay deletable",
+    view: ofSnapshot({ pair: { snapshot: aReadySnapshot(held), content: undefined } }),
+    phase: "unneeded",
+    reason: "Released",
+    expect: ["unprotect snapshot"],
+  },
+  {
+    given: "a claim that nobody clones",
+    view: ofClaim(),
+    phase: "unneeded",
+    reason: "Released",
+    expect: ["unprotect claim"],
+  },
+  { given: "a claim that is cloned", view: ofClaim({ isUsed: true }), phase: "used", reason: "Settled", expect: [] },
+  {
+    given: "a claim with a volume of another driver",
+    view: ofClaim({ volume: tape }),
+    phase: "foreign",
+    reason: "NotOurs",
+    expect: [],
+  },
+]);

@@ -7,7 +7,8 @@ import { provisioning } from "../../api/names.ts";
 import type { ObjectMeta, PersistentVolume, VolumeAttachment } from "../../api/types.ts";
 import type { StoredVolumeFacts, StoredVolumeView } from "./observe.ts";
 import type { ProvisionerAction } from "./plan-steps.ts";
-import { planStored, storedPhaseOf } from "./plan-stored.ts";
+import { planStored } from "./plan-stored.ts";
+import { storedPhaseOf } from "./stored-phase.ts";
 
 const { volumeFinalizer, provisionedBy, deletionSecretName, deletionSecretNamespace } = provisioning;
 const protectedBy = { finalizers: [volumeFinalizer] };
@@ -49,7 +50,7 @@ const testStoredPlans: (cases: readonly ReasonedCase<StoredVolumeView>[]) => voi
   StoredVolumeView,
   ProvisionerAction
 >({
-  phaseOf: ({ facts }) => storedPhaseOf(facts),
+  phaseOf: storedPhaseOf,
   plan: planStored,
   brief: briefAction,
 });
@@ -58,7 +59,7 @@ testStoredPlans([
   {
     given: "a released volume that is retained when the driver has deleted it",
     view: aView(stored("Released", protectedBy, "Retain"), {}, { reply: { kind: "deleted" } }),
-    phase: "unprotected",
+    phase: "deleted",
     reason: "Writes",
     expect: ["delete PersistentVolume", "count"],
   },
@@ -204,14 +205,32 @@ testStoredPlans([
   {
     given: "a volume that the driver has deleted",
     view: aView(stored("Released"), {}, { reply: { kind: "deleted" } }),
-    phase: "deletable",
+    phase: "deleted",
     reason: "Writes",
     expect: ["delete PersistentVolume", "count"],
   },
   {
+    given: "a volume that the driver has deleted, and an object that finalizers of others keep",
+    view: aView(
+      stored("Released", { finalizers: ["example.com/backup"], deletionTimestamp }),
+      {},
+      { reply: { kind: "deleted" } },
+    ),
+    phase: "deleted",
+    reason: "VolumeInUse",
+    expect: [],
+  },
+  {
+    given: "a driver that does not answer whether it has deleted the volume",
+    view: aView(stored("Released"), {}, { reply: refusal("DeadlineExceeded") }),
+    phase: "deletable",
+    reason: "OutcomeUnknown",
+    expect: ["VolumeFailedDelete SNAP-351"],
+  },
+  {
     given: "a volume that the driver has deleted and the server too",
     view: aView(stored("Released", { ...protectedBy, deletionTimestamp }), {}, { reply: { kind: "deleted" } }),
-    phase: "deletable",
+    phase: "deleted",
     reason: "Released",
     expect: ["patch PersistentVolume"],
   },

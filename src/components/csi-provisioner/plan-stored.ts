@@ -8,7 +8,6 @@ import { withCode } from "../../rules/error-codes.ts";
 import type { SecretRef } from "../../rules/secret-template.ts";
 import type { DeleteVolumeCall } from "./call.ts";
 import type { StoredVolumeFacts, StoredVolumeView } from "./observe.ts";
-import { isAccessible } from "./own-node.ts";
 import { secretOf } from "./parameters.ts";
 import {
   doing,
@@ -23,6 +22,7 @@ import {
   type VolumeTarget,
 } from "./plan-steps.ts";
 import { because, type ProvisionerReason, retrying } from "./reasons.ts";
+import { storedPhaseOf } from "./stored-phase.ts";
 
 const failed = "VolumeFailedDelete";
 
@@ -32,28 +32,12 @@ export const deletionOf = ({ metadata: { name, uid, resourceVersion } }: Persist
   version: resourceVersion,
 });
 
-export type StoredPhase = "foreign" | "kept" | "unprotected" | "attached" | "deletable";
-
-export function storedPhaseOf({ volume, attachments, driver, ownNode }: StoredVolumeFacts): StoredPhase {
-  if (!isOurs(volume, driver.name) || (ownNode !== undefined && !isAccessible(ownNode, volume))) return "foreign";
-  const { metadata, spec, status } = volume;
-  const hasFinalizer = metadata.finalizers?.includes(provisioning.volumeFinalizer) === true;
-  const isDeleted = metadata.deletionTimestamp !== undefined;
-  if (spec?.persistentVolumeReclaimPolicy !== "Delete") return hasFinalizer ? "unprotected" : "kept";
-  if (status?.phase === "Bound" && !isDeleted && !hasFinalizer) return "unprotected";
-  if (status?.phase !== "Released" || (isDeleted && !hasFinalizer)) return "kept";
-  return driver.controller.has("PUBLISH_UNPUBLISH_VOLUME") && attachments?.length !== 0 ? "attached" : "deletable";
-}
-
-const isOurs = ({ metadata, spec }: PersistentVolume, driver: string): boolean =>
-  (metadata.annotations?.[provisioning.provisionedBy] ?? spec?.csi?.driver) === driver && spec?.csi?.driver === driver;
-
 export function planStored(view: StoredVolumeView): ProvisionerPlan {
   const { facts, memory } = view;
   const { volume } = facts;
-  // Whoever decides now to retain it comes too late: without its volume, the object has to go.
-  if (memory.reply.kind === "deleted") return release(volume);
-  switch (storedPhaseOf(facts)) {
+  switch (storedPhaseOf(view)) {
+    case "deleted":
+      return release(volume);
     case "foreign":
       return resting(because("NotOurs", `${named(volume)} is of another driver, provisioner or node`));
     case "kept":

@@ -7,7 +7,7 @@ import type { PersistentVolumeClaim } from "../../api/types.ts";
 import { classNameOf, provisionerOf, selectedNodeOf } from "./claim.ts";
 import type { Intent } from "./intent.ts";
 import type { VolumeFacts, VolumeView } from "./observe.ts";
-import { phaseOf } from "./phase.ts";
+import { volumePhaseOf } from "./phase.ts";
 import { planAbandoned } from "./plan-abandoned.ts";
 import { after, doing, forget, type ProvisionerPlan, resting, sooner } from "./plan-steps.ts";
 import { planStray } from "./plan-stray.ts";
@@ -26,7 +26,7 @@ export function planVolume(view: VolumeView): ProvisionerPlan {
 function planFor(view: VolumeView): ProvisionerPlan {
   const { facts } = view;
   const { name, claim, intent } = facts;
-  switch (phaseOf(facts)) {
+  switch (volumePhaseOf(view)) {
     case "stored": {
       const reason = because("Settled", `PersistentVolume ${name} is stored`);
       return intent === undefined ? resting(reason) : doing(reason, settled, forget(name));

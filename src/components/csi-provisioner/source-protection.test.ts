@@ -1,15 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aClaim, aVolume } from "../../../test/builders.ts";
-import { planTester } from "../../../test/plan-cases.ts";
-import { anIntent, aReadyContent, aReadySnapshot, briefAction } from "../../../test/volume-plans.ts";
-import { finalizers, provisioning } from "../../api/names.ts";
+import { anIntent, aReadySnapshot } from "../../../test/volume-plans.ts";
+import { finalizers } from "../../api/names.ts";
 import type { VolumeSnapshot } from "../../api/types.ts";
 import { keyIn } from "../../base/brand.ts";
 import { Fault } from "../../base/fault.ts";
 import type { Intent } from "./intent.ts";
-import { planSource, type SourceView } from "./plan-source.ts";
-import type { ProvisionerAction } from "./plan-steps.ts";
 import type { SourceObject } from "./source.ts";
 import { createSourceProtection } from "./source-protection.ts";
 
@@ -148,65 +144,3 @@ test("after a removal without an outcome, a finalizer that is the only one is re
   await protection.protect(monday, signal);
   assert.deepEqual([writes() - before, on()], [2, held.finalizers]);
 });
-
-const aView = (change: Partial<SourceView> = {}): SourceView => ({
-  source: monday,
-  object: aReadySnapshot(held),
-  driver: "disk.example.com",
-  isUsed: false,
-  pair: { snapshot: aReadySnapshot(held), content: aReadyContent() },
-  volume: undefined,
-  ...change,
-});
-const pairOf = (driver: string) => ({ snapshot: aReadySnapshot(held), content: aReadyContent({ driver }) });
-const aSource: Partial<SourceView> = {
-  source: { kind: "claim", key: keyIn("team", "data") },
-  object: aClaim({ metadata: { finalizers: [provisioning.claimCloningFinalizer] } }),
-  pair: undefined,
-};
-const tape = aVolume({ spec: { csi: { driver: "tape.example.com", volumeHandle: "t" } } });
-planTester<SourceView, ProvisionerAction>({
-  phaseOf: ({ isUsed }) => (isUsed ? "used" : "unused"),
-  plan: planSource,
-  brief: briefAction,
-})([
-  { given: "a snapshot in use", view: aView({ isUsed: true }), phase: "used", expect: [] },
-  { given: "a snapshot that nobody uses", view: aView(), phase: "unused", expect: ["unprotect snapshot"] },
-  { given: "a snapshot without our finalizer", view: aView({ object: aReadySnapshot() }), phase: "unused", expect: [] },
-  {
-    given: "a snapshot whose content is not read",
-    view: aView({ pair: undefined }),
-    phase: "unused",
-    expect: ["readSnapshot"],
-  },
-  {
-    given: "a snapshot of another driver",
-    view: aView({ pair: pairOf("tape.example.com") }),
-    phase: "unused",
-    expect: [],
-  },
-  {
-    given: "a snapshot without a content, which must stay deletable",
-    view: aView({ pair: { snapshot: aReadySnapshot(held), content: undefined } }),
-    phase: "unused",
-    expect: ["unprotect snapshot"],
-  },
-  {
-    given: "a claim that nobody clones",
-    view: aView({ ...aSource, volume: aVolume() }),
-    phase: "unused",
-    expect: ["unprotect claim"],
-  },
-  {
-    given: "a claim that is cloned",
-    view: aView({ ...aSource, volume: aVolume(), isUsed: true }),
-    phase: "used",
-    expect: [],
-  },
-  {
-    given: "a claim with a volume of another driver",
-    view: aView({ ...aSource, volume: tape }),
-    phase: "unused",
-    expect: [],
-  },
-]);

@@ -192,7 +192,7 @@ test("given a PersistentVolume whose volume the driver does not delete, one line
   const lines = log.lines.filter(({ message, reason }) => message === "decided" && reason === "DriverFailed");
   assert.deepEqual(
     lines.map(({ controller, key, phase }) => [controller, key, phase]),
-    [["csi-provisioner-volume", "pv-1", undefined]],
+    [["csi-provisioner-volume", "pv-1", "deletable"]],
   );
   assert.match(
     String(lines[0]?.says),

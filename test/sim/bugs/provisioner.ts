@@ -3,7 +3,7 @@ import type { Plan } from "../../../src/api/plan.ts";
 import type { PersistentVolume, PersistentVolumeClaim } from "../../../src/api/types.ts";
 import { Fault, isFinal } from "../../../src/base/fault.ts";
 import type { StoredVolumeView, VolumeView } from "../../../src/components/csi-provisioner/observe.ts";
-import { phaseOf } from "../../../src/components/csi-provisioner/phase.ts";
+import { volumePhaseOf } from "../../../src/components/csi-provisioner/phase.ts";
 import { planVolume } from "../../../src/components/csi-provisioner/plan.ts";
 import { planSource } from "../../../src/components/csi-provisioner/plan-source.ts";
 import type { ProvisionerAction } from "../../../src/components/csi-provisioner/plan-steps.ts";
@@ -84,7 +84,9 @@ export const provisionerBugs: readonly Bug[] = [
     sabotage: () =>
       inVolume({
         plan: (plan, { facts }) =>
-          phaseOf(facts) === "abandoned" ? each(plan, () => [{ kind: "forgetIntent", name: facts.name }]) : plan,
+          volumePhaseOf({ facts }) === "abandoned"
+            ? each(plan, () => [{ kind: "forgetIntent", name: facts.name }])
+            : plan,
       }),
   },
   {

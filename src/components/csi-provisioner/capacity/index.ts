@@ -21,6 +21,7 @@ import { createCapacityMemory } from "./memory.ts";
 import { observeCapacity } from "./observe.ts";
 import type { CapacityOptions } from "./options.ts";
 import { ownerWhenFound } from "./owner.ts";
+import { capacityPhaseOf } from "./phase.ts";
 import { planCapacity } from "./plan.ts";
 import { createSegments, fixedSegments } from "./segments.ts";
 import { type CapacityCounts, createWanted } from "./wanted.ts";
@@ -76,7 +77,16 @@ export function createCapacityPublisher(deps: CapacityDeps): CapacityPublisher {
   const wanted = createWanted({ classes: StorageClass, segments, driver, forImmediateBinding });
 
   const controller = createController({
-    ...{ name: queueName, stores, world, log: deps.log, leading, backoff: deps.backoff, plan: planCapacity },
+    ...{
+      name: queueName,
+      stores,
+      world,
+      log: deps.log,
+      leading,
+      backoff: deps.backoff,
+      phase: capacityPhaseOf,
+      plan: planCapacity,
+    },
     workers: Math.max(1, options.threads),
     observer: deps.observer?.(queueName),
     triggers: {

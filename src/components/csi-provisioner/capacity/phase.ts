@@ -1,18 +1,24 @@
-/** The name of the state in which a segment and a class are. */
+/**
+ * Where the capacity of a class in a topology segment is.
+ *
+ *   unasked ──▶ unpublished ──▶ current            unwanted ──▶ (gone)
+ *      ▲   └──▶ outdated ──────────┘ │                 ▲
+ *      └─────────────────────────────┘ too old         └── from any phase
+ *
+ * unwanted:    the class or the segment is gone, or the capacity of the class is not published.
+ * unasked:     the driver has not been asked, or too long ago, or about another class of the name.
+ * unpublished: the driver has answered, and there is no object.
+ * outdated:    the object says otherwise than the driver, or has another owner.
+ * current:     the object says what the driver has answered.
+ */
 import type { CSIStorageCapacity } from "../../../api/types.ts";
 import { parseQuantity, wholeUnits } from "../../../base/quantity.ts";
 import type { CapacityAnswer, CapacityView, Publisher } from "./observe.ts";
 
-export type CapacityPhase =
-  /** The class or the segment is gone, or the capacity of the class is not published. */
-  | "unwanted"
-  /** The driver has not been asked, or too long ago, or about another class of the name. */
-  | "unasked"
-  | "unpublished"
-  | "outdated"
-  | "current";
+export const capacityPhases = ["unwanted", "unasked", "unpublished", "outdated", "current"] as const;
+export type CapacityPhase = (typeof capacityPhases)[number];
 
-export function phaseOf({ facts, memory: { answer } }: CapacityView): CapacityPhase {
+export function capacityPhaseOf({ facts, memory: { answer } }: CapacityView): CapacityPhase {
   const { storageClass, segments, objects, publisher } = facts;
   const [object] = objects;
   if (storageClass === undefined || segments === undefined) return "unwanted";

@@ -6,7 +6,7 @@ import { aStorageClass, nowMs } from "../../../../test/volume-plans.ts";
 import type { CSIStorageCapacity } from "../../../api/types.ts";
 import { capacityKey, segmentText } from "./key.ts";
 import type { CapacityAnswer, CapacityFacts, CapacityView, Publisher } from "./observe.ts";
-import { phaseOf } from "./phase.ts";
+import { capacityPhaseOf } from "./phase.ts";
 import { type CapacityAction, planCapacity } from "./plan.ts";
 
 const segments = { zone: "a" };
@@ -57,7 +57,7 @@ const testCapacityPlans: (cases: readonly ReasonedCase<CapacityView>[]) => void 
   CapacityView,
   CapacityAction
 >({
-  phaseOf,
+  phaseOf: capacityPhaseOf,
   plan: planCapacity,
   brief: (action) => (action.kind === "ask" ? "ask" : `${action.kind} ${action.ref.name}`.trim()),
 });

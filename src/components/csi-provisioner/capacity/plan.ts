@@ -9,7 +9,7 @@ import { because, type ProvisionerReason } from "../reasons.ts";
 import type { Segments } from "../topology.ts";
 import { partsOf, segmentText } from "./key.ts";
 import type { CapacityAnswer, CapacityView, Publisher } from "./observe.ts";
-import { phaseOf } from "./phase.ts";
+import { capacityPhaseOf } from "./phase.ts";
 
 /** GetCapacity; the answer is remembered, and the key is looked at again. */
 interface AskAction {
@@ -28,7 +28,7 @@ interface CapacityPlan extends Plan<CapacityAction> {
 export function planCapacity(view: CapacityView): CapacityPlan {
   const { facts, memory, nowMs } = view;
   const { storageClass, segments, objects, publisher } = facts;
-  const phase = phaseOf(view);
+  const phase = capacityPhaseOf(view);
   const [object, ...doubles] = objects;
   if (storageClass === undefined || segments === undefined) return planUnwanted(view);
   const { answer, answerLeftMs } = memory;
