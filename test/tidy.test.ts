@@ -166,7 +166,7 @@ const wallClockDates: readonly string[] = [
   "src/components/snapshot-controller/measure.ts:",
   "src/components/snapshot-controller/plan.ts: const leftMs = Date.parse(",
   // Dates that are made or read: of certificates, and of a window of stored records.
-  "src/cli/certs/issue.ts:",
+  "src/components/webhook/certificates/issue.ts:",
   "src/cli/migrate/judge-stored.ts:",
 ];
 

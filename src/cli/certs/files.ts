@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { Fault } from "../../base/fault.ts";
 import { errorCodeOf, fsErrorText } from "../../base/fs-errors.ts";
-import type { CertificateSet, KeyPair } from "./issue.ts";
+import type { CertificateSet, KeyPair } from "../../components/webhook/certificates/issue.ts";
 
 const names = { authority: ["ca.crt", "ca.key"], serving: ["tls.crt", "tls.key"] } as const;
 const keyMode = 0o600;

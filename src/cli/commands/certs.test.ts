@@ -1,11 +1,13 @@
+import "reflect-metadata";
 import assert from "node:assert/strict";
-import { X509Certificate } from "node:crypto";
+import { webcrypto, X509Certificate } from "node:crypto";
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { BasicConstraintsExtension, cryptoProvider, X509CertificateGenerator } from "@peculiar/x509";
 import { startHarness } from "../../../test/command-harness.ts";
 import { startCommand } from "../../../test/command-line.ts";
-import { temporaryFolder } from "../../../test/csi-sockets.ts";
+import { eventually, temporaryFolder } from "../../../test/csi-sockets.ts";
 import { draftOf } from "../../api/builders.ts";
 import {
   snapshotConfiguration,
@@ -14,6 +16,8 @@ import {
 } from "../../api/manifests/webhook-configurations.ts";
 import type { Draft } from "../../api/types.ts";
 import { readTlsFiles } from "../../runtime/tls-files.ts";
+
+cryptoProvider.set(webcrypto as never);
 
 const certs = async (...argv: readonly string[]) => {
   const { said, code } = startCommand("certs", ...argv);
@@ -59,6 +63,28 @@ const placeIn = (namespace: string): WebhookPlace => ({
   authority: undefined,
 });
 
+/** As Helm's genCA makes one. */
+async function rsaAuthority() {
+  const algorithm = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256", modulusLength: 2_048 };
+  const keys = await webcrypto.subtle.generateKey({ ...algorithm, publicExponent: new Uint8Array([1, 0, 1]) }, true, [
+    "sign",
+    "verify",
+  ]);
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    name: "CN=snapkeep webhook authority",
+    notBefore: new Date("2020-01-01T00:00:00Z"),
+    notAfter: new Date("2099-01-01T00:00:00Z"),
+    signingAlgorithm: algorithm,
+    keys: keys as never,
+    extensions: [new BasicConstraintsExtension(true, undefined, true)],
+  });
+  const key = Buffer.from(await webcrypto.subtle.exportKey("pkcs8", keys.privateKey)).toString("base64");
+  return {
+    certificate: `${certificate.toString("pem")}\n`,
+    key: `-----BEGIN PRIVATE KEY-----\n${key.replace(/.{64}(?=.)/g, "$&\n")}\n-----END PRIVATE KEY-----\n`,
+  };
+}
+
 /** A cluster with the webhook configuration of snapshots, which asks the Service in its namespace. */
 async function webhookIn(t: TestContext, namespace = "snapkeep") {
   const { client, start } = await startHarness(t);
@@ -71,7 +97,7 @@ async function webhookIn(t: TestContext, namespace = "snapkeep") {
     ref,
     secret,
     run: async (...argv: readonly string[]) => {
-      const { code, said } = start("certs", "--apply", ...argv);
+      const { code, said } = start("certs", "--apply", "--settle-time=0s", ...argv);
       return { code: await code, said: said() };
     },
     read: async (entry: string) =>
@@ -123,6 +149,44 @@ test("certs --apply in another namespace than the Service's is refused, and noth
   );
   assert.deepEqual(await bundles(), [""]);
   await assert.rejects(client.get(secret), /not found/);
+});
+
+test("certs --apply --force serves the new certificate only after every API server could read the caBundle", async (t) => {
+  const { run, read, bundles } = await webhookIn(t);
+  await run();
+  const [served, authority] = [await read("tls.crt"), await read("ca.crt")];
+  const forced = run("--force", "--settle-time=2s");
+  await eventually("the new authority is trusted", async () => (await bundles())[0] !== authority);
+  assert.ok((await bundles())[0]?.endsWith(authority), "the old one is trusted as well");
+  assert.equal(await read("tls.crt"), served);
+  const { code, said } = await forced;
+  assert.equal(code, 0, said);
+  assert.match(
+    said,
+    /^a new authority is made: --force\nset caBundle of \S+\nwaiting \d s, until every API server has read the caBundle\na new serving certificate is made: .*\nwrote Secret snapkeep\/snapshot-validation-secret\n$/,
+  );
+  assert.notEqual(await read("tls.crt"), served);
+});
+
+test("certs --apply renews a serving certificate with the RSA authority of the Helm chart", async (t) => {
+  const { client, run, read } = await webhookIn(t);
+  const authority = await rsaAuthority();
+  const data = { "ca.crt": authority.certificate, "ca.key": authority.key, "tls.crt": "", "tls.key": "" };
+  const encoded = Object.entries(data).map(([name, text]) => [name, Buffer.from(text).toString("base64")]);
+  const place = { namespace: "snapkeep", name: "snapshot-validation-secret" };
+  const body = { type: "kubernetes.io/tls", data: Object.fromEntries(encoded) };
+  await client.create("Secret", draftOf("Secret", place, body));
+  const { code, said } = await run();
+  assert.equal(code, 0, said);
+  assert.equal(await read("ca.crt"), authority.certificate);
+  const signer = new X509Certificate(authority.certificate).publicKey;
+  assert.equal(new X509Certificate(await read("tls.crt")).verify(signer), true);
+});
+
+test("certs --apply refuses a --renew-before for which each certificate would be due when it is made", async (t) => {
+  const { run } = await webhookIn(t);
+  const { code, said } = await run("--renew-before=8760h");
+  assert.deepEqual([code, /--renew-before is not shorter than --validity/.test(said)], [2, true]);
 });
 
 test("certs --apply leaves webhooks alone that ask another Service or an address", async (t) => {

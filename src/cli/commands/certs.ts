@@ -44,6 +44,11 @@ const flags = {
     min: 0,
     help: "Renew certificates that expire within this time; keep the others.",
   }),
+  settleTime: duration({
+    default: certificateDefaults.settleTime,
+    min: 0,
+    help: "With --apply: how long API servers may take to read a changed caBundle. So long after it, a certificate of a new authority is served.",
+  }),
   force: bool({ default: false, help: "Always create a new authority and a new certificate." }),
 } as const;
 
@@ -61,10 +66,13 @@ export const command = defineCommand({
       line: "snapkeep certs --apply",
     },
   ],
-  check: ({ out, apply }) =>
-    (out !== "") === apply
-      ? "give either --out=FOLDER, for files, or --apply, for the cluster; for example --out=certs"
-      : undefined,
+  check: ({ out, apply, renewBefore, validity, authorityValidity }) => {
+    if ((out !== "") === apply)
+      return "give either --out=FOLDER, for files, or --apply, for the cluster; for example --out=certs";
+    if (apply && renewBefore >= Math.min(validity, authorityValidity))
+      return "--renew-before is not shorter than --validity and --authority-validity: each certificate would be due when it is made; for example --renew-before=720h";
+    return undefined;
+  },
   run: (input) => (input.options.apply ? toCluster(input) : toFiles(input)),
 });
 
@@ -79,6 +87,6 @@ async function toFiles(input: Input): Promise<number> {
 const toCluster = (input: Input): Promise<number> =>
   connected("certs", input, {}, async (api) => {
     const { options, world, signal, out } = input;
-    await renewInCluster(api, options, world.now(), signal, (line) => out.write(printableLine(line)));
+    await renewInCluster(api, options, world, signal, (line) => out.write(printableLine(line)));
     return 0;
   });

@@ -85,7 +85,7 @@ async function makeCertificates({ rows, installation }: InstallPlan, context: Ap
     if (name === undefined || service === undefined) continue;
     const namespace = namespaceOf(row, installation);
     const options = { ...certificateDefaults, namespace, secret: name, service: service.name };
-    await renewInCluster(api, options, world.now(), signal, say);
+    await renewInCluster(api, options, world, signal, say);
     // Its data belongs to `snapkeep certs`; an uninstallation has to know whose it is.
     await resources.apply(labelled(object("v1", "Secret", { metadata: { name, namespace } }), installation));
   }

@@ -17,7 +17,7 @@ import type { KubeApi, PathAsker } from "../../kube/api.ts";
 import { createStore } from "../../kube/store.ts";
 import { watchInto } from "../../kube/stores.ts";
 import { defaultClassDriver } from "../../rules/snapshot-rules.ts";
-import { namespaceOf, probeName, type UserInfo } from "./own-probe.ts";
+import { probeName, serviceAccountNamespace, type UserInfo } from "./own-probe.ts";
 
 export interface ApiFacts {
   /** Names of other default classes of a driver; undefined while that is not known. */
@@ -87,7 +87,7 @@ export function createApiFacts({ world, log, probeNamespace, connect }: ApiFacts
   /** Returns whether the question was answered. */
   const probe = async (api: Api, otherwise: string, signal: AbortSignal): Promise<boolean> => {
     await learnSelf(api, signal);
-    const namespace = (self && namespaceOf(self)) ?? otherwise;
+    const namespace = (self && serviceAccountNamespace(self)) ?? otherwise;
     try {
       const keeps = await keepsSourceNamespace(api, namespace, signal);
       if (keeps !== keepsNamespace)

@@ -16,7 +16,7 @@ import { createMetrics } from "../../runtime/metrics.ts";
 import { createApiFacts } from "./api-facts.ts";
 import { createWebhook } from "./index.ts";
 import { webhookMetrics } from "./metrics.ts";
-import { isOwnProbe, namespaceOf, probeName, type UserInfo } from "./own-probe.ts";
+import { isOwnProbe, probeName, serviceAccountNamespace, type UserInfo } from "./own-probe.ts";
 
 const self: UserInfo = { username: "system:serviceaccount:storage:webhook", uid: "u-1" };
 const probe = {
@@ -64,7 +64,7 @@ for (const { given, change, exempt, as = { self } } of rows)
 test("the namespace of a service account is part of its name, and other users have none", () => {
   assert.deepEqual(
     [self.username, "admin", "system:serviceaccount:a:b:c", "system:serviceaccounts:a"].map((username) =>
-      namespaceOf({ username, uid: "" }),
+      serviceAccountNamespace({ username, uid: "" }),
     ),
     ["storage", undefined, undefined, undefined],
   );

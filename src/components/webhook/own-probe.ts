@@ -33,5 +33,5 @@ export function isOwnProbe(request: ProbeRequest, self: UserInfo | undefined): b
 const nameOf = ({ metadata }: JsonObject): unknown => (metadata as { name?: unknown } | undefined)?.name;
 
 /** Where a service account may have a Role of its own; undefined for other users. */
-export const namespaceOf = ({ username }: UserInfo): string | undefined =>
+export const serviceAccountNamespace = ({ username }: UserInfo): string | undefined =>
   /^system:serviceaccount:([^:]+):[^:]+$/.exec(username)?.[1];

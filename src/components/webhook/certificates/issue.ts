@@ -1,7 +1,8 @@
 /** A certificate authority and a serving certificate for the webhook, or a new serving certificate by an authority that is kept. */
 import "reflect-metadata";
-import { createPrivateKey, webcrypto, X509Certificate } from "node:crypto";
+import { createPrivateKey, webcrypto } from "node:crypto";
 import {
+  AuthorityKeyIdentifierExtension,
   BasicConstraintsExtension,
   X509Certificate as Certificate,
   cryptoProvider,
@@ -13,8 +14,8 @@ import {
   SubjectKeyIdentifierExtension,
   X509CertificateGenerator,
 } from "@peculiar/x509";
-import type { Millis } from "../../base/brand.ts";
-import { Fault } from "../../base/fault.ts";
+import type { Millis } from "../../../base/brand.ts";
+import { Fault } from "../../../base/fault.ts";
 
 /** As PEM. */
 export interface KeyPair {
@@ -25,8 +26,6 @@ export interface KeyPair {
 export interface CertificateSet {
   readonly authority: KeyPair;
   readonly serving: KeyPair;
-  /** The certificate of the authority before: trusted as well, until every pod serves what the new one has signed. */
-  readonly previousAuthority?: string | undefined;
 }
 
 export interface IssueOptions {
@@ -37,6 +36,8 @@ export interface IssueOptions {
 }
 
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
+/** Helm makes authorities with RSA keys. */
+const rsa = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" } as const;
 /** Clocks of API servers and of this machine differ. */
 const backdatedMs = 3_600_000;
 cryptoProvider.set(webcrypto as never);
@@ -62,33 +63,38 @@ export async function issueServing(authority: KeyPair, options: IssueOptions): P
   const { dnsNames, nowMs, validMs } = options;
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
   const issuer = new Certificate(authority.certificate);
+  // All authorities have one name: without it, OpenSSL would take the first of a caBundle for the issuer.
+  const issuerKey = issuer.getExtension(SubjectKeyIdentifierExtension)?.keyId;
   const notAfter = new Date(Math.min(nowMs + validMs, issuer.notAfter.getTime()));
   const certificate = await X509CertificateGenerator.create({
     subject: `CN=${dnsNames[0]?.slice(0, 64)}`,
     issuer: issuer.subject,
     notBefore: new Date(nowMs - backdatedMs),
     notAfter,
-    signingAlgorithm: algorithm,
+    ...(await signerOf(authority)),
     publicKey: keys.publicKey as never,
-    signingKey: (await signingKeyOf(authority)) as never,
     extensions: [
       new BasicConstraintsExtension(false, undefined, true),
       new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
       new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
       new SubjectAlternativeNameExtension(dnsNames.map((value) => ({ type: "dns", value }))),
+      ...(issuerKey === undefined ? [] : [new AuthorityKeyIdentifierExtension(issuerKey)]),
     ],
   });
   return { certificate: `${certificate.toString("pem")}\n`, key: await pemOf(keys.privateKey) };
 }
 
-async function signingKeyOf({ key }: KeyPair) {
+async function signerOf({ key }: KeyPair) {
   try {
-    const der = createPrivateKey(key).export({ type: "pkcs8", format: "der" });
-    return await webcrypto.subtle.importKey("pkcs8", der, algorithm, false, ["sign"]);
+    const parsed = createPrivateKey(key);
+    const signingAlgorithm = parsed.asymmetricKeyType === "rsa" ? rsa : algorithm;
+    const der = parsed.export({ type: "pkcs8", format: "der" });
+    const signingKey = await webcrypto.subtle.importKey("pkcs8", der, signingAlgorithm, false, ["sign"]);
+    return { signingAlgorithm, signingKey: signingKey as never };
   } catch (reason) {
     throw new Fault(
       "InvalidArgument",
-      `the key of the certificate authority cannot be used (${Fault.from(reason).message}); it must be an EC key of curve P-256 in PEM`,
+      `the key of the certificate authority cannot be used (${Fault.from(reason).message}); it must be an RSA key, or an EC key of curve P-256, in PEM`,
     );
   }
 }
@@ -97,29 +103,3 @@ const pemOf = async (key: webcrypto.CryptoKey): Promise<string> => {
   const der = Buffer.from(await webcrypto.subtle.exportKey("pkcs8", key));
   return `-----BEGIN PRIVATE KEY-----\n${der.toString("base64").replace(/.{64}(?=.)/g, "$&\n")}\n-----END PRIVATE KEY-----\n`;
 };
-
-export interface Shortcoming {
-  readonly part: "authority" | "serving";
-  readonly why: string;
-}
-
-/** Why existing certificates must be renewed; undefined when they are valid long enough. */
-export function shortcomingOf(
-  { authority, serving }: Partial<CertificateSet>,
-  { dnsNames, nowMs, renewBeforeMs }: Pick<IssueOptions, "dnsNames" | "nowMs"> & { readonly renewBeforeMs: Millis },
-): Shortcoming | undefined {
-  const expiring = (pair: KeyPair | undefined): string | undefined => {
-    if (pair === undefined) return "there is none";
-    const endsMs = Date.parse(new X509Certificate(pair.certificate).validTo);
-    return endsMs - nowMs > renewBeforeMs ? undefined : `it expires on ${new Date(endsMs).toISOString()}`;
-  };
-  const old = expiring(authority);
-  if (old !== undefined) return { part: "authority", why: old };
-  const expires = expiring(serving);
-  if (expires !== undefined || serving === undefined) return { part: "serving", why: expires ?? "there is none" };
-  const found = new X509Certificate(serving.certificate);
-  if (!found.verify(new X509Certificate(authority?.certificate ?? "").publicKey))
-    return { part: "serving", why: "another authority signed it" };
-  const missing = dnsNames.find((name) => found.checkHost(name) === undefined);
-  return missing === undefined ? undefined : { part: "serving", why: `it is not for ${missing}` };
-}
