@@ -39,7 +39,7 @@ export async function run(chosen: ReadonlyMap<string, string>): Promise<void> {
   const stage = await crossNamespaces(place, "hostpath");
   const ending = new AbortController();
   try {
-    const provisioner = stage.startProvisioner(...switches);
+    const provisioner = await stage.startProvisioner(...switches);
     const bound = await watchClaims(place, ending.signal);
     await measure({ place, stage, provisioner, bound }, chosen.has("--quick") ? 5 : 21);
   } finally {

@@ -118,8 +118,8 @@ async function restorable(plane: ControlPlane, client: Client) {
   await aBoundClaim(fixtures, "source");
   const snapshots = snapshotsOf(fixtures);
   const takers = [
-    startComponent(plane, "snapshot-controller"),
-    startComponent(plane, "csi-snapshotter", [`--csi-address=${hostpath.socket}`]),
+    await startComponent(plane, "snapshot-controller", [], { as: "bench" }),
+    await startComponent(plane, "csi-snapshotter", [`--csi-address=${hostpath.socket}`], { as: "bench" }),
   ];
   await snapshots.take(snapshot, "source", "bench");
   await snapshots.untilReady(snapshot);

@@ -58,3 +58,5 @@ export function reachedFrom(files: readonly Source[]): readonly Source[] {
     }
   return [...reached];
 }
+
+export const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");

@@ -4,7 +4,7 @@ import { globSync, readFileSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import { test } from "node:test";
 import { scenarioNames } from "./e2e/scenarios/names.ts";
-import { isDeciding, loadedBy, reachedFrom, root, type Source, sources } from "./sources.ts";
+import { isDeciding, loadedBy, reachedFrom, root, type Source, sources, withoutComments } from "./sources.ts";
 
 /** Lowest first: a file may import its own layer and those before it. */
 const layers = [
@@ -132,8 +132,6 @@ test("each import cycle is reported completely and once", () => {
     ],
   );
 });
-
-const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
 
 test("clock, timers and random numbers are used in base/world.ts only", () => {
   const forbidden =

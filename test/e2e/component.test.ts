@@ -8,15 +8,18 @@ import { after, before, describe, test } from "node:test";
 import { snapshotCrds } from "../../src/api/crds/index.ts";
 import { createAuthority } from "./harness/certificates.ts";
 import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts";
+import { type Account, shippedAccount } from "./harness/shipped-accounts.ts";
 import { until } from "./harness/until.ts";
 
 const main = resolve(import.meta.dirname, "../../src/main.ts");
 let plane: ControlPlane;
+let account: Account;
 const children = new Set<ChildProcess>();
 
 describe("a component as a process", () => {
   before(async () => {
     plane = await startControlPlane();
+    account = await shippedAccount(plane, "snapshot-controller");
   });
   after(() => {
     for (const child of children) child.kill("SIGKILL");
@@ -98,7 +101,7 @@ describe("a component as a process", () => {
   });
 
   test("the component waits for missing CRDs, logs how to install them, and starts once they exist", async () => {
-    const argv = [`--kubeconfig=${plane.kubeconfig}`];
+    const argv = [`--kubeconfig=${account.kubeconfig}`];
     const ended = await lastLine(startController(...argv, "--retry-crd-interval-max=1s"));
     assert.deepEqual(ended, {
       code: 1,
@@ -120,14 +123,15 @@ describe("a component as a process", () => {
     assert.match(waiting.lines().at(-1) ?? "", /\] stopped$/);
   });
 
-  const leasePath = "/apis/coordination.k8s.io/v1/namespaces/default/leases/snapshot-controller-leader";
+  const leasePath = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/snapshot-controller-leader";
   const holder = async (): Promise<string | undefined> =>
     JSON.parse((await plane.request("GET", leasePath)).text).spec?.holderIdentity;
   const leaseMs = 3_000;
   const candidate = (): Running =>
     startController(
-      `--kubeconfig=${plane.kubeconfig}`,
+      `--kubeconfig=${account.kubeconfig}`,
       "--leader-election",
+      "--leader-election-namespace=kube-system",
       `--leader-election-lease-duration=${leaseMs}ms`,
       "--leader-election-renew-deadline=2s",
       "--leader-election-retry-period=500ms",
@@ -157,7 +161,7 @@ describe("a component as a process", () => {
   });
 
   test("a synced component survives an API server crash and continues", async () => {
-    const running = startController(`--kubeconfig=${plane.kubeconfig}`, "--http-endpoint=127.0.0.1:0");
+    const running = startController(`--kubeconfig=${account.kubeconfig}`, "--http-endpoint=127.0.0.1:0");
     await running.says(/\] started version=/);
     await plane.killApiServer();
     await new Promise((trigger) => setTimeout(trigger, 2_000));

@@ -36,7 +36,7 @@ for (const [driver, ground, served] of rows)
     before(async () => {
       place = await testServers[ground]();
       stage = await crossNamespaces(place, driver);
-      provisioner = stage.startProvisioner(...switches);
+      provisioner = await stage.startProvisioner(...switches);
     });
     after(() => stage?.stop());
 
@@ -172,13 +172,13 @@ for (const [driver, ground, served] of rows)
       await stage.restore("before", "ref", owner);
       await stage.untilBound("before");
       await provisioner.stop("SIGTERM");
-      const off = stage.startProvisioner();
+      const off = await stage.startProvisioner();
       await stage.restore("meanwhile", "ref", owner);
       await stage.untilSaid("meanwhile", "SNAP-336");
       assert.ok(await stage.isPending("meanwhile"));
       assert.equal(stage.bytesOf(await stage.untilBound("before")), firstWords);
       await off.stop("SIGTERM");
-      provisioner = stage.startProvisioner(...switches);
+      provisioner = await stage.startProvisioner(...switches);
       assert.equal(stage.bytesOf(await stage.untilBound("meanwhile")), firstWords);
       for (const name of ["before", "meanwhile"]) await stage.remove(name);
       await stage.revoke("lend");

@@ -29,16 +29,16 @@ describe("snapshots in flight through all phases", () => {
   let driver: DirectoryDriverProcess;
   let fixtures: Fixtures;
   let connection: Connection;
-  const components: ReturnType<typeof keep>[] = [];
+  const components: Awaited<ReturnType<typeof keep>>[] = [];
 
   /** As a cluster does: what was killed is started again. What ends by itself fails the test. */
-  function keep(component: "snapshot-controller" | "csi-snapshotter", ...flags: readonly string[]) {
-    const start = (): Daemon => startComponent(ground.plane, component, [...retries, ...flags]);
-    let daemon = start();
+  async function keep(component: "snapshot-controller" | "csi-snapshotter", ...flags: readonly string[]) {
+    const start = (): Promise<Daemon> => startComponent(ground.plane, component, [...retries, ...flags]);
+    let daemon = await start();
     return {
       restart: async () => {
         await daemon.stop("SIGKILL");
-        daemon = start();
+        daemon = await start();
       },
       assertRuns: () => assert.ok(daemon.running(), `${component} ended: ${daemon.lastWords()}`),
       end: () => daemon.stop(),
@@ -60,7 +60,8 @@ describe("snapshots in flight through all phases", () => {
     const policy = { driver: driver.driver, deletionPolicy: "Delete" as const };
     await fixtures.client.create("VolumeSnapshotClass", draftOf("VolumeSnapshotClass", { name: "delete" }, policy));
     for (const claim of claims) await aBoundClaim(fixtures, claim);
-    components.push(keep("snapshot-controller"), keep("csi-snapshotter", `--csi-address=${driver.socket}`));
+    components.push(await keep("snapshot-controller"));
+    components.push(await keep("csi-snapshotter", `--csi-address=${driver.socket}`));
   });
   after(() => {
     for (const component of components) void component.end();

@@ -41,7 +41,7 @@ describe("restores through all phases", () => {
     await ground.install(snapshotCrds(3));
     await installSnapshotCrds(connection.client);
     stage = await crossNamespaces({ ...plane, plane, connection, stop: connection.close }, "directory-driver");
-    provisioner = stage.startProvisioner(...switches);
+    provisioner = await stage.startProvisioner(...switches);
     for (const way of ["ref", "link"] as const) await stage.grant(`lend-${way}`, grantSpec(shared, way));
   });
   after(() => {
@@ -104,7 +104,7 @@ describe("restores through all phases", () => {
       assert.deepEqual(await ground.storedVersions(), [stored]);
       if ("restarts" in more) {
         await provisioner.stop("SIGTERM");
-        provisioner = stage.startProvisioner(...switches);
+        provisioner = await stage.startProvisioner(...switches);
       }
       await assertAll(`${index}-phase-${phase}`);
       for (const daemon of [provisioner, stage.suite.sidecar]) assert.ok(daemon.running(), daemon.lastWords());

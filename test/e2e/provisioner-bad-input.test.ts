@@ -39,7 +39,7 @@ describe("claims that cannot be served as they are", () => {
 
   before(async () => {
     place = await testServers["real control plane"]();
-    startComponent(place, "snapshot-controller");
+    await startComponent(place, "snapshot-controller");
     driver = await startOddDriver(place.instance.folder);
     suite = await snapshotSuiteFor(place, place.connection, driver, ["--retry-interval-start=100ms"]);
     const flags = [
@@ -48,7 +48,7 @@ describe("claims that cannot be served as they are", () => {
       "--retry-interval-max=2s",
       "--v=4",
     ];
-    startComponent(place, "csi-provisioner", flags);
+    await startComponent(place, "csi-provisioner", flags);
     await storageClass("plain");
     await create("data", "plain", {});
     await untilBound("data");

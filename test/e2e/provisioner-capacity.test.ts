@@ -74,15 +74,22 @@ describe("storage capacity", () => {
     auditFrom = plane.auditPosition();
   });
 
-  const start = (maker: Maker, flags: readonly string[], more: Readonly<Record<string, string>> = {}): Daemon => {
+  const start = async (
+    maker: Maker,
+    flags: readonly string[],
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<Daemon> => {
     const place = {
-      instance: plane.instance,
+      ...plane,
       kubeconfig: plane.kubeconfigFor(provisionerUser, provisionerToken.token),
     };
     const environment = { NAMESPACE: namespace, POD_NAME: "driver-0", ...more };
     const given = ["--capacity-poll-interval=1h", "--retry-interval-max=2s", ...unthrottledCapacity, ...flags];
     return maker === "ours"
-      ? startComponent(place, "csi-provisioner", [...given, `--leader-election-namespace=${namespace}`], environment)
+      ? startComponent(place, "csi-provisioner", [...given, `--leader-election-namespace=${namespace}`], {
+          as: "release",
+          environment,
+        })
       : startUpstream(place, "csi-provisioner", [...given, ...unthrottled], environment);
   };
   const toHostpath = (...flags: readonly string[]) => [`--csi-address=${hostpath.socket}`, ...flags];
@@ -132,12 +139,12 @@ describe("storage capacity", () => {
 
   test("a pod waits while nothing is published, is placed when it is, and its volume is counted before the next poll", async () => {
     const pods = podsOf(plane);
-    const silent = start("ours", toHostpath());
+    const silent = await start("ours", toHostpath());
     await claims.create("data", {}, "60Mi");
     await pods.create("data");
     await pods.untilUnplaced("data", /did not have enough free storage/);
     await silent.stop();
-    const daemon = start("ours", toHostpath(enabled));
+    const daemon = await start("ours", toHostpath(enabled));
     try {
       await claims.untilBound("data");
       await until({ what: "the pod has a node" }, () => pods.nodeOf("data"));
@@ -169,7 +176,11 @@ describe("storage capacity", () => {
     test(`${what}, the objects are those of external-provisioner, field by field`, async () => {
       const all: Partial<Record<Maker, readonly object[]>> = {};
       for (const maker of makers) {
-        const daemon = start(maker, toHostpath(enabled, ...flags), environment as Readonly<Record<string, string>>);
+        const daemon = await start(
+          maker,
+          toHostpath(enabled, ...flags),
+          environment as Readonly<Record<string, string>>,
+        );
         all[maker] = (await untilPublished(count)).map(written);
         await daemon.stop();
         await removePublished();
@@ -181,13 +192,13 @@ describe("storage capacity", () => {
   test("a swap to ours and back keeps every object that is wanted, and removes what became stale meanwhile", async () => {
     const { client } = connection;
     const uids = async () => (await published()).map(({ metadata }) => metadata.uid);
-    const first = start("upstream", toHostpath(enabled));
+    const first = await start("upstream", toHostpath(enabled));
     await aStorageClass(client, "stale", hostpath.driver, { volumeBindingMode: "WaitForFirstConsumer" });
     const kept = (await untilPublished(3)).filter(({ storageClassName }) => storageClassName !== "stale");
     await first.stop();
     await client.delete({ kind: "StorageClass", name: "stale" });
     const port = await freePort();
-    const second = start("ours", toHostpath(enabled, `--http-endpoint=127.0.0.1:${port}`));
+    const second = await start("ours", toHostpath(enabled, `--http-endpoint=127.0.0.1:${port}`));
     await untilPublished(2);
     assert.deepEqual(
       await uids(),
@@ -204,7 +215,7 @@ describe("storage capacity", () => {
     await untilPublished(3);
     const all = await uids();
     await second.stop();
-    const third = start("upstream", toHostpath(enabled));
+    const third = await start("upstream", toHostpath(enabled));
     await client.delete({ kind: "StorageClass", name: "stale" });
     await untilPublished(2);
     assert.ok((await uids()).every((uid) => all.includes(uid)));
@@ -212,10 +223,10 @@ describe("storage capacity", () => {
   });
 
   test("objects that another owner controls are taken over, and do not go with it", async () => {
-    const first = start("ours", toHostpath(enabled, "--capacity-ownerref-level=2"), { POD_NAME: "deployed-1-x" });
+    const first = await start("ours", toHostpath(enabled, "--capacity-ownerref-level=2"), { POD_NAME: "deployed-1-x" });
     await untilPublished(2);
     await first.stop();
-    const second = start("ours", toHostpath(enabled));
+    const second = await start("ours", toHostpath(enabled));
     try {
       await until({ what: "the StatefulSet owns all" }, async () =>
         (await published()).every(({ metadata }) =>
@@ -233,7 +244,7 @@ describe("storage capacity", () => {
   describe("what external-provisioner 5.3.0 does otherwise", () => {
     test("it keeps the last positive capacity of a driver that answers a negative one", async () => {
       odd.capacity.answer = () => ({ availableCapacity: 5n });
-      const first = start("upstream", toOdd(enabled));
+      const first = await start("upstream", toOdd(enabled));
       await untilPublished(1);
       await first.stop();
       let asked = 0;
@@ -241,22 +252,24 @@ describe("storage capacity", () => {
         asked += 1;
         return { availableCapacity: -5n };
       };
-      const second = start("upstream", toOdd(enabled));
+      const second = await start("upstream", toOdd(enabled));
       await until({ what: "it has tried twice" }, () => (asked > 1 ? true : undefined));
       assert.equal(await roomOf("odd"), "5");
       await second.stop();
-      const ours = start("ours", toOdd(enabled));
+      const ours = await start("ours", toOdd(enabled));
       await untilRoom("odd", "0");
       await ours.stop();
       odd.mend();
     });
 
     test("it cannot take an object over that another owner controls", async () => {
-      const first = start("upstream", toHostpath(enabled, "--capacity-ownerref-level=2"), { POD_NAME: "deployed-1-x" });
+      const first = await start("upstream", toHostpath(enabled, "--capacity-ownerref-level=2"), {
+        POD_NAME: "deployed-1-x",
+      });
       await untilPublished(2);
       await first.stop();
       const from = plane.auditPosition();
-      const second = start("upstream", toHostpath(enabled));
+      const second = await start("upstream", toHostpath(enabled));
       await until({ what: "its write is refused" }, () =>
         plane
           .auditLog(from)
@@ -288,7 +301,7 @@ describe("storage capacity", () => {
             )
             .filter(({ responseStatus }) => (responseStatus?.code ?? 500) < 300)
             .map(({ verb }) => verb);
-        const daemon = start(maker, [...flags, "--capacity-poll-interval=1s"]);
+        const daemon = await start(maker, [...flags, "--capacity-poll-interval=1s"]);
         let asked = 0;
         flat.capacity.answer = () => {
           asked += 1;
@@ -308,7 +321,7 @@ describe("storage capacity", () => {
 
   test("objects follow nodes, labels and CSINodes", async () => {
     const { client } = connection;
-    const daemon = start("ours", toHostpath(enabled));
+    const daemon = await start("ours", toHostpath(enabled));
     try {
       await untilPublished(2);
       await registerNode(client, "c", { [topologyKey]: "c" }, [hostpath.driver]);
@@ -339,7 +352,7 @@ describe("storage capacity", () => {
   ] as const)
     test(`a driver that answers ${what} has ${expected.join(" and ")} published`, async () => {
       odd.capacity.answer = () => answer;
-      const daemon = start("ours", toOdd(enabled));
+      const daemon = await start("ours", toOdd(enabled));
       try {
         const [object] = await untilPublished(1);
         assert.deepEqual([object?.capacity, object?.maximumVolumeSize], expected);
@@ -351,7 +364,7 @@ describe("storage capacity", () => {
 
   test("a driver that does not serve GetCapacity, or hangs in it, creates volumes all the same, and what was published stays", async () => {
     odd.capacity.answer = () => ({ availableCapacity: 2n ** 30n });
-    const daemon = start("ours", toOdd(enabled, "--capacity-poll-interval=1s", "--timeout=1s"));
+    const daemon = await start("ours", toOdd(enabled, "--capacity-poll-interval=1s", "--timeout=1s"));
     const asked: string[] = [];
     try {
       const [before] = await untilPublished(1);

@@ -27,7 +27,7 @@ describe("secrets, names and metrics of the provisioner", () => {
 
   before(async () => {
     place = await testServers["real control plane"]();
-    startComponent(place, "snapshot-controller");
+    await startComponent(place, "snapshot-controller");
     driver = await startOddDriver(place.instance.folder);
     suite = await snapshotSuiteFor(place, place.connection, driver);
     port = await freePort();
@@ -35,7 +35,7 @@ describe("secrets, names and metrics of the provisioner", () => {
     const elsewhere = readFileSync(place.kubeconfig, "utf8").replaceAll(place.plane?.url ?? "", "https://127.0.0.1:1");
     const kubeconfig = join(place.instance.folder, "elsewhere.kubeconfig");
     writeFileSync(kubeconfig, elsewhere, { mode: 0o600 });
-    provisioner = startComponent({ instance: place.instance, kubeconfig }, "csi-provisioner", [
+    provisioner = await startComponent({ ...place, kubeconfig }, "csi-provisioner", [
       `--master=${place.plane?.url}`,
       `--csi-address=${driver.socket}`,
       `--http-endpoint=127.0.0.1:${port}`,

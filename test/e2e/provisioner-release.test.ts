@@ -4,6 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { draftOf } from "../../src/api/builders.ts";
 import { finalizers, provisioning } from "../../src/api/names.ts";
 import type { PersistentVolume } from "../../src/api/types.ts";
+import { guideRights } from "../guide-rights.ts";
 import { type Connection, connect } from "./harness/client.ts";
 import { startComponent } from "./harness/components.ts";
 import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts";
@@ -11,52 +12,34 @@ import { startDirectoryDriver } from "./harness/directory-driver.ts";
 import type { Daemon } from "./harness/instance.ts";
 import { installProvisionerRelease, provisionerToken, provisionerUser } from "./harness/provisioner-release.ts";
 import { installRelease, releaseTokens } from "./harness/release.ts";
+import { grantTo } from "./harness/shipped-accounts.ts";
 import { type SnapshotSuite, snapshotSuiteFor } from "./harness/snapshot-suites.ts";
 import { until } from "./harness/until.ts";
-import { applyManifest } from "./harness/upstream.ts";
 
 const namespace = "default";
 const user = provisionerUser;
-/** What the release does not give: snapshots and contents are watched instead of read, and snapshots protected while they are restored. */
-const helpfulRole = {
-  apiVersion: "rbac.authorization.k8s.io/v1",
-  kind: "ClusterRole",
-  metadata: { name: "csi-provisioner-snapshots" },
-  rules: [
-    { apiGroups: ["snapshot.storage.k8s.io"], resources: ["volumesnapshots"], verbs: ["watch", "update"] },
-    { apiGroups: ["snapshot.storage.k8s.io"], resources: ["volumesnapshotcontents"], verbs: ["watch"] },
-  ],
-};
-const helpfulBinding = {
-  apiVersion: "rbac.authorization.k8s.io/v1",
-  kind: "ClusterRoleBinding",
-  metadata: { name: "csi-provisioner-snapshots" },
-  subjects: [{ kind: "ServiceAccount", name: "csi-provisioner", namespace }],
-  roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "csi-provisioner-snapshots" },
-};
-
 describe("with the RBAC file of external-provisioner 5.3.0", () => {
   let plane: ControlPlane;
   let connection: Connection;
   let suite: SnapshotSuite;
   let provisioner: Daemon;
-  let start: () => Daemon;
+  let start: () => Promise<Daemon>;
 
   before(async () => {
     plane = await startControlPlane({ tokens: [...releaseTokens, provisionerToken] });
     connection = await connect(plane.kubeconfig);
     await installRelease(plane, connection.client, "as shipped");
     await installProvisionerRelease(plane);
-    startComponent(plane, "snapshot-controller");
+    await startComponent(plane, "snapshot-controller");
     const driver = await startDirectoryDriver(plane.instance);
     suite = await snapshotSuiteFor(plane, connection, { ...driver, dataOf: () => "" });
     const more = { provisioner: driver.driver, reclaimPolicy: "Delete", volumeBindingMode: "Immediate" };
     await connection.client.create("StorageClass", draftOf("StorageClass", { name: "plain" }, more as never));
-    const place = { instance: plane.instance, kubeconfig: plane.kubeconfigFor(user, provisionerToken.token) };
+    const place = { ...plane, kubeconfig: plane.kubeconfigFor(user, provisionerToken.token) };
     const flags = [`--csi-address=${driver.socket}`, "--leader-election", `--leader-election-namespace=${namespace}`];
     // A call that is late on a busy machine would be reported, and that is not what is counted here.
-    start = () => startComponent(place, "csi-provisioner", [...flags, "--timeout=2m", "--v=4"]);
-    provisioner = start();
+    start = () => startComponent(place, "csi-provisioner", [...flags, "--timeout=2m", "--v=4"], { as: "release" });
+    provisioner = await start();
   });
   after(() => {
     suite?.fixtures.csi.close();
@@ -147,14 +130,15 @@ describe("with the RBAC file of external-provisioner 5.3.0", () => {
       ];
     await provisioner.stop("SIGTERM");
     assert.equal(await calls(), '{"notes":true,"shapes":[],"calls":{}}');
-    provisioner = start();
+    provisioner = await start();
     await remove("brief");
   });
 
   test("a role that may watch and update VolumeSnapshots protects them, with six writes for one restore alone", async () => {
     await provisioner.stop("SIGTERM");
-    for (const object of [helpfulRole, helpfulBinding]) await applyManifest(plane, object);
-    provisioner = start();
+    const account = { user, namespace, name: "csi-provisioner" };
+    await grantTo(plane, account, "rules that help", guideRights["rules that help"]);
+    provisioner = await start();
     await create("data");
     await untilBound("data");
     // By then its call has left the Lease.

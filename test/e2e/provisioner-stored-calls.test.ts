@@ -62,7 +62,7 @@ describe("stored CreateVolume calls", () => {
     }
     claims = claimsOf(connection.client, "plain");
     kept = claimsOf(connection.client, "kept");
-    start();
+    await start();
   });
   after(async () => {
     foreign?.close();
@@ -77,9 +77,9 @@ describe("stored CreateVolume calls", () => {
     driver.askedForVolumes.length = 0;
   });
 
-  const start = (): void => {
-    const place = { instance: plane.instance, kubeconfig: proxied.kubeconfig };
-    provisioner = startComponent(place, "csi-provisioner", [
+  const start = async (): Promise<void> => {
+    const place = { ...plane, kubeconfig: proxied.kubeconfig };
+    provisioner = await startComponent(place, "csi-provisioner", [
       `--csi-address=${driver.socket}`,
       "--leader-election-namespace=default",
       "--retry-interval-start=100ms",
@@ -129,7 +129,7 @@ describe("stored CreateVolume calls", () => {
     assert.ok(tookMs < 10_000, `the call was stored for ${tookMs} ms`);
     await kill();
     await retain("first", volume.metadata.name);
-    start();
+    await start();
     await untilAtWork("after-first");
     assert.ok(driver.volumes.has(handleOf(volume)), "its owner has retained it");
     assert.ok(driver.askedToDeleteVolumes.every(({ volumeId }) => volumeId !== handleOf(volume)));
@@ -144,7 +144,7 @@ describe("stored CreateVolume calls", () => {
     const name = volume.metadata.name;
     assert.equal((await callsIn())[name]?.[4], handleOf(volume));
     await retain("second", name);
-    start();
+    await start();
     await untilAtWork("after-second");
     assert.ok(driver.volumes.has(handleOf(volume)), "its owner has retained it");
     // Events wait while volumes are being stored.
@@ -175,7 +175,7 @@ describe("stored CreateVolume calls", () => {
     for (const name of names) await connection.client.delete(claims.ref(name));
     delete driver.gates.beforeReply;
     waiting.resolve();
-    start();
+    await start();
     await untilAtWork("after-flying");
     await until({ what: "no volume is left" }, () => (driver.volumes.size === before ? true : undefined));
   });
@@ -204,7 +204,7 @@ describe("stored CreateVolume calls", () => {
     const { metadata } = await claims.create(name);
     await forge(`pvc-${metadata.uid}`, metadata, shape);
     driver.askedForVolumes.length = 0;
-    start();
+    await start();
     return claims.untilBound(name);
   };
   const reported = async (name: string): Promise<string> => {
@@ -258,7 +258,7 @@ describe("stored CreateVolume calls", () => {
     await kill();
     const uid = "99999999-9999-4999-8999-999999999999";
     await forge(`pvc-${uid}`, { name: "nobody", uid }, { undoes: handle });
-    start();
+    await start();
     await untilAtWork("after-estate");
     assert.ok(driver.volumes.has(handle), "its owner has retained it");
     assert.ok(driver.askedToDeleteVolumes.every(({ volumeId }) => volumeId !== handle));
@@ -268,7 +268,7 @@ describe("stored CreateVolume calls", () => {
     await kill();
     driver.askedForVolumes.length = 0;
     await forge("pvc-of-another", { name: "nobody", uid: "88888888-8888-4888-8888-888888888888" }, {});
-    start();
+    await start();
     await untilAtWork("after-another");
     assert.ok(driver.askedForVolumes.every(({ name }) => name !== "pvc-of-another"));
     assert.match(readFileSync(provisioner.log, "utf8"), /pvc-of-another/);

@@ -63,11 +63,13 @@ describe("our provisioner and external-provisioner 5.3.0 in each other's place",
     plane?.stop();
   });
 
-  const start = (maker: Maker): Daemon => {
-    const place = { instance: plane.instance, kubeconfig: proxied.kubeconfig };
+  const start = async (maker: Maker): Promise<Daemon> => {
+    const place = { ...plane, kubeconfig: proxied.kubeconfig };
     const flags = [`--csi-address=${driver.socket}`, "--retry-interval-max=2s"];
     return maker === "ours"
-      ? startComponent(place, "csi-provisioner", [...flags, `--leader-election-namespace=${namespace}`, "--v=4"])
+      ? startComponent(place, "csi-provisioner", [...flags, `--leader-election-namespace=${namespace}`, "--v=4"], {
+          as: "release",
+        })
       : startUpstream(place, "csi-provisioner", [...flags, ...unthrottled]);
   };
   const stored = async () => (await connection.client.list("PersistentVolume", {})).objects;
@@ -108,7 +110,7 @@ describe("our provisioner and external-provisioner 5.3.0 in each other's place",
     ["ours", "upstream"],
   ] as const)
     test(`fifty claims that ${first === "ours" ? "ours" : "upstream's"} was killed over are finished by ${second === "ours" ? "ours" : "upstream's"}: nothing is lost, leaked or left on them`, async () => {
-      let running = start(first);
+      let running = await start(first);
       await aSource();
       const restores = numbered("restored", 40);
       const clones = numbered("clone", 10);
@@ -132,7 +134,7 @@ describe("our provisioner and external-provisioner 5.3.0 in each other's place",
       assert.ok((await boundCount()) < 30, "too late: hardly any was in work");
       driver.mend();
       killed.resolve();
-      running = start(second);
+      running = await start(second);
       await untilBoundCount(51);
       await assertLedger();
       // Upstream takes its finalizer off the source of clones when that is deleted, and not before.
@@ -182,7 +184,7 @@ describe("our provisioner and external-provisioner 5.3.0 in each other's place",
   ];
   for (const { when, arm } of gaps)
     test(`ours is killed ${when}: a claim that is still there gets its volume, the volume of one that was deleted is deleted`, async () => {
-      let running = start("ours");
+      let running = await start("ours");
       await aSource();
       const killed = Promise.withResolvers<void>();
       const reached = arm(killed.promise);
@@ -195,7 +197,7 @@ describe("our provisioner and external-provisioner 5.3.0 in each other's place",
       await connection.client.delete(claims.ref("dropped"));
       driver.mend();
       killed.resolve();
-      running = start("ours");
+      running = await start("ours");
       await claims.untilBound("kept");
       await until({ what: "the driver has two volumes", msMax: 60_000 }, () =>
         driver.volumes.size === 2 ? true : undefined,

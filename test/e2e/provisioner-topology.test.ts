@@ -59,7 +59,11 @@ describe("two nodes and kube-scheduler", () => {
   const createPod = (name: string, inZone: string) => podsOf(plane).create(name, { [zone]: inZone });
   const removePod = (name: string) => podsOf(plane).remove(name);
   const withProvisioner = async (flags: readonly string[], work: () => Promise<void>): Promise<void> => {
-    const daemon = startComponent(plane, "csi-provisioner", [`--csi-address=${driver.socket}`, "--v=4", ...flags]);
+    const daemon = await startComponent(plane, "csi-provisioner", [
+      `--csi-address=${driver.socket}`,
+      "--v=4",
+      ...flags,
+    ]);
     try {
       await work();
     } finally {
@@ -184,17 +188,18 @@ describe("two nodes and kube-scheduler", () => {
         });
         locals.set(name, local);
         daemons.push(
-          startComponent(
+          await startComponent(
             plane,
             "csi-provisioner",
             [
               `--csi-address=${local.socket}`,
               "--node-deployment",
+              "--leader-election=false",
               "--node-deployment-base-delay=200ms",
               "--node-deployment-max-delay=1s",
               "--v=4",
             ],
-            { NODE_NAME: name },
+            { environment: { NODE_NAME: name } },
           ),
         );
       }

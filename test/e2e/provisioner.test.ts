@@ -29,7 +29,7 @@ for (const [driver, ground] of combinations)
     let storageClassName: string;
     before(async () => {
       place = await testServers[ground]();
-      startComponent(place, "snapshot-controller");
+      await startComponent(place, "snapshot-controller");
       suite = await snapshotSuiteFor(place, place.connection, await drivers[driver](place.instance));
       storageClassName = shortName(suite.driver);
       const more = { provisioner: suite.driver.driver, reclaimPolicy: "Delete", volumeBindingMode: "Immediate" };
@@ -37,7 +37,7 @@ for (const [driver, ground] of combinations)
         "StorageClass",
         draftOf("StorageClass", { name: storageClassName }, more as never),
       );
-      startComponent(place, "csi-provisioner", [`--csi-address=${suite.driver.socket}`, "--v=4"]);
+      await startComponent(place, "csi-provisioner", [`--csi-address=${suite.driver.socket}`, "--v=4"]);
     });
     after(() => {
       suite?.fixtures.csi.close();

@@ -5,13 +5,11 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { sharedResourceCrds } from "../../src/api/crds/shared-resource.ts";
-import { manifestFiles } from "../../src/api/manifests/objects.ts";
 import { sharedResourceControllerRow } from "../../src/api/manifests/shared-resource-controller.ts";
 import { shareConfiguration, shareConfigurationName } from "../../src/api/manifests/webhook-configurations.ts";
 import { allowListSources } from "../../src/api/share-lists.ts";
 import type { Condition } from "../../src/api/types.ts";
 import type { JsonObject } from "../../src/base/json.ts";
-import { installationOf, yamlDocuments } from "../../src/cli/deploy.ts";
 import { startCommand } from "../command-line.ts";
 import { shareVolume } from "../shared-resource-objects.ts";
 import { startComponent } from "./harness/components.ts";
@@ -21,10 +19,13 @@ import { createKubectl } from "./harness/kubectl.ts";
 import { freePort } from "./harness/ports.ts";
 import { judgedKinds, pathTo, stubCrds } from "./harness/share-objects.ts";
 import { newNamespace, useControlPlane } from "./harness/shared.ts";
+import { shipped } from "./harness/shipped.ts";
+import { shippedAccount } from "./harness/shipped-accounts.ts";
 import { until } from "./harness/until.ts";
 import { createTestWebhook, type TestWebhook } from "./harness/webhook.ts";
 
 const shares = "/apis/sharedresource.openshift.io/v1alpha1";
+const lists = shipped.namespace;
 const canary = "c4n4ry-s3cr3t";
 const writable = [shareVolume("pki", { volumeAttributes: { sharedSecret: "pki" } })];
 const readOnly = [shareVolume("pki", { readOnly: true, volumeAttributes: { sharedSecret: "pki" } })];
@@ -37,7 +38,6 @@ describe("shared resources on a real API server", () => {
   let plane: ControlPlane;
   let webhook: TestWebhook;
   let team: string;
-  let lists: string;
   let controllers: readonly { readonly daemon: Daemon; readonly port: number }[];
   let count = 0;
   const nextName = (prefix = "x"): string => `${prefix}-${++count}`;
@@ -70,7 +70,7 @@ describe("shared resources on a real API server", () => {
       return (status === 403) === isAsked ? true : undefined;
     });
   const turnOn = async () => {
-    await webhook.start(`--allow-list-namespace=${lists}`);
+    await webhook.start();
     await webhook.configure("shares", "Ignore");
     await untilAsked(true);
   };
@@ -79,13 +79,8 @@ describe("shared resources on a real API server", () => {
     await untilAsked(false);
   };
 
-  /** With the rights of the manifests, and with those that the owner of a Secret grants. */
-  const controllerKubeconfig = async (): Promise<string> => {
-    const row = sharedResourceControllerRow;
-    const [access] = manifestFiles(row, { ...installationOf("0.0.0"), namespace: lists });
-    const kubectl = createKubectl(plane.kubeconfig);
-    const { code, stderr } = await kubectl(["apply", "-f", "-"], { input: yamlDocuments(access?.objects ?? []) });
-    assert.equal(code, 0, stderr);
+  /** What the owner of a Secret grants beside the rights of the manifests. */
+  const lend = async (): Promise<void> => {
     const roles = `/apis/rbac.authorization.k8s.io/v1/namespaces/${team}`;
     await post(`${roles}/roles`, {
       metadata: { name: "lend" },
@@ -94,11 +89,8 @@ describe("shared resources on a real API server", () => {
     await post(`${roles}/rolebindings`, {
       metadata: { name: "lend" },
       roleRef: { kind: "Role", name: "lend", apiGroup: "rbac.authorization.k8s.io" },
-      subjects: [{ kind: "ServiceAccount", namespace: lists, name: row.serviceAccount }],
+      subjects: [{ kind: "ServiceAccount", namespace: lists, name: sharedResourceControllerRow.serviceAccount }],
     });
-    const path = `/api/v1/namespaces/${lists}/serviceaccounts/${row.serviceAccount}/token`;
-    const { text } = await post(path, { spec: { expirationSeconds: 3_600 } });
-    return plane.kubeconfigFor(row.serviceAccount, (JSON.parse(text) as { status: { token: string } }).status.token);
   };
 
   before(async () => {
@@ -106,7 +98,6 @@ describe("shared resources on a real API server", () => {
     for (const crd of [...sharedResourceCrds(), ...stubCrds])
       await plane.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd);
     team = await newNamespace(plane, "shares");
-    lists = await newNamespace(plane, "drivers");
     const served = [
       ...judgedKinds.map((kind) => pathTo(kind, team)),
       ...Object.values(shareKinds).map(([plural]) => `${shares}/${plural}`),
@@ -115,25 +106,22 @@ describe("shared resources on a real API server", () => {
       await until({ what: `${path} is served` }, async () =>
         (await plane.request("GET", path)).status === 200 ? true : undefined,
       );
-    await post(`/api/v1/namespaces/${lists}/configmaps`, {
-      metadata: { name: allowListSources.SharedSecret.configMap },
-      data: { ...allowListSources.SharedSecret.installed, "openshift-listed": `${team}:keys` },
+    await shippedAccount(plane, "shared-resource-controller");
+    const { configMap, installed } = allowListSources.SharedSecret;
+    const listed = await plane.request("PUT", `/api/v1/namespaces/${lists}/configmaps/${configMap}`, {
+      metadata: { name: configMap },
+      data: { ...installed, "openshift-listed": `${team}:keys` },
     });
+    assert.equal(listed.status, 200, listed.text);
     await post(`/api/v1/namespaces/${team}/secrets`, { metadata: { name: "keys" }, stringData: { password: canary } });
     webhook = await createTestWebhook(plane);
     const ports = [await freePort(), await freePort()];
-    const kubeconfig = await controllerKubeconfig();
-    controllers = ports.map((port) => ({
+    await lend();
+    const start = async (port: number) => ({
       port,
-      daemon: startComponent({ ...plane, kubeconfig }, "shared-resource", [
-        "--mode=controller",
-        "--leader-election=true",
-        `--leader-election-namespace=${lists}`,
-        `--allow-list-namespace=${lists}`,
-        `--http-endpoint=127.0.0.1:${port}`,
-        "--v=4",
-      ]),
-    }));
+      daemon: await startComponent(plane, "shared-resource-controller", [`--http-endpoint=127.0.0.1:${port}`, "--v=4"]),
+    });
+    controllers = await Promise.all(ports.map(start));
     await turnOn();
   });
   after(async () => {
@@ -291,7 +279,7 @@ describe("shared resources on a real API server", () => {
       [],
     );
     await webhook.stop();
-    await webhook.start(`--allow-list-namespace=${lists}`);
+    await webhook.start();
     await until({ what: "the webhook allows the added share" }, async () =>
       (await createShare("SharedSecret", "openshift-later")).status === 201 ? true : undefined,
     );

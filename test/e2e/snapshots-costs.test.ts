@@ -50,7 +50,7 @@ function costs(driver: keyof typeof drivers): void {
     place = await testServers["real control plane"]();
     if (place.plane === undefined) throw new Error("the real control plane keeps an audit log");
     plane = place.plane;
-    startComponent(place, "snapshot-controller");
+    await startComponent(place, "snapshot-controller");
     stand = await snapshotSuiteFor(place, place.connection, await drivers[driver](place.instance));
     for (const claim of claims) await aBoundClaim(stand.fixtures, claim);
     await settle("warm");

@@ -85,8 +85,8 @@ describe("the first moment of a snapshot", () => {
 
   test("a snapshot shows false while the driver works, without a status that anybody wrote", async () => {
     const daemons = [
-      startComponent(plane, "snapshot-controller"),
-      startComponent(plane, "csi-snapshotter", [`--csi-address=${driver.socket}`]),
+      await startComponent(plane, "snapshot-controller"),
+      await startComponent(plane, "csi-snapshotter", [`--csi-address=${driver.socket}`]),
     ];
     const answer = Promise.withResolvers<object>();
     driver.oddities.set(await aBoundClaim(fixtures, "slow"), () => answer.promise);

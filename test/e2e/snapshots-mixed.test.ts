@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { KindName } from "../../src/api/kinds.ts";
+import { leaseNamespace } from "../../src/api/manifests/snapshot-controller.ts";
 import { annotations, finalizers } from "../../src/api/names.ts";
 import { type Connection, connect } from "./harness/client.ts";
 import {
@@ -16,12 +17,15 @@ import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts
 import { type DirectoryDriverProcess, startDirectoryDriver } from "./harness/directory-driver.ts";
 import type { Daemon } from "./harness/instance.ts";
 import { startOddDriver } from "./harness/odd-driver.ts";
+import { shipped } from "./harness/shipped.ts";
 import { leftovers, type Snapshots, snapshotsOf } from "./harness/snapshots.ts";
 import { until } from "./harness/until.ts";
 import { startUpstream, unthrottled } from "./harness/upstream.ts";
 
 type Maker = "ours" | "upstream";
 type Component = "snapshot-controller" | "csi-snapshotter";
+/** Where ours keep their leases as they are installed. */
+const leasePlaces = { "snapshot-controller": leaseNamespace, "csi-snapshotter": shipped.driverNamespace } as const;
 
 /**
  * Short enough for a test to wait for a takeover, and long enough that a leader on a busy machine does not lose its lease for want of
@@ -29,7 +33,6 @@ type Component = "snapshot-controller" | "csi-snapshotter";
  */
 const election = [
   "--leader-election=true",
-  "--leader-election-namespace=default",
   "--leader-election-lease-duration=15s",
   "--leader-election-renew-deadline=12s",
   "--leader-election-retry-period=1s",
@@ -62,6 +65,8 @@ describe("ours and upstream's together", () => {
     await aClassFor(fixtures, "delete", "Delete");
     await aClassFor(fixtures, "retain", "Retain");
     for (const claim of claims) await aBoundClaim(fixtures, claim);
+    // Upstream's sidecar may be the first that keeps a lease there.
+    await plane.request("POST", "/api/v1/namespaces", { metadata: { name: shipped.driverNamespace } });
   });
   after(() => {
     fixtures?.csi.close();
@@ -69,15 +74,24 @@ describe("ours and upstream's together", () => {
     plane?.stop();
   });
 
-  function start(maker: Maker, component: Component, flags: readonly string[] = [], socket = driver.socket): Daemon {
+  async function start(
+    maker: Maker,
+    component: Component,
+    flags: readonly string[] = [],
+    socket = driver.socket,
+  ): Promise<Daemon> {
     const driven = component === "csi-snapshotter" ? [`--csi-address=${socket}`] : [];
     return maker === "ours"
       ? startComponent(plane, component, [...driven, ...flags])
       : startUpstream(plane, component, [...unthrottled, ...looksAgain, ...driven, ...flags]);
   }
-  const startPair = (maker: Maker): readonly Daemon[] => [
-    start(maker, "snapshot-controller", election),
-    start(maker, "csi-snapshotter", election),
+  const electionOf = (component: Component): readonly string[] => [
+    ...election,
+    `--leader-election-namespace=${leasePlaces[component]}`,
+  ];
+  const startPair = async (maker: Maker): Promise<readonly Daemon[]> => [
+    await start(maker, "snapshot-controller", electionOf("snapshot-controller")),
+    await start(maker, "csi-snapshotter", electionOf("csi-snapshotter")),
   ];
   const kill = (daemons: readonly Daemon[]) => Promise.all(daemons.map((daemon) => daemon.stop("SIGKILL")));
   const ready = async (): Promise<number> =>
@@ -111,7 +125,8 @@ describe("ours and upstream's together", () => {
     ["upstream", "ours"],
   ] as const)
     test(`${controller === "ours" ? "our controller works with upstream's sidecar" : "upstream's controller works with our sidecar"}`, async () => {
-      const daemons = [start(controller, "snapshot-controller"), start(sidecar, "csi-snapshotter")];
+      await dropLeases();
+      const daemons = [await start(controller, "snapshot-controller"), await start(sidecar, "csi-snapshotter")];
       const names = ["first", "second", "third"];
       await takeAll(names);
       await snapshots.take("kept", "a", "retain");
@@ -155,7 +170,8 @@ describe("ours and upstream's together", () => {
       const answer = Promise.withResolvers<object>();
       odd.oddities.set(await aBoundClaim(theirs, killed), () => answer.promise);
       const startSidecar = (maker: Maker) => start(maker, "csi-snapshotter", [], odd.socket);
-      const [controller, sidecar] = [start(heir, "snapshot-controller"), startSidecar(killed)];
+      await dropLeases();
+      const [controller, sidecar] = [await start(heir, "snapshot-controller"), await startSidecar(killed)];
       await aBoundClaim(theirs, `${killed}-whole`);
       await snapshots.take("whole", `${killed}-whole`, `cut-by-${killed}`);
       await snapshots.untilReady("whole");
@@ -175,7 +191,8 @@ describe("ours and upstream's together", () => {
         (await fixtures.client.get(content)).metadata.deletionTimestamp === undefined ? undefined : true,
       );
       answer.resolve({});
-      const last = startSidecar(heir);
+      await dropLeases();
+      const last = await startSidecar(heir);
       for (const name of ["cut", "whole"]) await snapshots.untilGone(snapshots.ref(name), 60_000);
       await snapshots.untilUnprotected(killed);
       await until({ what: "the content is gone" }, async () =>
@@ -192,12 +209,12 @@ describe("ours and upstream's together", () => {
     const dropped = names.filter((_, index) => index % 10 === 9);
     const kept = names.filter((name) => !dropped.includes(name));
     await dropLeases();
-    let pair = startPair("upstream");
+    let pair = await startPair("upstream");
     await takeAll(names);
     await untilReadyCount(10);
     await kill(pair);
     assert.ok((await ready()) < 90, "too late: hardly any was in flight");
-    pair = startPair("ours");
+    pair = await startPair("ours");
     await Promise.all(dropped.map((name) => fixtures.client.delete(snapshots.ref(name))));
     await untilReadyCount(50);
     // The driver takes a second for each, so that these are in flight on the way back for certain.
@@ -205,7 +222,7 @@ describe("ours and upstream's together", () => {
     await takeAll(late);
     await kill(pair);
     assert.ok((await ready()) < kept.length + late.length, "too late: none was in flight on the way back");
-    pair = startPair("upstream");
+    pair = await startPair("upstream");
     kept.push(...late);
     await untilReadyCount(kept.length);
     assert.deepEqual((await leaseNames()).sort(), [
@@ -219,7 +236,7 @@ describe("ours and upstream's together", () => {
     await assertOneEach(kept);
     await kill(pair);
     await dropLeases();
-    pair = startPair("ours");
+    pair = await startPair("ours");
     await removeAll(kept);
     await kill(pair);
   });
@@ -228,10 +245,10 @@ describe("ours and upstream's together", () => {
     const stop = new AbortController();
     const relapsed = watchForRelapses(stop.signal);
     await dropLeases();
-    const leaders = startPair("ours");
+    const leaders = await startPair("ours");
     await until({ what: "both leases are held" }, async () => ((await leases()).length === 2 ? true : undefined));
     const before = await leases();
-    const standbys = startPair("ours");
+    const standbys = await startPair("ours");
     const names = Array.from({ length: 100 }, (_, index) => `burst-${index}`);
     await takeAll(names);
     await untilReadyCount(20);
@@ -251,12 +268,17 @@ describe("ours and upstream's together", () => {
     await kill(standbys);
   });
 
-  const leases = async () => (await fixtures.client.list("Lease", { namespace })).objects;
+  const leases = async () =>
+    (await fixtures.client.list("Lease")).objects.filter(
+      ({ metadata }) =>
+        Object.values(leasePlaces).includes(metadata.namespace as never) && /leader/.test(metadata.name),
+    );
   const leaseNames = async () => (await leases()).map(({ metadata }) => metadata.name);
 
   /** Leases of killed pairs are removed, so that no process waits for them to expire. */
   async function dropLeases(): Promise<void> {
-    for (const name of await leaseNames()) await fixtures.client.delete({ kind: "Lease", namespace, name });
+    for (const { metadata } of await leases())
+      await fixtures.client.delete({ kind: "Lease", namespace: metadata.namespace ?? "", name: metadata.name });
   }
 
   /** Snapshots that were ready and then said they were not. */

@@ -37,12 +37,15 @@ describe("with the optional rules of the release's RBAC", () => {
       return { ...fixtures, ...snapshotsOf(fixtures) };
     };
     on = { near: furnish("near"), far: furnish("far") };
-    startComponent(placeOf(plane, "snapshot-controller"), "snapshot-controller", ["--enable-distributed-snapshotting"]);
+    const released = { as: "release" } as const;
+    const distributed = ["--enable-distributed-snapshotting"];
+    await startComponent(placeOf(plane, "snapshot-controller"), "snapshot-controller", distributed, released);
     for (const node of nodes) {
       const name = { name: node, labels: { "kubernetes.io/hostname": node } };
       await client.create("Node", draftOf("Node", name, {} as never));
       const flags = ["--node-deployment", `--csi-address=${driverOn[node].socket}`, ...retries];
-      startComponent(placeOf(plane, "csi-snapshotter"), "csi-snapshotter", flags, { NODE_NAME: node });
+      const environment = { NODE_NAME: node };
+      await startComponent(placeOf(plane, "csi-snapshotter"), "csi-snapshotter", flags, { ...released, environment });
       await aBoundClaim(on[node], node, onlyOn(node));
     }
     await aClassFor(on.near, "plain", "Delete");

@@ -33,7 +33,7 @@ for (const ground of ["real control plane", "embedded server"] as const)
     before(async () => {
       place = await testServers[ground]();
       ports = { controller: await freePort(), sidecar: await freePort(), odd: await freePort() };
-      startComponent(place, "snapshot-controller", [`--http-endpoint=127.0.0.1:${ports.controller}`]);
+      await startComponent(place, "snapshot-controller", [`--http-endpoint=127.0.0.1:${ports.controller}`]);
       const secretFile = join(place.instance.folder, "open-sesame");
       writeFileSync(secretFile, "open-sesame\n");
       const flags = [`--snapshot-secret-file=${secretFile}`];

@@ -134,7 +134,8 @@ describe("with the release's own manifests, CRDs and RBAC", () => {
 
   test("with distributed snapshotting and these rules the controller does not start, and names the missing rule", async () => {
     const flags = ["--enable-distributed-snapshotting", "--retry-crd-interval-max=1s"];
-    const controller = startComponent(placeOf(plane, "snapshot-controller"), "snapshot-controller", flags);
+    const place = placeOf(plane, "snapshot-controller");
+    const controller = await startComponent(place, "snapshot-controller", flags, { as: "release" });
     await controller.ended;
     assert.match(controller.lastWords(), /nodes is forbidden: User ".*" cannot list resource "nodes"/);
   });

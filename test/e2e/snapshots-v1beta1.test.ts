@@ -22,7 +22,7 @@ describe("a cluster that serves v1beta1 alone", () => {
     proxied = await proxyTo(place);
     sent = proxied.proxy.record();
     const via = { ...place, ...proxied };
-    startComponent(via, "snapshot-controller");
+    await startComponent(via, "snapshot-controller");
     stand = await snapshotSuiteFor(via, place.connection, await drivers["directory-driver"](place.instance));
     await aBoundClaim(stand.fixtures, "data");
     // If nothing is served, every test would time out.

@@ -26,7 +26,7 @@ for (const [driver, ground] of combinations)
     let stand: SnapshotSuite;
     before(async () => {
       place = await testServers[ground]();
-      startComponent(place, "snapshot-controller");
+      await startComponent(place, "snapshot-controller");
       stand = await snapshotSuiteFor(place, place.connection, await drivers[driver](place.instance));
     });
     after(() => {

@@ -93,8 +93,8 @@ describe("objects that were stored without rules", () => {
       await storeSnapshots(client);
       await ground.replace(snapshotCrds(phase));
       const daemons = [
-        startComponent(ground.plane, "snapshot-controller"),
-        startComponent(ground.plane, "csi-snapshotter", [`--csi-address=${driver.socket}`]),
+        await startComponent(ground.plane, "snapshot-controller"),
+        await startComponent(ground.plane, "csi-snapshotter", [`--csi-address=${driver.socket}`]),
       ];
       await deleteAll(client);
       for (const daemon of daemons) await daemon.stop("SIGTERM");

@@ -145,8 +145,12 @@ describe("the webhook among strangers", () => {
     }
     assert.ok((await refusals("bodies")) >= 70);
     await probed();
+    const { memory, running, lastWords } = webhook.daemon();
+    assert.ok(running(), lastWords());
+    assert.equal(memory?.oomKills() ?? 0, 0, lastWords());
     const [peak, limit] = [peakMemory(), shippedMemory()];
     assert.ok(peak < limit, `${Math.round(peak / 2 ** 20)} MiB of ${limit / 2 ** 20} MiB`);
+    if (memory !== undefined) assert.equal(Number(wholeUnits(parseQuantity(memory.limit))), limit);
     leave();
   });
 });

@@ -43,7 +43,7 @@ describe("the life of the webhook", () => {
     client = place.connection.client;
     webhook = await createTestWebhook(plane);
     await webhook.start();
-    startComponent(place, "snapshot-controller");
+    await startComponent(place, "snapshot-controller");
     stand = await snapshotSuiteFor(place, place.connection, await drivers["directory-driver"](place.instance));
     await aBoundClaim(stand.fixtures, "data");
   });

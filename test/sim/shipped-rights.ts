@@ -2,19 +2,12 @@
  * What the manifests allow a component, and what the guides tell an administrator to add. Thousands of schedules reach branches that no run on
  * a real API server does: a request without a right would fail there for ever.
  */
-import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
 import type { PolicyRule } from "kubernetes-types/rbac/v1.js";
-import { parse } from "yaml";
 import { componentRows, sidecarRows } from "../../src/api/manifests/rows.ts";
 import { parseRequest, verbOf } from "../../src/apiserver/request.ts";
 import { coversResource } from "../../src/rules/rbac.ts";
+import { guideRights } from "../guide-rights.ts";
 import { driver } from "./backend.ts";
-
-const guide = (name: string): string => readFileSync(resolve(import.meta.dirname, "../../docs/guides", name), "utf8");
-/** The blocks of rules in a guide. */
-const rulesIn = (name: string): readonly PolicyRule[] =>
-  [...guide(name).matchAll(/```yaml\n(- [\s\S]*?)```/g)].flatMap(([, block = ""]) => parse(block) as PolicyRule[]);
 
 /** Every user may ask what he may do. */
 const ofEverybody: PolicyRule = {
@@ -22,8 +15,6 @@ const ofEverybody: PolicyRule = {
   resources: ["selfsubjectaccessreviews"],
   verbs: ["create"],
 };
-/** Those that classes name: docs/guides/security.md. */
-const secretsOfClasses: PolicyRule = { apiGroups: [""], resources: ["secrets"], verbs: ["get"] };
 /** Which the owner of a share grants, one by one: docs/guides/shared-resources.md. */
 const sourcesOfShares: PolicyRule = {
   apiGroups: [""],
@@ -32,9 +23,8 @@ const sourcesOfShares: PolicyRule = {
 };
 
 const additions: Readonly<Record<string, readonly PolicyRule[]>> = {
-  "snapshot-controller": rulesIn("replacing-upstream.md"),
-  "csi-snapshotter": [secretsOfClasses],
-  "csi-provisioner": [secretsOfClasses, ...rulesIn("cross-namespace.md")],
+  "csi-snapshotter": guideRights.secrets,
+  "csi-provisioner": [...guideRights.secrets, ...guideRights["other namespaces"]],
   "shared-resource": [sourcesOfShares],
 };
 const needs = { topology: true, attachments: true, capacity: true };

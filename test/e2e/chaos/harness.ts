@@ -6,13 +6,18 @@ import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { draftOf } from "../../../src/api/builders.ts";
+import { leaseNamespace } from "../../../src/api/manifests/snapshot-controller.ts";
 import { createVolumeCallsSuffix, leaseNameFrom, parameters } from "../../../src/api/names.ts";
 import { leaseNameFor } from "../../../src/components/csi-snapshotter/lease-name.ts";
 import { createCsiRelay } from "../../csi-relay.ts";
+import { guideRights } from "../../guide-rights.ts";
 import { type Connection, connect } from "../harness/client.ts";
+import { described as describedDriver } from "../harness/component-users.ts";
 import { aClassFor, csiClientTo, type Fixtures, installSnapshotCrds } from "../harness/components.ts";
 import { type ControlPlane, startControlPlane } from "../harness/control-plane.ts";
 import { type DirectoryDriverProcess, startDirectoryDriver } from "../harness/directory-driver.ts";
+import { shipped } from "../harness/shipped.ts";
+import { bindShipped, grantTo } from "../harness/shipped-accounts.ts";
 import { until } from "../harness/until.ts";
 import { type ComponentName, type Replica, startReplica } from "./replica.ts";
 
@@ -46,19 +51,16 @@ const election = [
   "--leader-election-lease-duration=6s",
   "--leader-election-renew-deadline=4s",
   "--leader-election-retry-period=500ms",
-  `--leader-election-namespace=${namespace}`,
 ];
+const leasePlaceOf = (component: ComponentName): string =>
+  component === "snapshot-controller" ? leaseNamespace : shipped.driverNamespace;
 
 export async function startHarness(): Promise<ChaosHarness> {
   const secret = randomBytes(18).toString("hex");
   const users = components.flatMap((component) =>
     [1, 2].map((number) => ({ component, user: `${component}-${number}` })),
   );
-  const tokens = users.map(({ user }) => ({
-    user,
-    token: randomBytes(16).toString("hex"),
-    groups: ["system:masters"],
-  }));
+  const tokens = users.map(({ user }) => ({ user, token: randomBytes(16).toString("hex") }));
   const plane = await startControlPlane({ tokens });
   const connection = await connect(plane.kubeconfig, { userAgent: "user" });
   await installSnapshotCrds(connection.client);
@@ -73,6 +75,12 @@ export async function startHarness(): Promise<ChaosHarness> {
     namespace,
   };
   const classes = await furnish(furniture, secret);
+  const described = { ...(await describedDriver(driver.socket)), capacity: false };
+  for (const { component, user } of users) {
+    const isSidecar = component !== "snapshot-controller";
+    await bindShipped(plane, component, user, isSidecar ? described : undefined);
+    if (isSidecar) await grantTo(plane, { user }, "secrets", guideRights.secrets);
+  }
   const replicas = await Promise.all(
     users.map(async ({ component, user }, index) => {
       const relay =
@@ -83,7 +91,8 @@ export async function startHarness(): Promise<ChaosHarness> {
       return startReplica({ plane, component, user, token: tokens[index]?.token ?? "", relay, flags });
     }),
   );
-  const holderOf: ChaosHarness["holderOf"] = (component) => holder(connection, leaseNames(driver)[component]);
+  const holderOf: ChaosHarness["holderOf"] = (component) =>
+    holder(connection, component, leaseNames(driver)[component]);
   const leaderOf: ChaosHarness["leaderOf"] = (component) =>
     until({ what: `a ${component} leads`, msMax: patienceMs }, async () => {
       const identity = await holderOf(component).catch(() => undefined);
@@ -110,6 +119,7 @@ export async function startHarness(): Promise<ChaosHarness> {
 const flagsOf = (component: ComponentName, { socket }: Pick<DirectoryDriverProcess, "socket">): readonly string[] => [
   "-v=5",
   ...election,
+  `--leader-election-namespace=${leasePlaceOf(component)}`,
   ...(component === "snapshot-controller" ? [] : [`--csi-address=${socket}`]),
 ];
 
@@ -136,11 +146,11 @@ export const leaseNames = ({ driver }: Pick<DirectoryDriverProcess, "driver">) =
 /** Where the provisioner stores its CreateVolume calls. */
 export const storedCallsRef = (driver: Pick<DirectoryDriverProcess, "driver">) => ({
   kind: "Lease" as const,
-  namespace,
+  namespace: leasePlaceOf("csi-provisioner"),
   name: `${leaseNames(driver)["csi-provisioner"]}${createVolumeCallsSuffix}`.toLowerCase(),
 });
 
-async function holder({ client }: Connection, name: string): Promise<string | undefined> {
-  const { spec } = await client.get({ kind: "Lease", namespace, name });
+async function holder({ client }: Connection, component: ComponentName, name: string): Promise<string | undefined> {
+  const { spec } = await client.get({ kind: "Lease", namespace: leasePlaceOf(component), name });
   return spec?.holderIdentity === "" ? undefined : spec?.holderIdentity;
 }

@@ -55,8 +55,8 @@ export async function startReplica({ plane, component, user, token, relay, flags
   let closed = false;
   let pauseMs = restartMs;
 
-  const live = (): void => {
-    daemon = startComponent({ instance: plane.instance, kubeconfig }, component, flags);
+  const live = async (): Promise<void> => {
+    daemon = await startComponent({ ...plane, kubeconfig }, component, flags, { as: "chaos" });
     identity = undefined;
     killed = false;
     const { ended, lastWords } = daemon;
@@ -65,10 +65,10 @@ export async function startReplica({ plane, component, user, token, relay, flags
       ends.push(killed ? { how: "killed" } : endOf(lastWords()));
       await sleep(pauseMs, undefined, { ref: false });
       pauseMs = restartMs;
-      if (!closed) live();
+      if (!closed) await live();
     });
   };
-  live();
+  await live();
 
   const signal = (name: NodeJS.Signals): void => {
     if (daemon.running()) process.kill(daemon.pid, name);

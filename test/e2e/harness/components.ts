@@ -4,15 +4,18 @@ import { draftOf } from "../../../src/api/builders.ts";
 import { crossNamespaceCrds } from "../../../src/api/crds/cross-namespace.ts";
 import { snapshotCrds } from "../../../src/api/crds/index.ts";
 import { referenceGrantCrd } from "../../../src/api/crds/reference-grant.ts";
+import { sidecarRows } from "../../../src/api/manifests/rows.ts";
 import type { DeletionPolicy } from "../../../src/api/types.ts";
 import { silent } from "../../../src/base/log.ts";
 import { realWorld } from "../../../src/base/world.ts";
 import { type CsiClient, createCsiClient } from "../../../src/csi/client.ts";
 import { VolumeCapability_AccessMode_Mode as AccessMode } from "../../../src/csi/gen/csi_pb.js";
 import type { Client } from "./client.ts";
-import type { ControlPlane } from "./control-plane.ts";
+import { componentUser, otherUsers, type Place, type UserOptions } from "./component-users.ts";
 import { installCrds } from "./crds.ts";
 import type { Daemon } from "./instance.ts";
+import type { MemoryGroup } from "./memory-group.ts";
+import { shippedContainer } from "./shipped.ts";
 import { until } from "./until.ts";
 
 const main = resolve(import.meta.dirname, "../../../src/main.ts");
@@ -20,23 +23,45 @@ const main = resolve(import.meta.dirname, "../../../src/main.ts");
 export const componentProgram: readonly string[] = [main];
 let started = 0;
 
-/** Runs `snapkeep <component>` from the sources; its log is in the instance's folder. */
-export function startComponent(
-  { instance, kubeconfig }: Pick<ControlPlane, "instance" | "kubeconfig">,
+export interface StartOptions extends UserOptions {
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+export interface StartedComponent extends Daemon {
+  /** Of /healthz, /readyz and /metrics. */
+  readonly statusUrl: string;
+  /** Has the limit of the manifests, where this machine lets us set it. */
+  readonly memory: MemoryGroup | undefined;
+}
+
+/**
+ * Runs a component from the sources, as it is installed: the rights of its service account, the flags of its container unless one is given,
+ * and the memory of its manifest; its log is in the instance's folder.
+ */
+export async function startComponent(
+  place: Place,
   component: string,
   flags: readonly string[] = [],
-  environment: Readonly<Record<string, string>> = {},
-): Daemon {
+  { environment = {}, ...user }: StartOptions = {},
+): Promise<StartedComponent> {
   started += 1;
-  return instance.start(`${component}-${started}`, "env", [
-    ...Object.entries(environment).map(([name, value]) => `${name}=${value}`),
-    process.execPath,
-    main,
-    component,
-    `--kubeconfig=${kubeconfig}`,
-    ...flags,
-  ]);
+  const name = `${component}-${started}`;
+  const { kubeconfig, namespace } = await componentUser(place, component, flags, user);
+  const { instance } = place;
+  const inPod = inPodFlags(component, namespace, flags);
+  const shipped = await shippedContainer(instance, component, { name, folders: {}, flags: [...inPod, ...flags] });
+  const own = user.as !== undefined && otherUsers[user.as].flags === "given" ? flags : shipped.flags;
+  const words = [main, shipped.command, `--kubeconfig=${kubeconfig}`, ...own];
+  const daemon = instance.start(name, process.execPath, words, environment, shipped.memory);
+  return { ...daemon, statusUrl: shipped.statusUrl, memory: shipped.memory };
 }
+
+/** What a sidecar reads from its pod: the namespace of the pod. */
+const inPodFlags = (component: string, namespace: string, flags: readonly string[]): readonly string[] =>
+  sidecarRows.some(({ name }) => name === component) &&
+  !flags.some((flag) => /^--leader-election(-namespace=|=false$)/.test(flag))
+    ? [`--leader-election-namespace=${namespace}`]
+    : [];
 
 /** With grants and links, which any cluster may have. */
 export async function installSnapshotCrds(client: Client): Promise<void> {

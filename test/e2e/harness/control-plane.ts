@@ -48,6 +48,8 @@ export interface ControlPlane {
   /** Signs certificates that the API server accepts from clients (commonName is the user, organizations the groups). */
   readonly authority: Authority;
   readonly instance: Instance;
+  /** Itself: a component that runs beside it acts as one of its service accounts. */
+  readonly plane: ControlPlane;
   /** A plain request as the administrator, or with another token. */
   request(method: string, path: string, body?: unknown, token?: string): Promise<Answer>;
   /** A kubeconfig for another token; returns its path. */
@@ -148,9 +150,12 @@ async function startIn(instance: Instance, options: ControlPlaneOptions): Promis
     api = startApi();
     await ready();
   };
-  return {
+  const plane: ControlPlane = {
     folder,
     kubeconfig,
+    get plane() {
+      return plane;
+    },
     url,
     token,
     caFile,
@@ -181,6 +186,7 @@ async function startIn(instance: Instance, options: ControlPlaneOptions): Promis
     },
     stop: () => instance.stop(),
   };
+  return plane;
 }
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");

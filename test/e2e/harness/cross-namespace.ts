@@ -42,7 +42,7 @@ export const grantSpec = (name?: string, way: Way = "ref", namespace = guest) =>
 export interface CrossNamespaces {
   readonly suite: SnapshotSuite;
   readonly storageClassName: string;
-  startProvisioner(...flags: readonly string[]): Daemon;
+  startProvisioner(...flags: readonly string[]): Promise<Daemon>;
   /** The claim names the snapshot of the owner in one way or the other; without a namespace, that of its own. */
   restore(name: string, way: Way, source?: string, namespace?: string): Promise<PersistentVolumeClaim>;
   claim(
@@ -68,7 +68,7 @@ export const firstWords = "the first words\n";
 export async function crossNamespaces(place: TestServer, driverKind: keyof typeof drivers): Promise<CrossNamespaces> {
   const { client } = place.connection;
   for (const name of [owner, guest]) await client.create("Namespace", draftOf("Namespace", { name }, {}));
-  startComponent(place, "snapshot-controller");
+  await startComponent(place, "snapshot-controller");
   const base = await snapshotSuiteFor(place, place.connection, await drivers[driverKind](place.instance));
   const fixtures = { ...base.fixtures, namespace: owner };
   const suite: SnapshotSuite = { ...base, ...snapshotsOf(fixtures), fixtures };
@@ -90,7 +90,9 @@ export async function crossNamespaces(place: TestServer, driverKind: keyof typeo
     suite,
     storageClassName,
     startProvisioner: (...flags) =>
-      startComponent(place, "csi-provisioner", [`--csi-address=${suite.driver.socket}`, "--v=4", ...flags]),
+      startComponent(place, "csi-provisioner", [`--csi-address=${suite.driver.socket}`, "--v=4", ...flags], {
+        added: ["other namespaces"],
+      }),
     claim: (name, source, { namespace = guest, storageClassName: other = storageClassName } = {}) =>
       client.create(
         "PersistentVolumeClaim",
@@ -146,7 +148,7 @@ export async function crossNamespaces(place: TestServer, driverKind: keyof typeo
       place.stop();
     },
   };
-  const plain = stage.startProvisioner();
+  const plain = await stage.startProvisioner();
   await stage.claim("data", {}, { namespace: owner });
   const data = await stage.untilBound("data", owner);
   writeFileSync(fileIn(data), firstWords);

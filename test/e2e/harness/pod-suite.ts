@@ -6,13 +6,14 @@ import { silent } from "../../../src/base/log.ts";
 import { realWorld } from "../../../src/base/world.ts";
 import { registerOnBehalf } from "../../registration-on-behalf.ts";
 import { type Connection, connect } from "./client.ts";
+import type { Place } from "./component-users.ts";
 import { installSnapshotCrds, startComponent } from "./components.ts";
 import { createInstance, type Instance } from "./instance.ts";
 import { mountsUnder } from "./mounts.ts";
 import type { Node } from "./node.ts";
 import { type PodRequest, runPod } from "./pods.ts";
 import { useNode } from "./shared-node.ts";
-import { type Driver, drivers, type Place, type SnapshotSuite, snapshotSuiteFor } from "./snapshot-suites.ts";
+import { type Driver, drivers, type SnapshotSuite, snapshotSuiteFor } from "./snapshot-suites.ts";
 import { leftovers } from "./snapshots.ts";
 
 export interface PodSuite {
@@ -39,10 +40,10 @@ export async function startPodSuite(
   const node = await useNode();
   const instance = createInstance();
   const ending = new AbortController();
-  const place: Place = { instance, kubeconfig: node.plane.kubeconfig };
+  const place: Place = { instance, kubeconfig: node.plane.kubeconfig, plane: node.plane };
   const connection = await connect(place.kubeconfig);
   await installSnapshotCrds(connection.client);
-  startComponent(place, "snapshot-controller");
+  await startComponent(place, "snapshot-controller");
   const driver = await drivers[driverName](instance, { driver: driverFullName });
   const registryFolder = join(node.rootDir, "plugins_registry");
   const surroundings = { registryFolder, log: silent, world: realWorld, signal: ending.signal };

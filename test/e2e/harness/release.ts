@@ -4,11 +4,11 @@
  */
 import assert from "node:assert/strict";
 import type { Client } from "./client.ts";
+import type { Place } from "./component-users.ts";
 import { snapshotKindsServed, startComponent } from "./components.ts";
 import type { ControlPlane, Token } from "./control-plane.ts";
 import { installCrds } from "./crds.ts";
 import type { Daemon } from "./instance.ts";
-import type { Place } from "./snapshot-suites.ts";
 import { applyManifest, type Manifest, releaseFile, upstreamCrds } from "./upstream.ts";
 
 interface Workload extends Manifest {
@@ -64,6 +64,7 @@ function uncommented(text: string): string {
 export const placeOf = (plane: ControlPlane, component: Component): Place => ({
   instance: plane.instance,
   kubeconfig: plane.kubeconfigFor(userOf(component), accounts[component].token),
+  plane,
 });
 
 /** As many replicas as the manifest says, with its arguments. */
@@ -75,8 +76,10 @@ export async function startAsReleased(
   const { args, replicas } = await argumentsOf(component, given);
   // Outside of a pod there is no mounted token and no namespace: those two are all that is added.
   const inPod = [`--leader-election-namespace=${accounts[component].namespace}`];
-  return Array.from({ length: replicas }, () =>
-    startComponent(placeOf(plane, component), component, [...args, ...inPod]),
+  return Promise.all(
+    Array.from({ length: replicas }, () =>
+      startComponent(placeOf(plane, component), component, [...args, ...inPod], { as: "release" }),
+    ),
   );
 }
 

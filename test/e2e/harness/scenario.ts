@@ -94,7 +94,8 @@ async function scenarioOn(place: TestServer, stage: Combination): Promise<Scenar
       ...controllerRetries,
     ]);
   const stand = await snapshotSuiteFor({ ...place, ...viaSidecar }, place.connection, driver, sidecarRetries);
-  let [controller, sidecar] = [startController(), stand.sidecar];
+  let controller: Daemon = await startController();
+  let { sidecar } = stand;
   const volume = await aBoundClaim(stand.fixtures, claimName);
   // One of its own: hostpath remembers only the last snapshot of a volume.
   await aBoundClaim(stand.fixtures, bystanderName);
@@ -116,8 +117,8 @@ async function scenarioOn(place: TestServer, stage: Combination): Promise<Scenar
       driver.mend();
       for (const proxy of proxies) proxy.answerNoMore();
       if (controller.running()) process.kill(controller.pid, "SIGCONT");
-      else controller = startController();
-      if (!sidecar.running()) sidecar = stand.startSidecar();
+      else controller = await startController();
+      if (!sidecar.running()) sidecar = await stand.startSidecar();
       if ((await leftovers(stand.fixtures)).length > 0) await clearAway(stand);
       await acts.deleteHandles();
       driver.forget();

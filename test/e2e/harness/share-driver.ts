@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { sharedResourceCrds } from "../../../src/api/crds/shared-resource.ts";
 import { kindRows } from "../../../src/api/kinds.ts";
-import { nodeServiceAccount } from "../../../src/api/manifests/shared-resource.ts";
+import { nodeServiceAccount, sharedResourceRow } from "../../../src/api/manifests/shared-resource.ts";
 import type { ShareKind } from "../../../src/api/share-lists.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { VolumeCapability_AccessMode_Mode as AccessMode } from "../../../src/csi/gen/csi_pb.js";
@@ -13,7 +13,8 @@ import { installCrdsOn } from "./crds.ts";
 import type { Daemon, Instance } from "./instance.ts";
 import type { MemoryGroup } from "./memory-group.ts";
 import type { Node } from "./node.ts";
-import { isReady, shipped, shippedAccount, shippedContainer } from "./shipped.ts";
+import { isReady, shipped, shippedContainer } from "./shipped.ts";
+import { shippedAccount } from "./shipped-accounts.ts";
 import { driversOf } from "./static-claims.ts";
 import { until } from "./until.ts";
 
@@ -42,15 +43,8 @@ export async function installShares(plane: Pick<ControlPlane, "request" | "kubec
     await until({ what: `${plural} are served` }, async () =>
       (await plane.request("GET", `/apis/${group}/v1alpha1/${plural}`)).status === 200 ? true : undefined,
     );
-  await ensure(plane, "/apis/storage.k8s.io/v1/csidrivers", {
-    metadata: { name: shareDriverName },
-    spec: {
-      attachRequired: false,
-      podInfoOnMount: true,
-      fsGroupPolicy: "File",
-      volumeLifecycleModes: ["Ephemeral"],
-    },
-  });
+  for (const { objects } of sharedResourceRow.others(shipped))
+    for (const object of objects) await ensure(plane, "/apis/storage.k8s.io/v1/csidrivers", object);
 }
 
 /** A kubeconfig with the token of the driver's service account, which has the rights of its manifests. */

@@ -3,16 +3,15 @@ import { join } from "node:path";
 import type { ClientOptions } from "../../../src/kube/client.ts";
 import { aStorageClass } from "./claims.ts";
 import { type Client, type Connection, connect } from "./client.ts";
+import type { Place, UserOptions } from "./component-users.ts";
 import { aClassFor, csiClientTo, type Fixtures, installSnapshotCrds, startComponent } from "./components.ts";
-import { type ControlPlane, startControlPlane } from "./control-plane.ts";
+import { startControlPlane } from "./control-plane.ts";
 import { type DirectoryDriverOptions, startDirectoryDriver } from "./directory-driver.ts";
 import { startEmbeddedServer } from "./embedded.ts";
 import { type HostpathOptions, startHostpath } from "./hostpath.ts";
 import type { Daemon, Instance } from "./instance.ts";
 import { snapshotsOf } from "./snapshots.ts";
 import { startUpstream, unthrottled } from "./upstream.ts";
-
-export type Place = Pick<ControlPlane, "instance" | "kubeconfig">;
 
 export interface Driver {
   readonly driver: string;
@@ -37,8 +36,6 @@ export const shortName = ({ driver }: Driver): string => driver.replace(/\..*/, 
 
 export interface TestServer extends Place {
   readonly connection: Connection;
-  /** Only the real one keeps an audit log. */
-  readonly plane: ControlPlane | undefined;
   stop(): void;
 }
 
@@ -94,7 +91,7 @@ export type SnapshotSuite = ReturnType<typeof snapshotsOf> & {
   readonly driver: Driver;
   readonly sidecar: Daemon;
   /** Another one of the same flags. */
-  startSidecar(): Daemon;
+  startSidecar(): Promise<Daemon>;
   /** Names of the two classes. */
   readonly classes: { readonly delete: string; readonly retain: string };
 };
@@ -105,6 +102,7 @@ export async function snapshotSuiteFor(
   { client }: Connection,
   driver: Driver,
   sidecarFlags: readonly string[] = [],
+  user: UserOptions = {},
 ): Promise<SnapshotSuite> {
   const fixtures: Fixtures = {
     client,
@@ -113,8 +111,8 @@ export async function snapshotSuiteFor(
     namespace: "default",
   };
   const startSidecar = () =>
-    startComponent(place, "csi-snapshotter", [`--csi-address=${driver.socket}`, ...sidecarFlags]);
-  const sidecar = startSidecar();
+    startComponent(place, "csi-snapshotter", [`--csi-address=${driver.socket}`, ...sidecarFlags], user);
+  const sidecar = await startSidecar();
   const name = shortName(driver);
   const classes = { delete: `delete-${name}`, retain: `retain-${name}` };
   await aClassFor(fixtures, classes.delete, "Delete");

@@ -10,9 +10,9 @@ import {
   snapshotConfigurationName,
 } from "../../../src/api/manifests/webhook-configurations.ts";
 import { type Authority, createAuthority } from "./certificates.ts";
-import { startComponent } from "./components.ts";
+import type { OtherUser } from "./component-users.ts";
+import { type StartedComponent, startComponent } from "./components.ts";
 import type { ControlPlane } from "./control-plane.ts";
-import type { Daemon } from "./instance.ts";
 import { freePort } from "./ports.ts";
 import { until } from "./until.ts";
 
@@ -40,7 +40,7 @@ export interface TestWebhook {
   readonly certFile: string;
   readonly keyFile: string;
   readonly metricsUrl: string;
-  daemon(): Daemon;
+  daemon(): StartedComponent;
   start(...flags: readonly string[]): Promise<void>;
   stop(): Promise<void>;
   /** Creates a configuration, or replaces its failure policy; the API server needs a moment to notice. */
@@ -63,15 +63,17 @@ export async function startReplica(
   plane: ControlPlane,
   { certFile, keyFile, port, metricsPort }: ReplicaPlace,
   flags: readonly string[] = [],
-): Promise<Daemon> {
-  const daemon = startComponent(plane, "webhook", [
+  as?: OtherUser,
+): Promise<StartedComponent> {
+  const words = [
     `--tls-cert-file=${certFile}`,
     `--tls-private-key-file=${keyFile}`,
     `--port=${port}`,
     `--http-endpoint=127.0.0.1:${metricsPort}`,
     `--shutdown-delay-duration=0s`,
     ...flags,
-  ]);
+  ];
+  const daemon = await startComponent(plane, "webhook", words, { as });
   await until({ what: "the webhook is ready" }, async () => ((await isReady(metricsPort)) ? true : undefined));
   return daemon;
 }
@@ -79,14 +81,15 @@ export async function startReplica(
 export const isReady = async (metricsPort: number): Promise<boolean> =>
   (await fetch(`http://127.0.0.1:${metricsPort}/readyz`).catch(() => undefined))?.ok === true;
 
-export async function createTestWebhook(plane: ControlPlane): Promise<TestWebhook> {
+/** The kubeconfig of the plane is for `as`; absent: the webhook acts as its shipped service account. */
+export async function createTestWebhook(plane: ControlPlane, as?: OtherUser): Promise<TestWebhook> {
   const authority = createAuthority("webhook test authority");
   const { folder } = plane.instance;
   const [certFile, keyFile] = [join(folder, "webhook.crt"), join(folder, "webhook.key")];
   const [port, metricsPort] = [await freePort(), await freePort()];
   const url = `https://127.0.0.1:${port}`;
   const metricsUrl = `http://127.0.0.1:${metricsPort}`;
-  let running: Daemon | undefined;
+  let running: StartedComponent | undefined;
 
   const renew = (days?: number): void => {
     const issued = authority.issue({
@@ -115,9 +118,9 @@ export async function createTestWebhook(plane: ControlPlane): Promise<TestWebhoo
     keyFile,
     metricsUrl,
     renew,
-    daemon: () => running as Daemon,
+    daemon: () => running as StartedComponent,
     async start(...flags) {
-      running = await startReplica(plane, { certFile, keyFile, port, metricsPort }, flags);
+      running = await startReplica(plane, { certFile, keyFile, port, metricsPort }, flags, as);
     },
     async stop() {
       await running?.stop();

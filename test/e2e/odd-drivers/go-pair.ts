@@ -35,9 +35,9 @@ function keep(start: () => Daemon) {
 export const goPair: Maker = {
   // It ends when it loses the driver, and is away until it was started again.
   settledMs: 10_000,
-  startController: (place, flags) =>
+  startController: async (place, flags) =>
     void keep(() => startUpstream(place, "snapshot-controller", [...unthrottled, resync, ...flags])),
-  startSidecar: (place, _id, flags) => {
+  startSidecar: async (place, _id, flags) => {
     const { crashes, stop } = keep(() => startUpstream(place, "csi-snapshotter", [...unthrottled, resync, ...flags]));
     return { problem: () => undefined, note: () => (crashes() === 0 ? "" : `${crashes()} crashes`), stop };
   },

@@ -2,9 +2,11 @@
 import { startCommand } from "../../command-line.ts";
 import type { FaultProxy } from "../../fault-proxy.ts";
 import type { Client } from "../harness/client.ts";
+import { kubeconfigOf, type Place } from "../harness/component-users.ts";
 import { startComponent } from "../harness/components.ts";
 import { proxyTo } from "../harness/fault-proxy.ts";
-import { type Place, testServers } from "../harness/snapshot-suites.ts";
+import { shippedSidecarAccount } from "../harness/shipped-accounts.ts";
+import { testServers } from "../harness/snapshot-suites.ts";
 import { until } from "../harness/until.ts";
 
 export interface Sidecar {
@@ -19,8 +21,8 @@ export interface Sidecar {
 export interface Maker {
   /** An error that stays this long, with the retries of the harness, counts as the final one. */
   readonly settledMs: number;
-  startController(place: Place, flags: readonly string[]): void;
-  startSidecar(place: Place, id: string, flags: readonly string[]): Sidecar;
+  startController(place: Place, flags: readonly string[]): Promise<unknown>;
+  startSidecar(place: Place, id: string, flags: readonly string[]): Promise<Sidecar>;
 }
 
 export interface OddDriverHarness {
@@ -28,7 +30,7 @@ export interface OddDriverHarness {
   readonly folder: string;
   readonly proxy: FaultProxy;
   readonly settledMs: number;
-  startSidecar(id: string, flags: readonly string[]): Sidecar;
+  startSidecar(id: string, flags: readonly string[]): Promise<Sidecar>;
   close(): Promise<void>;
 }
 
@@ -38,7 +40,7 @@ const retries = ["--retry-interval-start=200ms", "--retry-interval-max=1s"];
 export async function openHarness(maker: Maker): Promise<OddDriverHarness> {
   const place = await testServers["real control plane"]();
   const { proxy, kubeconfig } = await proxyTo(place);
-  maker.startController({ ...place, kubeconfig }, retries);
+  await maker.startController({ ...place, kubeconfig }, retries);
   return {
     client: place.connection.client,
     folder: place.instance.folder,
@@ -55,8 +57,12 @@ export async function openHarness(maker: Maker): Promise<OddDriverHarness> {
 /** The controller as a process; the sidecars, many of them, inside of this one. */
 export const ours: Maker = {
   settledMs: 3_000,
-  startController: (place, flags) => void startComponent(place, "snapshot-controller", flags),
-  startSidecar: ({ kubeconfig }, _id, flags) => {
+  startController: (place, flags) => startComponent(place, "snapshot-controller", flags),
+  startSidecar: async ({ instance, kubeconfig: path, plane }, _id, flags) => {
+    if (plane === undefined) throw new Error("the rows are played on a real control plane");
+    const driver = { driver: "odd.example.com", topology: false, attachments: false, capacity: false };
+    const account = await shippedSidecarAccount(plane, "csi-snapshotter", driver);
+    const kubeconfig = kubeconfigOf(instance, path, account);
     const { said, stop, code } = startCommand("csi-snapshotter", `--kubeconfig=${kubeconfig}`, ...flags);
     let ended: number | undefined;
     code.then((value) => {

@@ -18,7 +18,7 @@ const everyMs = 100;
 
 export async function play(harness: OddDriverHarness, row: Row, id: string): Promise<Outcome> {
   const driver = await startScriptedDriver(harness.folder, id, row.script);
-  const sidecar = harness.startSidecar(id, [`--csi-address=${driver.socket}`, ...(row.flags ?? [])]);
+  const sidecar = await harness.startSidecar(id, [`--csi-address=${driver.socket}`, ...(row.flags ?? [])]);
   const scenario = scenarioOf(harness, row, id, driver);
   try {
     await furnish(scenario, row);

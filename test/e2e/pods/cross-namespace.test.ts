@@ -23,7 +23,9 @@ describe("pods with hostpath, across namespaces", () => {
       driver: Driver,
     ) => {
       await aStorageClass(client, shortName(driver), driver.driver);
-      startComponent(place, "csi-provisioner", [`--csi-address=${driver.socket}`, ...switches]);
+      await startComponent(place, "csi-provisioner", [`--csi-address=${driver.socket}`, ...switches], {
+        added: ["other namespaces"],
+      });
       return shortName(driver);
     };
     suite = await startPodSuite("hostpath", "abroad.pods.example.com", provision);

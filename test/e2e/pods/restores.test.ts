@@ -3,9 +3,10 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { aStorageClass, type Claims, claimsOf, cloning, restoring } from "../harness/claims.ts";
 import type { Connection } from "../harness/client.ts";
+import type { Place } from "../harness/component-users.ts";
 import { startComponent } from "../harness/components.ts";
 import { type PodSuite, startPodSuite, ways } from "../harness/pod-suite.ts";
-import { type Driver, type Place, shortName } from "../harness/snapshot-suites.ts";
+import { type Driver, shortName } from "../harness/snapshot-suites.ts";
 import { tool } from "../harness/tools.ts";
 import { until } from "../harness/until.ts";
 
@@ -15,7 +16,7 @@ const mebibyte = 2 ** 20;
 async function provisionByOurs(place: Place, { client }: Connection, driver: Driver): Promise<string> {
   const name = shortName(driver);
   await aStorageClass(client, name, driver.driver);
-  startComponent(place, "csi-provisioner", [`--csi-address=${driver.socket}`, "--v=4"]);
+  await startComponent(place, "csi-provisioner", [`--csi-address=${driver.socket}`, "--v=4"]);
   return name;
 }
 

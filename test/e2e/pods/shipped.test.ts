@@ -5,7 +5,8 @@ import { suite, test } from "node:test";
 import { createInstance } from "../harness/instance.ts";
 import { memoryGroup } from "../harness/memory-group.ts";
 import { useControlPlane } from "../harness/shared.ts";
-import { shippedAccount, shippedSidecarAccount } from "../harness/shipped.ts";
+import { shipped } from "../harness/shipped.ts";
+import { shippedAccount, shippedSidecarAccount } from "../harness/shipped-accounts.ts";
 
 const memoryEater = "const all = []; for (;;) all.push(Buffer.alloc(8 * 2 ** 20, 1));";
 
@@ -25,7 +26,12 @@ suite("what ships", () => {
   test("an account may do what the rendered roles of its component allow, and nothing else", async () => {
     const plane = await useControlPlane();
     const node = await shippedAccount(plane, "shared-resource");
-    const sidecar = await shippedSidecarAccount(plane, "csi-snapshotter", "shipped.example.com");
+    const sidecar = await shippedSidecarAccount(plane, "csi-snapshotter", {
+      driver: "shipped.example.com",
+      topology: false,
+      attachments: false,
+      capacity: false,
+    });
     const may = async (user: string, verb: string, group: string, resource: string, more = {}): Promise<boolean> => {
       const resourceAttributes = { verb, group, resource, ...more };
       const { text } = await plane.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", {
@@ -36,7 +42,7 @@ suite("what ships", () => {
       return (JSON.parse(text) as { status: { allowed: boolean } }).status.allowed;
     };
     const shares = ["sharedresource.openshift.io", "sharedsecrets"] as const;
-    const lists = { namespace: "shipped", name: "ocp-sharedsecret-list" };
+    const lists = { namespace: shipped.namespace, name: "ocp-sharedsecret-list" };
     const lease = { namespace: sidecar.namespace, name: "external-snapshotter-leader-shipped-example-com" };
     assert.deepEqual(
       await Promise.all([
@@ -53,6 +59,6 @@ suite("what ships", () => {
     );
     const asked = await plane.request("GET", "/api/v1/secrets", undefined, node.token);
     assert.equal(asked.status, 403, "its token is that of the account");
-    assert.match(asked.text, /system:serviceaccount:shipped-drivers:shared-resource-node/);
+    assert.match(asked.text, /system:serviceaccount:default-drivers:shared-resource-node/);
   });
 });

@@ -171,10 +171,9 @@ describe("external-snapshotter's pods are replaced by ours with the commands of 
   test("whatever either of them took can be deleted, and nothing is left", async () => {
     await release.remove();
     // Upstream's default limits make deletions slow, and who deletes is not the question here.
-    const place = { instance: cluster.plane.instance, kubeconfig: cluster.plane.kubeconfig };
     const daemons = [
-      startComponent(place, "snapshot-controller"),
-      startComponent(place, "csi-snapshotter", [`--csi-address=${driver.socket}`]),
+      await startComponent(cluster.plane, "snapshot-controller"),
+      await startComponent(cluster.plane, "csi-snapshotter", [`--csi-address=${driver.socket}`]),
     ];
     await fixtures.client
       .list("VolumeSnapshot", { namespace: fixtures.namespace })

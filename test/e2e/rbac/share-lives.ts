@@ -236,13 +236,13 @@ function controllerLife(
     start: async (kubeconfig) => {
       const proxied = await proxyTo({ ...plane, kubeconfig });
       proxy = proxied.proxy;
-      return startComponent({ ...plane, kubeconfig: proxied.kubeconfig }, "shared-resource", [
-        "--mode=controller",
-        "--leader-election=true",
+      const place = { ...plane, kubeconfig: proxied.kubeconfig };
+      const flags = [
         `--leader-election-namespace=${home}`,
         `--allow-list-namespace=${home}`,
         `--http-endpoint=127.0.0.1:${await port}`,
-      ]);
+      ];
+      return startComponent(place, "shared-resource-controller", flags, { as: "single rights" });
     },
     steps: [available("SharedSecret"), available("SharedConfigMap"), unreachable],
     clean: async () => {

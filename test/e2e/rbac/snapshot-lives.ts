@@ -3,9 +3,12 @@ import type { KindName } from "../../../src/api/kinds.ts";
 import { leaseName, leaseNamespace } from "../../../src/api/manifests/snapshot-controller.ts";
 import type { Ref } from "../../../src/api/plan.ts";
 import type { FaultProxy } from "../../fault-proxy.ts";
+import type { GuideRight } from "../../guide-rights.ts";
+import type { UserOptions } from "../harness/component-users.ts";
 import { startComponent } from "../harness/components.ts";
 import { switches } from "../harness/cross-namespace.ts";
 import { proxyTo } from "../harness/fault-proxy.ts";
+import type { Daemon } from "../harness/instance.ts";
 import { capacityEnvironment, capacityFlags, capacitySteps } from "./capacity-step.ts";
 import { installation } from "./rights.ts";
 import { ignoreMissing, type Stage } from "./snapshot-stage.ts";
@@ -28,31 +31,34 @@ const startWith = (
   component: Component,
   stage: Stage,
   extras: readonly string[] = [],
+  user: UserOptions = {},
 ) =>
   startComponent(
     place,
     component,
     [...flagsOf(component, stage), ...extras],
-    component === "csi-provisioner" ? capacityEnvironment : {},
+    component === "csi-provisioner" ? { ...user, environment: capacityEnvironment } : user,
   );
 
 /** A provisioner that is not tried restores across namespaces. */
 const extrasOf = (component: Component): readonly string[] => (component === "csi-provisioner" ? switches : []);
+const addedTo = (component: Component): readonly GuideRight[] =>
+  component === "csi-provisioner" ? ["other namespaces"] : [];
 
 export function snapshotLives(stage: Stage): Readonly<Record<Component, Life>> {
   const { plane } = stage;
-  const running = new Map<Component, ReturnType<typeof startComponent>>();
+  const running = new Map<Component, Daemon>();
   let proxy: FaultProxy | undefined;
   const start = (component: Component) => async (kubeconfig: string) => {
     await running.get(component)?.stop();
     running.delete(component);
-    // The others run with all rights.
     for (const other of names)
       if (other !== component && running.get(other)?.running() !== true)
-        running.set(other, startWith(plane, other, stage, extrasOf(other)));
+        running.set(other, await startWith(plane, other, stage, extrasOf(other), { added: addedTo(other) }));
     const proxied = await proxyTo({ ...plane, kubeconfig });
     proxy = proxied.proxy;
-    return startWith({ ...plane, kubeconfig: proxied.kubeconfig }, component, stage);
+    const place = { ...plane, kubeconfig: proxied.kubeconfig };
+    return startWith(place, component, stage, [], { as: "single rights" });
   };
   const lifeOf = (component: Component, steps: readonly Step[]): Life => ({
     component,

@@ -3,7 +3,7 @@ import { annotations } from "../../../src/api/names.ts";
 import { aBoundClaim, startComponent } from "../harness/components.ts";
 import { proxyTo } from "../harness/fault-proxy.ts";
 import type { Daemon } from "../harness/instance.ts";
-import { namespace, type Scenario, type ScenarioContext } from "../harness/scenario.ts";
+import type { Scenario, ScenarioContext } from "../harness/scenario.ts";
 import { until } from "../harness/until.ts";
 
 /** The default of --worker-threads. */
@@ -35,8 +35,8 @@ async function startReplica({ place, driver }: ScenarioContext): Promise<Replica
   const sent = proxy.record();
   const via = { ...place, kubeconfig };
   const pair = [
-    startComponent(via, "snapshot-controller", flags),
-    startComponent(via, "csi-snapshotter", [`--csi-address=${driver.socket}`, ...flags]),
+    await startComponent(via, "snapshot-controller", flags),
+    await startComponent(via, "csi-snapshotter", [`--csi-address=${driver.socket}`, ...flags]),
   ];
   return {
     pair,
@@ -79,7 +79,7 @@ async function play(
   const volumes = await Promise.all(names.map((name) => aBoundClaim(stand.fixtures, name)));
   const first = await start();
   await until({ what: "both leases are held" }, async () =>
-    (await client.list("Lease", { namespace })).objects.length === 2 ? true : undefined,
+    (await client.list("Lease")).objects.filter(({ spec }) => spec?.holderIdentity).length === 2 ? true : undefined,
   );
   const second = await start();
   // The driver lets the first leader wait, so that there is always something to do, and nothing just being sent when it is stopped.

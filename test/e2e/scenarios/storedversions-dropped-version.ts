@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { draftOf } from "../../../src/api/builders.ts";
 import { snapshotCrds } from "../../../src/api/crds/index.ts";
+import { leaseName, leaseNamespace } from "../../../src/api/manifests/snapshot-controller.ts";
 import type { Client } from "../harness/client.ts";
 import { connect } from "../harness/client.ts";
 import { aBoundClaim, snapshotKindsServed, startComponent } from "../harness/components.ts";
 import { proxyTo } from "../harness/fault-proxy.ts";
 import type { Daemon } from "../harness/instance.ts";
-import { namespace, type Scenario } from "../harness/scenario.ts";
+import type { Scenario } from "../harness/scenario.ts";
 import { type Combination, drivers, snapshotSuiteFor, type TestServer } from "../harness/snapshot-suites.ts";
 import { leftovers, snapshotsOf } from "../harness/snapshots.ts";
 import { until } from "../harness/until.ts";
@@ -15,9 +16,9 @@ import { callsOutside, groundOfV1beta1, snapshotGroup } from "../harness/v1beta1
 /** A standby in v1beta1 that never leads: another holder has the lease. */
 async function aStandby(place: TestServer): Promise<Daemon> {
   const spec = { holderIdentity: "somebody", leaseDurationSeconds: 3_600, renewTime: "2100-01-01T00:00:00.000000Z" };
-  const lease = draftOf("Lease", { namespace, name: "snapshot-controller-leader" }, { spec });
+  const lease = draftOf("Lease", { namespace: leaseNamespace, name: leaseName }, { spec });
   await place.connection.client.create("Lease", lease as never);
-  const standby = startComponent(place, "snapshot-controller", ["--leader-election"]);
+  const standby = await startComponent(place, "snapshot-controller", ["--leader-election"]);
   await until({ what: "it stands by" }, () => (/another replica leads/.test(standby.lastWords()) ? true : undefined));
   return standby;
 }
@@ -40,8 +41,8 @@ async function startPair(place: TestServer, socket: string) {
   const sent = proxy.record();
   const via = { ...place, kubeconfig };
   const pair = [
-    startComponent(via, "snapshot-controller"),
-    startComponent(via, "csi-snapshotter", [`--csi-address=${socket}`]),
+    await startComponent(via, "snapshot-controller"),
+    await startComponent(via, "csi-snapshotter", [`--csi-address=${socket}`]),
   ];
   return {
     sent,
@@ -53,7 +54,7 @@ async function startPair(place: TestServer, socket: string) {
 }
 
 async function play([kind]: Combination, place: TestServer): Promise<void> {
-  const controller = startComponent(place, "snapshot-controller");
+  const controller = await startComponent(place, "snapshot-controller");
   const stand = await snapshotSuiteFor(place, place.connection, await drivers[kind](place.instance));
   const modern = await connect(place.kubeconfig);
   try {
@@ -75,8 +76,8 @@ async function play([kind]: Combination, place: TestServer): Promise<void> {
       await pair.stop();
     }
     const released = { type: "merge", body: { spec: { holderIdentity: "" } } } as const;
-    await modern.client.patch({ kind: "Lease", namespace, name: "snapshot-controller-leader" }, released);
-    const sidecar = stand.startSidecar();
+    await modern.client.patch({ kind: "Lease", namespace: leaseNamespace, name: leaseName }, released);
+    const sidecar = await stand.startSidecar();
     await later.take("by-the-standby", "new", stand.classes.delete);
     await later.untilReady("by-the-standby", 60_000);
     for (const name of ["by-the-standby", "from-before"]) await later.remove(name);

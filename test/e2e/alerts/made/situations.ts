@@ -50,21 +50,17 @@ export async function startCluster(): Promise<Cluster> {
   const ports = await Promise.all(Array.from({ length: 4 }, freePort));
   const [controllerPort, snapshotterPort, provisionerPort, sharePort] = ports;
   const endpoint = (port = 0): string => `--http-endpoint=127.0.0.1:${port}`;
-  const elected = ["--leader-election=true", `--leader-election-namespace=${home}`];
-  const sidecar = [`--csi-address=${driver.socket}`, ...elected];
-  await webhook.start(`--allow-list-namespace=${home}`);
+  const sidecar = `--csi-address=${driver.socket}`;
+  await webhook.start();
   await webhook.configure("shares", "Ignore");
   const volumes = await startShareVolumes(plane, home);
   const daemons: readonly Daemon[] = [
-    startComponent(plane, "snapshot-controller", [...elected, endpoint(controllerPort)], { NODE_OPTIONS: ahead }),
-    startComponent(plane, "csi-snapshotter", [...sidecar, endpoint(snapshotterPort)]),
-    startComponent(plane, "csi-provisioner", [...sidecar, endpoint(provisionerPort)]),
-    startComponent(plane, "shared-resource", [
-      "--mode=controller",
-      ...elected,
-      `--allow-list-namespace=${home}`,
-      endpoint(sharePort),
-    ]),
+    await startComponent(plane, "snapshot-controller", [endpoint(controllerPort)], {
+      environment: { NODE_OPTIONS: ahead },
+    }),
+    await startComponent(plane, "csi-snapshotter", [sidecar, endpoint(snapshotterPort)]),
+    await startComponent(plane, "csi-provisioner", [sidecar, endpoint(provisionerPort)]),
+    await startComponent(plane, "shared-resource-controller", [endpoint(sharePort)]),
   ];
   let taken = 0;
   const take = async (claim: string): Promise<string> => {
