@@ -2,9 +2,10 @@
 import { finalizers } from "../src/api/names.ts";
 import type { SnapshotView } from "../src/components/snapshot-controller/observe.ts";
 import { phaseOf } from "../src/components/snapshot-controller/phase.ts";
-import { planSnapshot, type SnapshotAction } from "../src/components/snapshot-controller/plan.ts";
+import { planSnapshot } from "../src/components/snapshot-controller/plan.ts";
+import type { SnapshotAction } from "../src/components/snapshot-controller/plan-steps.ts";
 import { aClaim, aContent, aSnapshot } from "./builders.ts";
-import { type PlanCase, planTester } from "./plan-cases.ts";
+import { planTester, type ReasonedCase } from "./plan-cases.ts";
 import { aSnapshotView, type SnapshotParts } from "./views.ts";
 
 export const bornMs = Date.parse("2026-01-01T00:00:00Z");
@@ -52,7 +53,7 @@ const brief = (action: SnapshotAction): string => {
 const test = planTester({ phaseOf: ({ facts }: SnapshotView) => phaseOf(facts), plan: planSnapshot, brief });
 
 /** Upstream's definition leaves a new snapshot without a status, ours gives it one: nothing may depend on which is installed. */
-export const testPlans = (cases: readonly PlanCase<SnapshotView>[]): void =>
+export const testPlans = (cases: readonly ReasonedCase<SnapshotView>[]): void =>
   test(
     cases.flatMap((one) => {
       const { snapshot } = one.view.facts;

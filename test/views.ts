@@ -1,12 +1,19 @@
 /** What planners look at, in tests: an ordinary case, of which each test says what is different. */
+
+import type { PersistentVolumeClaim } from "../src/api/types.ts";
 import type { CreateAttempt } from "../src/components/csi-snapshotter/create-attempts.ts";
 import type { ContentMemory } from "../src/components/csi-snapshotter/memory.ts";
 import type { ContentFacts, ContentView } from "../src/components/csi-snapshotter/observe.ts";
-import type {
-  ContentMemory as ControllerContentMemory,
-  SnapshotMemory,
+import {
+  type ClaimMemory,
+  type ContentMemory as ControllerContentMemory,
+  noClaimMemory,
+  noContentMemory,
+  noSnapshotMemory,
+  type SnapshotMemory,
 } from "../src/components/snapshot-controller/memory.ts";
 import {
+  type ClaimView,
   type ContentFacts as ControllerContentFacts,
   type ContentView as ControllerContentView,
   hasFinalizer,
@@ -22,8 +29,7 @@ export type SnapshotParts = Partial<SnapshotFacts & SnapshotMemory & Pick<Snapsh
 
 /** A snapshot of a bound volume, without a content yet. */
 export const aSnapshotView = (change: SnapshotParts = {}): SnapshotView => {
-  const { protection, missingClaims = [], areClaimsRead = false, ...rest } = change;
-  const { queueIdleMs = 0, activeSidecar, nowMs = 0, ...facts } = rest;
+  const { protection, missingClaims, areClaimsRead, queueIdleMs = 0, activeSidecar, nowMs = 0, ...facts } = change;
   const snapshot = change.snapshot ?? aSnapshot();
   const isProtected = change.claim !== undefined && hasFinalizer(change.claim);
   return {
@@ -43,8 +49,8 @@ export const aSnapshotView = (change: SnapshotParts = {}): SnapshotView => {
     },
     memory: {
       protection: protection ?? (isProtected ? "certain" : "none"),
-      missingClaims,
-      areClaimsRead,
+      missingClaims: missingClaims ?? noSnapshotMemory.missingClaims,
+      areClaimsRead: areClaimsRead ?? noSnapshotMemory.areClaimsRead,
       queueIdleMs,
       activeSidecar,
     },
@@ -52,13 +58,24 @@ export const aSnapshotView = (change: SnapshotParts = {}): SnapshotView => {
   };
 };
 
+/** A claim with its snapshots, three seconds after the last need of it. */
+export const aClaimView = (
+  claim: PersistentVolumeClaim,
+  snapshots: readonly SnapshotParts[],
+  memory: Partial<ClaimMemory> = {},
+): ClaimView => ({
+  facts: { claim, snapshots: snapshots.map((change) => aSnapshotView({ claim, ...change }).facts) },
+  memory: { ...noClaimMemory, idleMs: 3_000, ...memory },
+  nowMs: 0,
+});
+
 export type ContentParts = Partial<
   ControllerContentFacts & ControllerContentMemory & Pick<ControllerContentView, "nowMs">
 >;
 
 /** A content whose snapshot is gone. */
 export const aLoneContentView = ({
-  wasSnapshotDeletedUnready = false,
+  wasSnapshotDeletedUnready = noContentMemory.wasSnapshotDeletedUnready,
   nowMs = 0,
   ...facts
 }: ContentParts = {}): ControllerContentView => ({

@@ -46,7 +46,7 @@ export const reasonRows = {
   Invalid: {
     waits: true,
     actor: "user",
-    means: "The object breaks a rule. The sentence names the field and the remedy.",
+    means: "The object, or one that it names, breaks a rule. The sentence names the field and the remedy.",
   },
   ClaimNotFound: {
     waits: true,
@@ -90,7 +90,11 @@ export const reasonRows = {
     actor: "user",
     means: "The VolumeSnapshotContent belongs to another snapshot, or is of another sort.",
   },
-  SnapshotNotFound: { waits: true, actor: "user", means: "The VolumeSnapshot that the object names does not exist." },
+  SnapshotNotFound: {
+    waits: true,
+    actor: "user",
+    means: "No VolumeSnapshot is there that the object names, and that names it.",
+  },
   SnapshotNotReady: {
     waits: true,
     actor: "component",
@@ -101,7 +105,7 @@ export const reasonRows = {
   WaitsForSidecar: {
     waits: true,
     actor: "component",
-    means: "No csi-snapshotter or csi-provisioner of the driver has acted on the object yet.",
+    means: "The next step is one of the driver's csi-snapshotter or csi-provisioner, which has not taken it yet.",
   },
   WaitsForDriver: {
     waits: true,
@@ -111,7 +115,7 @@ export const reasonRows = {
   DriverFailed: {
     waits: true,
     actor: "driver",
-    means: "The CSI driver refused the call. It is repeated with growing pauses.",
+    means: "A call to the CSI driver failed; the sentence has its error. It is repeated with growing pauses.",
   },
   OutcomeUnknown: {
     waits: true,
@@ -126,14 +130,14 @@ export const reasonRows = {
   WaitsForDeletionConfirmed: {
     waits: true,
     actor: "component",
-    means: "The snapshot-controller has not confirmed the deletion of the content yet.",
+    means: "The VolumeSnapshot of the content exists, or the snapshot-controller has not confirmed the deletion yet.",
   },
   InUseByClaim: {
     waits: true,
     actor: "user",
-    means:
-      "A claim is being restored from the snapshot or cloned from the claim, or a snapshot is being taken of the claim.",
+    means: "A claim is being restored from the snapshot, or cloned from the claim.",
   },
+  InUseBySnapshot: { waits: true, actor: "component", means: "A snapshot is being taken of the claim." },
   WaitsForGrants: { waits: true, actor: "component", means: "The ReferenceGrants are not known yet." },
   WaitsForLists: {
     waits: true,
@@ -154,7 +158,7 @@ export const reasonRows = {
   NodeNotUsable: {
     waits: true,
     actor: "administrator",
-    means: "The selected node does not exist, or its topology is not known.",
+    means: "The selected node does not exist, its topology is not known, or no node reaches the volume.",
   },
   SourceNotUsable: {
     waits: true,

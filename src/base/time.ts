@@ -12,3 +12,9 @@ let reported = { second: Number.NaN, text: "" };
 
 /** RFC 3339 with exactly six fraction digits, as metav1.MicroTime. */
 export const microTime = (ms: Millis): string => `${new Date(ms).toISOString().slice(0, 23)}000Z`;
+
+/** Undefined: there is no time, or what is there is none. Others write statuses too. */
+export function millisOf(text: string | undefined): Millis | undefined {
+  const ms = Date.parse(text ?? "");
+  return Number.isNaN(ms) ? undefined : ms;
+}

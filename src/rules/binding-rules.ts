@@ -63,11 +63,15 @@ const contentExists: SnapshotRule = (objects) =>
       )
     : undefined;
 
+export interface ContentViolation extends Violation {
+  readonly code: "SNAP-111" | "SNAP-117";
+}
+
 /** What is wrong with a content by itself. One without a driver has no sidecar: with our finalizer it could never be deleted. */
-export function contentViolation({ metadata, spec }: VolumeSnapshotContent): Violation | undefined {
+export function contentViolation({ metadata, spec }: VolumeSnapshotContent): ContentViolation | undefined {
   if (!isSet(spec.driver)) {
     const text = `spec.driver of VolumeSnapshotContent ${metadata.name} is not set, so no sidecar serves it; set it to the name of the CSI driver`;
-    return { reason: "ContentValidationError", message: withCode(text, "SNAP-117") };
+    return { code: "SNAP-117", reason: "ContentValidationError", message: withCode(text, "SNAP-117") };
   }
   const source = contentSourceOf({ spec });
   if (source.kind !== "unclear") return undefined;
@@ -76,7 +80,7 @@ export function contentViolation({ metadata, spec }: VolumeSnapshotContent): Vio
       ? ["both", "leave one"]
       : ["neither (an empty handle is none)", "give one, that of the volume to cut or of the snapshot that exists"];
   const text = `Exactly one of VolumeHandle and SnapshotHandle should be specified: spec.source of VolumeSnapshotContent ${metadata.name} has ${found}; ${remedy}, or, where the API server refuses the change, delete the content and create it anew`;
-  return { reason: "ContentValidationError", message: withCode(text, "SNAP-111") };
+  return { code: "SNAP-111", reason: "ContentValidationError", message: withCode(text, "SNAP-111") };
 }
 
 const contentHasOneSource: SnapshotRule = (objects) => {

@@ -1,9 +1,9 @@
 /** What must hold for a VolumeSnapshotContent to be made for a VolumeSnapshot of a claim. */
 import { finalizers, snapshotContentNameFor } from "../api/names.ts";
 import type { VolumeSnapshot, VolumeSnapshotClass } from "../api/types.ts";
-import type { ErrorCode } from "./error-codes.ts";
 import { absent, allClasses, type Evidence, unchanged } from "./evidence.ts";
-import type { SecretLookup } from "./secret-template.ts";
+import type { SecretLookup, TemplateCode } from "./secret-template.ts";
+import type { BlockingCode } from "./snapshot-reasons.ts";
 import {
   classOf,
   type SnapshotObjects,
@@ -16,7 +16,7 @@ import { snapshotterSecretOf } from "./snapshotter-secrets.ts";
 /** A failure before the content exists is worded as upstream words it, by whether the user named one. */
 const creationFailure = (
   { snapshot }: SnapshotObjects,
-  code: ErrorCode,
+  code: BlockingCode,
   detail: string,
   evidence: Evidence = [],
 ): SnapshotViolation =>
@@ -168,7 +168,10 @@ const secretIsClear: SnapshotRule = (objects) => {
 };
 
 /** The one that is noted on the content, so that deleting needs neither class nor snapshot. */
-export const deletionSecretOf = (snapshotClass: VolumeSnapshotClass, { metadata }: VolumeSnapshot): SecretLookup =>
+export const deletionSecretOf = (
+  snapshotClass: VolumeSnapshotClass,
+  { metadata }: VolumeSnapshot,
+): SecretLookup<TemplateCode> =>
   snapshotterSecretOf(snapshotClass, {
     contentName: snapshotContentNameFor(metadata.uid),
     snapshotName: metadata.name,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { test } from "node:test";
-import { after, errorRows, shortened, withCode, withoutCode } from "./error-codes.ts";
+import { after, codeIn, errorRows, shortened, withCode, withoutCode } from "./error-codes.ts";
 import { callErrorRows } from "./error-codes-calls.ts";
 import { migrationErrorRows } from "./error-codes-migration.ts";
 import { objectErrorRows } from "./error-codes-objects.ts";
@@ -77,6 +77,12 @@ test("a user's text cannot get into an event or a verdict without a code", () =>
 test("a quoted message loses its code, and only that", () => {
   assert.equal(withoutCode(withCode("in use [x]", "SNAP-531")), "in use [x]");
   assert.equal(withoutCode("as another sidecar says it"), "as another sidecar says it");
+});
+
+test("the code that ends a message is read from it, and a message of somebody else has none", () => {
+  assert.equal(codeIn(withCode("in use [SNAP-501]", "SNAP-531")), "SNAP-531");
+  for (const said of ["as another sidecar says it", "[SNAP-531] in front", "of a newer release [SNAP-999]"])
+    assert.equal(codeIn(said), undefined);
 });
 
 test("a shortened message keeps its code", () => {

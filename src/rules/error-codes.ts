@@ -35,8 +35,8 @@ export const errorRows = {
 export type ErrorCode = keyof typeof errorRows;
 
 /** A reason without its code yet, for sentences that go on after it. */
-export interface Problem {
-  readonly code: ErrorCode;
+export interface Problem<Code extends ErrorCode = ErrorCode> {
+  readonly code: Code;
   readonly problem: string;
 }
 
@@ -48,7 +48,12 @@ export const withCode = (text: string, code: ErrorCode): CodedMessage => `${prin
 export const after = (beginning: string, message: CodedMessage): CodedMessage =>
   `${printable(beginning)}${message}` as CodedMessage;
 
-const codeAtEnd = / \[SNAP-\d+\]$/;
+const codeAtEnd = / \[(SNAP-\d+)\]$/;
+/** The code that ends a message; undefined: the message is not one of ours, or one of another release. */
+export function codeIn(message: string): ErrorCode | undefined {
+  const code = codeAtEnd.exec(message)?.[1];
+  return code !== undefined && Object.hasOwn(errorRows, code) ? (code as ErrorCode) : undefined;
+}
 /** For a message that is quoted within another: each has one code, at its end. */
 export const withoutCode = (message: string): string => message.replace(codeAtEnd, "");
 

@@ -15,10 +15,15 @@ export type Tokens = Readonly<Record<string, string | undefined>>;
 /** The two templates of a secret may use different tokens. */
 export type TemplateTokens = Readonly<Record<keyof SecretRef, Tokens>>;
 
-export interface Wrong extends Problem {
+export interface Wrong<Code extends ErrorCode = ErrorCode> extends Problem<Code> {
   readonly kind: "wrong";
 }
-export type SecretLookup = { readonly kind: "none" } | { readonly kind: "secret"; readonly secret: SecretRef } | Wrong;
+export type SecretLookup<Code extends ErrorCode = ErrorCode> =
+  | { readonly kind: "none" }
+  | { readonly kind: "secret"; readonly secret: SecretRef }
+  | Wrong<Code>;
+/** The codes of a template that names no secret. */
+export type TemplateCode = "SNAP-231" | "SNAP-232" | "SNAP-233";
 
 /** The class parameters that hold the two templates. */
 export type SecretKeys = Readonly<Record<keyof SecretRef, string>>;
@@ -31,7 +36,7 @@ export function secretFor(
   keys: SecretKeys,
   classParameters: Readonly<Record<string, string>>,
   tokens: TemplateTokens,
-): SecretLookup {
+): SecretLookup<TemplateCode> {
   const templates = { name: classParameters[keys.name], namespace: classParameters[keys.namespace] };
   if (templates.name === undefined && templates.namespace === undefined) return { kind: "none" };
   if (!templates.name || !templates.namespace) {
@@ -61,7 +66,7 @@ export function secretFor(
   );
 }
 
-const wrong = (code: ErrorCode, problem: string): Wrong => ({ kind: "wrong", code, problem });
+const wrong = (code: TemplateCode, problem: string): Wrong<TemplateCode> => ({ kind: "wrong", code, problem });
 
 interface Expanded {
   readonly text: string;
@@ -85,7 +90,7 @@ function problemWith(
   { text, unknown }: Expanded,
   shape: RegExp,
   expected: string,
-): SecretLookup | undefined {
+): Wrong<TemplateCode> | undefined {
   if (unknown.length > 0)
     return wrong(
       "SNAP-232",

@@ -10,9 +10,10 @@ import type {
   VolumeSnapshotClass,
   VolumeSnapshotContent,
 } from "../api/types.ts";
-import { type ErrorCode, withCode } from "./error-codes.ts";
+import { withCode } from "./error-codes.ts";
 import type { Evidence } from "./evidence.ts";
 import type { VolumePlace } from "./node-affinity.ts";
+import type { BlockingCode } from "./snapshot-reasons.ts";
 import type { SnapshotSource } from "./snapshot-source.ts";
 import type { Violation } from "./violation.ts";
 
@@ -34,6 +35,8 @@ export interface SnapshotObjects {
 }
 
 export interface SnapshotViolation extends Violation {
+  /** The code that ends the message. */
+  readonly code: BlockingCode;
   /** A wrong object is not ready; an error about a class leaves readiness as it was. */
   readonly readiness: "false" | "kept";
   /** The data that the snapshot was promised to hold is gone, for good. */
@@ -44,12 +47,12 @@ export interface SnapshotViolation extends Violation {
 export type SnapshotRule = (objects: SnapshotObjects) => SnapshotViolation | undefined;
 
 export const violation = (
-  code: ErrorCode,
+  code: BlockingCode,
   reason: string,
   text: string,
   readiness: SnapshotViolation["readiness"] = "false",
   evidence: Evidence = [],
-): SnapshotViolation => ({ reason, message: withCode(text, code), readiness, evidence });
+): SnapshotViolation => ({ code, reason, message: withCode(text, code), readiness, evidence });
 
 /** The class that is named, or the one default. */
 export const classOf = ({

@@ -1,6 +1,14 @@
 /** The secrets that a VolumeSnapshotClass names for the driver, and which of its parameters the driver gets to see. */
-import { parameters } from "../api/names.ts";
-import { type SecretKeys, type SecretLookup, secretFor, type TemplateTokens } from "./secret-template.ts";
+import { annotations, parameters } from "../api/names.ts";
+import type { VolumeSnapshotContent } from "../api/types.ts";
+import {
+  type SecretKeys,
+  type SecretLookup,
+  type SecretRef,
+  secretFor,
+  type TemplateCode,
+  type TemplateTokens,
+} from "./secret-template.ts";
 
 const snapshotterKeys: SecretKeys = {
   name: parameters.snapshotterSecretName,
@@ -22,7 +30,7 @@ export interface SnapshotNames {
 }
 
 /** For creating and deleting. */
-export const snapshotterSecretOf = (snapshotClass: WithParameters, names: SnapshotNames): SecretLookup =>
+export const snapshotterSecretOf = (snapshotClass: WithParameters, names: SnapshotNames): SecretLookup<TemplateCode> =>
   secretFor(snapshotterKeys, snapshotClass.parameters ?? {}, snapshotTokens(names));
 
 /** The name may also be made from what its owner chose, the snapshot's name. */
@@ -31,8 +39,15 @@ function snapshotTokens({ contentName, snapshotName, snapshotNamespace }: Snapsh
   return { namespace, name: { ...namespace, "volumesnapshot.name": snapshotName } };
 }
 
+/** The one that the snapshot-controller has noted on a content, so that its calls need neither class nor snapshot. */
+export function notedSecretOf({ metadata }: Pick<VolumeSnapshotContent, "metadata">): Partial<SecretRef> {
+  const { deletionSecretName: nameKey, deletionSecretNamespace: namespaceKey } = annotations;
+  const { [nameKey]: name, [namespaceKey]: namespace } = metadata.annotations ?? {};
+  return { ...(name !== undefined && { name }), ...(namespace !== undefined && { namespace }) };
+}
+
 /** For listing: a content that was made by hand may have no VolumeSnapshot, so only its own name can be filled in. */
-export function listSecretOf(snapshotClass: WithParameters, contentName: string): SecretLookup {
+export function listSecretOf(snapshotClass: WithParameters, contentName: string): SecretLookup<TemplateCode> {
   const tokens = { "volumesnapshotcontent.name": contentName };
   return secretFor(listKeys, snapshotClass.parameters ?? {}, { namespace: tokens, name: tokens });
 }

@@ -18,7 +18,7 @@ import type { KubeApi } from "../../kube/api.ts";
 import type { ActionHandler } from "../../runtime/action-handlers.ts";
 import { shareReads } from "../../runtime/shared-reads.ts";
 import { memoryLimits } from "./limits.ts";
-import type { ReadClaims } from "./plan.ts";
+import type { ReadClaims } from "./plan-steps.ts";
 
 export interface ClaimLists {
   readonly readClaims: ActionHandler<ReadClaims>;

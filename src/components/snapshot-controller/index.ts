@@ -18,11 +18,16 @@ import {
   observeClaim,
   observeContent,
   observeSnapshot,
+  type SnapshotContext,
   type SnapshotOptions,
 } from "./observe.ts";
-import { planSnapshot, type SnapshotAction } from "./plan.ts";
-import { isNeeded, planClaim } from "./plan-claim.ts";
+import { phaseOf } from "./phase.ts";
+import { claimPhaseOf, isNeeded } from "./phase-claim.ts";
+import { contentPhaseOf } from "./phase-content.ts";
+import { planSnapshot } from "./plan.ts";
+import { planClaim } from "./plan-claim.ts";
 import { planContent } from "./plan-content.ts";
+import type { SnapshotAction } from "./plan-steps.ts";
 import { refusedWriteEvent } from "./refused-writes.ts";
 import { allRestoredSnapshotKeys } from "./restoring.ts";
 import {
@@ -116,13 +121,10 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
     },
     onCreationEnd: (claim) => claims.trigger(keyOf(claim)),
   });
-  const viewOfClaim = (key: Key): ClaimView | undefined => {
-    const facts = observeClaim(stores, options, key);
-    return facts && { facts, memory: memory.ofClaim(facts) };
-  };
+  const context = (): SnapshotContext => ({ options, memory, nowMs: world.now() });
   const handlers = guardRelease(
     memory.aroundHandlers(createActionHandlers({ api: memory.throughApi(api), stores, leading, record: deps.record })),
-    viewOfClaim,
+    (key) => observeClaim(stores, context(), key),
   );
   const shared = (name: string) => ({
     name,
@@ -147,10 +149,8 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
     ...shared("snapshot-controller-snapshot"),
     handlers: { ...handlers, readClaims: claimLists.readClaims },
     triggers: snapshotTriggers,
-    observe: (seen, key) => {
-      const facts = observeSnapshot(seen, options, key);
-      return facts && { facts, memory: memory.ofSnapshot(facts), nowMs: world.now() };
-    },
+    observe: (seen, key) => observeSnapshot(seen, context(), key),
+    phase: ({ facts }) => phaseOf(facts),
     onFailure: (key, failure) => {
       deps.failed?.("VolumeSnapshot", key);
       recordRefusedWrite([key], failure);
@@ -160,7 +160,8 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
   const claims = createController({
     ...shared("snapshot-controller-claim"),
     triggers: claimTriggers,
-    observe: (_, key) => viewOfClaim(key),
+    observe: (seen, key) => observeClaim(seen, context(), key),
+    phase: claimPhaseOf,
     remember: (view) => memory.noteClaim(view.facts.claim, () => isNeeded(view)),
     onFailure: (key, failure) => {
       deps.failed?.("PersistentVolumeClaim", key);
@@ -171,10 +172,8 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
   const contents = createController({
     ...shared("snapshot-controller-content"),
     triggers: contentTriggers,
-    observe: (seen, key) => {
-      const facts = observeContent(seen, key);
-      return facts && { facts, memory: memory.ofContent(facts), nowMs: world.now() };
-    },
+    observe: (seen, key) => observeContent(seen, context(), key),
+    phase: ({ facts }) => contentPhaseOf(facts),
     onFailure: (key) => deps.failed?.("VolumeSnapshotContent", key),
     plan: deps.plans?.content ?? planContent,
   });

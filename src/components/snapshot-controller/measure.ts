@@ -12,6 +12,7 @@ import { withoutCode } from "../../rules/error-codes.ts";
 import { anywhere } from "../../rules/node-affinity.ts";
 import { contentNameOf, sourceOf } from "../../rules/snapshot-source.ts";
 import type { Instruments } from "../../runtime/metrics.ts";
+import { noMemory } from "./memory.ts";
 import type { snapshotMetrics } from "./metrics.ts";
 import { observeSnapshot, type SnapshotOptions } from "./observe.ts";
 import { phaseOf, type SnapshotPhase, snapshotPhases } from "./phase.ts";
@@ -138,9 +139,9 @@ export function measureStates({ stores, instruments, world }: Measuring, options
   const settled: SnapshotOptions = { ...options, placeOf: () => anywhere };
   for (const snapshot of stores.VolumeSnapshot.all()) {
     const relevant = contentOf(stores, snapshot) === undefined ? options : settled;
-    const facts = observeSnapshot(stores, relevant, keyOf(snapshot));
-    if (facts === undefined) continue;
-    const phase = phaseOf(facts);
+    const view = observeSnapshot(stores, { options: relevant, memory: noMemory, nowMs }, keyOf(snapshot));
+    if (view === undefined) continue;
+    const phase = phaseOf(view.facts);
     counts.set(phase, (counts.get(phase) ?? 0) + 1);
     if (phase === "deleting") stuck += ageMs(snapshot.metadata.deletionTimestamp, nowMs) > stuckAfterMs ? 1 : 0;
     else if (phase !== "ready") oldestMs = Math.max(oldestMs, ageMs(snapshot.metadata.creationTimestamp, nowMs));

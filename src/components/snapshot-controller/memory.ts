@@ -96,6 +96,22 @@ export interface ContentMemory {
   readonly wasSnapshotDeletedUnready: boolean;
 }
 
+/** What a process remembers that has just started: with these, anybody can run phase and plan on objects read from a cluster. */
+export const noSnapshotMemory: SnapshotMemory = {
+  protection: "doubtful",
+  missingClaims: [],
+  areClaimsRead: false,
+  queueIdleMs: Number.POSITIVE_INFINITY,
+  activeSidecar: undefined,
+};
+export const noClaimMemory: ClaimMemory = {
+  protection: "doubtful",
+  missingSnapshots: [],
+  isCreationUnderWay: false,
+  idleMs: 0,
+};
+export const noContentMemory: ContentMemory = { wasSnapshotDeletedUnready: false };
+
 export interface Memory {
   ofSnapshot(facts: SnapshotFacts): SnapshotMemory;
   ofClaim(facts: ClaimFacts): ClaimMemory;
@@ -107,6 +123,12 @@ export interface Memory {
   /** The same handlers; what they do is noted. */
   aroundHandlers(handlers: ActionHandlers<ClusterAction>): ActionHandlers<ClusterAction>;
 }
+
+export const noMemory: Pick<Memory, "ofSnapshot" | "ofClaim" | "ofContent"> = {
+  ofSnapshot: () => noSnapshotMemory,
+  ofClaim: () => noClaimMemory,
+  ofContent: () => noContentMemory,
+};
 
 export interface MemoryOptions {
   readonly stores: SnapshotStores;

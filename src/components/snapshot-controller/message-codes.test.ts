@@ -15,6 +15,7 @@ import { annotations, parameters } from "../../api/names.ts";
 import type { ClusterAction } from "../../api/plan.ts";
 import { Fault } from "../../base/fault.ts";
 import { snapshotErrorRows } from "../../rules/error-codes-snapshots.ts";
+import { type BlockingCode, reasonsByCode } from "../../rules/snapshot-reasons.ts";
 import { planSnapshot } from "./plan.ts";
 import { planContent } from "./plan-content.ts";
 import { refusedWriteEvent } from "./refused-writes.ts";
@@ -94,8 +95,9 @@ const cases: readonly (readonly [code: string, view: SnapshotParts])[] = [
 ];
 for (const [code, view] of cases)
   test(`${code} ends what the user reads`, () => {
-    const codes = codesIn(planSnapshot(aView(view)).actions);
-    assert.deepEqual([...new Set(codes)], [code]);
+    const { actions, reason } = planSnapshot(aView(view));
+    assert.deepEqual([...new Set(codesIn(actions))], [code]);
+    if (code in reasonsByCode) assert.equal(reason.code, reasonsByCode[code as BlockingCode].reason);
   });
 
 test("a content's own mistake has the same code in its own status", () => {

@@ -3,14 +3,29 @@ import { test } from "node:test";
 import { aClaim, aClass, aContent, aSnapshot, aVolume } from "../../../test/builders.ts";
 import { annotations, finalizers } from "../../api/names.ts";
 import { keyOf } from "../../api/types.ts";
-import { keyIn } from "../../base/brand.ts";
+import { type Key, keyIn } from "../../base/brand.ts";
 import { createStores } from "../../kube/stores.ts";
 import { anywhere, type VolumePlace } from "../../rules/node-affinity.ts";
-import { createMemory } from "./memory.ts";
-import { observeClaim, observeContent, observeSnapshot, type SnapshotOptions } from "./observe.ts";
+import { createMemory, noMemory } from "./memory.ts";
+import {
+  observeClaim,
+  observeContent,
+  observeSnapshot,
+  type SnapshotCaches,
+  type SnapshotContext,
+  type SnapshotOptions,
+} from "./observe.ts";
 import { contentTriggers, storeTable } from "./triggers.ts";
 
 const options = { preventVolumeModeConversion: true, placeOf: () => anywhere };
+
+const contextOf = (ofObserving: SnapshotOptions): SnapshotContext => ({
+  options: ofObserving,
+  memory: noMemory,
+  nowMs: 0,
+});
+const factsOf = (stores: SnapshotCaches, ofObserving: SnapshotOptions, key: Key) =>
+  observeSnapshot(stores, contextOf(ofObserving), key)?.facts;
 
 const forMemory = {
   options: {},
@@ -39,8 +54,8 @@ test("a claim checks only its unready snapshots, and stops at the first one", ()
       },
     },
   };
-  const view = observeClaim(counting, options, keyOf(claim));
-  const [first] = view?.snapshots ?? [];
+  const view = observeClaim(counting, contextOf(options), keyOf(claim));
+  const [first] = view?.facts.snapshots ?? [];
   assert.equal(first?.snapshot.metadata.name, "c");
   assert.equal(looks, 1);
 });
@@ -85,7 +100,7 @@ for (const { given, claim, holds } of readers)
     const snapshot = aSnapshot({ metadata: { deletionTimestamp: "2026-01-01T01:00:00Z" } });
     stores.VolumeSnapshot.applyReply(snapshot);
     stores.PersistentVolumeClaim.applyReply(aClaim({ status: { phase: "Pending" }, ...claim }));
-    const view = observeSnapshot(stores, options, keyOf(snapshot));
+    const view = factsOf(stores, options, keyOf(snapshot));
     assert.equal(view?.restoring.length, holds ? 1 : 0);
   });
 
@@ -123,7 +138,7 @@ for (const { given, grantFor, snapshot: parts = read, holds } of foreign)
     );
     const granting = { ...options, grantFor };
     const memory = createMemory({ ...forMemory, stores, options: granting });
-    const facts = observeSnapshot(stores, granting, keyOf(snapshot));
+    const facts = factsOf(stores, granting, keyOf(snapshot));
     assert.ok(facts);
     assert.deepEqual(
       facts.restoring.map(({ grant }) => grant),
@@ -180,13 +195,13 @@ for (const [given, what, claim, is] of undecided)
       [false, aSnapshot({ metadata: { name: "kept" } })],
     ] as const) {
       stores.VolumeSnapshot.applyReply(item);
-      assert.equal(observeSnapshot(stores, asking, keyOf(item))?.isRestoringUndecided, is_);
+      assert.equal(factsOf(stores, asking, keyOf(item))?.isRestoringUndecided, is_);
     }
-    assert.equal(observeSnapshot(stores, options, keyOf(snapshot))?.isRestoringUndecided, false);
+    assert.equal(factsOf(stores, options, keyOf(snapshot))?.isRestoringUndecided, false);
     // Without a stored call only claims of its own namespace count, and they need no grant.
     stores.VolumeSnapshot.applyReply(aSnapshot({ metadata: { deletionTimestamp, resourceVersion: "9" } }));
     const isOfOwn = aClaim(claim).metadata.namespace === snapshot.metadata.namespace;
-    assert.equal(observeSnapshot(stores, asking, keyOf(snapshot))?.isRestoringUndecided, is && isOfOwn);
+    assert.equal(factsOf(stores, asking, keyOf(snapshot))?.isRestoringUndecided, is && isOfOwn);
   });
 
 for (const [given, namespace, granted, holds] of [
@@ -212,14 +227,14 @@ for (const [given, namespace, granted, holds] of [
     stores.VolumeSnapshot.applyReply(snapshot);
     const reader = aClaim({ metadata: { namespace, name: "copy" }, spec, status: { phase: "Pending" } });
     stores.PersistentVolumeClaim.applyReply(reader);
-    const facts = observeSnapshot(stores, linking, keyOf(snapshot));
+    const facts = factsOf(stores, linking, keyOf(snapshot));
     assert.ok(facts);
     assert.deepEqual(facts.restoring.length, holds ? 1 : 0);
     stores.PersistentVolumeClaim.applyDeletion(keyOf(reader), reader.metadata.uid);
     const missing = memory.ofSnapshot(facts).missingClaims.length;
     // Which way it named the snapshot is not known of a claim that is gone: either grant counts.
     assert.equal(missing, 1);
-    assert.equal(observeSnapshot(stores, { ...linking, links: undefined }, keyOf(snapshot))?.restoring.length, 0);
+    assert.equal(factsOf(stores, { ...linking, links: undefined }, keyOf(snapshot))?.restoring.length, 0);
   });
 
 const creating = { annotations: { [annotations.beingCreated]: "yes" } };
@@ -238,7 +253,8 @@ for (const { given, content: parts, expect } of creations)
     const content = aContent(parts);
     const snapshotClass = aClass();
     stores.VolumeSnapshotContent.applyReply(content);
-    const lacksClass = () => observeContent(stores, keyOf(content))?.isBeingCreatedWithoutClass;
+    const lacksClass = () =>
+      observeContent(stores, contextOf(options), keyOf(content))?.facts.isBeingCreatedWithoutClass;
     assert.equal(lacksClass(), expect);
     assert.deepEqual(contentTriggers.VolumeSnapshotClass?.(snapshotClass, stores), expect ? [keyOf(content)] : []);
     stores.VolumeSnapshotClass.applyReply(snapshotClass);
@@ -264,7 +280,7 @@ for (const { given, change, counts } of candidates)
     stores.PersistentVolume.applyReply(aVolume());
     const snapshot = aSnapshot({ spec: { source: { persistentVolumeClaimName: "data" } } });
     stores.VolumeSnapshot.applyReply(snapshot);
-    const view = observeSnapshot(stores, options, keyOf(snapshot));
+    const view = factsOf(stores, options, keyOf(snapshot));
     assert.equal(view?.defaultClasses.length, counts ? 1 : 0);
   });
 
@@ -280,8 +296,42 @@ for (const [given, place, expect] of sidecars)
     const snapshot = aSnapshot();
     stores.VolumeSnapshot.applyReply(snapshot);
     const of = (name: string, node?: string) => `term of ${name}${node === undefined ? "" : ` on ${node}`}`;
-    const facts = observeSnapshot(stores, { ...options, placeOf: () => place }, keyOf(snapshot));
+    const facts = factsOf(stores, { ...options, placeOf: () => place }, keyOf(snapshot));
     assert.ok(facts);
     const memory = createMemory({ ...forMemory, stores, activeSidecars: { see: () => undefined, of } });
     assert.equal(memory.ofSnapshot(facts).activeSidecar, expect);
   });
+
+test("each view has the facts of the caches, what the process remembers of the object, and the time", () => {
+  const stores = createStores(storeTable);
+  for (const [store, object] of [
+    [stores.PersistentVolumeClaim, aClaim()],
+    [stores.VolumeSnapshot, aSnapshot()],
+    [stores.VolumeSnapshotContent, aContent()],
+  ] as const)
+    store.applyReply(object as never);
+  const memory = {
+    ofSnapshot: () => ({ ...noMemory.ofSnapshot({} as never), activeSidecar: "third" }),
+    ofClaim: () => ({ ...noMemory.ofClaim({} as never), idleMs: 7 }),
+    ofContent: () => ({ wasSnapshotDeletedUnready: true }),
+  };
+  const context: SnapshotContext = { options, memory, nowMs: 5 };
+  const snapshot = observeSnapshot(stores, context, keyOf(aSnapshot()));
+  const claim = observeClaim(stores, context, keyOf(aClaim()));
+  const content = observeContent(stores, context, keyOf(aContent()));
+  assert.deepEqual(
+    [snapshot?.facts.claim?.metadata.name, snapshot?.memory.activeSidecar, snapshot?.nowMs],
+    ["data", "third", 5],
+  );
+  assert.deepEqual([claim?.facts.claim.metadata.name, claim?.memory.idleMs, claim?.nowMs], ["data", 7, 5]);
+  assert.deepEqual(
+    [content?.facts.snapshot?.metadata.name, content?.memory.wasSnapshotDeletedUnready, content?.nowMs],
+    ["monday", true, 5],
+  );
+});
+
+test("an object that is gone has no view", () => {
+  const stores = createStores(storeTable);
+  for (const observe of [observeSnapshot, observeClaim, observeContent])
+    assert.equal(observe(stores, contextOf(options), keyIn("team", "gone")), undefined);
+});

@@ -15,7 +15,7 @@ import { type Key, keyIn, type Millis } from "../../base/brand.ts";
 import { anywhere, type VolumePlace } from "../../rules/node-affinity.ts";
 import { contentNameOf, sourceOf } from "../../rules/snapshot-source.ts";
 import type { SnapshotObjects } from "../../rules/snapshot-violation.ts";
-import type { ClaimMemory, ContentMemory, SnapshotMemory } from "./memory.ts";
+import type { ClaimMemory, ContentMemory, Memory, SnapshotMemory } from "./memory.ts";
 import {
   isRestoringUndecided,
   linkKeyOf,
@@ -52,6 +52,7 @@ export interface ClaimFacts {
 export interface ClaimView {
   readonly facts: ClaimFacts;
   readonly memory: ClaimMemory;
+  readonly nowMs: Millis;
 }
 
 export interface ContentFacts {
@@ -98,6 +99,14 @@ export interface SnapshotOptions {
   readonly links?: { pointingAt(snapshot: Key): readonly Key[]; targetOf(link: Key): Key | undefined } | undefined;
   /** Whether the API server has yet to say which grants and which links there are; absent: it has. */
   readonly isUndecided?: { grants(): boolean; links(): boolean } | undefined;
+}
+
+/** What a decision depends on besides the caches, for each of the three kinds. */
+export interface SnapshotContext {
+  readonly options: SnapshotOptions;
+  /** memory.ts has one of a process that remembers nothing. */
+  readonly memory: Pick<Memory, "ofSnapshot" | "ofClaim" | "ofContent">;
+  readonly nowMs: Millis;
 }
 
 /** The secondary indexes that observing uses; triggers.ts passes them to the stores. */
@@ -149,7 +158,16 @@ export function claimOfContent(stores: SnapshotCaches, content: Draft): Persiste
   return key === undefined ? undefined : stores.PersistentVolumeClaim.get(key);
 }
 
-export function observeSnapshot(stores: SnapshotCaches, options: SnapshotOptions, key: Key): SnapshotFacts | undefined {
+export function observeSnapshot(
+  stores: SnapshotCaches,
+  { options, memory, nowMs }: SnapshotContext,
+  key: Key,
+): SnapshotView | undefined {
+  const facts = snapshotFacts(stores, options, key);
+  return facts && { facts, memory: memory.ofSnapshot(facts), nowMs };
+}
+
+function snapshotFacts(stores: SnapshotCaches, options: SnapshotOptions, key: Key): SnapshotFacts | undefined {
   const snapshot = stores.VolumeSnapshot.get(key);
   if (snapshot === undefined) return undefined;
   const source = sourceOf(snapshot);
@@ -189,17 +207,22 @@ export const hasFinalizer = ({ metadata }: PersistentVolumeClaim): boolean =>
 /** Moving our finalizer within the list is a write that changes nothing else. With ours alone there is nothing to move. */
 export const isRenewable = ({ metadata }: PersistentVolumeClaim): boolean => (metadata.finalizers?.length ?? 0) > 1;
 
-export function observeClaim(stores: SnapshotCaches, options: SnapshotOptions, key: Key): ClaimFacts | undefined {
+export function observeClaim(
+  stores: SnapshotCaches,
+  { options, memory, nowMs }: SnapshotContext,
+  key: Key,
+): ClaimView | undefined {
   const claim = stores.PersistentVolumeClaim.get(key);
   if (claim === undefined) return undefined;
   const keys = stores.VolumeSnapshot.keysBy("unreadyOf", keyOf(claim));
-  return { claim, snapshots: { [Symbol.iterator]: () => oneByOne(stores, options, keys) } };
+  const facts = { claim, snapshots: { [Symbol.iterator]: () => oneByOne(stores, options, keys) } };
+  return { facts, memory: memory.ofClaim(facts), nowMs };
 }
 
 /** A claim may have thousands of snapshots, and one of them is often enough to decide. */
 function* oneByOne(stores: SnapshotCaches, options: SnapshotOptions, keys: readonly Key[]): Generator<SnapshotFacts> {
   for (const key of keys) {
-    const facts = observeSnapshot(stores, options, key);
+    const facts = snapshotFacts(stores, options, key);
     if (facts !== undefined) yield facts;
   }
 }
@@ -212,12 +235,17 @@ function snapshotOf(stores: SnapshotCaches, { metadata, spec }: VolumeSnapshotCo
     : stores.VolumeSnapshot.by("content", metadata.name).find((snapshot) => snapshot.metadata.uid === uid);
 }
 
-export function observeContent(stores: SnapshotCaches, key: Key): ContentFacts | undefined {
+export function observeContent(
+  stores: SnapshotCaches,
+  { memory, nowMs }: SnapshotContext,
+  key: Key,
+): ContentView | undefined {
   const content = stores.VolumeSnapshotContent.get(key);
   if (content === undefined) return undefined;
   const snapshot = snapshotOf(stores, content);
   const className = content.spec.volumeSnapshotClassName;
   const isClassGone = Boolean(className) && !stores.VolumeSnapshotClass.get(keyIn(undefined, className ?? ""));
   const isNamed = stores.VolumeSnapshot.keysBy("content", content.metadata.name).length > 0;
-  return { content, snapshot, isNamed, isBeingCreatedWithoutClass: isClassGone && mayBeBeingCreated(content) };
+  const facts = { content, snapshot, isNamed, isBeingCreatedWithoutClass: isClassGone && mayBeBeingCreated(content) };
+  return { facts, memory: memory.ofContent(facts), nowMs };
 }

@@ -9,7 +9,11 @@
  * unbound:     the content can be created, or an existing content can be bound. Creating waits while the finalizer may be
  *              removed by a request under way (memory.ts).
  * waiting:     the content exists and points back; the sidecar takes the snapshot.
+ * ready:       the user has seen the snapshot ready. It stays so, whatever the driver reports later.
+ * invalid:     a rule is broken. The object that breaks it has to be corrected.
+ * deleting:    the snapshot is being deleted, and its content with it or before it.
  */
+import type { VolumeSnapshotContent } from "../../api/types.ts";
 import { bindingRules, pointsAt } from "../../rules/binding-rules.ts";
 import { creationRules } from "../../rules/creation-rules.ts";
 import type { SnapshotViolation } from "../../rules/snapshot-violation.ts";
@@ -19,17 +23,28 @@ import { hasFinalizer, type SnapshotFacts } from "./observe.ts";
 export const snapshotPhases = ["deleting", "invalid", "unprotected", "unbound", "waiting", "ready"] as const;
 export type SnapshotPhase = (typeof snapshotPhases)[number];
 
+/** The phase, with what was found on the way to it. */
+export type SnapshotState =
+  | { readonly phase: "deleting" | "unprotected" }
+  | { readonly phase: "invalid"; readonly violation: SnapshotViolation }
+  /** Undefined: the content is to be created. */
+  | { readonly phase: "unbound"; readonly content: VolumeSnapshotContent | undefined }
+  | { readonly phase: "waiting" | "ready"; readonly content: VolumeSnapshotContent };
+
 /** The rule that the snapshot breaks, if any. Once there is a content, its class and claim no longer matter. */
-export const violationOf = (facts: SnapshotFacts): SnapshotViolation | undefined =>
+const violationOf = (facts: SnapshotFacts): SnapshotViolation | undefined =>
   firstViolation(bindingRules, facts) ??
   (facts.source.kind === "claim" && facts.content === undefined ? firstViolation(creationRules, facts) : undefined);
 
-export function phaseOf(facts: SnapshotFacts): SnapshotPhase {
+export function stateOf(facts: SnapshotFacts): SnapshotState {
   const { snapshot, content, claim } = facts;
-  if (snapshot.metadata.deletionTimestamp !== undefined) return "deleting";
-  if (violationOf(facts) !== undefined) return "invalid";
+  if (snapshot.metadata.deletionTimestamp !== undefined) return { phase: "deleting" };
+  const violation = violationOf(facts);
+  if (violation !== undefined) return { phase: "invalid", violation };
   if (content !== undefined && pointsAt(content, snapshot))
-    return snapshot.status?.readyToUse === true ? "ready" : "waiting";
-  if (content !== undefined) return "unbound";
-  return claim !== undefined && hasFinalizer(claim) ? "unbound" : "unprotected";
+    return { phase: snapshot.status?.readyToUse === true ? "ready" : "waiting", content };
+  if (content !== undefined || (claim !== undefined && hasFinalizer(claim))) return { phase: "unbound", content };
+  return { phase: "unprotected" };
 }
+
+export const phaseOf = (facts: SnapshotFacts): SnapshotPhase => stateOf(facts).phase;

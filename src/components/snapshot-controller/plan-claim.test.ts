@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aClaim, aContent, aSnapshot } from "../../../test/builders.ts";
-import { aSnapshotView, type SnapshotParts } from "../../../test/views.ts";
+import { aClaimView, aSnapshotView, type SnapshotParts } from "../../../test/views.ts";
 import { annotations, finalizers } from "../../api/names.ts";
+import type { ReasonCode } from "../../api/reasons.ts";
 import type { PersistentVolumeClaim } from "../../api/types.ts";
-import type { ClaimMemory, MissingSnapshot, Protection } from "./memory.ts";
-import type { ClaimView, SnapshotFacts } from "./observe.ts";
+import type { MissingSnapshot, Protection } from "./memory.ts";
+import { type ClaimPhase, claimPhaseOf } from "./phase-claim.ts";
 import { planSnapshot } from "./plan.ts";
 import { planClaim } from "./plan-claim.ts";
 
@@ -13,49 +14,56 @@ const claim = aClaim({ metadata: { finalizers: ["kubernetes.io/pvc-protection"] 
 const guarded = aClaim({ metadata: { finalizers: ["kubernetes.io/pvc-protection", finalizers.claimAsSource] } });
 const deletionTimestamp = "2026-01-01T01:00:00Z";
 
-const of = (seen: PersistentVolumeClaim, change: SnapshotParts = {}): SnapshotFacts =>
-  aSnapshotView({ claim: seen, ...change }).facts;
-const aView = (
-  seen: PersistentVolumeClaim,
-  snapshots: readonly SnapshotParts[],
-  memory: Partial<ClaimMemory> = {},
-): ClaimView => ({
-  facts: { claim: seen, snapshots: snapshots.map((change) => of(seen, change)) },
-  memory: { protection: "none", missingSnapshots: [], isCreationUnderWay: false, idleMs: 3_000, ...memory },
-});
 const failed = { readyToUse: false, error: { message: "no space" } };
 
 const cases: readonly {
   given: string;
   seen: PersistentVolumeClaim;
   snapshots: readonly SnapshotParts[];
+  phase: ClaimPhase;
+  reason: ReasonCode;
   expect: "add" | "remove" | "nothing";
 }[] = [
-  { given: "a new snapshot", seen: claim, snapshots: [{}], expect: "add" },
-  { given: "no snapshots", seen: guarded, snapshots: [], expect: "remove" },
-  { given: "a snapshot being taken", seen: guarded, snapshots: [{ content: aContent() }], expect: "nothing" },
+  { given: "a new snapshot", seen: claim, snapshots: [{}], phase: "unprotected", reason: "Writes", expect: "add" },
+  { given: "no snapshots", seen: guarded, snapshots: [], phase: "idle", reason: "Released", expect: "remove" },
+  {
+    given: "a snapshot being taken",
+    seen: guarded,
+    snapshots: [{ content: aContent() }],
+    phase: "protected",
+    reason: "Settled",
+    expect: "nothing",
+  },
   {
     given: "one ready snapshot and one being taken",
     seen: guarded,
     snapshots: [{ content: aContent({ status: { readyToUse: true } }) }, { content: aContent() }],
+    phase: "protected",
+    reason: "Settled",
     expect: "nothing",
   },
   {
     given: "all ready",
     seen: guarded,
     snapshots: [{ content: aContent({ status: { readyToUse: true } }) }],
+    phase: "idle",
+    reason: "Released",
     expect: "remove",
   },
   {
     given: "only invalid snapshots",
     seen: guarded,
     snapshots: [{ snapshotClass: undefined }],
+    phase: "idle",
+    reason: "Released",
     expect: "remove",
   },
   {
     given: "only snapshots with a final error",
     seen: guarded,
     snapshots: [{ content: aContent({ status: failed }) }, { content: aContent({ status: failed }) }],
+    phase: "idle",
+    reason: "Released",
     expect: "remove",
   },
   {
@@ -64,18 +72,24 @@ const cases: readonly {
     snapshots: [
       { content: aContent({ status: failed, metadata: { annotations: { [annotations.beingCreated]: "yes" } } }) },
     ],
+    phase: "protected",
+    reason: "Settled",
     expect: "nothing",
   },
   {
     given: "a deleted snapshot without content",
     seen: guarded,
     snapshots: [{ snapshot: aSnapshot({ metadata: { deletionTimestamp } }) }],
+    phase: "idle",
+    reason: "Released",
     expect: "remove",
   },
   {
     given: "a deleted snapshot that is being taken",
     seen: guarded,
     snapshots: [{ snapshot: aSnapshot({ metadata: { deletionTimestamp } }), content: aContent() }],
+    phase: "protected",
+    reason: "Settled",
     expect: "nothing",
   },
   {
@@ -87,6 +101,8 @@ const cases: readonly {
         content: aContent({ status: failed, metadata: { annotations: { [annotations.beingCreated]: "yes" } } }),
       },
     ],
+    phase: "idle",
+    reason: "Released",
     expect: "remove",
   },
   {
@@ -98,19 +114,25 @@ const cases: readonly {
         content: aContent({ metadata: { annotations: { [annotations.beingCreated]: "yes" } } }),
       },
     ],
+    phase: "protected",
+    reason: "Settled",
     expect: "nothing",
   },
   {
     given: "a terminating claim",
     seen: aClaim({ metadata: { deletionTimestamp } }),
     snapshots: [{ claim: aClaim() }],
+    phase: "unprotected",
+    reason: "Settled",
     expect: "nothing",
   },
 ];
-for (const { given, seen, snapshots, expect } of cases)
-  test(`given ${given}, the claim's finalizer plan is: ${expect}`, () => {
+for (const { given, seen, snapshots, phase, reason, expect } of cases)
+  test(`given ${given}, the claim is ${phase} and its finalizer plan is: ${expect}`, () => {
     const protection = seen === guarded ? "certain" : "none";
-    const { actions } = planClaim(aView(seen, snapshots, { protection }));
+    const view = aClaimView(seen, snapshots, { protection });
+    const { actions, reason: why } = planClaim(view);
+    assert.deepEqual([claimPhaseOf(view), why.code], [phase, reason]);
     const written = actions.map((action) =>
       action.kind === "replace" ? action.object.metadata.finalizers : action.kind,
     );
@@ -124,7 +146,7 @@ for (const { given, seen, snapshots, expect } of cases)
 
 test("the claim is written back exactly as it was read, unknown fields included", () => {
   const odd = { ...claim, spec: { ...claim.spec, futureField: { deep: [1] } } } as unknown as PersistentVolumeClaim;
-  const [write] = planClaim(aView(odd, [{}])).actions;
+  const [write] = planClaim(aClaimView(odd, [{}])).actions;
   assert.ok(write?.kind === "replace");
   assert.deepEqual((write.object as PersistentVolumeClaim).spec, odd.spec);
   assert.equal(write.object.metadata.resourceVersion, "1");
@@ -132,8 +154,9 @@ test("the claim is written back exactly as it was read, unknown fields included"
 
 test("an idle claim is released after three seconds, and at once when it is deleted", () => {
   const planIdle = (seen: PersistentVolumeClaim) =>
-    planClaim(aView(seen, [], { protection: "certain", idleMs: 1_000 }));
-  assert.deepEqual(planIdle(guarded), { actions: [], next: { kind: "after", ms: 2_000 } });
+    planClaim(aClaimView(seen, [], { protection: "certain", idleMs: 1_000 }));
+  const { actions, next } = planIdle(guarded);
+  assert.deepEqual({ actions, next }, { actions: [], next: { kind: "after", ms: 2_000 } });
   const going = { ...guarded, metadata: { ...guarded.metadata, deletionTimestamp } };
   assert.equal(planIdle(going).actions.length, 1);
 });
@@ -177,7 +200,8 @@ for (const { given, protection = "certain", snapshots = [], missingSnapshots = [
   test(`before a claim is released, given ${given}, the server is asked for [${expect.join(", ")}]`, () => {
     // None of these needs the claim: each is of a class that is gone.
     const unneeded = snapshots.map((change) => ({ snapshotClass: undefined, ...change }));
-    const { actions } = planClaim(aView(guarded, unneeded, { protection, missingSnapshots }));
+    const seen = protection === "none" ? claim : guarded;
+    const { actions } = planClaim(aClaimView(seen, unneeded, { protection, missingSnapshots }));
     assert.deepEqual(
       actions.flatMap((action) =>
         action.kind === "confirm" ? [`${action.ref.kind} ${action.ref.name} ${action.resourceVersion}`] : [],
@@ -189,7 +213,7 @@ for (const { given, protection = "certain", snapshots = [], missingSnapshots = [
 test("the evidence is asked for before the finalizer goes, and not while the claim is needed", () => {
   const memory = { protection: "certain", missingSnapshots: [tuesday] } as const;
   const kinds = (isCreationUnderWay: boolean) =>
-    planClaim(aView(guarded, [], { ...memory, isCreationUnderWay })).actions.map(({ kind }) => kind);
+    planClaim(aClaimView(guarded, [], { ...memory, isCreationUnderWay })).actions.map(({ kind }) => kind);
   assert.deepEqual(kinds(false), ["confirm", "replace"]);
   assert.deepEqual(kinds(true), []);
 });
@@ -227,7 +251,7 @@ const doubts: readonly {
 for (const { given, on, protection, snapshots, expect } of doubts)
   test(`a claim whose finalizer may be removed any moment, given ${given}, is written ${expect === undefined ? "not at all" : `with [${expect.join(", ")}]`}`, () => {
     const seen = aClaim({ metadata: { finalizers: on } });
-    const { actions } = planClaim(aView(seen, snapshots, { protection, idleMs: 0 }));
+    const { actions } = planClaim(aClaimView(seen, snapshots, { protection, idleMs: 0 }));
     const written = actions.map((action) => action.kind === "replace" && action.object.metadata.finalizers);
     assert.deepEqual(written, expect === undefined ? [] : [expect]);
   });

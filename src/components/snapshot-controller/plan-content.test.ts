@@ -3,6 +3,8 @@ import { test } from "node:test";
 import { aContent, aSnapshot } from "../../../test/builders.ts";
 import { aLoneContentView as aView, type ContentParts } from "../../../test/views.ts";
 import { annotations, labels } from "../../api/names.ts";
+import type { ReasonCode } from "../../api/reasons.ts";
+import { type ContentPhase, contentPhaseOf } from "./phase-content.ts";
 import { planContent } from "./plan-content.ts";
 
 const deletionTimestamp = "2026-01-01T01:00:00Z";
@@ -11,11 +13,25 @@ const annotated = { deletionTimestamp, annotations: { [annotations.beingDeleted]
 const driverless = { deletionTimestamp, labels: { [labels.invalidContent]: "" } };
 const namesake = aSnapshot({ metadata: { uid: "another" } });
 
-const cases: readonly { given: string; view: ContentParts; expect: readonly string[] }[] = [
-  { given: "a content and its snapshot", view: { content: aContent(), snapshot: aSnapshot() }, expect: [] },
+const cases: readonly {
+  given: string;
+  view: ContentParts;
+  phase: ContentPhase;
+  reason: ReasonCode;
+  expect: readonly string[];
+}[] = [
+  {
+    given: "a content and its snapshot",
+    view: { content: aContent(), snapshot: aSnapshot() },
+    phase: "bound",
+    reason: "Settled",
+    expect: [],
+  },
   {
     given: "a content without its finalizer",
     view: { content: aContent({ metadata: { finalizers: [] } }), snapshot: aSnapshot() },
+    phase: "bound",
+    reason: "Writes",
     expect: ["patch VolumeSnapshotContent"],
   },
   {
@@ -27,16 +43,22 @@ const cases: readonly { given: string; view: ContentParts; expect: readonly stri
       }),
       snapshot: aSnapshot(),
     },
+    phase: "unbound",
+    reason: "SnapshotNotFound",
     expect: [],
   },
   {
     given: "a content deleted while its snapshot exists",
     view: { content: aContent({ metadata: going }), snapshot: aSnapshot() },
+    phase: "leaving",
+    reason: "WaitsForDeletionConfirmed",
     expect: [],
   },
   {
     given: "a content deleted whose snapshot is gone",
     view: { content: aContent({ metadata: going }), snapshot: undefined },
+    phase: "orphaned",
+    reason: "Writes",
     expect: ["confirm VolumeSnapshot", "patch VolumeSnapshotContent"],
   },
   {
@@ -48,6 +70,8 @@ const cases: readonly { given: string; view: ContentParts; expect: readonly stri
       }),
       snapshot: undefined,
     },
+    phase: "orphaned",
+    reason: "Writes",
     expect: ["relist VolumeSnapshot", "patch VolumeSnapshotContent"],
   },
   {
@@ -59,16 +83,22 @@ const cases: readonly { given: string; view: ContentParts; expect: readonly stri
       }),
       snapshot: aSnapshot(),
     },
+    phase: "invalid",
+    reason: "Invalid",
     expect: ["patch VolumeSnapshotContent", "event"],
   },
   {
     given: "a content deleted whose snapshot has a successor of the same name",
     view: { content: aContent({ metadata: going }), snapshot: namesake },
+    phase: "orphaned",
+    reason: "Writes",
     expect: ["confirm VolumeSnapshot", "patch VolumeSnapshotContent"],
   },
   {
     given: "a deleted content with the being-deleted annotation whose snapshot is gone",
     view: { content: aContent({ metadata: annotated }), snapshot: undefined },
+    phase: "leaving",
+    reason: "WaitsForSidecar",
     expect: [],
   },
   ...(
@@ -94,6 +124,8 @@ const cases: readonly { given: string; view: ContentParts; expect: readonly stri
         }),
         snapshot: aSnapshot({ metadata: going }),
       },
+      phase: "driverless" as const,
+      reason: "Released" as const,
       expect: [...(isNamed ? ["event"] : []), "patch VolumeSnapshotContent"],
     }),
   ),
@@ -103,77 +135,107 @@ const cases: readonly { given: string; view: ContentParts; expect: readonly stri
       content: aContent({ metadata: driverless, spec: { driver: "" } }),
       snapshot: aSnapshot(),
     },
+    phase: "leaving",
+    reason: "WaitsForDeletionConfirmed",
     expect: [],
   },
   {
     given: "a content without its snapshot that is not deleted",
     view: { content: aContent() },
+    phase: "orphaned",
+    reason: "SnapshotNotFound",
     expect: [],
   },
   {
     given: "a content without its snapshot and without its finalizer, which a sidecar might never remove",
     view: { content: aContent({ metadata: { finalizers: [] } }) },
+    phase: "orphaned",
+    reason: "SnapshotNotFound",
     expect: [],
   },
   {
     given: "a content whose snapshot disappeared before it was reported as taken",
     view: { wasSnapshotDeletedUnready: true },
+    phase: "orphaned",
+    reason: "Writes",
     expect: ["confirm VolumeSnapshot", "delete VolumeSnapshotContent"],
   },
   {
     given: "a content that became ready after its snapshot disappeared unreported",
     view: { content: aContent({ status: { readyToUse: true } }), wasSnapshotDeletedUnready: true },
+    phase: "orphaned",
+    reason: "Writes",
     expect: ["confirm VolumeSnapshot", "delete VolumeSnapshotContent"],
   },
   {
     given: "a content whose snapshot disappeared unreported and has a successor of the same name",
     view: { snapshot: namesake, wasSnapshotDeletedUnready: true },
+    phase: "orphaned",
+    reason: "Writes",
     expect: ["confirm VolumeSnapshot", "delete VolumeSnapshotContent"],
   },
   {
     given: "a content with Retain whose snapshot disappeared unreported",
     view: { content: aContent({ spec: { deletionPolicy: "Retain" } }), wasSnapshotDeletedUnready: true },
+    phase: "orphaned",
+    reason: "SnapshotNotFound",
     expect: [],
   },
   {
     given: "a content that was released with Retain and later set to Delete",
     view: { content: aContent({ metadata: { annotations: annotated.annotations } }), wasSnapshotDeletedUnready: true },
+    phase: "kept",
+    reason: "Settled",
     expect: [],
   },
   {
     given: "a content with an unknown outcome whose snapshot and class are gone",
     view: { isBeingCreatedWithoutClass: true },
+    phase: "orphaned",
+    reason: "Writes",
     expect: ["confirm VolumeSnapshot", "patch VolumeSnapshotContent"],
   },
   {
     given: "a content with an unknown outcome and a snapshot, whose class is gone",
     view: { snapshot: aSnapshot(), isBeingCreatedWithoutClass: true },
+    phase: "bound",
+    reason: "Settled",
     expect: [],
   },
   {
     given: "a content with an unknown outcome whose snapshot disappeared unreported and whose class is gone",
     view: { wasSnapshotDeletedUnready: true, isBeingCreatedWithoutClass: true },
+    phase: "orphaned",
+    reason: "Writes",
     expect: ["confirm VolumeSnapshot", "delete VolumeSnapshotContent"],
   },
   {
     given: "a released content with an unknown outcome whose class is gone",
     view: { content: aContent({ metadata: { annotations: annotated.annotations } }), isBeingCreatedWithoutClass: true },
+    phase: "kept",
+    reason: "Settled",
     expect: [],
   },
   {
     given: "a content created by hand whose snapshot disappeared unreported",
     view: { content: aContent({ spec: { source: { snapshotHandle: "s-1" } } }), wasSnapshotDeletedUnready: true },
+    phase: "orphaned",
+    reason: "SnapshotNotFound",
     expect: [],
   },
   {
     given: "a content with another name whose snapshot disappeared unreported",
     view: { content: aContent({ metadata: { name: "by-hand" } }), wasSnapshotDeletedUnready: true },
+    phase: "orphaned",
+    reason: "SnapshotNotFound",
     expect: [],
   },
 ];
-for (const { given, view, expect } of cases)
-  test(`given ${given}, the plan is: ${expect.join(", ") || "nothing"}`, () => {
-    const { actions } = planContent(aView(view));
+for (const { given, view: parts, phase, reason, expect } of cases)
+  test(`given ${given}, it is ${phase} and the plan is: ${expect.join(", ") || "nothing"}`, () => {
+    const view = aView(parts);
+    const { actions, reason: why } = planContent(view);
+    assert.deepEqual([contentPhaseOf(view.facts), why.code], [phase, reason]);
     assert.deepEqual(
       actions.map((action) => (action.kind === "event" ? "event" : `${action.kind} ${action.ref.kind}`)),
       expect,

@@ -1,49 +1,73 @@
-/** One content, for what its snapshot's own plan does not handle: a wrong source, a missing finalizer, no driver, no snapshot at all. */
+/**
+ * One content, for what its snapshot's own plan does not handle: a wrong source, a missing finalizer, no driver, no snapshot at all.
+ * phase-content.ts shows the phases.
+ */
 
 import { refOf, statusError } from "../../api/builders.ts";
 import { annotations, finalizers, snapshotContentNameFor } from "../../api/names.ts";
 import { edit, patchStatus } from "../../api/patches.ts";
-import { type ClusterAction, type CodedMessage, nothing, type Plan, settled } from "../../api/plan.ts";
+import type { ClusterAction, CodedMessage } from "../../api/plan.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
+import { unreachable } from "../../base/brand.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { contentViolation } from "../../rules/binding-rules.ts";
+import type { ContentViolation } from "../../rules/binding-rules.ts";
 import { withCode } from "../../rules/error-codes.ts";
-import { contentSourceOf } from "../../rules/snapshot-source.ts";
-import type { Violation } from "../../rules/violation.ts";
 import type { ContentFacts, ContentView } from "./observe.ts";
+import { contentStateOf } from "./phase-content.ts";
 import { contentLabelEdit } from "./plan-label.ts";
+import { type ControllerPlan, doing } from "./plan-steps.ts";
+import { because, contentIsLeft, contentWaitsToGo, invalidContent, unbound } from "./reasons.ts";
 
 const kind = "VolumeSnapshotContent";
 
-export function planContent(view: ContentView): Plan {
-  const { content, snapshot } = view.facts;
-  const label = contentLabelEdit(content);
-  if (label.length > 0) return { actions: label, next: settled };
-  const mistake = content.metadata.deletionTimestamp === undefined ? contentViolation(content) : undefined;
-  if (mistake !== undefined) return planMistake(view, mistake);
-  if (isWithoutDriver(view.facts)) return planWithoutDriver(view.facts);
-  if (isWithoutSnapshot(view.facts)) return planAlone(view);
-  const isBound = snapshot !== undefined && content.spec.volumeSnapshotRef.uid === snapshot.metadata.uid;
-  if (!isBound || content.metadata.deletionTimestamp !== undefined) return nothing;
-  return { actions: edit(kind, content, { addFinalizers: [finalizers.contentBound] }), next: settled };
+export function planContent(view: ContentView): ControllerPlan {
+  const { facts } = view;
+  const label = contentLabelEdit(facts.content);
+  if (label.length > 0) return doing(because("Writes", "the label of invalid objects is corrected"), label);
+  const state = contentStateOf(facts);
+  switch (state.phase) {
+    case "invalid":
+      return planError(view, state.violation);
+    case "driverless":
+      return planWithoutDriver(facts);
+    case "orphaned":
+      return planOrphaned(view);
+    case "leaving":
+      return doing(contentWaitsToGo(facts));
+    case "bound":
+      return planBound(facts);
+    case "unbound":
+      return doing(unbound(facts));
+    case "kept":
+      return doing(because("Settled", "the content is kept without its VolumeSnapshot, until it is deleted by hand"));
+    default:
+      return unreachable(state);
+  }
 }
 
-/** Given up to deletion, and no sidecar takes it for its own. */
-const isWithoutDriver = ({ content: { metadata, spec } }: ContentFacts): boolean =>
-  !spec.driver &&
-  metadata.deletionTimestamp !== undefined &&
-  metadata.annotations?.[annotations.beingDeleted] === "yes";
+function planBound({ content }: ContentFacts): ControllerPlan {
+  const writes = edit(kind, content, { addFinalizers: [finalizers.contentBound] });
+  return writes.length === 0
+    ? doing(because("Settled", "the content has its VolumeSnapshot and our finalizer"))
+    : doing(because("Writes", "the content gets our finalizer"), writes);
+}
 
 /** The event comes before the write: after a crash in between it is sent twice, not never. */
-function planWithoutDriver({ content }: ContentFacts): Plan {
+function planWithoutDriver({ content }: ContentFacts): ControllerPlan {
   const write = edit(kind, content, { removeFinalizers: [finalizers.contentBound] });
   const left = write.length === 0 ? undefined : leftAtDriver(content);
-  const event = left && { type: "Warning" as const, reason: "SnapshotLeftAtDriver", message: left };
-  return {
-    actions: [...(event === undefined ? [] : [{ kind: "event" as const, about: content, event }]), ...write],
-    next: settled,
-  };
+  const reason = because(
+    "Released",
+    left ?? "the content is being deleted, and spec.driver is empty: our finalizer is removed",
+  );
+  return doing(reason, left === undefined ? [] : [warning(content, "SnapshotLeftAtDriver", left)], write);
 }
+
+const warning = (about: VolumeSnapshotContent, reason: string, message: CodedMessage): ClusterAction => ({
+  kind: "event",
+  about,
+  event: { type: "Warning", reason, message },
+});
 
 /** Undefined: nothing was taken, or the user keeps it. */
 function leftAtDriver({ metadata, spec, status }: VolumeSnapshotContent): CodedMessage | undefined {
@@ -59,40 +83,22 @@ function leftAtDriver({ metadata, spec, status }: VolumeSnapshotContent): CodedM
 }
 
 /** Reported once. The sidecar ignores such a content, and removes the error with its first success. */
-function planMistake({ facts: { content }, nowMs }: ContentView, { reason, message }: Violation): Plan {
+function planError({ facts: { content }, nowMs }: ContentView, violation: ContentViolation): ControllerPlan {
+  const { reason, message } = violation;
   const { status } = content;
-  if (status?.error?.message === message) return nothing;
+  const why = invalidContent(content, violation);
+  if (status?.error?.message === message) return doing(why);
   const error = statusError(message, nowMs);
   const wanted = { ...status, readyToUse: status?.readyToUse === true, error };
   const write = patchStatus(kind, content, status as JsonObject | undefined, wanted as JsonObject);
-  const event = { type: "Warning", reason, message } as const;
-  return { actions: [...write, { kind: "event", about: content, event }], next: settled };
+  return doing(why, write, [warning(content, reason, message)]);
 }
 
-/** A content that waits for its first snapshot is not; nor one with the being-deleted annotation, which its snapshot has set. */
-const isWithoutSnapshot = (facts: ContentFacts): boolean => {
-  const { content, snapshot } = facts;
-  const { metadata, spec } = content;
-  if (metadata.annotations?.[annotations.beingDeleted] === "yes") return false;
-  const { uid } = spec.volumeSnapshotRef ?? {};
-  return uid ? snapshot?.metadata.uid !== uid : isStranded(facts);
-};
-
-/**
- * Without a uid a content waits for its first snapshot, if it names a snapshot that exists; the sidecar lets it go when it is deleted. One that
- * names a volume was exported and applied again, or its uid was removed: it never gets a snapshot, and no sidecar serves one
- * without a driver.
- */
-const isStranded = ({ content, isNamed }: ContentFacts): boolean =>
-  content.metadata.deletionTimestamp !== undefined &&
-  !isNamed &&
-  (contentSourceOf(content).kind === "volume" || !content.spec.driver);
-
-function planAlone(view: ContentView): Plan {
+function planOrphaned(view: ContentView): ControllerPlan {
   const { facts } = view;
   if (facts.content.metadata.deletionTimestamp !== undefined) return planRelease(facts);
   if (isUnwanted(view)) return planDisposal(facts);
-  return facts.isBeingCreatedWithoutClass ? planRelease(facts) : nothing;
+  return facts.isBeingCreatedWithoutClass ? planRelease(facts) : doing(contentIsLeft(facts));
 }
 
 /** The next steps lead to DeleteSnapshot: the server must confirm that the snapshot is gone. */
@@ -109,9 +115,10 @@ function goneForCertain({ content, snapshot }: ContentFacts): ClusterAction {
  * existed. Without the annotation a deleted content would wait for ever; and a content whose CreateSnapshot has an unknown outcome
  * would wait for its class, if that is gone too. For a content with the annotation the sidecar needs no class.
  */
-function planRelease(facts: ContentFacts): Plan {
+function planRelease(facts: ContentFacts): ControllerPlan {
   const annotate = edit(kind, facts.content, { annotations: { [annotations.beingDeleted]: "yes" } });
-  return { actions: [goneForCertain(facts), ...annotate], next: settled };
+  const reason = because("Writes", "the content gets the being-deleted annotation: its VolumeSnapshot is gone");
+  return doing(reason, [goneForCertain(facts)], annotate);
 }
 
 /**
@@ -129,10 +136,12 @@ const isUnwanted = ({ facts: { content }, memory }: ContentView): boolean => {
 };
 
 /** Deleted before it is annotated: after a crash in between, `planRelease` goes on. The version guards the deletion policy. */
-const planDisposal = (facts: ContentFacts): Plan => {
+function planDisposal(facts: ContentFacts): ControllerPlan {
+  const ref = refOf(kind, facts.content);
   const { resourceVersion } = facts.content.metadata;
-  return {
-    actions: [goneForCertain(facts), { kind: "delete", ref: refOf(kind, facts.content), resourceVersion }],
-    next: settled,
-  };
-};
+  const reason = because(
+    "Writes",
+    "the content is deleted: its VolumeSnapshot was deleted before it was shown as taken",
+  );
+  return doing(reason, [goneForCertain(facts)], [{ kind: "delete", ref, resourceVersion }]);
+}

@@ -26,12 +26,14 @@ testPlans([
       content: readyContent,
     }),
     phase: "deleting",
+    reason: "WaitsForLists",
     expect: ["read claims"],
   },
   {
     given: "a snapshot being deleted whose content remains, and the claims were listed",
     view: aView({ snapshot: leaving, content: readyContent, areClaimsRead: true }),
     phase: "deleting",
+    reason: "Writes",
     expect: ["patch VolumeSnapshotContent"],
   },
   {
@@ -41,6 +43,7 @@ testPlans([
       content: { ...readyContent, metadata: { ...readyContent.metadata, annotations: annotated } },
     }),
     phase: "deleting",
+    reason: "WaitsForLists",
     expect: ["read claims"],
   },
   {
@@ -50,6 +53,7 @@ testPlans([
       content: { ...readyContent, spec: { ...readyContent.spec, deletionPolicy: "Retain" } },
     }),
     phase: "deleting",
+    reason: "WaitsForLists",
     expect: ["read claims"],
   },
   {
@@ -59,6 +63,7 @@ testPlans([
       content: aContent({ metadata: { annotations: annotated } }),
     }),
     phase: "deleting",
+    reason: "Writes",
     expect: ["delete VolumeSnapshotContent"],
   },
   {
@@ -68,6 +73,7 @@ testPlans([
       content: aContent({ metadata: { deletionTimestamp, annotations: annotated } }),
     }),
     phase: "deleting",
+    reason: "WaitsForContentDeletion",
     expect: [],
   },
   ...[{ namespace: "team" }, { name: "monday" }, {}].map((named) => ({
@@ -77,6 +83,7 @@ testPlans([
       content: aContent({ spec: { volumeSnapshotRef: { ...named, uid: leaving.metadata.uid } } }),
     }),
     phase: "deleting" as const,
+    reason: "Writes" as const,
     expect: ["patch VolumeSnapshotContent"],
   })),
   {
@@ -86,12 +93,14 @@ testPlans([
       content: aContent({ spec: { volumeSnapshotRef: { namespace: "team", name: "x", uid: leaving.metadata.uid } } }),
     }),
     phase: "deleting",
+    reason: "Released",
     expect: ["confirm VolumeSnapshotContent", "patch VolumeSnapshot"],
   },
   {
     given: "a snapshot being deleted whose content is gone",
     view: aView({ snapshot: leaving }),
     phase: "deleting",
+    reason: "Released",
     expect: ["confirm VolumeSnapshotContent", "patch VolumeSnapshot"],
   },
   {
@@ -101,12 +110,14 @@ testPlans([
       content: aContent({ spec: { deletionPolicy: "Retain" } }),
     }),
     phase: "deleting",
+    reason: "Released",
     expect: ["patch VolumeSnapshotContent", "patch VolumeSnapshot"],
   },
   {
     given: "a snapshot being deleted while a claim of another namespace restores from it",
     view: aView({ snapshot: leaving, content: readyContent, restoring: [{ claim: copy, grant: "lend" }] }),
     phase: "deleting",
+    reason: "InUseByClaim",
     expect: ["event SnapshotDeletePending"],
   },
   {
@@ -117,18 +128,21 @@ testPlans([
       restoring: [{ claim: aClaim(), grant: undefined }],
     }),
     phase: "deleting",
+    reason: "Writes",
     expect: ["patch VolumeSnapshotContent"],
   },
   {
     given: "a snapshot being deleted that a claim of another namespace may restore, while grants are not known yet",
     view: undecided,
     phase: "deleting",
+    reason: "WaitsForGrants",
     expect: [],
   },
   {
     given: "a snapshot being deleted that was never ready, while grants are not known yet",
     view: aView({ snapshot: leaving, content: aContent(), isRestoringUndecided: true }),
     phase: "deleting",
+    reason: "Writes",
     expect: ["patch VolumeSnapshotContent"],
   },
   {
@@ -140,6 +154,7 @@ testPlans([
       missingClaims: [copy.metadata as ObjectName],
     }),
     phase: "deleting",
+    reason: "Writes",
     expect: ["confirm PersistentVolumeClaim", "patch VolumeSnapshotContent"],
   },
   {
@@ -150,6 +165,7 @@ testPlans([
       missingClaims: [copy.metadata as ObjectName],
     }),
     phase: "deleting",
+    reason: "Writes",
     expect: ["confirm PersistentVolumeClaim", "delete VolumeSnapshotContent"],
   },
   {
@@ -160,6 +176,7 @@ testPlans([
       missingClaims: [copy.metadata as ObjectName],
     }),
     phase: "deleting",
+    reason: "Released",
     expect: ["confirm PersistentVolumeClaim", "patch VolumeSnapshotContent", "patch VolumeSnapshot"],
   },
   {
@@ -170,6 +187,7 @@ testPlans([
       restoring: [{ claim: aClaim(), grant: undefined }],
     }),
     phase: "deleting",
+    reason: "Writes",
     expect: ["patch VolumeSnapshotContent"],
   },
   {
@@ -179,6 +197,7 @@ testPlans([
       content: aContent({ spec: { volumeSnapshotRef: { namespace: "team", name: "monday", uid: "other" } } }),
     }),
     phase: "deleting",
+    reason: "Released",
     expect: ["confirm VolumeSnapshotContent", "patch VolumeSnapshot"],
   },
   {
@@ -194,12 +213,14 @@ testPlans([
       defaultClasses: [aClass(), aClass({ metadata: { name: "also" } })],
     }),
     phase: "deleting",
+    reason: "WaitsForLists",
     expect: ["read claims"],
   },
   {
     given: "a snapshot being deleted with only foreign finalizers",
     view: aView({ snapshot: aSnapshot({ metadata: { finalizers: ["x/y"], deletionTimestamp } }) }),
     phase: "deleting",
+    reason: "Released",
     expect: [],
   },
 ]);

@@ -13,11 +13,12 @@ import type { SnapshotFacts } from "./observe.ts";
 export function contentFor(
   facts: SnapshotFacts,
   { activeSidecar }: Pick<SnapshotMemory, "activeSidecar">,
-): Draft<VolumeSnapshotContent> | undefined {
+): Draft<VolumeSnapshotContent> {
   const { snapshot, volume, place } = facts;
   const chosen = classOf(facts);
   const csi = volume?.spec?.csi;
-  if (chosen === undefined || csi === undefined) return undefined;
+  // The creation rules hold: the snapshot would be invalid otherwise.
+  if (chosen === undefined || csi === undefined) throw new Error("a content needs a class and a CSI volume");
   const secret = deletionSecretOf(chosen, snapshot);
   const needsSecret = secret.kind === "secret";
   const notes = {

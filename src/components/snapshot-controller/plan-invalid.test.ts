@@ -6,7 +6,8 @@ import { aProtectedView as aView, bornMs, both, deletionTimestamp } from "../../
 import type { SnapshotParts } from "../../../test/views.ts";
 import type { SnapshotFacts } from "./observe.ts";
 import { phaseOf } from "./phase.ts";
-import { planSnapshot, type SnapshotAction } from "./plan.ts";
+import { planSnapshot } from "./plan.ts";
+import type { SnapshotAction } from "./plan-steps.ts";
 
 const wrongs: readonly {
   given: string;
@@ -194,7 +195,7 @@ const isQuestion = ({ kind }: SnapshotAction): boolean => kind === "confirm" || 
 for (const { given, view: change, reason, says, asks } of wrongs)
   test(`given ${given}, the error is ${reason}, after reading ${asks.join(", ") || "nothing"} from the server`, () => {
     const view = aView(change);
-    const { actions } = planSnapshot(view);
+    const { actions, reason: why } = planSnapshot(view);
     const [write, event, ...rest] = actions.slice(asks.length);
     assert.equal(phaseOf(view.facts), "invalid");
     assert.deepEqual(actions.slice(0, asks.length).map(question), asks);
@@ -202,6 +203,7 @@ for (const { given, view: change, reason, says, asks } of wrongs)
     assert.ok(write?.kind === "patch" && event?.kind === "event");
     assert.equal(event.event.reason, reason);
     assert.match(event.event.message, says);
+    assert.equal(why.says, event.event.message);
     const { error, ...readiness } = (write.patch.body as { status: { error: { message: string } } }).status;
     assert.equal(error.message, event.event.message);
     // Trouble with a class says nothing about readiness; what is wrong with the snapshot itself does.

@@ -5,9 +5,10 @@ import { aProtectedView, deletionTimestamp } from "../../../test/snapshot-plans.
 import { aLoneContentView } from "../../../test/views.ts";
 import { labels } from "../../api/names.ts";
 import type { KubeObject } from "../../api/types.ts";
-import { planSnapshot, type SnapshotAction } from "./plan.ts";
+import { planSnapshot } from "./plan.ts";
 import { planContent } from "./plan-content.ts";
 import { contentLabelEdit, isLabelledInvalid, snapshotLabelEdit } from "./plan-label.ts";
+import type { SnapshotAction } from "./plan-steps.ts";
 
 const both = { source: { persistentVolumeClaimName: "a", volumeSnapshotContentName: "b" } };
 const labelled = { labels: { [labels.invalidSnapshot]: "", team: "a" } };

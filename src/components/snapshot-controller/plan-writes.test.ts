@@ -6,7 +6,8 @@ import { both, deletionTimestamp, protectedClaim } from "../../../test/snapshot-
 import { aSnapshotView, type SnapshotParts } from "../../../test/views.ts";
 import { annotations, finalizers } from "../../api/names.ts";
 import type { SnapshotFacts, SnapshotView } from "./observe.ts";
-import { planSnapshot, type SnapshotAction } from "./plan.ts";
+import { planSnapshot } from "./plan.ts";
+import type { SnapshotAction } from "./plan-steps.ts";
 
 const aView = (change: SnapshotParts): SnapshotView => aSnapshotView({ claim: protectedClaim, ...change });
 

@@ -1,38 +1,37 @@
 /**
- * One snapshot: what to write next. phase.ts shows the phases.
+ * One snapshot: what to write next. phase.ts shows the phases, plan-deletion.ts has the last one.
  *
  * The order makes it safe: finalizers on the snapshot and on its claim come before the content, because neither may disappear once a
- * driver may be taking the snapshot. The content is created with its own finalizer. When a snapshot is deleted, its content gets the
- * being-deleted annotation before it is deleted, so that no sidecar sees a deletion that it must not act on.
+ * driver may be taking the snapshot. The content is created with its own finalizer.
  */
 
-import { refOf, statusError } from "../../api/builders.ts";
+import { refOf } from "../../api/builders.ts";
 import { annotations, finalizers } from "../../api/names.ts";
 import { edit, patchStatus } from "../../api/patches.ts";
-import {
-  type ClusterAction,
-  type CodedEvent,
-  type CodedMessage,
-  nothing,
-  type Plan,
-  type Planner,
-  settled,
-} from "../../api/plan.ts";
+import type { ClusterAction } from "../../api/plan.ts";
 import type { VolumeSnapshot, VolumeSnapshotContent } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
+import { unreachable } from "../../base/brand.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { rfc3339 } from "../../base/time.ts";
-import { belongsTo } from "../../rules/binding-rules.ts";
-import { withCode, withoutCode } from "../../rules/error-codes.ts";
-import { contentNameOf } from "../../rules/snapshot-source.ts";
+import { withCode } from "../../rules/error-codes.ts";
 import { classOf, type SnapshotViolation } from "../../rules/snapshot-violation.ts";
-import type { ObjectName } from "./memory.ts";
 import { hasNoReport, type SnapshotFacts, type SnapshotView } from "./observe.ts";
-import { phaseOf, type SnapshotPhase, violationOf } from "./phase.ts";
+import { stateOf } from "./phase.ts";
+import { planDeletion } from "./plan-deletion.ts";
 import { contentFor } from "./plan-draft.ts";
 import { snapshotLabelEdit } from "./plan-label.ts";
 import { statusFrom } from "./plan-status.ts";
-import type { RestoringClaim } from "./restoring.ts";
+import {
+  type ControllerPlan,
+  confirmContent,
+  doing,
+  errorReport,
+  event,
+  type SnapshotPlan,
+  waiting,
+} from "./plan-steps.ts";
+import { because, type ControllerReason, invalidSnapshot, notReady, unprotected } from "./reasons.ts";
 
 /**
  * A driver usually replies soon, and then one status write is enough instead of two. In a burst most contents wait for those before
@@ -41,59 +40,40 @@ import type { RestoringClaim } from "./restoring.ts";
 export const bindingDelayMs = 2_000;
 const queueIdleMsMin = 10_000;
 const bindingDelayMsMax = 60_000;
-const undecidedPollMs = 2_000;
-
-/**
- * Lists the claims of the snapshot's namespace, and triggers the snapshot when they are in the cache. Watches of two kinds have no
- * common order: when the deletion of a snapshot is seen, a claim that was created before it may still be on its way.
- */
-export interface ReadClaims {
-  readonly kind: "readClaims";
-  readonly snapshot: VolumeSnapshot;
-}
-export type SnapshotAction = ClusterAction | ReadClaims;
-type SnapshotPlan = Plan<SnapshotAction>;
 
 const kind = "VolumeSnapshot";
-const doing = (...actions: readonly (readonly SnapshotAction[])[]): SnapshotPlan => ({
-  actions: actions.flat(),
-  next: settled,
-});
-const event = (
-  about: VolumeSnapshot,
-  type: CodedEvent["type"],
-  reason: string,
-  message: CodedMessage,
-): ClusterAction => ({
-  kind: "event",
-  about,
-  event: { type, reason, message },
-});
-
-const byPhase: Record<SnapshotPhase, Planner<SnapshotView, SnapshotAction>> = {
-  deleting: planDeletion,
-  invalid: planError,
-  unprotected: ({ facts }) => doing(protect(facts)),
-  unbound: (view) => (view.facts.source.kind === "content" ? planBinding(view.facts) : planCreation(view)),
-  waiting: planStatus,
-  ready: planStatus,
-};
 
 /** A wrong label is corrected first, alone: the next reconcile uses the version that this write returns. */
-export const planSnapshot: Planner<SnapshotView, SnapshotAction> = (view) => {
-  const label = snapshotLabelEdit(view.facts.snapshot);
-  return label.length > 0 ? doing(label) : byPhase[phaseOf(view.facts)](view);
-};
+export function planSnapshot(view: SnapshotView): SnapshotPlan {
+  const { facts } = view;
+  const label = snapshotLabelEdit(facts.snapshot);
+  if (label.length > 0) return doing(because("Writes", "the label of invalid objects is corrected"), label);
+  const state = stateOf(facts);
+  switch (state.phase) {
+    case "deleting":
+      return planDeletion(view);
+    case "invalid":
+      return planError(view, state.violation);
+    case "unprotected":
+      return doing(unprotected(facts), protect(facts));
+    case "unbound":
+      return state.content === undefined ? planCreation(view) : planBinding(facts, state.content);
+    case "waiting":
+    case "ready":
+      return planStatus(view, state.content);
+    default:
+      return unreachable(state);
+  }
+}
 
-function planError({ facts, nowMs }: SnapshotView): SnapshotPlan {
+function planError({ facts, nowMs }: SnapshotView, violation: SnapshotViolation): ControllerPlan {
   const { snapshot } = facts;
-  const found = violationOf(facts);
-  if (found === undefined) return nothing;
-  const noted = found.isLoss === true ? noteLoss(snapshot) : [];
-  if (noted.length > 0) return doing(confirmation(facts), noted);
-  const reported = errorOf(snapshot, found, nowMs);
+  const reason = invalidSnapshot(facts, violation);
+  const noted = violation.isLoss === true ? noteLoss(snapshot) : [];
+  if (noted.length > 0) return doing(reason, confirmContent(facts), noted);
+  const reported = errorReport(snapshot, violation, nowMs);
   // A cache is behind right after a change, and a list can miss an object: the error is confirmed with the server first.
-  return doing(reported.length > 0 ? found.evidence : [], reported);
+  return doing(reason, reported.length > 0 ? violation.evidence : [], reported);
 }
 
 /**
@@ -104,21 +84,6 @@ const noteLoss = (snapshot: VolumeSnapshot): readonly ClusterAction[] =>
   snapshot.status?.creationTime === undefined
     ? edit(kind, snapshot, { annotations: { [annotations.contentLost]: snapshot.metadata.uid } })
     : [];
-
-/** Reported once, in the status and as an event. */
-function errorOf(
-  snapshot: VolumeSnapshot,
-  { reason, message, readiness }: Omit<SnapshotViolation, "evidence">,
-  nowMs: number,
-): readonly ClusterAction[] {
-  if (message === snapshot.status?.error?.message) return [];
-  const error = statusError(message, nowMs);
-  const status = { ...snapshot.status, error, ...(readiness === "false" ? { readyToUse: false } : {}) };
-  return [
-    ...patchStatus(kind, snapshot, snapshot.status as JsonObject | undefined, status as JsonObject),
-    event(snapshot, "Warning", reason, message),
-  ];
-}
 
 /** Both finalizers and a defaulted class in one patch: the policy is known from the class before the content exists. */
 function protect(facts: SnapshotFacts): readonly ClusterAction[] {
@@ -135,26 +100,26 @@ function protect(facts: SnapshotFacts): readonly ClusterAction[] {
   });
 }
 
-function planCreation({ facts, memory }: SnapshotView): SnapshotPlan {
+function planCreation({ facts, memory }: SnapshotView): ControllerPlan {
   const protection = protect(facts);
   // A request under way may still remove the claim's finalizer. The claim's own plan renews it first.
-  if (memory.protection !== "certain") return doing(protection);
+  if (memory.protection !== "certain") return doing(unprotected(facts), protection);
   const object = contentFor(facts, memory);
-  if (object === undefined) return nothing;
-  const create: ClusterAction = {
-    kind: "create",
-    ref: { kind: "VolumeSnapshotContent", name: object.metadata.name ?? "" },
-    object,
-  };
-  return doing(protection.length > 0 ? protection : stillWaiting(facts), [
-    create,
-    event(
-      facts.snapshot,
-      "Normal",
-      "CreatingSnapshot",
-      withCode(`Waiting for a snapshot ${keyOf(facts.snapshot)} to be created by the CSI driver.`, "SNAP-291"),
-    ),
-  ]);
+  const name = object.metadata.name ?? "";
+  const create: ClusterAction = { kind: "create", ref: { kind: "VolumeSnapshotContent", name }, object };
+  return doing(
+    because("Writes", `VolumeSnapshotContent ${name} is created for the snapshot`),
+    protection.length > 0 ? protection : stillWaiting(facts),
+    [
+      create,
+      event(
+        facts.snapshot,
+        "Normal",
+        "CreatingSnapshot",
+        withCode(`Waiting for a snapshot ${keyOf(facts.snapshot)} to be created by the CSI driver.`, "SNAP-291"),
+      ),
+    ],
+  );
 }
 
 /**
@@ -174,22 +139,21 @@ const stillWaiting = ({ snapshot }: SnapshotFacts): readonly ClusterAction[] => 
 ];
 
 /** The uid and class of the snapshot are written into a pre-provisioned content; nothing else of its spec changes. */
-function planBinding(facts: SnapshotFacts): SnapshotPlan {
-  const { snapshot, content } = facts;
-  if (content === undefined) return nothing;
+function planBinding(facts: SnapshotFacts, content: VolumeSnapshotContent): ControllerPlan {
+  const { snapshot } = facts;
   const volumeSnapshotRef = { ...content.spec.volumeSnapshotRef, uid: snapshot.metadata.uid };
   const className = content.spec.volumeSnapshotClassName ?? snapshot.spec.volumeSnapshotClassName;
   const spec = { volumeSnapshotRef, ...(className === undefined ? {} : { volumeSnapshotClassName: className }) };
   const addFinalizers = content.metadata.deletionTimestamp === undefined ? [finalizers.contentBound] : [];
   return doing(
+    because("Writes", `VolumeSnapshotContent ${content.metadata.name} gets the uid of the snapshot`),
     protect(facts),
     edit("VolumeSnapshotContent", content, { addFinalizers, spec: spec as unknown as JsonObject }),
   );
 }
 
-function planStatus({ facts, memory, nowMs }: SnapshotView): SnapshotPlan {
-  const { snapshot, content } = facts;
-  if (content === undefined) return nothing;
+function planStatus({ facts, memory, nowMs }: SnapshotView, content: VolumeSnapshotContent): ControllerPlan {
+  const { snapshot } = facts;
   const protection = protect(facts);
   const wanted = statusFrom(snapshot, content, rfc3339(nowMs));
   const waitMs =
@@ -199,12 +163,20 @@ function planStatus({ facts, memory, nowMs }: SnapshotView): SnapshotPlan {
           Math.min(ageLeftMs(content, bindingDelayMsMax, nowMs), queueIdleMsMin - memory.queueIdleMs),
         )
       : 0;
-  if (waitMs > 0) return { actions: protection, next: { kind: "after", ms: waitMs } };
   // The finalizer patch changes the version that guards the status patch: one write now, the other in the next reconcile.
-  if (protection.length > 0) return doing(protection);
-  const write = patchStatus(kind, snapshot, snapshot.status as JsonObject | undefined, wanted as JsonObject);
-  return write.length === 0 ? nothing : doing(write, milestones(snapshot, wanted));
+  const isStatusDue = waitMs <= 0 && protection.length === 0;
+  const status = isStatusDue
+    ? patchStatus(kind, snapshot, snapshot.status as JsonObject | undefined, wanted as JsonObject)
+    : [];
+  const writes = status.length > 0 ? [...status, ...milestones(snapshot, wanted)] : protection;
+  const reason = wanted.readyToUse === true ? readiness(writes) : notReady(content);
+  return waitMs > 0 ? waiting(reason, waitMs, writes) : doing(reason, writes);
 }
+
+const readiness = ({ length }: readonly ClusterAction[]): ControllerReason =>
+  length === 0
+    ? because("Settled", "the snapshot is ready")
+    : because("Writes", "the snapshot gets the status of its content, and our finalizers");
 
 /** With a clock that is behind the server's by more than this, the content's age is unknown. */
 const clockSkewMsMax = 1_000;
@@ -231,79 +203,3 @@ function milestones(snapshot: VolumeSnapshot, wanted: NonNullable<VolumeSnapshot
     );
   return events;
 }
-
-const ownFinalizers = [finalizers.snapshotAsSource, finalizers.snapshotBound];
-/** Our finalizers are removed together and last: while one is on, the content either exists or is known to be gone. */
-const release = (snapshot: VolumeSnapshot): readonly ClusterAction[] =>
-  edit(kind, snapshot, { removeFinalizers: ownFinalizers });
-
-/** Removing finalizers cannot be undone: a content that the cache does not have yet would be left without its snapshot. */
-const confirmation = ({ snapshot, content }: SnapshotFacts): readonly ClusterAction[] => [
-  {
-    kind: "confirm",
-    ref: { kind: "VolumeSnapshotContent", name: contentNameOf(snapshot), uid: content?.metadata.uid },
-    resourceVersion: content?.metadata.resourceVersion,
-  },
-];
-
-function planDeletion({ facts, memory, nowMs }: SnapshotView): SnapshotPlan {
-  const { snapshot, content, restoring } = facts;
-  if (!ownFinalizers.some((name) => snapshot.metadata.finalizers?.includes(name))) return nothing;
-  if (content === undefined || !belongsTo(content, snapshot)) return doing(confirmation(facts), release(snapshot));
-  // Only a snapshot that is shown ready can be restored. Waiting for a claim that waits for readiness would be a deadlock.
-  const isRestorable = content.status?.readyToUse === true && snapshot.status?.readyToUse === true;
-  const reader = isRestorable ? restoring[0] : undefined;
-  if (reader !== undefined)
-    return doing([
-      event(
-        snapshot,
-        "Warning",
-        "SnapshotDeletePending",
-        withCode(`Snapshot is being used to restore a PVC: ${restoreOf(reader, snapshot)}`, "SNAP-241"),
-      ),
-    ]);
-  // A snapshot that is released before the grants are known cannot be kept any more.
-  if (isRestorable && facts.isRestoringUndecided) return { actions: [], next: { kind: "after", ms: undecidedPollMs } };
-  const annotate = edit("VolumeSnapshotContent", content, { annotations: { [annotations.beingDeleted]: "yes" } });
-  if (isRestorable && !memory.areClaimsRead && !isGivenUp(content)) return doing([{ kind: "readClaims", snapshot }]);
-  const unread = memory.missingClaims.map(absence);
-  if (content.spec.deletionPolicy === "Retain") return doing(unread, annotate, release(snapshot));
-  // In two reconciles, so that the deletion names the version it was decided for: an administrator may set Retain in between.
-  if (annotate.length > 0) return doing(unread, annotate);
-  return content.metadata.deletionTimestamp === undefined
-    ? doing(unread, [deletionOf(content)])
-    : doing(deletionError(snapshot, content, nowMs));
-}
-
-/** The owner of the snapshot may not see, or delete, a claim of another namespace. */
-const restoreOf = ({ claim, grant }: RestoringClaim, { metadata: { namespace } }: VolumeSnapshot): string =>
-  grant === undefined
-    ? keyOf(claim)
-    : `${keyOf(claim)}, which ReferenceGrant ${namespace}/${grant} permits; the deletion goes on when CreateVolume has ended, or at once if that grant is removed`;
-
-/** The sidecar deletes it, or has done so. */
-const isGivenUp = ({ metadata }: VolumeSnapshotContent): boolean =>
-  metadata.deletionTimestamp !== undefined && metadata.annotations?.[annotations.beingDeleted] === "yes";
-
-/** Confirms that the claim is gone and was not only missed by a list: it may be restoring from the snapshot. */
-const absence = ({ namespace, name }: ObjectName): ClusterAction => ({
-  kind: "confirm",
-  ref: { kind: "PersistentVolumeClaim", namespace, name },
-  resourceVersion: undefined,
-});
-
-/** The user who deleted a snapshot looks at the snapshot, not at its content, to see why it still exists. */
-function deletionError(snapshot: VolumeSnapshot, { metadata, status }: VolumeSnapshotContent, nowMs: number) {
-  const said = status?.error?.message;
-  // An error that the snapshot already shows is about its creation; the next one comes when the deletion has failed.
-  if (said === undefined || said === snapshot.status?.error?.message) return [];
-  const text = `Waiting for VolumeSnapshotContent ${metadata.name} to be deleted: ${withoutCode(said)}; it is tried again. To let it go and leave the data with the driver, set its spec.deletionPolicy to Retain`;
-  const message = withCode(text, "SNAP-242");
-  return errorOf(snapshot, { reason: "SnapshotDeleteError", message, readiness: "kept" }, nowMs);
-}
-
-const deletionOf = ({ metadata: { name, uid, resourceVersion } }: VolumeSnapshotContent): ClusterAction => ({
-  kind: "delete",
-  ref: { kind: "VolumeSnapshotContent", name, uid },
-  resourceVersion,
-});

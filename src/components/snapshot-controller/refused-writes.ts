@@ -8,7 +8,7 @@ import { keyOf } from "../../api/types.ts";
 import { type Fault, isFault } from "../../base/fault.ts";
 import { type ErrorCode, withCode } from "../../rules/error-codes.ts";
 import type { Failure } from "../../runtime/controller.ts";
-import type { SnapshotAction } from "./plan.ts";
+import type { SnapshotAction } from "./plan-steps.ts";
 
 /** Undefined for errors that pass by themselves. */
 export function refusedWriteEvent(

@@ -1,8 +1,8 @@
 /**
  * Which claims are being restored from a snapshot, and which of them block its deletion (docs/decisions/0013).
  *
- * Of the snapshot's namespace: each that waits for its volume, and is at least as old as the deletion. Of another namespace: only if a
- * grant lets it refer to the snapshot, and only while a CreateVolume call is stored. The provisioner puts its finalizer on the snapshot
+ * A claim of the snapshot's namespace does so if it waits for its volume, and is at least as old as the deletion; a claim of another
+ * namespace only if a grant lets it refer to the snapshot, and only while a CreateVolume call is stored. The provisioner puts its finalizer on the snapshot
  * before it stores a call, and no finalizer can be put on a snapshot that is being deleted, so its absence is certain. Without
  * this condition a guest could keep the owner's snapshot for ever, by a claim that can never get a volume.
  */
