@@ -4,6 +4,7 @@
  */
 import { clone } from "../base/json.ts";
 import { foregroundFinalizer, orphanFinalizer } from "../schema/metadata.ts";
+import { createMultimap } from "../base/multimap.ts";
 import type {
   ApiObject,
   Background,
@@ -34,24 +35,15 @@ const placeFor = (collection: string, { metadata }: ApiObject): Place => ({
 
 export function createGarbageCollector({ registry }: BackgroundContext): Background {
   /** The keys of the objects that name a uid as their owner, kept by the events of the store. */
-  const dependents = new Map<string, Set<string>>();
+  const dependents = createMultimap<string, string>();
   function index(event: StoreEvent): void {
     const key = keyOf(placeFor(event.collection, event.now.object));
-    for (const { uid } of event.before?.object.metadata.ownerReferences ?? []) {
-      const known = dependents.get(uid);
-      known?.delete(key);
-      // Uids come and go for as long as the server runs.
-      if (known?.size === 0) dependents.delete(uid);
-    }
+    for (const { uid } of event.before?.object.metadata.ownerReferences ?? []) dependents.delete(uid, key);
     if (event.type === "DELETED") return;
-    for (const { uid } of event.now.object.metadata.ownerReferences ?? []) {
-      const known = dependents.get(uid) ?? new Set();
-      dependents.set(uid, known);
-      known.add(key);
-    }
+    for (const { uid } of event.now.object.metadata.ownerReferences ?? []) dependents.add(uid, key);
   }
 
-  const dependentsOf = (uid: string | undefined): readonly string[] => [...(dependents.get(uid ?? "") ?? [])];
+  const dependentsOf = (uid: string | undefined): readonly string[] => [...dependents.get(uid ?? "")];
 
   async function reconcile(key: string): Promise<undefined> {
     const place = placeOf(key);

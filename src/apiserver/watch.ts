@@ -5,6 +5,7 @@
 import type { Millis } from "../base/brand.ts";
 import type { HttpResponse } from "../base/http.ts";
 import { equal, print } from "../base/json.ts";
+import { createMultimap } from "../base/multimap.ts";
 import type { World } from "../base/world.ts";
 import { jsonHeaders } from "./answer.ts";
 import { type Channel, createChannel } from "./channel.ts";
@@ -87,16 +88,16 @@ function beginningOf(store: Store, { resource, query }: Listing): Beginning {
 }
 
 export function createWatchHub(store: Store, world: World): WatchHub {
-  const watchers = new Map<string, Set<Watcher>>();
+  const watchers = createMultimap<string, Watcher>();
   /** The lines of the event now being told: the first watcher of a form makes one, the others reuse it. */
   let told: StoreEvent | undefined;
   const lines = new Map<string, string>();
 
   store.onCommit((events) => {
     for (const event of events) {
-      for (const watcher of watchers.get(event.collection) ?? []) tellOrEnd(watcher, event);
+      for (const watcher of watchers.get(event.collection)) tellOrEnd(watcher, event);
       // They were begun by the rules of another definition, perhaps in a version that is served no longer: kube-apiserver ends them.
-      for (const { channel } of [...(watchers.get(redefinedBy(event) ?? "") ?? [])]) channel.close();
+      for (const { channel } of [...watchers.get(redefinedBy(event) ?? "")]) channel.close();
     }
   });
 
@@ -127,10 +128,8 @@ export function createWatchHub(store: Store, world: World): WatchHub {
   }
 
   function join(collection: string, watcher: Watcher): () => void {
-    const all = watchers.get(collection) ?? new Set();
-    watchers.set(collection, all);
-    all.add(watcher);
-    return () => void all.delete(watcher);
+    watchers.add(collection, watcher);
+    return () => watchers.delete(collection, watcher);
   }
 
   function watch(listing: Listing, form: WatchForm, signal: AbortSignal | undefined): HttpResponse {
@@ -195,5 +194,5 @@ export function createWatchHub(store: Store, world: World): WatchHub {
     return () => stopTimer();
   }
 
-  return { watch, count: () => [...watchers.values()].reduce((sum, { size }) => sum + size, 0) };
+  return { watch, count: () => [...watchers.sets()].reduce((sum, { size }) => sum + size, 0) };
 }

@@ -1,11 +1,10 @@
 /** Secondary indexes: which keys have this value. Values are computed once, when an object comes in. */
 import type { Key } from "../base/brand.ts";
 import type { Log } from "../base/log.ts";
+import { createMultimap } from "../base/multimap.ts";
 
 /** Under which values an object is found; none when undefined. */
 export type Indexer<T> = (object: T) => string | readonly string[] | undefined;
-
-const none: ReadonlySet<Key> = new Set();
 
 export function createIndexes<T, Index extends string>(
   indexers: Readonly<Record<Index, Indexer<T>>> | undefined,
@@ -14,7 +13,7 @@ export function createIndexes<T, Index extends string>(
   const tables = new Map(
     Object.entries<Indexer<T>>(indexers ?? {}).map(([name, indexer]) => [
       name,
-      { indexer, keys: new Map<string, Set<Key>>() },
+      { indexer, keys: createMultimap<string, Key>() },
     ]),
   );
   /** An object that an indexer chokes on is found by its key only; it must not end the watch for all others. */
@@ -31,25 +30,13 @@ export function createIndexes<T, Index extends string>(
     keys(index: Index, value: string): ReadonlySet<Key> {
       const table = tables.get(index);
       if (table === undefined) throw new Error(`no index "${index}": there are ${[...tables.keys()].join(", ")}`);
-      return table.keys.get(value) ?? none;
+      return table.keys.get(value);
     },
     change(key: Key, before: T | undefined, after: T | undefined): void {
       for (const { indexer, keys } of tables.values()) {
-        if (before !== undefined) for (const value of valuesOf(indexer, key, before)) leave(keys, value, key);
-        if (after !== undefined) for (const value of valuesOf(indexer, key, after)) join(keys, value, key);
+        if (before !== undefined) for (const value of valuesOf(indexer, key, before)) keys.delete(value, key);
+        if (after !== undefined) for (const value of valuesOf(indexer, key, after)) keys.add(value, key);
       }
     },
   };
-}
-
-function join(keys: Map<string, Set<Key>>, value: string, key: Key): void {
-  const members = keys.get(value);
-  if (members === undefined) keys.set(value, new Set([key]));
-  else members.add(key);
-}
-
-function leave(keys: Map<string, Set<Key>>, value: string, key: Key): void {
-  const members = keys.get(value);
-  members?.delete(key);
-  if (members?.size === 0) keys.delete(value);
 }

@@ -134,8 +134,10 @@ function agentsFor(
         return made as Socket;
       };
       if (tunnel === undefined) return reported(direct(options));
+      // Node's types ask for a socket beside every failure; its agent looks at none.
+      const failed = created as ((failure: Error) => void) | undefined;
       openTunnel(tunnel, (failure, socket) => {
-        if (failure !== null || socket === undefined) return created?.(failure, socket as never);
+        if (failure !== null) return failed?.(failure);
         socket.setKeepAlive(true, tcpProbeMs);
         // Node's own connection begins where the proxy's ends.
         created?.(null, reported(secure === undefined ? socket : direct({ ...options, socket } as typeof options)));

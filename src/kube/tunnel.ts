@@ -19,7 +19,7 @@ export interface TunnelOptions {
   readonly signal: AbortSignal;
 }
 
-export type TunnelDone = (failure: Fault | null, socket?: Socket) => void;
+export type TunnelDone = (...outcome: [failure: Fault, socket: undefined] | [failure: null, socket: Socket]) => void;
 
 export function openTunnel(
   { proxy, server, authority, insecure, silentMsMax, signal }: TunnelOptions,
@@ -40,7 +40,10 @@ export function openTunnel(
     ...(isTls ? { rejectUnauthorized: !insecure } : {}),
   });
   const fail = (why: string): void =>
-    done(new Fault("Unavailable", `the proxy ${url.host} (${proxy.origin}) ${why}; correct it, or name none`));
+    done(
+      new Fault("Unavailable", `the proxy ${url.host} (${proxy.origin}) ${why}; correct it, or name none`),
+      undefined,
+    );
   const refusedUser =
     authorization === undefined ? "wants a user and a password" : "does not accept its user and password";
   call.once("timeout", () => call.destroy(Object.assign(new Error("too late"), { code: "ETIMEDOUT" })));

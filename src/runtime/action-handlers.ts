@@ -32,6 +32,13 @@ export type ActionHandlers<Action extends { readonly kind: string }> = {
   readonly [K in Action["kind"]]: ActionHandler<Extract<Action, { readonly kind: K }>>;
 };
 
+/** The handler that is found under an action's kind is the one that takes it. The compiler cannot follow that through a union. */
+export const perform = <Action extends { readonly kind: string }>(
+  handlers: ActionHandlers<Action>,
+  action: Action,
+  signal: AbortSignal,
+): Promise<void> => (handlers[action.kind as Action["kind"]] as ActionHandler<Action>)(action, signal);
+
 export interface ActionHandlersOptions {
   readonly api: KubeApi;
   readonly stores: AnyStores;

@@ -19,7 +19,7 @@ import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import type { KubeApi } from "../kube/api.ts";
 import type { SecretRef } from "../rules/secret-template.ts";
-import { type ActionHandler, type ActionHandlers, notLeading } from "./action-handlers.ts";
+import { type ActionHandler, type ActionHandlers, notLeading, perform } from "./action-handlers.ts";
 import { type CallTarget, type CsiReply, isCallError, type ReplyCache } from "./reply-cache.ts";
 import { createSemaphore, type Semaphore, type SlotRequest } from "./semaphore.ts";
 
@@ -125,7 +125,7 @@ export function createCsiCallHandler<
       return keepReply(action, { kind: "unsent", fault: unreadable(call, Fault.from(reason)) });
     }
     options.beforeIntent?.(action);
-    for (const write of intent) await options.intentHandlers[write.kind as Intent["kind"]](write as never, signal);
+    for (const write of intent) await perform(options.intentHandlers, write, signal);
     const reply = await semaphore(passageOf(action), () => send(call, secrets, signal));
     // The transport refuses to send without the lease. Such a call was not made, so it has not failed.
     if (isCallError(reply) && !leading()) throw reply.fault;

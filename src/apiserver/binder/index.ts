@@ -2,6 +2,7 @@
  * The index of the binder: which volumes are promised to which claim, which are free, and which claims wait. It is kept by the
  * events of the store, so that binding a thousand claims does not look at a thousand volumes a thousand times.
  */
+import { createMultimap } from "../../base/multimap.ts";
 import type { ApiObject, StoreEvent } from "../contracts.ts";
 import { annotationOf, annotations, claimRefOf, classNameOf, phaseOf } from "./words.ts";
 
@@ -14,26 +15,7 @@ export const collections = {
 /** "namespace/name" */
 export const placeOf = ({ metadata }: ApiObject): string => `${metadata.namespace ?? ""}/${metadata.name ?? ""}`;
 
-/** Names under words; a word without names takes no room. */
-function createGroups() {
-  const groups = new Map<string, Set<string>>();
-  return {
-    add(word: string, name: string): void {
-      const group = groups.get(word) ?? new Set();
-      groups.set(word, group);
-      group.add(name);
-    },
-    remove(word: string, name: string): void {
-      const group = groups.get(word);
-      group?.delete(name);
-      if (group?.size === 0) groups.delete(word);
-    },
-    of: (word: string): readonly string[] => [...(groups.get(word) ?? [])],
-    all: (): readonly string[] => [...groups.values()].flatMap((group) => [...group]),
-  };
-}
-
-/** Under which claim a volume is promised, or of which class it is free. */
+/** Says to which claim a volume is promised, or in which class it is free. */
 function standing(volume: ApiObject): readonly ["promised" | "free", string] | undefined {
   const ref = claimRefOf(volume);
   if (ref !== undefined) return ["promised", `${ref.namespace ?? ""}/${ref.name ?? ""}`];
@@ -43,19 +25,19 @@ function standing(volume: ApiObject): readonly ["promised" | "free", string] | u
 const isWaiting = (claim: ApiObject): boolean => annotationOf(claim, annotations.bindCompleted) === undefined;
 
 export function createBinderIndex() {
-  const volumes = { promised: createGroups(), free: createGroups() };
-  const waiting = createGroups();
+  const volumes = { promised: createMultimap<string, string>(), free: createMultimap<string, string>() };
+  const waiting = createMultimap<string, string>();
 
   function observeVolume({ before, now, type }: StoreEvent): void {
     const name = now.object.metadata.name ?? "";
     const [was, is] = [before === undefined ? undefined : standing(before.object), standing(now.object)];
-    if (was !== undefined) volumes[was[0]].remove(was[1], name);
+    if (was !== undefined) volumes[was[0]].delete(was[1], name);
     if (is !== undefined && type !== "DELETED") volumes[is[0]].add(is[1], name);
   }
 
   function observeClaim({ before, now, type }: StoreEvent): void {
     const place = placeOf(now.object);
-    if (before !== undefined) waiting.remove(classNameOf(before.object) ?? "", place);
+    if (before !== undefined) waiting.delete(classNameOf(before.object) ?? "", place);
     if (type !== "DELETED" && isWaiting(now.object)) waiting.add(classNameOf(now.object) ?? "", place);
   }
 
@@ -65,12 +47,12 @@ export function createBinderIndex() {
       else if (event.collection === collections.claims) observeClaim(event);
     },
     /** Names of the volumes promised to the claim at this place. */
-    promisedTo: (place: string): readonly string[] => volumes.promised.of(place),
+    promisedTo: (place: string): readonly string[] => [...volumes.promised.get(place)],
     /** Names of the volumes of this class that anybody may take. */
-    free: (className: string): readonly string[] => volumes.free.of(className),
+    free: (className: string): readonly string[] => [...volumes.free.get(className)],
     /** Places of the claims of this class that have no volume yet. */
-    waitingFor: (className: string): readonly string[] => waiting.of(className),
-    waiting: (): readonly string[] => waiting.all(),
+    waitingFor: (className: string): readonly string[] => [...waiting.get(className)],
+    waiting: (): readonly string[] => [...waiting.sets()].flatMap((places) => [...places]),
   };
 }
 

@@ -199,8 +199,9 @@ async function flagChecker(): Promise<(name: string, argv: readonly string[]) =>
   return (name, argv) =>
     complaintOf(() => {
       const command = loaded.get(name);
-      const { options, positionals } = parseFlags(command?.flags ?? {}, argv, { NODE_NAME: "node" });
-      const problem = command?.check?.(options as never, positionals);
+      if (command === undefined) return;
+      const { options, positionals } = parseFlags(command.flags, argv, { NODE_NAME: "node" });
+      const problem = command.check?.(options, positionals);
       if (problem !== undefined) throw new Fault("InvalidArgument", problem);
     });
 }

@@ -1,4 +1,4 @@
-/** Language as a test: words, comments and names that a reader would have to guess at. What is left of them may only become less. */
+/** Style as a test: words, comments, names and casts that a reader would have to guess at. What is left of them may only become less. */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -15,7 +15,7 @@ const filesIn = (...patterns: readonly string[]): readonly TextFile[] =>
     .sort()
     .map((path) => ({ path, text: readFileSync(resolve(root, path), "utf8") }));
 
-const itself = "test/words-tidy.test.ts";
+const itself = "test/style-tidy.test.ts";
 const code = filesIn("{src,test,scripts,bench}/**/*.ts").filter(({ path }) => path !== itself);
 const pages = filesIn("docs/**/*.md", "README.md", "CONTRIBUTING.md");
 
@@ -55,6 +55,17 @@ test("a doc comment has a subject: it does not begin with Of or By", () => {
     "src/components/csi-provisioner/": 31,
     "src/components/csi-snapshotter/": 2,
     "src/components/shared-resource/node/": 18,
+  });
+});
+
+test("the program casts nothing to never: that would switch the compiler off", () => {
+  const program = code.filter(({ path }) => path.startsWith("src/") && !path.endsWith(".test.ts"));
+  assertNone(placesOf(program, /^(?!\s*(?:\/\/|\*|\/\*)).*\bas never\b.*$/gm), {
+    "src/cli/certs/issue.ts": 5,
+    "src/cli/install/sidecar.ts": 1,
+    "src/components/csi-provisioner/": 4,
+    "src/components/snapshot-controller/start.ts": 1,
+    "src/runtime/controller.ts": 1,
   });
 });
 
