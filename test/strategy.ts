@@ -1,8 +1,9 @@
 /** What the tests of built-in kinds need: a context, an object as the server would have it, and errors as sentences. */
-import { builtInShape } from "../src/schema/built-in.ts";
+
 import type { ApiObject, Context, FieldError, Reader, Resource, Strategy } from "../src/apiserver/contracts.ts";
-import { messageOf } from "../src/schema/field-error.ts";
 import type { JsonObject } from "../src/base/json.ts";
+import { builtInShape } from "../src/schema/built-in.ts";
+import { messageOf } from "../src/schema/field-error.ts";
 import { createVirtualWorld } from "./virtual-world.ts";
 
 const nothing: Reader = { get: () => undefined, list: () => [] };

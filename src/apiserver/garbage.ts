@@ -3,8 +3,8 @@
  * or is let go of (Orphan). A key is an object's place; deciding reads the store as it is at that moment.
  */
 import { clone } from "../base/json.ts";
-import { foregroundFinalizer, orphanFinalizer } from "../schema/metadata.ts";
 import { createMultimap } from "../base/multimap.ts";
+import { foregroundFinalizer, orphanFinalizer } from "../schema/metadata.ts";
 import type {
   ApiObject,
   Background,

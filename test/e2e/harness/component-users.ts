@@ -59,7 +59,7 @@ export interface UserOptions {
 
 export interface ComponentUser {
   readonly kubeconfig: string;
-  /** Of its pod. */
+  /** The namespace of its pod. */
   readonly namespace: string;
 }
 

@@ -28,7 +28,7 @@ export interface StartOptions extends UserOptions {
 }
 
 export interface StartedComponent extends Daemon {
-  /** Of /healthz, /readyz and /metrics. */
+  /** Serves /healthz, /readyz and /metrics. */
   readonly statusUrl: string;
   /** Has the limit of the manifests, where this machine lets us set it. */
   readonly memory: MemoryGroup | undefined;
