@@ -2,8 +2,8 @@
 import type { KubeObject, PersistentVolumeClaim, VolumeSnapshot } from "../src/api/types.ts";
 import type { JsonObject } from "../src/base/json.ts";
 import { silent } from "../src/base/log.ts";
+import type { OwnNode } from "../src/components/csi-provisioner/driver/own-node.ts";
 import { createCsiProvisioner } from "../src/components/csi-provisioner/index.ts";
-import type { OwnNode } from "../src/components/csi-provisioner/own-node.ts";
 import type { CsiClient } from "../src/csi/client.ts";
 import { createStore } from "../src/kube/store.ts";
 import { watchInto } from "../src/kube/stores.ts";

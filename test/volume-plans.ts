@@ -12,13 +12,18 @@ import type {
 } from "../src/api/types.ts";
 import { keyIn } from "../src/base/brand.ts";
 import { Fault, type FaultCode } from "../src/base/fault.ts";
-import type { CreateVolumeCall } from "../src/components/csi-provisioner/call.ts";
-import type { Intent } from "../src/components/csi-provisioner/intent.ts";
-import type { VolumeFacts, VolumeMemory, VolumeReply, VolumeView } from "../src/components/csi-provisioner/observe.ts";
-import { volumePhaseOf } from "../src/components/csi-provisioner/phase.ts";
-import { planVolume } from "../src/components/csi-provisioner/plan.ts";
+import type { CreateVolumeCall } from "../src/components/csi-provisioner/driver/call.ts";
+import type { DriverFacts, ProvisionerOptions } from "../src/components/csi-provisioner/options.ts";
 import type { ProvisionerAction } from "../src/components/csi-provisioner/plan-steps.ts";
-import type { DriverFacts, ProvisionerOptions } from "../src/components/csi-provisioner/prepare.ts";
+import type { Intent } from "../src/components/csi-provisioner/stored-calls/intent.ts";
+import type {
+  VolumeFacts,
+  VolumeMemory,
+  VolumeReply,
+  VolumeView,
+} from "../src/components/csi-provisioner/volumes/observe.ts";
+import { volumePhaseOf } from "../src/components/csi-provisioner/volumes/phase.ts";
+import { planVolume } from "../src/components/csi-provisioner/volumes/plan.ts";
 import type { NamedSource } from "../src/rules/data-source.ts";
 import { accessTo, type Permitted } from "../src/rules/source-access.ts";
 import { aClaim, aContent, aSnapshot, driver } from "./builders.ts";

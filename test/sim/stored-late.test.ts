@@ -1,7 +1,7 @@
 /** A provisioner is killed while it stores a PersistentVolume, and its successor cannot read grants when the request is still on its way. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { planVolume } from "../../src/components/csi-provisioner/plan.ts";
+import { planVolume } from "../../src/components/csi-provisioner/volumes/plan.ts";
 import { brokenIn } from "./once-found.ts";
 
 const found = {

@@ -6,9 +6,9 @@ import type { KubeApi } from "../../kube/api.ts";
 import { createStores, type StoresOf, type StoreTable, watchStores } from "../../kube/stores.ts";
 import { sourceOf } from "../../rules/data-source.ts";
 import type { GrantFrom } from "../../rules/reference-grant.ts";
-import { classNameOf, volumeNameFor } from "./claim.ts";
-import type { DriverFacts, ProvisionerOptions } from "./prepare.ts";
-import { sourceId } from "./source.ts";
+import { classNameOf, volumeNameFor } from "./claims/claim.ts";
+import type { DriverFacts, ProvisionerOptions } from "./options.ts";
+import { sourceId } from "./sources/source.ts";
 
 const basicTable = (options: ProvisionerOptions) =>
   ({
@@ -37,7 +37,7 @@ type BasicStores = StoresOf<ReturnType<typeof basicTable>>;
 type OptionalStores = StoresOf<typeof topologyTable> & StoresOf<typeof attachmentTable>;
 export type ProvisionerStores = BasicStores & Partial<OptionalStores>;
 
-/** Of a claim that has no volume yet. */
+/** The source of a claim that has no volume yet. */
 function sourceOfPending(claim: PersistentVolumeClaim): string | undefined {
   const source = sourceOf(claim);
   return claim.spec?.volumeName || (source.kind !== "snapshot" && source.kind !== "claim")
@@ -45,7 +45,7 @@ function sourceOfPending(claim: PersistentVolumeClaim): string | undefined {
     : sourceId({ kind: source.kind, key: keyIn(source.namespace, source.name) });
 }
 
-/** Of a claim that has no volume yet and whose source needs a grant: from where to where. */
+/** From where to where a grant is needed, for a claim that has no volume yet. */
 function consentOfPending(claim: PersistentVolumeClaim): string | undefined {
   const source = sourceOf(claim);
   return claim.spec?.volumeName || !("referrer" in source) || source.referrer === undefined

@@ -14,12 +14,11 @@ import type { GrantFrom, GrantTo } from "../../rules/reference-grant.ts";
 import type { ActionHandlers } from "../../runtime/action-handlers.ts";
 import { createCallSemaphore, createCsiCallHandler } from "../../runtime/csi-calls.ts";
 import { isCallError } from "../../runtime/reply-cache.ts";
-import { hasRoom, type Rpc, rpcs, sendCall } from "./act.ts";
-import type { AttributesReader } from "./attributes-reader.ts";
-import type { VolumeCall } from "./call.ts";
-import type { ConsentCheck } from "./consent.ts";
-import type { IntentLog } from "./intent-log.ts";
-import type { VolumeAnswer } from "./observe.ts";
+import type { AttributesReader } from "./claims/attributes-reader.ts";
+import type { ConsentCheck } from "./consent/consent.ts";
+import { hasRoom, type Rpc, rpcs, sendCall } from "./driver/act.ts";
+import type { VolumeCall } from "./driver/call.ts";
+import type { Remembered } from "./driver/remembered.ts";
 import {
   type IntentAction,
   isRefusal,
@@ -27,11 +26,12 @@ import {
   type ProvisionerAction,
   type VolumeTarget,
 } from "./plan-steps.ts";
-import type { Remembered } from "./remembered.ts";
-import type { SnapshotReader } from "./snapshot-reader.ts";
-import { type SourceObject, sourcesOf } from "./source.ts";
-import type { SourceProtection } from "./source-protection.ts";
-import type { UnconfirmedClaims } from "./unconfirmed-claims.ts";
+import type { SnapshotReader } from "./sources/snapshot-reader.ts";
+import { type SourceObject, sourcesOf } from "./sources/source.ts";
+import type { SourceProtection } from "./sources/source-protection.ts";
+import type { IntentLog } from "./stored-calls/intent-log.ts";
+import type { VolumeAnswer } from "./volumes/observe.ts";
+import type { UnconfirmedClaims } from "./volumes/unconfirmed-claims.ts";
 
 type ActionOf<K extends ProvisionerAction["kind"]> = Extract<ProvisionerAction, { readonly kind: K }>;
 type Call = ActionOf<"csi">["call"];

@@ -15,27 +15,27 @@ import { createActionHandlers } from "../../runtime/action-handlers.ts";
 import { type ControllerObserver, createController, type Triggers } from "../../runtime/controller.ts";
 import type { Grants } from "../../runtime/grants.ts";
 import type { Links } from "../../runtime/links.ts";
-import type { Rpc } from "./act.ts";
-import { createAttributesReader } from "./attributes-reader.ts";
 import { consentId, createCaches, type ProvisionerStores } from "./caches.ts";
-import { volumeNameFor } from "./claim.ts";
-import { createConsentCheck } from "./consent.ts";
+import { createAttributesReader } from "./claims/attributes-reader.ts";
+import { volumeNameFor } from "./claims/claim.ts";
+import { createConsentCheck } from "./consent/consent.ts";
+import type { Rpc } from "./driver/act.ts";
+import { createRemembered } from "./driver/remembered.ts";
 import { createProvisionerHandlers } from "./handlers.ts";
-import { createIntentLog } from "./intent-log.ts";
-import { observeSource, observeStoredVolume, observeVolume, type VolumeMemory } from "./observe.ts";
-import { volumePhaseOf } from "./phase.ts";
-import { planVolume } from "./plan.ts";
-import { planSource } from "./plan-source.ts";
-import { planStored } from "./plan-stored.ts";
-import type { DriverFacts, ProvisionerOptions } from "./prepare.ts";
-import { createRemembered } from "./remembered.ts";
-import { createSnapshotReader } from "./snapshot-reader.ts";
-import { type SourceObject, sourceFinalizers, sourceId, sourceIn } from "./source.ts";
-import { sourcePhaseOf } from "./source-phase.ts";
-import { createSourceProtection } from "./source-protection.ts";
-import { storedPhaseOf } from "./stored-phase.ts";
-import { createUnconfirmedClaims } from "./unconfirmed-claims.ts";
-import { createVolumeWrites } from "./volume-writes.ts";
+import type { DriverFacts, ProvisionerOptions } from "./options.ts";
+import { sourcePhaseOf } from "./sources/phase.ts";
+import { planSource } from "./sources/plan.ts";
+import { createSnapshotReader } from "./sources/snapshot-reader.ts";
+import { type SourceObject, sourceFinalizers, sourceId, sourceIn } from "./sources/source.ts";
+import { createSourceProtection } from "./sources/source-protection.ts";
+import { createIntentLog } from "./stored-calls/intent-log.ts";
+import { storedPhaseOf } from "./stored-volumes/phase.ts";
+import { planStored } from "./stored-volumes/plan.ts";
+import { observeSource, observeStoredVolume, observeVolume, type VolumeMemory } from "./volumes/observe.ts";
+import { volumePhaseOf } from "./volumes/phase.ts";
+import { planVolume } from "./volumes/plan.ts";
+import { createUnconfirmedClaims } from "./volumes/unconfirmed-claims.ts";
+import { createVolumeWrites } from "./volumes/volume-writes.ts";
 
 export interface CsiProvisionerDeps {
   readonly api: KubeApi & PathReader;
@@ -55,7 +55,7 @@ export interface CsiProvisionerDeps {
   mayProtectSnapshots(): boolean;
   /** Where CreateVolume calls are stored before they are sent. */
   readonly intents: { readonly namespace: string; readonly name: string };
-  /** Of this process, written into volumeAttributes. */
+  /** What this process writes into volumeAttributes. */
   readonly identity: string;
   readonly world: World;
   readonly log: Log;

@@ -5,27 +5,27 @@ import type { Key, Millis } from "../../base/brand.ts";
 import { type Fault, isFault, isFinal } from "../../base/fault.ts";
 import { type ErrorCode, withCode } from "../../rules/error-codes.ts";
 import type { CsiCallAction } from "../../runtime/csi-calls.ts";
-import type { Consent, CreateVolumeCall, VolumeCall } from "./call.ts";
-import type { Intent } from "./intent.ts";
-import type { VolumeMemory } from "./observe.ts";
+import type { Consent, CreateVolumeCall, VolumeCall } from "./driver/call.ts";
 import type { ProvisionerReason } from "./reasons.ts";
-import type { SourceObject } from "./source.ts";
+import type { SourceObject } from "./sources/source.ts";
+import type { Intent } from "./stored-calls/intent.ts";
+import type { VolumeMemory } from "./volumes/observe.ts";
 
 /** What a call is about: a volume, by its name while it is created and by its PersistentVolume when it is deleted. */
 export interface VolumeTarget {
   readonly metadata: { readonly name: string; readonly uid: string };
   readonly goal: "create" | "learn" | "delete";
-  /** Of the PersistentVolume, as it was when the call was decided. */
+  /** The version of the PersistentVolume when the call was decided. */
   readonly version?: string | undefined;
 }
 
 export const creationOf = (name: string): VolumeTarget => ({ metadata: { name, uid: name }, goal: "create" });
-/** Of a volume that nobody may use any more: only its id is wanted. */
+/** Nobody may use the volume any more: only its id is wanted. */
 export const learningOf = (name: string): VolumeTarget => ({ metadata: { name, uid: name }, goal: "learn" });
-/** Of a volume without a PersistentVolume. */
+/** The volume has no PersistentVolume. */
 export const undoingOf = (name: string): VolumeTarget => ({ metadata: { name, uid: name }, goal: "delete" });
 
-/** Of a volume that the driver has answered before it answered another one. */
+/** The driver has answered this volume before it answered another one. */
 export const strayOf = (name: string, id: string): VolumeTarget => ({
   metadata: { name, uid: strayUid(name, id) },
   goal: "delete",
@@ -102,7 +102,7 @@ export type ProvisionerAction =
       readonly kind: "count";
       readonly what: "created" | "deleted";
       readonly about: KubeObject;
-      /** Of the target of the call. */
+      /** The uid of the target of the call. */
       readonly uid: string;
     };
 
@@ -145,14 +145,14 @@ export const isRefusal = (fault: Fault): boolean => isFinal(fault) || isFault(fa
 export const isRefusedForGood = (fault: Fault): boolean =>
   isFault(fault, "InvalidArgument", "Unimplemented", "NotFound", "OutOfRange");
 
-export const after = (ms: Millis): Next => ({ kind: "after", ms });
+export const inMs = (ms: Millis): Next => ({ kind: "after", ms });
 export const later = ({ replyLeftMs }: { readonly replyLeftMs: Millis }): Next =>
-  replyLeftMs > 0 && Number.isFinite(replyLeftMs) ? after(replyLeftMs) : settled;
+  replyLeftMs > 0 && Number.isFinite(replyLeftMs) ? inMs(replyLeftMs) : settled;
 
 /** Whichever comes first. */
 export const sooner = (one: Next, other: Next): Next =>
   one.kind === "after" && other.kind === "after"
-    ? after(Math.min(one.ms, other.ms))
+    ? inMs(Math.min(one.ms, other.ms))
     : one.kind === "after"
       ? one
       : other;

@@ -12,7 +12,7 @@ import type { World } from "../../base/world.ts";
 import { mayDo } from "../../kube/access.ts";
 import type { KubeApi, PathAsker, VersionFinder } from "../../kube/api.ts";
 
-export interface RegistrationOptions {
+export interface PopulatorOptions {
   readonly api: KubeApi & PathAsker & VersionFinder;
   readonly world: Pick<World, "sleep">;
   readonly log: Log;
@@ -28,7 +28,7 @@ const isOurs = (object: KubeObject): boolean => {
 
 /** Tries until the kind is registered, or the signal aborts. A cluster without VolumePopulators needs no registration. */
 export async function registerLinks(
-  { api, world, log, leading }: RegistrationOptions,
+  { api, world, log, leading }: PopulatorOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const attempt = async (): Promise<boolean> => {

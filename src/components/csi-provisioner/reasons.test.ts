@@ -23,11 +23,11 @@ import { finalizers, provisioning } from "../../api/names.ts";
 import type { PersistentVolumeClaim, VolumeAttachment } from "../../api/types.ts";
 import { keyIn } from "../../base/brand.ts";
 import type { ErrorCode } from "../../rules/error-codes.ts";
-import type { SourceFacts, VolumeFacts, VolumeMemory } from "./observe.ts";
-import { planVolume } from "./plan.ts";
-import { planSource } from "./plan-source.ts";
-import { planStored } from "./plan-stored.ts";
 import { codeOfRefusal, type ProvisionerReason, type ProvisionerReasonCode } from "./reasons.ts";
+import { planSource } from "./sources/plan.ts";
+import { planStored } from "./stored-volumes/plan.ts";
+import type { SourceFacts, VolumeFacts, VolumeMemory } from "./volumes/observe.ts";
+import { planVolume } from "./volumes/plan.ts";
 
 const why = (facts: Partial<VolumeFacts> = {}, memory: Partial<VolumeMemory> = {}): ProvisionerReason =>
   planVolume(aVolumeView(facts, memory)).reason;
@@ -136,7 +136,9 @@ for (const [code, reasonOf] of Object.entries(given))
 
 test("whatever a rule refuses a claim with has a reason of its own", () => {
   const rules = ["restore-rules", "secret-template", "source-access"].map((name) => `src/rules/${name}.ts`);
-  const own = ["prepare", "parameters", "request"].map((name) => `src/components/csi-provisioner/${name}.ts`);
+  const own = ["claims/prepare", "claims/parameters", "volumes/request"].map(
+    (name) => `src/components/csi-provisioner/${name}.ts`,
+  );
   const codes = [...rules, ...own].flatMap((path) => readFileSync(`${root}/${path}`, "utf8").match(/SNAP-\d+/g) ?? []);
   assert.ok(codes.length > 30);
   assert.deepEqual(

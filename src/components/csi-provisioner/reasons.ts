@@ -7,7 +7,7 @@
  */
 
 import type { CodedMessage, Ref } from "../../api/plan.ts";
-import { because as becauseOf, type Reason, type ReasonCode } from "../../api/reasons.ts";
+import { because, type Reason, type ReasonCode } from "../../api/reasons.ts";
 import { keyOf, type PersistentVolumeClaim } from "../../api/types.ts";
 import type { Millis } from "../../base/brand.ts";
 import { type Fault, isFault } from "../../base/fault.ts";
@@ -15,9 +15,9 @@ import { printable } from "../../base/printable.ts";
 import { rfc3339 } from "../../base/time.ts";
 import { type NamedSource, objectKindOf } from "../../rules/data-source.ts";
 import type { ErrorCode } from "../../rules/error-codes.ts";
-import { classNameOf, selectedNodeOf } from "./claim.ts";
-import type { VolumeFacts, VolumeMemory } from "./observe.ts";
+import { classNameOf, selectedNodeOf } from "./claims/claim.ts";
 import { isRefusal, type ReadAction } from "./plan-steps.ts";
+import type { VolumeFacts, VolumeMemory } from "./volumes/observe.ts";
 
 /** The reasons that this component has. */
 export type ProvisionerReasonCode = Extract<
@@ -57,12 +57,12 @@ export interface ProvisionerReason extends Reason {
   readonly code: ProvisionerReasonCode;
 }
 
-export const because = (
+export const reasonFor = (
   code: ProvisionerReasonCode,
   says: string,
   waitsFor: readonly Ref[] = [],
   sinceMs?: Millis,
-): ProvisionerReason => ({ ...becauseOf(code, printable(says), waitsFor, sinceMs), code });
+): ProvisionerReason => ({ ...because(code, printable(says), waitsFor, sinceMs), code });
 
 /** What is wrong with a source that the claim may use. It is not told of a source in another namespace. */
 const ofSources: Readonly<Partial<Record<ErrorCode, ProvisionerReasonCode>>> = {
@@ -126,12 +126,12 @@ export function refused(
   if (code in ofSources && "named" in source && source.access.kind === "allowed") {
     const { kind, namespace, name } = refOfSource(source.named);
     const says = `${kind} ${namespace}/${name} cannot be used as it is; an event of the claim says why, as long as a ReferenceGrant allows it`;
-    return because("SourceNotUsable", `${claimText(claim)}: ${says}`, [refOfSource(source.named)]);
+    return reasonFor("SourceNotUsable", `${claimText(claim)}: ${says}`, [refOfSource(source.named)]);
   }
   const reason = codeOfRefusal(code, attributes) ?? "Invalid";
   // A VolumeAttributesClass is of no kind that we know.
   const waitsFor = code === "SNAP-339" ? [] : waitsForOf(reason, source, claim);
-  return because(reason, `${claimText(claim)}: ${message}`, waitsFor);
+  return reasonFor(reason, `${claimText(claim)}: ${message}`, waitsFor);
 }
 
 const refOfSource = (source: NamedSource): Ref => {
@@ -173,14 +173,14 @@ const refsOf = (kind: Ref["kind"], name: string | undefined): readonly Ref[] =>
 
 /** What is not watched is read first, and the object is looked at again then. */
 export const reading = (claim: PersistentVolumeClaim, read: ReadAction): ProvisionerReason =>
-  because(
+  reasonFor(
     "Writes",
     `${claimText(claim)}: ${read.kind === "readSnapshot" ? `VolumeSnapshot ${read.key}` : `VolumeAttributesClass ${read.name}`} is read`,
   );
 
 /** Volumes were made in vain, or could not be deleted. */
 export const pausing = ({ name, driver }: Pick<VolumeFacts, "name" | "driver">): ProvisionerReason =>
-  because(
+  reasonFor(
     "DriverFailed",
     `driver ${driver.name} has not made volume ${name} as it was asked to, or not deleted it: it is asked again after a pause, each time a longer one`,
   );
@@ -194,9 +194,9 @@ interface RepliedView {
 export function failing({ memory }: RepliedView, says: string, fault: Fault): ProvisionerReason {
   const { reply, repliedTo, sentAtMs } = memory;
   if (reply.kind === "unsent")
-    return because("SecretNotUsable", says, repliedTo?.secret && [{ kind: "Secret", ...repliedTo.secret }]);
+    return reasonFor("SecretNotUsable", says, repliedTo?.secret && [{ kind: "Secret", ...repliedTo.secret }]);
   const isPending = isFault(fault, "Aborted");
-  return because(
+  return reasonFor(
     isPending ? "WaitsForDriver" : isRefusal(fault) ? "DriverFailed" : "OutcomeUnknown",
     says,
     [],

@@ -41,7 +41,7 @@ for (const phases of [
     await stage.end();
   });
 
-test("a claim that waits in phase 1 is woken by its snapshot in phase 2", async () => {
+test("a claim that waits in phase 1 is triggered by its snapshot in phase 2", async () => {
   const definitions = [...snapshotCrds(1), referenceGrantCrd(), ...crossNamespaceCrds()];
   const stage = await setUpAcross({ server: { definitions } });
   await stage.start();

@@ -15,13 +15,13 @@ import { createGrants } from "../../runtime/grants.ts";
 import { createLinks, type Links } from "../../runtime/links.ts";
 import type { CapacityOptions } from "./capacity/options.ts";
 import { startCapacity } from "./capacity/start.ts";
-import { classNameOf } from "./claim.ts";
+import { classNameOf } from "./claims/claim.ts";
+import type { OwnNode } from "./driver/own-node.ts";
 import { type CsiProvisionerDeps, createCsiProvisioner } from "./index.ts";
 import { provisionerMetrics } from "./metrics.ts";
 import { warnOfMigration } from "./migration.ts";
-import type { OwnNode } from "./own-node.ts";
+import type { ProvisionerOptions } from "./options.ts";
 import { registerLinks } from "./populator-registration.ts";
-import type { ProvisionerOptions } from "./prepare.ts";
 
 export const name = "csi-provisioner";
 
@@ -35,7 +35,7 @@ export interface StartOptions extends Omit<ProvisionerOptions, "ownNode" | "publ
   readonly nodeDeploymentImmediateBinding?: boolean | undefined;
   readonly nodeDeploymentBaseDelay?: Millis | undefined;
   readonly nodeDeploymentMaxDelay?: Millis | undefined;
-  /** Of the Lease objects. */
+  /** Where the Lease objects are. */
   readonly namespace: string;
   /** Undefined: storage capacity is not published. */
   readonly capacity?: CapacityOptions | undefined;
@@ -172,7 +172,7 @@ const claimLabels = (about: KubeObject | undefined) => {
   const source = claim?.spec?.dataSource ?? claim?.spec?.dataSourceRef;
   return { class: claim === undefined ? "" : classNameOf(claim), source: source?.kind ?? "" };
 };
-/** Of a claim whose source is named with its namespace: by the claim itself, or by a link. */
+/** The labels of a claim whose source is named with its namespace: in the claim itself, or in a link. */
 const acrossLabels = (about: KubeObject | undefined, links: Pick<Links, "get"> | undefined) => {
   const claim = about as PersistentVolumeClaim | undefined;
   if (claim === undefined) return undefined;

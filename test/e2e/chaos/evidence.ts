@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isFault } from "../../../src/base/fault.ts";
 import { print } from "../../../src/base/json.ts";
-import { unchecked } from "../../../src/components/csi-provisioner/intent-text.ts";
+import { unchecked } from "../../../src/components/csi-provisioner/stored-calls/intent-text.ts";
 import { readOrEmpty } from "../../../src/runtime/process-identity.ts";
 import type { AuditEntry } from "../harness/audit.ts";
 import { snapshotsOf } from "../harness/snapshots.ts";

@@ -1,9 +1,9 @@
 /** Wrong decisions about sources of other namespaces. */
 import { kindRows } from "../../../src/api/kinds.ts";
 import type { KubeObject, ReferenceGrant } from "../../../src/api/types.ts";
-import type { VolumeView } from "../../../src/components/csi-provisioner/observe.ts";
-import { planVolume } from "../../../src/components/csi-provisioner/plan.ts";
 import type { ProvisionerAction } from "../../../src/components/csi-provisioner/plan-steps.ts";
+import type { VolumeView } from "../../../src/components/csi-provisioner/volumes/observe.ts";
+import { planVolume } from "../../../src/components/csi-provisioner/volumes/plan.ts";
 import type { KubeApi, PathReader } from "../../../src/kube/api.ts";
 import type { Sabotage } from "../components.ts";
 import { type Bug, type Change, changed, toSabotage } from "./bug.ts";

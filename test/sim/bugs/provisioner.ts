@@ -2,12 +2,12 @@
 import type { Plan } from "../../../src/api/plan.ts";
 import type { PersistentVolume, PersistentVolumeClaim } from "../../../src/api/types.ts";
 import { Fault, isFinal } from "../../../src/base/fault.ts";
-import type { StoredVolumeView, VolumeView } from "../../../src/components/csi-provisioner/observe.ts";
-import { volumePhaseOf } from "../../../src/components/csi-provisioner/phase.ts";
-import { planVolume } from "../../../src/components/csi-provisioner/plan.ts";
-import { planSource } from "../../../src/components/csi-provisioner/plan-source.ts";
 import type { ProvisionerAction } from "../../../src/components/csi-provisioner/plan-steps.ts";
-import { planStored } from "../../../src/components/csi-provisioner/plan-stored.ts";
+import { planSource } from "../../../src/components/csi-provisioner/sources/plan.ts";
+import { planStored } from "../../../src/components/csi-provisioner/stored-volumes/plan.ts";
+import type { StoredVolumeView, VolumeView } from "../../../src/components/csi-provisioner/volumes/observe.ts";
+import { volumePhaseOf } from "../../../src/components/csi-provisioner/volumes/phase.ts";
+import { planVolume } from "../../../src/components/csi-provisioner/volumes/plan.ts";
 import type { Sabotage } from "../components.ts";
 import { type Bug, type Change, changed, toSabotage } from "./bug.ts";
 

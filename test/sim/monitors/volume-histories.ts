@@ -1,8 +1,8 @@
 /** One bad history for each monitor of volumes, that only this monitor notices. */
 import { finalizers, provisioning } from "../../../src/api/names.ts";
 import type { KubeObject } from "../../../src/api/types.ts";
-import type { Intent } from "../../../src/components/csi-provisioner/intent.ts";
-import { partsOf, textOf } from "../../../src/components/csi-provisioner/intent-text.ts";
+import type { Intent } from "../../../src/components/csi-provisioner/stored-calls/intent.ts";
+import { partsOf, textOf } from "../../../src/components/csi-provisioner/stored-calls/intent-text.ts";
 import { intents } from "../components.ts";
 import { type Bench, driver, going, object, type Parts } from "./bench.ts";
 

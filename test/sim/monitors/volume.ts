@@ -8,8 +8,8 @@ import type {
   VolumeSnapshotLink,
 } from "../../../src/api/types.ts";
 import { limits } from "../../../src/base/limits.ts";
-import type { Intent } from "../../../src/components/csi-provisioner/intent.ts";
-import { unchecked } from "../../../src/components/csi-provisioner/intent-text.ts";
+import type { Intent } from "../../../src/components/csi-provisioner/stored-calls/intent.ts";
+import { unchecked } from "../../../src/components/csi-provisioner/stored-calls/intent-text.ts";
 import { intents } from "../components.ts";
 import { withoutAlias } from "../odd.ts";
 import type { CsiSent, Note, Seen, Write } from "../record.ts";

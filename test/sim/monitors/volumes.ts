@@ -1,7 +1,7 @@
 /** V-1 to V-9, I-23 and I-24: no volume is lost, leaked, made twice, or given to a claim that asked for something else. */
 import { finalizers, provisioning } from "../../../src/api/names.ts";
 import type { KubeObject, PersistentVolume, PersistentVolumeClaim, VolumeSnapshot } from "../../../src/api/types.ts";
-import { bytesIn, requestedBytes } from "../../../src/components/csi-provisioner/claim.ts";
+import { bytesIn, requestedBytes } from "../../../src/components/csi-provisioner/claims/claim.ts";
 import { withoutAlias } from "../odd.ts";
 import type { CsiSent, Seen, Write } from "../record.ts";
 import { isOverdue } from "./claims.ts";

@@ -4,7 +4,7 @@ import { loggable } from "../../../base/fault.ts";
 import type { Log } from "../../../base/log.ts";
 import type { CsiClient } from "../../../csi/client.ts";
 import type { GetCapacityResponse } from "../../../csi/gen/csi_pb.js";
-import type { Segments } from "../topology.ts";
+import type { Segments } from "../driver/topology.ts";
 import type { CapacityAnswer } from "./observe.ts";
 
 export interface Question {

@@ -1,6 +1,6 @@
 /** Where a volume is, as segments: as csi-provisioner and external-provisioner write the affinity of its PersistentVolume. */
 import type { PersistentVolume } from "../../../api/types.ts";
-import type { Segments } from "../topology.ts";
+import type { Segments } from "../driver/topology.ts";
 
 /** Empty: nowhere in particular, or somewhere that only a person can have written. */
 export const segmentsOfVolume = ({ spec }: PersistentVolume): readonly Segments[] =>

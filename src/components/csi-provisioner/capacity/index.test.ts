@@ -10,7 +10,7 @@ import { Fault } from "../../../base/fault.ts";
 import { silent } from "../../../base/log.ts";
 import type { CsiClient } from "../../../csi/client.ts";
 import { createStores, watchStores } from "../../../kube/stores.ts";
-import type { OwnNode } from "../own-node.ts";
+import type { OwnNode } from "../driver/own-node.ts";
 import { createCapacityPublisher } from "./index.ts";
 
 const zone = "example.com/zone";
@@ -90,7 +90,7 @@ async function setUp({ capacity = () => ({ availableCapacity: 1_024n }), ownNode
   ]);
   running.catch(() => undefined);
   await world.advance(100);
-  /** Of each object: class, zone, room. */
+  /** Class, zone and room of each object. */
   const published = () =>
     kube
       .stored("CSIStorageCapacity")

@@ -11,8 +11,8 @@ import { createStores, type StoreTable, watchStores } from "../../../kube/stores
 import { createActionHandlers } from "../../../runtime/action-handlers.ts";
 import { type ControllerObserver, createController } from "../../../runtime/controller.ts";
 import type { ProvisionerStores } from "../caches.ts";
-import { classNameOf, selectedNodeOf } from "../claim.ts";
-import type { OwnNode } from "../own-node.ts";
+import { classNameOf, selectedNodeOf } from "../claims/claim.ts";
+import type { OwnNode } from "../driver/own-node.ts";
 import { askForCapacity } from "./act.ts";
 import { segmentsOfVolume } from "./affinity.ts";
 import { keyOfCapacity, segmentText } from "./key.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CSIStorageCapacity } from "../../../api/types.ts";
-import { capacityKey, keyOfCapacity, partsOf, segmentText } from "./key.ts";
+import { capacityKey, classAndSegmentOf, keyOfCapacity, segmentText } from "./key.ts";
 
 const about = (nodeTopology: CSIStorageCapacity["nodeTopology"]) =>
   keyOfCapacity({
@@ -15,7 +15,7 @@ const about = (nodeTopology: CSIStorageCapacity["nodeTopology"]) =>
 test("an object has the key of its class and segment, in whatever order the labels are", () => {
   const key = capacityKey("fast", segmentText({ zone: "a b", "example.com/rack": "1" }));
   assert.equal(about({ matchLabels: { "example.com/rack": "1", zone: "a b" } }), key);
-  assert.deepEqual(partsOf(key), { className: "fast", segment: '[["example.com/rack","1"],["zone","a b"]]' });
+  assert.deepEqual(classAndSegmentOf(key), { className: "fast", segment: '[["example.com/rack","1"],["zone","a b"]]' });
 });
 
 test("the server stores an empty segment without labels", () => {
@@ -28,5 +28,5 @@ for (const [what, topology] of [
 ] as const)
   test(`an object with ${what} has the key of no segment`, () => {
     assert.notEqual(about(topology as CSIStorageCapacity["nodeTopology"]), capacityKey("fast", segmentText({})));
-    assert.match(partsOf(about(topology as CSIStorageCapacity["nodeTopology"])).segment, /^\?/);
+    assert.match(classAndSegmentOf(about(topology as CSIStorageCapacity["nodeTopology"])).segment, /^\?/);
   });

@@ -1,7 +1,7 @@
 /** A topology segment and a class: what one CSIStorageCapacity is about. */
 import type { CSIStorageCapacity } from "../../../api/types.ts";
 import type { Key } from "../../../base/brand.ts";
-import type { Segments } from "../topology.ts";
+import type { Segments } from "../driver/topology.ts";
 
 /** The same text for the same labels, in whatever order they were read. */
 export const segmentText = (segments: Segments): string =>
@@ -10,7 +10,7 @@ export const segmentText = (segments: Segments): string =>
 /** Names of classes have no spaces. */
 export const capacityKey = (className: string, segment: string): Key => `${className} ${segment}` as Key;
 
-export function partsOf(key: Key): { readonly className: string; readonly segment: string } {
+export function classAndSegmentOf(key: Key): { readonly className: string; readonly segment: string } {
   const text = String(key);
   const at = text.indexOf(" ");
   return { className: text.slice(0, at), segment: text.slice(at + 1) };

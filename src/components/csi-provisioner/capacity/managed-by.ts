@@ -2,7 +2,7 @@
 import { fnv1a } from "../../../base/fnv.ts";
 
 const base = "external-provisioner";
-/** Of a label value. */
+/** A label value has no more. */
 const charsMax = 63;
 
 const hashOf = (text: string): string => fnv1a(text).toString(16).padStart(8, "0");

@@ -1,13 +1,13 @@
 /** Reads everything that a decision about one segment and class needs, in one synchronous tick. */
 import type { CSIStorageCapacity, OwnerReference, StorageClass } from "../../../api/types.ts";
 import { type Key, keyIn, type Millis } from "../../../base/brand.ts";
-import type { Segments } from "../topology.ts";
-import { partsOf } from "./key.ts";
+import type { Segments } from "../driver/topology.ts";
+import { classAndSegmentOf } from "./key.ts";
 import type { SegmentList } from "./segments.ts";
 
 /** What the driver has answered to GetCapacity. */
 export interface CapacityAnswer {
-  /** Of the class whose parameters were sent: one of the same name may have others. */
+  /** The uid of the class whose parameters were sent: one of the same name may have others. */
   readonly classUid: string;
   readonly bytes: bigint;
   /** Undefined: the driver names no largest volume. */
@@ -44,7 +44,7 @@ export interface CapacityView {
   readonly key: Key;
   readonly facts: CapacityFacts;
   readonly memory: CapacityMemory;
-  /** By the wall clock, for what is said of dates. */
+  /** The wall clock, for what is said of dates. */
   readonly nowMs: Millis;
 }
 
@@ -70,7 +70,7 @@ export interface CapacitySurroundings {
 
 export function observeCapacity(around: CapacitySurroundings, key: Key, memory: CapacityMemory): CapacityView {
   const { stores, segments, publisher, forImmediateBinding, nowMs } = around;
-  const { className, segment } = partsOf(key);
+  const { className, segment } = classAndSegmentOf(key);
   const storageClass = stores.StorageClass.get(keyIn(undefined, className));
   const isWanted = storageClass !== undefined && isPublished(storageClass, publisher.driver, forImmediateBinding);
   return {

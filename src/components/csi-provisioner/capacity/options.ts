@@ -2,7 +2,7 @@
 import type { Millis } from "../../../base/brand.ts";
 
 export interface CapacityOptions {
-  /** Of the objects, and of the pod. */
+  /** The namespace of the objects, and of the pod. */
   readonly namespace: string;
   readonly podName: string;
   /** 0: the pod owns the objects; 1: what controls it, and so on. Below 0: the objects have no owner. */
@@ -11,6 +11,6 @@ export interface CapacityOptions {
   readonly forImmediateBinding: boolean;
   /** Objects worked on at once. */
   readonly threads: number;
-  /** Of requests about them. */
+  /** The rate of requests about them. */
   readonly rate: { readonly kubeApiQps: number; readonly kubeApiBurst: number };
 }

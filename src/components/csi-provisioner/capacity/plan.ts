@@ -5,9 +5,9 @@ import { type ClusterAction, type Plan, settled } from "../../../api/plan.ts";
 import type { CSIStorageCapacity, Draft, StorageClass } from "../../../api/types.ts";
 import type { Key } from "../../../base/brand.ts";
 import { binaryQuantity, printQuantity } from "../../../base/quantity.ts";
-import { because, type ProvisionerReason } from "../reasons.ts";
-import type { Segments } from "../topology.ts";
-import { partsOf, segmentText } from "./key.ts";
+import type { Segments } from "../driver/topology.ts";
+import { type ProvisionerReason, reasonFor } from "../reasons.ts";
+import { classAndSegmentOf, segmentText } from "./key.ts";
 import type { CapacityAnswer, CapacityView, Publisher } from "./observe.ts";
 import { capacityPhaseOf } from "./phase.ts";
 
@@ -39,7 +39,7 @@ export function planCapacity(view: CapacityView): CapacityPlan {
     return {
       actions: [...actions, { kind: "ask", key: view.key, segments, storageClass }],
       next: settled,
-      reason: because("WaitsForDriver", `${named}: driver ${publisher.driver} is asked for it`, [], nowMs),
+      reason: reasonFor("WaitsForDriver", `${named}: driver ${publisher.driver} is asked for it`, [], nowMs),
     };
   if (object === undefined)
     actions.push(creating(draftFor(storageClass.metadata.name, segments, answer, publisher), publisher));
@@ -50,15 +50,17 @@ export function planCapacity(view: CapacityView): CapacityPlan {
       object: withAnswer(object, answer, publisher),
     });
   const reason =
-    actions.length > 0 ? because("Writes", `${named} is brought up to date`) : because("Settled", `${named} is right`);
+    actions.length > 0
+      ? reasonFor("Writes", `${named} is brought up to date`)
+      : reasonFor("Settled", `${named} is right`);
   return { actions, next: { kind: "after", ms: answerLeftMs }, reason };
 }
 
 function planUnwanted({ key, facts: { objects, storageClass } }: CapacityView): CapacityPlan {
-  const { className, segment } = partsOf(key);
+  const { className, segment } = classAndSegmentOf(key);
   const why = storageClass === undefined ? `StorageClass ${className} is not published` : `no node has ${segment}`;
   const actions = removing(objects);
-  const reason = because(actions.length > 0 ? "Writes" : "Settled", `no capacity is wanted: ${why}`);
+  const reason = reasonFor(actions.length > 0 ? "Writes" : "Settled", `no capacity is wanted: ${why}`);
   return { actions, next: settled, reason };
 }
 

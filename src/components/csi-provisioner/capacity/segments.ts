@@ -4,7 +4,7 @@
  */
 import type { CSINode, Node } from "../../../api/types.ts";
 import { type Key, keyIn } from "../../../base/brand.ts";
-import { type Segments, segmentsOn } from "../topology.ts";
+import { type Segments, segmentsOn } from "../driver/topology.ts";
 import { segmentText } from "./key.ts";
 
 export interface SegmentList {
@@ -20,7 +20,7 @@ interface NodeCache<T> {
   onChange(listener: (before: T | undefined, after: T | undefined) => void): unknown;
 }
 
-/** Of a process that serves one node only. */
+/** The one segment of a process that serves one node only. */
 export function fixedSegments(nodeName: string, segments: Segments): SegmentList {
   const text = segmentText(segments);
   return {

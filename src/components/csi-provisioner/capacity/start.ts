@@ -2,7 +2,7 @@
 import type { Driver } from "../../../csi/driver.ts";
 import type { ComponentContext } from "../../../runtime/component.ts";
 import type { ProvisionerStores } from "../caches.ts";
-import type { OwnNode } from "../own-node.ts";
+import type { OwnNode } from "../driver/own-node.ts";
 import { type CapacityPublisher, createCapacityPublisher } from "./index.ts";
 import { capacityMetrics } from "./metrics.ts";
 import type { CapacityOptions } from "./options.ts";

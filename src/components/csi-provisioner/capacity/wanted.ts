@@ -1,11 +1,11 @@
 /** Which objects should exist: one for each topology segment and each class whose capacity is published. */
 import type { CSIStorageCapacity, StorageClass } from "../../../api/types.ts";
 import { type Key, keyIn } from "../../../base/brand.ts";
-import { capacityKey, keyOfCapacity, partsOf } from "./key.ts";
+import { capacityKey, classAndSegmentOf, keyOfCapacity } from "./key.ts";
 import { isPublished } from "./observe.ts";
 import type { SegmentList } from "./segments.ts";
 
-export interface Wanted {
+export interface WantedCapacities {
   keysOfSegment(text: string): readonly Key[];
   keysOfClass(className: string): readonly Key[];
   counts(objects: Iterable<CSIStorageCapacity>): CapacityCounts;
@@ -21,12 +21,12 @@ export interface WantedOptions {
   readonly forImmediateBinding: boolean;
 }
 
-export function createWanted({ classes, segments, driver, forImmediateBinding }: WantedOptions): Wanted {
+export function createWanted({ classes, segments, driver, forImmediateBinding }: WantedOptions): WantedCapacities {
   const publishes = (storageClass: StorageClass | undefined): storageClass is StorageClass =>
     storageClass !== undefined && isPublished(storageClass, driver, forImmediateBinding);
   const published = (): readonly StorageClass[] => [...classes.all()].filter(publishes);
   const isWanted = (key: Key): boolean => {
-    const { className, segment } = partsOf(key);
+    const { className, segment } = classAndSegmentOf(key);
     return segments.get(segment) !== undefined && publishes(classes.get(keyIn(undefined, className)));
   };
   return {
