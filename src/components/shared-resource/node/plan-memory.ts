@@ -88,7 +88,7 @@ export function* sizesOf(files: FileSet): FileSizes {
 /** Of all volumes of a namespace, or of the node, the one that is asked for included. */
 export interface MemorySum {
   readonly used: number;
-  /** Of `used`: in sets that were replaced, and are open. */
+  /** The part of `used` that is in sets which were replaced and are open. */
   readonly held: number;
   /** What the writes of others, which have begun, take beside if the sets that they replace are open. */
   readonly pending: number;
