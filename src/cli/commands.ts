@@ -66,6 +66,12 @@ export const commands: readonly CommandRow[] = [
     load: () => import("./commands/migrate.ts"),
   },
   {
+    name: "explain",
+    summary: "Say why a snapshot, content, claim or share waits, who has to act, and what to type.",
+    kind: "tool",
+    load: () => import("./commands/explain.ts"),
+  },
+  {
     name: "gather",
     summary: "Collect objects, logs and metrics of all components for support, without secret data.",
     kind: "tool",

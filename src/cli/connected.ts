@@ -11,15 +11,15 @@ export async function connected<T>(
   name: string,
   { options, environment, version, world, signal, error }: ToolInput,
   more: Partial<Pick<ConnectOptions, "kinds" | "managedFields">>,
-  work: (api: Connection["api"]) => Promise<T>,
+  work: (api: Connection["api"], target: Connection["target"]) => Promise<T>,
 ): Promise<T> {
   const log = createLog({ format: "text", verbosity: 0, name, world, out: error });
   // Up to the slash it is the field manager of what is written.
   const userAgent = `${name}/snapkeep-${version}`;
   const common = { flags: options, waitMsMax: 0, userAgent, environment, world, log, signal };
-  const { api, close } = await connect({ kinds: [], ...common, ...more });
+  const { api, target, close } = await connect({ kinds: [], ...common, ...more });
   try {
-    return await work(api);
+    return await work(api, target);
   } finally {
     close();
   }

@@ -1,6 +1,6 @@
 /** A healthy cluster for the cases of `explain`: each case says what is different in it. */
 import { finalizers } from "../../src/api/names.ts";
-import type { JsonObject } from "../../src/base/json.ts";
+import { isObject, type JsonObject } from "../../src/base/json.ts";
 
 /** The moment at which each case is looked at. */
 export const now = "2026-03-01T12:00:00Z";
@@ -22,6 +22,10 @@ export interface ClusterObject extends JsonObject {
 export const idOf = ({ kind, metadata: { namespace, name } }: ClusterObject): ObjectId =>
   namespace === undefined ? `${kind} ${String(name)}` : `${kind} ${String(namespace)}/${String(name)}`;
 
+/** A field that a case takes away. */
+const withoutNulls = (value: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null)) as JsonObject;
+
 const object = (
   apiVersion: string,
   kind: string,
@@ -42,6 +46,7 @@ const object = (
       ...metadata,
     },
     ...rest,
+    ...(isObject(rest.spec) ? { spec: withoutNulls(rest.spec) } : {}),
   } as ClusterObject;
 };
 

@@ -40,6 +40,8 @@ export interface StuckCase {
   readonly actor: Actor;
   /** What the next step says, command included. */
   readonly next: RegExp;
+  /** Why the expectation is another than the one that was written before the code. */
+  readonly changed?: string;
   /** Advice that would harm, beside what harms always. */
   readonly never?: RegExp;
 }

@@ -21,10 +21,11 @@ export const deletionCases: readonly StuckCase[] = [
     thread: "kubernetes-csi/external-snapshotter#1366",
     explain: monday,
     objects: [deleting, c.content(c.taken), c.claim("team/restored", c.restoring, c.pending, c.provisionedBy)],
-    cause: "InUseByClaim",
+    cause: "WaitsForDriver",
     at: "PersistentVolumeClaim team/restored",
-    actor: "user",
+    actor: "driver",
     next: /team\/restored|-n team.*restored/,
+    changed: "The chain goes on to what the claim itself waits for.",
   },
   {
     given: "a deleted snapshot whose restoring claim waits for a pod",

@@ -120,7 +120,8 @@ export const snapshotCases: readonly StuckCase[] = [
     cause: "Invalid",
     at: monday,
     actor: "user",
-    next: /persistentVolumeClaimName|volumeSnapshotContentName/,
+    next: /PersistentVolumeClaimName/,
+    changed: "The message is the requirement document's, which writes the fields with a capital letter.",
   },
   {
     given: "a pre-provisioned snapshot whose content does not exist",

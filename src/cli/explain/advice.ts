@@ -1,0 +1,156 @@
+/** What to do next, by cause: who has to act, and what is typed. Finalizers are never taken off by hand here. */
+import { kindRows } from "../../api/kinds.ts";
+import { annotations } from "../../api/names.ts";
+import type { Ref } from "../../api/plan.ts";
+import type { Cause } from "./causes.ts";
+import { argumentsFor, type Finding, type Step } from "./finding.ts";
+import type { RunningComponent } from "./running.ts";
+
+export interface Situation {
+  readonly cause: Cause;
+  readonly at: Ref;
+  readonly finding: Finding;
+  readonly running: RunningComponent | undefined;
+}
+
+const describe = (ref: Ref, says: string): Step => ({ says, command: `kubectl describe ${argumentsFor(ref)}` });
+const list = ({ kind, namespace }: Ref, says: string): Step => ({
+  says,
+  command: `kubectl get ${kindRows[kind].plural}${namespace === undefined ? "" : ` -n ${namespace}`}`,
+});
+const wait = (says: string): readonly Step[] => [{ says: `wait: ${says}` }];
+
+/** The log of the container that acts; without a pod, how to find it. */
+function logs({ finding, running }: Situation): Step {
+  const component = finding.component?.name ?? "the component";
+  const says = `read the log of ${component}`;
+  if (running?.pod !== undefined)
+    return { says, command: `kubectl logs ${running.pod.name} -n ${running.pod.namespace} -c ${component}` };
+  return running?.lease === undefined
+    ? { says: `${says}; leases or pods cannot be read, or there are none, so its pod is not known` }
+    : { says, command: `kubectl logs -n ${running.lease.namespace} -l app -c ${component} --tail=100` };
+}
+
+function restart(situation: Situation): readonly Step[] {
+  const { finding, running } = situation;
+  const name = finding.component?.name ?? "the component";
+  const driver = finding.component?.driver;
+  if (running?.pod !== undefined && running.state === "idle")
+    return [
+      describe(running.pod, `repair the pod of ${name}`),
+      {
+        says: "read its last words",
+        command: `kubectl logs ${running.pod.name} -n ${running.pod.namespace} -c ${name} --previous`,
+      },
+    ];
+  const where = running?.lease?.namespace === undefined ? "" : ` in namespace ${running.lease.namespace}`;
+  return driver === undefined
+    ? [
+        { says: `start ${name}${where}`, command: `snapkeep install --check` },
+        { says: `or install it`, command: `snapkeep install --apply` },
+      ]
+    : [
+        {
+          says: `start the pod of driver ${driver} with its ${name} sidecar${where}`,
+          command: `kubectl get pods -A | grep ${driver.split(".")[0]}`,
+        },
+      ];
+}
+
+const advice: Readonly<Record<Cause, (situation: Situation) => readonly Step[]>> = {
+  Settled: () => [{ says: "nothing has to be done" }],
+  NothingWrong: ({ finding }) =>
+    finding.cause === "NothingWrong" ? [{ says: "nothing has to be done" }] : wait("nothing has to be done yet"),
+  NotOurs: ({ at }) => [describe(at, "ask whoever is responsible for it")],
+  Writes: (situation) => [logs(situation)],
+  Released: () => wait("the object is released"),
+
+  Invalid: ({ finding }) => [{ says: finding.says }],
+  ClaimNotFound: ({ at }) => [list(at, "create the claim, or name another one")],
+  ClaimNotBound: ({ at }) => [describe(at, "see why the claim has no volume")],
+  VolumeNotUsable: ({ at, finding }) => [describe(at, finding.says)],
+  ClassNotFound: ({ at, finding }) => [
+    list(
+      {
+        ...at,
+        kind:
+          at.kind === "StorageClass" || at.kind === "PersistentVolumeClaim" ? "StorageClass" : "VolumeSnapshotClass",
+        namespace: undefined,
+      },
+      finding.says,
+    ),
+  ],
+  ClassNotUsable: ({ at, finding }) => [
+    at.kind === "VolumeSnapshot"
+      ? {
+          says: `${finding.says}; the default is set by the annotation ${annotations.defaultClass}`,
+          command: `kubectl annotate volumesnapshotclass NAME ${annotations.defaultClass}-`,
+        }
+      : { says: finding.says, command: "kubectl get volumesnapshotclasses -o yaml" },
+  ],
+  SecretNotUsable: ({ at, finding }) => [list(at, finding.says)],
+  ContentNotFound: ({ at, finding }) => [{ says: finding.says, command: `kubectl get ${argumentsFor(at)}` }],
+  ContentLost: ({ finding }) => [
+    {
+      says: `${finding.says}. The data may still be with the driver: look for its snapshotHandle in a backup or in the driver's list, and import it by a pre-provisioned content`,
+    },
+  ],
+  ContentNotUsable: ({ at, finding }) => [
+    describe(at, `${finding.says}; compare its spec.volumeSnapshotRef with the snapshot`),
+  ],
+  SnapshotNotFound: ({ at, finding }) => [list(at, finding.says)],
+  SnapshotNotReady: ({ at }) => [
+    {
+      says: "wait until the snapshot is ready",
+      command: `kubectl wait ${kindRows[at.kind].singular}/${at.name} -n ${at.namespace} --for=jsonpath='{.status.readyToUse}'=true`,
+    },
+  ],
+  WaitsForProtection: (situation) => [logs(situation)],
+  WaitsForSidecar: (situation) => [logs(situation)],
+  WaitsForDriver: (situation) => [{ says: `${situation.finding.says}; see what the driver does` }, logs(situation)],
+  DriverFailed: (situation) => [{ says: situation.finding.says }, logs(situation)],
+  OutcomeUnknown: (situation) => [{ says: situation.finding.says }, logs(situation)],
+  WaitsForContentDeletion: ({ at }) => [describe(at, "see why the content is not deleted")],
+  WaitsForDeletionConfirmed: ({ at, finding }) => [
+    { says: `${finding.says}; delete the snapshot if it is not wanted`, command: `kubectl delete ${argumentsFor(at)}` },
+  ],
+  InUseByClaim: ({ at, finding }) => [
+    describe(at, finding.says),
+    { says: "if the restored volume is not wanted, delete that claim", command: `kubectl delete ${argumentsFor(at)}` },
+  ],
+  WaitsForGrants: (situation) => [logs(situation)],
+  WaitsForLists: (situation) => [logs(situation)],
+  NotGranted: ({ finding }) => [{ says: finding.says }],
+  WaitsForNode: ({ at, finding }) => [describe(at, finding.says)],
+  NodeNotUsable: ({ finding }) => [{ says: finding.says, command: "kubectl get nodes" }],
+  SourceNotUsable: ({ finding }) => [{ says: finding.says }],
+  VolumeInUse: ({ at, finding }) => [describe(at, finding.says)],
+  StoredCallUncertain: (situation) => [{ says: situation.finding.says }, logs(situation)],
+  SecretNotFound: ({ at, finding }) => [list(at, finding.says)],
+  NotPermitted: ({ finding }) => [
+    {
+      says: `${finding.says}; give the component's Role that right, by resourceNames where it is about one object`,
+      command: "snapkeep install --diff",
+    },
+  ],
+  RequestRefused: (situation) => [{ says: situation.finding.says }, logs(situation)],
+  ServerUnreachable: (situation) => [{ says: situation.finding.says }, logs(situation)],
+  InUseBySnapshot: ({ at }) => [describe(at, "see why the snapshot is not taken yet")],
+  SourceNotServed: ({ finding }) => [{ says: finding.says }],
+  StoredCallDiffers: (situation) => [{ says: situation.finding.says }, logs(situation)],
+  UnexpectedError: (situation) => [{ says: situation.finding.says }, logs(situation)],
+  VolumeAbandoned: (situation) => [{ says: situation.finding.says }, logs(situation)],
+
+  ComponentDown: restart,
+  WebhookDown: ({ finding }) => [
+    { says: finding.says, command: "snapkeep webhook promote --demote" },
+    { says: "then see why its pods do not answer", command: "snapkeep install --check" },
+  ],
+  KindNotServed: () => [{ says: "install the CustomResourceDefinitions", command: "snapkeep install --apply" }],
+  ForeignFinalizer: ({ finding }) => [{ says: finding.says }],
+  NotReadable: ({ finding }) => [{ says: finding.says }],
+  NewerThanProgram: ({ finding }) => [{ says: `${finding.says}; use a newer snapkeep` }],
+  KnownDefect: ({ finding }) => [{ says: finding.says }],
+};
+
+export const stepsFor = (situation: Situation): readonly Step[] => advice[situation.cause](situation);

@@ -1,0 +1,104 @@
+/**
+ * Why an object is as it is: from the object along what it waits for to one root cause. The links are decided by the controllers' own
+ * phases and plans (of-*.ts); what no controller can see is judged here, in this order, at the last link:
+ *
+ *   the component that has to act does not run  ▷  a known defect of the Go component that runs  ▷  it waits for no longer than usual
+ *   ▷  the reason of the plan
+ */
+import type { KindName } from "../../api/kinds.ts";
+import type { Ref } from "../../api/plan.ts";
+import type { Actor } from "../../api/reasons.ts";
+import type { Millis } from "../../base/brand.ts";
+import { type Cause, causeRowOf } from "./causes.ts";
+import type { ClusterCopy } from "./cluster-copy.ts";
+import { type Finding, isSame, type Step } from "./finding.ts";
+import { judged } from "./judge.ts";
+import { findClaim } from "./of-claim.ts";
+import { findContent } from "./of-content.ts";
+import { findShare } from "./of-share.ts";
+import { findSnapshot } from "./of-snapshot.ts";
+
+export type Verdict =
+  /** The object is as it should be. */
+  | "good"
+  /** It waits, and for no longer than usual. */
+  | "waits"
+  /** It waits until somebody does something, or for longer than usual. */
+  | "stuck";
+
+export interface Explanation {
+  readonly object: Ref;
+  readonly verdict: Verdict;
+  readonly cause: Cause;
+  /** The object on which the cause lies. */
+  readonly at: Ref;
+  readonly says: string;
+  readonly actor: Actor;
+  readonly sinceMs: Millis | undefined;
+  /** From the object that was asked about to the one at which the cause was found. */
+  readonly chain: readonly Finding[];
+  readonly next: readonly Step[];
+  /** What the caller may not read, or the API server does not serve. */
+  readonly gaps: readonly string[];
+}
+
+export type Finder = (copy: ClusterCopy, ref: Ref, nowMs: Millis) => Finding | undefined;
+
+const finders: Partial<Readonly<Record<KindName, Finder>>> = {
+  VolumeSnapshot: findSnapshot,
+  VolumeSnapshotContent: findContent,
+  PersistentVolumeClaim: findClaim,
+  SharedSecret: findShare,
+  SharedConfigMap: findShare,
+};
+export const explainedKinds = Object.keys(finders) as readonly KindName[];
+
+const linksMax = 12;
+/** The object that is named there is not waited for: it is the wrong one. */
+const wrongOnes: ReadonlySet<Cause> = new Set([
+  "ContentNotUsable",
+  "ClassNotUsable",
+  "SourceNotUsable",
+  "VolumeNotUsable",
+]);
+
+/** Undefined: there is no such object. */
+export function explain(copy: ClusterCopy, ref: Ref, nowMs: Millis): Explanation | undefined {
+  const chain: Finding[] = [];
+  for (let at: Ref | undefined = ref; at !== undefined && chain.length < linksMax; ) {
+    const finding: Finding | undefined = finders[at.kind]?.(copy, at, nowMs);
+    if (finding === undefined) break;
+    // A link that is as it should be explains nothing: the one before it is the last.
+    if (chain.length > 0 && finding.cause === "NothingWrong") break;
+    chain.push(finding);
+    at = wrongOnes.has(finding.cause)
+      ? undefined
+      : finding.waitsFor.find(
+          (next) => finders[next.kind] !== undefined && !chain.some(({ object }) => isSame(object, next)),
+        );
+  }
+  const last = chain.at(-1);
+  if (last === undefined) return undefined;
+  const { verdict, cause, at, says, actor, next } = judged(copy, last, nowMs);
+  return {
+    object: ref,
+    verdict,
+    cause,
+    at,
+    says,
+    actor: actor ?? causeRowOf(cause).actor,
+    sinceMs: last.sinceMs,
+    chain,
+    next,
+    gaps: gapsIn(copy),
+  };
+}
+
+const gapsIn = (copy: ClusterCopy): readonly string[] =>
+  copy
+    .gaps()
+    .map(({ want, answer }) =>
+      answer.kind === "unserved"
+        ? `the API server does not serve ${want.kind}`
+        : `may not ${want.name === undefined ? "list" : "get"} ${want.kind}${want.namespace === undefined ? "" : ` in namespace ${want.namespace}`}`,
+    );

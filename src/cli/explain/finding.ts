@@ -1,0 +1,44 @@
+/** What one object waits for, as its controller decides it: a link of the chain. */
+
+import { kindRows } from "../../api/kinds.ts";
+import type { Ref } from "../../api/plan.ts";
+import type { Actor } from "../../api/reasons.ts";
+import type { KubeObject } from "../../api/types.ts";
+import { keyIn, type Millis } from "../../base/brand.ts";
+import type { Cause } from "./causes.ts";
+import type { Component } from "./running.ts";
+
+export interface Finding {
+  readonly object: Ref;
+  readonly phase: string | undefined;
+  readonly cause: Cause;
+  readonly says: string;
+  readonly waitsFor: readonly Ref[];
+  readonly sinceMs: Millis | undefined;
+  /** Who has to act, where it is another than the cause's row says. */
+  readonly actor?: Actor | undefined;
+  /** The component that acts next on the object; absent: none has to. */
+  readonly component?: Component | undefined;
+  readonly evidence: readonly string[];
+  /** Instead of the steps that the cause has. */
+  readonly next?: readonly Step[] | undefined;
+  /** Beside the steps that the cause has. */
+  readonly more?: readonly Step[] | undefined;
+}
+
+export interface Step {
+  readonly says: string;
+  readonly command?: string | undefined;
+}
+
+export const textOf = ({ kind, namespace, name }: Ref): string => `${kind} ${keyIn(namespace, name)}`;
+export const isSame = (a: Ref, b: Ref): boolean =>
+  a.kind === b.kind && keyIn(a.namespace, a.name) === keyIn(b.namespace, b.name);
+/** As it is typed after `kubectl get`. */
+export const argumentsFor = ({ kind, namespace, name }: Ref): string => {
+  const { singular } = kindRows[kind];
+  return `${singular} ${name}${namespace === undefined ? "" : ` -n ${namespace}`}`;
+};
+export const createdMs = ({ metadata }: KubeObject): Millis => Date.parse(metadata.creationTimestamp ?? "") || 0;
+export const deletedMs = ({ metadata }: KubeObject): Millis | undefined =>
+  metadata.deletionTimestamp === undefined ? undefined : Date.parse(metadata.deletionTimestamp);

@@ -1,0 +1,26 @@
+/** "vs/monday", "pvc data", "VolumeSnapshotContent/x": the object that a user names, with kubectl's names of kinds. */
+import { type KindName, kindRows } from "../../api/kinds.ts";
+import type { Ref } from "../../api/plan.ts";
+import { Fault } from "../../base/fault.ts";
+import { nearest } from "../../base/nearest.ts";
+
+const namesOf = (kind: KindName): readonly string[] => {
+  const { plural, singular, group, shortNames = [] } = kindRows[kind];
+  const own = [plural, singular, ...shortNames, kind.toLowerCase()];
+  return [...own, `${plural}.${group}`, `${singular}.${group}`];
+};
+
+export function objectArgument(words: readonly string[], namespace: string, kinds: readonly KindName[]): Ref {
+  const [kindWord = "", name] = words.length === 1 ? (words[0] ?? "").split("/", 2) : words;
+  const kind = kinds.find((each) => namesOf(each).includes(kindWord.toLowerCase()));
+  if (kind === undefined) {
+    const known = kinds.map((each) => kindRows[each].singular);
+    const meant = nearest(kindWord.toLowerCase(), kinds.flatMap(namesOf));
+    throw new Fault(
+      "InvalidArgument",
+      `${JSON.stringify(kindWord)} is no kind that can be explained${meant === undefined ? "." : `; did you mean ${meant}?`} Kinds: ${known.join(", ")}`,
+    );
+  }
+  if (!name) throw new Fault("InvalidArgument", `name the object as well: ${kindWord}/NAME`);
+  return kindRows[kind].scope === "cluster" ? { kind, name } : { kind, namespace, name };
+}

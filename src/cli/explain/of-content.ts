@@ -1,0 +1,73 @@
+/** A VolumeSnapshotContent: the snapshot-controller decides about its binding and its removal, the driver's sidecar about the rest. */
+import { finalizers } from "../../api/names.ts";
+import type { Ref } from "../../api/plan.ts";
+import { type ReasonCode, reasonRows } from "../../api/reasons.ts";
+import type { VolumeSnapshot, VolumeSnapshotContent } from "../../api/types.ts";
+import { keyIn, type Millis } from "../../base/brand.ts";
+import { noMemory } from "../../components/snapshot-controller/memory.ts";
+import { observeContent } from "../../components/snapshot-controller/observe.ts";
+import { contentPhaseOf } from "../../components/snapshot-controller/phase-content.ts";
+import { planContent } from "../../components/snapshot-controller/plan-content.ts";
+import { notReady } from "../../components/snapshot-controller/reasons.ts";
+import { reasonOfError } from "../../rules/snapshot-reasons.ts";
+import type { ClusterCopy } from "./cluster-copy.ts";
+import { createdMs, deletedMs, type Finding, isSame, type Step } from "./finding.ts";
+import { foreignFinalizer, unreadable, webhookFailure } from "./outer.ts";
+import { snapshotContext, snapshotStores } from "./snapshot-side.ts";
+
+/** What the sidecar beside the driver has to do. */
+const ofSidecar: ReadonlySet<ReasonCode> = new Set([
+  "WaitsForSidecar",
+  "WaitsForDriver",
+  "DriverFailed",
+  "OutcomeUnknown",
+  "SecretNotUsable",
+]);
+
+export function findContent(copy: ClusterCopy, ref: Ref, nowMs: Millis): Finding | undefined {
+  const content = copy.get("VolumeSnapshotContent", undefined, ref.name);
+  if (content === undefined) return unreadable(copy, ref);
+  const outer = foreignFinalizer(ref, content, [finalizers.contentBound]) ?? webhookFailure(copy, ref, content, nowMs);
+  if (outer !== undefined) return outer;
+  const view = observeContent(snapshotStores(copy), snapshotContext(copy, nowMs, noMemory), keyIn(undefined, ref.name));
+  if (view === undefined) return undefined;
+  const planned = planContent(view).reason;
+  const isUnready =
+    planned.code === "Settled" && view.facts.snapshot !== undefined && content.status?.readyToUse !== true;
+  const reason = isUnready ? notReady(content) : planned;
+  const error = content.status?.error?.message;
+  const secret = error === undefined ? undefined : reasonOfError(content, error).secret[0];
+  const waitsFor = reason.code === "SecretNotUsable" && secret !== undefined ? [secret] : reason.waitsFor;
+  const isGood = !reasonRows[reason.code].waits && reason.code !== "Writes";
+  return {
+    object: ref,
+    phase: contentPhaseOf(view.facts),
+    cause: isGood ? "NothingWrong" : reason.code,
+    says: reason.says,
+    waitsFor: waitsFor.filter((each) => !isSame(each, ref)),
+    sinceMs: reason.sinceMs ?? deletedMs(content) ?? createdMs(content),
+    component: ofSidecar.has(reason.code)
+      ? { name: "csi-snapshotter", driver: content.spec.driver }
+      : { name: "snapshot-controller" },
+    evidence: error === undefined ? [] : [`status.error: ${error}`],
+    more: leavingSteps(content),
+    ...(reason.code === "WaitsForDeletionConfirmed" && isKept(view.facts.snapshot) ? { actor: "user" } : {}),
+  };
+}
+
+/** The snapshot is there, and nobody has deleted it. */
+const isKept = (snapshot: VolumeSnapshot | undefined): boolean =>
+  snapshot !== undefined && deletedMs(snapshot) === undefined;
+
+/** How a deletion that cannot succeed is ended without losing track of the data. */
+function leavingSteps({ metadata, spec, status }: VolumeSnapshotContent): readonly Step[] | undefined {
+  const handle = status?.snapshotHandle ?? spec.source?.snapshotHandle;
+  if (metadata.deletionTimestamp === undefined || handle === undefined || spec.deletionPolicy === "Retain")
+    return undefined;
+  return [
+    {
+      says: `if the driver ${spec.driver} will never delete snapshot "${handle}", let the content go and leave the data: note this handle, it is the only way to find the data again`,
+      command: `kubectl patch volumesnapshotcontent ${metadata.name} --type=merge -p '{"spec":{"deletionPolicy":"Retain"}}'`,
+    },
+  ];
+}

@@ -1,0 +1,121 @@
+/** Which process has to act, and whether it runs: by its lease, and by the pod that holds it. */
+import type { KindName } from "../../api/kinds.ts";
+import { leaseNameFrom } from "../../api/names.ts";
+import type { Ref } from "../../api/plan.ts";
+import type { KubeObject, Lease } from "../../api/types.ts";
+import type { Millis } from "../../base/brand.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
+import { memberAt } from "../../rules/pod-specs.ts";
+import type { ClusterCopy } from "./cluster-copy.ts";
+
+export type ComponentName = "snapshot-controller" | "csi-snapshotter" | "csi-provisioner" | "shared-resource";
+
+/** A component, and the driver it runs beside. */
+export interface Component {
+  readonly name: ComponentName;
+  readonly driver?: string | undefined;
+}
+
+export interface RunningComponent {
+  readonly component: Component;
+  /** leads: its lease is held. idle: nobody holds it. unknown: leases or pods cannot be read. */
+  readonly state: "leads" | "runs without lease" | "idle" | "absent" | "unknown";
+  readonly lease?: Ref | undefined;
+  readonly renewedMs?: Millis | undefined;
+  readonly pod?: Ref | undefined;
+  /** Image of the container, as far as it is known. */
+  readonly image?: string | undefined;
+  /** The container's own words when it does not run. */
+  readonly problem?: string | undefined;
+}
+
+const leaseNames: Readonly<Record<ComponentName, (driver: string) => string>> = {
+  "snapshot-controller": () => "snapshot-controller-leader",
+  "csi-snapshotter": (driver) => leaseNameFrom(`external-snapshotter-leader-${driver}`),
+  "csi-provisioner": (driver) => leaseNameFrom(driver),
+  "shared-resource": () => "shared-resource-controller-leader",
+};
+
+/** Where each lease is found is not known: its name is, and is part of the contract with the replaced components. */
+export function runningOf(copy: ClusterCopy, component: Component, nowMs: Millis): RunningComponent {
+  const name = leaseNames[component.name](component.driver ?? "");
+  const leases = copy.list("Lease", { fieldSelector: `metadata.name=${name}` });
+  const lease = leases.toSorted((a, b) => renewedAt(b) - renewedAt(a))[0];
+  if (lease === undefined) return withoutLease(copy, component);
+  const { namespace } = lease.metadata;
+  const holder = holderOf(lease);
+  const ref: Ref = { kind: "Lease", namespace, name };
+  const found = containerOf(copy, component, namespace, holder);
+  const isHeld = holder !== "" && renewedAt(lease) + durationMs(lease) >= nowMs;
+  return { component, state: isHeld ? "leads" : "idle", lease: ref, renewedMs: renewedAt(lease), ...found };
+}
+
+function withoutLease(copy: ClusterCopy, component: Component): RunningComponent {
+  if (isUnreadable(copy, "Lease")) return { component, state: "unknown" };
+  const { driver } = component;
+  if (driver !== undefined && copy.get("CSIDriver", undefined, driver) === undefined)
+    return { component, state: isUnreadable(copy, "CSIDriver") ? "unknown" : "absent" };
+  // A single replica needs no lease. Only then are all pods listed.
+  const pods = copy.list("Pod").filter((pod) => containerIn(pod, component) !== undefined);
+  const [pod] = pods;
+  if (pod === undefined) return { component, state: isUnreadable(copy, "Pod") ? "unknown" : "absent" };
+  // Which driver a sidecar stands beside is not written in its pod.
+  if (driver !== undefined) return { component, state: "unknown" };
+  const found = describeContainer(pod, component);
+  return { component, state: found.problem === undefined ? "runs without lease" : "idle", ...found };
+}
+
+const isUnreadable = (copy: ClusterCopy, kind: KindName): boolean =>
+  copy.gaps().some(({ want, answer }) => want.kind === kind && answer.kind === "unreadable");
+
+const renewedAt = ({ spec }: Lease): Millis => Date.parse(String(spec?.renewTime ?? "")) || 0;
+const durationMs = ({ spec }: Lease): Millis => (spec?.leaseDurationSeconds ?? 15) * 1_000;
+/** Some write more than the pod's name, after a "_" or a "/". */
+const holderOf = ({ spec }: Lease): string => /^[^_/]*/.exec(spec?.holderIdentity ?? "")?.[0] ?? "";
+
+function containerOf(copy: ClusterCopy, component: Component, namespace: string | undefined, holder: string) {
+  const pod = holder === "" ? undefined : copy.get("Pod", namespace, holder);
+  return pod === undefined ? {} : describeContainer(pod, component);
+}
+
+function describeContainer(pod: KubeObject, component: Component) {
+  const { namespace, name } = pod.metadata;
+  const container = containerIn(pod, component);
+  const status = listAt(json(pod), ["status", "containerStatuses"]).find(
+    (each) => memberAt(each, ["name"]) === container?.name,
+  );
+  const waiting = memberAt(status, ["state", "waiting", "reason"]);
+  return {
+    pod: { kind: "Pod", namespace, name } as Ref,
+    image: text(container?.image),
+    problem: typeof waiting === "string" ? waiting : undefined,
+  };
+}
+
+const listAt = (value: JsonValue, path: readonly string[]): readonly JsonValue[] => {
+  const found = memberAt(value, path);
+  return Array.isArray(found) ? found : [];
+};
+const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+const json = (object: KubeObject): JsonObject => object as unknown as JsonObject;
+
+/** The container that runs the component, known by its name, its image, or the word of its command. */
+function containerIn(
+  pod: KubeObject,
+  { name }: Component,
+): { readonly name: unknown; readonly image: unknown } | undefined {
+  const containers = listAt(json(pod), ["spec", "containers"]) as readonly JsonObject[];
+  const found = containers.find(
+    (each) =>
+      each.name === name ||
+      String(each.image ?? "").includes(`/${name}:`) ||
+      [...listAt(each, ["command"]), ...listAt(each, ["args"])].some(
+        (word) => word === name || String(word).endsWith(`/${name}`),
+      ),
+  );
+  return found === undefined ? undefined : { name: found.name, image: found.image };
+}
+
+/** The release of the Go component that runs, if it is one: "8.2.0". */
+export const goReleaseOf = ({ component, image = "" }: RunningComponent): string | undefined =>
+  new RegExp(`/${component.name}:v(\\d+\\.\\d+\\.\\d+)`).exec(image)?.[1];
