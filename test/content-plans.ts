@@ -7,7 +7,7 @@ import { phaseOf } from "../src/components/csi-snapshotter/phase.ts";
 import { planContent } from "../src/components/csi-snapshotter/plan.ts";
 import type { SidecarAction } from "../src/components/csi-snapshotter/plan-steps.ts";
 import type { SnapshotInfo } from "../src/components/csi-snapshotter/reply.ts";
-import { planTester } from "./plan-cases.ts";
+import { planTester, type ReasonedCase } from "./plan-cases.ts";
 import { aContentView, type ContentSituation } from "./views.ts";
 
 export const deletionTimestamp = "2026-01-01T01:00:00Z";
@@ -50,4 +50,8 @@ export const brief = (action: SidecarAction): string => {
   }
 };
 
-export const testPlans = planTester({ phaseOf: ({ facts }: ContentView) => phaseOf(facts), plan: planContent, brief });
+export const testPlans: (cases: readonly ReasonedCase<ContentView>[]) => void = planTester({
+  phaseOf: ({ facts }: ContentView) => phaseOf(facts),
+  plan: planContent,
+  brief,
+});

@@ -42,7 +42,6 @@ function assertNone(places: readonly Place[], left: Readonly<Record<string, numb
 test("objects and processes have the nouns of Kubernetes, and no picture words", () => {
   const pictures = /^.*\b(shelf|shelves|wakes|woken|mishap|cutter)\b.*$/gim;
   assertNone(placesOf([...code, ...pages], pictures), {
-    "src/components/snapshot-controller/": 6,
     "src/runtime/controller.ts": 12,
   });
 });
@@ -51,7 +50,6 @@ test("a doc comment has a subject: it does not begin with Of or By", () => {
   assertNone(placesOf(code, /\/\*\*?\s*(?:\*\s*)?(?:Of|By)\b.*$/gm), {
     "src/cli/install/": 12,
     "src/cli/migrate/": 4,
-    "src/components/csi-snapshotter/": 2,
     "src/components/shared-resource/node/": 18,
   });
 });

@@ -2,7 +2,7 @@
 
 import type { PersistentVolumeClaim } from "../src/api/types.ts";
 import type { CreateAttempt } from "../src/components/csi-snapshotter/create-attempts.ts";
-import type { ContentMemory } from "../src/components/csi-snapshotter/memory.ts";
+import { type ContentMemory, noMemory } from "../src/components/csi-snapshotter/memory.ts";
 import type { ContentFacts, ContentView } from "../src/components/csi-snapshotter/observe.ts";
 import {
   type ClaimMemory,
@@ -84,11 +84,15 @@ export const aLoneContentView = ({
   nowMs,
 });
 
-/** Facts and memory of the sidecar about a content in one row, as tables state them. */
-export type ContentSituation = ContentFacts & Omit<ContentMemory, "attempt"> & CreateAttempt;
+/** Facts and memory of the sidecar about a content, and the time, in one row, as tables state them. */
+export type ContentSituation = ContentFacts &
+  Omit<ContentMemory, "attempt"> &
+  CreateAttempt &
+  Pick<ContentView, "nowMs">;
 
 /** A content of our driver that this process has sent CreateSnapshot for before; a reply counts for another second. */
 export const aContentView = (change: Partial<ContentSituation> = {}): ContentView => {
+  const { attempt: noAttempt, ...noReply } = noMemory;
   const { content, snapshotClass, canListSnapshots, options, nowMs, ...memory }: ContentSituation = {
     content: aContent(),
     snapshotClass: aClass(),
@@ -96,18 +100,18 @@ export const aContentView = (change: Partial<ContentSituation> = {}): ContentVie
     canListSnapshots: true,
     options: { snapshotNamePrefix: "snapshot", snapshotNameUuidLength: -1, extraCreateMetadata: false },
     nowMs: 0,
-    reply: { kind: "none" },
+    ...noReply,
     isFirstAttempt: change.reply === undefined,
-    malformedReplies: 0,
     replyLeftMs: change.reply === undefined ? 0 : 1_000,
+    ...noAttempt,
     sidecarId: "our-id",
     createSent: "sent",
-    isRemovalPending: false,
     ...change,
   };
   const { sidecarId, createSent, isRemovalPending, driver: name, ...reply } = memory;
   return {
-    facts: { content, snapshotClass, driver: name, canListSnapshots, options, nowMs },
+    facts: { content, snapshotClass, driver: name, canListSnapshots, options },
     memory: { ...reply, attempt: { sidecarId, createSent, isRemovalPending } },
+    nowMs,
   };
 };

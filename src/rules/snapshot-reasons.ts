@@ -16,10 +16,9 @@ interface ReasonOfRule {
   readonly blocker: Blocker;
 }
 
-const rows = {
+/** What keeps a snapshot from its content, or the content from it. */
+const snapshotRows = {
   "SNAP-101": { reason: "Invalid", blocker: "object" },
-  "SNAP-111": { reason: "Invalid", blocker: "content" },
-  "SNAP-117": { reason: "Invalid", blocker: "content" },
   "SNAP-201": { reason: "ContentLost", blocker: "content" },
   "SNAP-202": { reason: "ContentNotFound", blocker: "content" },
   "SNAP-203": { reason: "ContentNotUsable", blocker: "content" },
@@ -35,6 +34,12 @@ const rows = {
   "SNAP-225": { reason: "VolumeNotUsable", blocker: "volume" },
   "SNAP-226": { reason: "VolumeNotUsable", blocker: "volume" },
   "SNAP-227": { reason: "NodeNotUsable", blocker: "volume" },
+} as const satisfies Partial<Record<ErrorCode, ReasonOfRule>>;
+
+/** What the status of a content tells: what is wrong with it, its class or its secret, and what the driver said. */
+const contentRows = {
+  "SNAP-111": { reason: "Invalid", blocker: "content" },
+  "SNAP-117": { reason: "Invalid", blocker: "content" },
   "SNAP-231": { reason: "SecretNotUsable", blocker: "class" },
   "SNAP-232": { reason: "SecretNotUsable", blocker: "class" },
   "SNAP-233": { reason: "SecretNotUsable", blocker: "class" },
@@ -50,20 +55,19 @@ const rows = {
   "SNAP-531": { reason: "DriverFailed", blocker: "driver" },
 } as const satisfies Partial<Record<ErrorCode, ReasonOfRule>>;
 
+export const reasonsByCode = { ...snapshotRows, ...contentRows };
 /** The codes of messages about what keeps a snapshot or a content waiting. */
-export type BlockingCode = keyof typeof rows;
-export type BlockingReason = (typeof rows)[BlockingCode]["reason"];
-export const reasonsByCode: Readonly<Record<BlockingCode, { reason: BlockingReason; blocker: Blocker }>> = rows;
-
-const isBlocking = (code: ErrorCode): code is BlockingCode => Object.hasOwn(rows, code);
+export type BlockingCode = keyof typeof reasonsByCode;
+export type ContentErrorCode = keyof typeof contentRows;
 
 /**
- * What an error in the status of a content means, and the secret that it is about. Another sidecar's have no code: they repeat what its
- * driver said.
+ * What an error in the status of a content means, and the secret that it is about. The errors of other sidecars have no code: they
+ * repeat what the driver said.
  */
 export function reasonOfError(content: VolumeSnapshotContent, message: string) {
   const code = codeIn(message);
-  const reason = code !== undefined && isBlocking(code) ? rows[code].reason : "DriverFailed";
+  const isKnown = code !== undefined && Object.hasOwn(contentRows, code);
+  const { reason } = contentRows[isKnown ? (code as ContentErrorCode) : "SNAP-501"];
   const { name, namespace } = notedSecretOf(content);
   const secret: readonly Ref[] = code === "SNAP-516" && name ? [{ kind: "Secret", namespace, name }] : [];
   return { reason, secret };

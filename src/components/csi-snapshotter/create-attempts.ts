@@ -80,9 +80,9 @@ export function createCreateAttempts(
   sidecarId: string,
   sizeMax: number = sidecarLimits.createAttemptsMax,
 ): CreateAttempts {
-  /** By the content's uid. */
+  /** The key is the uid of the content. */
   const attempts = createLru<Attempt>(sizeMax);
-  /** By the snapshot's uid, which the name in CreateSnapshot is made from. */
+  /** The key is the uid of the snapshot, which the name in CreateSnapshot is made from. */
   const namesSent = createLru<true>(sizeMax);
   let newest = "";
   /** Contents up to this version may have been forgotten. */

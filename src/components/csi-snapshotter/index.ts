@@ -14,6 +14,7 @@ import { createCallSemaphore, createCsiCallHandler } from "../../runtime/csi-cal
 import { createSend, type Operation, rpcs } from "./act.ts";
 import { createMemory } from "./memory.ts";
 import { type DriverFacts, indexes, observe, type SidecarOptions } from "./observe.ts";
+import { phaseOf } from "./phase.ts";
 import { planContent } from "./plan.ts";
 import type { CountAction } from "./plan-steps.ts";
 
@@ -87,7 +88,8 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
     name,
     stores,
     triggers,
-    observe: (seen, key) => observe({ stores: seen, memory, driver: facts(), options, nowMs: world.now() }, key),
+    observe: (seen, key) => observe(seen, { driver: facts(), options, memory, nowMs: world.now() }, key),
+    phase: ({ facts: seen }) => phaseOf(seen),
     plan: deps.plan ?? planContent,
     handlers: {
       ...cluster,

@@ -42,6 +42,15 @@ export interface ContentMemory extends ObservedReply<SnapshotAnswer> {
   readonly attempt: CreateAttempt;
 }
 
+/** What a process remembers that has just started: with it, anybody can run phase and plan on a content read from a cluster. */
+export const noMemory: ContentMemory = {
+  reply: { kind: "none" },
+  isFirstAttempt: true,
+  malformedReplies: 0,
+  replyLeftMs: 0,
+  attempt: { sidecarId: "", createSent: "unknown", isRemovalPending: false },
+};
+
 /** What a call about a content is for. */
 export type Goal = "snapshot" | "outcome" | "removal";
 
@@ -68,12 +77,11 @@ export function createMemory({ world, backoff, poll, sidecarId = uuid(world) }: 
     replies,
     attempts,
     about: (content) => {
-      const elapsedMs = world.elapsed();
+      const attempt = attempts.about(content);
       const cached = replies.get(content.metadata.uid);
-      return {
-        ...observeReply(cached, goalOf(content), elapsedMs, (reply) => isRefusalHeld(content, reply)),
-        attempt: attempts.about(content),
-      };
+      if (cached === undefined) return { ...noMemory, attempt };
+      const isHeld = (reply: CsiReply<SnapshotAnswer>): boolean => isRefusalHeld(content, reply);
+      return { ...observeReply(cached, goalOf(content), world.elapsed(), isHeld), attempt };
     },
     forget: ({ metadata }) => replies.forget(metadata.uid),
   };

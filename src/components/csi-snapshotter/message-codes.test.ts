@@ -10,6 +10,7 @@ import { annotations, parameters } from "../../api/names.ts";
 import { Fault } from "../../base/fault.ts";
 import { limits } from "../../base/limits.ts";
 import { callErrorRows } from "../../rules/error-codes-calls.ts";
+import { type BlockingCode, reasonsByCode } from "../../rules/snapshot-reasons.ts";
 import { planContent } from "./plan.ts";
 
 const unread: ContentSituation["reply"] = { kind: "unsent", fault: new Fault("NotFound", "no such secret") };
@@ -78,8 +79,9 @@ const cases: readonly (readonly [code: string, view: Partial<ContentSituation>])
 
 for (const [code, view] of cases)
   test(`${code} ends what the user reads`, () => {
-    const codes = codesIn(planContent(aView(view)).actions);
-    assert.deepEqual([...new Set(codes)], [code]);
+    const { actions, reason } = planContent(aView(view));
+    assert.deepEqual([...new Set(codesIn(actions))], [code]);
+    if (code in reasonsByCode) assert.equal(reason.code, reasonsByCode[code as BlockingCode].reason);
   });
 
 test("every code about a call to the driver is shown by a case", () => {

@@ -23,12 +23,12 @@ export interface ContentFacts extends DriverFacts {
   readonly content: VolumeSnapshotContent;
   readonly snapshotClass: VolumeSnapshotClass | undefined;
   readonly options: SidecarOptions;
-  readonly nowMs: Millis;
 }
 
 export interface ContentView {
   readonly facts: ContentFacts;
   readonly memory: ContentMemory;
+  readonly nowMs: Millis;
 }
 
 /** The secondary indexes; index.ts passes them to the stores. */
@@ -36,21 +36,26 @@ export const indexes = {
   VolumeSnapshotContent: { class: ({ spec }: VolumeSnapshotContent) => spec.volumeSnapshotClassName },
 } as const;
 
-export interface Sources {
-  readonly stores: {
-    readonly VolumeSnapshotContent: { get(key: Key): VolumeSnapshotContent | undefined };
-    readonly VolumeSnapshotClass: { get(key: Key): VolumeSnapshotClass | undefined };
-  };
-  readonly memory: { about(content: VolumeSnapshotContent): ContentMemory };
+export interface SidecarStores {
+  readonly VolumeSnapshotContent: { get(key: Key): VolumeSnapshotContent | undefined };
+  readonly VolumeSnapshotClass: { get(key: Key): VolumeSnapshotClass | undefined };
+}
+
+export interface SidecarContext {
   readonly driver: DriverFacts;
   readonly options: SidecarOptions;
+  readonly memory: { about(content: VolumeSnapshotContent): ContentMemory };
   readonly nowMs: Millis;
 }
 
-export function observe({ stores, memory, driver, options, nowMs }: Sources, key: Key): ContentView | undefined {
+export function observe(
+  stores: SidecarStores,
+  { driver, options, memory, nowMs }: SidecarContext,
+  key: Key,
+): ContentView | undefined {
   const content = stores.VolumeSnapshotContent.get(key);
   if (content === undefined) return undefined;
   const className = content.spec.volumeSnapshotClassName;
   const snapshotClass = className ? stores.VolumeSnapshotClass.get(keyIn(undefined, className)) : undefined;
-  return { facts: { ...driver, content, snapshotClass, options, nowMs }, memory: memory.about(content) };
+  return { facts: { ...driver, content, snapshotClass, options }, memory: memory.about(content), nowMs };
 }

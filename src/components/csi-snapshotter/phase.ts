@@ -2,10 +2,14 @@
  * Where a content is in its life, seen from the driver's side. Only facts decide.
  *
  *   untaken ──▶ pending ──▶ ready      unverified ──▶ ready      removable ──▶ (gone)
+ *                                                                    ▲
+ *   foreign                                                          └── from any phase but foreign
  *
+ * foreign:    of another driver, of a class of another driver, without one clear source, or a member of a group that is not taken yet.
  * untaken:    no handle yet. CreateSnapshot is repeated, always with the same name, until the driver replies or refuses for good.
  * pending:    the snapshot is taken but not ready. CreateSnapshot is repeated on the timer of polls.
  * unverified: pre-provisioned, and nobody has checked that the handle exists.
+ * ready:      the snapshot is ready. Only the being-created annotation may have to be removed.
  * removable:  the deletion is confirmed and no CreateSnapshot can be in flight, or none can be repeated for want of a volume. DeleteSnapshot if the policy says so, then release.
  */
 import { annotations } from "../../api/names.ts";

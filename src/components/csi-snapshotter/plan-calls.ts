@@ -2,9 +2,10 @@
 import { annotations, parameters } from "../../api/names.ts";
 import type { CodedMessage } from "../../api/plan.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
-import { type ErrorCode, withCode } from "../../rules/error-codes.ts";
+import { withCode } from "../../rules/error-codes.ts";
 import type { SecretLookup, SecretRef, Wrong } from "../../rules/secret-template.ts";
-import { driverParameters, listSecretOf, snapshotterSecretOf } from "../../rules/snapshotter-secrets.ts";
+import type { ContentErrorCode } from "../../rules/snapshot-reasons.ts";
+import { driverParameters, listSecretOf, notedSecretOf, snapshotterSecretOf } from "../../rules/snapshotter-secrets.ts";
 import type { ContentFacts, SidecarOptions } from "./observe.ts";
 
 interface WithSecret {
@@ -21,8 +22,12 @@ export type SnapshotCall =
   | (WithSecret & { readonly method: "delete"; readonly handle: string })
   | (WithSecret & { readonly method: "list"; readonly handle: string });
 
-export type PreparedCall = { readonly kind: "call"; readonly call: SnapshotCall } | Wrong;
-const wrong = (code: ErrorCode, problem: string): Wrong => ({ kind: "wrong", code, problem });
+export type PreparedCall = { readonly kind: "call"; readonly call: SnapshotCall } | Wrong<ContentErrorCode>;
+const wrong = <Code extends ContentErrorCode>(code: Code, problem: string): Wrong<Code> => ({
+  kind: "wrong",
+  code,
+  problem,
+});
 
 export function createCall({ content, snapshotClass, options }: ContentFacts): PreparedCall {
   const { volumeSnapshotClassName: className, volumeSnapshotRef: ref, source } = content.spec;
@@ -84,16 +89,15 @@ const metadataParameters = ({ metadata, spec }: VolumeSnapshotContent): Record<s
   [parameters.metadataContentName]: metadata.name,
 });
 
-/** The snapshot-controller wrote the secret's name on the content, so that a deletion needs neither class nor snapshot. */
-function annotatedSecret({ metadata }: VolumeSnapshotContent): SecretLookup {
-  const { deletionSecretName: nameKey, deletionSecretNamespace: namespaceKey } = annotations;
-  const { [nameKey]: name, [namespaceKey]: namespace } = metadata.annotations ?? {};
+function annotatedSecret(content: VolumeSnapshotContent): SecretLookup<"SNAP-515"> {
+  const { name, namespace } = notedSecretOf(content);
   if (name === undefined && namespace === undefined) return { kind: "none" };
   if (name && namespace) return { kind: "secret", secret: { name, namespace } };
+  const { deletionSecretName: nameKey, deletionSecretNamespace: namespaceKey } = annotations;
   const [missing, other] = name ? [namespaceKey, nameKey] : [nameKey, namespaceKey];
   return wrong(
     "SNAP-515",
-    `annotation ${missing} of content ${metadata.name} is missing or empty, so it is not known which secret the driver needs: set it by kubectl annotate, or remove ${other} if it needs none`,
+    `annotation ${missing} of content ${content.metadata.name} is missing or empty, so it is not known which secret the driver needs: set it by kubectl annotate, or remove ${other} if it needs none`,
   );
 }
 const secretIn = (found: SecretLookup): SecretRef | undefined => (found.kind === "secret" ? found.secret : undefined);
@@ -107,18 +111,19 @@ export function listCall({ content, snapshotClass }: ContentFacts): PreparedCall
 
 export type PreparedDeletion =
   | PreparedCall
-  /** No call: the policy retains the snapshot, none was taken, or a group owns it. */
-  | { readonly kind: "none" }
+  /** No call. */
+  | { readonly kind: "none"; readonly says: string }
   /** A user wrote this handle, and the driver never confirmed it. */
   | { readonly kind: "unverified"; readonly handle: string };
 
 export function deleteCall(content: VolumeSnapshotContent): PreparedDeletion {
-  const isKept = content.spec.deletionPolicy !== "Delete" || content.status?.volumeGroupSnapshotHandle !== undefined;
-  if (isKept) return { kind: "none" };
+  const none = (says: string) => ({ kind: "none", says: `DeleteSnapshot is not called: ${says}` }) as const;
+  if (content.spec.deletionPolicy !== "Delete") return none("the deletionPolicy of the content retains the snapshot");
+  if (content.status?.volumeGroupSnapshotHandle !== undefined) return none("the snapshot belongs to a group snapshot");
   const handle = content.status?.snapshotHandle;
   if (!handle) {
     const { snapshotHandle } = content.spec.source ?? {};
-    return snapshotHandle ? { kind: "unverified", handle: snapshotHandle } : { kind: "none" };
+    return snapshotHandle ? { kind: "unverified", handle: snapshotHandle } : none("no snapshot was taken");
   }
   const annotated = annotatedSecret(content);
   return annotated.kind === "wrong"

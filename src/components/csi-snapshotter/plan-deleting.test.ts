@@ -29,12 +29,14 @@ testPlans([
     given: "a deletion before the first call for a content created with our annotation",
     view: aView({ content: aContent({ metadata: terminatingBeingCreated }), createSent: "never" }),
     phase: "untaken",
+    reason: "Released",
     expect: ["patch annotation"],
   },
   {
     given: "a repeated deletion before the first call for a content created with our annotation",
     view: aView({ content: aContent({ metadata: terminatingBeingCreated }), createSent: "released" }),
     phase: "untaken",
+    reason: "Released",
     expect: ["patch annotation"],
   },
   {
@@ -49,6 +51,7 @@ testPlans([
       createSent: "never",
     }),
     phase: "foreign",
+    reason: "Released",
     expect: ["patch annotation"],
   },
   {
@@ -59,24 +62,28 @@ testPlans([
       sidecarId: "another",
     }),
     phase: "untaken",
+    reason: "OutcomeUnknown",
     expect: ["annotate, create"],
   },
   {
     given: "a deletion that the controller has confirmed",
     view: aView({ content: aContent({ metadata: terminating, status: ready }) }),
     phase: "removable",
+    reason: "WaitsForDriver",
     expect: ["confirm, delete"],
   },
   {
     given: "a successful DeleteSnapshot",
     view: aView({ content: aContent({ metadata: terminating, status: ready }), reply: { kind: "deleted" } }),
     phase: "removable",
+    reason: "Released",
     expect: ["patch rest"],
   },
   {
     given: "a failed DeleteSnapshot",
     view: aView({ content: aContent({ metadata: terminating, status: ready }), reply: failure("FailedPrecondition") }),
     phase: "removable",
+    reason: "DriverFailed",
     expect: ["patch/status rest", "event SnapshotDeleteError"],
   },
   {
@@ -86,30 +93,35 @@ testPlans([
       reply: { kind: "unsent", fault: new Fault("NotFound", 'secrets "s" not found') },
     }),
     phase: "removable",
+    reason: "SecretNotUsable",
     expect: ["patch/status rest", "event SnapshotDeleteError"],
   },
   {
     given: "a deletion with Retain",
     view: aView({ content: aContent({ metadata: terminating, status: ready, spec: { deletionPolicy: "Retain" } }) }),
     phase: "removable",
+    reason: "Released",
     expect: ["patch rest"],
   },
   {
     given: "a deletion before any CreateSnapshot",
     view: aView({ content: aContent({ metadata: terminating }) }),
     phase: "removable",
+    reason: "Released",
     expect: ["patch rest"],
   },
   {
     given: "a deletion of a group member",
     view: aView({ content: aContent({ metadata: terminating, status: { ...ready, volumeGroupSnapshotHandle: "g" } }) }),
     phase: "removable",
+    reason: "Released",
     expect: ["patch rest"],
   },
   {
     given: "a content deleted while its snapshot exists",
     view: aView({ content: aContent({ metadata: { deletionTimestamp }, status: ready }) }),
     phase: "ready",
+    reason: "WaitsForDeletionConfirmed",
     expect: [],
   },
   {
@@ -120,6 +132,7 @@ testPlans([
       }),
     }),
     phase: "untaken",
+    reason: "OutcomeUnknown",
     expect: ["confirm, create"],
   },
   {
@@ -131,24 +144,28 @@ testPlans([
       snapshotClass: undefined,
     }),
     phase: "untaken",
+    reason: "OutcomeUnknown",
     expect: ["confirm, create"],
   },
   {
     given: "a deletion of a ready content with two sources",
     view: aView({ content: aContent({ metadata: terminating, status: ready, spec: { source: twoSources } }) }),
     phase: "removable",
+    reason: "WaitsForDriver",
     expect: ["confirm, delete"],
   },
   {
     given: "a deletion of a content with two sources and an unknown outcome of CreateSnapshot",
     view: aView({ content: aContent({ metadata: terminatingBeingCreated, spec: { source: twoSources } }) }),
     phase: "removable",
+    reason: "Released",
     expect: ["event SnapshotLeftAtDriver", "patch annotation"],
   },
   {
     given: "a deletion of a content that got a handle instead of its volume, with an unknown outcome of CreateSnapshot",
     view: aView({ content: aContent({ metadata: terminatingBeingCreated, spec: preProvisioned }) }),
     phase: "removable",
+    reason: "Released",
     expect: ["event SnapshotLeftAtDriver", "patch annotation"],
   },
   {
@@ -161,6 +178,7 @@ testPlans([
       }),
     }),
     phase: "removable",
+    reason: "Writes",
     expect: ["patch annotation"],
   },
   {
@@ -172,12 +190,14 @@ testPlans([
       }),
     }),
     phase: "removable",
+    reason: "Released",
     expect: ["patch rest"],
   },
   {
     given: "a deletion that is not confirmed of a content without a source",
     view: aView({ content: aContent({ metadata: { deletionTimestamp }, spec: { source: {} } }) }),
     phase: "foreign",
+    reason: "NotOurs",
     expect: [],
   },
   {
@@ -190,12 +210,14 @@ testPlans([
       snapshotClass: undefined,
     }),
     phase: "untaken",
+    reason: "OutcomeUnknown",
     expect: ["confirm, create"],
   },
   {
     given: "a deletion of a pre-provisioned content that the driver never confirmed",
     view: aView({ content: aContent({ metadata: terminating, spec: preProvisioned }) }),
     phase: "removable",
+    reason: "Released",
     expect: ["event SnapshotLeftAtDriver", "patch rest"],
   },
   {
@@ -209,6 +231,7 @@ testPlans([
       reply: failure("NotFound"),
     }),
     phase: "removable",
+    reason: "Released",
     expect: ["event SnapshotLeftAtDriver", "patch rest"],
   },
   {
@@ -217,6 +240,7 @@ testPlans([
       content: aContent({ metadata: { ...terminating, finalizers: ["x/theirs"] }, spec: preProvisioned }),
     }),
     phase: "removable",
+    reason: "Released",
     expect: [],
   },
   {
@@ -229,6 +253,7 @@ testPlans([
       }),
     }),
     phase: "removable",
+    reason: "WaitsForDriver",
     expect: ["confirm, delete"],
   },
   {
@@ -237,6 +262,7 @@ testPlans([
       content: aContent({ metadata: terminating, spec: { ...preProvisioned, deletionPolicy: "Retain" } }),
     }),
     phase: "removable",
+    reason: "Released",
     expect: ["patch rest"],
   },
   {
@@ -249,18 +275,21 @@ testPlans([
       }),
     }),
     phase: "removable",
+    reason: "WaitsForDriver",
     expect: ["confirm, delete"],
   },
   {
     given: "a deletion of a content with one of the two deletion-secret annotations",
     view: aView({ content: aContent({ metadata: halfAnnotated, status: ready }) }),
     phase: "removable",
+    reason: "SecretNotUsable",
     expect: ["patch/status rest", "event SnapshotDeleteError"],
   },
   {
     given: "a deletion of a content with Retain and one of the two deletion-secret annotations",
     view: aView({ content: aContent({ metadata: halfAnnotated, status: ready, spec: { deletionPolicy: "Retain" } }) }),
     phase: "removable",
+    reason: "Released",
     expect: ["patch rest"],
   },
 ]);

@@ -26,12 +26,14 @@ testPlans([
     given: "an undecodable reply for a new snapshot",
     view: aView({ content: aContent({ metadata: beingCreated }), reply, malformedReplies: 1 }),
     phase: "untaken",
+    reason: "DriverFailed",
     expect: ["patch/status rest", "event SnapshotCreationFailed"],
   },
   {
     given: "many undecodable replies for a wanted snapshot",
     view: aView({ content: aContent({ metadata: beingCreated }), reply, malformedReplies: 50 }),
     phase: "untaken",
+    reason: "DriverFailed",
     expect: ["patch/status rest", "event SnapshotCreationFailed"],
   },
   {
@@ -42,12 +44,14 @@ testPlans([
       malformedReplies: malformedReplies - 1,
     }),
     phase: "untaken",
+    reason: "DriverFailed",
     expect: ["patch/status rest", "event SnapshotCreationFailed"],
   },
   {
     given: "only undecodable replies for a deleted snapshot",
     view: aView({ content: aContent({ metadata: terminatingBeingCreated }), reply, malformedReplies }),
     phase: "untaken",
+    reason: "Released",
     expect: ["event SnapshotLeftAtDriver", "patch annotation"],
   },
   {
@@ -58,12 +62,14 @@ testPlans([
       malformedReplies,
     }),
     phase: "untaken",
+    reason: "DriverFailed",
     expect: ["patch/status rest", "event SnapshotCreationFailed"],
   },
   {
     given: "only undecodable replies for a deleted content whose snapshot exists",
     view: aView({ content: aContent({ metadata: { ...beingCreated, deletionTimestamp } }), reply, malformedReplies }),
     phase: "untaken",
+    reason: "DriverFailed",
     expect: ["patch/status rest", "event SnapshotCreationFailed"],
   },
   {
@@ -74,18 +80,21 @@ testPlans([
       malformedReplies,
     }),
     phase: "pending",
+    reason: "Writes",
     expect: ["patch annotation"],
   },
   {
     given: "a DeleteSnapshot with an undecodable reply",
     view: aView({ content: aContent({ metadata: terminating, status: ready }), reply, malformedReplies: 1 }),
     phase: "removable",
+    reason: "DriverFailed",
     expect: ["patch/status rest", "event SnapshotDeleteError"],
   },
   {
     given: "a deletion with only undecodable replies",
     view: aView({ content: aContent({ metadata: terminating, status: ready }), reply, malformedReplies }),
     phase: "removable",
+    reason: "Released",
     expect: ["event SnapshotLeftAtDriver", "patch rest"],
   },
 ]);

@@ -17,6 +17,7 @@ import { isSameError } from "../../base/same-error.ts";
 import type { CsiCallAction } from "../../runtime/csi-calls.ts";
 import type { ContentView } from "./observe.ts";
 import type { PreparedCall, SnapshotCall } from "./plan-calls.ts";
+import { asked, type SidecarReason } from "./reasons.ts";
 
 export type CsiAction = CsiCallAction<VolumeSnapshotContent, SnapshotCall>;
 /** Increments a metric. */
@@ -25,14 +26,17 @@ export interface CountAction {
   readonly what: "secretMismatch";
 }
 export type SidecarAction = ClusterAction | CsiAction | CountAction;
-export type SidecarPlan = Plan<SidecarAction>;
+/** Every decision says why. */
+export interface SidecarPlan extends Plan<SidecarAction> {
+  readonly reason: SidecarReason;
+}
 
 export const kind = "VolumeSnapshotContent";
-export const doing = (next: Next, ...actions: readonly (readonly SidecarAction[])[]): SidecarPlan => ({
-  actions: actions.flat(),
-  next,
-});
-export const nothing = doing(settled);
+export const doing = (
+  reason: SidecarReason,
+  next: Next,
+  ...actions: readonly (readonly SidecarAction[])[]
+): SidecarPlan => ({ actions: actions.flat(), next, reason });
 
 export const withoutBeingCreated = {
   [annotations.beingCreated]: undefined,
@@ -50,32 +54,39 @@ export const confirmed = (content: VolumeSnapshotContent): readonly ClusterActio
   { kind: "confirm", ref: refOf(kind, content), resourceVersion: content.metadata.resourceVersion },
 ];
 
-export const call = (
-  content: VolumeSnapshotContent,
-  prepared: Extract<PreparedCall, { kind: "call" }>,
-  intent: readonly ClusterAction[] = [],
-): readonly SidecarAction[] => [{ kind: "csi", about: content, call: prepared.call, intent }];
+/** Sends a call, after the writes that tell a successor of it. */
+export const planCall = (
+  { facts }: ContentView,
+  { call }: Extract<PreparedCall, { kind: "call" }>,
+  intent: readonly ClusterAction[],
+  also: readonly SidecarAction[] = [],
+): SidecarPlan => doing(asked(facts, call), settled, [{ kind: "csi", about: facts.content, call, intent }], also);
+
+/** Something that is reported once, in status and event. */
+interface Report {
+  /** Reason of the event. */
+  readonly event: string;
+  readonly message: CodedMessage;
+  readonly reason: SidecarReason;
+}
 
 /** Reports one kind of error once, in status and event. The content is reconciled again when the reply expires. */
 export function planError(
   view: ContentView,
-  reason: string,
-  message: CodedMessage,
-  alsoOnMetadata: readonly ClusterAction[],
+  { event: word, message, reason }: Report,
+  alsoOnMetadata: readonly ClusterAction[] = [],
 ): SidecarPlan {
-  const { content, nowMs } = view.facts;
-  if (isReported(content, message)) return doing(later(view), alsoOnMetadata);
+  const { content } = view.facts;
+  if (isReported(content, message)) return doing(reason, later(view), alsoOnMetadata);
   const readyToUse = content.status?.readyToUse === true;
   const status = patchStatus(kind, content, content.status as JsonObject | undefined, {
     ...(content.status as JsonObject | undefined),
     readyToUse,
-    error: statusError(message, nowMs),
+    error: statusError(message, view.nowMs),
   });
   // The metadata is written at the next reconcile: both writes are guarded by the current version.
-  return {
-    actions: [...status, event(content, reason, message)],
-    next: alsoOnMetadata.length > 0 ? { kind: "after", ms: 0 } : later(view),
-  };
+  const next: Next = alsoOnMetadata.length > 0 ? { kind: "after", ms: 0 } : later(view);
+  return doing(reason, next, status, [event(content, word, message)]);
 }
 
 export const later = ({ memory: { replyLeftMs } }: ContentView): Next =>

@@ -8,7 +8,7 @@ import { keyOf } from "../../api/types.ts";
 import { type Key, keyIn } from "../../base/brand.ts";
 import { memoryLimits } from "./limits.ts";
 import type { ObjectName } from "./memory.ts";
-import { isWaiting } from "./restoring.ts";
+import { waitsForVolume } from "./restoring.ts";
 
 export interface MissingClaims {
   /** Called for every change of a claim. */
@@ -46,7 +46,7 @@ export function createMissingClaims(
     see: (before, after) => {
       const claim = after ?? before;
       if (claim === undefined) return;
-      const isMissed = after === undefined && isWaiting(claim);
+      const isMissed = after === undefined && waitsForVolume(claim);
       for (const snapshot of snapshotsOf(claim))
         if (isMissed) miss(snapshot, claim);
         else forget(snapshot, keyOf(claim));

@@ -13,7 +13,7 @@ import { contentAsSeen } from "../../rules/evidence.ts";
 import { type ClaimView, isRenewable, type SnapshotFacts } from "./observe.ts";
 import { claimPhaseOf, neededBy, needsClaim } from "./phase-claim.ts";
 import { type ControllerPlan, doing, waiting } from "./plan-steps.ts";
-import { because, inUse } from "./reasons.ts";
+import { inUse, why } from "./reasons.ts";
 
 const kind = "PersistentVolumeClaim";
 /** Snapshots often come one after the other, and each would add the finalizer that was removed after the one before. */
@@ -23,7 +23,7 @@ export function planClaim(view: ClaimView): ControllerPlan {
   const phase = claimPhaseOf(view);
   switch (phase) {
     case "free":
-      return doing(because("Settled", "no snapshot is being taken of the claim"));
+      return doing(why("Settled", "no snapshot is being taken of the claim"));
     case "unprotected":
       return planProtection(view.facts.claim);
     case "doubtful":
@@ -41,17 +41,17 @@ export function planClaim(view: ClaimView): ControllerPlan {
 const planProtection = (claim: PersistentVolumeClaim): ControllerPlan =>
   claim.metadata.deletionTimestamp === undefined
     ? doing(
-        because("Writes", "the claim gets our finalizer before a snapshot is taken of it"),
+        why("Writes", "the claim gets our finalizer before a snapshot is taken of it"),
         editByReplacing(kind, claim, { addFinalizers: [finalizers.claimAsSource] }),
       )
-    : doing(because("Settled", "the claim is being deleted, and no snapshot is taken of it any more"));
+    : doing(why("Settled", "the claim is being deleted, and no snapshot is taken of it any more"));
 
 /** Where nothing can be renewed, the removal is sent again: then its outcome is known, and the finalizer is added again. */
 function planRenewal({ facts }: ClaimView): ControllerPlan {
   const { claim } = facts;
   if (!isAwaited(facts)) return doing(inUse(claim, neededBy(facts)));
   return doing(
-    because("Writes", "our finalizer is renewed: a request that removes it may be under way"),
+    why("Writes", "our finalizer is renewed: a request that removes it may be under way"),
     isRenewable(claim) ? renewByReplacing(kind, claim, finalizers.claimAsSource) : release(claim),
   );
 }
@@ -61,8 +61,8 @@ function planRelease(view: ClaimView): ControllerPlan {
   const { idleMs } = view.memory;
   // A user who deletes the claim does not wait for snapshots that may come.
   if (claim.metadata.deletionTimestamp === undefined && idleMs < lingerMs)
-    return waiting(because("Settled", "no snapshot needs the claim: our finalizer is removed soon"), lingerMs - idleMs);
-  const reason = because("Released", "no snapshot needs the claim: our finalizer is removed");
+    return waiting(why("Settled", "no snapshot needs the claim: our finalizer is removed soon"), lingerMs - idleMs);
+  const reason = why("Released", "no snapshot needs the claim: our finalizer is removed");
   return doing(reason, releaseEvidence(view), release(claim));
 }
 

@@ -16,14 +16,14 @@ import type { ContentFacts, ContentView } from "./observe.ts";
 import { contentStateOf } from "./phase-content.ts";
 import { contentLabelEdit } from "./plan-label.ts";
 import { type ControllerPlan, doing } from "./plan-steps.ts";
-import { because, contentIsLeft, contentWaitsToGo, invalidContent, unbound } from "./reasons.ts";
+import { contentIsLeft, contentWaitsToGo, invalidContent, unbound, why } from "./reasons.ts";
 
 const kind = "VolumeSnapshotContent";
 
 export function planContent(view: ContentView): ControllerPlan {
   const { facts } = view;
   const label = contentLabelEdit(facts.content);
-  if (label.length > 0) return doing(because("Writes", "the label of invalid objects is corrected"), label);
+  if (label.length > 0) return doing(why("Writes", "the label of invalid objects is corrected"), label);
   const state = contentStateOf(facts);
   switch (state.phase) {
     case "invalid":
@@ -39,7 +39,7 @@ export function planContent(view: ContentView): ControllerPlan {
     case "unbound":
       return doing(unbound(facts));
     case "kept":
-      return doing(because("Settled", "the content is kept without its VolumeSnapshot, until it is deleted by hand"));
+      return doing(why("Settled", "the content is kept without its VolumeSnapshot, until it is deleted by hand"));
     default:
       return unreachable(state);
   }
@@ -48,15 +48,15 @@ export function planContent(view: ContentView): ControllerPlan {
 function planBound({ content }: ContentFacts): ControllerPlan {
   const writes = edit(kind, content, { addFinalizers: [finalizers.contentBound] });
   return writes.length === 0
-    ? doing(because("Settled", "the content has its VolumeSnapshot and our finalizer"))
-    : doing(because("Writes", "the content gets our finalizer"), writes);
+    ? doing(why("Settled", "the content has its VolumeSnapshot and our finalizer"))
+    : doing(why("Writes", "the content gets our finalizer"), writes);
 }
 
 /** The event comes before the write: after a crash in between it is sent twice, not never. */
 function planWithoutDriver({ content }: ContentFacts): ControllerPlan {
   const write = edit(kind, content, { removeFinalizers: [finalizers.contentBound] });
   const left = write.length === 0 ? undefined : leftAtDriver(content);
-  const reason = because(
+  const reason = why(
     "Released",
     left ?? "the content is being deleted, and spec.driver is empty: our finalizer is removed",
   );
@@ -86,12 +86,12 @@ function leftAtDriver({ metadata, spec, status }: VolumeSnapshotContent): CodedM
 function planError({ facts: { content }, nowMs }: ContentView, violation: ContentViolation): ControllerPlan {
   const { reason, message } = violation;
   const { status } = content;
-  const why = invalidContent(content, violation);
-  if (status?.error?.message === message) return doing(why);
+  const invalid = invalidContent(content, violation);
+  if (status?.error?.message === message) return doing(invalid);
   const error = statusError(message, nowMs);
   const wanted = { ...status, readyToUse: status?.readyToUse === true, error };
   const write = patchStatus(kind, content, status as JsonObject | undefined, wanted as JsonObject);
-  return doing(why, write, [warning(content, reason, message)]);
+  return doing(invalid, write, [warning(content, reason, message)]);
 }
 
 function planOrphaned(view: ContentView): ControllerPlan {
@@ -117,7 +117,7 @@ function goneForCertain({ content, snapshot }: ContentFacts): ClusterAction {
  */
 function planRelease(facts: ContentFacts): ControllerPlan {
   const annotate = edit(kind, facts.content, { annotations: { [annotations.beingDeleted]: "yes" } });
-  const reason = because("Writes", "the content gets the being-deleted annotation: its VolumeSnapshot is gone");
+  const reason = why("Writes", "the content gets the being-deleted annotation: its VolumeSnapshot is gone");
   return doing(reason, [goneForCertain(facts)], annotate);
 }
 
@@ -139,9 +139,6 @@ const isUnwanted = ({ facts: { content }, memory }: ContentView): boolean => {
 function planDisposal(facts: ContentFacts): ControllerPlan {
   const ref = refOf(kind, facts.content);
   const { resourceVersion } = facts.content.metadata;
-  const reason = because(
-    "Writes",
-    "the content is deleted: its VolumeSnapshot was deleted before it was shown as taken",
-  );
+  const reason = why("Writes", "the content is deleted: its VolumeSnapshot was deleted before it was shown as taken");
   return doing(reason, [goneForCertain(facts)], [{ kind: "delete", ref, resourceVersion }]);
 }

@@ -23,7 +23,7 @@ import {
   type SnapshotPlan,
   waiting,
 } from "./plan-steps.ts";
-import { because, contentIsLeaving } from "./reasons.ts";
+import { contentIsLeaving, why } from "./reasons.ts";
 import type { RestoringClaim } from "./restoring.ts";
 
 const undecidedPollMs = 2_000;
@@ -33,16 +33,12 @@ export function planDeletion(view: SnapshotView): SnapshotPlan {
   const { snapshot, content } = view.facts;
   const { metadata } = snapshot;
   if (!ownFinalizers.some((name) => metadata.finalizers?.includes(name)))
-    return doing(because("Released", "the snapshot has no finalizer of the snapshot-controller"));
+    return doing(why("Released", "the snapshot has no finalizer of the snapshot-controller"));
   if (content !== undefined && belongsTo(content, snapshot))
     return planUse(view, content) ?? planContentDeletion(view, content);
   const name = `VolumeSnapshotContent ${contentNameOf(snapshot)}`;
   const gone = content === undefined ? `${name} is gone` : `${name} belongs to another snapshot`;
-  return doing(
-    because("Released", `${gone}: our finalizers are removed`),
-    confirmContent(view.facts),
-    release(snapshot),
-  );
+  return doing(why("Released", `${gone}: our finalizers are removed`), confirmContent(view.facts), release(snapshot));
 }
 
 /** The snapshot is kept while claims are restored from it, or while that is not known. Undefined: its content can go. */
@@ -54,19 +50,19 @@ function planUse({ facts, memory }: SnapshotView, content: VolumeSnapshotContent
   const [reader] = restoring;
   if (reader !== undefined) {
     const pending = withCode(`Snapshot is being used to restore a PVC: ${restoreOf(reader, snapshot)}`, "SNAP-241");
-    return doing(because("InUseByClaim", pending, refsOf(reader, snapshot), sinceMs), [
+    return doing(why("InUseByClaim", pending, refsOf(reader, snapshot), sinceMs), [
       event(snapshot, "Warning", "SnapshotDeletePending", pending),
     ]);
   }
   // A snapshot that is released before the grants are known cannot be kept any more.
   if (facts.isRestoringUndecided) {
     const unknown = "it is not known yet whether a ReferenceGrant lets a claim be restored from the snapshot";
-    return waiting(because("WaitsForGrants", unknown, [], sinceMs), undecidedPollMs);
+    return waiting(why("WaitsForGrants", unknown, [], sinceMs), undecidedPollMs);
   }
   if (memory.areClaimsRead || isGivenUp(content)) return undefined;
   const { namespace } = snapshot.metadata;
   const unlisted = `the claims of namespace ${namespace} are listed: one may be restored from the snapshot`;
-  const reason = because("WaitsForLists", unlisted, [], sinceMs);
+  const reason = why("WaitsForLists", unlisted, [], sinceMs);
   return { ...doing(reason), actions: [{ kind: "readClaims", snapshot }] };
 }
 
@@ -77,16 +73,16 @@ function planContentDeletion({ facts, memory, nowMs }: SnapshotView, content: Vo
   const unread = memory.missingClaims.map(absence);
   if (content.spec.deletionPolicy === "Retain")
     return doing(
-      because("Released", `${name} is kept, as its deletionPolicy Retain says`),
+      why("Released", `${name} is kept, as its deletionPolicy Retain says`),
       unread,
       annotate,
       release(snapshot),
     );
   // In two reconciles, so that the deletion names the version it was decided for: an administrator may set Retain in between.
   if (annotate.length > 0)
-    return doing(because("Writes", `${name} gets the being-deleted annotation, and is deleted then`), unread, annotate);
+    return doing(why("Writes", `${name} gets the being-deleted annotation, and is deleted then`), unread, annotate);
   return content.metadata.deletionTimestamp === undefined
-    ? doing(because("Writes", `${name} is deleted`), unread, [deletionOf(content)])
+    ? doing(why("Writes", `${name} is deleted`), unread, [deletionOf(content)])
     : doing(contentIsLeaving(snapshot, content), deletionError(snapshot, content, nowMs));
 }
 

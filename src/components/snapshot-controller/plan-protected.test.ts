@@ -66,7 +66,7 @@ test("a content that needs a secret is never created with the being-created anno
   assert.deepEqual(Object.keys(notes), [annotations.deletionSecretName, annotations.deletionSecretNamespace]);
 });
 
-const marks: readonly [given: string, cutter: string | undefined, expect: object | undefined][] = [
+const marks: readonly [given: string, sidecarId: string | undefined, expect: object | undefined][] = [
   [
     "a sidecar that is known to be at work is born with its mark",
     "third",

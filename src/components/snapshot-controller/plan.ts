@@ -31,7 +31,7 @@ import {
   type SnapshotPlan,
   waiting,
 } from "./plan-steps.ts";
-import { because, type ControllerReason, invalidSnapshot, notReady, unprotected } from "./reasons.ts";
+import { type ControllerReason, invalidSnapshot, notReady, unprotected, why } from "./reasons.ts";
 
 /**
  * A driver usually replies soon, and then one status write is enough instead of two. In a burst most contents wait for those before
@@ -47,7 +47,7 @@ const kind = "VolumeSnapshot";
 export function planSnapshot(view: SnapshotView): SnapshotPlan {
   const { facts } = view;
   const label = snapshotLabelEdit(facts.snapshot);
-  if (label.length > 0) return doing(because("Writes", "the label of invalid objects is corrected"), label);
+  if (label.length > 0) return doing(why("Writes", "the label of invalid objects is corrected"), label);
   const state = stateOf(facts);
   switch (state.phase) {
     case "deleting":
@@ -108,7 +108,7 @@ function planCreation({ facts, memory }: SnapshotView): ControllerPlan {
   const name = object.metadata.name ?? "";
   const create: ClusterAction = { kind: "create", ref: { kind: "VolumeSnapshotContent", name }, object };
   return doing(
-    because("Writes", `VolumeSnapshotContent ${name} is created for the snapshot`),
+    why("Writes", `VolumeSnapshotContent ${name} is created for the snapshot`),
     protection.length > 0 ? protection : stillWaiting(facts),
     [
       create,
@@ -146,7 +146,7 @@ function planBinding(facts: SnapshotFacts, content: VolumeSnapshotContent): Cont
   const spec = { volumeSnapshotRef, ...(className === undefined ? {} : { volumeSnapshotClassName: className }) };
   const addFinalizers = content.metadata.deletionTimestamp === undefined ? [finalizers.contentBound] : [];
   return doing(
-    because("Writes", `VolumeSnapshotContent ${content.metadata.name} gets the uid of the snapshot`),
+    why("Writes", `VolumeSnapshotContent ${content.metadata.name} gets the uid of the snapshot`),
     protect(facts),
     edit("VolumeSnapshotContent", content, { addFinalizers, spec: spec as unknown as JsonObject }),
   );
@@ -175,8 +175,8 @@ function planStatus({ facts, memory, nowMs }: SnapshotView, content: VolumeSnaps
 
 const readiness = ({ length }: readonly ClusterAction[]): ControllerReason =>
   length === 0
-    ? because("Settled", "the snapshot is ready")
-    : because("Writes", "the snapshot gets the status of its content, and our finalizers");
+    ? why("Settled", "the snapshot is ready")
+    : why("Writes", "the snapshot gets the status of its content, and our finalizers");
 
 /** With a clock that is behind the server's by more than this, the content's age is unknown. */
 const clockSkewMsMax = 1_000;

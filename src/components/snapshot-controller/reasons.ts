@@ -5,7 +5,7 @@
 import { refOf } from "../../api/builders.ts";
 import { annotations, finalizers } from "../../api/names.ts";
 import type { Ref } from "../../api/plan.ts";
-import { because as becauseOf, type Reason, type ReasonCode } from "../../api/reasons.ts";
+import { because, type Reason, type ReasonCode } from "../../api/reasons.ts";
 import { keyOf, type PersistentVolumeClaim, type VolumeSnapshot, type VolumeSnapshotContent } from "../../api/types.ts";
 import { keyIn, type Millis } from "../../base/brand.ts";
 import { printable } from "../../base/printable.ts";
@@ -51,12 +51,12 @@ export interface ControllerReason extends Reason {
   readonly code: (typeof controllerReasonCodes)[number];
 }
 
-export const because = (
+export const why = (
   code: ControllerReason["code"],
   says: string,
   waitsFor: readonly Ref[] = [],
   sinceMs?: Millis,
-): ControllerReason => ({ ...becauseOf(code, printable(says), waitsFor, sinceMs), code });
+): ControllerReason => ({ ...because(code, printable(says), waitsFor, sinceMs), code });
 
 const blockersOf: Readonly<Record<Blocker, (facts: SnapshotFacts) => readonly Ref[]>> = {
   object: () => [],
@@ -85,16 +85,16 @@ const shownSince = ({ status }: WithError, message: string): Millis | undefined 
 /** The rule that the snapshot breaks. */
 export function invalidSnapshot(facts: SnapshotFacts, { code, message }: SnapshotViolation): ControllerReason {
   const { reason, blocker } = reasonsByCode[code];
-  return because(reason, message, blockersOf[blocker](facts), shownSince(facts.snapshot, message));
+  return why(reason, message, blockersOf[blocker](facts), shownSince(facts.snapshot, message));
 }
 
 /** The rule that the content breaks. */
 export const invalidContent = (content: VolumeSnapshotContent, { code, message }: ContentViolation): ControllerReason =>
-  because(reasonsByCode[code].reason, message, [], shownSince(content, message));
+  why(reasonsByCode[code].reason, message, [], shownSince(content, message));
 
 /** The claim's own plan adds the finalizer, or renews it while a request that removes it may be under way. */
 export const unprotected = (facts: SnapshotFacts): ControllerReason =>
-  because(
+  why(
     "WaitsForProtection",
     `claim ${claimKeyOf(facts.snapshot)} does not have our finalizer for certain yet`,
     blockersOf.claim(facts),
@@ -113,9 +113,9 @@ export function notReady(content: VolumeSnapshotContent): ControllerReason {
   const error = errorOf(content, name, ref);
   if (error !== undefined) return error;
   if (isBecomingReady(content) || status?.readyToUse === true)
-    return because("WaitsForSidecar", `${name} is ready, and the last write of ${sidecarOf(content)} is to come`, to);
+    return why("WaitsForSidecar", `${name} is ready, and the last write of ${sidecarOf(content)} is to come`, to);
   if (status?.snapshotHandle || status?.creationTime !== undefined)
-    return because(
+    return why(
       "WaitsForDriver",
       `driver ${spec.driver} has taken snapshot "${status.snapshotHandle ?? ""}" of ${name}, and it is not ready yet`,
       to,
@@ -123,13 +123,13 @@ export function notReady(content: VolumeSnapshotContent): ControllerReason {
     );
   const createdMs = millisOf(metadata.creationTimestamp);
   return metadata.annotations?.[annotations.beingCreated] === "yes"
-    ? because(
+    ? why(
         "WaitsForDriver",
         `driver ${spec.driver} is asked for CreateSnapshot for ${name}, and ${noReply}`,
         to,
         createdMs,
       )
-    : because("WaitsForSidecar", `no ${sidecarOf(content)} has acted on ${name} yet`, to, createdMs);
+    : why("WaitsForSidecar", `no ${sidecarOf(content)} has acted on ${name} yet`, to, createdMs);
 }
 const noReply = "no reply is in its status yet";
 
@@ -141,7 +141,7 @@ function errorOf(content: VolumeSnapshotContent, beginning: string, to?: Ref): C
   const { message, time } = content.status?.error ?? {};
   if (message === undefined) return undefined;
   const { reason, secret } = reasonOfError(content, message);
-  return because(reason, `${beginning} has an error: ${message}`, to === undefined ? secret : [to], millisOf(time));
+  return why(reason, `${beginning} has an error: ${message}`, to === undefined ? secret : [to], millisOf(time));
 }
 
 /** What the deletion of a snapshot waits for once its content is being deleted. */
@@ -150,7 +150,7 @@ export function contentIsLeaving(snapshot: VolumeSnapshot, content: VolumeSnapsh
   const isOfDeletion = content.status?.error?.message !== snapshot.status?.error?.message;
   return (
     (isOfDeletion ? errorOf(content, nameOf(content), ref) : undefined) ??
-    because(
+    why(
       "WaitsForContentDeletion",
       `${nameOf(content)} is being deleted first, by ${sidecarOf(content)}`,
       [ref],
@@ -166,8 +166,8 @@ export function inUse({ metadata }: PersistentVolumeClaim, user: SnapshotFacts |
       ? "a VolumeSnapshotContent is being created for it"
       : `snapshot ${keyOf(user.snapshot)} is being taken of it`;
   return metadata.deletionTimestamp === undefined
-    ? because("Settled", `the claim has our finalizer, because ${what}`)
-    : because(
+    ? why("Settled", `the claim has our finalizer, because ${what}`)
+    : why(
         "InUseBySnapshot",
         `the claim is being deleted, and ${what}`,
         user && [refOf("VolumeSnapshot", user.snapshot)],
@@ -188,14 +188,14 @@ const snapshotNameOf = (content: VolumeSnapshotContent): string => {
 export function unbound({ content, snapshot }: ContentFacts): ControllerReason {
   const name = snapshotNameOf(content);
   if (snapshot?.spec.source?.volumeSnapshotContentName === content.metadata.name)
-    return because("Settled", `${name} writes its uid into the content when it is valid`);
+    return why("Settled", `${name} writes its uid into the content when it is valid`);
   const isThere = snapshot === undefined ? "does not exist" : "names another content";
-  return because("SnapshotNotFound", `${name}, which the content names, ${isThere}`, [snapshotRefOf(content)]);
+  return why("SnapshotNotFound", `${name}, which the content names, ${isThere}`, [snapshotRefOf(content)]);
 }
 
 /** A content whose snapshot was removed by force. Nobody may delete its data unasked. */
 export const contentIsLeft = ({ content }: ContentFacts): ControllerReason =>
-  because(
+  why(
     "SnapshotNotFound",
     `${snapshotNameOf(content)} (uid ${content.spec.volumeSnapshotRef.uid}) is gone: delete the content if nobody wants its data`,
     [snapshotRefOf(content)],
@@ -206,20 +206,20 @@ export function contentWaitsToGo({ content }: ContentFacts): ControllerReason {
   const { metadata, status, spec } = content;
   const sinceMs = millisOf(metadata.deletionTimestamp);
   if (!metadata.finalizers?.includes(finalizers.contentBound))
-    return because("Released", "the content has no finalizer of ours");
+    return why("Released", "the content has no finalizer of ours");
   if (!isGivenUp(content) && spec.volumeSnapshotRef?.uid) {
     const says = `${snapshotNameOf(content)} exists, and the content is deleted with it`;
-    return because("WaitsForDeletionConfirmed", says, [snapshotRefOf(content)], sinceMs);
+    return why("WaitsForDeletionConfirmed", says, [snapshotRefOf(content)], sinceMs);
   }
   const error = errorOf(content, "the content");
   if (error !== undefined) return error;
   if (metadata.annotations?.[annotations.beingCreated] !== "yes" || status?.readyToUse === true)
-    return because(
+    return why(
       "WaitsForSidecar",
       `${sidecarOf(content)} removes the content, and what its driver keeps for it`,
       [],
       sinceMs,
     );
   const unknown = `driver ${spec.driver} is asked for CreateSnapshot, and only its reply tells what is to be deleted`;
-  return because("OutcomeUnknown", unknown, [], sinceMs);
+  return why("OutcomeUnknown", unknown, [], sinceMs);
 }

@@ -100,7 +100,7 @@ const linkedTo = (
 const isFirst =
   ({ metadata: { deletionTimestamp } }: VolumeSnapshot) =>
   (claim: PersistentVolumeClaim): boolean =>
-    isWaiting(claim) && !isLater(claim.metadata.creationTimestamp, deletionTimestamp);
+    waitsForVolume(claim) && !isLater(claim.metadata.creationTimestamp, deletionTimestamp);
 
 /** Asked only when the snapshot is being deleted: nothing else depends on it. */
 export function isRestoringUndecided(
@@ -123,7 +123,7 @@ export function isRestoringUndecided(
 }
 
 /** Waits for its volume, and is not being deleted. */
-export const isWaiting = ({ metadata, status }: PersistentVolumeClaim): boolean =>
+export const waitsForVolume = ({ metadata, status }: PersistentVolumeClaim): boolean =>
   status?.phase === "Pending" && metadata.deletionTimestamp === undefined;
 const isLater = (one: string | undefined, other: string | undefined): boolean =>
   one !== undefined && other !== undefined && Date.parse(one) > Date.parse(other);

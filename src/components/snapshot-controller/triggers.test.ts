@@ -100,16 +100,16 @@ for (const { what, object, ...expected } of cases)
   test(`${what} triggers exactly the affected objects`, () => {
     const stores = createStores(storeTable);
     for (const snapshot of [aSnapshot(), adopting, defaulting]) stores.VolumeSnapshot.applyReply(snapshot);
-    const woken = (wakes: Triggers<SnapshotStores>): readonly string[] => {
-      const trigger = wakes[object.kind as keyof SnapshotStores] as
+    const triggered = (triggers: Triggers<SnapshotStores>): readonly string[] => {
+      const trigger = triggers[object.kind as keyof SnapshotStores] as
         | ((object: KubeObject, stores: SnapshotStores) => readonly string[])
         | undefined;
       return [...new Set(trigger?.(object, stores) ?? [])].sort();
     };
     const found = {
-      snapshots: woken(snapshotTriggers),
-      claims: woken(claimTriggers),
-      contents: woken(contentTriggers),
+      snapshots: triggered(snapshotTriggers),
+      claims: triggered(claimTriggers),
+      contents: triggered(contentTriggers),
     };
     assert.deepEqual(found, expected);
   });

@@ -39,7 +39,8 @@ export const toSabotage = <V, A>(plan: (view: V) => Plan<A>): NonNullable<Sabota
 
 /** Changes what the plan of the sidecar sees, its facts or its memory, or what it decides. */
 export const inSidecar = ({ facts: lookAt, memory: recall, plan }: SidecarChange): Sabotage => {
-  const view = ({ facts, memory }: SidecarView): SidecarView => ({
+  const view = ({ facts, memory, nowMs }: SidecarView): SidecarView => ({
+    nowMs,
     facts: lookAt?.(facts, memory) ?? facts,
     memory: recall?.(memory, facts) ?? memory,
   });

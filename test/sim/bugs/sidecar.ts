@@ -120,7 +120,7 @@ export const sidecarBugs: readonly Bug[] = [
     seedsMax: 5,
     sabotage: () =>
       inSidecar({
-        plan: (plan, { facts: { nowMs } }) => ({
+        plan: (plan, { nowMs }) => ({
           ...plan,
           actions: plan.actions.map((action) =>
             action.kind === "csi" && action.call.method === "create"
@@ -219,7 +219,7 @@ export const sidecarBugs: readonly Bug[] = [
     seedsMax: 5,
     sabotage: () =>
       inSidecar({
-        plan: (plan, { facts: { nowMs } }) =>
+        plan: (plan, { nowMs }) =>
           patches(plan, "status", (body) =>
             isObject(body.status) && body.status.readyToUse !== undefined
               ? { ...body, status: { ...body.status, creationTime: BigInt(nowMs) * 1_000_000n } }
@@ -269,7 +269,7 @@ export const sidecarBugs: readonly Bug[] = [
     seedsMax: 3,
     sabotage: () =>
       inSidecar({
-        plan: (plan, { facts: { content, nowMs } }) => ({
+        plan: (plan, { facts: { content }, nowMs }) => ({
           ...plan,
           actions: [
             ...plan.actions,
