@@ -43,7 +43,10 @@ export const sources: readonly Source[] = globSync("src/**/*.ts", { cwd: root })
 export const isDeciding = (path: string): boolean =>
   (/^src\/(base|api|rules)\//.test(path) ||
     /^src\/(components\/.*|node)\/(observe|phase|plan|judges)[^/]*\.ts$/.test(path) ||
-    /^src\/cli\/migrate\/(definition|plan|preflight)\.ts$/.test(path)) &&
+    /^src\/cli\/migrate\/(definition|plan|preflight|status|unfinished)\.ts$/.test(path) ||
+    /^src\/cli\/install\/([\w-]+-plan|judge|ownership|existing|crd-age|crd-phase|webhook-references|live-policy)\.ts$/.test(
+      path,
+    )) &&
   path !== "src/base/world.ts" &&
   path !== "src/base/http.ts";
 

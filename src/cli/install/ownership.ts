@@ -1,13 +1,13 @@
 /**
  * Which installation an object belongs to. Each object that `install` applies carries a label with the namespace of its installation.
  * Objects of a release that did not write the label, or that kubectl has applied, are recognised by the bindings of their component:
- * the namespace of the bound service account is the namespace of the installation. Where a component has no binding any more, objects in
- * the namespaces of the installation are its own, and those of the whole cluster are nobody's. Pure.
+ * the namespace of the bound service account is the namespace of the installation. Whatever has the label of snapkeep in the namespaces of
+ * the installation is its own; objects of the whole cluster whose component has no binding any more are nobody's. Pure.
  */
 import type { Installation, ManifestObject } from "../../api/manifests/component.ts";
 import { ownedLabel, versionAnnotation } from "../../api/manifests/objects.ts";
-import type { JsonObject, JsonValue } from "../../base/json.ts";
-import { annotationOf, at, labelOf, listAt } from "./fields.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { annotationOf, at, labelOf, listAt, nameOf, namespaceIn } from "./fields.ts";
 
 export const installationLabel = "snapkeep.dev/installation";
 
@@ -58,20 +58,22 @@ export function ownershipOf(
   namedByComponent: ReadonlySet<string>,
 ): Ownership {
   if (found === undefined) return { kind: "absent" };
-  // A binding says itself whose it is, whatever the others of its component say.
-  const ownWord = pointedAt(found);
-  const named = ownWord.length > 0 ? new Set(ownWord) : namedByComponent;
   const label = labelOf(found, installationLabel);
   if (label === namespace) return { kind: "own" };
   if (label !== undefined) return { kind: "foreign", owner: installationIn(label, releaseOf(found)) };
   const release = helmReleaseOf(found);
   if (release !== undefined) return { kind: "foreign", owner: `Helm release ${release}` };
+  // A binding says itself whose it is, whatever the others of its component say.
+  const ownWord = pointedAt(found);
+  const isHere = isOfSnapkeep(found) && [namespace, driverNamespace].includes(placeOf(found) ?? "");
+  if (ownWord.length === 0 && isHere) return { kind: "unlabelled" };
+  const named = ownWord.length > 0 ? new Set(ownWord) : namedByComponent;
   if (named.has(namespace) || named.has(driverNamespace)) return { kind: "unlabelled" };
   const [other] = named;
   if (other !== undefined) return { kind: "foreign", owner: installationIn(other, releaseOf(found)) };
-  if (!isOfSnapkeep(found)) return { kind: "foreign", owner: "somebody else: it has no label of snapkeep" };
-  const place = placeOf(found);
-  return place === namespace || place === driverNamespace ? { kind: "unlabelled" } : { kind: "unclaimed" };
+  return isOfSnapkeep(found)
+    ? { kind: "unclaimed" }
+    : { kind: "foreign", owner: "somebody else: it has no label of snapkeep" };
 }
 
 /** By the label that every release has written. */
@@ -79,8 +81,8 @@ export const isOfSnapkeep = (found: JsonObject): boolean =>
   Object.entries(ownedLabel).every(([label, value]) => labelOf(found, label) === value);
 
 /** The namespace that an object lies in, or is. */
-const placeOf = (found: JsonObject): JsonValue | undefined =>
-  at(found, "metadata", found.kind === "Namespace" ? "name" : "namespace");
+const placeOf = (found: JsonObject): string | undefined =>
+  found.kind === "Namespace" ? nameOf(found) : namespaceIn(found);
 
 const releaseOf = (found: JsonObject) => annotationOf(found, versionAnnotation);
 const installationIn = (namespace: string, release: string | undefined): string =>

@@ -44,6 +44,44 @@ test("the status ends with where the CRDs are, and what to do if they are nowher
     );
 });
 
+test("the status shows each CRD, what is left to do and why, and which records do not fit", () => {
+  const crds = installedIn(3).map(({ crd, definition: { kind } }, index) => {
+    const storedVersions = index === 0 ? ["v1beta1", "v1"] : ["v1"];
+    const marked = { ...(crd as Crd), status: { storedVersions } } as Crd;
+    const withOld = index === 1 ? withRecord(marked, { ...begun, back: false, step: "finished" }) : marked;
+    return { crd: withOld, definition: definitionOf(kind, withOld) };
+  });
+  const status = statusOf(crds);
+  assert.deepEqual(
+    [status.phase, status.next, status.changed],
+    [3, "snapkeep migrate --to-phase=3", ["volumesnapshotcontents.snapshot.storage.k8s.io"]],
+  );
+  assert.deepEqual(status.crds[0], {
+    name: "volumesnapshots.snapshot.storage.k8s.io",
+    phase: 3,
+    served: ["v1"],
+    storage: "v1",
+    storedVersions: ["v1beta1", "v1"],
+    record: undefined,
+  });
+  assert.deepEqual(statusText(status).split("\n"), [
+    "CRD                                             PHASE  SERVED  STORAGE  STORED VERSIONS",
+    "volumesnapshots.snapshot.storage.k8s.io         3      v1      v1       v1beta1,v1",
+    "volumesnapshotcontents.snapshot.storage.k8s.io  3      v1      v1       v1",
+    "volumesnapshotclasses.snapshot.storage.k8s.io   3      v1      v1       v1",
+    "volumesnapshotcontents.snapshot.storage.k8s.io was changed by something else after the last migration",
+    "left to do: rewrite the stored objects of volumesnapshots.snapshot.storage.k8s.io in v1",
+    "left to do: set status.storedVersions of volumesnapshots.snapshot.storage.k8s.io to v1",
+    "left to do: record on volumesnapshots.snapshot.storage.k8s.io that the migration is finished",
+    "status.storedVersions still has v1beta1: objects may be stored in it; next: snapkeep migrate --to-phase=3",
+    "",
+  ]);
+});
+
+test("CRDs that are missing have no phase", () => {
+  assert.match(statusText(statusOf(installedIn(undefined))), /^volumesnapshots\.\S+ +none$/m);
+});
+
 test("a rollback goes back one phase, or to the phase that is given", () => {
   assert.deepEqual(rollbackGoal(installedIn(3)), { phase: 2, back: true });
   assert.deepEqual(rollbackGoal(installedIn(3), 1), { phase: 1, back: true });

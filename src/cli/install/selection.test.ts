@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { planIn } from "../../../test/install-cluster.ts";
+import { componentRows } from "../../api/manifests/rows.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { annotationOf, labelOf } from "./fields.ts";
+import {
+  defaultComponents,
+  describe,
+  isWorkload,
+  leasesOf,
+  objectsOf,
+  partsWithSecrets,
+  selectionProblem,
+  servicesOf,
+} from "./selection.ts";
+
+test("a component that does not exist is named, with those that do", () => {
+  assert.match(selectionProblem(["webhok"]) ?? "", /no component "webhok"; there are snapshot-controller, webhook/);
+  assert.equal(selectionProblem(["webhook"]), undefined);
+  assert.equal(selectionProblem([]), "--components names none; for example --components=snapshot-controller,webhook");
+  assert.deepEqual(defaultComponents, ["snapshot-controller", "webhook"]);
+});
+
+test("every object says whose it is, and of which release", () => {
+  const plan = planIn("one", ...componentRows.map(({ name }) => name));
+  for (const object of objectsOf(plan)) {
+    const found = object as unknown as JsonObject;
+    const says = [
+      labelOf(found, "snapkeep.dev/installation"),
+      labelOf(found, "app.kubernetes.io/name"),
+      annotationOf(found, "snapkeep.dev/version"),
+    ];
+    assert.deepEqual(says, ["one", "snapkeep", "1.2.3"], describe(object));
+  }
+});
+
+test("the configuration for shares comes with the components that need it", () => {
+  const names = (...components: readonly string[]) => planIn("one", ...components).objects.map(describe);
+  const shares = "ValidatingWebhookConfiguration validation.webhook.csidriversharedresource";
+  const claims = "MutatingWebhookConfiguration claim-sources.storage.snapkeep.dev";
+  assert.ok(!names("webhook").includes(shares));
+  assert.ok(names("webhook", "shared-resource").includes(shares));
+  assert.ok(names("webhook", "shared-resource-controller").includes(shares));
+  assert.ok(!names("webhook", "shared-resource").includes(claims));
+});
+
+test("objects come in the order in which they are applied", () => {
+  const plan = planIn("one", "snapshot-controller", "directory-driver");
+  const kinds = objectsOf(plan).map(({ kind }) => kind);
+  assert.equal(kinds.lastIndexOf("CustomResourceDefinition"), plan.crds.length - 1);
+  assert.deepEqual(
+    objectsOf(plan)
+      .filter(({ kind }) => kind === "Namespace")
+      .map(describe),
+    ["Namespace one", "Namespace one-drivers"],
+  );
+  assert.ok(kinds.indexOf("Namespace") < kinds.indexOf("ServiceAccount"));
+  assert.deepEqual(plan.parts.flat(), plan.objects);
+});
+
+test("the certificate's Secret belongs to the webhook's part alone", () => {
+  const secrets = partsWithSecrets(planIn("one", "snapshot-controller", "webhook")).map((part) =>
+    part.filter(({ kind }) => kind === "Secret").map(describe),
+  );
+  assert.deepEqual(secrets, [[], ["Secret one/snapshot-validation-secret"]]);
+});
+
+test("workloads, services and the leases outside of the namespace are found", () => {
+  const plan = planIn("one", "snapshot-controller", "webhook", "shared-resource");
+  assert.deepEqual(
+    plan.objects.filter(isWorkload).map(({ kind }) => kind),
+    ["Deployment", "Deployment", "DaemonSet"],
+  );
+  assert.deepEqual(
+    servicesOf(plan.objects).map(({ namespace, name }) => `${namespace}/${name}`),
+    plan.objects
+      .filter(({ kind }) => kind === "Service")
+      .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`),
+  );
+  assert.deepEqual(servicesOf([{ apiVersion: "v1", kind: "Service", metadata: { name: "any" } }]), [
+    { namespace: "default", name: "any" },
+  ]);
+  assert.deepEqual(leasesOf(plan).map(describe), ["Lease kube-system/snapshot-controller-leader"]);
+});
