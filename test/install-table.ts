@@ -9,11 +9,12 @@ import { versionAnnotation } from "../src/api/manifests/objects.ts";
 import { claimConfiguration, snapshotConfigurationName } from "../src/api/manifests/webhook-configurations.ts";
 import { isFault } from "../src/base/fault.ts";
 import { isObject, type JsonObject } from "../src/base/json.ts";
+import { realWorld } from "../src/base/world.ts";
 import { installationOf } from "../src/cli/deploy.ts";
 import { at } from "../src/cli/install/fields.ts";
 import { installationLabel } from "../src/cli/install/ownership.ts";
 import { createResources, type Resources } from "../src/cli/install/resources.ts";
-import { describe, type InstallPlan, partsWithSecrets, planFor } from "../src/cli/install/selection.ts";
+import { describe, type InstallPlan, isWorkload, partsWithSecrets, planFor } from "../src/cli/install/selection.ts";
 import { recordAnnotation } from "../src/cli/migrate/definition.ts";
 import type { createClient } from "../src/kube/client.ts";
 
@@ -49,6 +50,7 @@ interface Expected {
   /** Absent: --apply, which waits for pods that cannot run. */
   readonly code?: 0 | 1;
   readonly says?: readonly RegExp[];
+  readonly saysNot?: readonly RegExp[];
   after?(session: RowSession): Promise<void>;
   /** All stored objects of both installations stay as they are. */
   readonly changesNothing?: true;
@@ -152,6 +154,80 @@ async function upstreamIn(session: RowSession): Promise<void> {
   const template = { metadata: { labels }, spec: { containers: [container] } };
   const spec = { replicas: 1, selector: { matchLabels: labels }, template };
   await apply(session, { apiVersion: "apps/v1", kind: "Deployment", metadata: place, spec });
+}
+
+/** Pods of our Deployment, as a kubelet and a node's mounts would leave them. */
+async function withStuckPods(session: RowSession): Promise<void> {
+  await installed(session);
+  const { client, resources, one: namespace } = session;
+  const [deployment] = planIn(namespace).objects.filter(isWorkload);
+  const stored = await resources.read(deployment as ManifestObject);
+  const template = at(stored, "spec", "template") as JsonObject;
+  const waiting = { reason: "ErrImagePull", message: "not found" };
+  const container = {
+    name: "snapshot-controller",
+    ready: false,
+    state: { waiting },
+    image: "any",
+    imageID: "",
+    restartCount: 0,
+  };
+  const pods: readonly (readonly [string, JsonObject[]])[] = [
+    ["without-image", [container]],
+    ["without-volume", []],
+  ];
+  for (const [name, containerStatuses] of pods) {
+    await client.create("Pod", {
+      ...template,
+      metadata: { ...(template.metadata as JsonObject), namespace, name },
+    } as never);
+    const body = { status: { phase: "Pending", containerStatuses } };
+    await client.patch({ kind: "Pod", namespace, name }, { type: "merge", body }, { subresource: "status" });
+  }
+  const involvedObject = { kind: "Pod", namespace, name: "without-volume" };
+  await apply(session, {
+    apiVersion: "v1",
+    kind: "Event",
+    metadata: { namespace, name: "mount" },
+    involvedObject,
+    type: "Warning",
+    reason: "FailedMount",
+    message: "no such volume",
+  });
+}
+const stuckWords = (before: string, after: string): readonly RegExp[] => [
+  new RegExp(`${before}Pod \\S+one/without-image: container snapshot-controller: ErrImagePull: not found${after}`, "m"),
+  new RegExp(`${before}Pod \\S+one/without-volume: FailedMount: no such volume${after}`, "m"),
+];
+
+const leaderLease = {
+  apiVersion: "coordination.k8s.io/v1",
+  kind: "Lease",
+  metadata: { namespace: "kube-system", name: "snapshot-controller-leader" },
+};
+async function upstreamLeads(session: RowSession): Promise<void> {
+  await installed(session);
+  const spec = { holderIdentity: "upstream-7_1", leaseDurationSeconds: 3_600, renewTime: microTime(realWorld.now()) };
+  await apply(session, { ...leaderLease, spec });
+}
+const microTime = (ms: number): string => new Date(ms).toISOString().replace("Z", "000Z");
+
+const secretIn = (namespace: string) => ({
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: { namespace, name: "snapshot-validation-secret" },
+});
+async function withoutCertificate(session: RowSession): Promise<void> {
+  await installed(session);
+  const stored = await session.resources.read(secretIn(session.one));
+  if (stored !== undefined) await session.resources.remove(stored);
+}
+async function withoutAuthority(session: RowSession): Promise<void> {
+  await installed(session);
+  await edited(session, validation, (stored) => {
+    for (const { clientConfig } of stored.webhooks as unknown as readonly { clientConfig: { caBundle?: string } }[])
+      delete clientConfig.caBundle;
+  });
 }
 
 const ruled = async (session: RowSession): Promise<void> => apply(session, { ...role, rules: [] });
@@ -264,9 +340,53 @@ const table: readonly (readonly [string, InstallRow["setUp"], Readonly<Record<st
     },
   ],
   [
+    "has pods that do not run",
+    withStuckPods,
+    {
+      "--check -n ONE": unchanged(1, ...stuckWords("^x ", "$")),
+      "--apply -n ONE": { code: 1, says: [/^snapkeep install: not ready after/m, ...stuckWords("\\(", "\\)")] },
+    },
+  ],
+  [
+    "has the lease of external-snapshotter",
+    upstreamLeads,
+    {
+      "--check -n ONE": unchanged(
+        1,
+        /^x Lease kube-system\/snapshot-controller-leader: upstream-7_1 holds it, which is no pod of Deployment \S+one\//m,
+      ),
+    },
+  ],
+  [
+    "has lost the webhook's certificate",
+    withoutCertificate,
+    {
+      "--check -n ONE": unchanged(
+        1,
+        /^x Secret \S+one\/snap\S+: authority certificate: there is none; snapkeep certs --apply --namespace=\S+one renews it$/m,
+      ),
+      "--check -n ONE --components=snapshot-controller": { ...unchanged(1), saysNot: [/Secret/] },
+    },
+  ],
+  [
+    "has a configuration without the authority of the certificate",
+    withoutAuthority,
+    {
+      "--check -n ONE": unchanged(
+        1,
+        /^x ValidatingWebhookConfiguration webhook-val\S+: its caBundle does not have the authority of Secret \S+one\//m,
+      ),
+    },
+  ],
+  [
     "has two drivers",
     ({ install, one }) => install("--apply", `--namespace=${one}`, `--components=${drivers.join(",")}`),
     {
+      "--check -n ONE --components=directory-driver": unchanged(
+        1,
+        /^x Lease \S+one-drivers\/external-snapshotter-leader-directory-snapkeep-dev: nobody holds it/m,
+        /^x Lease \S+one-drivers\/directory-snapkeep-dev: nobody holds it/m,
+      ),
       "--uninstall -n ONE --components=directory-driver --dry-run": unchanged(0, /^stays: Namespace \S+one-drivers, /m),
       "--uninstall -n ONE --components=directory-driver": { ...ends(onlyShareDriverIsLeft), code: 0 },
       "--uninstall -n ONE --components=directory-driver,shared-resource": { ...ends(driversAreGone), code: 0 },
@@ -412,6 +532,7 @@ async function snapshotOf(session: RowSession): Promise<readonly unknown[]> {
 
 async function cleanUp({ resources, one, two }: RowSession): Promise<void> {
   const objects = [one, two].flatMap((namespace) => [claimsFor(namespace), ...everythingIn(namespace)]);
+  objects.push(leaderLease);
   for (const object of objects) {
     const stored = await resources.read(object);
     if (stored !== undefined)
@@ -432,6 +553,7 @@ export async function playInstallRow(row: InstallRow, session: InstallSession, p
     const { code, text } = await own.install(...argv);
     if (row.code !== undefined) assert.equal(code, row.code, text);
     for (const pattern of row.says ?? []) assert.match(text, pattern);
+    for (const pattern of row.saysNot ?? []) assert.doesNotMatch(text, pattern);
     if (row.changesNothing === true) assert.deepEqual(await snapshotOf(own), before, text);
     await row.after?.(own);
   } finally {

@@ -11,8 +11,9 @@ import { connected } from "../connected.ts";
 import { installationOf, yamlDocuments } from "../deploy.ts";
 import { applyAll } from "../install/apply.ts";
 import { findDrift } from "../install/drift.ts";
-import type { Drift } from "../install/drift-plan.ts";
-import { findProblems, type Problem } from "../install/health.ts";
+import type { Drift, DriftPlan } from "../install/drift-plan.ts";
+import { findProblems } from "../install/health.ts";
+import type { Health } from "../install/health-plan.ts";
 import { parseImage } from "../install/image.ts";
 import { createResources } from "../install/resources.ts";
 import { waitUntilReady } from "../install/rollout.ts";
@@ -35,7 +36,7 @@ const flags = {
   check: bool({
     ...action,
     default: false,
-    help: "Like --diff, and whether it works: pods that are not ready with their own reasons, and leases that nobody holds. Exit with 1 if anything is wrong.",
+    help: "Like --diff, and whether it works: pods that are not ready with their own reasons, leases that none of our pods holds, and the webhook's certificate. Exit with 1 if anything is wrong.",
   }),
   uninstall: bool({
     ...action,
@@ -165,8 +166,10 @@ const inCluster = (input: Input, plan: ReturnType<typeof planFor>): Promise<numb
     if (options.uninstall) await uninstallAll(plan, { resources, waiting, say, isDryRun });
     else if (options.apply) await applyAll(plan, { api, resources, waiting, say, adopts, keepsCrds });
     else {
-      const problems = options.check ? await findProblems(plan, resources, world.now()) : [];
-      return showDrift(input, { ...(await findDrift(plan, resources)), problems });
+      const health = options.check
+        ? await findProblems(plan, { api, resources, nowMs: world.now(), signal })
+        : { problems: [], notes: [] };
+      return showFindings(input, await findDrift(plan, resources), health);
     }
     return 0;
   });
@@ -212,11 +215,10 @@ function driftLines({ object, changes, owner, problem }: Drift): readonly string
   return changes === undefined ? [`+ ${object}`] : [`~ ${object}`, ...changes.map((line) => `    ${line}`)];
 }
 
-interface Findings extends Awaited<ReturnType<typeof findDrift>> {
-  readonly problems: readonly Problem[];
-}
-
-function showDrift({ options, out }: Input, { drifts, notes, problems }: Findings): number {
+function showFindings({ options, out }: Input, drift: DriftPlan, health: Health): number {
+  const { drifts } = drift;
+  const { problems } = health;
+  const notes = [...drift.notes, ...health.notes];
   if (options.output === "json") out.write(`${JSON.stringify({ drifts, problems, notes }, undefined, 2)}\n`);
   else {
     const broken = problems.map(({ object, says }) => `x ${object}: ${says}`);

@@ -92,6 +92,18 @@ test("given definitions that install does not replace, then they are no drift; t
   );
 });
 
+test("given a definition of a newer release, then it is named, and not compared", async () => {
+  const { drifts, compared } = await found({ cluster: [...crdsAs(3, { [versionAnnotation]: "1.3.0" }), ...rest] });
+  assert.deepEqual(
+    drifts,
+    controller.crds.map((crd) => ({
+      object: describe(crd),
+      problem: "it was installed by snapkeep 1.3.0, which is newer than 1.2.3; install that release or a later one",
+    })),
+  );
+  assert.ok(!compared.some((name) => name.startsWith("CustomResourceDefinition")));
+});
+
 test("given kinds that are not served, then those of definitions to come are missing, and the others are left out", async () => {
   const unserved = ["VolumeSnapshotClass", "ServiceMonitor", "PrometheusRule"];
   const withCrds = planIn("one", "snapshot-controller", "directory-driver");

@@ -26,7 +26,7 @@ export interface Drift {
   readonly changes?: readonly string[];
   /** Who has it, where it is not this installation. */
   readonly owner?: string;
-  /** What is wrong with an object that an installation does not make. */
+  /** What is wrong with an object that an installation does not make, or does not replace. */
   readonly problem?: string;
 }
 
@@ -59,6 +59,8 @@ export function driftPlan(read: DriftRead, answers: ReadonlyMap<ManifestObject, 
     const object = describe(found.object);
     if (found.stored === undefined) return [{ object }];
     const owner = "ownership" in found ? ownerOf(found) : undefined;
+    const problem = crdProblemOf(found);
+    if (problem !== undefined) return [{ object, problem }];
     if (owner !== undefined) return [{ object, owner }];
     const answer = answers.get(found.object);
     const changes = answer === undefined ? [] : differences(comparable(found.stored), comparable(answer));
@@ -72,6 +74,13 @@ export function driftPlan(read: DriftRead, answers: ReadonlyMap<ManifestObject, 
     ],
     notes: [...read.crds.flatMap(phaseNote), ...unservedLines(unserved.filter((object) => !waits(object)))],
   };
+}
+
+/** This release would not replace it, and may not know all that is stored by it. */
+function crdProblemOf({ object, stored }: Found): string | undefined {
+  if (object.kind !== "CustomResourceDefinition") return undefined;
+  const verdict = judgeCrd(stored, object);
+  return verdict.kind === "refuse" ? `${verdict.why}; install that release or a later one` : undefined;
 }
 
 function phaseNote({ object, stored }: Found): readonly string[] {

@@ -1,55 +1,80 @@
-/** Whether what is installed works: workloads ready, pods' own reasons where they are not, and leases held. */
-import type { ManifestObject } from "../../api/manifests/component.ts";
+/** Reads whether what is installed works. */
+import { namespaceOf, object } from "../../api/manifests/component.ts";
 import { isFault } from "../../base/fault.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { isHeld } from "./existing.ts";
-import { isPodOf, podName, reasonOfPod } from "./pods.ts";
+import { factsOf, readConfigurations, readSecret } from "../../components/webhook/certificates/cluster.ts";
+import type { KubeApi } from "../../kube/api.ts";
+import { certificateDefaults } from "../certs/renew.ts";
+import { nameOf, namespaceIn } from "./fields.ts";
+import { type FoundCertificate, type FoundPod, type FoundWorkload, type Health, healthPlan } from "./health-plan.ts";
+import { isPodOf } from "./pods.ts";
 import type { Resources } from "./resources.ts";
-import { rolloutProblem } from "./rollout-problem.ts";
-import { describe, type InstallPlan, isWorkload, leasesOf } from "./selection.ts";
+import { electionsOf, type InstallPlan, isWorkload } from "./selection.ts";
 
-export interface Problem {
-  readonly object: string;
-  readonly says: string;
+export interface HealthContext {
+  readonly api: KubeApi;
+  readonly resources: Pick<Resources, "read" | "list">;
+  readonly nowMs: number;
+  readonly signal: AbortSignal;
 }
 
-/** Of a workload that is not ready, each pod's own words. */
-export async function podProblems(
+/** Reasons are a help: without the right to read them, the rest is said all the same. */
+async function ifAllowed<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (reason) {
+    if (isFault(reason, "PermissionDenied")) return undefined;
+    throw reason;
+  }
+}
+
+/** With what was said about each. */
+export async function readPods(
   workload: JsonObject,
-  resources: Pick<Resources, "list">,
-): Promise<readonly Problem[]> {
-  const namespace = String((workload as unknown as ManifestObject).metadata.namespace ?? "default");
-  // Reasons are a help: without the right to read them, the rest is said all the same.
-  const readable = (kind: string, fieldSelector?: string): Promise<readonly JsonObject[]> =>
-    resources.list("v1", kind, { namespace, fieldSelector }).catch((reason: unknown) => {
-      if (isFault(reason, "PermissionDenied")) return [];
-      throw reason;
-    });
-  const problems: Problem[] = [];
-  for (const pod of (await readable("Pod")).filter((one) => isPodOf(one, workload))) {
-    const events = await readable("Event", `involvedObject.kind=Pod,involvedObject.name=${podName(pod)}`);
-    const says = reasonOfPod(pod, events);
-    if (says !== undefined) problems.push({ object: `Pod ${namespace}/${podName(pod)}`, says });
+  { list }: Pick<Resources, "list">,
+): Promise<readonly FoundPod[] | undefined> {
+  const namespace = namespaceIn(workload);
+  const listed = await ifAllowed(list("v1", "Pod", { namespace }));
+  if (listed === undefined) return undefined;
+  const found: FoundPod[] = [];
+  for (const pod of listed.filter((one) => isPodOf(one, workload))) {
+    const fieldSelector = `involvedObject.kind=Pod,involvedObject.name=${nameOf(pod)}`;
+    found.push({ pod, events: (await ifAllowed(list("v1", "Event", { namespace, fieldSelector }))) ?? [] });
   }
-  return problems;
+  return found;
 }
 
-export async function findProblems(
-  plan: InstallPlan,
-  resources: Pick<Resources, "read" | "list">,
-  nowMs: number,
-): Promise<readonly Problem[]> {
-  const problems: Problem[] = [];
-  for (const object of plan.objects.filter(isWorkload)) {
-    const stored = await resources.read(object);
-    const says = stored && rolloutProblem(stored);
-    if (says === undefined) continue;
-    problems.push({ object: describe(object), says }, ...(await podProblems(stored as JsonObject, resources)));
+export async function findProblems(plan: InstallPlan, context: HealthContext): Promise<Health> {
+  const { resources, nowMs } = context;
+  const workloads: FoundWorkload[] = [];
+  for (const workload of plan.objects.filter(isWorkload)) {
+    const stored = await resources.read(workload);
+    if (stored !== undefined) workloads.push({ object: workload, stored, pods: await readPods(stored, resources) });
   }
-  for (const lease of leasesOf(plan)) {
-    const stored = await resources.read(lease);
-    if (stored === undefined || !isHeld(stored, nowMs))
-      problems.push({ object: describe(lease), says: "nobody holds it, so none of its replicas works" });
+  const leases = [];
+  for (const { lease, workload } of electionsOf(plan))
+    leases.push({ object: lease, stored: await resources.read(lease), workload });
+  const certificates = await readCertificates(plan, context);
+  return healthPlan({ workloads, leases, certificates, nowMs, renewBeforeMs: certificateDefaults.renewBefore });
+}
+
+async function readCertificates(
+  { rows, installation }: InstallPlan,
+  { api, signal }: HealthContext,
+): Promise<readonly FoundCertificate[]> {
+  const found: FoundCertificate[] = [];
+  for (const row of rows) {
+    const { certificateSecret: name, service } = row;
+    if (name === undefined || service === undefined) continue;
+    const namespace = namespaceOf(row, installation);
+    const read = async () =>
+      factsOf(await readSecret(api, { namespace, name }, signal), await readConfigurations(api, signal), {
+        namespace,
+        service: service.name,
+        dns: [],
+      });
+    const secret = object("v1", "Secret", { metadata: { name, namespace } });
+    found.push({ secret, facts: await ifAllowed(read()) });
   }
-  return problems;
+  return found;
 }

@@ -5,8 +5,6 @@ import { at, listAt } from "./fields.ts";
 const text = (...parts: readonly (JsonValue | undefined)[]): string =>
   parts.filter((part) => typeof part === "string" && part !== "").join(": ");
 
-export const podName = (pod: JsonObject): string => String(at(pod, "metadata", "name"));
-
 export function isReady(pod: JsonObject): boolean {
   return listAt(pod, "status", "conditions").some(
     (condition) => condition.type === "Ready" && condition.status === "True",

@@ -4,7 +4,8 @@ import { Fault } from "../../base/fault.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { World } from "../../base/world.ts";
 import { at } from "./fields.ts";
-import { podProblems } from "./health.ts";
+import { readPods } from "./health.ts";
+import { podProblems } from "./health-plan.ts";
 import type { Resources } from "./resources.ts";
 import { rolloutProblem } from "./rollout-problem.ts";
 import { describe } from "./selection.ts";
@@ -57,7 +58,9 @@ export const waitUntilReady = (resources: Resources, objects: readonly ManifestO
     rolloutProblem,
     waiting,
     async (workload) =>
-      (await podProblems(workload, resources)).map(({ object, says }) => ` (${object}: ${says})`).join(""),
+      podProblems((await readPods(workload, resources)) ?? [])
+        .map(({ object, says }) => ` (${object}: ${says})`)
+        .join(""),
   );
 
 function hasCondition(object: JsonObject | undefined, type: string): boolean {

@@ -7,6 +7,7 @@ import { annotationOf, labelOf } from "./fields.ts";
 import {
   defaultComponents,
   describe,
+  electionsOf,
   isWorkload,
   leasesOf,
   objectsOf,
@@ -82,4 +83,22 @@ test("workloads, services and the leases outside of the namespace are found", ()
     { namespace: "default", name: "any" },
   ]);
   assert.deepEqual(leasesOf(plan).map(describe), ["Lease kube-system/snapshot-controller-leader"]);
+});
+
+test("the leases of a driver are those of its sidecars, where its pods run; stored calls are no election", () => {
+  const names = (...components: readonly string[]) =>
+    electionsOf(planIn("one", ...components)).map(
+      ({ lease, workload }) => `${describe(lease)} of ${describe(workload)}`,
+    );
+  assert.deepEqual(names("directory-driver"), [
+    "Lease one-drivers/external-snapshotter-leader-directory-snapkeep-dev of Deployment one-drivers/directory-driver",
+    "Lease one-drivers/directory-snapkeep-dev of Deployment one-drivers/directory-driver",
+  ]);
+  assert.deepEqual(names("shared-resource-controller"), [
+    "Lease one/shared-resource-controller-leader of Deployment one/shared-resource-controller",
+  ]);
+  assert.deepEqual(names("snapshot-controller", "webhook"), [
+    "Lease kube-system/snapshot-controller-leader of Deployment one/snapshot-controller",
+  ]);
+  assert.deepEqual(leasesOf(planIn("one", "directory-driver", "shared-resource-controller")), []);
 });

@@ -8,6 +8,7 @@ import {
 } from "../../api/manifests/component.ts";
 import { crdObjects, manifestFiles, monitoringObjects, namespaceObjects } from "../../api/manifests/objects.ts";
 import { componentRows } from "../../api/manifests/rows.ts";
+import { createVolumeCallsSuffix } from "../../api/names.ts";
 import { labelled } from "./ownership.ts";
 import type { ServiceName } from "./webhook-references.ts";
 
@@ -84,12 +85,33 @@ export const partsWithSecrets = ({ rows, parts, installation }: InstallPlan): In
     return [object("v1", "Secret", { metadata }), ...part];
   });
 
-/** Leases that components hold in namespaces that are not the installation's: they do not go with their namespace. */
-export const leasesOf = ({ rows }: Pick<InstallPlan, "rows">): readonly ManifestObject[] =>
-  rows.flatMap(({ namespaceRules }) =>
-    namespaceRules.flatMap(({ resources, resourceNames = [], namespace }) =>
-      namespace !== undefined && resources?.includes("leases")
-        ? resourceNames.map((name) => object("coordination.k8s.io/v1", "Lease", { metadata: { name, namespace } }))
-        : [],
-    ),
-  );
+export interface Election {
+  readonly lease: ManifestObject;
+  /** Whose pods hold it. */
+  readonly workload: ManifestObject;
+}
+
+/** The leases by which replicas of the components, and of their sidecars, choose a leader. */
+export const electionsOf = ({ rows, parts, installation }: InstallPlan): readonly Election[] =>
+  rows.flatMap((row, index) => {
+    const workload = parts[index]?.find(isWorkload);
+    if (workload === undefined) return [];
+    return row.namespaceRules
+      .filter(({ resources }) => resources?.includes("leases"))
+      .flatMap(({ resourceNames = [], namespace = namespaceOf(row, installation) }) =>
+        resourceNames
+          .filter((name) => !name.endsWith(createVolumeCallsSuffix))
+          .map((name) => ({
+            lease: object("coordination.k8s.io/v1", "Lease", { metadata: { name, namespace } }),
+            workload,
+          })),
+      );
+  });
+
+/** Those in namespaces that are not the installation's: they do not go with their namespace. */
+export const leasesOf = (plan: InstallPlan): readonly ManifestObject[] => {
+  const own = plan.namespaces.map(({ metadata }) => metadata.name);
+  return electionsOf(plan)
+    .map(({ lease }) => lease)
+    .filter(({ metadata: { namespace = "" } }) => !own.includes(namespace));
+};
