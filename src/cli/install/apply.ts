@@ -12,6 +12,7 @@ import { readForApply, servedIn } from "./read.ts";
 import type { Resources } from "./resources.ts";
 import { type Waiting, waitUntilReady, waitUntilServed } from "./rollout.ts";
 import { describe, type InstallPlan } from "./selection.ts";
+import { withServices } from "./webhook-address.ts";
 
 export interface ApplyContext extends ApplyOptions {
   readonly api: KubeApi;
@@ -52,7 +53,10 @@ export async function applyAll(plan: InstallPlan, context: ApplyContext): Promis
 const refused = (message: CodedMessage): Fault => new Fault("FailedPrecondition", message);
 
 async function applyObject(object: ManifestObject, { resources, waiting }: ApplyContext): Promise<void> {
-  await resources.apply(withLivePolicy(object, await resources.read(object)));
+  const stored = await resources.read(object);
+  const asked = withServices(object, stored);
+  if (asked !== undefined) await resources.replace(asked);
+  await resources.apply(withLivePolicy(object, stored));
   waiting.progress(() => `applied ${describe(object)}`);
 }
 
