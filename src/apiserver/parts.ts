@@ -14,33 +14,38 @@ import { createOpenApi } from "./schema/openapi/openapi.ts";
 import { createPatcher } from "./schema/patcher.ts";
 import { schemas } from "./schema/schemas.ts";
 
-/** What becomes of data sources that are not supported: Kubernetes drops some of them, the requirement documents refuse all. */
-export const claimRules = ["kubernetes", "documents", "documents-exclusive"] as const;
+/**
+ * What becomes of data sources that are not supported: Kubernetes drops some of them, all others refuse them. strict writes claims as
+ * Kubernetes does; the others also write a field that Kubernetes does not have.
+ */
+export const claimRules = ["kubernetes", "strict", "documents", "documents-exclusive"] as const;
 export type ClaimRules = (typeof claimRules)[number];
 
 const standard: Partial<Record<ClaimRules, Parts>> = {};
 
 export function standardParts(rules: ClaimRules = "kubernetes"): Parts {
-  standard[rules] ??= rules === "kubernetes" ? createParts() : documentParts(documentFields[rules]);
+  standard[rules] ??= rules === "kubernetes" ? createParts() : strictParts(documentFields[rules]);
   return standard[rules];
 }
 
 /** The document about other namespaces has two proposals for one more field of claims. */
-const documentFields: Readonly<Record<Exclude<ClaimRules, "kubernetes">, DocumentField>> = {
+const documentFields: Readonly<Record<Exclude<ClaimRules, "kubernetes">, DocumentField | undefined>> = {
+  strict: undefined,
   documents: "dataSourceRef2",
   "documents-exclusive": "crossNamespaceDataSourceRef",
 };
 
-function documentParts(field: DocumentField): Parts {
+function strictParts(field: DocumentField | undefined): Parts {
+  const parts = { ...standardParts(), strategies: createStrategies({ dataSources: createDocumentDataSources(field) }) };
+  if (field === undefined) return parts;
   const claims = claimShapeWith(field);
   return {
-    ...standardParts(),
+    ...parts,
     schemas: {
       ...schemas,
       builtIn: (group, version, kind) =>
         group === "" && kind === "PersistentVolumeClaim" ? claims : schemas.builtIn(group, version, kind),
     },
-    strategies: createStrategies({ dataSources: createDocumentDataSources(field) }),
   };
 }
 

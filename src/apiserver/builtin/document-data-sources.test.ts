@@ -3,16 +3,16 @@ import { test } from "node:test";
 import { claimSourceTable, configMapSource, customSource, snapshotSource } from "../../../test/claim-source-table.ts";
 import { createVirtualWorld } from "../../../test/virtual-world.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { standardParts } from "../parts.ts";
+import { type ClaimRules, standardParts } from "../parts.ts";
 import { createApiServer } from "../server.ts";
 
 const claims = "/api/v1/namespaces/default/persistentvolumeclaims";
 
-function setUp(anyVolumeDataSource: boolean) {
+function setUp(anyVolumeDataSource: boolean, rules: ClaimRules = "documents") {
   const featureGates = { AnyVolumeDataSource: anyVolumeDataSource };
   const { handler } = createApiServer({
     world: createVirtualWorld(),
-    parts: standardParts("documents"),
+    parts: standardParts(rules),
     featureGates,
   });
   const send = async (method: string, path: string, object?: JsonObject) => {
@@ -34,10 +34,15 @@ const aClaim = (sources: JsonObject): JsonObject => ({
   spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Mi" } }, ...sources },
 });
 
-for (const gate of ["on", "off"] as const)
+for (const [rules, gate] of [
+  ["documents", "on"],
+  ["documents", "off"],
+  ["strict", "on"],
+  ["strict", "off"],
+] as const)
   for (const { given, sources, [gate]: refused } of claimSourceTable)
-    test(`the embedded server, with AnyVolumeDataSource ${gate}: ${given} is ${refused ?? "allowed"}`, async () => {
-      const send = setUp(gate === "on");
+    test(`the embedded server by rules ${rules}, with AnyVolumeDataSource ${gate}: ${given} is ${refused ?? "allowed"}`, async () => {
+      const send = setUp(gate === "on", rules);
       for (const query of ["?dryRun=All", ""]) {
         const { status, object } = await send("POST", `${claims}${query}`, aClaim(sources));
         assert.equal(status, refused === undefined ? 201 : 422, JSON.stringify(object));

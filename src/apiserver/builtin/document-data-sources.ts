@@ -39,13 +39,14 @@ const asClaim = (spec: SourceFields): JsonObject => ({ spec: spec as unknown as 
 const errorFrom = (spec: SourceFields, { field, message }: FieldViolation): FieldError =>
   invalid(field, valueAt(asClaim(spec), field) ?? "", message.slice(`${field}: `.length));
 
-export function createDocumentDataSources(own: DocumentField): DataSourceTable {
+/** Without a field of its own, claims are written as Kubernetes writes them. */
+export function createDocumentDataSources(own: DocumentField | undefined): DataSourceTable {
   const violationsOf = (spec: SourceFields, { old, anyVolumeDataSource, crossNamespace }: SourceContext) =>
     claimSourceViolations(
       asClaim(spec),
       old === undefined ? undefined : asClaim(old),
       { anyVolumeDataSource, crossNamespace },
-      ["dataSource", "dataSourceRef", own],
+      ["dataSource", "dataSourceRef", ...(own === undefined ? [] : [own])],
     );
   return {
     prepare: (spec, context) => {
@@ -59,8 +60,9 @@ export function createDocumentDataSources(own: DocumentField): DataSourceTable {
       if (violations.length > 0) return violations.map((violation) => errorFrom(spec, violation));
       return [
         ...kubernetesDataSources.errors(spec, context),
-        ...namespaceErrors(spec[own], `spec.${own}`),
-        ...(own === "dataSourceRef2" ? secondErrors(spec) : exclusiveErrors(spec)),
+        ...(own === undefined ? [] : namespaceErrors(spec[own], `spec.${own}`)),
+        ...(own === "dataSourceRef2" ? secondErrors(spec) : []),
+        ...(own === "crossNamespaceDataSourceRef" ? exclusiveErrors(spec) : []),
       ];
     },
   };

@@ -136,10 +136,20 @@ for (const [rules, field] of [
   });
 }
 
-test("Kubernetes' own rules have neither field", async () => {
-  for (const field of ["dataSourceRef2", "crossNamespaceDataSourceRef"]) {
-    const { status, object } = await create("kubernetes", { [field]: elsewhere });
-    assert.equal(status, 400);
-    assert.match(object.message, /unknown field/);
-  }
-});
+for (const rules of ["kubernetes", "strict"] as const)
+  test(`rules ${rules} have neither field, and write none`, async () => {
+    for (const field of ["dataSourceRef2", "crossNamespaceDataSourceRef"]) {
+      const { status, object } = await create(rules, { [field]: elsewhere });
+      assert.equal(status, 400);
+      assert.match(object.message, /unknown field/);
+    }
+    const both = { dataSource: snapshotSource, dataSourceRef: snapshotSource };
+    for (const [sources, expected] of [
+      [{ dataSource: snapshotSource }, both],
+      [{ dataSourceRef: snapshotSource }, both],
+      [{ dataSourceRef: elsewhere }, { dataSourceRef: elsewhere }],
+    ] as const) {
+      const { object } = await create(rules, sources);
+      assert.deepEqual(sourcesIn(object.spec), expected);
+    }
+  });

@@ -22,12 +22,12 @@ export const command = defineCommand({
       { CrossNamespaceVolumeDataSource: false, AnyVolumeDataSource: true },
       {
         aliases: crossNamespaceAliases,
-        help: "Kubernetes feature gates; unset gates have Kubernetes' defaults. CrossNamespaceVolumeDataSource is also written CrossNamespaceSourceProvisioning. AnyVolumeDataSource=false requires --claim-rules=documents.",
+        help: "Kubernetes feature gates; unset gates have Kubernetes' defaults. CrossNamespaceVolumeDataSource is also written CrossNamespaceSourceProvisioning. AnyVolumeDataSource=false requires --claim-rules=strict or documents.",
       },
     ),
     claimRules: oneOf<ClaimRules>(claimRules, {
       default: "kubernetes",
-      help: "How to handle a claim with an unsupported data source: kubernetes drops the source and stores the claim, documents rejects the claim. With the gate CrossNamespaceVolumeDataSource, documents also serves spec.dataSourceRef2 of claims, and documents-exclusive spec.crossNamespaceDataSourceRef in its place.",
+      help: "How to handle a claim with an unsupported data source: kubernetes drops the source and stores the claim, strict and documents reject the claim. With the gate CrossNamespaceVolumeDataSource, documents also serves spec.dataSourceRef2 of claims, and documents-exclusive spec.crossNamespaceDataSourceRef in its place.",
     }),
   },
   examples: [
@@ -40,7 +40,7 @@ export const command = defineCommand({
   ],
   check: ({ claimRules: rules, featureGates: gates }) =>
     rules === "kubernetes" && !gates.AnyVolumeDataSource
-      ? "--feature-gates: AnyVolumeDataSource is always on in Kubernetes; to turn it off, add --claim-rules=documents"
+      ? "--feature-gates: AnyVolumeDataSource is always on in Kubernetes; to turn it off, add --claim-rules=strict"
       : undefined,
   async run({ options, world, signal, out, error, version }) {
     const warn = (line: string): unknown => error.write(`snapkeep apiserver: ${line}\n`);

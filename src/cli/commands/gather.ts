@@ -72,10 +72,11 @@ export const command = defineCommand({
   },
 });
 
-function summary(folder: string, { files, components, problems }: Gathered): string {
+function summary(folder: string, { files, components, problems, notServed }: Gathered): string {
   const lines = [
     `${files} files in ${folder}`,
     `${components.length} containers of snapkeep found`,
+    ...(notServed.length === 0 ? [] : [`${notServed.length} kinds are not served by this cluster; see not-served.txt`]),
     ...(problems.length === 0 ? [] : [`${problems.length} things could not be read; see problems.txt`]),
     "Of Secrets only names were read. Look through the folder before you pass it on.",
   ];

@@ -1,6 +1,7 @@
 /** `snapkeep install`: the components in a cluster, from the same rows as deploy/. */
 
 import type { ManifestObject } from "../../api/manifests/component.ts";
+import { snapshotConfigurationName } from "../../api/manifests/webhook-configurations.ts";
 import { Fault } from "../../base/fault.ts";
 import { printableLine } from "../../base/printable.ts";
 import { type CommandInput, complaintOf, defineCommand } from "../../runtime/command.ts";
@@ -15,11 +16,12 @@ import type { Drift, DriftPlan } from "../install/drift-plan.ts";
 import { findProblems } from "../install/health.ts";
 import type { Health } from "../install/health-plan.ts";
 import { parseImage } from "../install/image.ts";
-import { createResources } from "../install/resources.ts";
+import { createResources, type Resources } from "../install/resources.ts";
 import { waitUntilReady } from "../install/rollout.ts";
 import { defaultComponents, describe, objectsOf, planFor, selectionProblem } from "../install/selection.ts";
 import { withSidecars, workloadRef } from "../install/sidecar.ts";
 import { uninstallAll } from "../install/uninstall.ts";
+import { isOfUp, upNote } from "../install/up-cluster.ts";
 import { createProgress } from "../progress.ts";
 
 const action = { group: "Action" } as const;
@@ -165,6 +167,7 @@ const inCluster = (input: Input, plan: ReturnType<typeof planFor>): Promise<numb
     const { adopt: adopts, keepCrds: keepsCrds, dryRun: isDryRun } = options;
     if (options.uninstall) await uninstallAll(plan, { resources, waiting, say, isDryRun });
     else if (options.apply) await applyAll(plan, { api, resources, waiting, say, adopts, keepsCrds });
+    else if (await runsInUp(resources)) return showUp(input);
     else {
       const health = options.check
         ? await findProblems(plan, { api, resources, nowMs: world.now(), signal })
@@ -173,6 +176,15 @@ const inCluster = (input: Input, plan: ReturnType<typeof planFor>): Promise<numb
     }
     return 0;
   });
+
+const runsInUp = async ({ read }: Pick<Resources, "read">): Promise<boolean> =>
+  isOfUp(
+    await read({
+      apiVersion: "admissionregistration.k8s.io/v1",
+      kind: "ValidatingWebhookConfiguration",
+      metadata: { name: snapshotConfigurationName },
+    }),
+  );
 
 const intoDriver = (input: Input): Promise<number> =>
   connected("snapkeep-install", input, {}, async (api) => {
@@ -227,4 +239,10 @@ function showFindings({ options, out }: Input, drift: DriftPlan, health: Health)
     if (options.check && problems.length === 0) out.write("everything that is installed works\n");
   }
   return options.check && drifts.length + problems.length > 0 ? 1 : 0;
+}
+
+function showUp({ options, out }: Input): number {
+  const nothing = { drifts: [], problems: [], notes: [upNote] };
+  out.write(options.output === "json" ? `${JSON.stringify(nothing, undefined, 2)}\n` : printableLine(upNote));
+  return 0;
 }

@@ -1,8 +1,9 @@
 /** `snapkeep up`: everything there is in one process, on this machine, without a cluster. */
 import { join } from "node:path";
+import { type ClaimRules, claimRules } from "../../apiserver/parts.ts";
 import { defineCommand } from "../../runtime/command.ts";
 import { loggingFlags } from "../../runtime/common-flags.ts";
-import { bool, integer } from "../../runtime/flag-kinds.ts";
+import { bool, integer, oneOf } from "../../runtime/flag-kinds.ts";
 import { createLog } from "../../runtime/log.ts";
 import { kubeconfigOut, publishKubeconfig } from "../kubeconfig/publish.ts";
 import { openRunFolder } from "../run-folder.ts";
@@ -17,6 +18,10 @@ export const command = defineCommand({
     tour: bool({ default: true, help: "Run the demo: take, restore and delete a snapshot." }),
     port: integer({ default: 0, min: 0, max: 65_535, help: "Port of the API server; 0 selects a free port." }),
     kubeconfigOut,
+    claimRules: oneOf<ClaimRules>(claimRules, {
+      default: "strict",
+      help: "How to handle claims with an unsupported data source, as for snapkeep apiserver. strict refuses them, and writes no field that Kubernetes does not have.",
+    }),
     fault: faults,
     verbosity: loggingFlags.verbosity,
   },
@@ -45,6 +50,7 @@ export const command = defineCommand({
         version,
         port: options.port,
         root,
+        claimRules: options.claimRules,
         faults: options.fault,
         signal: stopping,
       });

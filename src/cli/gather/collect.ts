@@ -1,6 +1,6 @@
 /** Reads everything that belongs into a bundle, file by file. What cannot be read is named in the bundle, and the rest goes on. */
 import { stringify } from "yaml";
-import { Fault } from "../../base/fault.ts";
+import { Fault, isFault } from "../../base/fault.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { printableLine } from "../../base/printable.ts";
 import { metadataOnly, type PathReader, type TextReader } from "../../kube/api.ts";
@@ -27,6 +27,8 @@ export interface Gathered {
   readonly components: readonly ComponentContainer[];
   /** "file: reason" of each that is missing. */
   readonly problems: readonly string[];
+  /** Kinds that the cluster does not have. */
+  readonly notServed: readonly string[];
 }
 
 /** A value on one line can be searched for. */
@@ -35,6 +37,7 @@ const unfolded = { lineWidth: 0 };
 export async function gather(options: GatherOptions): Promise<Gathered> {
   const { api, signal } = options;
   const problems: string[] = [];
+  const notServed: string[] = [];
   let files = 0;
   const save = async (file: string, text: string): Promise<void> => {
     await options.write(file, text);
@@ -53,7 +56,13 @@ export async function gather(options: GatherOptions): Promise<Gathered> {
   };
   /** As it stands in the bundle. */
   const list = async ({ file, path, kind }: Collected): Promise<JsonValue | undefined> => {
-    const found = await attempt(`${file}.yaml`, () => listPath(api, path, { signal }));
+    const found = await attempt(`${file}.yaml`, () =>
+      listPath(api, path, { signal }).catch((reason: unknown) => {
+        if (!isFault(reason, "NotFound")) throw reason;
+        notServed.push(kind);
+        return undefined;
+      }),
+    );
     if (found === undefined) return undefined;
     const kept = bundleObject(found, kind);
     await save(`${file}.yaml`, stringify(kept, unfolded));
@@ -73,8 +82,9 @@ export async function gather(options: GatherOptions): Promise<Gathered> {
   await save("conditions.txt", conditions.join(""));
   for (const namespace of namespaces) await gatherNamespace(namespace);
   for (const component of components) await gatherComponent(component);
+  await save("not-served.txt", notServed.map(printableLine).join(""));
   await save("problems.txt", problems.map(printableLine).join(""));
-  return { files, components, problems };
+  return { files, components, problems, notServed };
 
   async function gatherNamespace(namespace: string): Promise<void> {
     for (const row of namespaceLists(namespace)) await list(row);

@@ -131,7 +131,7 @@ test("R11: a bundle has objects, conditions, configurations, leases, settings, l
       "/api/v1/namespaces/drivers/pods/webhook%3A8080/proxy/metrics": "metric_total 1\n",
     },
   );
-  const { components, problems } = await gathered;
+  const { components, problems, notServed } = await gathered;
   const lists = asked.filter(({ path }) => !path.includes("/configmaps/"));
   assert.ok(lists.every(({ path }) => path.includes("limit=500")));
   assert.equal(components.length, 1);
@@ -148,8 +148,9 @@ test("R11: a bundle has objects, conditions, configurations, leases, settings, l
   assert.equal(file("components/drivers/webhook/main/previous.log"), "failed\n");
   assert.equal(file("components/drivers/webhook/main/metrics.txt"), "metric_total 1\n");
   assert.ok(!files.has("components/drivers/webhook/main/volumes.txt"));
-  assert.ok(problems.some((problem) => problem.startsWith("objects/volumesnapshots.yaml: ")));
-  assert.match(file("problems.txt"), /objects\/volumesnapshots\.yaml: /);
+  assert.deepEqual(problems, []);
+  assert.ok(notServed.includes("VolumeSnapshot"));
+  assert.match(file("not-served.txt"), /^VolumeSnapshot$/m);
   const everything = [...files.values()].join("\n");
   assert.ok(!everything.includes(canary) && !everything.includes(encoded));
 });

@@ -8,6 +8,7 @@ import type { Installation, ManifestObject } from "../../api/manifests/component
 import { ownedLabel, versionAnnotation } from "../../api/manifests/objects.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { annotationOf, at, labelOf, listAt, nameOf, namespaceIn } from "./fields.ts";
+import { isOfUp, upOwner } from "./up-cluster.ts";
 
 export const installationLabel = "snapkeep.dev/installation";
 
@@ -58,6 +59,7 @@ export function ownershipOf(
   namedByComponent: ReadonlySet<string>,
 ): Ownership {
   if (found === undefined) return { kind: "absent" };
+  if (isOfUp(found)) return { kind: "foreign", owner: upOwner };
   const label = labelOf(found, installationLabel);
   if (label === namespace) return { kind: "own" };
   if (label !== undefined) return { kind: "foreign", owner: installationIn(label, releaseOf(found)) };

@@ -2,7 +2,7 @@
 import { crossNamespaceCrds } from "../../api/crds/cross-namespace.ts";
 import { snapshotCrds } from "../../api/crds/index.ts";
 import { referenceGrantCrd } from "../../api/crds/reference-grant.ts";
-import { standardParts } from "../../apiserver/parts.ts";
+import { type ClaimRules, standardParts } from "../../apiserver/parts.ts";
 import { type ServedApi, serveApi } from "../../apiserver/serve/https.ts";
 import type { Handler } from "../../base/http.ts";
 import { limits } from "../../base/limits.ts";
@@ -35,6 +35,8 @@ export interface StackOptions {
   readonly port: number;
   /** Where volumes and snapshots lie. */
   readonly root: string;
+  /** What becomes of data sources that are not supported; absent: they are refused, and claims are written as Kubernetes writes them. */
+  readonly claimRules?: ClaimRules;
   /** What the driver fails at. */
   readonly faults?: readonly InjectedFault[];
   readonly signal: AbortSignal;
@@ -92,7 +94,7 @@ const rows: Readonly<Record<string, (context: ComponentContext, calls: Unary) =>
 };
 
 export async function startStack(options: StackOptions): Promise<Stack> {
-  const { world, log, version, port, root, faults = [], signal } = options;
+  const { world, log, version, port, root, claimRules = "strict", faults = [], signal } = options;
   const api = await serveApi({
     world,
     log,
@@ -100,7 +102,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     port,
     tokenFile: "",
     featureGates: { AnyVolumeDataSource: true, CrossNamespaceVolumeDataSource: true },
-    parts: standardParts("documents"),
+    parts: standardParts(claimRules),
     version,
     definitions: [...snapshotCrds(3), referenceGrantCrd(), ...crossNamespaceCrds()],
   });

@@ -7,6 +7,7 @@ import { createAuthority } from "../../runtime/certificates.ts";
 import type { ComponentContext } from "../../runtime/component.ts";
 import type { Component } from "../../runtime/frame.ts";
 import { createAllowListReader, driverNamespace } from "../../runtime/share-allow-lists.ts";
+import { upLabels } from "../install/up-cluster.ts";
 
 const loopback = "127.0.0.1";
 
@@ -48,5 +49,6 @@ export async function startWebhook(context: ComponentContext): Promise<Component
 /** Ignore is for the days of an installation: here both ends are one process. */
 function strict(configuration: ReturnType<typeof snapshotConfiguration>) {
   const webhooks = (configuration.webhooks as object[]).map((webhook) => ({ ...webhook, failurePolicy: "Fail" }));
-  return { ...configuration, webhooks } as unknown as Draft<ObjectOf<"ValidatingWebhookConfiguration">>;
+  const metadata = { ...(configuration.metadata as object), labels: upLabels };
+  return { ...configuration, metadata, webhooks } as unknown as Draft<ObjectOf<"ValidatingWebhookConfiguration">>;
 }
