@@ -96,6 +96,12 @@ export const commands: readonly CommandRow[] = [
     load: () => import("./commands/certs.ts"),
   },
   {
+    name: "errors",
+    summary: "Explain the code at the end of a message, or list all codes.",
+    kind: "tool",
+    load: () => import("./commands/errors.ts"),
+  },
+  {
     name: "crds",
     summary: "Print the snapshot CustomResourceDefinitions.",
     kind: "tool",

@@ -128,7 +128,7 @@ const exitCodesPage = (): string =>
 const errorsPage = (): string =>
   page(
     "Errors",
-    "Messages that users read end in a code in brackets: errors in status.error, events, what the webhook refuses or warns of, and what `snapkeep lint` finds. A code keeps its meaning in every release.",
+    "Messages that users read end in a code in brackets: errors in status.error, events, what the webhook refuses or warns of, and what `snapkeep lint` finds. A code keeps its meaning in every release. `snapkeep errors CODE` prints the page of one.",
     ...Object.entries(errorRows)
       .sort(([one], [other]) => (one < other ? -1 : 1))
       .map(([name, { title, why, remedy }]) => `## ${name}\n\n**${title}.** ${why}\n\nWhat to do: ${remedy}`),

@@ -98,6 +98,8 @@ async function help(
   context: CommandContext,
 ): Promise<number> {
   const row = commands.find((candidate) => candidate.name === name);
+  const errors = /^SNAP-\d+$/i.test(name ?? "") ? commands.find((candidate) => candidate.name === "errors") : undefined;
+  if (name !== undefined && errors !== undefined) return runCommand(errors, [name], context);
   if (name !== undefined && row === undefined) return unknownCommand(commands, name, context);
   context.out.write(
     row === undefined ? programHelp(commands, context) : commandHelp(row, (await row.load()).command, context),
@@ -127,7 +129,7 @@ function programHelp(commands: readonly CommandRow[], context: CommandContext): 
     return lines.length === 0 ? "" : `${title}:\n${lines.join("")}\n`;
   };
   const sections = `${section("Components", "component")}${section("Tools", "tool")}`;
-  const usage = `Usage:\n  ${program} <command> [flags]\n  ${program} help <command>\n  ${program} --version\n`;
+  const usage = `Usage:\n  ${program} <command> [flags]\n  ${program} help <command>\n  ${program} help <code of an error>\n  ${program} --version\n`;
   return `${wrapped(tagline, width).join("\n")}\n\n${sections}${usage}`;
 }
 
