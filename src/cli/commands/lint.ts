@@ -1,4 +1,5 @@
 /** `snapkeep lint`: the webhook's verdict without a cluster. */
+import { printableLine } from "../../base/printable.ts";
 import { defineCommand } from "../../runtime/command.ts";
 import { oneOf, text } from "../../runtime/flag-kinds.ts";
 import { gateFlags } from "../findings/gates.ts";
@@ -21,7 +22,7 @@ export const command = defineCommand({
   takes: "FILE|DIR|-…",
   flags,
   examples: [
-    { does: "Check all manifests in a folder", line: "snapkeep lint deploy/" },
+    { does: "Check all manifests in a folder, except the templates of Helm charts", line: "snapkeep lint deploy/" },
     { does: "Check the manifests that a chart renders", line: "helm template . | snapkeep lint -" },
     {
       does: "Check a change in CI, with GitHub annotations",
@@ -30,8 +31,14 @@ export const command = defineCommand({
   ],
   check: (_options, positionals) =>
     positionals.length === 0 ? "nothing to lint; name files or folders, or - for standard input" : undefined,
-  async run({ options, positionals, out, version, readInput = async () => "" }) {
-    const files = await filesAt(positionals, readInput);
+  async run({ options, positionals, out, error, version, readInput = async () => "" }) {
+    const files = await filesAt(positionals, readInput, (chart) =>
+      error.write(
+        printableLine(
+          `the templates of the Helm chart ${chart} are left out: render them with "helm template ${chart} | snapkeep lint -"`,
+        ),
+      ),
+    );
     const read = readManifests(files);
     const { manifests: old } = readManifests(await oldFiles(options.old, positionals));
     const findings = findingsIn(read, old, options);

@@ -14,11 +14,18 @@ const gitBytesMax = 256 * 2 ** 20;
 /** One file may be this large. The parser needs some fifty times as much memory. */
 const fileBytesMax = 32 * 2 ** 20;
 
-export async function filesAt(paths: readonly string[], stdin: () => Promise<string>): Promise<readonly FileToLint[]> {
+/** Told of the templates of a Helm chart, which are no manifests before Helm has rendered them. */
+export type LeftOut = (chart: string) => void;
+
+export async function filesAt(
+  paths: readonly string[],
+  stdin: () => Promise<string>,
+  leftOut: LeftOut = () => undefined,
+): Promise<readonly FileToLint[]> {
   const found: FileToLint[] = [];
   for (const path of paths) {
     if (path === "-") found.push({ path, text: await stdin() });
-    else for (const file of await filesUnder(path)) found.push(await manifestAt(file));
+    else for (const file of await filesUnder(path, leftOut)) found.push(await manifestAt(file));
   }
   return found;
 }
@@ -55,24 +62,29 @@ async function readPlainFile(path: string): Promise<string> {
   }
 }
 
-async function filesUnder(path: string): Promise<readonly string[]> {
+async function filesUnder(path: string, leftOut: LeftOut): Promise<readonly string[]> {
   const info = await stat(path).catch((reason: unknown) => {
     throw new Fault(
       "InvalidArgument",
       `${path} cannot be read (${errorCodeOf(reason)}); name a file, a folder, or - for standard input`,
     );
   });
-  return info.isDirectory() ? filesOfFolder(path) : [path];
+  return info.isDirectory() ? filesOfFolder(path, leftOut) : [path];
 }
 
-async function filesOfFolder(path: string): Promise<readonly string[]> {
+async function filesOfFolder(path: string, leftOut: LeftOut): Promise<readonly string[]> {
   const entries = await readdir(path, { withFileTypes: true }).catch((reason: unknown) => {
     throw new Fault("InvalidArgument", `the folder ${path} cannot be read: ${fsErrorText(reason)}`);
   });
+  const isChart = entries.some((entry) => entry.name === "Chart.yaml" && entry.isFile());
   const nested = entries
     .sort((one, other) => (one.name < other.name ? -1 : 1))
     .map(async (entry) => {
-      if (entry.isDirectory()) return skipped.has(entry.name) ? [] : filesOfFolder(join(path, entry.name));
+      if (isChart && entry.name === "templates" && entry.isDirectory()) {
+        leftOut(path);
+        return [];
+      }
+      if (entry.isDirectory()) return skipped.has(entry.name) ? [] : filesOfFolder(join(path, entry.name), leftOut);
       return isManifest(entry.name) ? [join(path, entry.name)] : [];
     });
   return (await Promise.all(nested)).flat();

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { test } from "node:test";
 import { parse, stringify } from "yaml";
 import { startCommand } from "../../../test/command-line.ts";
 import { temporaryFolder } from "../../../test/csi-sockets.ts";
+import { command as lintCommand } from "../commands/lint.ts";
 import { findingsIn } from "./findings.ts";
 import { readManifests } from "./manifests.ts";
 
@@ -275,6 +276,42 @@ test("lint exits with 1 for findings or unreadable files, 0 without findings, an
   const missing = await lint(join(folder, "none.yaml"));
   assert.equal(missing.code, 1);
   assert.match(missing.said.error, /none\.yaml cannot be read \(ENOENT\)/);
+});
+
+test("the first example of lint --help is good in this repository, and names the chart whose templates are not rendered", async () => {
+  const root = resolve(import.meta.dirname, "../../..");
+  const [example] = lintCommand.examples;
+  const [program, name, folder = ""] = (example?.line ?? "").split(" ");
+  assert.deepEqual([program, name], ["snapkeep", "lint"]);
+  const { said, code } = startCommand("lint", join(root, folder));
+  assert.equal(await code, 0, said.text);
+  assert.match(said.out, /^\d+ objects in \d+ files: 0 errors, 0 warnings\n$/);
+  assert.match(
+    said.error,
+    /^the templates of the Helm chart \S+\/deploy\/helm\/snapkeep are left out: render them with "helm template /,
+  );
+});
+
+test("only the templates of a chart are left out: other folders of that name are linted, and so is the rest of the chart", async (t) => {
+  const folder = temporaryFolder(t);
+  const files = {
+    "templates/a.yaml": ofNothing,
+    "chart/Chart.yaml": "name: c\n",
+    "chart/crds/b.yaml": ofNothing,
+    "chart/templates/c.yaml": "{{ x }}: [",
+  };
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+  const { said, code } = startCommand("lint", "-o=json", folder);
+  assert.equal(await code, 1);
+  const { findings } = JSON.parse(said.out) as { findings: readonly { file: string; code: string }[] };
+  assert.deepEqual(findings.map((finding) => [relative(folder, finding.file), finding.code]).sort(), [
+    ["chart/crds/b.yaml", "SNAP-101"],
+    ["templates/a.yaml", "SNAP-101"],
+  ]);
+  assert.ok(said.error.includes(`helm template ${join(folder, "chart")} |`));
 });
 
 test("the JSON, SARIF and GitHub formats have rule, file and line", async (t) => {
