@@ -25,6 +25,8 @@ test("no harness writes a role of its own for a component: what a test writes be
     'test/e2e/access.test.ts: ["create"]',
     // The harness itself: a token without a role may do nothing.
     'test/e2e/control-plane.test.ts: ["list"]',
+    // A user of `snapkeep gather` with one namespace.
+    'test/e2e/gather.test.ts: ["get", "list"]',
     // Owners of shares: the Secret that they lend to the driver, and the permission to use a share.
     'test/e2e/harness/share-driver.ts: ["get", "list", "watch"]',
     'test/e2e/harness/share-driver.ts: ["use"]',

@@ -1,8 +1,9 @@
 /** `snapkeep gather`: what somebody who helps needs to see of a cluster, in one folder, without secret data. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { Fault } from "../../base/fault.ts";
+import { Fault, isFault } from "../../base/fault.ts";
 import { errorCodeOf, fsErrorText } from "../../base/fs-errors.ts";
+import type { PathReader } from "../../kube/api.ts";
 import { defineCommand } from "../../runtime/command.ts";
 import { kubeFlags } from "../../runtime/common-flags.ts";
 import { integer, list, oneOf, text } from "../../runtime/flag-kinds.ts";
@@ -43,13 +44,11 @@ export const command = defineCommand({
       .replace(/\.\d+Z$/, "Z")
       .replaceAll(":", "");
     const folder = resolve(options.out === "" ? `snapkeep-gather-${time}` : options.out);
-    await mkdir(folder, { recursive: false }).catch((reason: unknown) => {
-      const remedy = errorCodeOf(reason) === "EEXIST" ? "name one that does not exist" : "name one that can be created";
-      throw new Fault("InvalidArgument", `--out ${folder}: ${fsErrorText(reason)}; ${remedy}`);
-    });
     const progress = createProgress(world, error);
-    const gathered = await connected("gather", input, { kinds: ["Namespace"] }, (api) =>
-      gather({
+    const gathered = await connected("gather", input, {}, async (api) => {
+      await mustAnswer(api, signal);
+      await makeFolder(folder);
+      return gather({
         api,
         namespaces: options.namespace,
         logLinesMax: options.logLines,
@@ -61,8 +60,8 @@ export const command = defineCommand({
           await writeFile(path, content, { mode: 0o600 });
         },
         progress: (file) => progress(() => `read ${file}`),
-      }),
-    );
+      });
+    });
     out.write(
       options.output === "json"
         ? `${JSON.stringify({ folder, ...gathered }, undefined, 2)}\n`
@@ -71,6 +70,20 @@ export const command = defineCommand({
     return 0;
   },
 });
+
+/** Before a folder is made. What this user may not read is left out of the bundle, one by one. */
+async function mustAnswer(api: PathReader, signal: AbortSignal): Promise<void> {
+  await api.getPath("/version", { signal }).catch((reason: unknown) => {
+    if (!isFault(reason, "PermissionDenied")) throw reason;
+  });
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: false }).catch((reason: unknown) => {
+    const remedy = errorCodeOf(reason) === "EEXIST" ? "name one that does not exist" : "name one that can be created";
+    throw new Fault("InvalidArgument", `--out ${folder}: ${fsErrorText(reason)}; ${remedy}`);
+  });
+}
 
 function summary(folder: string, { files, components, problems, notServed }: Gathered): string {
   const lines = [

@@ -9,7 +9,7 @@ import { entriesAt, memberAt } from "../../rules/pod-specs.ts";
 import { bundleObject, secretSummary } from "./bundle-object.ts";
 import { type ComponentContainer, componentsIn } from "./components.ts";
 import { redactLog } from "./redact-text.ts";
-import { type Collected, clusterLists, namespaceLists, settingConfigMaps } from "./tables.ts";
+import { allPods, type Collected, clusterLists, namespaceLists, settingConfigMaps } from "./tables.ts";
 
 export interface GatherOptions {
   readonly api: PathReader & TextReader;
@@ -55,9 +55,10 @@ export async function gather(options: GatherOptions): Promise<Gathered> {
     }
   };
   /** As it stands in the bundle. */
-  const list = async ({ file, path, kind }: Collected): Promise<JsonValue | undefined> => {
+  const list = async (row: Collected): Promise<JsonValue | undefined> => {
+    const { file, kind } = row;
     const found = await attempt(`${file}.yaml`, () =>
-      listPath(api, path, { signal }).catch((reason: unknown) => {
+      readList(row, options).catch((reason: unknown) => {
         if (!isFault(reason, "NotFound")) throw reason;
         notServed.push(kind);
         return undefined;
@@ -69,7 +70,7 @@ export async function gather(options: GatherOptions): Promise<Gathered> {
     return kept;
   };
 
-  const pods = await attempt("pods of all namespaces", () => listPath(api, "/api/v1/pods", { signal }));
+  const pods = await attempt(allPods.file, () => readList(allPods, options));
   const components = pods === undefined ? [] : componentsIn(pods);
   const namespaces = [...new Set([...components.map(({ namespace }) => namespace), ...options.namespaces])].sort();
 
@@ -125,6 +126,22 @@ export async function gather(options: GatherOptions): Promise<Gathered> {
     await text(`${folder}/current.log`, log);
     if (hasPrevious) await text(`${folder}/previous.log`, `${log}&previous=true`);
     if (statusPort !== undefined) await text(`${folder}/metrics.txt`, page("metrics"));
+  }
+}
+
+/** Reads the named namespaces one by one, where all of them together may not be read. */
+async function readList(
+  { path, pathIn }: Collected,
+  { api, namespaces, signal }: Pick<GatherOptions, "api" | "namespaces" | "signal">,
+): Promise<JsonValue> {
+  try {
+    return await listPath(api, path, { signal });
+  } catch (reason) {
+    if (!isFault(reason, "PermissionDenied") || pathIn === undefined) throw reason;
+    if (namespaces.length === 0) throw new Fault(reason.code, `${reason.message}; --namespace reads single namespaces`);
+    const lists: JsonValue[] = [];
+    for (const namespace of namespaces) lists.push(await listPath(api, pathIn(namespace), { signal }));
+    return { items: lists.flatMap((list) => entriesAt(list, ["items"])) };
   }
 }
 

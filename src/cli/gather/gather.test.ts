@@ -70,8 +70,15 @@ function pageOf(answer: JsonValue, query: URLSearchParams): JsonValue {
   return { ...answer, metadata, items: answer.items.slice(from, from + 1) };
 }
 
-/** Answers by path; whatever has no answer is not found. */
-function bundleOf(answers: Readonly<Record<string, JsonValue>>, texts: Readonly<Record<string, string>>) {
+/** Answers by path; whatever has no answer is not found, or denied where nothing but one namespace may be read. */
+function bundleOf(
+  answers: Readonly<Record<string, JsonValue>>,
+  texts: Readonly<Record<string, string>>,
+  {
+    namespaces = [],
+    denies = () => false,
+  }: { namespaces?: readonly string[]; denies?: (path: string) => boolean } = {},
+) {
   const files = new Map<string, string>();
   const asked: { path: string; accept: string | undefined }[] = [];
   const api = {
@@ -79,6 +86,7 @@ function bundleOf(answers: Readonly<Record<string, JsonValue>>, texts: Readonly<
       asked.push({ path, accept });
       const [place = "", query] = path.split("?");
       const answer = answers[place];
+      if (denies(place)) throw new Fault("PermissionDenied", `${place} is forbidden`);
       if (answer === undefined) throw new Fault("NotFound", `${path} not found`);
       return pageOf(answer, new URLSearchParams(query));
     },
@@ -90,7 +98,7 @@ function bundleOf(answers: Readonly<Record<string, JsonValue>>, texts: Readonly<
   };
   const gathered = gather({
     api,
-    namespaces: [],
+    namespaces,
     logLinesMax: 10,
     version: "1.2.3",
     signal: new AbortController().signal,
@@ -153,6 +161,32 @@ test("R11: a bundle has objects, conditions, configurations, leases, settings, l
   assert.match(file("not-served.txt"), /^VolumeSnapshot$/m);
   const everything = [...files.values()].join("\n");
   assert.ok(!everything.includes(canary) && !everything.includes(encoded));
+});
+
+const inOneNamespace = (path: string): boolean => !path.includes("/namespaces/drivers/");
+const ofDrivers = {
+  "/api/v1/namespaces/drivers/pods": { items: [pod("webhook", { image: "snapkeep:1" })] },
+  "/api/v1/namespaces/drivers/persistentvolumeclaims": { items: [{ metadata: { name: "data" } }] },
+};
+
+test("who may read one namespace gets a bundle of it, and every list that is denied is named", async () => {
+  const { gathered, files } = bundleOf(ofDrivers, {}, { namespaces: ["drivers"], denies: inOneNamespace });
+  const { components, problems } = await gathered;
+  assert.deepEqual(
+    components.map(({ namespace, pod: name }) => `${namespace}/${name}`),
+    ["drivers/webhook"],
+  );
+  assert.match(files.get("objects/persistentvolumeclaims.yaml") ?? "", /name: data/);
+  assert.ok(problems.some((problem) => /^objects\/persistentvolumes\.yaml: .*forbidden/.test(problem)));
+  assert.ok(problems.some((problem) => /^objects\/namespaces\.yaml: .*forbidden/.test(problem)));
+  assert.ok(!problems.some((problem) => problem.startsWith("objects/persistentvolumeclaims.yaml")));
+});
+
+test("who may not list pods and names no namespace is told of --namespace", async () => {
+  const { gathered } = bundleOf(ofDrivers, {}, { denies: inOneNamespace });
+  const { components, problems } = await gathered;
+  assert.equal(components.length, 0);
+  assert.match(problems[0] ?? "", /^pods of all namespaces: .*forbidden; --namespace reads single namespaces$/);
 });
 
 test("R11: the node driver of shares is asked to write its records into the log, before the log is read", async () => {

@@ -6,6 +6,8 @@ export interface Collected {
   /** Below the folder of the bundle, without its ending. */
   readonly file: string;
   readonly path: string;
+  /** The same list of one namespace, for whoever may not read all of them; absent: the objects are in none. */
+  pathIn?(namespace: string): string;
   /** The kind chooses the fields that are kept: the entries of a list do not say it. */
   readonly kind: string;
 }
@@ -13,8 +15,12 @@ export interface Collected {
 const ofKind = (kind: KindName): Collected => ({
   file: `objects/${kindRows[kind].plural}`,
   path: pathOf(kind, {}),
+  ...(kindRows[kind].scope === "namespace" ? { pathIn: (namespace: string) => pathOf(kind, { namespace }) } : {}),
   kind,
 });
+
+/** Where the components are found. */
+export const allPods: Collected = { ...ofKind("Pod"), file: "pods of all namespaces" };
 
 const kinds: readonly KindName[] = [
   "VolumeSnapshot",
