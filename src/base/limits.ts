@@ -91,8 +91,9 @@ export const limits = {
   /** Calls to a driver that were started less than `newCallMs` ago. */
   newCallsAtOnce: 8,
   newCallMs: 100,
-  /** Time without a reply to Probe before a log message. */
-  csiProbeNoticeMs: 5_000,
+  /** Time without a reply to Probe before a log message, and between two of them. */
+  csiProbeNoticeMs: 1_500,
+  csiProbeNoticeEveryMs: 60_000,
   csiProbeEveryMs: 1_000,
   /** Between two attempts to read the capabilities of a driver that came back. */
   csiReadAgainMsMax: 30_000,

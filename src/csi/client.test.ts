@@ -129,7 +129,8 @@ test("Probe has the normal call timeout, and the log says that the driver is awa
   await world.run(client.probeUntilReady(never));
   assert.deepEqual([probes, world.elapsed()], [1, 8_000]);
   const reported = log.lines.filter(({ level }) => level === "info");
-  assert.deepEqual(reported, [{ level: "info", message: "csi driver has not answered Probe yet", waitedMs: 5_000 }]);
+  const message = "csi driver has not answered Probe yet";
+  assert.deepEqual(reported, [{ level: "info", message, why: "Probe has no reply", waitedMs: 1_500 }]);
   assert.equal(world.sleepers(), 0);
 });
 

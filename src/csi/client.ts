@@ -8,11 +8,13 @@ import { Fault, isFault, isFinal } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
 import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
+import { socketPathOf } from "./address.ts";
 import { type Capabilities, capabilitiesOf, controllerCapabilitiesOf } from "./capabilities.ts";
 import { checkedDriverName } from "./driver-name.ts";
 import { Controller, GroupController, Identity, Node } from "./gen/csi_pb.js";
 import { createGrpcCore, type RefuseCall } from "./grpc.ts";
 import { deadlined, layered, logged, measured, type Sample } from "./layers.ts";
+import { socketProblem } from "./socket-problem.ts";
 import { type ServiceClient, type Unary, type UnaryCallOptions, unaryMethodsOf } from "./wire.ts";
 
 export interface CsiClientOptions {
@@ -22,6 +24,9 @@ export interface CsiClientOptions {
   readonly timeoutMs?: number | undefined;
   readonly measure?: ((sample: Sample) => void) | undefined;
 }
+
+/** Looks for what keeps a driver from answering; absent: the driver has no socket. */
+type FindProblem = () => Promise<string>;
 
 export interface CsiSocketOptions extends CsiClientOptions {
   /** "unix:///path" or the bare path. */
@@ -46,14 +51,15 @@ export interface CsiClient {
 
 export function createCsiClient(options: CsiSocketOptions): CsiClient {
   const core = createGrpcCore(options.address, options);
-  return createCsiClientOver(core.call, options, core.close);
+  const path = socketPathOf(options.address);
+  return createCsiClientOver(core.call, options, { close: core.close, findProblem: () => socketProblem(path) });
 }
 
 /** The same client over any core: a simulated driver needs no socket. */
 export function createCsiClientOver(
   core: Unary,
   options: CsiClientOptions,
-  close: () => void = () => undefined,
+  { close = () => undefined, findProblem }: { close?(): void; readonly findProblem?: FindProblem } = {},
 ): CsiClient {
   const { world, log, measure, timeoutMs = limits.csiCallMsMax } = options;
   const call = layered(
@@ -70,7 +76,7 @@ export function createCsiClientOver(
     controller,
     group,
     node: clientOf(Node, call, timeoutMs),
-    probeUntilReady: (signal) => probeUntilReady(identity, world, log, signal),
+    probeUntilReady: (signal) => probeUntilReady(identity, { world, log, findProblem }, signal),
     pluginName: async (signal) => checkedDriverName((await identity.getPluginInfo({}, { signal })).name),
     capabilities: (signal) => capabilitiesOf({ identity, controller, group }, signal),
     controllerCapabilities: (signal) => controllerCapabilitiesOf(controller, signal),
@@ -87,23 +93,49 @@ function clientOf<S extends DescService>(service: S, call: Unary, timeoutMsDefau
   return Object.fromEntries(methods) as ServiceClient<S>;
 }
 
+interface Waiting {
+  readonly world: World;
+  readonly log: Log;
+  readonly findProblem: FindProblem | undefined;
+}
+
 async function probeUntilReady(
   identity: ServiceClient<typeof Identity>,
-  world: World,
-  log: Log,
+  waiting: Waiting,
   signal: AbortSignal,
 ): Promise<void> {
+  const { world, log } = waiting;
   let said = "";
-  for (;;) {
-    const stopNotice = world.after(limits.csiProbeNoticeMs, () =>
-      log.info("csi driver has not answered Probe yet", { waitedMs: limits.csiProbeNoticeMs }),
-    );
-    const why = await reasonNotReady(identity, signal).finally(stopNotice);
-    if (why === undefined) return;
-    if (why !== said) log.info("csi driver not ready yet", { why });
-    said = why;
-    await world.sleep(limits.csiProbeEveryMs, signal);
+  const stopNotices = startNotices(waiting, () => said);
+  try {
+    for (;;) {
+      const why = await reasonNotReady(identity, signal);
+      if (why === undefined) return;
+      if (why !== said) log.info("csi driver not ready yet", { why });
+      said = why;
+      await world.sleep(limits.csiProbeEveryMs, signal);
+    }
+  } finally {
+    stopNotices();
   }
+}
+
+/** Soon after the first Probe, and then now and then: a socket that is missing is the usual mistake of a new pod. */
+function startNotices({ world, log, findProblem }: Waiting, lastReason: () => string): () => void {
+  const startedMs = world.elapsed();
+  let isOver = false;
+  const notify = async (): Promise<void> => {
+    const why = (await findProblem?.()) ?? (lastReason() || "Probe has no reply");
+    if (isOver) return;
+    log.info("csi driver has not answered Probe yet", { why, waitedMs: Math.round(world.elapsed() - startedMs) });
+    stopTimer = world.after(limits.csiProbeNoticeEveryMs, ring);
+  };
+  const ring = (): void => void notify();
+  let stopTimer = world.after(limits.csiProbeNoticeMs, ring);
+  return () => {
+    isOver = true;
+    stopTimer();
+  };
 }
 
 /** Undefined when ready. A driver that cannot be asked may be starting; one that refuses the question never gets ready. */
