@@ -30,6 +30,17 @@ export function observeLease(previous: Observation | undefined, read: Lease | un
   return { lease: read, since: unchanged ? previous.since : at, missing: false };
 }
 
+/** Which turn of a lease it is: the object, and how often its holder has changed. Whoever led in between has counted it up. */
+export interface LeaseTerm {
+  readonly uid: string;
+  readonly transitions: number;
+}
+
+export const termOf = ({ metadata, spec }: Lease): LeaseTerm => ({
+  uid: metadata.uid,
+  transitions: spec?.leaseTransitions ?? 0,
+});
+
 export type LeaseStep =
   | { readonly kind: "create" }
   | { readonly kind: "take"; readonly lease: Lease }

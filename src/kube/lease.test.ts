@@ -19,6 +19,23 @@ test("the first candidate creates the lease and leads, the second waits", async 
   assert.deepEqual(kube.stored("Lease")[0]?.metadata.labels, { app: "snapkeep" });
 });
 
+test("a leader's term counts up with each change of the holder, and is another one with another lease", async () => {
+  const [kube, world] = [createFakeKube(), createVirtualWorld()];
+  const one = elect("one", kube, world);
+  await world.advance(6_000);
+  const first = one.leadership?.term();
+  assert.equal(first?.transitions, 0);
+  const two = elect("two", kube, world);
+  one.stop.abort();
+  await world.advance(20_000);
+  assert.deepEqual(two.leadership?.term(), { ...first, transitions: 1 });
+  await kube.delete({ kind: "Lease", namespace: "apps", name: "leader" });
+  await world.advance(60_000);
+  assert.equal(leads(two), true, "it has created the lease again");
+  assert.equal(two.leadership?.term()?.transitions, 0);
+  assert.notEqual(two.leadership?.term()?.uid, first?.uid);
+});
+
 test("a renewal is one update and nothing else", async () => {
   const [kube, world] = [createFakeKube(), createVirtualWorld()];
   elect("one", kube, world);

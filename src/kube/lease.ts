@@ -18,8 +18,16 @@ import { limits } from "../base/limits.ts";
 import type { Log } from "../base/log.ts";
 import { controllerUnder, type World, withDeadline } from "../base/world.ts";
 import type { KubeApi } from "./api.ts";
-import type { LeaseStep, Observation } from "./lease-record.ts";
-import { claimedLease, createdLease, decideLease, observeLease, releasedLease, yieldMsAt } from "./lease-record.ts";
+import type { LeaseStep, LeaseTerm, Observation } from "./lease-record.ts";
+import {
+  claimedLease,
+  createdLease,
+  decideLease,
+  observeLease,
+  releasedLease,
+  termOf,
+  yieldMsAt,
+} from "./lease-record.ts";
 
 export interface ElectionOptions {
   readonly api: KubeApi;
@@ -51,6 +59,8 @@ export interface Leadership {
    * run the timer that aborts the signal.
    */
   stillLeading(): boolean;
+  /** As the lease was last seen. */
+  term(): LeaseTerm | undefined;
 }
 
 /** finished: the work ended by itself. stopped: the signal aborted. lost: another replica leads, or might. */
@@ -223,7 +233,11 @@ async function reign(
   });
   const upkeep = Promise.all([tenure.guard(done.signal), tenure.renewals(lock, done.signal)]);
   try {
-    await work({ signal: working.signal, stillLeading: tenure.holds });
+    const term = (): LeaseTerm | undefined => {
+      const lease = lock.lease();
+      return lease && termOf(lease);
+    };
+    await work({ signal: working.signal, stillLeading: tenure.holds, term });
   } catch (reason) {
     if (!working.signal.aborted) throw reason;
   } finally {

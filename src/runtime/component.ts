@@ -14,6 +14,7 @@ import { Fault } from "../base/fault.ts";
 import type { KubeApi, PathAsker, PathReader, VersionFinder } from "../kube/api.ts";
 import { createEventRecorder, type EventRecorder } from "../kube/events.ts";
 import type { Leadership } from "../kube/lease.ts";
+import type { LeaseTerm } from "../kube/lease-record.ts";
 import type { kubeFlags, workFlags } from "./common-flags.ts";
 import { type Connection, connect, type RateFlags } from "./connect.ts";
 import type { ControllerObserver } from "./controller.ts";
@@ -33,6 +34,8 @@ export interface ComponentContext extends ProcessContext {
   readonly resyncMs: Millis;
   /** Asked before every write. */
   leading(): boolean;
+  /** Which turn of the component's lease this process has; undefined: there is no election. */
+  readonly term?: (() => LeaseTerm | undefined) | undefined;
   /** Asked just before the first byte of a call to a driver, as for requests to the API server. */
   readonly refusal: LeaderGuard["ofCall"];
   /**
@@ -70,7 +73,8 @@ export async function runComponent(input: ComponentInput, spec: ComponentSpec): 
   return runFrame(input, { name: spec.name, unstarted: "waiting for the API server", health }, async (frame) => {
     const connection = await connectFor(input, spec, frame, leaderGuard);
     frame.onClose(connection.close);
-    const context = contextOf(input, spec, frame, connection, { leading, refusal: leaderGuard.ofCall });
+    const term = (): LeaseTerm | undefined => leadership?.term();
+    const context = contextOf(input, spec, frame, connection, { leading, term, refusal: leaderGuard.ofCall });
     const component = await spec.start(context);
     elects &&= component.leaseName !== undefined;
     let hasReadLease = !elects;
@@ -120,7 +124,7 @@ const contextOf = (
   { name }: ComponentSpec,
   { world, log, metrics, signal, onClose }: Frame,
   { api, atRate }: Connection,
-  guard: Pick<ComponentContext, "leading" | "refusal">,
+  guard: Pick<ComponentContext, "leading" | "term" | "refusal">,
 ): ComponentContext => ({
   api,
   atRate,

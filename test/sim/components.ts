@@ -11,7 +11,7 @@ import { start as startSnapshotController } from "../../src/components/snapshot-
 import type { KubeApi } from "../../src/kube/api.ts";
 import { createClient } from "../../src/kube/client.ts";
 import { createEventRecorder } from "../../src/kube/events.ts";
-import { lead } from "../../src/kube/lease.ts";
+import { type Leadership, lead } from "../../src/kube/lease.ts";
 import type { ComponentContext } from "../../src/runtime/component.ts";
 import type { Component } from "../../src/runtime/frame.ts";
 import { createLeaderGuard, type LeaderGuard } from "../../src/runtime/leader-guard.ts";
@@ -143,13 +143,15 @@ const starts: Readonly<Record<ComponentName, Start>> = {
 /** Runs a component at once, or, where there are two, as long as this one leads. */
 export async function runSimulated(name: ComponentName, incarnation: Incarnation, around: Surroundings): Promise<void> {
   let leading = (): boolean => !around.elects;
+  let term: Leadership["term"] = () => undefined;
   const { context, election } = contextOf(incarnation, around, () => leading());
   const work = async (signal: AbortSignal): Promise<void> => {
-    const component = await starts[name]({ ...context, signal }, around, incarnation);
+    const component = await starts[name]({ ...context, signal, term }, around, incarnation);
     await Promise.all([component.watch?.(signal), component.run(signal)]);
   };
   if (!around.elects) return work(incarnation.signal);
-  await lead(election, async ({ signal, stillLeading }) => {
+  await lead(election, async ({ signal, stillLeading, term: own }) => {
+    term = own;
     leading = around.sabotage.leading ?? stillLeading;
     await work(signal);
   });

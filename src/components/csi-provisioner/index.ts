@@ -9,6 +9,7 @@ import type { Log } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
 import type { CsiClient } from "../../csi/client.ts";
 import type { KubeApi, PathReader } from "../../kube/api.ts";
+import type { LeaseTerm } from "../../kube/lease-record.ts";
 import type { OptionalStore } from "../../kube/optional-store.ts";
 import { type GrantFrom, referrersIn } from "../../rules/reference-grant.ts";
 import { createActionHandlers } from "../../runtime/action-handlers.ts";
@@ -65,6 +66,8 @@ export interface CsiProvisionerDeps {
   readonly takingDelay?: Backoff | undefined;
   readonly resyncMs?: Millis | undefined;
   leading(): boolean;
+  /** Which turn of the election this process has; absent: there is none. */
+  readonly term?: (() => LeaseTerm | undefined) | undefined;
   /** Other decisions than ours: the simulation shows that it notices wrong ones. */
   readonly plans?:
     | Partial<{
@@ -98,7 +101,7 @@ export interface CsiProvisioner {
 const volumesAtOnce = 1_000;
 
 export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
-  const { api, driver, options, world, log, leading, snapshots } = deps;
+  const { api, driver, options, world, log, leading, term, snapshots } = deps;
   const { stores, watch } = createCaches(options, driver(), log);
   const allStores = {
     ...stores,
@@ -123,7 +126,7 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
     volumes.trigger(keyIn(undefined, name));
   };
   const nameFor = (claimUid: string): string => volumeNameFor(options, claimUid);
-  const intents = createIntentLog({ api, world, log, nameFor, leading, adopted, ...deps.intents });
+  const intents = createIntentLog({ api, world, log, nameFor, leading, term, adopted, ...deps.intents });
   const reader = createSnapshotReader({
     api,
     world,

@@ -3,6 +3,7 @@ import { draftOf } from "../../../api/builders.ts";
 import type { Draft, Lease } from "../../../api/types.ts";
 import { loggable } from "../../../base/fault.ts";
 import type { Log } from "../../../base/log.ts";
+import type { LeaseTerm } from "../../../kube/lease-record.ts";
 import type { Intent } from "./intent.ts";
 import { intentsIn } from "./intent-text.ts";
 
@@ -33,12 +34,13 @@ export function callsIn(
   lease: Lease | undefined,
   nameFor: (claimUid: string) => string,
   log: Log,
+  term: LeaseTerm | undefined,
 ): ReadonlyMap<string, Intent> {
   const text = lease?.metadata.annotations?.[annotation];
   if (text === undefined) return new Map();
   const consequence = "volumes of deleted claims may be left at the driver";
   try {
-    const { intents, unreadable } = intentsIn(text, nameFor);
+    const { intents, unreadable } = intentsIn(text, nameFor, term);
     if (unreadable.length > 0)
       log.error("some stored CreateVolume calls cannot be read, or have not the name of their claim's volume", {
         annotation,

@@ -6,6 +6,7 @@ import { aCreateCall } from "../../../../test/volume-plans.ts";
 import type { Lease } from "../../../api/types.ts";
 import { Fault } from "../../../base/fault.ts";
 import { type Log, silent } from "../../../base/log.ts";
+import type { LeaseTerm } from "../../../kube/lease-record.ts";
 import type { Intent } from "./intent.ts";
 import { createIntentLog } from "./intent-log.ts";
 
@@ -19,25 +20,27 @@ const nameFor = (uid: string): string => uid.slice(2);
 const annotation = "snapkeep.dev/create-volume-calls";
 
 interface Setting {
+  term?(): LeaseTerm | undefined;
   readonly hook?: Hook;
   readonly bytesMax?: number;
   leading?(): boolean;
   readonly log?: Log;
 }
 
-function setUp({ hook, bytesMax, leading = () => true, log = silent }: Setting = {}) {
+function setUp({ hook, bytesMax, leading = () => true, term = () => undefined, log = silent }: Setting = {}) {
   let isLoaded = false;
   const kube = createFakeKube((call, when) => (isLoaded ? hook?.(call, when) : undefined));
   const world = createVirtualWorld();
   const { signal } = new AbortController();
   const adopted: string[] = [];
   const place = { namespace: "kube-system", name: "calls" };
-  const another = () =>
+  const another = (led: Setting["term"] = term) =>
     createIntentLog({
       api: kube,
       world,
       log,
       leading,
+      term: led,
       bytesMax,
       adopted: (name) => void adopted.push(name),
       nameFor,
@@ -493,6 +496,45 @@ test("calls of a version that made no notes count as noted", async () => {
   await edit(JSON.stringify({ shapes: [shape], calls: { "pvc-1": [0, "team", "pvc", "u-pvc-1"] } }));
   await intents.load(signal);
   assert.deepEqual([intents.mayBePublished("pvc-1"), intents.get("pvc-1")?.published], [true, ""]);
+});
+
+const aTerm = (transitions: number, uid = "lease") => ({ uid, transitions });
+const successors: readonly { given: string; before?: LeaseTerm; after?: LeaseTerm; mayBePublished: boolean }[] = [
+  { given: "the next leader", before: aTerm(7), after: aTerm(8), mayBePublished: false },
+  { given: "a leader after another one that wrote nothing", before: aTerm(7), after: aTerm(9), mayBePublished: true },
+  { given: "a leader of a new Lease", before: aTerm(0), after: aTerm(1, "another"), mayBePublished: true },
+  { given: "a Lease that was counted back", before: aTerm(7), after: aTerm(2), mayBePublished: true },
+  { given: "the first with an election", after: aTerm(0), mayBePublished: true },
+  { given: "the first without an election", before: aTerm(7), mayBePublished: true },
+  { given: "none with an election", mayBePublished: false },
+];
+for (const { given, before, after, mayBePublished } of successors)
+  test(`a call without a note, found by ${given}, ${mayBePublished ? "may have" : "has not"} got its PersistentVolume`, async () => {
+    const { load, another, signal, add } = setUp({ term: () => before });
+    await load();
+    await add("pvc-1");
+    const successor = another(() => after);
+    await successor.load(signal);
+    assert.equal(successor.mayBePublished("pvc-1"), mayBePublished);
+    // Whoever comes after the successor finds what the successor has found.
+    const third = another(() => after && aTerm(after.transitions + 1, after.uid));
+    await third.load(signal);
+    assert.equal(third.mayBePublished("pvc-1"), mayBePublished);
+  });
+
+test("a leader that reads its own calls again, because another has written, knows that it has led since", async () => {
+  let transitions = 3;
+  const { kube, intents, load, signal, add, edit } = setUp({ term: () => aTerm(transitions) });
+  await load();
+  await add("pvc-1");
+  await edit(kube.stored("Lease")[0]?.metadata.annotations?.[annotation] ?? "");
+  await add("pvc-2");
+  assert.equal(intents.mayBePublished("pvc-1"), false);
+  await intents.load(signal);
+  assert.equal(intents.mayBePublished("pvc-1"), false);
+  transitions += 2;
+  await intents.load(signal);
+  assert.equal(intents.mayBePublished("pvc-1"), true);
 });
 
 test("a call that was found is adopted until this process has made it from its claim, also where it is the same", async () => {

@@ -16,6 +16,7 @@ import { equal } from "../../../base/json.ts";
 import type { Log } from "../../../base/log.ts";
 import { controllerUnder, type World } from "../../../base/world.ts";
 import type { KubeApi } from "../../../kube/api.ts";
+import type { LeaseTerm } from "../../../kube/lease-record.ts";
 import { createLimiter } from "../../../kube/limiter.ts";
 import { notLeading } from "../../../runtime/action-handlers.ts";
 import type { Intent } from "./intent.ts";
@@ -60,6 +61,8 @@ export interface IntentLogOptions {
   /** The name of the volume that is made for a claim. */
   nameFor(claimUid: string): string;
   leading(): boolean;
+  /** Of the election, which another provisioner may take part in; absent: there is none. */
+  readonly term?: (() => LeaseTerm | undefined) | undefined;
   /** Told of the calls of another writer that were found while this one wrote. */
   adopted?(volumeName: string): void;
   readonly bytesMax?: number | undefined;
@@ -148,7 +151,7 @@ export function createIntentLog(options: IntentLogOptions): IntentLog {
       if (isFault(reason, "NotFound")) return undefined;
       throw reason;
     });
-    const found = callsIn(lease, nameFor, log);
+    const found = callsIn(lease, nameFor, log, options.term?.());
     const added = [...found].filter(([volumeName]) => !entries.has(volumeName) && !stored.has(volumeName));
     stored = new Set(found.keys());
     for (const [volumeName, intent] of added)
@@ -166,7 +169,10 @@ export function createIntentLog(options: IntentLogOptions): IntentLog {
 
   const writeOnce = async (signal: AbortSignal): Promise<void> => {
     const written = [...entries];
-    const text = textOf(written.map(([volumeName, { parts }]) => [volumeName, parts] as const));
+    const text = textOf(
+      written.map(([volumeName, { parts }]) => [volumeName, parts] as const),
+      options.term?.(),
+    );
     const names = written.map(([volumeName]) => volumeName);
     stored = new Set([...stored, ...names]);
     lease =

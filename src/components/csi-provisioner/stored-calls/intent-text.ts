@@ -2,13 +2,16 @@
  * How intents are written into one annotation. Calls of a burst differ in little: what they share (class, size, source) is written
  * once, as a shape, and each call names its shape. So a call takes some 120 bytes instead of 700, and a thousand fit.
  *
- *   {"notes":true,"shapes":[{…}],"calls":{"pvc-1":[0,"namespace","claim","uid"],"pvc-2":[0,"namespace","claim","uid","id"]}}
+ *   {"notes":true,"term":["uid of the election's Lease",3],"shapes":[{…}],
+ *    "calls":{"pvc-1":[0,"namespace","claim","uid"],"pvc-2":[0,"namespace","claim","uid","id"]}}
  *
- * The id is the note that a PersistentVolume may have been stored with this volume. A text without "notes" is from a version that left no
- * such note: any of its calls may have its PersistentVolume.
+ * The id is the note that a PersistentVolume may have been stored with this volume. That there is none proves something only while nobody
+ * else has led in between: a text without "notes" is from a version that left none, and the term says whether another provisioner had
+ * the election's Lease since. Otherwise any of the calls may have its PersistentVolume.
  */
 import { Fault } from "../../../base/fault.ts";
 import { isObject } from "../../../base/json.ts";
+import type { LeaseTerm } from "../../../kube/lease-record.ts";
 import { type Intent, isIntent } from "./intent.ts";
 
 /** The two parts of an intent as JSON. */
@@ -31,7 +34,7 @@ export function partsOf({ claim, published, ...shared }: Intent): IntentParts {
 export const bytesOfCall = (volumeName: string, { claim }: IntentParts): number =>
   Buffer.byteLength(volumeName) + Buffer.byteLength(claim) + 16;
 
-export function textOf(calls: Iterable<readonly [string, IntentParts]>): string {
+export function textOf(calls: Iterable<readonly [string, IntentParts]>, term?: LeaseTerm): string {
   const shapes = new Map<string, number>();
   const numberOf = (shape: string): number => {
     const known = shapes.get(shape) ?? shapes.size;
@@ -39,7 +42,8 @@ export function textOf(calls: Iterable<readonly [string, IntentParts]>): string 
     return known;
   };
   const rows = Array.from(calls, ([name, { shape, claim }]) => `${JSON.stringify(name)}:[${numberOf(shape)},${claim}`);
-  return `{"notes":true,"shapes":[${[...shapes.keys()].join(",")}],"calls":{${rows.join(",")}}}`;
+  const led = term === undefined ? "" : `"term":${JSON.stringify([term.uid, term.transitions])},`;
+  return `{"notes":true,${led}"shapes":[${[...shapes.keys()].join(",")}],"calls":{${rows.join(",")}}}`;
 }
 
 export interface IntentsRead {
@@ -52,8 +56,8 @@ export interface IntentsRead {
  * Whatever stands there, what can be read is used: somebody may have edited the object. A call is ours only under the name that is made
  * from its claim's uid. Throws where nothing can be read.
  */
-export function intentsIn(text: string, nameFor: (claimUid: string) => string): IntentsRead {
-  const all = unchecked(text);
+export function intentsIn(text: string, nameFor: (claimUid: string) => string, term?: LeaseTerm): IntentsRead {
+  const all = unchecked(text, term);
   const isUsable = (entry: readonly [string, unknown]): entry is readonly [string, Intent] => {
     const [name, value] = entry;
     return isIntent(name, value) && nameFor(value.claim.uid) === name;
@@ -65,12 +69,25 @@ export function intentsIn(text: string, nameFor: (claimUid: string) => string): 
 }
 
 /** The rows by volume name; none of them need be an intent. */
-export function unchecked(text: string): readonly (readonly [string, unknown])[] {
-  const { notes, shapes, calls } = (JSON.parse(text) ?? {}) as {
-    readonly [Part in "notes" | "shapes" | "calls"]?: unknown;
+export function unchecked(text: string, term?: LeaseTerm): readonly (readonly [string, unknown])[] {
+  const {
+    notes,
+    term: writtenIn,
+    shapes,
+    calls,
+  } = (JSON.parse(text) ?? {}) as {
+    readonly [Part in "notes" | "term" | "shapes" | "calls"]?: unknown;
   };
   if (!Array.isArray(shapes) || !isObject(calls)) throw new Fault("DataLoss", "it has no shapes and calls");
-  return Object.entries(calls).map(([name, row]) => [name, intentOf(shapes, name, row, notes === true)] as const);
+  const areNoted = notes === true && isNext(writtenIn, term);
+  return Object.entries(calls).map(([name, row]) => [name, intentOf(shapes, name, row, areNoted)] as const);
+}
+
+/** Who led between the two terms has left no notes. The same term is that of this process. */
+function isNext(writtenIn: unknown, now: LeaseTerm | undefined): boolean {
+  if (now === undefined || !Array.isArray(writtenIn)) return now === undefined && writtenIn === undefined;
+  const [uid, transitions] = writtenIn as readonly unknown[];
+  return uid === now.uid && (transitions === now.transitions || transitions === now.transitions - 1);
 }
 
 function intentOf(shapes: readonly unknown[], volumeName: string, row: unknown, hasNotes: boolean): unknown {
