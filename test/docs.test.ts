@@ -26,3 +26,18 @@ for (const [folder, files] of Object.entries(folders)) {
   test(`${folder} holds no file without a table`, () =>
     assert.deepEqual(globSync("**/*.*", { cwd: resolve(root, folder) }).sort(), Object.keys(files).sort()));
 }
+
+test("the security guide says of each annotation and label of ours who else may write it", () => {
+  const guide = readFileSync(resolve(root, "docs/guides/security.md"), "utf8");
+  const table = guide.slice(guide.indexOf("## What is read back"), guide.indexOf("## The image"));
+  const names = globSync("src/**/*.ts", { cwd: root })
+    .filter((path) => !path.endsWith(".test.ts"))
+    .flatMap((path) => [...readFileSync(resolve(root, path), "utf8").matchAll(/"(snapkeep\.dev\/[a-z-]+)"/g)])
+    .map(([, name = ""]) => name);
+  // A label that selects, and a handle that no driver has: nobody reads them back.
+  const unread = ["snapkeep.dev/service", "snapkeep.dev/no-snapshot-has-this-id"];
+  assert.deepEqual(
+    [...new Set(names)].filter((name) => !unread.includes(name) && !table.includes(`\`${name}\``)),
+    [],
+  );
+});

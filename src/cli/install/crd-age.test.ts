@@ -50,7 +50,8 @@ test("definitions of other groups have no phases", () => {
 
 /** The definition of a phase with what a migration has stored on it. */
 const inPhase = (phase: CrdPhase, storedVersions: readonly string[], record?: Partial<MigrationRecord>): JsonObject => {
-  const annotations = record === undefined ? {} : { [recordAnnotation]: JSON.stringify(record) };
+  const run = { serveV1beta1: false, run: "r", startedAt: "2026-01-01T00:00:00Z" };
+  const annotations = record === undefined ? {} : { [recordAnnotation]: JSON.stringify({ ...run, ...record }) };
   const { metadata, ...definition } = snapshotCrd("VolumeSnapshot", phase);
   return {
     ...(definition as unknown as JsonObject),

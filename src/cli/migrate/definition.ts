@@ -81,15 +81,44 @@ export function definitionOf(kind: SnapshotKind, crd: Crd | undefined): Definiti
   };
 }
 
-/** What nobody can read is as good as none: every step can be derived again. */
+/** What no run has written, or nobody can read, is as good as none: every step can be derived again. */
 export function recordIn(crd: Crd): MigrationRecord | undefined {
   try {
-    const record = parse(crd.metadata.annotations?.[recordAnnotation] ?? "");
-    return isObject(record) ? (record as unknown as MigrationRecord) : undefined;
+    const record: unknown = parse(crd.metadata.annotations?.[recordAnnotation] ?? "");
+    return isRecord(record) ? record : undefined;
   } catch {
     return undefined;
   }
 }
+
+const phases: readonly unknown[] = [1, 2, 3] satisfies readonly CrdPhase[];
+const versions: readonly unknown[] = ["v1", "v1beta1"] satisfies readonly Version[];
+const recordedSteps: readonly unknown[] = [
+  "begun",
+  "apply",
+  "rewrite",
+  "prune",
+  "finished",
+] satisfies readonly MigrationRecord["step"][];
+
+function isRecord(value: unknown): value is MigrationRecord {
+  if (!isObject(value)) return false;
+  const { goal, serveV1beta1, back, run, startedAt, step, rewrite, bothServedSince } = value;
+  return (
+    phases.includes(goal) &&
+    recordedSteps.includes(step) &&
+    [serveV1beta1, back].every((one) => typeof one === "boolean") &&
+    [run, startedAt, bothServedSince ?? ""].every((one) => typeof one === "string") &&
+    (rewrite === undefined || isRewrite(rewrite))
+  );
+}
+
+const isRewrite = (value: unknown): value is Rewrite =>
+  isObject(value) &&
+  versions.includes(value.version) &&
+  typeof value.after === "string" &&
+  typeof value.generation === "number" &&
+  typeof value.done === "boolean";
 
 export const withRecord = (crd: Crd, record: MigrationRecord): Crd => ({
   ...crd,

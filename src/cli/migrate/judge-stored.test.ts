@@ -9,7 +9,8 @@ const [nowMs, hourMs] = [Date.parse("2026-01-01T12:00:00Z"), 3_600_000];
 
 function stored(phase: CrdPhase, options: CrdOptions = {}, bothServedSince?: string) {
   const crd = snapshotCrd(kind, phase, options) as unknown as Crd;
-  const annotations = { [recordAnnotation]: JSON.stringify({ bothServedSince }) };
+  const run = { goal: 3, back: false, serveV1beta1: false, run: "r", startedAt: "", step: "apply" };
+  const annotations = { [recordAnnotation]: JSON.stringify({ ...run, bothServedSince }) };
   const marked = { ...crd, metadata: { ...crd.metadata, annotations } } as Crd;
   return { crd: marked, definition: definitionOf(kind, marked) };
 }

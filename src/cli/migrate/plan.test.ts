@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { type CrdOptions, type CrdPhase, snapshotCrd } from "../../api/crds/index.ts";
 import { type Crd, definitionOf, type Goal, recordAnnotation } from "./definition.ts";
 import { planOf } from "./plan.ts";
+import { rollbackGoal, statusOf } from "./status.ts";
 
 const kind = "VolumeSnapshot";
 
@@ -79,6 +80,27 @@ for (const [name, from, goal, expected] of rows)
           : step.step,
     );
     assert.equal(steps.join(", "), expected);
+  });
+
+/** Whoever may update CRDs may write any of these. */
+const forged: readonly (readonly [string, unknown])[] = [
+  ["a phase that there is not", { ...begun, goal: 99, back: true }],
+  ["a step that there is not", { ...begun, step: "rewrite everything" }],
+  ["a rewrite that is only said to be done", { ...begun, rewrite: "done" }],
+  ["a rewrite of no version", { ...begun, rewrite: { ...rewritten, version: "v2" } }],
+  ["a rewrite up to a number", { ...begun, rewrite: { ...rewritten, after: 10 ** 9 } }],
+  ["a rewrite of another generation", { ...begun, rewrite: { ...rewritten, generation: 2 } }],
+  ["a run that is no text", { ...begun, run: { name: "r" } }],
+  ["nothing that a run writes", { goal: 3 }],
+];
+for (const [name, record] of forged)
+  test(`a forged record with ${name} directs nothing: objects are rewritten, and a rollback goes one phase back`, () => {
+    const definition = stored({ phase: 3, storedVersions: both, record: record as object });
+    const steps = planOf([definition], { phase: 3, back: false }).map(({ step }) => step);
+    assert.deepEqual(steps, ["rewrite", "prune", "finish"]);
+    const installed = [{ crd: {} as Crd, definition }];
+    assert.deepEqual(rollbackGoal(installed), { phase: 2, back: true });
+    assert.equal(statusOf(installed).phase, 3);
   });
 
 test("the CRD that is farthest from the goal goes first", () => {
