@@ -48,7 +48,7 @@ test("a walk names what decides first, in the order in which it is read, and the
     "    - `src/components/csi-snapshotter/plan.ts`: planContent",
     "2. the end",
     "- `src/components/webhook/index.ts`: answer",
-    "Transport, one step: `src/kube` and `src/csi` (1 file, 1 function). Vocabulary: `src/api` and `src/base` (0 files, 0 functions).",
+    "Transport, one step: `src/kube` and `src/csi` (1 file, 1 function). Vocabulary: `src/api`, `src/errors` and `src/base` (0 files, 0 functions).",
   ]);
 });
 

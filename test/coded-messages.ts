@@ -1,7 +1,7 @@
 /** What a plan lets a user read, in tests: events and status.error, each with the code that ends it. */
 import assert from "node:assert/strict";
 import type { ClusterAction } from "../src/api/plan.ts";
-import { errorRows } from "../src/rules/error-codes.ts";
+import { errorRows } from "../src/errors/codes.ts";
 
 type Written = ClusterAction | { readonly kind: "csi" | "count" | "readClaims" };
 

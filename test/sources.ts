@@ -41,7 +41,7 @@ export const sources: readonly Source[] = globSync("src/**/*.ts", { cwd: root })
 
 /** Where decisions are made. World and http are where time and streams enter. */
 export const isDeciding = (path: string): boolean =>
-  (/^src\/(base|api|rules)\//.test(path) ||
+  (/^src\/(base|api|errors|rules)\//.test(path) ||
     /^src\/(components\/.*|node)\/(observe|phase|plan|judges)[^/]*\.ts$/.test(path) ||
     /^src\/cli\/migrate\/(definition|plan|preflight|status|unfinished)\.ts$/.test(path) ||
     /^src\/cli\/install\/([\w-]+-plan|judge|ownership|existing|crd-age|crd-phase|webhook-references|live-policy)\.ts$/.test(

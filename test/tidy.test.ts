@@ -10,6 +10,7 @@ import { isDeciding, loadedBy, reachedFrom, root, type Source, sources, withoutC
 const layers = [
   "base",
   "api",
+  "errors",
   "rules",
   "schema",
   "kube",

@@ -33,7 +33,7 @@ export interface EventText {
   readonly message: string;
 }
 
-/** Text for a user that ends in a stable code; rules/error-codes.ts has the codes and makes such messages. */
+/** Text for a user that ends in a stable code; src/errors has the codes and makes such messages. */
 export type CodedMessage = Brand<string, "CodedMessage">;
 /** The events of our components. Those that Kubernetes itself words, a lease's say, have no code. */
 export interface CodedEvent extends EventText {

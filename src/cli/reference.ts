@@ -7,7 +7,7 @@ import type { ComponentRights, Right } from "../api/manifests/component.ts";
 import { componentRows, sidecarRows } from "../api/manifests/rows.ts";
 import { reasonRows } from "../api/reasons.ts";
 import { faults } from "../base/fault.ts";
-import { errorRows } from "../rules/error-codes.ts";
+import { errorCodes, errorRows, remedyOf } from "../errors/codes.ts";
 import type { CommandModule, CommandRow } from "../runtime/command.ts";
 import { exitCodes, signalCodes } from "../runtime/exit-codes.ts";
 import { dashed } from "../runtime/flags.ts";
@@ -129,9 +129,10 @@ const errorsPage = (): string =>
   page(
     "Errors",
     "Messages that users read end in a code in brackets: errors in status.error, events, what the webhook refuses or warns of, and what `snapkeep lint` finds. A code keeps its meaning in every release. `snapkeep errors CODE` prints the page of one.",
-    ...Object.entries(errorRows)
-      .sort(([one], [other]) => (one < other ? -1 : 1))
-      .map(([name, { title, why, remedy }]) => `## ${name}\n\n**${title}.** ${why}\n\nWhat to do: ${remedy}`),
+    ...errorCodes.toSorted().map((name) => {
+      const { title, why } = errorRows[name];
+      return `## ${name}\n\n**${title}.** ${why}\n\nWhat to do: ${remedyOf(name)}`;
+    }),
   );
 
 const defined = new Set(

@@ -8,7 +8,7 @@ import type { KubeObject } from "../api/types.ts";
 import { Fault } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
 import { silent } from "../base/log.ts";
-import { withCode } from "../rules/error-codes.ts";
+import { withCode } from "../errors/codes.ts";
 import { createEventRecorder } from "./events.ts";
 
 const anObject = (name = "db", metadata: Partial<KubeObject["metadata"]> = { namespace: "apps" }): KubeObject => ({

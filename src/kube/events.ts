@@ -13,7 +13,7 @@ import type { Log } from "../base/log.ts";
 import { createLru } from "../base/lru.ts";
 import { rfc3339 } from "../base/time.ts";
 import type { World } from "../base/world.ts";
-import { shortened } from "../rules/error-codes.ts";
+import { shortened } from "../errors/codes.ts";
 import type { KubeApi } from "./api.ts";
 import { createEventSeries } from "./event-series.ts";
 

@@ -2,7 +2,7 @@
 import { annotations } from "../api/names.ts";
 import type { VolumeSnapshot, VolumeSnapshotContent } from "../api/types.ts";
 import { keyOf } from "../api/types.ts";
-import { withCode } from "./error-codes.ts";
+import { fix, withCode } from "../errors/codes.ts";
 import { contentAsSeen } from "./evidence.ts";
 import { isSet } from "./object-rules.ts";
 import { contentSourceOf } from "./snapshot-source.ts";
@@ -44,7 +44,7 @@ const contentIsNotLost: SnapshotRule = (objects) => {
     snapshot.status?.readyToUse === true || snapshot.status?.creationTime !== undefined || isKnownLost(snapshot);
   if (source.kind !== "claim" || content !== undefined || !promised) return undefined;
   const name = snapshot.status?.boundVolumeSnapshotContentName ?? "its content";
-  const message = `VolumeSnapshotContent is missing: ${name} was removed although the snapshot still needs it; delete this VolumeSnapshot and take a new one`;
+  const message = `VolumeSnapshotContent is missing: ${name} was removed although the snapshot still needs it; ${fix("SNAP-201", "this VolumeSnapshot")}`;
   return { ...violation("SNAP-201", "SnapshotContentMissing", message, "false", contentAsSeen(objects)), isLoss: true };
 };
 
@@ -57,7 +57,7 @@ const contentExists: SnapshotRule = (objects) =>
     ? violation(
         "SNAP-202",
         "SnapshotContentMissing",
-        `VolumeSnapshotContent is missing: create ${objects.source.name}, or name another in spec.source.volumeSnapshotContentName`,
+        `VolumeSnapshotContent is missing: ${fix("SNAP-202", objects.source.name)}`,
         "false",
         contentAsSeen(objects),
       )
@@ -70,7 +70,7 @@ export interface ContentViolation extends Violation {
 /** What is wrong with a content by itself. One without a driver has no sidecar: with our finalizer it could never be deleted. */
 export function contentViolation({ metadata, spec }: VolumeSnapshotContent): ContentViolation | undefined {
   if (!isSet(spec.driver)) {
-    const text = `spec.driver of VolumeSnapshotContent ${metadata.name} is not set, so no sidecar serves it; set it to the name of the CSI driver`;
+    const text = `spec.driver of VolumeSnapshotContent ${metadata.name} is not set, so no sidecar serves it; ${fix("SNAP-117", "it", "the CSI driver")}`;
     return { code: "SNAP-117", reason: "ContentValidationError", message: withCode(text, "SNAP-117") };
   }
   const source = contentSourceOf({ spec });
@@ -92,23 +92,17 @@ const contentIsOfTheRightSort: SnapshotRule = (objects) => {
   const { source, content } = objects;
   if (content === undefined) return undefined;
   const isDynamic = contentSourceOf(content).kind === "volume";
-  if (source.kind === "content" && isDynamic)
-    return violation(
-      "SNAP-203",
-      "SnapshotContentMismatch",
-      `VolumeSnapshotContent ${content.metadata.name} is dynamically provisioned while expecting a pre-provisioned one`,
-      "false",
-      contentAsSeen(objects),
-    );
-  if (source.kind === "claim" && !isDynamic)
-    return violation(
-      "SNAP-203",
-      "SnapshotContentMismatch",
-      `VolumeSnapshotContent ${content.metadata.name} is pre-provisioned while expecting a dynamically provisioned one`,
-      "false",
-      contentAsSeen(objects),
-    );
-  return undefined;
+  if (source.kind !== (isDynamic ? "content" : "claim")) return undefined;
+  const [found, expected] = isDynamic
+    ? ["dynamically provisioned", "a pre-provisioned"]
+    : ["pre-provisioned", "a dynamically provisioned"];
+  return violation(
+    "SNAP-203",
+    "SnapshotContentMismatch",
+    `VolumeSnapshotContent ${content.metadata.name} is ${found} while expecting ${expected} one`,
+    "false",
+    contentAsSeen(objects),
+  );
 };
 
 const contentIsOurs: SnapshotRule = (objects) => {
@@ -120,7 +114,7 @@ const contentIsOurs: SnapshotRule = (objects) => {
   return violation(
     "SNAP-204",
     "SnapshotContentMisbound",
-    `VolumeSnapshotContent [${content.metadata.name}] is bound to a different snapshot: its spec.volumeSnapshotRef names ${namespace}/${name}${uid ? ` (uid ${uid})` : ""}, this is ${keyOf(snapshot)} (uid ${snapshot.metadata.uid}); name a content of your own`,
+    `VolumeSnapshotContent [${content.metadata.name}] is bound to a different snapshot: its spec.volumeSnapshotRef names ${namespace}/${name}${uid ? ` (uid ${uid})` : ""}, this is ${keyOf(snapshot)} (uid ${snapshot.metadata.uid}); ${fix("SNAP-204")}`,
     "false",
     contentAsSeen(objects),
   );

@@ -10,8 +10,8 @@
  */
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import { compareQuantities, parseQuantity } from "../base/quantity.ts";
-import { type ErrorCode, withCode } from "./error-codes.ts";
-import { type FieldViolation, isSet, textMember, valueAt, valueText } from "./object-rules.ts";
+import { fix } from "../errors/codes.ts";
+import { type FieldViolation, isSet, textMember, valueAt, valueText, violationAt } from "./object-rules.ts";
 
 export interface ClaimGates {
   readonly anyVolumeDataSource: boolean;
@@ -56,8 +56,6 @@ export function pairMistake(
   return isSame ? undefined : "different";
 }
 
-const supported = "a PersistentVolumeClaim, or a VolumeSnapshot of the group snapshot.storage.k8s.io";
-
 /** Sources that did not change are not judged again: what is stored must stay usable and deletable. */
 export function claimSourceViolations(
   claim: JsonObject,
@@ -79,40 +77,30 @@ const isSame = (source: JsonObject, other: JsonValue | undefined): boolean =>
 
 function sourceViolations(source: JsonObject, field: string, gates: ClaimGates): readonly FieldViolation[] {
   const missing = missingMembers(source);
-  if (missing.length > 0)
-    return [
-      violation(
-        "SNAP-133",
-        `${field}.${missing[0]}`,
-        `must be set; name ${supported}, or remove the source for an empty volume`,
-      ),
-    ];
+  if (missing.length > 0) return [violationAt("SNAP-133", `${field}.${missing[0]}`, `must be set; ${fix("SNAP-133")}`)];
   if (field !== "spec.dataSource" && isElsewhere(source) && !gates.crossNamespace)
     return [
-      violation(
+      violationAt(
         "SNAP-134",
         `${field}.namespace`,
-        `is ${valueText(source.namespace)}, but this cluster drops the namespace and the source with it: its feature gate CrossNamespaceVolumeDataSource is off; remove the namespace, or ask for the gate`,
+        `is ${valueText(source.namespace)}, but this cluster drops the namespace and the source with it: its feature gate CrossNamespaceVolumeDataSource is off; ${fix("SNAP-134", "the gate")}`,
       ),
     ];
   const versioned = typeof source.apiGroup === "string" && source.apiGroup.includes("/");
   if (versioned)
     return [
-      violation(
+      violationAt(
         "SNAP-135",
         `${field}.apiGroup`,
-        `is ${valueText(source.apiGroup)}, but a group has no version; write ${valueText(String(source.apiGroup).split("/", 1)[0])}`,
+        `is ${valueText(source.apiGroup)}, but a group has no version; ${fix("SNAP-135", valueText(String(source.apiGroup).split("/", 1)[0]))}`,
       ),
     ];
   const kind = sourceKindOf(source);
   const given = `${valueText(source.kind)} of ${isSet(source.apiGroup) ? `the group ${valueText(source.apiGroup)}` : "the core group"}`;
   if (kind === "core") {
-    const remedy =
-      source.kind === "VolumeSnapshot"
-        ? "add apiGroup: snapshot.storage.k8s.io"
-        : `name ${supported}, or remove the source for an empty volume`;
+    const remedy = source.kind === "VolumeSnapshot" ? "add apiGroup: snapshot.storage.k8s.io" : fix("SNAP-131");
     return [
-      violation(
+      violationAt(
         "SNAP-131",
         field,
         `names a ${given}, which cannot be a data source: the volume would be empty; ${remedy}`,
@@ -121,20 +109,14 @@ function sourceViolations(source: JsonObject, field: string, gates: ClaimGates):
   }
   if (kind === "custom" && !gates.anyVolumeDataSource)
     return [
-      violation(
+      violationAt(
         "SNAP-132",
         field,
-        `names a ${given}, which this cluster does not support, because its feature gate AnyVolumeDataSource is off: the volume would be empty; name ${supported}, or remove the source for an empty volume`,
+        `names a ${given}, which this cluster does not support, because its feature gate AnyVolumeDataSource is off: the volume would be empty; ${fix("SNAP-132")}`,
       ),
     ];
   return [];
 }
-
-const violation = (code: ErrorCode, field: string, message: string): FieldViolation => ({
-  code,
-  field,
-  message: withCode(`${field}: ${message}`, code),
-});
 
 /** The API server keeps a custom kind only in spec.dataSourceRef. The source to put there, where it is missing. */
 export function sourceToCopy(claim: JsonObject, { anyVolumeDataSource }: ClaimGates): JsonObject | undefined {
@@ -151,7 +133,11 @@ export function sizeViolations(claim: JsonObject, snapshot: JsonObject): readonl
   if (requested === undefined || needed === undefined || !isSmaller(requested, needed)) return [];
   const name = textMember(snapshot, "metadata.name");
   return [
-    violation("SNAP-136", field, `is ${requested}, but VolumeSnapshot ${name} needs ${needed}; request at least that`),
+    violationAt(
+      "SNAP-136",
+      field,
+      `is ${requested}, but VolumeSnapshot ${name} needs ${needed}; ${fix("SNAP-136", "that")}`,
+    ),
   ];
 }
 

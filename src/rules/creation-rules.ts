@@ -1,6 +1,7 @@
 /** What must hold for a VolumeSnapshotContent to be made for a VolumeSnapshot of a claim. */
 import { finalizers, snapshotContentNameFor } from "../api/names.ts";
 import type { VolumeSnapshot, VolumeSnapshotClass } from "../api/types.ts";
+import { fix } from "../errors/codes.ts";
 import { absent, allClasses, type Evidence, unchanged } from "./evidence.ts";
 import type { SecretLookup, TemplateCode } from "./secret-template.ts";
 import type { BlockingCode } from "./snapshot-reasons.ts";
@@ -19,22 +20,13 @@ const creationFailure = (
   code: BlockingCode,
   detail: string,
   evidence: Evidence = [],
-): SnapshotViolation =>
-  snapshot.spec.volumeSnapshotClassName === undefined
-    ? violation(
-        code,
-        "SetDefaultSnapshotClassFailed",
-        `Failed to set default snapshot class with error ${detail}`,
-        "kept",
-        evidence,
-      )
-    : violation(
-        code,
-        "SnapshotContentCreationFailed",
-        `Failed to create snapshot content with error ${detail}`,
-        "false",
-        evidence,
-      );
+): SnapshotViolation => {
+  const [reason, what, readiness] =
+    snapshot.spec.volumeSnapshotClassName === undefined
+      ? (["SetDefaultSnapshotClassFailed", "set default snapshot class", "kept"] as const)
+      : (["SnapshotContentCreationFailed", "create snapshot content", "false"] as const);
+  return violation(code, reason, `Failed to ${what} with error ${detail}`, readiness, evidence);
+};
 
 const namedClassExists: SnapshotRule = ({ snapshot, snapshotClass }) => {
   const name = snapshot.spec.volumeSnapshotClassName;
@@ -42,7 +34,7 @@ const namedClassExists: SnapshotRule = ({ snapshot, snapshotClass }) => {
     ? violation(
         "SNAP-211",
         "GetSnapshotClassFailed",
-        `Failed to get snapshot class with error volumesnapshotclass "${name}" not found: create it, or name another in spec.volumeSnapshotClassName`,
+        `Failed to get snapshot class with error volumesnapshotclass "${name}" not found: ${fix("SNAP-211", "it")}`,
         "kept",
         absent("VolumeSnapshotClass", name),
       )
@@ -56,7 +48,7 @@ const claimIsUsable: SnapshotRule = (objects) => {
     return creationFailure(
       objects,
       "SNAP-221",
-      `claim ${name} not found: create it, or name another in spec.source.persistentVolumeClaimName`,
+      `claim ${name} not found: ${fix("SNAP-221", "it")}`,
       source.kind === "claim" ? absent("PersistentVolumeClaim", source.name, snapshot.metadata.namespace) : [],
     );
   if (claim.status?.phase !== "Bound" || !claim.spec?.volumeName)
@@ -103,7 +95,7 @@ const volumeIsTheClaims: SnapshotRule = (objects) => {
     ? creationFailure(
         objects,
         "SNAP-226",
-        `snapshotting non-CSI volumes is not supported: volume ${name} has no spec.csi; name a claim of a CSI driver`,
+        `snapshotting non-CSI volumes is not supported: volume ${name} has no spec.csi; ${fix("SNAP-226")}`,
         unchanged("PersistentVolume", volume),
       )
     : undefined;
@@ -115,7 +107,7 @@ const aNodeReachesTheVolume: SnapshotRule = (objects) =>
     ? creationFailure(
         objects,
         "SNAP-227",
-        `no node matches spec.nodeAffinity of volume ${objects.volume?.metadata.name}: bring the node back, or correct its labels; the snapshot is taken once there is one`,
+        `no node matches spec.nodeAffinity of volume ${objects.volume?.metadata.name}: ${fix("SNAP-227")}; the snapshot is taken once there is one`,
       )
     : undefined;
 
@@ -123,20 +115,18 @@ const oneDefaultClass: SnapshotRule = (objects) => {
   if (objects.snapshot.spec.volumeSnapshotClassName !== undefined || objects.defaultClasses.length === 1)
     return undefined;
   const driver = objects.volume?.spec?.csi?.driver;
-  const remedy =
-    'annotate one class with snapshot.storage.kubernetes.io/is-default-class: "true", or name one in spec.volumeSnapshotClassName';
   if (objects.defaultClasses.length === 0)
     return creationFailure(
       objects,
       "SNAP-212",
-      `cannot find default snapshot class for driver ${driver}: ${remedy}`,
+      `cannot find default snapshot class for driver ${driver}: ${fix("SNAP-212")}`,
       allClasses,
     );
   const names = objects.defaultClasses.map(({ metadata }) => metadata.name).sort();
   return creationFailure(
     objects,
     "SNAP-213",
-    `${names.length} default snapshot classes were found for driver ${driver} (${names.join(", ")}): leave one, or name one in spec.volumeSnapshotClassName`,
+    `${names.length} default snapshot classes were found for driver ${driver} (${names.join(", ")}): ${fix("SNAP-213")}`,
     allClasses,
   );
 };
@@ -147,7 +137,7 @@ const classServesDriver: SnapshotRule = (objects) => {
     ? creationFailure(
         objects,
         "SNAP-214",
-        `class ${objects.snapshotClass.metadata.name} is for driver ${objects.snapshotClass.driver}, but the volume belongs to driver ${driver}: name a class of that driver`,
+        `class ${objects.snapshotClass.metadata.name} is for driver ${objects.snapshotClass.driver}, but the volume belongs to driver ${driver}: ${fix("SNAP-214", "that driver")}`,
         unchanged("VolumeSnapshotClass", objects.snapshotClass),
       )
     : undefined;

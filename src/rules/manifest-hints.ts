@@ -5,8 +5,8 @@
 import { kindRows } from "../api/kinds.ts";
 import { allowListSources } from "../api/share-lists.ts";
 import { isObject, type JsonObject, type JsonValue, parse } from "../base/json.ts";
-import { type ErrorCode, withCode } from "./error-codes.ts";
-import { type FieldViolation, textMember, valueAt, valueText } from "./object-rules.ts";
+import { type ErrorCode, fix } from "../errors/codes.ts";
+import { type FieldViolation, textMember, valueAt, valueText, violationAt } from "./object-rules.ts";
 import { entriesAt, memberAt } from "./pod-specs.ts";
 import { allowListIn, dataOf } from "./share-allow-lists.ts";
 
@@ -22,7 +22,7 @@ const hint = (
   field: string,
   message: string,
   severity: ManifestHint["severity"] = "error",
-): ManifestHint => ({ severity, violation: { code, field, message: withCode(`${field}: ${message}`, code) } });
+): ManifestHint => ({ severity, violation: violationAt(code, field, message) });
 
 /** "dataSourceRef2" of the requirement document, and the spellings that people confuse. */
 const unknownSources: Hints = (claim) => {
@@ -33,7 +33,7 @@ const unknownSources: Hints = (claim) => {
       hint(
         "SNAP-137",
         `spec.${name}`,
-        "is not a field of claims, so that the volume would be empty; write dataSourceRef",
+        `is not a field of claims, so that the volume would be empty; ${fix("SNAP-137", "dataSourceRef")}`,
       ),
     );
 };
@@ -56,12 +56,11 @@ const droppedSource: Hints = (claim) => {
   if (name === undefined) return [];
   const kind = memberAt(written, ["spec", name, "kind"]);
   const was = kind === undefined ? "was set" : `was a ${valueText(kind)}`;
-  const remedy = "name a supported source in the manifest, or remove it";
   return [
     hint(
       "SNAP-138",
       `spec.${name}`,
-      `${was} when this claim was written, and the API server dropped it: the volume was created empty; ${remedy}`,
+      `${was} when this claim was written, and the API server dropped it: the volume was created empty; ${fix("SNAP-138")}`,
       "warning",
     ),
   ];
@@ -144,13 +143,7 @@ function bundleHints(bundle: JsonValue | undefined, field: string): readonly Man
   const text = typeof bundle === "string" ? bundle.replaceAll(/\s/g, "") : "";
   return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)
     ? []
-    : [
-        hint(
-          "SNAP-143",
-          field,
-          "is not base64; encode the certificate authority, or leave caBundle out and run snapkeep certs --apply",
-        ),
-      ];
+    : [hint("SNAP-143", field, `is not base64; ${fix("SNAP-143")}`)];
 }
 
 /** An entry that cannot be read allows nothing, and the webhook says so only in its log. */

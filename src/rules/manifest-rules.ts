@@ -1,13 +1,7 @@
 /** Mistakes in manifests that an API server accepts, and that do not do what their writer meant. */
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
-import { type ErrorCode, withCode } from "./error-codes.ts";
-import { type FieldViolation, valueAt, valueText } from "./object-rules.ts";
-
-const found = (code: ErrorCode, field: string, message: string): FieldViolation => ({
-  code,
-  field,
-  message: withCode(`${field}: ${message}`, code),
-});
+import { fix } from "../errors/codes.ts";
+import { type FieldViolation, valueAt, valueText, violationAt } from "./object-rules.ts";
 
 /** A grant that names a group or kind that no object has grants nothing, and nobody is told. */
 export function grantViolations(grant: JsonObject): readonly FieldViolation[] {
@@ -30,20 +24,24 @@ function entryViolations(entry: JsonObject, field: string): readonly FieldViolat
   const violations: FieldViolation[] = [];
   if (group === undefined || group === null)
     violations.push(
-      found("SNAP-402", field, `has no group, which is required; write group: ${valueText(groupOf(kind))}`),
+      violationAt("SNAP-402", field, `has no group, which is required; ${fix("SNAP-402", valueText(groupOf(kind)))}`),
     );
   else if (typeof group === "string" && group.includes("/"))
     violations.push(
-      found(
+      violationAt(
         "SNAP-401",
         `${field}.group`,
-        `is ${valueText(group)}, but a group has no version; write ${valueText(group.split("/", 1)[0] ?? "")}`,
+        `is ${valueText(group)}, but a group has no version; ${fix("SNAP-401", valueText(group.split("/", 1)[0] ?? ""))}`,
       ),
     );
   const meant = Object.keys(kindsOfGroup).find((name) => isPlural(kind, name));
   if (meant !== undefined)
     violations.push(
-      found("SNAP-403", `${field}.kind`, `is ${valueText(kind)}, which is a resource and not a kind; write ${meant}`),
+      violationAt(
+        "SNAP-403",
+        `${field}.kind`,
+        `is ${valueText(kind)}, which is a resource and not a kind; ${fix("SNAP-403", meant)}`,
+      ),
     );
   return violations;
 }
@@ -61,10 +59,10 @@ export function backupClassViolations(snapshotClass: JsonObject): readonly Field
   const isForBackups = isObject(labels) && labels["velero.io/csi-volumesnapshot-class"] === "true";
   return isForBackups && valueAt(snapshotClass, "deletionPolicy") === "Delete"
     ? [
-        found(
+        violationAt(
           "SNAP-122",
           "deletionPolicy",
-          "is Delete in a class that is labelled for backups: the data goes with the VolumeSnapshot, which backup tools delete; set Retain",
+          `is Delete in a class that is labelled for backups: the data goes with the VolumeSnapshot, which backup tools delete; ${fix("SNAP-122", "Retain")}`,
         ),
       ]
     : [];

@@ -4,7 +4,7 @@
  */
 import type { CodedMessage } from "../api/plan.ts";
 import { isObject, type JsonObject, type JsonValue, print } from "../base/json.ts";
-import { type ErrorCode, withCode } from "./error-codes.ts";
+import { type ErrorCode, fix, withCode } from "../errors/codes.ts";
 
 /** What one rule found. The message ends in the code. */
 export interface FieldViolation {
@@ -42,30 +42,35 @@ export interface RuleVerdict {
 }
 
 export const strictViolations = ({ objects }: ObjectRules, object: JsonObject): readonly FieldViolation[] =>
-  objects.flatMap((rule) => violation(rule, rule.problem(object)));
+  objects.flatMap((rule) => broken(rule, rule.problem(object)));
 
 /** Without an old object this is a creation, and all rules count. */
 export function judgeObject(rules: ObjectRules, after: JsonObject, before: JsonObject | undefined): RuleVerdict {
   const found = strictViolations(rules, after);
   if (before === undefined) return { refused: found, ratcheted: [] };
-  const broken = strictViolations(rules, before);
+  const earlier = strictViolations(rules, before);
   const wasBroken = (rule: FieldViolation): boolean =>
-    broken.some(({ code, field }) => code === rule.code && field === rule.field);
+    earlier.some(({ code, field }) => code === rule.code && field === rule.field);
   const changed = rules.changes
-    .filter(({ unlessBroken }) => !broken.some(({ code }) => unlessBroken.includes(code)))
-    .flatMap((rule) => violation(rule, rule.problem(before, after)));
+    .filter(({ unlessBroken }) => !earlier.some(({ code }) => unlessBroken.includes(code)))
+    .flatMap((rule) => broken(rule, rule.problem(before, after)));
   return {
     refused: [...changed, ...found.filter((rule) => !wasBroken(rule))],
     ratcheted: found.filter(wasBroken),
   };
 }
 
-function violation(
+/** The field comes first, and the code last; "" is the whole object. */
+export const violationAt = (code: ErrorCode, field: string, problem: string): FieldViolation => ({
+  code,
+  field,
+  message: withCode(`${field === "" ? "" : `${field}: `}${problem}`, code),
+});
+
+const broken = (
   { code, field }: Pick<ObjectRule, "code" | "field">,
   problem: string | undefined,
-): readonly FieldViolation[] {
-  return problem === undefined ? [] : [{ code, field, message: withCode(`${field}: ${problem}`, code) }];
-}
+): readonly FieldViolation[] => (problem === undefined ? [] : [violationAt(code, field, problem)]);
 
 /** The value at a path like "spec.source.volumeHandle"; undefined where there is none. Go writes an absent pointer as null. */
 export function valueAt(object: JsonObject, path: string): JsonValue | undefined {
@@ -108,14 +113,14 @@ export const exactlyOneMember = (code: ErrorCode, field: string, one: string, ot
 });
 
 /** Beside a member that is given, the other is not there at all: a CRD asks whether it is there, whatever it says. */
-export const noEmptyOther = (code: ErrorCode, field: string, one: string, other: string): ObjectRule => ({
-  code,
+export const noEmptyOther = (field: string, one: string, other: string): ObjectRule => ({
+  code: "SNAP-104",
   field,
   problem: (object) => {
     const given = [one, other].filter((name) => isGiven(object, `${field}.${name}`));
     const empty = given[0] === one ? other : one;
     return given.length === 1 && valueAt(object, `${field}.${empty}`) !== undefined
-      ? `${empty} must not be the empty string beside ${given[0]}; remove ${empty}`
+      ? `${empty} must not be the empty string beside ${given[0]}; ${fix("SNAP-104", empty)}`
       : undefined;
   },
 });
@@ -124,7 +129,6 @@ export const immutableMembers = (
   code: ErrorCode,
   field: string,
   unlessBroken: readonly ErrorCode[],
-  remedy: string,
   names: readonly string[],
 ): ChangeRule => ({
   code,
@@ -136,7 +140,7 @@ export const immutableMembers = (
     const changed = names.find((name) => said(before, name) !== said(after, name));
     return changed === undefined
       ? undefined
-      : `${changed} is immutable but was changed from ${valueText(valueAt(before, `${field}.${changed}`))} to ${valueText(valueAt(after, `${field}.${changed}`))}; ${remedy}`;
+      : `${changed} is immutable but was changed from ${valueText(valueAt(before, `${field}.${changed}`))} to ${valueText(valueAt(after, `${field}.${changed}`))}; ${fix(code)}`;
   },
 });
 
@@ -148,6 +152,6 @@ export const areTexts = (...paths: readonly string[]): readonly ObjectRule[] =>
       const value = valueAt(object, field);
       return value === undefined || typeof value === "string"
         ? undefined
-        : `must be text, but is ${valueText(value)}; write it in quotes`;
+        : `must be text, but is ${valueText(value)}; ${fix("SNAP-191", "it")}`;
     },
   }));

@@ -7,8 +7,8 @@ import type { CodedMessage } from "../api/plan.ts";
 import type { PersistentVolume, PersistentVolumeClaim, VolumeSnapshot, VolumeSnapshotContent } from "../api/types.ts";
 import { keyOf } from "../api/types.ts";
 import { parseQuantity, wholeUnits } from "../base/quantity.ts";
+import { type ErrorCode, fix, withCode } from "../errors/codes.ts";
 import { pointsAt } from "./binding-rules.ts";
-import { type ErrorCode, withCode } from "./error-codes.ts";
 import type { Permitted } from "./source-access.ts";
 
 export interface Restore {
@@ -49,11 +49,11 @@ export function restoreSource(restore: Restore): RestoreSource | SourceViolation
   const { snapshot, content, driver, snapshotKey, link, isStarted } = restore;
   const of = `VolumeSnapshot ${snapshotKey}${link === undefined ? "" : `, which VolumeSnapshotLink ${link} names,`}`;
   if (snapshot === undefined) {
-    const remedy = link === undefined ? "spec.dataSource.name in a new claim" : "spec.source in a new link";
-    return wrong("SNAP-301", `${of} does not exist: create it, or correct ${remedy}`);
+    const remedy = link === undefined ? fix("SNAP-301", "it") : fix("SNAP-301", "it", "spec.source in a new link");
+    return wrong("SNAP-301", `${of} does not exist: ${remedy}`);
   }
   if (snapshot.metadata.deletionTimestamp !== undefined && !isStarted && !isWaitedFor(restore.claim, snapshot))
-    return wrong("SNAP-302", `${of} is being deleted: restore from another VolumeSnapshot`);
+    return wrong("SNAP-302", `${of} is being deleted: ${fix("SNAP-302")}`);
   const bound = snapshot.status?.boundVolumeSnapshotContentName;
   if (!bound)
     return wrong("SNAP-303", `${of} is not bound to a VolumeSnapshotContent yet; the restore starts when it is`);
@@ -62,12 +62,12 @@ export function restoreSource(restore: Restore): RestoreSource | SourceViolation
   if (!pointsAt(content, snapshot))
     return wrong(
       "SNAP-305",
-      `VolumeSnapshotContent ${bound} is bound to another VolumeSnapshot than ${snapshotKey}: correct spec.volumeSnapshotRef of the content`,
+      `VolumeSnapshotContent ${bound} is bound to another VolumeSnapshot than ${snapshotKey}: ${fix("SNAP-305")}`,
     );
   if (content.spec.driver !== driver)
     return wrong(
       "SNAP-306",
-      `${of} belongs to driver ${content.spec.driver}, the StorageClass of the claim to ${driver}: use a StorageClass of ${content.spec.driver}`,
+      `${of} belongs to driver ${content.spec.driver}, the StorageClass of the claim to ${driver}: ${fix("SNAP-306", content.spec.driver)}`,
     );
   if (snapshot.status?.readyToUse !== true)
     return wrong("SNAP-307", `${of} is not ready to use yet; the restore starts when status.readyToUse is true`);
@@ -91,7 +91,7 @@ function tooSmall({ requestedBytes }: Restore, { status, metadata }: VolumeSnaps
     ? undefined
     : wrong(
         "SNAP-136",
-        `spec.resources.requests.storage is ${requestedBytes} bytes, but VolumeSnapshot ${metadata.namespace}/${metadata.name} needs ${needed}: request at least ${size} in a new claim`,
+        `spec.resources.requests.storage is ${requestedBytes} bytes, but VolumeSnapshot ${metadata.namespace}/${metadata.name} needs ${needed}: ${fix("SNAP-136", `${size} in a new claim`)}`,
       );
 }
 
@@ -116,7 +116,7 @@ function otherMode(
   if (allowed !== undefined && trueWords.has(allowed)) return undefined;
   return wrong(
     "SNAP-309",
-    `spec.volumeMode of claim ${keyOf(claim)} is ${to}, but the snapshot is of a ${from} volume: set ${from}, or annotate VolumeSnapshotContent ${content.metadata.name} with ${annotations.allowVolumeModeChange}: "true"`,
+    `spec.volumeMode of claim ${keyOf(claim)} is ${to}, but the snapshot is of a ${from} volume: ${fix("SNAP-309", from, `VolumeSnapshotContent ${content.metadata.name}`)}`,
   );
 }
 
@@ -140,27 +140,23 @@ export interface CloneSource {
 export function cloneSource(clone: Clone): CloneSource | SourceViolation {
   const { claim, source, volume, driver, sourceKey, requestedBytes, isStarted } = clone;
   const of = `PersistentVolumeClaim ${sourceKey}`;
-  if (source === undefined)
-    return wrong("SNAP-321", `${of} does not exist: create it, or correct spec.dataSource.name in a new claim`);
+  if (source === undefined) return wrong("SNAP-321", `${of} does not exist: ${fix("SNAP-321", "it")}`);
   if (source.metadata.deletionTimestamp !== undefined && !isStarted)
-    return wrong("SNAP-322", `${of} is being deleted: clone another claim`);
+    return wrong("SNAP-322", `${of} is being deleted: ${fix("SNAP-322")}`);
   if (source.status?.phase !== "Bound" || !source.spec?.volumeName)
     return wrong("SNAP-323", `${of} is not bound to a volume yet; the clone starts when it is`);
   const sourceBytes = sizeIn(source.spec.resources?.requests?.storage ?? "0");
   if (requestedBytes < sourceBytes)
     return wrong(
       "SNAP-324",
-      `spec.resources.requests.storage is ${requestedBytes} bytes, but ${of} requests ${sourceBytes}: request at least as much in a new claim`,
+      `spec.resources.requests.storage is ${requestedBytes} bytes, but ${of} requests ${sourceBytes}: ${fix("SNAP-324", "as much")}`,
     );
   if (volume?.spec?.csi?.driver !== driver || !isVolumeOf(volume, source))
-    return wrong(
-      "SNAP-325",
-      `${of} is not a volume of driver ${driver}: clone a claim whose volume the same driver made`,
-    );
+    return wrong("SNAP-325", `${of} is not a volume of driver ${driver}: ${fix("SNAP-325")}`);
   if ((source.spec.volumeMode ?? "Filesystem") !== (claim.spec?.volumeMode ?? "Filesystem"))
     return wrong(
       "SNAP-326",
-      `spec.volumeMode of claim ${keyOf(claim)} differs from that of ${of}: set ${source.spec.volumeMode ?? "Filesystem"}`,
+      `spec.volumeMode of claim ${keyOf(claim)} differs from that of ${of}: ${fix("SNAP-326", source.spec.volumeMode ?? "Filesystem")}`,
     );
   return { kind: "volume", handle: volume.spec.csi.volumeHandle };
 }

@@ -3,7 +3,7 @@
  * are replaced; a token that does not exist is an error, never an empty string, because an empty name would point at somebody else's
  * secret. Which tokens there are, the caller says.
  */
-import type { ErrorCode, Problem } from "./error-codes.ts";
+import { type ErrorCode, fix, type Problem } from "../errors/codes.ts";
 
 export interface SecretRef {
   readonly namespace: string;
@@ -43,7 +43,7 @@ export function secretFor(
     const missing = templates.name ? keys.namespace : keys.name;
     return wrong(
       "SNAP-231",
-      `class parameter ${missing} is missing or empty: set both ${keys.name} and ${keys.namespace}, or neither`,
+      `class parameter ${missing} is missing or empty: ${fix("SNAP-231", `${keys.name} and ${keys.namespace}`)}`,
     );
   }
   const namespace = expand(templates.namespace, tokens.namespace);

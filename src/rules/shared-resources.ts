@@ -6,7 +6,7 @@ import type { CodedMessage } from "../api/plan.ts";
 import { allowListSources, type ShareKind, shareKinds } from "../api/share-lists.ts";
 import type { ShareReference } from "../api/types.ts";
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
-import { withCode } from "./error-codes.ts";
+import { fix, withCode } from "../errors/codes.ts";
 import { type FieldViolation, type RuleVerdict, textMember, valueAt, valueText } from "./object-rules.ts";
 import { type PodVolume, podMakers, podVolumes } from "./pod-specs.ts";
 import type { AllowLists, Severity } from "./share-allow-lists.ts";
@@ -38,13 +38,13 @@ export function reservedNameProblem(
   const found = `${reference.namespace}/${reference.name}`;
   if (allowed === undefined)
     return withCode(
-      `metadata.name: ${kind} ${name} begins with ${reservedPrefix}, which is reserved for shares that ConfigMap ${configMap} lists; choose another name`,
+      `metadata.name: ${kind} ${name} begins with ${reservedPrefix}, which is reserved for shares that ConfigMap ${configMap} lists; ${fix("SNAP-152")}`,
       "SNAP-152",
     );
   return allowed.namespace === reference.namespace && allowed.name === reference.name
     ? undefined
     : withCode(
-        `spec.${referenceFields[kind]}: ${kind} ${name} refers to ${found}, but ConfigMap ${configMap} reserves this name for ${allowed.namespace}/${allowed.name}; refer to that, or choose another name`,
+        `spec.${referenceFields[kind]}: ${kind} ${name} refers to ${found}, but ConfigMap ${configMap} reserves this name for ${allowed.namespace}/${allowed.name}; refer to that, or ${fix("SNAP-152")}`,
         "SNAP-152",
       );
 }
@@ -98,7 +98,7 @@ const writableVolumes = (kind: string, object: JsonObject): readonly ShareVolume
 function volumeViolation(kind: string, object: JsonObject, { path, name, volume }: ShareVolume): FieldViolation {
   const field = `${fieldOf(path)}.csi.readOnly`;
   const found = `volume ${valueText(name)} of ${describe(kind, object)} has ${valueText(valueAt(volume, "csi.readOnly"))}`;
-  const message = `${field}: must be true, because volumes of ${shareDriver} are read-only, but ${found}; set readOnly: true`;
+  const message = `${field}: must be true, because volumes of ${shareDriver} are read-only, but ${found}; ${fix("SNAP-151", "readOnly: true")}`;
   return { code: "SNAP-151", field, message: withCode(message, "SNAP-151") };
 }
 

@@ -5,7 +5,7 @@
 import type { Ref } from "../api/plan.ts";
 import type { ReasonCode } from "../api/reasons.ts";
 import type { VolumeSnapshotContent } from "../api/types.ts";
-import { codeIn, type ErrorCode } from "./error-codes.ts";
+import { codeIn, type ErrorCode } from "../errors/codes.ts";
 import { notedSecretOf } from "./snapshotter-secrets.ts";
 
 /** What has to change before the object can go on. object: the object itself. */

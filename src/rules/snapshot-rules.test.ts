@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "../base/json.ts";
-import { errorRows } from "./error-codes.ts";
+import { errorRows } from "../errors/codes.ts";
 import { judgeObject, type ObjectRules } from "./object-rules.ts";
 import { classRules, contentRules, defaultClassDriver, secondDefault, snapshotRules } from "./snapshot-rules.ts";
 

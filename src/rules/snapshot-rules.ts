@@ -1,7 +1,7 @@
 /** What makes a VolumeSnapshot, a VolumeSnapshotContent or a VolumeSnapshotClass invalid, in every version of their API. */
 import { annotations } from "../api/names.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { withCode } from "./error-codes.ts";
+import { fix } from "../errors/codes.ts";
 import {
   areTexts,
   type ChangeRule,
@@ -15,6 +15,7 @@ import {
   textMember,
   valueAt,
   valueText,
+  violationAt,
 } from "./object-rules.ts";
 import { contentSourceNames, snapshotSourceNames } from "./snapshot-source.ts";
 
@@ -23,26 +24,18 @@ const className: ObjectRule = {
   field: "spec.volumeSnapshotClassName",
   problem: (object) =>
     valueAt(object, "spec.volumeSnapshotClassName") === ""
-      ? "must not be the empty string when set; remove it to use the default class, or name a class"
+      ? `must not be the empty string when set; ${fix("SNAP-103", "it")}`
       : undefined,
 };
 
 export const snapshotRules: ObjectRules = {
   objects: [
     exactlyOneMember("SNAP-101", "spec.source", ...snapshotSourceNames),
-    noEmptyOther("SNAP-104", "spec.source", ...snapshotSourceNames),
+    noEmptyOther("spec.source", ...snapshotSourceNames),
     className,
     ...areTexts(...snapshotSourceNames.map((name) => `spec.source.${name}`), "spec.volumeSnapshotClassName"),
   ],
-  changes: [
-    immutableMembers(
-      "SNAP-102",
-      "spec.source",
-      ["SNAP-101"],
-      "delete the VolumeSnapshot and create one with the right source",
-      snapshotSourceNames,
-    ),
-  ],
+  changes: [immutableMembers("SNAP-102", "spec.source", ["SNAP-101"], snapshotSourceNames)],
 };
 
 const deletionPolicy = (field: string): ObjectRule => ({
@@ -59,7 +52,7 @@ const driver = (field: string): ObjectRule => ({
   code: "SNAP-117",
   field,
   problem: (object) =>
-    isGiven(object, field) ? undefined : "must name the CSI driver; set it to the name of the driver",
+    isGiven(object, field) ? undefined : `must name the CSI driver; ${fix("SNAP-117", "it", "the driver")}`,
 });
 
 const reference = "spec.volumeSnapshotRef";
@@ -70,7 +63,7 @@ const references: ObjectRule = {
     const missing = ["name", "namespace"].filter((name) => !isGiven(object, `${reference}.${name}`));
     return missing.length === 0
       ? undefined
-      : `name and namespace must both be set, but ${missing.join(" and ")} ${missing.length === 1 ? "is" : "are"} not; name the VolumeSnapshot that the content belongs to, even if it does not exist yet`;
+      : `name and namespace must both be set, but ${missing.join(" and ")} ${missing.length === 1 ? "is" : "are"} not; ${fix("SNAP-113")}`;
   },
 };
 
@@ -87,7 +80,7 @@ const boundReference: ChangeRule = {
     );
     return changed === undefined
       ? undefined
-      : `is immutable once its uid is set, but ${changed} was changed from ${valueText(valueAt(before, `${reference}.${changed}`))} to ${valueText(valueAt(after, `${reference}.${changed}`))}; create another content for the other VolumeSnapshot`;
+      : `is immutable once its uid is set, but ${changed} was changed from ${valueText(valueAt(before, `${reference}.${changed}`))} to ${valueText(valueAt(after, `${reference}.${changed}`))}; ${fix("SNAP-114")}`;
   },
 };
 const referenceMembers = ["name", "namespace", "uid", "kind", "apiVersion", "fieldPath", "resourceVersion"] as const;
@@ -101,27 +94,21 @@ const sourceVolumeMode: ChangeRule = {
     const [old, now] = [before, after].map((object) => textMember(object, "spec.sourceVolumeMode"));
     return old === undefined || old === now
       ? undefined
-      : `is immutable once set, but was changed from ${valueText(old)} to ${valueText(now)}; set it back`;
+      : `is immutable once set, but was changed from ${valueText(old)} to ${valueText(now)}; ${fix("SNAP-115", "it")}`;
   },
 };
 
 export const contentRules: ObjectRules = {
   objects: [
     exactlyOneMember("SNAP-111", "spec.source", ...contentSourceNames),
-    noEmptyOther("SNAP-104", "spec.source", ...contentSourceNames),
+    noEmptyOther("spec.source", ...contentSourceNames),
     references,
     deletionPolicy("spec.deletionPolicy"),
     driver("spec.driver"),
     ...areTexts(...contentSourceNames.map((name) => `spec.source.${name}`), "spec.driver"),
   ],
   changes: [
-    immutableMembers(
-      "SNAP-112",
-      "spec.source",
-      ["SNAP-111"],
-      "delete the VolumeSnapshotContent and create one with the right handle",
-      contentSourceNames,
-    ),
+    immutableMembers("SNAP-112", "spec.source", ["SNAP-111"], contentSourceNames),
     boundReference,
     sourceVolumeMode,
   ],
@@ -143,7 +130,6 @@ export const defaultClassDriver = (object: JsonObject | undefined): string | und
   object !== undefined && isDefaultClass(object) ? String(valueAt(object, "driver") ?? "") : undefined;
 
 export const secondDefault = (driver: string, others: readonly string[]): FieldViolation => {
-  const field = `metadata.annotations[${annotations.defaultClass}]`;
-  const message = `driver ${driver} has a default VolumeSnapshotClass already (${others.join(", ")}); remove the annotation there first`;
-  return { code: "SNAP-121", field, message: withCode(`${field}: ${message}`, "SNAP-121") };
+  const problem = `driver ${driver} has a default VolumeSnapshotClass already (${others.join(", ")}); ${fix("SNAP-121", "there")}`;
+  return violationAt("SNAP-121", `metadata.annotations[${annotations.defaultClass}]`, problem);
 };

@@ -10,7 +10,7 @@ import type {
   VolumeSnapshotClass,
   VolumeSnapshotContent,
 } from "../api/types.ts";
-import { withCode } from "./error-codes.ts";
+import { withCode } from "../errors/codes.ts";
 import type { Evidence } from "./evidence.ts";
 import type { VolumePlace } from "./node-affinity.ts";
 import type { BlockingCode } from "./snapshot-reasons.ts";

@@ -10,8 +10,8 @@
  */
 import type { CodedMessage } from "../api/plan.ts";
 import type { ReferenceGrant } from "../api/types.ts";
+import { type ErrorCode, fix, withCode } from "../errors/codes.ts";
 import { grantToOf, type NamedSource, objectKindOf } from "./data-source.ts";
-import { type ErrorCode, withCode } from "./error-codes.ts";
 import type { GrantFrom, GrantTo } from "./reference-grant.ts";
 
 /** Only this file makes the values that open a source. */
@@ -51,17 +51,17 @@ export function denialOf(
     case "off":
       return coded(
         "SNAP-336",
-        `the source ${named} is named with its namespace, and such sources are off: turn on ${switchOf(source.referrer)} of csi-provisioner; the claim is not filled with an empty volume instead`,
+        `the source ${named} is named with its namespace, and such sources are off: ${fix("SNAP-336", switchOf(source.referrer))}; the claim is not filled with an empty volume instead`,
       );
     case "unreadable":
       return coded(
         "SNAP-362",
-        `the source ${named} is named with its namespace, and csi-provisioner cannot read ReferenceGrants: install their CRD, and let its role get, list and watch referencegrants.gateway.networking.k8s.io`,
+        `the source ${named} is named with its namespace, and csi-provisioner cannot read ReferenceGrants: ${fix("SNAP-362", "their CRD", "its role")}`,
       );
     default:
       return coded(
         "SNAP-361",
-        `no ReferenceGrant in namespace ${source.namespace} lets ${source.referrer?.kind}s of namespace ${source.referrer?.namespace} use ${named}: ask the owner of namespace ${source.namespace} for one`,
+        `no ReferenceGrant in namespace ${source.namespace} lets ${source.referrer?.kind}s of namespace ${source.referrer?.namespace} use ${named}: ${fix("SNAP-361", `namespace ${source.namespace}`, "one")}`,
       );
   }
 }

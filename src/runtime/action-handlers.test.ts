@@ -4,9 +4,9 @@ import type { ClusterAction } from "../api/plan.ts";
 import type { KubeObject, ObjectMeta } from "../api/types.ts";
 import { keyIn } from "../base/brand.ts";
 import { Fault } from "../base/fault.ts";
+import { withCode } from "../errors/codes.ts";
 import type { KubeApi } from "../kube/api.ts";
 import { createStores } from "../kube/stores.ts";
-import { withCode } from "../rules/error-codes.ts";
 import type { ActionHandlers } from "./action-handlers.ts";
 import { createActionHandlers } from "./action-handlers.ts";
 

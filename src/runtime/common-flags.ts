@@ -152,6 +152,21 @@ export const workFlags = {
   }),
 } as const;
 
+/** A driver that is given the path of its socket registers itself with the kubelet. */
+export const registrationFlags = (group: string, driver: string) => ({
+  kubeletRegistrationPath: text({
+    group,
+    default: "",
+    example: `/var/lib/kubelet/plugins/${driver}/csi.sock`,
+    help: "Path of the driver's socket on the host. If set, the driver registers itself with the kubelet; no node-driver-registrar is needed.",
+  }),
+  kubeletRegistryFolder: text({
+    group,
+    default: "/var/lib/kubelet/plugins_registry",
+    help: "The kubelet's plugin registration folder, as mounted in this process.",
+  }),
+});
+
 /** What `runComponent` works with: a component has all of these, and its own. */
 export const componentFlags = { ...kubeFlags, ...loggingFlags, ...leaderFlags, ...servingFlags, ...workFlags } as const;
 export type ComponentFlags = Options<typeof componentFlags>;

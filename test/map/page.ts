@@ -15,7 +15,7 @@ function partOf(file: string): Part | undefined {
   if (deciding.has(file) || file.startsWith("src/rules/")) return "decide";
   if (/^src\/(components|runtime|node)\//.test(file)) return "act";
   if (/^src\/(kube|csi)\//.test(file)) return "transport";
-  if (/^src\/(api|base)\//.test(file)) return "vocabulary";
+  if (/^src\/(api|base|errors)\//.test(file)) return "vocabulary";
   // The embedded API server stands for the cluster: the walk ends at its door.
   return undefined;
 }
@@ -62,7 +62,7 @@ function walkText({ title, about, steps }: Walk): string {
     decisions.join("\n"),
     `Carried out (${size(of("act"))}):`,
     bullets(of("act"), "").join("\n") || "- nothing",
-    `Transport, one step: \`src/kube\` and \`src/csi\` (${size(of("transport"))}). Vocabulary: \`src/api\` and \`src/base\` (${size(of("vocabulary"))}).`,
+    `Transport, one step: \`src/kube\` and \`src/csi\` (${size(of("transport"))}). Vocabulary: \`src/api\`, \`src/errors\` and \`src/base\` (${size(of("vocabulary"))}).`,
   ].join("\n\n");
 }
 

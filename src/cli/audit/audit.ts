@@ -2,9 +2,9 @@
 import type { KindName } from "../../api/kinds.ts";
 import type { CodedMessage } from "../../api/plan.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { type ErrorCode, remedyOf } from "../../errors/codes.ts";
 import type { KubeApi, PageReader, PathReader, VersionFinder } from "../../kube/api.ts";
 import type { ClaimGates } from "../../rules/claim-sources.ts";
-import { type ErrorCode, errorRows } from "../../rules/error-codes.ts";
 import { describeObject, nameOf, type ObjectFinding, objectFindings } from "../../rules/object-findings.ts";
 import { type FieldViolation, textMember } from "../../rules/object-rules.ts";
 import { defaultClassDriver, secondDefault } from "../../rules/snapshot-rules.ts";
@@ -70,7 +70,7 @@ const findingOf = (
   object: JsonObject,
   severity: AuditFinding["severity"],
   { code, field, message }: FieldViolation,
-): AuditFinding => ({ severity, code, object: describeObject(object), field, message, remedy: errorRows[code].remedy });
+): AuditFinding => ({ severity, code, object: describeObject(object), field, message, remedy: remedyOf(code) });
 
 /** The first class of a driver that is a default is right, and each further one is not. */
 function secondDefaults(object: JsonObject, firsts: Map<string, string>): readonly AuditFinding[] {

@@ -1,8 +1,8 @@
 /** Findings as they come: each form is written piece by piece, so that a report of any length is never held. */
 import { stringify } from "yaml";
 import { printableLine } from "../../base/printable.ts";
-import type { ErrorCode } from "../../rules/error-codes.ts";
-import { withoutCode } from "../../rules/error-codes.ts";
+import type { ErrorCode } from "../../errors/codes.ts";
+import { withoutCode } from "../../errors/codes.ts";
 import type { Writer } from "../../runtime/command.ts";
 import { count } from "../findings/count.ts";
 import { sarifHead, sarifResult, sarifTool } from "../findings/sarif.ts";

@@ -18,8 +18,8 @@ import {
 } from "../../components/webhook/certificates/issue.ts";
 import { shortcomingOf } from "../../components/webhook/certificates/plan-renewal.ts";
 import { type CertificateOptions, createRenewal } from "../../components/webhook/certificates/renewal.ts";
+import { withCode } from "../../errors/codes.ts";
 import type { KubeApi } from "../../kube/api.ts";
-import { withCode } from "../../rules/error-codes.ts";
 
 export interface RenewOptions extends CertificateOptions {
   readonly force: boolean;

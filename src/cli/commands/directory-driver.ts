@@ -8,7 +8,7 @@ import { start } from "../../components/directory-driver/start.ts";
 import { socketPathOf } from "../../csi/address.ts";
 import { checkedDriverName } from "../../csi/driver-name.ts";
 import { complaintOf, defineCommand } from "../../runtime/command.ts";
-import { checkEndpoint, loggingFlags, servingFlags } from "../../runtime/common-flags.ts";
+import { checkEndpoint, loggingFlags, registrationFlags, servingFlags } from "../../runtime/common-flags.ts";
 import { duration, type Flag, text } from "../../runtime/flag-kinds.ts";
 import { runStandalone } from "../../runtime/frame.ts";
 
@@ -70,17 +70,7 @@ export const command = defineCommand({
       deprecated: { nodeid: "this is csi-driver-host-path's name for --node-id" },
       help: "Name of this node. Empty: the host name.",
     }),
-    kubeletRegistrationPath: text({
-      ...kubelet,
-      default: "",
-      example: "/var/lib/kubelet/plugins/directory.snapkeep.dev/csi.sock",
-      help: "Path of the driver's socket on the host. If set, the driver registers itself with the kubelet; no node-driver-registrar is needed.",
-    }),
-    kubeletRegistryFolder: text({
-      ...kubelet,
-      default: "/var/lib/kubelet/plugins_registry",
-      help: "The kubelet's plugin registration folder, as mounted in this process.",
-    }),
+    ...registrationFlags(kubelet.group, "directory.snapkeep.dev"),
     snapshotDelay: duration({
       ...trying,
       default: 0,

@@ -3,14 +3,15 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { test } from "node:test";
 import { startCommand } from "../../../test/command-line.ts";
-import { errorRows } from "../../rules/error-codes.ts";
+import { errorRows, remedyOf } from "../../errors/codes.ts";
 
 const run = async (...argv: readonly string[]) => {
   const { said, code } = startCommand(...argv);
   return { code: await code, ...said };
 };
 const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim();
-const { title, why, remedy } = errorRows["SNAP-212"];
+const { title, why } = errorRows["SNAP-212"];
+const remedy = remedyOf("SNAP-212");
 
 for (const [given, ...argv] of [
   ["the command and the code", "errors", "SNAP-212"],

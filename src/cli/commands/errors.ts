@@ -1,6 +1,6 @@
 /** `snapkeep errors`: what docs/reference/errors.md says of a code, for whoever has only the program. */
 import { printableLine } from "../../base/printable.ts";
-import { type ErrorCode, errorRows } from "../../rules/error-codes.ts";
+import { type ErrorCode, errorCodes, errorRows, remedyOf } from "../../errors/codes.ts";
 import { defineCommand } from "../../runtime/command.ts";
 import { oneOf } from "../../runtime/flag-kinds.ts";
 import { helpWidth, wrapped } from "../../runtime/help.ts";
@@ -15,8 +15,11 @@ function codesIn(text: string): readonly string[] {
 
 const codesOf = (positionals: readonly string[]): readonly string[] => [...new Set(positionals.flatMap(codesIn))];
 
-const entry = (code: ErrorCode) => ({ code, ...errorRows[code] });
-const everyCode = (Object.keys(errorRows) as readonly ErrorCode[]).toSorted();
+const entry = (code: ErrorCode) => {
+  const { title, why } = errorRows[code];
+  return { code, title, why, remedy: remedyOf(code) };
+};
+const everyCode = errorCodes.toSorted();
 
 export const command = defineCommand({
   takes: "[CODE…]",
@@ -47,8 +50,8 @@ export const command = defineCommand({
 });
 
 function pageOf(code: ErrorCode, width: number): string {
-  const { title, why, remedy } = errorRows[code];
-  return [`${code}: ${title}`, why, `What to do: ${remedy}`]
+  const { title, why } = errorRows[code];
+  return [`${code}: ${title}`, why, `What to do: ${remedyOf(code)}`]
     .map((text) => `${wrapped(text, width).join("\n")}\n`)
     .join("\n");
 }

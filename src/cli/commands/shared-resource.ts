@@ -15,7 +15,7 @@ import { checkedDriverName } from "../../csi/driver-name.ts";
 import { namespaceIn, serviceAccountFolder } from "../../kube/config-pod.ts";
 import { shareDriver } from "../../rules/shared-resources.ts";
 import { type CommandInput, complaintOf, defineCommand } from "../../runtime/command.ts";
-import { checkAddress, checkComponent, componentFlags } from "../../runtime/common-flags.ts";
+import { checkAddress, checkComponent, componentFlags, registrationFlags } from "../../runtime/common-flags.ts";
 import { runComponent } from "../../runtime/component.ts";
 import { connect } from "../../runtime/connect.ts";
 import { integer, type Options, oneOf, quantity, text } from "../../runtime/flag-kinds.ts";
@@ -72,17 +72,7 @@ const flags = {
     min: 0,
     help: "How many volumes the node can have; 0: any number.",
   }),
-  kubeletRegistrationPath: text({
-    ...node,
-    default: "",
-    example: "/var/lib/kubelet/plugins/csi.sharedresource.openshift.io/csi.sock",
-    help: "Path of the driver's socket on the host. If set, the driver registers itself with the kubelet; no node-driver-registrar is needed.",
-  }),
-  kubeletRegistryFolder: text({
-    ...node,
-    default: "/var/lib/kubelet/plugins_registry",
-    help: "The kubelet's plugin registration folder, as mounted in this process.",
-  }),
+  ...registrationFlags(node.group, shareDriver),
   kubeletFolder: text({
     ...node,
     default: "/var/lib/kubelet",

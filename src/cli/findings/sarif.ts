@@ -1,5 +1,5 @@
 /** The parts of a SARIF report that do not depend on where a finding is. */
-import { type ErrorCode, errorRows } from "../../rules/error-codes.ts";
+import { type ErrorCode, errorRows, remedyOf } from "../../errors/codes.ts";
 
 export interface SarifFinding {
   readonly severity: "error" | "warning";
@@ -19,7 +19,7 @@ export const sarifTool = (command: string, version: string, codes: Iterable<Erro
       id,
       shortDescription: { text: errorRows[id].title },
       fullDescription: { text: errorRows[id].why },
-      help: { text: errorRows[id].remedy },
+      help: { text: remedyOf(id) },
     })),
   },
 });

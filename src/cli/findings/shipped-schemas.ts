@@ -10,9 +10,9 @@ import { sharedResourceCrds } from "../../api/crds/shared-resource.ts";
 import { apiVersionOf, type Kind, type KindName, kindRows } from "../../api/kinds.ts";
 import { clone, isObject, type JsonObject } from "../../base/json.ts";
 import { nearest } from "../../base/nearest.ts";
-import { type ErrorCode, withCode } from "../../rules/error-codes.ts";
+import { type ErrorCode, fix } from "../../errors/codes.ts";
 import { apiGroupOf, type ObjectFinding } from "../../rules/object-findings.ts";
-import { type FieldViolation, valueText } from "../../rules/object-rules.ts";
+import { type FieldViolation, valueText, violationAt } from "../../rules/object-rules.ts";
 import { builtInShape } from "../../schema/built-in.ts";
 import type { ApiObject, Shape } from "../../schema/contracts.ts";
 import { createCustomShape } from "../../schema/custom.ts";
@@ -72,12 +72,6 @@ function violationsOf(object: JsonObject, origin: Origin): readonly ObjectFindin
 
 const error = (found: FieldViolation): ObjectFinding => ({ severity: "error", violation: found });
 
-const violation = (code: ErrorCode, field: string, message: string): FieldViolation => ({
-  code,
-  field,
-  message: withCode(`${field === "" ? "" : `${field}: `}${message}`, code),
-});
-
 const kindOf = (object: JsonObject): KindName | undefined =>
   judgedKinds.find((kind) => kind === object.kind && kindRows[kind].group === apiGroupOf(object));
 
@@ -91,12 +85,12 @@ function unknownKind(object: JsonObject): FieldViolation | undefined {
     const meant = same === undefined ? nearest(kind, names) : undefined;
     const remedy =
       same !== undefined ? `write apiVersion: ${apiVersionOf(same)}` : `write ${meant ?? names.join(" or ")}`;
-    return violation("SNAP-193", "kind", `${valueText(kind)} is no kind of ${group}; ${remedy}`);
+    return violationAt("SNAP-193", "kind", `${valueText(kind)} is no kind of ${group}; ${remedy}`);
   }
   if (same === undefined) return undefined;
   const isSlip = group === "" || nearest(group, [kindRows[same].group]) !== undefined;
   return isSlip
-    ? violation("SNAP-193", "apiVersion", `${valueText(apiVersion)} has no kind ${kind}; write ${apiVersionOf(same)}`)
+    ? violationAt("SNAP-193", "apiVersion", `${valueText(apiVersion)} has no kind ${kind}; write ${apiVersionOf(same)}`)
     : undefined;
 }
 
@@ -110,7 +104,7 @@ function versionFinding(kind: KindName, { apiVersion }: JsonObject): ObjectFindi
       .at(-1) ?? "";
   if (!versions.includes(version))
     return error(
-      violation(
+      violationAt(
         "SNAP-193",
         "apiVersion",
         `${valueText(apiVersion)} is no version of ${kind}; write ${apiVersionOf(kind)}`,
@@ -118,7 +112,7 @@ function versionFinding(kind: KindName, { apiVersion }: JsonObject): ObjectFindi
     );
   if (group !== kindRows.VolumeSnapshot.group || version === newest) return undefined;
   const message = `${valueText(apiVersion)} is not served by today's CRDs; write ${apiVersionOf(kind)}`;
-  return { severity: "warning", violation: violation("SNAP-193", "apiVersion", message) };
+  return { severity: "warning", violation: violationAt("SNAP-193", "apiVersion", message) };
 }
 
 /** Each kind's definition, which says what fields there are. Group snapshots have no CRD of ours. */
@@ -154,14 +148,14 @@ function contentViolations(kind: KindName, object: JsonObject, origin: Origin): 
     unknown = shape?.prune(draft) ?? [];
   } catch (reason) {
     if (!(reason instanceof DecodeError)) throw reason;
-    return [violation("SNAP-195", "", reason.message)];
+    return [violationAt("SNAP-195", "", reason.message)];
   }
   const metadata = placed(draft.metadata, scope, origin);
   // A created object has no status yet, whatever its manifest says.
   if (origin !== "stored" && status === true) delete draft.status;
   shape?.defaults(draft);
   return [
-    ...unknown.map((field) => violation("SNAP-194", field, "is not a field of this kind; correct or remove it")),
+    ...unknown.map((field) => violationAt("SNAP-194", field, `is not a field of this kind; ${fix("SNAP-194")}`)),
     ...metadataErrors(metadata, { scope, nameRule: "subdomain" }).map((found) => fromServer("SNAP-196", found)),
     ...(shape?.validate({ ...draft, metadata }, undefined) ?? [])
       .filter(({ detail }) => !detail.startsWith("some validation rules were not checked"))
@@ -189,5 +183,5 @@ const textMax = 1_000;
 function fromServer(code: ErrorCode, found: FieldError): FieldViolation {
   const text = bodyOf(found);
   const field = found.field === wholeObject ? "" : found.field;
-  return violation(code, field, text.length > textMax ? `${text.slice(0, textMax)}…` : text);
+  return violationAt(code, field, text.length > textMax ? `${text.slice(0, textMax)}…` : text);
 }

@@ -46,7 +46,7 @@ export const metadata: KeptFields = {
   annotations: { ...keptAnnotations, "snapkeep.dev/create-volume-calls": "calls" },
 };
 
-export const keptObject = (more: { readonly [name: string]: KeptFields }): KeptFields => ({
+export const kept = (more: { readonly [name: string]: KeptFields }): KeptFields => ({
   apiVersion: "keep",
   kind: "keep",
   metadata,

@@ -1,9 +1,9 @@
 /** What of snapshots, claims, volumes and their classes goes into a bundle. */
 import { provisioning } from "../../api/names.ts";
-import { any, classParameters, condition, failure, type KeptFields, keptObject, secretRef } from "./fields-common.ts";
+import { any, classParameters, condition, failure, type KeptFields, kept, secretRef } from "./fields-common.ts";
 
 export const snapshotFields = {
-  VolumeSnapshot: keptObject({
+  VolumeSnapshot: kept({
     spec: { source: "all", volumeSnapshotClassName: "keep" },
     status: {
       boundVolumeSnapshotContentName: "keep",
@@ -14,7 +14,7 @@ export const snapshotFields = {
       error: failure,
     },
   }),
-  VolumeSnapshotContent: keptObject({
+  VolumeSnapshotContent: kept({
     spec: {
       deletionPolicy: "keep",
       driver: "keep",
@@ -32,9 +32,9 @@ export const snapshotFields = {
       error: failure,
     },
   }),
-  VolumeSnapshotClass: keptObject({ driver: "keep", deletionPolicy: "keep", parameters: classParameters }),
-  VolumeSnapshotLink: keptObject({ spec: "all" }),
-  VolumeGroupSnapshot: keptObject({
+  VolumeSnapshotClass: kept({ driver: "keep", deletionPolicy: "keep", parameters: classParameters }),
+  VolumeSnapshotLink: kept({ spec: "all" }),
+  VolumeGroupSnapshot: kept({
     spec: { source: "all", volumeGroupSnapshotClassName: "keep" },
     status: {
       boundVolumeGroupSnapshotContentName: "keep",
@@ -43,7 +43,7 @@ export const snapshotFields = {
       error: failure,
     },
   }),
-  VolumeGroupSnapshotContent: keptObject({
+  VolumeGroupSnapshotContent: kept({
     spec: {
       deletionPolicy: "keep",
       driver: "keep",
@@ -68,18 +68,18 @@ export const snapshotFields = {
       error: failure,
     },
   }),
-  VolumeGroupSnapshotClass: keptObject({ driver: "keep", deletionPolicy: "keep", parameters: classParameters }),
-  ReferenceGrant: keptObject({ spec: "all" }),
-  VolumePopulator: keptObject({ sourceKind: "all" }),
+  VolumeGroupSnapshotClass: kept({ driver: "keep", deletionPolicy: "keep", parameters: classParameters }),
+  ReferenceGrant: kept({ spec: "all" }),
+  VolumePopulator: kept({ sourceKind: "all" }),
 } as const satisfies Record<string, KeptFields>;
 
-export const share = keptObject({
+export const share = kept({
   spec: { description: "text", secretRef, configMapRef: secretRef },
   status: { conditions: condition },
 });
 
 export const storageKinds = {
-  PersistentVolumeClaim: keptObject({
+  PersistentVolumeClaim: kept({
     spec: {
       accessModes: "all",
       dataSource: "all",
@@ -102,7 +102,7 @@ export const storageKinds = {
       phase: "keep",
     },
   }),
-  PersistentVolume: keptObject({
+  PersistentVolume: kept({
     spec: {
       accessModes: "all",
       capacity: "all",
@@ -127,7 +127,7 @@ export const storageKinds = {
     },
     status: { lastPhaseTransitionTime: "keep", message: "text", phase: "keep", reason: "keep" },
   }),
-  StorageClass: keptObject({
+  StorageClass: kept({
     allowedTopologies: "all",
     allowVolumeExpansion: "keep",
     parameters: classParameters,
@@ -135,16 +135,16 @@ export const storageKinds = {
     reclaimPolicy: "keep",
     volumeBindingMode: "keep",
   }),
-  VolumeAttributesClass: keptObject({ driverName: "keep", parameters: classParameters }),
-  CSIDriver: keptObject({ spec: "all" }),
-  CSINode: keptObject({ spec: "all" }),
-  CSIStorageCapacity: keptObject({
+  VolumeAttributesClass: kept({ driverName: "keep", parameters: classParameters }),
+  CSIDriver: kept({ spec: "all" }),
+  CSINode: kept({ spec: "all" }),
+  CSIStorageCapacity: kept({
     capacity: "keep",
     maximumVolumeSize: "keep",
     nodeTopology: "all",
     storageClassName: "keep",
   }),
-  VolumeAttachment: keptObject({
+  VolumeAttachment: kept({
     spec: { attacher: "keep", nodeName: "keep", source: { persistentVolumeName: "keep" } },
     status: { attached: "keep", attachError: failure, detachError: failure },
   }),

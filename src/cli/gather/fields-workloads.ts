@@ -1,5 +1,5 @@
 /** What of pods and of what surrounds them goes into a bundle. */
-import { any, condition, type KeptFields, keptObject, metadata, secretRef } from "./fields-common.ts";
+import { any, condition, type KeptFields, kept, metadata, secretRef } from "./fields-common.ts";
 import { storageKinds } from "./fields-storage.ts";
 
 const probe: KeptFields = {
@@ -97,7 +97,7 @@ const containerStatus: KeptFields = {
   started: "keep",
   state: containerState,
 };
-const workload = keptObject({
+const workload = kept({
   spec: {
     maxUnavailable: "keep",
     minReadySeconds: "keep",
@@ -117,7 +117,7 @@ export const workloadKinds = {
   Deployment: workload,
   ReplicaSet: workload,
   DaemonSet: workload,
-  Pod: keptObject({
+  Pod: kept({
     spec: podSpec,
     status: {
       conditions: condition,
@@ -133,14 +133,14 @@ export const workloadKinds = {
       startTime: "keep",
     },
   }),
-  Service: keptObject({
+  Service: kept({
     spec: { clusterIP: "keep", clusterIPs: "all", ports: "all", selector: any("keep"), type: "keep" },
   }),
-  ServiceAccount: keptObject({ automountServiceAccountToken: "keep", imagePullSecrets: "all", secrets: "all" }),
-  EndpointSlice: keptObject({ addressType: "keep", endpoints: "all", ports: "all" }),
-  Role: keptObject({ rules: "all" }),
-  RoleBinding: keptObject({ roleRef: "all", subjects: "all" }),
-  Event: keptObject({
+  ServiceAccount: kept({ automountServiceAccountToken: "keep", imagePullSecrets: "all", secrets: "all" }),
+  EndpointSlice: kept({ addressType: "keep", endpoints: "all", ports: "all" }),
+  Role: kept({ rules: "all" }),
+  RoleBinding: kept({ roleRef: "all", subjects: "all" }),
+  Event: kept({
     action: "keep",
     count: "keep",
     eventTime: "keep",

@@ -2,7 +2,7 @@
  * What of each kind goes into a bundle, field by field: the one table. A field that is not in it keeps its name, and its value becomes
  * "<redacted, 12 characters>". The table has what the components decide by, so that a decision can be repeated from a bundle.
  */
-import { any, classParameters, condition, type KeptFields, keptObject, secretRef } from "./fields-common.ts";
+import { any, classParameters, condition, type KeptFields, kept, secretRef } from "./fields-common.ts";
 import { share, snapshotFields, storageKinds } from "./fields-storage.ts";
 import { workloadKinds } from "./fields-workloads.ts";
 
@@ -22,12 +22,12 @@ const webhooks: KeptFields = {
 };
 
 const clusterKinds = {
-  Namespace: keptObject({ spec: "all", status: { conditions: condition, phase: "keep" } }),
-  Node: keptObject({
+  Namespace: kept({ spec: "all", status: { conditions: condition, phase: "keep" } }),
+  Node: kept({
     spec: { taints: "all", unschedulable: "keep" },
     status: { conditions: condition, nodeInfo: "all", volumesAttached: "mask", volumesInUse: "mask" },
   }),
-  Lease: keptObject({
+  Lease: kept({
     spec: {
       acquireTime: "keep",
       holderIdentity: "keep",
@@ -38,10 +38,10 @@ const clusterKinds = {
       strategy: "keep",
     },
   }),
-  ValidatingWebhookConfiguration: keptObject({ webhooks }),
-  MutatingWebhookConfiguration: keptObject({ webhooks }),
+  ValidatingWebhookConfiguration: kept({ webhooks }),
+  MutatingWebhookConfiguration: kept({ webhooks }),
   /** Only those that hold settings of the components are read. */
-  ConfigMap: keptObject({ data: any("text") }),
+  ConfigMap: kept({ data: any("text") }),
 } as const satisfies Record<string, KeptFields>;
 
 export const fieldsOf: Readonly<Record<string, KeptFields>> = {
@@ -54,7 +54,7 @@ export const fieldsOf: Readonly<Record<string, KeptFields>> = {
 };
 
 /** Applies to a kind that nobody has described yet. */
-export const fieldsOfUnknownKind: KeptFields = keptObject({});
+export const fieldsOfUnknownKind: KeptFields = kept({});
 
 const callTopology: KeptFields = { preferred: "all", requisite: "all" };
 /** Applies to the annotation of stored CreateVolume calls. */

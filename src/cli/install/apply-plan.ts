@@ -6,7 +6,7 @@ import type { ManifestObject } from "../../api/manifests/component.ts";
 import { leaseNamespace } from "../../api/manifests/snapshot-controller.ts";
 import type { CodedMessage } from "../../api/plan.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { withCode } from "../../rules/error-codes.ts";
+import { withCode } from "../../errors/codes.ts";
 import { type CrdVerdict, judgeCrd } from "./crd-age.ts";
 import { existingOf } from "./existing.ts";
 import { type Found, foreignProblem, judgeParts } from "./judge.ts";

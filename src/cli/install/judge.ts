@@ -2,7 +2,7 @@
 import type { Installation, ManifestObject } from "../../api/manifests/component.ts";
 import type { CodedMessage } from "../../api/plan.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { withCode } from "../../rules/error-codes.ts";
+import { withCode } from "../../errors/codes.ts";
 import { namespacesNamedBy, type Ownership, ownershipOf } from "./ownership.ts";
 import { describe } from "./selection.ts";
 

@@ -6,7 +6,7 @@ import type { ManifestObject, SidecarRow } from "../../api/manifests/component.t
 import { sidecarRows } from "../../api/manifests/rows.ts";
 import { Fault } from "../../base/fault.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
-import { withCode } from "../../rules/error-codes.ts";
+import { withCode } from "../../errors/codes.ts";
 import { at } from "./fields.ts";
 
 export interface SidecarChange {

@@ -6,7 +6,7 @@
 import type { ComponentRow, ManifestObject } from "../../api/manifests/component.ts";
 import type { CodedMessage } from "../../api/plan.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { withCode } from "../../rules/error-codes.ts";
+import { withCode } from "../../errors/codes.ts";
 import { at } from "./fields.ts";
 import { type Found, type Judged, judgeParts, ownerOf } from "./judge.ts";
 import { isOfSnapkeep, namespacesNamedBy, ownershipOf } from "./ownership.ts";

@@ -2,8 +2,8 @@
 import type { CodedMessage } from "../../api/plan.ts";
 import { allowListSources, type ShareKind } from "../../api/share-lists.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { after, type ErrorCode, withCode } from "../../errors/codes.ts";
 import { type ClaimGates, sizeViolations } from "../../rules/claim-sources.ts";
-import { after, type ErrorCode, withCode } from "../../rules/error-codes.ts";
 import { apiGroupOf, describeObject, nameOf, type ObjectFinding, objectFindings } from "../../rules/object-findings.ts";
 import { type FieldViolation, textMember, valueAt } from "../../rules/object-rules.ts";
 import { type AllowLists, allowListIn, dataOf, platformAllowLists } from "../../rules/share-allow-lists.ts";

@@ -9,7 +9,7 @@ import type { Millis } from "../../base/brand.ts";
 import { Fault, isFault } from "../../base/fault.ts";
 import { isObject } from "../../base/json.ts";
 import type { World } from "../../base/world.ts";
-import { withCode } from "../../rules/error-codes.ts";
+import { withCode } from "../../errors/codes.ts";
 import type { AuditApi } from "../audit/audit.ts";
 import {
   type Crd,

@@ -2,7 +2,7 @@
 import { snapshotKinds } from "../../api/crds/index.ts";
 import type { CodedMessage } from "../../api/plan.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { after, withCode } from "../../rules/error-codes.ts";
+import { after, withCode } from "../../errors/codes.ts";
 import type { CommandContext } from "../../runtime/command.ts";
 import { type AuditApi, auditPages, type OldWrite, oldWritesIn } from "../audit/audit.ts";
 import { count } from "../findings/count.ts";

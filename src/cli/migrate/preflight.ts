@@ -2,7 +2,7 @@
 import { crdNameOf, snapshotCrd } from "../../api/crds/index.ts";
 import type { CodedMessage } from "../../api/plan.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
-import { withCode } from "../../rules/error-codes.ts";
+import { withCode } from "../../errors/codes.ts";
 import { type Crd, type Definition, type Goal, recordAnnotation } from "./definition.ts";
 
 export interface Installed {

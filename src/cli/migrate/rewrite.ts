@@ -2,8 +2,8 @@
 import type { SnapshotKind } from "../../api/crds/index.ts";
 import { backoffMs } from "../../base/backoff.ts";
 import { Fault, isFault, isFinal, retryAfterMsOf } from "../../base/fault.ts";
+import { withCode } from "../../errors/codes.ts";
 import { isNewer } from "../../kube/version.ts";
-import { withCode } from "../../rules/error-codes.ts";
 import { count } from "../findings/count.ts";
 import type { MigrateContext } from "./act.ts";
 

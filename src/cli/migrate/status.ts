@@ -2,7 +2,7 @@
 import { type CrdPhase, crdNameOf } from "../../api/crds/index.ts";
 import { Fault } from "../../base/fault.ts";
 import { printableLine } from "../../base/printable.ts";
-import { withCode } from "../../rules/error-codes.ts";
+import { withCode } from "../../errors/codes.ts";
 import type { Goal, MigrationRecord } from "./definition.ts";
 import { describeStep } from "./describe.ts";
 import { planOf } from "./plan.ts";

@@ -3,7 +3,7 @@ import { type ClusterAction, type CodedMessage, type Next, type Plan, settled } 
 import type { KubeObject } from "../../api/types.ts";
 import type { Key, Millis } from "../../base/brand.ts";
 import { type Fault, isFault, isFinal } from "../../base/fault.ts";
-import { type ErrorCode, withCode } from "../../rules/error-codes.ts";
+import { type ErrorCode, withCode } from "../../errors/codes.ts";
 import type { CsiCallAction } from "../../runtime/csi-calls.ts";
 import type { Consent, CreateVolumeCall, VolumeCall } from "./driver/call.ts";
 import type { ProvisionerReason } from "./reasons.ts";

@@ -22,7 +22,7 @@ import {
 import { finalizers, provisioning } from "../../api/names.ts";
 import type { PersistentVolumeClaim, VolumeAttachment } from "../../api/types.ts";
 import { keyIn } from "../../base/brand.ts";
-import type { ErrorCode } from "../../rules/error-codes.ts";
+import type { ErrorCode } from "../../errors/codes.ts";
 import { codeOfRefusal, type ProvisionerReason, type ProvisionerReasonCode } from "./reasons.ts";
 import { planSource } from "./sources/plan.ts";
 import { planStored } from "./stored-volumes/plan.ts";

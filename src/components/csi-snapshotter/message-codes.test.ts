@@ -9,7 +9,7 @@ import type { ContentSituation } from "../../../test/views.ts";
 import { annotations, parameters } from "../../api/names.ts";
 import { Fault } from "../../base/fault.ts";
 import { limits } from "../../base/limits.ts";
-import { callErrorRows } from "../../rules/error-codes-calls.ts";
+import { callErrorRows } from "../../errors/calls.ts";
 import { type BlockingCode, reasonsByCode } from "../../rules/snapshot-reasons.ts";
 import { planContent } from "./plan.ts";
 

@@ -2,7 +2,7 @@
 import { annotations, parameters } from "../../api/names.ts";
 import type { CodedMessage } from "../../api/plan.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
-import { withCode } from "../../rules/error-codes.ts";
+import { withCode } from "../../errors/codes.ts";
 import type { SecretLookup, SecretRef, Wrong } from "../../rules/secret-template.ts";
 import type { ContentErrorCode } from "../../rules/snapshot-reasons.ts";
 import { driverParameters, listSecretOf, notedSecretOf, snapshotterSecretOf } from "../../rules/snapshotter-secrets.ts";

@@ -10,7 +10,7 @@ import { type ClusterAction, type CodedMessage, settled } from "../../api/plan.t
 import type { VolumeSnapshotContent } from "../../api/types.ts";
 import { isFault } from "../../base/fault.ts";
 import { limits } from "../../base/limits.ts";
-import { withCode } from "../../rules/error-codes.ts";
+import { withCode } from "../../errors/codes.ts";
 import { isKnownUnsent } from "./create-attempts.ts";
 import type { ContentMemory } from "./memory.ts";
 import type { ContentView } from "./observe.ts";

@@ -12,7 +12,7 @@ import type { VolumeSnapshotContent } from "../../api/types.ts";
 import { unreachable } from "../../base/brand.ts";
 import { type Fault, isFinal } from "../../base/fault.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { type Problem, withCode } from "../../rules/error-codes.ts";
+import { type Problem, withCode } from "../../errors/codes.ts";
 import type { SecretRef } from "../../rules/secret-template.ts";
 import type { ContentErrorCode } from "../../rules/snapshot-reasons.ts";
 import { notedSecretOf } from "../../rules/snapshotter-secrets.ts";

@@ -11,7 +11,7 @@ import type { Fault } from "../../base/fault.ts";
 import { printable } from "../../base/printable.ts";
 import { isSameError } from "../../base/same-error.ts";
 import { millisOf, rfc3339 } from "../../base/time.ts";
-import { codeIn } from "../../rules/error-codes.ts";
+import { codeIn } from "../../errors/codes.ts";
 import type { SecretRef } from "../../rules/secret-template.ts";
 import { type ContentErrorCode, reasonOfError, reasonsByCode } from "../../rules/snapshot-reasons.ts";
 import type { ContentFacts, ContentView } from "./observe.ts";

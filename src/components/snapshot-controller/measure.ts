@@ -8,7 +8,7 @@ import { keyOf } from "../../api/types.ts";
 import type { Key, Millis } from "../../base/brand.ts";
 import { keyIn } from "../../base/brand.ts";
 import type { World } from "../../base/world.ts";
-import { withoutCode } from "../../rules/error-codes.ts";
+import { withoutCode } from "../../errors/codes.ts";
 import { anywhere } from "../../rules/node-affinity.ts";
 import { contentNameOf, sourceOf } from "../../rules/snapshot-source.ts";
 import type { Instruments } from "../../runtime/metrics.ts";

@@ -14,7 +14,7 @@ import { aLoneContentView, type SnapshotParts } from "../../../test/views.ts";
 import { annotations, parameters } from "../../api/names.ts";
 import type { ClusterAction } from "../../api/plan.ts";
 import { Fault } from "../../base/fault.ts";
-import { snapshotErrorRows } from "../../rules/error-codes-snapshots.ts";
+import { snapshotErrorRows } from "../../errors/snapshots.ts";
 import { type BlockingCode, reasonsByCode } from "../../rules/snapshot-reasons.ts";
 import { planSnapshot } from "./plan.ts";
 import { planContent } from "./plan-content.ts";

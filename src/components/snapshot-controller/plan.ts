@@ -14,7 +14,7 @@ import { keyOf } from "../../api/types.ts";
 import { unreachable } from "../../base/brand.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { rfc3339 } from "../../base/time.ts";
-import { withCode } from "../../rules/error-codes.ts";
+import { withCode } from "../../errors/codes.ts";
 import { classOf, type SnapshotViolation } from "../../rules/snapshot-violation.ts";
 import { hasNoReport, type SnapshotFacts, type SnapshotView } from "./observe.ts";
 import { stateOf } from "./phase.ts";

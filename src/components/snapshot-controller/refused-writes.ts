@@ -6,7 +6,7 @@ import type { CodedEvent } from "../../api/plan.ts";
 import type { VolumeSnapshot } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
 import { type Fault, isFault } from "../../base/fault.ts";
-import { type ErrorCode, withCode } from "../../rules/error-codes.ts";
+import { type ErrorCode, withCode } from "../../errors/codes.ts";
 import type { Failure } from "../../runtime/controller.ts";
 import type { SnapshotAction } from "./plan-steps.ts";
 

@@ -2,7 +2,7 @@
 import type { CodedMessage, JsonPatchOperation } from "../../api/plan.ts";
 import { Fault } from "../../base/fault.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { shortened } from "../../rules/error-codes.ts";
+import { shortened } from "../../errors/codes.ts";
 import type { UserInfo } from "./own-probe.ts";
 
 export interface AdmissionRequest {

@@ -4,8 +4,8 @@
  */
 import type { CodedMessage } from "../../api/plan.ts";
 import type { ShareKind } from "../../api/share-lists.ts";
+import { after, withCode } from "../../errors/codes.ts";
 import { type ClaimGates, sourceToCopy } from "../../rules/claim-sources.ts";
-import { after, withCode } from "../../rules/error-codes.ts";
 import { type JudgedKind, judgedResource, type KindRules, kindRules } from "../../rules/kind-rules.ts";
 import { type FieldViolation, type RuleVerdict, valueAt } from "../../rules/object-rules.ts";
 import type { AllowLists } from "../../rules/share-allow-lists.ts";

@@ -11,7 +11,7 @@ import {
   provisionerOptions,
 } from "../../../../test/volume-plans.ts";
 import { provisioning } from "../../../api/names.ts";
-import { withCode } from "../../../rules/error-codes.ts";
+import { withCode } from "../../../errors/codes.ts";
 import { prepareCreate, type Wanted } from "./prepare.ts";
 
 const wanted = (change: Partial<Wanted> = {}): Wanted => ({

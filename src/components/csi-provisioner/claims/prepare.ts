@@ -1,7 +1,7 @@
 /** Turns a claim, its class and its source into the CreateVolume call that is to be sent, or says why there is none. */
 import type { CodedMessage } from "../../../api/plan.ts";
 import type { CSINode, Node, PersistentVolumeClaim, StorageClass } from "../../../api/types.ts";
-import { type ErrorCode, withCode } from "../../../rules/error-codes.ts";
+import { type ErrorCode, withCode } from "../../../errors/codes.ts";
 import type { CloneSource, RestoreSource, SourceViolation } from "../../../rules/restore-rules.ts";
 import type { AccessMode, CreateVolumeCall, VolumeCapability } from "../driver/call.ts";
 import { topologyRequirement } from "../driver/topology.ts";

@@ -4,7 +4,7 @@ import { provisioning } from "../../../api/names.ts";
 import { edit } from "../../../api/patches.ts";
 import { type Ref, settled } from "../../../api/plan.ts";
 import type { PersistentVolume } from "../../../api/types.ts";
-import { withCode } from "../../../rules/error-codes.ts";
+import { withCode } from "../../../errors/codes.ts";
 import type { SecretRef } from "../../../rules/secret-template.ts";
 import { secretOf } from "../claims/parameters.ts";
 import type { DeleteVolumeCall } from "../driver/call.ts";

@@ -13,7 +13,7 @@ import { type CodedMessage, settled } from "../../../api/plan.ts";
 import type { KubeObject } from "../../../api/types.ts";
 import { type Fault, isFault } from "../../../base/fault.ts";
 import { limits } from "../../../base/limits.ts";
-import { withCode } from "../../../rules/error-codes.ts";
+import { withCode } from "../../../errors/codes.ts";
 import type { CreateVolumeCall, VolumeCall } from "../driver/call.ts";
 import {
   doing,

@@ -4,7 +4,7 @@ import { editByReplacing } from "../../../api/patches.ts";
 import { type ClusterAction, type CodedMessage, settled } from "../../../api/plan.ts";
 import type { PersistentVolumeClaim } from "../../../api/types.ts";
 import { type Fault, isFault } from "../../../base/fault.ts";
-import { withCode } from "../../../rules/error-codes.ts";
+import { withCode } from "../../../errors/codes.ts";
 import { selectedNodeOf } from "../claims/claim.ts";
 import type { CreatedVolume } from "../driver/call.ts";
 import {

@@ -3,7 +3,7 @@
  * what is to be done about the volume of the last answer.
  */
 import { settled } from "../../../api/plan.ts";
-import { withCode } from "../../../rules/error-codes.ts";
+import { withCode } from "../../../errors/codes.ts";
 import { isCallError } from "../../../runtime/reply-cache.ts";
 import { doing, errorOf, later, type ProvisionerPlan, provisioningFailed, send, strayOf } from "../plan-steps.ts";
 import { reasonFor } from "../reasons.ts";

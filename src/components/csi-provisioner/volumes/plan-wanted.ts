@@ -1,7 +1,7 @@
 /** A volume is wanted: what is asked for, and what stands in the way. */
 import { settled } from "../../../api/plan.ts";
 import type { PersistentVolumeClaim } from "../../../api/types.ts";
-import { type ErrorCode, withCode } from "../../../rules/error-codes.ts";
+import { type ErrorCode, withCode } from "../../../errors/codes.ts";
 import {
   doing,
   errorOf,

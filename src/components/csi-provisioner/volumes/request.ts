@@ -1,6 +1,6 @@
 /** The CreateVolume call that a claim asks for now, with all that is stored of it before it is sent. */
 import type { PersistentVolumeClaim } from "../../../api/types.ts";
-import { withCode } from "../../../rules/error-codes.ts";
+import { withCode } from "../../../errors/codes.ts";
 import { cloneSource, restoreSource } from "../../../rules/restore-rules.ts";
 import { denialOf } from "../../../rules/source-access.ts";
 import { attributesClassOf, classNameOf, requestedBytes } from "../claims/claim.ts";

@@ -1,6 +1,6 @@
 /** Why a volume must not be given to the claim that it was made for. */
 import type { CodedMessage } from "../../../api/plan.ts";
-import { withCode } from "../../../rules/error-codes.ts";
+import { withCode } from "../../../errors/codes.ts";
 import type { CreatedVolume, CreateVolumeCall } from "../driver/call.ts";
 
 export function unusable(call: CreateVolumeCall, created: CreatedVolume, driver: string): CodedMessage | undefined {

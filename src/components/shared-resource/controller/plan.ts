@@ -13,7 +13,7 @@ import { because, type Reason } from "../../../api/reasons.ts";
 import type { ShareKind } from "../../../api/share-lists.ts";
 import type { Condition } from "../../../api/types.ts";
 import { rfc3339 } from "../../../base/time.ts";
-import { withCode } from "../../../rules/error-codes.ts";
+import { fix, withCode } from "../../../errors/codes.ts";
 import { reservedNameProblem } from "../../../rules/shared-resources.ts";
 import type { Finding, Look } from "./memory.ts";
 import { referenceText, referredKinds, type ShareFacts, type ShareView } from "./observe.ts";
@@ -89,7 +89,7 @@ function wantedCondition(facts: ShareFacts, finding: Finding): Wanted {
       return {
         status: "False",
         reason: "ReferenceNotFound",
-        message: withCode(`${referred} does not exist; create it, or correct the reference`, "SNAP-751"),
+        message: withCode(`${referred} does not exist; ${fix("SNAP-751", "it", "the reference")}`, "SNAP-751"),
       };
     case "forbidden":
       return {

@@ -11,8 +11,8 @@ import { Fault, isFault } from "../../../base/fault.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
 import type { Log } from "../../../base/log.ts";
 import type { World } from "../../../base/world.ts";
+import { fix, withCode } from "../../../errors/codes.ts";
 import type { KubeApi, PathReader } from "../../../kube/api.ts";
-import { withCode } from "../../../rules/error-codes.ts";
 import { type TlsTarget, trustProblem } from "../../../runtime/tls-trust.ts";
 import { shareLimits } from "./limits.ts";
 
@@ -97,13 +97,13 @@ const failed = (problem: string, code: "SNAP-753" | "SNAP-754", remedy: string):
 const noEndpointEvent = failed(
   `Failed to launch webhook server: the Service of ${shareConfigurationName} has no ready endpoint`,
   "SNAP-753",
-  "look at the pods of the webhook",
+  fix("SNAP-753", "the pods"),
 );
 const distrustEvent = (problem: string): CodedEvent =>
   failed(
     `the caBundle of ${shareConfigurationName} does not fit the certificate of the webhook (${problem})`,
     "SNAP-754",
-    "run snapkeep certs --apply",
+    fix("SNAP-754"),
   );
 
 interface Endpoints {

@@ -3,7 +3,7 @@ import type { CodedMessage } from "../../../api/plan.ts";
 import { allowListSources, type ShareKind } from "../../../api/share-lists.ts";
 import type { ObjectOf } from "../../../api/types.ts";
 import type { JsonObject } from "../../../base/json.ts";
-import { withCode } from "../../../rules/error-codes.ts";
+import { withCode } from "../../../errors/codes.ts";
 import type { AllowLists } from "../../../rules/share-allow-lists.ts";
 import { referenceOf, reservedNameProblem } from "../../../rules/shared-resources.ts";
 import type { VolumeView } from "./plan.ts";

@@ -2,7 +2,7 @@
 
 import type { CodedMessage } from "../../../api/plan.ts";
 import type { ObjectOf } from "../../../api/types.ts";
-import { withCode } from "../../../rules/error-codes.ts";
+import { withCode } from "../../../errors/codes.ts";
 import { nodeLimits } from "./limits.ts";
 
 /** Kubernetes allows these characters only; a name of dots leads out of the folder, and two dots are ours. */

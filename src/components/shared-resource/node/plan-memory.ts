@@ -14,7 +14,7 @@
  */
 import type { CodedMessage } from "../../../api/plan.ts";
 import { mebibyte, shareMemory } from "../../../api/share-memory.ts";
-import { withCode } from "../../../rules/error-codes.ts";
+import { withCode } from "../../../errors/codes.ts";
 import type { FileSet } from "./types.ts";
 
 export interface MemoryLimits {

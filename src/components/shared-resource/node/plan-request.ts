@@ -3,7 +3,7 @@
 import type { ShareKind } from "../../../api/share-lists.ts";
 import { Fault } from "../../../base/fault.ts";
 import type { NodePublishVolumeRequest } from "../../../csi/gen/csi_pb.js";
-import { withCode } from "../../../rules/error-codes.ts";
+import { withCode } from "../../../errors/codes.ts";
 import type { PodInfo, VolumeSpec } from "./types.ts";
 
 export interface PublishRequest extends VolumeSpec {

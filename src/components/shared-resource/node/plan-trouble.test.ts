@@ -1,7 +1,7 @@
 /** What is said about a volume that is not as it should be. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { withCode } from "../../../rules/error-codes.ts";
+import { withCode } from "../../../errors/codes.ts";
 import { planVolume, type VolumeView } from "./plan.ts";
 import { type Attempt, type TroubleCause, troubleOf } from "./plan-trouble.ts";
 

@@ -1,6 +1,6 @@
 /** What is wrong with a mounted volume, if something is: it does not show what it should, or nobody knows what it should show. */
 import type { CodedMessage } from "../../../api/plan.ts";
-import { withCode } from "../../../rules/error-codes.ts";
+import { withCode } from "../../../errors/codes.ts";
 import type { VolumePlan, VolumeView } from "./plan.ts";
 
 export const troubleCauses = [

@@ -1,6 +1,6 @@
 /** Why a volume is not published, with the gRPC code and a remedy. */
 import { Fault } from "../../../base/fault.ts";
-import { withCode } from "../../../rules/error-codes.ts";
+import { withCode } from "../../../errors/codes.ts";
 import { notListed, type ShareState } from "./observe.ts";
 import type { PublishRequest } from "./plan-request.ts";
 import type { SourceState } from "./sources.ts";

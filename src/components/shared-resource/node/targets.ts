@@ -3,9 +3,9 @@ import { lstat, realpath, rmdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { Fault } from "../../../base/fault.ts";
 import { errorCodeOf } from "../../../base/fs-errors.ts";
+import { withCode } from "../../../errors/codes.ts";
 import { makeFolders } from "../../../node/folders.ts";
 import { unlessMissing } from "../../../node/mounts.ts";
-import { withCode } from "../../../rules/error-codes.ts";
 
 /** The folder itself must not be a symbolic link; where its parents lead is the kubelet's business, as long as it is a pod's folder. */
 export async function makeTarget(path: string, kubeletFolder: string): Promise<string> {

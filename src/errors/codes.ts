@@ -13,14 +13,15 @@
  */
 import type { CodedMessage } from "../api/plan.ts";
 import { printable } from "../base/printable.ts";
-import { callErrorRows } from "./error-codes-calls.ts";
-import { installErrorRows } from "./error-codes-install.ts";
-import { migrationErrorRows } from "./error-codes-migration.ts";
-import { objectErrorRows } from "./error-codes-objects.ts";
-import { shareControllerErrorRows } from "./error-codes-share-controller.ts";
-import { shareErrorRows } from "./error-codes-shares.ts";
-import { snapshotErrorRows } from "./error-codes-snapshots.ts";
-import { volumeErrorRows } from "./error-codes-volumes.ts";
+import { callErrorRows } from "./calls.ts";
+import { installErrorRows } from "./install.ts";
+import { migrationErrorRows } from "./migration.ts";
+import { objectErrorRows } from "./objects.ts";
+import type { ErrorRow } from "./row.ts";
+import { shareControllerErrorRows } from "./share-controller.ts";
+import { shareErrorRows } from "./shares.ts";
+import { snapshotErrorRows } from "./snapshots.ts";
+import { volumeErrorRows } from "./volumes.ts";
 
 export const errorRows = {
   ...objectErrorRows,
@@ -33,6 +34,26 @@ export const errorRows = {
   ...installErrorRows,
 };
 export type ErrorCode = keyof typeof errorRows;
+export const errorCodes = Object.keys(errorRows) as readonly ErrorCode[];
+
+type NamesIn<Code extends ErrorCode> = (typeof errorRows)[Code]["fix"] extends (
+  ...names: infer Names extends string[]
+) => string
+  ? Names
+  : [];
+
+/** The clause at the end of a message that says what mends it, with the names that the message has. */
+export function fix<Code extends ErrorCode>(code: Code, ...names: NamesIn<Code>): string {
+  const clause: ErrorRow["fix"] = errorRows[code].fix;
+  return typeof clause === "string" ? clause : clause(...names);
+}
+
+/** The same for documentation and reports, which have no names: in sentences, with all that there is to say. */
+export function remedyOf(code: ErrorCode): string {
+  const { fix: clause, more }: ErrorRow = errorRows[code];
+  const text = typeof clause === "string" ? clause : clause();
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.${more === undefined ? "" : ` ${more}`}`;
+}
 
 /** A reason without its code yet, for sentences that go on after it. */
 export interface Problem<Code extends ErrorCode = ErrorCode> {
@@ -40,8 +61,10 @@ export interface Problem<Code extends ErrorCode = ErrorCode> {
   readonly problem: string;
 }
 
-/** The only way to a message for a user. */
-/** What a user writes into a field is quoted in events and statuses, which others read on a terminal: one line, and nothing obeys it. */
+/**
+ * The only way to a message for a user. What a user writes into a field is quoted in events and statuses, which others read on a
+ * terminal: it becomes one line, and nothing obeys it.
+ */
 export const withCode = (text: string, code: ErrorCode): CodedMessage => `${printable(text)} [${code}]` as CodedMessage;
 
 /** The same code, with something said before it. */

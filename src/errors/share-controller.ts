@@ -1,28 +1,32 @@
 /** Errors about shares that the controller finds: SNAP-75x. */
-import type { ErrorRow } from "./error-row.ts";
+import type { ErrorRow } from "./row.ts";
 
 export const shareControllerErrorRows = {
   "SNAP-751": {
     title: "The Secret or ConfigMap of a share does not exist",
     why: "Pods that mount the share cannot start, and mounted volumes of it are empty.",
-    remedy:
-      "Create the Secret or ConfigMap that the share refers to, or correct spec.secretRef or spec.configMapRef. The condition Available follows within 30 seconds.",
+    fix: (
+      object = "the Secret or ConfigMap that the share refers to",
+      reference = "spec.secretRef or spec.configMapRef",
+    ) => `create ${object}, or correct ${reference}`,
+    more: "The condition Available follows within 30 seconds.",
   },
   "SNAP-752": {
     title: "The controller may not read the Secret or ConfigMap of a share",
     why: "Whether the reference exists cannot be found out; the condition Available is Unknown.",
-    remedy:
-      "Create a Role with get on that one Secret or ConfigMap (resourceNames) in its namespace, and bind it to the service account of the controller. The same Role with get, list and watch lets the driver mount it.",
+    fix: "create a Role with get on that one Secret or ConfigMap (resourceNames) in its namespace, and bind it to the service account of the controller",
+    more: "The same Role with get, list and watch lets the driver mount it.",
   },
   "SNAP-753": {
     title: "The webhook for shares has no endpoint",
     why: "Its failurePolicy is Ignore, so the API server admits shares and pods without asking. Driver and controller still refuse and count misuse.",
-    remedy:
-      "Look at the pods, the Service and the certificate of the webhook: see docs/guides/shared-resources-admission.md. To do without the webhook, delete its ValidatingWebhookConfiguration.",
+    fix: (what = "the pods, the Service and the certificate") => `look at ${what} of the webhook`,
+    more: "See docs/guides/shared-resources-admission.md. To do without the webhook, delete its ValidatingWebhookConfiguration.",
   },
   "SNAP-754": {
     title: "The API server does not trust the webhook for shares",
     why: "The certificate has expired, has another name, or is not of the authority in caBundle. The failurePolicy is Ignore, so the API server admits shares and pods without asking.",
-    remedy: "Run snapkeep certs --apply, which renews the certificate and sets caBundle.",
+    fix: "run snapkeep certs --apply",
+    more: "It renews the certificate and sets caBundle.",
   },
 } as const satisfies Record<string, ErrorRow>;
