@@ -20,7 +20,7 @@ import { until } from "./harness/until.ts";
 import { applyManifest, startUpstream, unthrottled } from "./harness/upstream.ts";
 
 const namespace = "default";
-/** Of the driver's sidecars. */
+/** The namespace of the driver's sidecars. */
 const drivers = shipped.driverNamespace;
 const annotation = "snapkeep.dev/create-volume-calls";
 /** As the Role of upstream's sidecars has it, which all of them get in their namespace. */

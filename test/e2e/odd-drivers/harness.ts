@@ -1,11 +1,12 @@
 /** Where the rows are played: a real control plane, the controller of one maker, and a sidecar of the same maker for each row. */
 import { startCommand } from "../../command-line.ts";
 import type { FaultProxy } from "../../fault-proxy.ts";
+import { guideRights } from "../../guide-rights.ts";
 import type { Client } from "../harness/client.ts";
 import { kubeconfigOf, type Place } from "../harness/component-users.ts";
 import { startComponent } from "../harness/components.ts";
 import { proxyTo } from "../harness/fault-proxy.ts";
-import { shippedSidecarAccount } from "../harness/shipped-accounts.ts";
+import { grantTo, shippedSidecarAccount } from "../harness/shipped-accounts.ts";
 import { testServers } from "../harness/snapshot-suites.ts";
 import { until } from "../harness/until.ts";
 
@@ -62,6 +63,8 @@ export const ours: Maker = {
     if (plane === undefined) throw new Error("the rows are played on a real control plane");
     const driver = { driver: "odd.example.com", topology: false, attachments: false, capacity: false };
     const account = await shippedSidecarAccount(plane, "csi-snapshotter", driver);
+    // Some rows have a class with a secret.
+    await grantTo(plane, account, "secrets", guideRights.secrets);
     const kubeconfig = kubeconfigOf(instance, path, account);
     const { said, stop, code } = startCommand("csi-snapshotter", `--kubeconfig=${kubeconfig}`, ...flags);
     let ended: number | undefined;

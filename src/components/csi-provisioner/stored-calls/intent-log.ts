@@ -61,7 +61,7 @@ export interface IntentLogOptions {
   /** The name of the volume that is made for a claim. */
   nameFor(claimUid: string): string;
   leading(): boolean;
-  /** Of the election, which another provisioner may take part in; absent: there is none. */
+  /** The term of the election, which another provisioner may take part in; absent: there is none. */
   readonly term?: (() => LeaseTerm | undefined) | undefined;
   /** Told of the calls of another writer that were found while this one wrote. */
   adopted?(volumeName: string): void;
