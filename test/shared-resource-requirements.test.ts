@@ -48,7 +48,7 @@ test("R4, R43, R87: webhook, controller, driver and lint judge by one module, wh
   const source = readFileSync(resolve(root, "src/rules/shared-resources.ts"), "utf8");
   const imports = [...source.matchAll(/from "([^"]+)"/g)].map(([, path = ""]) => path);
   assert.deepEqual(
-    imports.filter((path) => !/^(\.\/|\.\.\/(api|base)\/)/.test(path)),
+    imports.filter((path) => !/^(\.\/|\.\.\/(api|base|errors)\/)/.test(path)),
     [],
   );
   assert.doesNotMatch(source, /\bawait\b|\basync\b/);

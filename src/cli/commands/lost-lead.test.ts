@@ -94,6 +94,6 @@ for (const isPaused of [false, true])
     assert.ok(relay.waiting() > 0);
     if (isPaused) pausedMs = pauseMs;
     open();
-    await eventually("the call has been made, or refused", () => /CreateSnapshot/.test(said()));
+    await eventually("the call has been made, or refused", () => /csi call .*CreateSnapshot/.test(said()));
     assert.deepEqual(asked, isPaused ? [] : ["snapshot-uid-of-monday"]);
   });

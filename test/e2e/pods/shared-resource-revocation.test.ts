@@ -249,7 +249,7 @@ suite("what the share driver takes away", () => {
     await driver.kill();
     await updateSource(plane, { ...source, data: { token: "v2" } });
     // In a namespace where the driver may not read them.
-    const blind = await startShareDriver(instance, { kubeconfig, flags: ["--allow-list-namespace=default"] });
+    const blind = await startShareDriver(instance, { kubeconfig, flags: ["--allow-list-namespace=kube-system"] });
     await until({ what: "the share is known, its name is not" }, async () => {
       const { message } = await faultOf(kubeletOf(t, blind).publish(other));
       return /its name is reserved, and ConfigMap .* could not be read yet.*\[SNAP-705\]$/.test(message)
