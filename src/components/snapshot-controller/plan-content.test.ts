@@ -178,7 +178,7 @@ const cases: readonly {
     given: "a content with Retain whose snapshot disappeared unreported",
     view: { content: aContent({ spec: { deletionPolicy: "Retain" } }), wasSnapshotDeletedUnready: true },
     phase: "orphaned",
-    reason: "SnapshotNotFound",
+    reason: "Settled",
     expect: [],
   },
   {

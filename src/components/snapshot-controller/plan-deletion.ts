@@ -14,6 +14,7 @@ import { belongsTo } from "../../rules/binding-rules.ts";
 import { contentNameOf } from "../../rules/snapshot-source.ts";
 import type { ObjectName } from "./memory.ts";
 import type { SnapshotView } from "./observe.ts";
+import { isGivenUp } from "./phase-content.ts";
 import {
   type ControllerPlan,
   confirmContent,
@@ -59,7 +60,8 @@ function planUse({ facts, memory }: SnapshotView, content: VolumeSnapshotContent
     const unknown = "it is not known yet whether a ReferenceGrant lets a claim be restored from the snapshot";
     return waiting(why("WaitsForGrants", unknown, [], sinceMs), undecidedPollMs);
   }
-  if (memory.areClaimsRead || isGivenUp(content)) return undefined;
+  const isBeingDeleted = content.metadata.deletionTimestamp !== undefined && isGivenUp(content);
+  if (memory.areClaimsRead || isBeingDeleted) return undefined;
   const { namespace } = snapshot.metadata;
   const unlisted = `the claims of namespace ${namespace} are listed: one may be restored from the snapshot`;
   const reason = why("WaitsForLists", unlisted, [], sinceMs);
@@ -103,10 +105,6 @@ const refsOf = ({ claim, grant }: RestoringClaim, { metadata: { namespace } }: V
   };
   return grant === undefined ? [restored] : [restored, { kind: "ReferenceGrant", namespace, name: grant }];
 };
-
-/** The sidecar deletes it, or has done so. */
-const isGivenUp = ({ metadata }: VolumeSnapshotContent): boolean =>
-  metadata.deletionTimestamp !== undefined && metadata.annotations?.[annotations.beingDeleted] === "yes";
 
 /** Confirms that the claim is gone and was not only missed by a list: it may be restoring from the snapshot. */
 const absence = ({ namespace, name }: ObjectName): ClusterAction => ({

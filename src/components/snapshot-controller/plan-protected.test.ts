@@ -66,16 +66,16 @@ test("a content that needs a secret is never created with the being-created anno
   assert.deepEqual(Object.keys(notes), [annotations.deletionSecretName, annotations.deletionSecretNamespace]);
 });
 
-const marks: readonly [given: string, sidecarId: string | undefined, expect: object | undefined][] = [
+const sidecars: readonly [given: string, activeSidecar: string | undefined, expect: object | undefined][] = [
   [
-    "a sidecar that is known to be at work is born with its mark",
+    "an active sidecar has the being-created annotation with its id",
     "third",
     { [annotations.beingCreated]: "yes", [annotations.snapshotterId]: "third" },
   ],
-  ["nobody in particular is born without a mark", undefined, undefined],
+  ["no sidecar that is known has no annotation", undefined, undefined],
 ];
-for (const [given, activeSidecar, expect] of marks)
-  test(`a content for ${given}`, () => {
+for (const [given, activeSidecar, expect] of sidecars)
+  test(`a content that is created for ${given}`, () => {
     const create = planSnapshot(aView({ activeSidecar })).actions.find((action) => action.kind === "create");
     assert.ok(create !== undefined);
     assert.deepEqual((create.object as ReturnType<typeof aContent>).metadata.annotations, expect);

@@ -529,7 +529,13 @@ const contents: readonly Row[] = [
     waitsFor: [monday],
   },
   {
-    given: "the same, and its user never saw that it was taken",
+    given: "a content with Retain whose snapshot was removed by force",
+    plan: ofContent({ content: aContent({ spec: { deletionPolicy: "Retain" } }) }),
+    code: "Settled",
+    says: /is gone, and the deletionPolicy of the content keeps the data/,
+  },
+  {
+    given: "a content whose snapshot was removed by force, and its user never saw that it was taken",
     plan: ofContent({ wasSnapshotDeletedUnready: true }),
     code: "Writes",
     says: /is deleted/,

@@ -193,13 +193,14 @@ export function unbound({ content, snapshot }: ContentFacts): ControllerReason {
   return why("SnapshotNotFound", `${name}, which the content names, ${isThere}`, [snapshotRefOf(content)]);
 }
 
-/** A content whose snapshot was removed by force. Nobody may delete its data unasked. */
-export const contentIsLeft = ({ content }: ContentFacts): ControllerReason =>
-  why(
-    "SnapshotNotFound",
-    `${snapshotNameOf(content)} (uid ${content.spec.volumeSnapshotRef.uid}) is gone: delete the content if nobody wants its data`,
-    [snapshotRefOf(content)],
-  );
+/** A content whose snapshot was removed by force. Nobody may delete its data unasked, and with Retain nobody has to. */
+export function contentIsLeft({ content }: ContentFacts): ControllerReason {
+  const { volumeSnapshotRef, deletionPolicy } = content.spec;
+  const gone = `${snapshotNameOf(content)} (uid ${volumeSnapshotRef.uid}) is gone`;
+  return deletionPolicy === "Retain"
+    ? why("Settled", `${gone}, and the deletionPolicy of the content keeps the data`)
+    : why("SnapshotNotFound", `${gone}: delete the content if nobody wants its data`, [snapshotRefOf(content)]);
+}
 
 /** What the deletion of a content waits for. */
 export function contentWaitsToGo({ content }: ContentFacts): ControllerReason {

@@ -5,7 +5,7 @@ import { type Key, keyIn } from "../../base/brand.ts";
 import type { StoresOf, StoreTable } from "../../kube/stores.ts";
 import { contentNameOf } from "../../rules/snapshot-source.ts";
 import type { Triggers } from "../../runtime/controller.ts";
-import { indexes } from "./observe.ts";
+import { claimKeyOf, indexes } from "./observe.ts";
 import { restoredSnapshotKeys } from "./restoring.ts";
 
 export const storeTable = {
@@ -43,8 +43,10 @@ export const snapshotTriggers: Triggers<SnapshotStores> = {
 };
 
 /** The claim that a snapshot is taken of, if it names one. */
-export const claimOf = ({ metadata, spec }: VolumeSnapshot): readonly Key[] =>
-  spec.source?.persistentVolumeClaimName ? [keyIn(metadata.namespace, spec.source.persistentVolumeClaimName)] : [];
+export function claimOf(snapshot: VolumeSnapshot): readonly Key[] {
+  const key = claimKeyOf(snapshot);
+  return key === undefined ? [] : [key];
+}
 const claimsOf = (stores: SnapshotStores, snapshotKeys: readonly Key[]): readonly Key[] =>
   snapshotKeys.flatMap((key) => {
     const snapshot = stores.VolumeSnapshot.get(key);
